@@ -1,3 +1,5 @@
+import type { Eventual } from './eventual.ts'
+
 /** Milliseconds of long work per turn of the event loop, for all calls together. */
 export const SLICE_MS = 10
 
@@ -50,21 +52,30 @@ export const inOwnTurn = async <T>(step: () => T): Promise<T> => {
   return made
 }
 
-/** `items.map(make)` as long work: see `yieldIfDue`. */
-export const mapInTurns = async <T, R>(
+/** Maps the items behind those that are `made`. `resumed`: a pause before the next one is over. */
+const mapFrom = <T, R>(
   items: readonly T[],
   make: (item: T, index: number) => R,
-): Promise<R[]> => {
-  const made: R[] = []
-  for (const [index, item] of items.entries()) {
+  made: R[],
+  resumed: boolean,
+): Eventual<R[]> => {
+  for (let index = made.length; index < items.length; index++) {
     // A single item never waits.
-    const pause = index > 0 ? yieldIfDue() : undefined
-    if (pause) await pause
+    const pause = index === 0 || resumed ? undefined : yieldIfDue()
+    if (pause) return pause.then(() => mapFrom(items, make, made, true))
+    resumed = false
+    const began = performance.now()
+    made.push(make(items[index] as T, index))
     // Work after the last item is not counted in the slice.
-    made.push(index === items.length - 1 ? await inOwnTurn(() => make(item, index)) : make(item, index))
+    if (index === items.length - 1 && performance.now() - began >= SLICE_MS / 2)
+      return (yieldIfDue(true) as Promise<void>).then(() => made)
   }
   return made
 }
+
+/** `items.map(make)` as long work: see `yieldIfDue`. A promise only when other work is due in between. */
+export const mapInTurns = <T, R>(items: readonly T[], make: (item: T, index: number) => R): Eventual<R[]> =>
+  mapFrom(items, make, [], false)
 
 /** Sequential `Promise.all(items.map(make))` as long work: see `yieldIfDue`. */
 export const eachInTurn = async <T, R>(

@@ -1,4 +1,5 @@
 import { type Logger, pino } from 'pino'
+import { systemClock } from './clock.ts'
 import { createLineWriter } from './line-writer.ts'
 
 export type Log = Pick<Logger, 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'child'>
@@ -51,6 +52,20 @@ const gathered = () => {
   }
 }
 
+let second = Number.NaN
+let untilSecond = ''
+
+/** pino's `isoTime`, whose text is formatted once a second up to the milliseconds. */
+const isoTime = (): string => {
+  const now = systemClock.now()
+  const ms = now % 1000
+  if (now - ms !== second) {
+    second = now - ms
+    untilSecond = `,"time":"${new Date(second).toISOString().slice(0, -4)}`
+  }
+  return `${untilSecond}${ms < 10 ? '00' : ms < 100 ? '0' : ''}${ms}Z"`
+}
+
 let shared: ReturnType<typeof gathered> | undefined
 
 const standardError = () => {
@@ -64,7 +79,7 @@ export const createLog = (process: string, level = 'info'): Log =>
     {
       level,
       base: { process },
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: isoTime,
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: describeError, error: describeError },
     },

@@ -1,12 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import { measureLag } from './event-loop-lag.ts'
+import { SeriesCounter, SeriesHistogram } from './metric-series.ts'
 
 /** Gauges that prom-client names `_total`, which is reserved for counters. */
 const MISNAMED = ['handles', 'requests', 'resources']
-
-/** Metrics of prom-client that `measureLag` replaces, and an interval in which it does not measure them. */
-const LAGS = ['', 'min_', 'max_', 'mean_', 'stddev_', 'p50_', 'p90_', 'p99_']
-const NEVER_MS = 2 ** 31 - 1
 
 /** From a tenth of a millisecond to half a minute, in seconds. */
 const BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 30]
@@ -15,38 +11,35 @@ const BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.0
 export const createMetrics = () => {
   const registry = new Registry()
   const registers = [registry]
-  // Its own measurement of the event loop would wake an idle process 100 times a second.
-  collectDefaultMetrics({ register: registry, prefix: 'sidevault_', eventLoopMonitoringPrecision: NEVER_MS })
-  for (const name of LAGS) registry.removeSingleMetric(`sidevault_nodejs_eventloop_lag_${name}seconds`)
-  measureLag(registry)
+  collectDefaultMetrics({ register: registry, prefix: 'sidevault_' })
   for (const name of MISNAMED) registry.removeSingleMetric(`sidevault_nodejs_active_${name}_total`)
   return {
     registry,
-    requests: new Counter({
+    requests: new SeriesCounter({
       name: 'sidevault_requests_total',
       help: 'Requests, by operation (or "proxy") and status code.',
       labelNames: ['operation', 'status'] as const,
-      registers,
+      registry,
     }),
-    duration: new Histogram({
+    duration: new SeriesHistogram({
       name: 'sidevault_request_seconds',
       help: 'Time of a request in Sidevault: at "proxy" until it is forwarded or denied, at "management" until its response.',
       labelNames: ['at'] as const,
       buckets: BUCKETS,
-      registers,
+      registry,
     }),
-    stage: new Histogram({
+    stage: new SeriesHistogram({
       name: 'sidevault_stage_seconds',
       help: 'Time spent in one stage of a request.',
       labelNames: ['stage'] as const,
       buckets: BUCKETS,
-      registers,
+      registry,
     }),
-    disclosed: new Counter({
+    disclosed: new SeriesCounter({
       name: 'sidevault_tokens_disclosed_total',
       help: 'Tokens whose data was disclosed, by token type, purpose (read, use) and disclosure (redact, mask, reveal).',
       labelNames: ['type', 'purpose', 'disclosure'] as const,
-      registers,
+      registry,
     }),
     brokenJournals: new Gauge({
       name: 'sidevault_audit_journals_broken',

@@ -1,3 +1,5 @@
+import type { Eventual } from './eventual.ts'
+
 /** Client of a request, as the transport saw it. */
 interface Client {
   /** API key as sent. */
@@ -9,7 +11,7 @@ interface Client {
 }
 
 /** Counts a call. Rejects with `rate_limited` and `retryAfter` when the client is above its limit. */
-export type RateLimiter = (client: Client) => Promise<void>
+export type RateLimiter = (client: Client) => Eventual<void>
 
 /** Counts searches by value of a caller that cannot see the values. Rejects with `rate_limited` above its limit. */
 export type GuessLimiter = (

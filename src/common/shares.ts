@@ -50,24 +50,35 @@ export const createShares = (limit: number, detail: string): Shares => {
     }
   }
 
+  class Holding implements Share {
+    readonly #path: readonly string[]
+    #held: number | undefined
+
+    constructor(amount: number, path: readonly string[]) {
+      this.#path = path
+      this.#held = amount
+    }
+
+    resize(next: number): void {
+      if (this.#held === undefined) return
+      if (next > this.#held) check(next - this.#held, this.#path)
+      add(next - this.#held, this.#path)
+      this.#held = next
+    }
+
+    release(): void {
+      if (this.#held === undefined) return
+      add(-this.#held, this.#path)
+      this.#held = undefined
+    }
+  }
+
   return {
     take(amount, ...owner) {
-      const path = owner.map((_, at) => owner.slice(0, at + 1).join(' '))
-      let held: number | undefined = amount
+      const path = owner.length < 2 ? owner : owner.map((_, at) => owner.slice(0, at + 1).join(' '))
       check(amount, path)
       add(amount, path)
-      return {
-        resize(next) {
-          if (held === undefined) return
-          if (next > held) check(next - held, path)
-          add(next - held, path)
-          held = next
-        },
-        release() {
-          add(-(held ?? 0), path)
-          held = undefined
-        },
-      }
+      return new Holding(amount, path)
     },
     get held() {
       return total

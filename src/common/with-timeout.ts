@@ -1,3 +1,5 @@
+import type { Eventual } from './eventual.ts'
+
 /** A step exceeded its timeout. */
 export class TimeoutError extends Error {
   override readonly name = 'TimeoutError'
@@ -5,54 +7,73 @@ export class TimeoutError extends Error {
 
 /** A timeout for steps of work, one at a time. */
 export interface StepTimeout {
-  /** Rejects after `ms`, or when the step is canceled. The work then continues, and its result is ignored. */
+  /**
+   * Rejects after `ms`, or when the step is canceled. The work then continues, and its result is ignored. A step whose
+   * result is there needs no timer.
+   */
   within<T>(ms: number, work: Promise<T>): Promise<T>
+  within<T>(ms: number, work: Eventual<T>): Eventual<T>
   /** Aborted when a step times out or is canceled. */
   signal(): AbortSignal
   cancel(): void
 }
 
-/** `late`: returns the error of a step that did not end within `ms`. */
-export const createStepTimeout = (late: (ms: number) => Error): StepTimeout => {
-  let end: (() => void) | undefined
+class Timeout implements StepTimeout {
+  readonly #late: (ms: number) => Error
+  /** Ends the step that is running. */
+  #end: (() => void) | undefined
   // Created lazily: most uses need none.
-  let controller: AbortController | undefined
-  let over = false
-  return {
-    within: (ms, work) =>
-      new Promise((resolve, reject) => {
-        const settle = () => {
-          clearTimeout(timer)
-          end = undefined
-        }
-        const fail = () => {
+  #controller: AbortController | undefined
+  #over = false
+
+  constructor(late: (ms: number) => Error) {
+    this.#late = late
+  }
+
+  within<T>(ms: number, work: Promise<T>): Promise<T>
+  within<T>(ms: number, work: Eventual<T>): Eventual<T>
+  within<T>(ms: number, work: Eventual<T>): Eventual<T> {
+    if (!(work instanceof Promise)) return work
+    return new Promise((resolve, reject) => {
+      const settle = () => {
+        clearTimeout(timer)
+        this.#end = undefined
+      }
+      const fail = () => {
+        settle()
+        this.#over = true
+        reject(this.#late(ms))
+        this.#controller?.abort()
+      }
+      this.#end = fail
+      // Timers run before socket reads, setImmediate after them: a reply that arrived in time counts.
+      const timer = setTimeout(() => setImmediate(() => this.#end === fail && fail()), ms)
+      work.then(
+        (value) => {
           settle()
-          over = true
-          reject(late(ms))
-          controller?.abort()
-        }
-        end = fail
-        // Timers run before socket reads, setImmediate after them: a reply that arrived in time counts.
-        const timer = setTimeout(() => setImmediate(() => end === fail && fail()), ms)
-        work.then(
-          (value) => {
-            settle()
-            resolve(value)
-          },
-          (error) => {
-            settle()
-            reject(error)
-          },
-        )
-      }),
-    signal() {
-      controller ??= new AbortController()
-      if (over) controller.abort()
-      return controller.signal
-    },
-    cancel: () => end?.(),
+          resolve(value)
+        },
+        (error) => {
+          settle()
+          reject(error)
+        },
+      )
+    })
+  }
+
+  signal(): AbortSignal {
+    this.#controller ??= new AbortController()
+    if (this.#over) this.#controller.abort()
+    return this.#controller.signal
+  }
+
+  cancel(): void {
+    this.#end?.()
   }
 }
+
+/** `late`: returns the error of a step that did not end within `ms`. */
+export const createStepTimeout = (late: (ms: number) => Error): StepTimeout => new Timeout(late)
 
 /** The outcome of `ask`, or a `TimeoutError` after `ms`; its signal is aborted in both cases. */
 export const withTimeout = async <T>(

@@ -81,12 +81,19 @@ export const createExpressions = ({ filters: plugins = {} }: ExpressionsOptions 
 
   /** Compiled filters of one call. */
   const chains = new WeakMap<Work, Map<string, Chain>>()
+  const chainsOf = (work: Work): Map<string, Chain> => {
+    let known = chains.get(work)
+    if (known === undefined) {
+      known = new Map()
+      chains.set(work, known)
+    }
+    return known
+  }
   const parse: Expressions['parse'] = (text, total = bodyWork()) => {
-    const known = chains.get(total) ?? new Map<string, Chain>()
-    chains.set(total, known)
     const work = storedWork(total)
     const chainOf = (written: string): Chain => {
       work.use(LIMITS.call)
+      const known = chainsOf(total)
       const ready = known.get(written)
       if (ready !== undefined) return ready
       work.use(written.length * LIMITS.syntax)
@@ -100,7 +107,7 @@ export const createExpressions = ({ filters: plugins = {} }: ExpressionsOptions 
 
   const expressions: Expressions = {
     parse,
-    within: (work) => ({ ...expressions, parse: (text, own = work) => parse(text, own) }),
+    within: (work) => ({ ...expressions, parse: (text, own = work) => expressions.parse(text, own) }),
     parseStored,
     evaluateMask: (mask, variables, total) => maskOf(mask)(variables, storedWork(total)),
     filters: new Map([...filters].map(([name, rule]) => [name, toPublic(name, rule)])),

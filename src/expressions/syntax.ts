@@ -1,4 +1,5 @@
 /** Grammar of one output: `value | filter: argument, … | …`. Liquid without operators, ranges and tags. */
+import { LRUCache } from 'lru-cache'
 import { badExpression, badFilter } from './errors.ts'
 import { LIMITS } from './limits.ts'
 
@@ -150,12 +151,19 @@ const filtersOf = (reader: Reader, lenient: boolean): readonly FilterCall[] => {
   return filters
 }
 
+/** Parsed filters of requests, which name no token and no value. Their work is charged as if they were parsed. */
+const parsed = new LRUCache<string, readonly FilterCall[]>({ max: LIMITS.cache })
+const SHORT = 100
+
 /** `| filter: literal, … | …`. Throws `invalid_expression`. */
 export const parseFilters = (text: string): readonly FilterCall[] => {
+  const known = parsed.get(text)
+  if (known !== undefined) return known
   const filters = filtersOf(createReader(text), false)
   for (const { name, args, named } of filters)
     for (const { kind } of [...args, ...named.values()])
       if (kind === 'path') throw badFilter(name, 'needs numbers or texts in quotes as arguments.')
+  if (text.length <= SHORT) parsed.set(text, filters)
   return filters
 }
 

@@ -19,7 +19,7 @@ export class WireError extends Error {
  */
 export class Reader {
   readonly #bytes: Buffer
-  readonly #end: number
+  #end: number
   #at: number
   #type = VARINT
 
@@ -68,11 +68,17 @@ export class Reader {
     return text
   }
 
-  message(): Reader {
-    const end = this.#delimited()
-    const reader = new Reader(this.#bytes, this.#at, end)
-    this.#at = end
-    return reader
+  /** Enters a field that is a message: `next` continues with its fields. Returns the argument of `leave`. */
+  enter(): number {
+    const outer = this.#end
+    this.#end = this.#delimited()
+    return outer
+  }
+
+  /** Leaves a message, behind its last byte. */
+  leave(outer: number): void {
+    this.#at = this.#end
+    this.#end = outer
   }
 
   skip(): void {
@@ -169,10 +175,14 @@ export class Writer {
     this.#close(field, value.length)
   }
 
-  message(field: number, write: () => void): void {
-    const behind = this.#size()
-    write()
-    this.#close(field, this.#size() - behind)
+  /** The end of a message, whose fields are written next. Returns the argument of `start`. */
+  end(): number {
+    return this.#size()
+  }
+
+  /** The start of a message that ended at `end`. */
+  start(field: number, end: number): void {
+    this.#close(field, this.#size() - end)
   }
 
   /** The message, piece by piece. */

@@ -1,9 +1,10 @@
 /** Bounds on what a gateway process works on at once (docs/security-model.md, "Bounded work"). Waiting for a slow caller's body is not work. */
-import { createShares } from '../common/shares.ts'
+import type { Eventual } from '../common/eventual.ts'
+import { createShares, type Share } from '../common/shares.ts'
 
 export interface Admission {
-  /** Runs the work, or rejects at once as `Shares.take` throws: for the owner's share, or for all. */
-  run<T>(bytes: number, work: () => Promise<T>, ...owner: readonly string[]): Promise<T>
+  /** Runs the work. Throws as `Shares.take` does: for the owner's share, or for all. */
+  run<T>(bytes: number, work: () => Eventual<T>, ...owner: readonly string[]): Eventual<T>
   readonly running: number
 }
 
@@ -15,21 +16,33 @@ export interface AdmissionLimits {
 
 const DETAIL = 'The gateway works on as many requests of this tenant as it can. Retry later.'
 
+const untilSettled = async <T>(work: Promise<T>, place: Share, held: Share): Promise<T> => {
+  try {
+    return await work
+  } finally {
+    held.release()
+    place.release()
+  }
+}
+
 export const createAdmission = ({ running, bytes }: AdmissionLimits): Admission => {
   const places = createShares(running, DETAIL)
   const room = createShares(bytes, DETAIL)
   return {
-    async run(size, work, ...owner) {
+    run(size, work, ...owner) {
       const place = places.take(1, ...owner)
+      let held: Share | undefined
       try {
-        const held = room.take(Math.min(size, bytes), ...owner)
-        try {
-          return await work()
-        } finally {
-          held.release()
-        }
-      } finally {
+        held = room.take(Math.min(size, bytes), ...owner)
+        const result = work()
+        if (result instanceof Promise) return untilSettled(result, place, held)
+        held.release()
         place.release()
+        return result
+      } catch (thrown) {
+        held?.release()
+        place.release()
+        throw thrown
       }
     },
     get running() {

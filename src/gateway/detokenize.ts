@@ -3,6 +3,7 @@
 import { holds } from '../access/authorize.ts'
 import { codingsOf, decode } from '../common/decode-content.ts'
 import { AppError } from '../common/errors.ts'
+import { type Eventual, whenReady } from '../common/eventual.ts'
 import type { Expressions, Resolve } from '../expressions/types.ts'
 import { bodyWork, type Work } from '../expressions/work.ts'
 import type { Caller, Held, UsedToken, Vault } from '../sdk/index.ts'
@@ -68,41 +69,55 @@ export const languageOf = (expressions: Expressions, caller: Caller, work: Work)
         },
       }
 
-/** Whether a body is worth a look: as it is, in UTF-16, as JSON or as a form it may hold `{{`. */
+/** Forms of `{{` or its first half: as it is, in UTF-16, as JSON and as a form. */
+const BRACES = ['{{', '{\0', '%7', '\\u007'].map((braces) => Buffer.from(braces))
+
+/** Whether a body may hold an expression. */
 const mayHoldBraces = (bytes: Buffer, contentEncoding: string | undefined): boolean =>
-  codingsOf(contentEncoding)?.length !== 0 ||
-  ['{{', '{\0', '%7', '\\u007'].some((braces) => bytes.includes(braces))
+  BRACES.some((braces) => bytes.includes(braces)) || codingsOf(contentEncoding)?.length !== 0
+
+const NOTHING = new Map<string, UsedToken>()
+const UNCHANGED: Detokenized = { body: undefined, decoded: false, tokens: 0 }
 
 /**
- * `acting` tells whose grants apply, and is asked only when there are expressions. Rejects with `forbidden` when those
+ * `acting` returns whose grants apply, and is asked only when there may be expressions. Fails with `forbidden` when those
  * hold no `token:use`, with `invalid_expression`, `malformed`, `too_large`, and what the vault rejects with.
  */
-export const detokenize = async (
+export const detokenize = (
+  sent: RequestBody,
+  deps: DetokenizeDeps,
+  acting: () => Eventual<Caller>,
+  context: { readonly traceId: string; readonly now: number },
+): Eventual<Detokenized> =>
+  mayHoldBraces(sent.bytes, sent.contentEncoding)
+    ? whenReady(acting(), (caller) => detokenizeAs(caller, sent, deps, context))
+    : UNCHANGED
+
+const detokenizeAs = async (
+  caller: Caller,
   { bytes, contentType, contentEncoding }: RequestBody,
   { vault, expressions, limits, timed }: DetokenizeDeps,
-  acting: () => Caller | Promise<Caller>,
-  context: { readonly traceId: string; readonly now: number },
+  { traceId, now }: { readonly traceId: string; readonly now: number },
 ): Promise<Detokenized> => {
-  const unchanged: Detokenized = { body: undefined, decoded: false, tokens: 0 }
-  if (!mayHoldBraces(bytes, contentEncoding)) return unchanged
-  const caller = await acting()
   const work = bodyWork()
   const language = languageOf(expressions, caller, work)
-  const plan = await timed('plan', () => planBody(bytes, contentType, contentEncoding, language, limits))
-  if (plan.kind === 'pass') return unchanged
+  const planning = timed('plan', () => planBody(bytes, contentType, contentEncoding, language, limits))
+  const plan = planning instanceof Promise ? await planning : planning
+  if (plan.kind === 'pass') return UNCHANGED
   const holdings: Held[] = []
+  const hold = (held: Held) => holdings.push(held)
   try {
-    const used = await timed('use', async () =>
+    const used =
       plan.ids.length === 0
-        ? new Map<string, UsedToken>()
-        : await vault
-            .use(plan.ids, { ...context, caller, work, hold: (held) => holdings.push(held) })
-            .catch(async (thrown) => {
+        ? NOTHING
+        : await timed('use', () => vault.use(plan.ids, { traceId, now, caller, work, hold })).catch(
+            async (thrown) => {
               throw await plan.located(thrown)
-            }),
-    )
+            },
+          )
+    const applied = timed('apply', () => plan.apply(resolver(used), work))
     return {
-      body: await timed('apply', () => plan.apply(resolver(used), work)),
+      body: applied instanceof Promise ? await applied : applied,
       decoded: plan.decoded,
       tokens: used.size,
     }

@@ -3,6 +3,7 @@
  * (interface, "Ephemeral proxy", "Pre-configured proxies"; completions §7). Knows HTTP, nothing of gRPC; stream.ts
  * carries its replies to Envoy.
  */
+import type { Eventual } from '../common/eventual.ts'
 import {
   createSharedState,
   type ExchangeDeps,
@@ -31,7 +32,7 @@ class ProxiedRequest implements Exchange {
     this.#state = new RequestState(shared)
   }
 
-  onRequestHeaders(head: Head, endOfStream: boolean): Promise<ExtProcReply> {
+  onRequestHeaders(head: Head, endOfStream: boolean): Eventual<ExtProcReply> {
     const state = this.#state
     const { stepMs, codeStepMs } = state.shared.options
     state.readPrefix(head)
@@ -40,20 +41,20 @@ class ProxiedRequest implements Exchange {
     return state.step(ms, 0, () => acceptRequestHeaders(state, head, endOfStream))
   }
 
-  onRequestBody(bytes: Buffer): Promise<ExtProcReply> {
+  onRequestBody(bytes: Buffer): Eventual<ExtProcReply> {
     const state = this.#state
     const { stepMs, codeStepMs } = state.shared.options
     const ms = state.accepted?.shape === undefined ? stepMs : codeStepMs
     return state.step(ms, bytes.length, () => acceptRequestBody(state, bytes))
   }
 
-  onResponseHeaders(head: Head, endOfStream: boolean): Promise<ExtProcReply> {
+  onResponseHeaders(head: Head, endOfStream: boolean): Eventual<ExtProcReply> {
     const state = this.#state
     const { stepMs } = state.shared.options
-    return state.step(stepMs, 0, async () => acceptResponseHeaders(state, head, endOfStream))
+    return state.step(stepMs, 0, () => acceptResponseHeaders(state, head, endOfStream))
   }
 
-  onResponseBody(bytes: Buffer): Promise<ExtProcReply> {
+  onResponseBody(bytes: Buffer): Eventual<ExtProcReply> {
     const state = this.#state
     const { codeStepMs } = state.shared.options
     return state.step(codeStepMs, bytes.length, () => acceptResponseBody(state, bytes))

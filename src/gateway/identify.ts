@@ -2,6 +2,7 @@
 
 import { authorize } from '../access/authorize.ts'
 import { AppError } from '../common/errors.ts'
+import { type Eventual, whenReady } from '../common/eventual.ts'
 import { CLIENT_ADDRESS_HEADER, type RateLimiter } from '../common/rate-limiter.ts'
 import type { Authenticator, ProxyDirectory } from '../kernel/types.ts'
 import type { Caller, StoredProxy } from '../sdk/index.ts'
@@ -62,43 +63,47 @@ export interface CallHead {
 }
 
 /** The caller and its proxy, without a rate limit. `seen` gets them as soon as they are known. */
-const authenticate = async (
+const authenticate = (
   { authenticator, proxies }: IdentifyDeps,
   key: string | undefined,
   { proxyKey, dryRun }: CallHead,
   seen?: (identity: Identity) => void,
-): Promise<Identity> => {
-  const proxy = proxyKey === undefined ? undefined : await proxies.find(proxyKey)
-  if (proxyKey !== undefined && proxy === undefined) throw unknownProxy()
-  if (proxy?.requireAuth === false && (key === undefined || !dryRun)) {
-    const identity = { caller: anonymous(proxy), proxy, dryRun }
-    seen?.(identity)
-    if (dryRun) authorizeDryRun(identity)
-    return identity
+): Eventual<Identity> => {
+  const withProxy = (proxy: StoredProxy | undefined): Eventual<Identity> => {
+    if (proxyKey !== undefined && proxy === undefined) throw unknownProxy()
+    if (proxy?.requireAuth === false && (key === undefined || !dryRun)) {
+      const identity = { caller: anonymous(proxy), proxy, dryRun }
+      seen?.(identity)
+      if (dryRun) authorizeDryRun(identity)
+      return identity
+    }
+    return whenReady(authenticator.authenticate(key), (caller) => {
+      if (proxy !== undefined && proxy.tenantId !== caller.tenantId) throw unknownProxy()
+      const identity = { caller, proxy, dryRun }
+      seen?.(identity)
+      if (dryRun) authorizeDryRun(identity)
+      else authorizeProxy(caller)
+      return identity
+    })
   }
-  const caller = await authenticator.authenticate(key)
-  if (proxy !== undefined && proxy.tenantId !== caller.tenantId) throw unknownProxy()
-  const identity = { caller, proxy, dryRun }
-  seen?.(identity)
-  if (dryRun) authorizeDryRun(identity)
-  else authorizeProxy(caller)
-  return identity
+  return whenReady(proxyKey === undefined ? undefined : proxies.find(proxyKey), withProxy)
 }
 
 /**
  * Finds the caller of a request, and its stored proxy when it has a proxy key. `seen` gets them as soon as they are
- * known, also when the call is then denied. Rejects with `unauthenticated`, `forbidden`, `rate_limited`, and `proxy_not_found`
+ * known, also when the call is then denied. Fails with `unauthenticated`, `forbidden`, `rate_limited`, and `proxy_not_found`
  * for a proxy key that is unknown or another tenant's.
  */
-export const identify = async (
+export const identify = (
   deps: IdentifyDeps,
   prefixes: HeaderRules,
   request: CallHead,
   seen: (identity: Identity) => void,
-): Promise<Identity> => {
+): Eventual<Identity> => {
   const key = prefixed(request.head, prefixes, 'apiKey')
-  await deps.admit({ key, address: request.head.get(CLIENT_ADDRESS_HEADER)?.[0] })
-  return authenticate(deps, key, request, seen)
+  return whenReady(deps.admit({ key, address: request.head.get(CLIENT_ADDRESS_HEADER)?.[0] }), () =>
+    authenticate(deps, key, request, seen),
+  )
 }
 
 /** The same for an accepted request: a key that was deleted since then opens nothing any more. */
@@ -106,19 +111,21 @@ export const identifyAgain = (
   deps: IdentifyDeps,
   prefixes: HeaderRules,
   request: CallHead,
-): Promise<Identity> => authenticate(deps, prefixed(request.head, prefixes, 'apiKey'), request)
+): Eventual<Identity> => authenticate(deps, prefixed(request.head, prefixes, 'apiKey'), request)
 
 /** Milliseconds that a body may take before it is asked again who calls: in so many a change is in force everywhere. */
 const STILL_MS = 1_000
 
 /**
- * The caller of a request that was let in `ms` ago, as of now when that is long, or the clock was put back in between. The
- * proxy stays the one that was called then: its destination and its code go together.
+ * The current caller of a request that was accepted `ms` ago: identified again when that is long, or the clock was set back
+ * in between. The proxy stays the one that was called then, because its destination and its code belong together.
  */
-export const callerStill = async (
+export const callerStill = (
   deps: IdentifyDeps,
   prefixes: HeaderRules,
   { caller, request }: { readonly caller: Caller; readonly request: CallHead },
   ms: number,
-): Promise<Caller> =>
-  ms >= 0 && ms <= STILL_MS ? caller : (await identifyAgain(deps, prefixes, request)).caller
+): Eventual<Caller> =>
+  ms >= 0 && ms <= STILL_MS
+    ? caller
+    : whenReady(identifyAgain(deps, prefixes, request), (identity) => identity.caller)

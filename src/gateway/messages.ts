@@ -5,6 +5,7 @@
 import { CLUSTER_HEADER, type ExchangeMetadata, METADATA } from '../ext-proc/contract.ts'
 import { Reader, WireError, Writer } from '../ext-proc/protobuf.ts'
 import type { Edits, Head } from './headers.ts'
+import type { Reply } from './replies.ts'
 import type { ExtProcReply } from './types.ts'
 
 /** The phase that a reply is for. */
@@ -25,68 +26,79 @@ export type ProcessingRequest =
 const OTHER: ProcessingRequest = { kind: 'other' }
 const TRAILERS: ProcessingRequest = { kind: 'request_trailers' }
 
-/** Header lines by lower-case name; bytes are latin1 characters. */
-const readHeaderMap = (map: Reader, head: Map<string, string[]>): void => {
-  for (let field = map.next(); field !== 0; field = map.next()) {
-    if (field !== 1) {
-      map.skip()
-      continue
-    }
-    const line = map.message()
-    let name = ''
-    let value = ''
-    let raw = ''
-    for (let part = line.next(); part !== 0; part = line.next())
-      if (part === 1) name = line.latin1().toLowerCase()
-      else if (part === 2) value = line.latin1()
-      else if (part === 3) raw = line.latin1()
-      else line.skip()
-    const list = head.get(name)
-    const text = raw === '' ? value : raw
-    if (list === undefined) head.set(name, [text])
-    else list.push(text)
-  }
+/** `HeaderValue`: adds a line under its lower-case name; bytes are latin1 characters. */
+const readLine = (reader: Reader, head: Map<string, string[]>): void => {
+  const outer = reader.enter()
+  let name = ''
+  let value = ''
+  let raw = ''
+  for (let part = reader.next(); part !== 0; part = reader.next())
+    if (part === 1) name = reader.latin1().toLowerCase()
+    else if (part === 2) value = reader.latin1()
+    else if (part === 3) raw = reader.latin1()
+    else reader.skip()
+  reader.leave(outer)
+  const list = head.get(name)
+  const text = raw === '' ? value : raw
+  if (list === undefined) head.set(name, [text])
+  else list.push(text)
 }
 
-const readHeaders = (message: Reader, kind: 'request_headers' | 'response_headers'): ProcessingRequest => {
+const readHeaderMap = (reader: Reader, head: Map<string, string[]>): void => {
+  const outer = reader.enter()
+  for (let field = reader.next(); field !== 0; field = reader.next())
+    if (field === 1) readLine(reader, head)
+    else reader.skip()
+  reader.leave(outer)
+}
+
+const readHeaders = (reader: Reader, kind: 'request_headers' | 'response_headers'): ProcessingRequest => {
+  const outer = reader.enter()
   const head = new Map<string, string[]>()
   let endOfStream = false
-  for (let field = message.next(); field !== 0; field = message.next())
-    if (field === 1) readHeaderMap(message.message(), head)
-    else if (field === 3) endOfStream = message.bool()
-    else message.skip()
+  for (let field = reader.next(); field !== 0; field = reader.next())
+    if (field === 1) readHeaderMap(reader, head)
+    else if (field === 3) endOfStream = reader.bool()
+    else reader.skip()
+  reader.leave(outer)
   return { kind, head, endOfStream, streamed: false }
 }
 
-const readBody = (message: Reader, kind: 'request_body' | 'response_body'): ProcessingRequest => {
-  let body: Buffer = Buffer.alloc(0)
+const NO_BODY = Buffer.alloc(0)
+
+const readBody = (reader: Reader, kind: 'request_body' | 'response_body'): ProcessingRequest => {
+  const outer = reader.enter()
+  let body: Buffer = NO_BODY
   let endOfStream = false
-  for (let field = message.next(); field !== 0; field = message.next())
-    if (field === 1) body = message.bytes()
-    else if (field === 2) endOfStream = message.bool()
-    else message.skip()
+  for (let field = reader.next(); field !== 0; field = reader.next())
+    if (field === 1) body = reader.bytes()
+    else if (field === 2) endOfStream = reader.bool()
+    else reader.skip()
+  reader.leave(outer)
   return { kind, body, endOfStream }
 }
 
 const FULL_DUPLEX_STREAMED = 4
 
 /** `ProtocolConfiguration`: how Envoy sends the request's body. */
-const readStreamed = (message: Reader): boolean => {
+const readStreamed = (reader: Reader): boolean => {
+  const outer = reader.enter()
   let streamed = false
-  for (let field = message.next(); field !== 0; field = message.next())
-    if (field === 1) streamed = message.uint32() === FULL_DUPLEX_STREAMED
-    else message.skip()
+  for (let field = reader.next(); field !== 0; field = reader.next())
+    if (field === 1) streamed = reader.uint32() === FULL_DUPLEX_STREAMED
+    else reader.skip()
+  reader.leave(outer)
   return streamed
 }
 
-/** A body is a view of `bytes`. Throws WireError on what is no message, and on one of two phases. */
+/** A body is a view of `bytes`. Throws WireError on bytes that are no message, and on a message of two phases. */
 export const decodeRequest = (bytes: Buffer): ProcessingRequest => {
   const reader = new Reader(bytes)
   let request: ProcessingRequest | undefined
   let streamed = false
   for (let field = reader.next(); field !== 0; field = reader.next()) {
     if (field === 11) {
-      streamed = readStreamed(reader.message())
+      streamed = readStreamed(reader)
       continue
     }
     if (field < 2 || field > 7) {
@@ -94,10 +106,10 @@ export const decodeRequest = (bytes: Buffer): ProcessingRequest => {
       continue
     }
     if (request !== undefined) throw new WireError()
-    if (field === 2) request = readHeaders(reader.message(), 'request_headers')
-    else if (field === 3) request = readHeaders(reader.message(), 'response_headers')
-    else if (field === 4) request = readBody(reader.message(), 'request_body')
-    else if (field === 5) request = readBody(reader.message(), 'response_body')
+    if (field === 2) request = readHeaders(reader, 'request_headers')
+    else if (field === 3) request = readHeaders(reader, 'response_headers')
+    else if (field === 4) request = readBody(reader, 'request_body')
+    else if (field === 5) request = readBody(reader, 'response_body')
     else {
       reader.skip()
       request = field === 6 ? TRAILERS : OTHER
@@ -110,42 +122,51 @@ export const decodeRequest = (bytes: Buffer): ProcessingRequest => {
 const OVERWRITE_IF_EXISTS_OR_ADD = 2
 
 /** `HeaderValueOption`. A line more is asked for by its old member: the external processor heeds no other. */
-const writeLine = (writer: Writer, name: string, value: string, isFirst: boolean): void =>
-  writer.message(1, () => {
-    if (isFirst) writer.varint(3, OVERWRITE_IF_EXISTS_OR_ADD)
-    else writer.message(2, () => writer.varint(1, 1))
-    writer.message(1, () => {
-      writer.latin1(3, value)
-      writer.latin1(1, name)
-    })
-  })
+const writeLine = (writer: Writer, name: string, value: string, isFirst: boolean): void => {
+  const option = writer.end()
+  if (isFirst) writer.varint(3, OVERWRITE_IF_EXISTS_OR_ADD)
+  else {
+    const append = writer.end()
+    writer.varint(1, 1)
+    writer.start(2, append)
+  }
+  const header = writer.end()
+  writer.latin1(3, value)
+  writer.latin1(1, name)
+  writer.start(1, header)
+  writer.start(1, option)
+}
 
 const writeMutation = (
   writer: Writer,
-  set: Iterable<readonly [string, string | readonly string[]]>,
+  set: ReadonlyMap<string, string | readonly string[]>,
   remove: readonly string[],
 ): void => {
   for (const name of remove) writer.latin1(2, name)
-  for (const [name, value] of set)
+  set.forEach((value, name) => {
     if (typeof value === 'string') writeLine(writer, name, value, true)
     // The writer goes from the last to the first.
     else for (let at = value.length - 1; at >= 0; at--) writeLine(writer, name, value[at] as string, at === 0)
+  })
 }
 
 /** `google.protobuf.Struct` of one member, a Struct itself. */
 const metadataBytes = (metadata: ExchangeMetadata): Buffer => {
   const writer = new Writer(256)
-  const member = (name: string, write: () => void) =>
-    writer.message(1, () => {
-      writer.message(2, write)
-      writer.latin1(1, name)
-    })
-  member(METADATA, () =>
-    writer.message(5, () => {
-      for (const [name, value] of Object.entries(metadata))
-        member(name, () => (value === true ? writer.varint(4, 1) : writer.latin1(3, String(value))))
-    }),
-  )
+  const member = (name: string, write: () => void) => {
+    const field = writer.end()
+    const value = writer.end()
+    write()
+    writer.start(2, value)
+    writer.latin1(1, name)
+    writer.start(1, field)
+  }
+  member(METADATA, () => {
+    const struct = writer.end()
+    for (const [name, value] of Object.entries(metadata))
+      member(name, () => (value === true ? writer.varint(4, 1) : writer.latin1(3, String(value))))
+    writer.start(5, struct)
+  })
   return Buffer.concat(writer.pieces())
 }
 
@@ -211,6 +232,8 @@ const RESPONSE_FIELD: Readonly<Record<Phase, number>> = {
   response_body: 4,
 }
 const REQUEST_TRAILERS = 5
+/** Bytes of most replies without a large body. */
+const ROOM = 1024
 const CONTINUE_AND_REPLACE = 1
 
 /** The cluster's name is set last: nothing that code or a caller sends may take its place. */
@@ -228,41 +251,65 @@ const writeCommon = (writer: Writer, reply: ExtProcReply, phase: Phase): void =>
   const ofRequest = phase === 'request_headers' || phase === 'request_body'
   // Chooses the route again; without a header mutation Envoy does not.
   if (ofRequest) writer.varint(5, 1)
-  if (body !== undefined) writer.message(3, () => writer.bytes(1, body))
-  if (set.size > 0 || remove.length > 0) writer.message(2, () => writeMutation(writer, set, remove))
+  if (body !== undefined) {
+    const mutation = writer.end()
+    writer.bytes(1, body)
+    writer.start(3, mutation)
+  }
+  if (set.size > 0 || remove.length > 0) {
+    const mutation = writer.end()
+    writeMutation(writer, set, remove)
+    writer.start(2, mutation)
+  }
   if (body !== undefined && phase === 'request_headers') writer.varint(1, CONTINUE_AND_REPLACE)
 }
 
 /** `CommonResponse` with a `StreamedBodyResponse`. */
-const writeStreamed = (writer: Writer, { body, isLast }: Extract<ExtProcReply, { kind: 'streamed' }>): void =>
-  writer.message(3, () =>
-    writer.message(3, () => {
-      if (isLast) writer.varint(2, 1)
-      writer.bytes(1, body)
-    }),
-  )
+const writeStreamed = (
+  writer: Writer,
+  { body, isLast }: Extract<ExtProcReply, { kind: 'streamed' }>,
+): void => {
+  const mutation = writer.end()
+  const streamed = writer.end()
+  if (isLast) writer.varint(2, 1)
+  writer.bytes(1, body)
+  writer.start(3, streamed)
+  writer.start(3, mutation)
+}
+
+/** `ImmediateResponse`. */
+const writeImmediate = (writer: Writer, { status, headers, body }: Reply): void => {
+  writer.latin1(5, 'gateway')
+  writer.bytes(3, body)
+  const mutation = writer.end()
+  writeMutation(writer, headers, [])
+  writer.start(2, mutation)
+  const code = writer.end()
+  writer.varint(1, status)
+  writer.start(1, code)
+}
 
 /**
  * The message for one reply, in the phase that Envoy waits in, piece by piece; a large body is one of them. Header values
  * are latin1, as `decodeRequest` reads.
  */
 export const encodeReply = (reply: ExtProcReply, phase: Phase): readonly Buffer[] => {
-  const writer = new Writer(1024)
+  const writer = new Writer(ROOM)
   const mode = modeOf(reply, phase)
   if (mode !== undefined) writer.bytes(9, mode)
   const metadata = metadataOf(reply)
   if (metadata !== undefined) writer.bytes(8, metadata)
+  const message = writer.end()
   if (reply.kind === 'immediateResponse') {
-    const { status, headers } = reply.reply
-    writer.message(7, () => {
-      writer.latin1(5, 'gateway')
-      writer.bytes(3, reply.reply.body)
-      writer.message(2, () => writeMutation(writer, headers, []))
-      writer.message(1, () => writer.varint(1, status))
-    })
-  } else if (reply.kind === 'streamed')
-    writer.message(RESPONSE_FIELD.request_body, () => writer.message(1, () => writeStreamed(writer, reply)))
-  else if (reply.kind === 'trailers') writer.message(REQUEST_TRAILERS, () => {})
-  else writer.message(RESPONSE_FIELD[phase], () => writer.message(1, () => writeCommon(writer, reply, phase)))
+    writeImmediate(writer, reply.reply)
+    writer.start(7, message)
+  } else if (reply.kind === 'trailers') writer.start(REQUEST_TRAILERS, message)
+  else {
+    const common = writer.end()
+    if (reply.kind === 'streamed') writeStreamed(writer, reply)
+    else writeCommon(writer, reply, phase)
+    writer.start(1, common)
+    writer.start(reply.kind === 'streamed' ? RESPONSE_FIELD.request_body : RESPONSE_FIELD[phase], message)
+  }
   return writer.pieces()
 }

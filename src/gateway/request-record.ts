@@ -3,6 +3,7 @@ import { auditRecord } from '../access/audit-record.ts'
 import type { AuditRecord } from '../audit/types.ts'
 import type { Clock } from '../common/clock.ts'
 import type { AppError } from '../common/errors.ts'
+import type { Eventual } from '../common/eventual.ts'
 import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
 import type { Identity } from './identify.ts'
@@ -15,71 +16,71 @@ export interface RequestRecordDeps {
   readonly audit: (records: readonly AuditRecord[]) => Promise<void>
 }
 
-export interface RequestRecord {
+/** What one request reports about itself. */
+export class RequestRecord {
   identity: Identity | undefined
-  traceId: string
+  traceId = ''
   /** Tokens used. */
-  tokens: number
+  tokens = 0
+  readonly #deps: RequestRecordDeps
+  readonly #began = performance.now()
+  #finished = false
+
+  constructor(deps: RequestRecordDeps) {
+    this.#deps = deps
+  }
+
   /** A proxy is called, or a call is rehearsed. Rejects when that cannot be recorded. */
-  called(identity: Identity): Promise<void>
+  called(identity: Identity): Promise<void> {
+    const what = identity.dryRun
+      ? this.#record(identity, 'Proxy dry run', 'read')
+      : this.#record(identity, 'Proxy used')
+    return this.#deps.audit([what])
+  }
+
   /** Once: how it ended; a number is the status of our own response. */
-  finish(ended: 'forwarded' | 'dry_run' | 'interrupted' | number, error?: AppError): void
+  finish(ended: 'forwarded' | 'dry_run' | 'interrupted' | number, error?: AppError): void {
+    if (this.#finished) return
+    this.#finished = true
+    const { metrics, log } = this.#deps
+    const { identity, tokens, traceId } = this
+    const ms = performance.now() - this.#began
+    metrics.requests.inc({ operation: 'proxy', status: ended })
+    metrics.duration.observe({ at: 'proxy' }, ms / 1000)
+    const line: Record<string, unknown> = { operation: 'proxy' }
+    if (typeof ended === 'number') line.status = ended
+    else line.outcome = ended
+    if (error !== undefined) line.code = error.code
+    line.tokens = tokens
+    line.ms = Math.round(ms * 10) / 10
+    line.trace_id = traceId
+    line.tenant_id = identity?.caller.tenantId
+    line.actor_id = identity?.caller.actorId
+    if (identity?.proxy !== undefined) line.proxy_id = identity.proxy.id
+    if (error?.code === 'internal') log.error({ ...line, err: error.cause }, 'proxied call failed')
+    else log.info(line, 'proxied call')
+  }
+
   /** A call that was rejected. */
-  rejected(error: AppError): Promise<void>
-}
+  rejected(error: AppError): Eventual<void> {
+    this.finish(error.status, error)
+    const { identity } = this
+    // A custom response of code is no denial.
+    if (!identity || error.status !== 403 || error.response !== undefined) return
+    return this.#denied(identity, error)
+  }
 
-export const createRequestRecord = ({ log, metrics, clock, audit }: RequestRecordDeps): RequestRecord => {
-  const began = performance.now()
-  let finished = false
+  async #denied(identity: Identity, error: AppError): Promise<void> {
+    try {
+      await this.#deps.audit([this.#record(identity, `Proxy call denied: ${error.toProblem().title}`)])
+    } catch (err) {
+      this.#deps.log.error({ trace_id: this.traceId, err }, 'denied call not recorded')
+    }
+  }
 
-  const record = ({ caller, proxy }: Identity, message: string, operation: 'use' | 'read' = 'use') => {
+  #record({ caller, proxy }: Identity, message: string, operation: 'use' | 'read' = 'use'): AuditRecord {
     const id = proxy?.id ?? caller.applicationId ?? caller.actorId
     const event = { entity: 'proxy', id, operation, message }
-    return auditRecord(event, { caller, traceId: account.traceId }, clock.now())
+    return auditRecord(event, { caller, traceId: this.traceId }, this.#deps.clock.now())
   }
-
-  const account: RequestRecord = {
-    identity: undefined,
-    traceId: '',
-    tokens: 0,
-    async called(identity) {
-      const what = identity.dryRun
-        ? record(identity, 'Proxy dry run', 'read')
-        : record(identity, 'Proxy used')
-      await audit([what])
-    },
-    finish(ended, error) {
-      if (finished) return
-      finished = true
-      const ms = performance.now() - began
-      metrics.requests.inc({ operation: 'proxy', status: ended })
-      metrics.duration.observe({ at: 'proxy' }, ms / 1000)
-      const { identity, tokens, traceId } = account
-      const line = {
-        operation: 'proxy',
-        ...(typeof ended === 'number' ? { status: ended } : { outcome: ended }),
-        ...(error === undefined ? {} : { code: error.code }),
-        tokens,
-        ms: Math.round(ms * 10) / 10,
-        trace_id: traceId,
-        tenant_id: identity?.caller.tenantId,
-        actor_id: identity?.caller.actorId,
-        ...(identity?.proxy === undefined ? {} : { proxy_id: identity.proxy.id }),
-      }
-      if (error?.code === 'internal') log.error({ ...line, err: error.cause }, 'proxied call failed')
-      else log.info(line, 'proxied call')
-    },
-    async rejected(error) {
-      account.finish(error.status, error)
-      const { identity } = account
-      // A custom response of code is no denial.
-      if (!identity || error.status !== 403 || error.response !== undefined) return
-      try {
-        await audit([record(identity, `Proxy call denied: ${error.toProblem().title}`)])
-      } catch (err) {
-        log.error({ trace_id: account.traceId, err }, 'denied call not recorded')
-      }
-    },
-  }
-  return account
 }

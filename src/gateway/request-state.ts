@@ -1,5 +1,6 @@
 /** The state of one proxied request, and the steps that its phases share. */
 import { AppError } from '../common/errors.ts'
+import { type Eventual, whenReady } from '../common/eventual.ts'
 import { createStepTimeout } from '../common/with-timeout.ts'
 import type { StoredProxy } from '../sdk/index.ts'
 import { runDryRun } from './dry-run/run.ts'
@@ -8,7 +9,7 @@ import { type Edits, type Head, prefixOf, traceHeaderOf, traceIdOf } from './hea
 import { HeldMemory } from './held-memory.ts'
 import { identify, ownerOf } from './identify.ts'
 import { dryRunReply, proxyError } from './replies.ts'
-import { createRequestRecord, type RequestRecord } from './request-record.ts'
+import { RequestRecord } from './request-record.ts'
 import { type RequestResolver, type ResolvedRequest, resolveRequest } from './resolve-request.ts'
 import { measured, type Stage, type Timed } from './timings.ts'
 import type { Shape } from './transform/content.ts'
@@ -28,12 +29,13 @@ export interface Accepted {
 }
 
 const SLOW = 'A part of the service does not answer. Nothing more was forwarded. Retry.'
+const slow = () => new AppError('gateway_timeout', SLOW)
 
 export class RequestState {
   readonly shared: SharedState
   readonly record: RequestRecord
   readonly memory: HeldMemory
-  readonly stepTimeout = createStepTimeout(() => new AppError('gateway_timeout', SLOW))
+  readonly stepTimeout = createStepTimeout(slow)
   readonly stages: Partial<Record<Stage, number>> = {}
   timed: Timed
   prefix: string
@@ -47,7 +49,7 @@ export class RequestState {
 
   constructor(shared: SharedState) {
     this.shared = shared
-    this.record = createRequestRecord(shared.deps)
+    this.record = new RequestRecord(shared.deps)
     this.memory = new HeldMemory(shared.deps.held, shared.bodyLimit)
     this.timed = shared.timed
     this.prefix = shared.prefixes.prefixes[0]
@@ -61,17 +63,21 @@ export class RequestState {
   }
 
   /** Bounded work for one message; an error becomes the reply. */
-  async step(ms: number, bytes: number, work: () => Promise<ExtProcReply>): Promise<ExtProcReply> {
+  step(ms: number, bytes: number, work: () => Eventual<ExtProcReply>): Eventual<ExtProcReply> {
     const { admission } = this.shared.deps
+    const fail = (thrown: unknown) => this.replyTo(thrown)
     try {
-      const owner = this.accepted === undefined ? [] : [ownerOf(this.accepted.resolved.caller)]
-      return await this.stepTimeout.within(ms, admission.run(bytes, work, ...owner))
+      const running =
+        this.accepted === undefined
+          ? admission.run(bytes, work)
+          : admission.run(bytes, work, ownerOf(this.accepted.resolved.caller))
+      return running instanceof Promise ? this.stepTimeout.within(ms, running).catch(fail) : running
     } catch (thrown) {
-      return await this.replyTo(thrown)
+      return fail(thrown)
     }
   }
 
-  resolve(head: Head, resolver: RequestResolver): Promise<ResolvedRequest> {
+  resolve(head: Head, resolver: RequestResolver): Eventual<ResolvedRequest> {
     const { deps, prefixes } = this.shared
     return resolveRequest(head, this.prefix, resolver, (request) => {
       if (request.dryRun) this.timed = measured(this.timed, this.stages)
@@ -106,7 +112,7 @@ export class RequestState {
     return { ...this.runSettings(), code: this.shared.deps.code, proxy }
   }
 
-  inCodeRoom<T>(
+  async inCodeRoom<T>(
     body: Buffer,
     run: () => Promise<T>,
     caller: ResolvedRequest['caller'],
@@ -167,12 +173,13 @@ export class RequestState {
     }
   }
 
-  async replyTo(thrown: unknown): Promise<ExtProcReply> {
+  replyTo(thrown: unknown): Eventual<ExtProcReply> {
     const error = AppError.from(thrown)
-    await this.record.rejected(error)
-    const { prefixes } = this.shared
-    const { traceId } = this.record
-    const reply = proxyError(error, prefixes, this.prefix, traceId, this.destinationStatus)
-    return { kind: 'immediateResponse', prefix: this.prefix, reply }
+    return whenReady(this.record.rejected(error), () => {
+      const { prefixes } = this.shared
+      const { traceId } = this.record
+      const reply = proxyError(error, prefixes, this.prefix, traceId, this.destinationStatus)
+      return { kind: 'immediateResponse', prefix: this.prefix, reply }
+    })
   }
 }

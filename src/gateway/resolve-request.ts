@@ -1,5 +1,6 @@
 /** Validates the headers of a request to the proxy (interface "Ephemeral proxy", completions §7). */
 import { AppError } from '../common/errors.ts'
+import { type Eventual, whenReady } from '../common/eventual.ts'
 import {
   type Destination,
   type Destinations,
@@ -54,41 +55,53 @@ const destinationOf = (
   return destinations.parse(Buffer.from(url, 'latin1').toString('utf8'))
 }
 
-/** Certificates of its own take a proxy's requests through a cluster of its own, to https:// destinations only. */
-const selectCluster = async (
+/** The cluster's name of a proxy with certificates of its own; such a proxy calls https:// destinations only. */
+const clusterFor = (
   { upstream }: Destination,
   { proxy, dryRun }: Identity,
   { clusterOf }: RequestResolver,
-): Promise<Pick<ResolvedRequest, 'upstream' | 'cluster'>> => {
-  if (proxy?.destinationTls === undefined || dryRun) return { upstream, cluster: undefined }
+): Eventual<string | undefined> => {
+  if (proxy?.destinationTls === undefined || dryRun) return undefined
   if (upstream !== 'https')
     throw new AppError('invalid_destination', 'The proxy has certificates, and its destination takes none.')
-  return { upstream: 'tls', cluster: await clusterOf(proxy.destinationTls, proxy.tenantId) }
+  return clusterOf(proxy.destinationTls, proxy.tenantId)
 }
 
 /** In a header or in the query. Throws `malformed` for several: who made the address and who calls it may mean different ones. */
 const proxyKeyOf = (head: Head, { names }: HeaderRules, { proxyKeys }: Suffix): string | undefined => {
-  const inHeaders = [...names.values()].flatMap(({ proxyKey }) => single(head, proxyKey) ?? [])
-  const keys = new Set([...inHeaders, ...proxyKeys])
-  if (keys.size > 1 || proxyKeys.length > 1)
+  let [key] = proxyKeys
+  let isAmbiguous = proxyKeys.length > 1
+  for (const own of names.values()) {
+    const given = single(head, own.proxyKey)
+    if (given === undefined) continue
+    if (key !== undefined && key !== given) isAmbiguous = true
+    key = given
+  }
+  if (isAmbiguous)
     throw new AppError(
       'malformed',
       'The request has several proxy keys. Send one, in a header or in the query.',
     )
-  return [...keys][0]
+  return key
 }
 
+const ON_PROXY = /^\/proxy(?:[/?]|$)/
+
+/** One header line of all lines of a name. */
+const joined = (values: readonly string[] | undefined): string | undefined =>
+  values === undefined || values.length === 1 ? values?.[0] : values.join(', ')
+
 /**
- * Who calls, and where the request is to go. Rejects with what is wrong; with what `identify` rejects before anything
+ * Who calls, and where the request is to go. Fails with what is wrong; with what `identify` fails with before anything
  * of the destination is looked at.
  */
-export const resolveRequest = async (
+export const resolveRequest = (
   head: Head,
   prefix: string,
-  acceptance: RequestResolver,
-  identify: (request: CallHead) => Promise<Identity>,
-): Promise<ResolvedRequest> => {
-  const { prefixes, destinations, bodyLimit } = acceptance
+  resolver: RequestResolver,
+  identify: (request: CallHead) => Eventual<Identity>,
+): Eventual<ResolvedRequest> => {
+  const { prefixes, destinations, bodyLimit } = resolver
   const method = single(head, ':method') ?? ''
   if (!PROXY_METHODS.includes(method))
     throw new AppError('method_not_allowed', 'The proxy takes GET, POST, PUT, PATCH and DELETE.', {
@@ -96,28 +109,35 @@ export const resolveRequest = async (
     })
   checkSize(head)
   const path = single(head, ':path') ?? ''
-  if (!/^\/proxy(?:[/?]|$)/.test(path)) throw new Error('a request off /proxy reached the gateway')
+  if (!ON_PROXY.test(path)) throw new Error('a request off /proxy reached the gateway')
   const suffix = parseSuffix(path, prefixes.keyParameters)
   const request = {
     head,
     proxyKey: proxyKeyOf(head, prefixes, suffix),
     dryRun: isFlagSet(head, prefixes, 'dryRun'),
   }
-  const identity = await identify(request)
-  if (Number(single(head, 'content-length') ?? 0) > bodyLimit)
-    throw new AppError('too_large', `The body is larger than ${bodyLimit} bytes. Send a smaller one.`)
-  const destination = destinationOf(head, prefix, acceptance, identity.proxy)
-  if (destinations.isOwn(destination, single(head, ':authority') ?? '', single(head, ':scheme') ?? ''))
-    throw new AppError('destination_not_allowed', 'The destination is this gateway itself. Use another one.')
-  return {
-    ...identity,
-    request,
-    ...(await selectCluster(destination, identity, acceptance)),
-    destination,
-    method,
-    suffix,
-    path: joinPath(destination, suffix),
-    contentType: head.get('content-type')?.join(', '),
-    contentEncoding: head.get('content-encoding')?.join(', '),
-  }
+  return whenReady(identify(request), (identity) => {
+    if (Number(single(head, 'content-length') ?? 0) > bodyLimit)
+      throw new AppError('too_large', `The body is larger than ${bodyLimit} bytes. Send a smaller one.`)
+    const destination = destinationOf(head, prefix, resolver, identity.proxy)
+    if (destinations.isOwn(destination, single(head, ':authority') ?? '', single(head, ':scheme') ?? ''))
+      throw new AppError(
+        'destination_not_allowed',
+        'The destination is this gateway itself. Use another one.',
+      )
+    return whenReady(clusterFor(destination, identity, resolver), (cluster) => ({
+      caller: identity.caller,
+      proxy: identity.proxy,
+      dryRun: identity.dryRun,
+      request,
+      upstream: cluster === undefined ? destination.upstream : 'tls',
+      cluster,
+      destination,
+      method,
+      suffix,
+      path: joinPath(destination, suffix),
+      contentType: joined(head.get('content-type')),
+      contentEncoding: joined(head.get('content-encoding')),
+    }))
+  })
 }

@@ -5,6 +5,7 @@
  * A stream that ends with status OK before its last reply would let Envoy send the request, or the destination's
  * response, on as it is. So this side never ends a stream first: Envoy does, or it is broken off, which fails the request.
  */
+import type { Eventual } from '../common/eventual.ts'
 import type { Log } from '../common/log.ts'
 import type { Call, CallHandler } from '../ext-proc/call.ts'
 import type { StartExchange } from './exchange.ts'
@@ -20,127 +21,152 @@ const phaseAfter = (response: ExtProcReply, phase: Phase): Phase | 'done' => {
   return response.kind === 'bufferedResponse' ? 'response_body' : 'done'
 }
 
-/** Serves one call to its end; `start` makes the exchange when headers come. */
-export const serveStream = (call: Call, start: StartExchange, log: Log): CallHandler => {
-  let phase: Phase | 'done' = 'request_headers'
-  let busy = false
-  let over = false
-  let exchange: Exchange | undefined
-  let input: FlowInput | undefined
+const decoded = (bytes: Buffer): ProcessingRequest | undefined => {
+  try {
+    return decodeRequest(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+class ExtProcStream implements CallHandler {
+  readonly #call: Call
+  readonly #start: StartExchange
+  readonly #log: Log
+  #phase: Phase | 'done' = 'request_headers'
+  #busy = false
+  #over = false
+  #exchange: Exchange | undefined
+  #input: FlowInput | undefined
   /** The last piece of a streamed body, or its trailers, have arrived. */
-  let ended = false
+  #ended = false
 
-  const close = () => {
-    over = true
-    exchange?.cancel()
-    input?.giveUp()
-    exchange = undefined
-  }
-  const fail = (why: string) => {
-    if (over) return
-    log.warn({ why }, 'ext_proc stream broken off')
-    close()
-    call.reset()
+  constructor(call: Call, start: StartExchange, log: Log) {
+    this.#call = call
+    this.#start = start
+    this.#log = log
   }
 
-  /** Sends the reply in the place of the body that `waiting` is the phase of, unless that has come. */
-  const rejectBody = (reply: ExtProcReply, waiting: Phase) => {
-    if (over || busy || phase !== waiting) return
-    call.send(...encodeReply(reply, waiting))
-    phase = 'done'
-  }
-
-  const decide = (message: ProcessingRequest): Promise<ExtProcReply> | undefined => {
-    if (message.kind !== phase) return undefined
-    if (message.kind === 'request_headers') {
-      exchange = start()
-      return exchange.onRequestHeaders(message.head, message.endOfStream)
+  message(bytes: Buffer): void {
+    if (this.#over) return
+    if (this.#busy) {
+      this.#fail('a message came before the reply to the last one')
+      return
     }
+    const message = decoded(bytes)
+    if (message === undefined) this.#fail('a message does not decode')
+    else if (this.#input !== undefined) this.#takePiece(message, this.#input)
+    else if (message.kind === 'request_headers' && message.streamed && this.#exchange === undefined)
+      this.#upload(message)
+    else this.#take(message)
+  }
+
+  drained(): void {
+    this.#input?.drained()
+  }
+
+  end(): void {
+    if (this.#over) return
+    const isDone = this.#input === undefined ? this.#phase === 'done' && !this.#busy : this.#input.isDone()
+    if (isDone) {
+      this.gone()
+      this.#call.end()
+    } else this.#fail('the stream ended before its last reply')
+  }
+
+  gone(): void {
+    this.#over = true
+    this.#exchange?.cancel()
+    this.#input?.giveUp()
+    this.#exchange = undefined
+  }
+
+  #fail(why: string): void {
+    if (this.#over) return
+    this.#log.warn({ why }, 'ext_proc stream broken off')
+    this.gone()
+    this.#call.reset()
+  }
+
+  #crash(error: unknown): void {
+    this.#log.error({ err: error }, 'exchange failed')
+    this.#fail('the exchange failed')
+  }
+
+  #take(message: ProcessingRequest): void {
+    this.#busy = true
+    try {
+      const deciding = this.#decide(message)
+      if (deciding === undefined || this.#phase === 'done')
+        this.#fail(`unexpected message in phase "${this.#phase}"`)
+      else if (deciding instanceof Promise) return void this.#replyLater(deciding)
+      else this.#reply(deciding)
+    } catch (error) {
+      this.#crash(error)
+    }
+    this.#busy = false
+  }
+
+  #decide(message: ProcessingRequest): Eventual<ExtProcReply> | undefined {
+    if (message.kind !== this.#phase) return undefined
+    if (message.kind === 'request_headers') {
+      this.#exchange = this.#start()
+      return this.#exchange.onRequestHeaders(message.head, message.endOfStream)
+    }
+    const exchange = this.#exchange
     if (message.kind === 'request_body') return exchange?.onRequestBody(message.body)
     if (message.kind === 'response_headers')
       return exchange?.onResponseHeaders(message.head, message.endOfStream)
     return message.kind === 'response_body' ? exchange?.onResponseBody(message.body) : undefined
   }
 
-  const step = async (message: ProcessingRequest): Promise<void> => {
-    const deciding = decide(message)
-    if (deciding === undefined || phase === 'done') return fail(`unexpected message in phase "${phase}"`)
-    const response = await deciding
-    if (over) return
-    const responded = phase
-    phase = phaseAfter(response, responded)
-    call.send(...encodeReply(response, responded))
-    const waiting = phase
-    if (waiting === 'request_body' || waiting === 'response_body')
-      exchange?.bodyRejected?.then((reply) => rejectBody(reply, waiting))
+  async #replyLater(deciding: Promise<ExtProcReply>): Promise<void> {
+    try {
+      this.#reply(await deciding)
+    } catch (error) {
+      this.#crash(error)
+    }
+    this.#busy = false
   }
 
-  const take = async (message: ProcessingRequest): Promise<void> => {
-    try {
-      await step(message)
-    } catch (error) {
-      log.error({ err: error }, 'exchange failed')
-      fail('the exchange failed')
-    }
-    busy = false
+  #reply(reply: ExtProcReply): void {
+    if (this.#over) return
+    const replied = this.#phase as Phase
+    this.#phase = phaseAfter(reply, replied)
+    this.#call.send(...encodeReply(reply, replied))
+    const waiting = this.#phase
+    if (waiting === 'request_body' || waiting === 'response_body')
+      this.#exchange?.bodyRejected?.then((instead) => this.#rejectBody(instead, waiting))
+  }
+
+  /** Sends the reply instead of waiting for the body that `waiting` is the phase of, unless the body has come. */
+  #rejectBody(reply: ExtProcReply, waiting: Phase): void {
+    if (this.#over || this.#busy || this.#phase !== waiting) return
+    this.#call.send(...encodeReply(reply, waiting))
+    this.#phase = 'done'
   }
 
   /** A body that comes and goes in pieces: the flow gets all replies. */
-  const upload = ({ head, endOfStream }: Extract<ProcessingRequest, { readonly head: Head }>): void => {
-    const started = createFlow(call)
-    input = started
-    ended = endOfStream
-    exchange = start()
-    exchange.onStreamedRequest(head, endOfStream, started.flow).catch((error) => {
-      log.error({ err: error }, 'exchange failed')
-      fail('the exchange failed')
-    })
+  #upload({ head, endOfStream }: Extract<ProcessingRequest, { readonly head: Head }>): void {
+    const started = createFlow(this.#call)
+    this.#input = started
+    this.#ended = endOfStream
+    this.#exchange = this.#start()
+    this.#exchange.onStreamedRequest(head, endOfStream, started.flow).catch((error) => this.#crash(error))
   }
 
-  const takePiece = (message: ProcessingRequest, to: FlowInput): void => {
-    if (ended) fail('a message behind the end of a body')
+  #takePiece(message: ProcessingRequest, to: FlowInput): void {
+    if (this.#ended) this.#fail('a message behind the end of a body')
     else if (message.kind === 'request_body') {
-      ended = message.endOfStream
+      this.#ended = message.endOfStream
       to.take(message.body, message.endOfStream)
     } else if (message.kind === 'request_trailers') {
-      ended = true
+      this.#ended = true
       to.takeTrailers()
-    } else fail('an unexpected message in a body')
-  }
-
-  const read = (bytes: Buffer): ProcessingRequest | undefined => {
-    try {
-      return decodeRequest(bytes)
-    } catch {
-      fail('a message does not decode')
-      return undefined
-    }
-  }
-
-  return {
-    message(bytes) {
-      if (over) return
-      if (busy) return fail('a message came before the answer to the last one')
-      const message = read(bytes)
-      if (message === undefined) return
-      if (input !== undefined) takePiece(message, input)
-      else if (message.kind === 'request_headers' && message.streamed && exchange === undefined)
-        upload(message)
-      else {
-        busy = true
-        void take(message)
-      }
-    },
-    drained() {
-      input?.drained()
-    },
-    end() {
-      if (over) return
-      if (input === undefined ? phase !== 'done' || busy : !input.isDone())
-        return fail('the stream ended before its last answer')
-      close()
-      call.end()
-    },
-    gone: close,
+    } else this.#fail('an unexpected message in a body')
   }
 }
+
+/** Serves one call to its end; `start` makes the exchange when headers come. */
+export const serveStream = (call: Call, start: StartExchange, log: Log): CallHandler =>
+  new ExtProcStream(call, start, log)

@@ -1,31 +1,45 @@
+import type { Eventual } from '../common/eventual.ts'
 import type { Metrics } from '../common/metrics.ts'
 
 const STAGES = ['authenticate', 'plan', 'use', 'apply', 'transform'] as const
 export type Stage = (typeof STAGES)[number]
 
 /** Runs a stage of a request and observes how long it took, also when it fails. */
-export type Timed = <T>(stage: Stage, work: () => T | Promise<T>) => Promise<T>
+export interface Timed {
+  <T>(stage: Stage, work: () => Promise<T>): Promise<T>
+  <T>(stage: Stage, work: () => Eventual<T>): Eventual<T>
+}
+
+/** Runs `work`, and `done` when it is over. */
+const timing = <T>(work: () => Eventual<T>, done: (ms: number) => void): Eventual<T> => {
+  const start = performance.now()
+  let result: Eventual<T> | undefined
+  try {
+    result = work()
+    return result instanceof Promise ? result.finally(() => done(performance.now() - start)) : result
+  } finally {
+    if (!(result instanceof Promise)) done(performance.now() - start)
+  }
+}
 
 /** The same, and notes the milliseconds of each stage in `stages`. */
 export const measured =
   (timed: Timed, stages: Partial<Record<Stage, number>>): Timed =>
-  async (name, work) => {
-    const start = performance.now()
-    try {
-      return await timed(name, work)
-    } finally {
-      stages[name] = Math.round((performance.now() - start) * 1_000) / 1_000
-    }
-  }
+  <T>(name: Stage, work: () => Eventual<T>) =>
+    timing(
+      () => timed(name, work),
+      (ms) => {
+        stages[name] = Math.round(ms * 1_000) / 1_000
+      },
+    ) as Promise<T>
 
 export const createTimed = ({ stage }: Metrics): Timed => {
-  const stages = new Map(STAGES.map((name) => [name, stage.labels(name)]))
-  return async (name, work) => {
-    const start = performance.now()
-    try {
-      return await work()
-    } finally {
-      stages.get(name)?.observe((performance.now() - start) / 1000)
-    }
-  }
+  const observers = new Map(
+    STAGES.map((name) => {
+      const observed = stage.of({ stage: name })
+      return [name, (ms: number) => observed.observe(ms / 1000)]
+    }),
+  )
+  return <T>(name: Stage, work: () => Eventual<T>) =>
+    timing(work, observers.get(name) as (ms: number) => void) as Promise<T>
 }

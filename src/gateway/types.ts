@@ -1,4 +1,5 @@
 /** Replies of an exchange to Envoy, and Envoy's stream as an exchange sees it. */
+import type { Eventual } from '../common/eventual.ts'
 import type { UploadUpstream, Upstream } from '../ext-proc/contract.ts'
 import type { Edits, Head } from './headers.ts'
 import type { Reply } from './replies.ts'
@@ -61,16 +62,16 @@ export interface BodyStream {
 }
 
 /**
- * One request by the phases of ext_proc. No phase rejects: an error is an `immediateResponse`. Each is called at most once, in this
+ * One request by the phases of ext_proc. No phase throws or rejects: an error is an `immediateResponse`. Each is called at most once, in this
  * order; the last two when a `modeOverride` asked for the response.
  */
 export interface Exchange {
   /** Instead of the others, for a streamed body: `flow` gets all replies. */
   onStreamedRequest(head: Head, endOfStream: boolean, flow: BodyStream): Promise<void>
-  onRequestHeaders(head: Head, endOfStream: boolean): Promise<ExtProcReply>
-  onRequestBody(body: Buffer): Promise<ExtProcReply>
-  onResponseHeaders(head: Head, endOfStream: boolean): Promise<ExtProcReply>
-  onResponseBody(body: Buffer): Promise<ExtProcReply>
+  onRequestHeaders(head: Head, endOfStream: boolean): Eventual<ExtProcReply>
+  onRequestBody(body: Buffer): Eventual<ExtProcReply>
+  onResponseHeaders(head: Head, endOfStream: boolean): Eventual<ExtProcReply>
+  onResponseBody(body: Buffer): Eventual<ExtProcReply>
   /**
    * After `buffered` and `bufferedResponse`: resolves with the reply that is sent instead of waiting for the body.
    * Undefined: the exchange waits as long as Envoy does.

@@ -1,3 +1,4 @@
+import type { Eventual } from '../common/eventual.ts'
 import type { Log } from '../common/log.ts'
 import type { Expressions } from '../expressions/types.ts'
 import type {
@@ -59,7 +60,7 @@ export interface CodeInvocation extends Pick<Invocation, 'traceId' | 'signal'> {
 
 export interface Authenticator {
   /** `unauthenticated` without, with an unknown, an expired or a replaced key; `forbidden` for unauthorized sessions. */
-  authenticate(key: string | undefined): Promise<Caller>
+  authenticate(key: string | undefined): Eventual<Caller>
   /** The caller for work as a public or private application; rejects with `unauthenticated` when it was deleted or has expired. */
   identify(application: ApplicationRef): Promise<Caller>
 }
@@ -67,7 +68,7 @@ export interface Authenticator {
 /** Stored proxies of all tenants, for the gateway. */
 export interface ProxyDirectory {
   /** By proxy key as sent. An acknowledged change of the management API holds for the next call. */
-  find(key: string): Promise<StoredProxy | undefined>
+  find(key: string): Eventual<StoredProxy | undefined>
   /** A number that differs after any change to proxies, in any process. */
   changes(): Promise<number>
   /** The newest and the most recently found proxies, as they are now, at most `limit` of each. */

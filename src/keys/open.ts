@@ -2,6 +2,7 @@ import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
+import { type Eventual, whenReady } from '../common/eventual.ts'
 import type { Secret } from '../common/secret.ts'
 import type { KeyRow, KeyStore } from '../store/types.ts'
 import { isKey, type Ring, ringOf } from './ring.ts'
@@ -107,8 +108,7 @@ const ringCache = ({ keys, clock }: KeysDeps, roots: RootKeyring) => {
     return ring
   }
 
-  return async (tenantId: string, opening: readonly Buffer[]): Promise<Ring> => {
-    const changes = await keys.changes()
+  const ringAt = (tenantId: string, opening: readonly Buffer[], changes: number): Eventual<Ring> => {
     if (changes !== cachedAt) {
       rings.clear()
       loading.clear()
@@ -136,6 +136,8 @@ const ringCache = ({ keys, clock }: KeysDeps, roots: RootKeyring) => {
     }
     return promise
   }
+  return (tenantId: string, opening: readonly Buffer[]): Eventual<Ring> =>
+    whenReady(keys.changes(), (changes) => ringAt(tenantId, opening, changes))
 }
 
 /**

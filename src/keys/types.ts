@@ -1,3 +1,4 @@
+import type { Eventual } from '../common/eventual.ts'
 import type { KeyRow } from '../store/types.ts'
 
 /** Associated data of a sealed value; it can be opened only with the same (docs/security-model.md, "Encryption"). */
@@ -35,7 +36,7 @@ export interface Keys {
    * process (rotation, deletion of a tenant) clears the cache before the next call. `opening`: sealed values to be
    * opened; if one names a key version that the cached ring lacks, the ring is reloaded first.
    */
-  tenant(tenantId: string, opening?: readonly Buffer[]): Promise<TenantKeys>
+  tenant(tenantId: string, opening?: readonly Buffer[]): Eventual<TenantKeys>
   /** New wrapped keys for a new tenant, to be stored with it. */
   newTenantKeys(tenantId: string, now: number): Promise<readonly KeyRow[]>
   /** A new wrapped data key, to be stored as this version of the tenant's. */

@@ -65,7 +65,7 @@ const pass = async ({ vault, print }: RotateDeps, tenantId: string): Promise<Ree
     {
       sealed: vault.store.sealed,
       tenants: vault.store.tenants,
-      ring: (opening) => vault.keys.tenant(tenantId, opening),
+      ring: async (opening) => vault.keys.tenant(tenantId, opening),
       rest: (ms) => setTimeout(PAUSE_FACTOR * ms),
       onProgress: ({ seen, replaced }) => {
         if (performance.now() < reported + PROGRESS) return

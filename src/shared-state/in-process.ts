@@ -42,7 +42,7 @@ export const createBuckets = ({ clock }: { readonly clock: Clock }): Buckets => 
 export const createInProcessState = (deps: { readonly clock: Clock }): SharedState => {
   const buckets = createBuckets(deps)
   return {
-    take: async (claims) => buckets.take(claims),
+    take: (claims) => buckets.take(claims),
     announce: () => {},
     listen: () => {},
     reach: 'own',

@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js'
 import { AppError, invalid } from '../common/errors.ts'
+import { whenReady } from '../common/eventual.ts'
 import type { GuessLimiter, RateLimiter } from '../common/rate-limiter.ts'
 import type { Claim, SharedState, Wait } from './types.ts'
 
@@ -41,7 +42,7 @@ export const createRateLimits = (
   { perKey, perAddress }: RateLimits,
 ): RateLimiter | undefined => {
   if (perKey === undefined && perAddress === undefined) return undefined
-  return async ({ key, address, page }) => {
+  return ({ key, address, page }) => {
     const claims: (Claim & { readonly what: string })[] = []
     if (perAddress !== undefined && address !== undefined)
       claims.push({
@@ -52,8 +53,9 @@ export const createRateLimits = (
     if (perKey !== undefined && key !== undefined && !page && key.length <= MAX_KEY_LENGTH)
       claims.push({ what: 'with this key', bucket: hash(`calls with ${key}`), perMinute: perKey })
     if (claims.length === 0) return
-    const wait = await state.take(claims)
-    if (wait) throw tooMany(`Too many calls ${claims[wait.claim]?.what ?? ''}.`, wait)
+    return whenReady(state.take(claims), (wait) => {
+      if (wait) throw tooMany(`Too many calls ${claims[wait.claim]?.what ?? ''}.`, wait)
+    })
   }
 }
 

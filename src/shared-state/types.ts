@@ -1,3 +1,5 @@
+import type { Eventual } from '../common/eventual.ts'
+
 /** One call from a bucket of `perMinute` calls. An unused bucket allows that many at once. */
 export interface Claim {
   /** Name of the bucket. It becomes a key in Redis, so it must not reveal anything. */
@@ -24,7 +26,7 @@ export interface SharedState {
    * passed.
    * Never rejects, and resolves within the driver's timeout.
    */
-  take(claims: readonly Claim[]): Promise<Wait | undefined>
+  take(claims: readonly Claim[]): Eventual<Wait | undefined>
   /** Notifies all other processes of a change. Returns immediately; the notification may be lost. */
   announce(): void
   /** Calls `listener` after notifications of others, and when some may have been missed. */

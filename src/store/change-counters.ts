@@ -1,3 +1,4 @@
+import { type Eventual, whenReady } from '../common/eventual.ts'
 import { allChanges, totalOfChanges } from './records/statements.ts'
 import type { Session } from './session.ts'
 import type { Writer } from './writer.ts'
@@ -5,32 +6,51 @@ import type { Writer } from './writer.ts'
 /** Change counters: how often the rows under each name were written. */
 export interface ChangeCounters {
   /** Sum of the counters; 0 for names that were never written. */
-  sum(kinds: readonly string[]): Promise<number>
+  sum(kinds: readonly string[]): Eventual<number>
 }
 
 type Counters = ReadonlyMap<string, number>
 
 /** Reads all counters. They only grow, so an unchanged total means that none has changed. */
-const readCounters = ({ session }: { readonly session: Session }): (() => Promise<Counters>) => {
+const readCounters = ({ session }: { readonly session: Session }): (() => Eventual<Counters>) => {
   let known: { readonly total: number; readonly counters: Counters } | undefined
-  return async () => {
-    const total = Number((await session.get(totalOfChanges, {}))?.total ?? 0)
-    if (known?.total !== total) {
+  return () =>
+    whenReady(session.get(totalOfChanges, {}), (row) => {
+      const total = Number(row?.total ?? 0)
+      if (known?.total === total) return known.counters
       // A change during the read is included, and the total then differs next time.
-      const rows = await session.all(allChanges, {})
-      known = { total, counters: new Map(rows.map(({ kind, version }) => [kind, Number(version)])) }
-    }
-    return known.counters
-  }
+      return whenReady(session.all(allChanges, {}), (rows) => {
+        const counters = new Map(rows.map(({ kind, version }) => [kind, Number(version)]))
+        known = { total, counters }
+        return counters
+      })
+    })
 }
 
 const sumOf = (counters: Counters, kinds: readonly string[]): number =>
   kinds.reduce((sum, kind) => sum + (counters.get(kind) ?? 0), 0)
 
-/** Reads the counters for each call. */
+/**
+ * Reads the counters once for each callback of the event loop, at their first use in it. A request had arrived before the
+ * callback that reads it started, so the counters include every change acknowledged before the request was sent.
+ */
 export const createChangeCounters = (deps: { readonly session: Session }): ChangeCounters => {
   const read = readCounters(deps)
-  return { sum: async (kinds) => (kinds.length === 0 ? 0 : sumOf(await read(), kinds)) }
+  let shared: Eventual<Counters> | undefined
+  const forget = (): void => {
+    shared = undefined
+  }
+  const current = (): Eventual<Counters> => {
+    if (shared === undefined) {
+      shared = read()
+      // Runs when the callback and its microtasks are over, before the next one starts.
+      process.nextTick(forget)
+    }
+    return shared
+  }
+  return {
+    sum: (kinds) => (kinds.length === 0 ? 0 : whenReady(current(), (counters) => sumOf(counters, kinds))),
+  }
 }
 
 /**
@@ -46,7 +66,7 @@ export const shareChangeCounters = ({
   readonly writer: Writer
 }): { readonly changes: ChangeCounters; readonly writer: Writer } => {
   const read = readCounters({ session })
-  let all: Promise<Counters> | undefined
+  let all: Eventual<Counters> | undefined
   const invalidate = (): void => {
     all = undefined
   }

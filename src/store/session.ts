@@ -1,12 +1,13 @@
 import type { Compilable } from 'kysely'
+import type { Eventual } from '../common/eventual.ts'
 import type { Dialect } from './dialect.ts'
 import type { Statement } from './statement.ts'
 
 /** One connection, as repositories and commands use it on either engine. */
 export interface Session {
   readonly dialect: Dialect
-  all<P extends object, R>(statement: Statement<P, R>, values: P): Promise<readonly R[]>
-  get<P extends object, R>(statement: Statement<P, R>, values: P): Promise<R | undefined>
+  all<P extends object, R>(statement: Statement<P, R>, values: P): Eventual<readonly R[]>
+  get<P extends object, R>(statement: Statement<P, R>, values: P): Eventual<R | undefined>
   /** An insert of one row, built by `dialect.numbered`: the row's `seq`, undefined when none was written. */
   insert<P extends object>(statement: Statement<P, { seq: number }>, values: P): Promise<number | undefined>
   /** Number of rows written. */

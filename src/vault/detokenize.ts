@@ -62,14 +62,19 @@ export const detokenizeBody = async (
   const { work = bodyWork() } = context
   /** The text that is evaluated now. */
   let current = ''
-  const failAtCurrent = async (thrown: unknown): Promise<never> => {
-    throw await located(thrown, body, (text) => text === current)
+  /** Errors name the places of the current text. */
+  const placed = async <T, R>(items: readonly T[], make: (item: T) => R): Promise<readonly R[]> => {
+    try {
+      return await mapInTurns(items, make)
+    } catch (thrown) {
+      throw await located(thrown, body, (text) => text === current)
+    }
   }
-  const texts = await mapInTurns([...counts], ([text, count]) => {
+  const texts = await placed([...counts], ([text, count]) => {
     current = text
     const template = parts.expressions.parse(text, work)
     return { text, count, template }
-  }).catch(failAtCurrent)
+  })
   const ids = new Set(texts.flatMap(({ template }) => template.ids))
   const resolved = await resolveTokens(parts, [...ids], permission, { ...context, work }).catch(
     async (thrown: unknown): Promise<never> => {
@@ -97,7 +102,7 @@ export const detokenizeBody = async (
   }
   const hold = createMemoryBudget(parts, context)
   const results = new Map<string, Json>()
-  await mapInTurns(texts, ({ text, count, template }) => {
+  await placed(texts, ({ text, count, template }) => {
     current = text
     // Checked before evaluating: a short text can repeat a large value many times.
     const largest = Math.max(0, ...template.ids.map((id) => values.get(id)?.size ?? 0))
@@ -108,6 +113,6 @@ export const detokenizeBody = async (
     left -= size
     hold(size)
     results.set(text, value)
-  }).catch(failAtCurrent)
+  })
   return mapStrings(body, (text) => results.get(text) ?? (results.has(text) ? null : text))
 }

@@ -14,7 +14,7 @@ import type {
 } from '../sdk/index.ts'
 import type { SearchNode, TokenListQuery } from '../store/types.ts'
 import { deniedRecord, doneRecord } from './audit-records.ts'
-import { bytesOf, type OpenedRow, openInBatches, withoutSeals } from './open.ts'
+import { bytesOf, type OpenedRow, openEach, withoutSeals } from './open.ts'
 import { filterNode } from './search/filter.ts'
 import { present, shownData } from './serialize-token.ts'
 import { stateOf } from './used.ts'
@@ -104,9 +104,9 @@ export const listTokens = async (
   const data: Token[] = []
   const states: TokenState[] = []
   const { work = bodyWork() } = context
-  for await (const { row, open } of openInBatches(parts, context, heads, now)) {
+  await openEach(parts, context, heads, now, (row, open) => {
     const disclosure = decide(grants, permission, row)
-    if (disclosure === 'denied') continue
+    if (disclosure === 'denied') return
     const opened = open()
     const value = shownData(parts, row.type, opened, disclosure, work)
     // Rejected as a complete page: a page with the data of some tokens only would mislead.
@@ -115,7 +115,7 @@ export const listTokens = async (
     if (value !== undefined) shown.push({ row: stored, disclosure })
     states.push(stateOf(row, opened))
     data.push(present(parts, stored, opened, value, grants))
-  }
+  })
   if (shown.length > 0)
     await parts.journal.append(shown.map(({ row }) => doneRecord(parts, row, 'read', context, now)))
   for (const { row, disclosure } of shown)

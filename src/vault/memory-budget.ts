@@ -1,6 +1,6 @@
 /** Bytes of opened tokens that all calls of this process hold at once. */
 import { createGcPressure } from '../common/gc-pressure.ts'
-import type { Shares } from '../common/shares.ts'
+import type { Share, Shares } from '../common/shares.ts'
 import type { UseContext } from '../sdk/index.ts'
 import type { VaultParts } from './vault-deps.ts'
 
@@ -41,32 +41,45 @@ const GARBAGE = 3
 
 /** Shares whose released bytes are collected soon: V8 itself lets several times as much accumulate. */
 export const collectReleased = (shares: Shares, collect = createGcPressure()): Shares => ({
-  take(amount, ...owner) {
-    const share = shares.take(amount, ...owner)
-    let bytes = amount
-    return {
-      resize(next) {
-        share.resize(next)
-        bytes = next
-      },
-      release() {
-        share.release()
-        collect(GARBAGE * bytes)
-        bytes = 0
-      },
-    }
-  },
+  take: (amount, ...owner) => new CollectedShare(shares.take(amount, ...owner), amount, collect),
   get held() {
     return shares.held
   },
 })
 
+class CollectedShare implements Share {
+  readonly #share: Share
+  readonly #collect: (bytes: number) => void
+  #bytes: number
+
+  constructor(share: Share, bytes: number, collect: (bytes: number) => void) {
+    this.#share = share
+    this.#bytes = bytes
+    this.#collect = collect
+  }
+
+  resize(next: number): void {
+    this.#share.resize(next)
+    this.#bytes = next
+  }
+
+  release(): void {
+    this.#share.release()
+    this.#collect(GARBAGE * this.#bytes)
+    this.#bytes = 0
+  }
+}
+
 /** Runs `work` and releases what it held, for callers without `hold`. */
-export const withMemoryBudget = async <T>(
+export const withMemoryBudget = <T>(
+  context: UseContext,
+  work: (context: UseContext) => Promise<T>,
+): Promise<T> => (context.hold === undefined ? withOwnBudget(context, work) : work(context))
+
+const withOwnBudget = async <T>(
   context: UseContext,
   work: (context: UseContext) => Promise<T>,
 ): Promise<T> => {
-  if (context.hold !== undefined) return work(context)
   const all: { release(): void }[] = []
   try {
     return await work({ ...context, hold: (held) => all.push(held) })

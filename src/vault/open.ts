@@ -1,6 +1,7 @@
 /** Reads the tokens that a call names: their sizes are summed first, then they are read in batches. */
 import { AppError } from '../common/errors.ts'
 import { yieldIfDue } from '../common/event-loop.ts'
+import type { Eventual } from '../common/eventual.ts'
 import type { UseContext } from '../sdk/index.ts'
 import type { TokenHead, TokenRow } from '../store/types.ts'
 import { createMemoryBudget } from './memory-budget.ts'
@@ -17,13 +18,20 @@ type Sized = Pick<TokenHead, 'id' | 'bytes'>
 export const bytesOf = (heads: readonly Sized[]): number => heads.reduce((sum, { bytes }) => sum + bytes, 0)
 
 /** Existing tokens of a call; of a few, only the ids are known. */
-export const headsOf = async (
+export const headsOf = (
+  deps: Pick<VaultParts, 'tokens'>,
+  tenantId: string,
+  ids: readonly string[],
+  now: number,
+): Eventual<readonly (Sized | TokenHead)[]> =>
+  ids.length <= FEW ? ids.map((id) => ({ id, bytes: 0 })) : readHeads(deps, tenantId, ids, now)
+
+const readHeads = async (
   { tokens }: Pick<VaultParts, 'tokens'>,
   tenantId: string,
   ids: readonly string[],
   now: number,
-): Promise<readonly (Sized | TokenHead)[]> => {
-  if (ids.length <= FEW) return ids.map((id) => ({ id, bytes: 0 }))
+): Promise<readonly TokenHead[]> => {
   const heads: TokenHead[] = []
   for (let at = 0; at < ids.length; at += BATCH.tokens) {
     const pause = at > 0 ? yieldIfDue() : undefined
@@ -69,36 +77,45 @@ function* batchesOf(heads: readonly Sized[]): Generator<readonly string[]> {
   if (ids.length > 0) yield ids
 }
 
+type OpenDeps = Pick<VaultParts, 'tokens' | 'keys' | 'held'>
+
+/** Does something with a token, which `open` opens. */
+export type TakeRow = (row: TokenRow, open: () => Opened) => Eventual<void>
+
 /**
- * The tokens in order, read in batches, to be opened one by one; tokens that were deleted concurrently are left
- * out. Yields to other work. Throws `rate_limited` when the tenant holds too many bytes.
+ * Takes the tokens in order, read in batches, to be opened one by one; tokens that were deleted concurrently are left
+ * out. Yields to other work. Fails with `rate_limited` when the tenant holds too many bytes.
  */
-export async function* openInBatches(
-  parts: Pick<VaultParts, 'tokens' | 'keys' | 'held'>,
+export const openEach = async (
+  parts: OpenDeps,
   context: UseContext,
   heads: readonly Sized[],
   now: number,
-): AsyncGenerator<{ readonly row: TokenRow; open(): Opened }> {
+  take: TakeRow,
+): Promise<void> => {
   const { tenantId } = context.caller
   const hold = createMemoryBudget(parts, context)
   let unread = bytesOf(heads)
   hold(unread)
   for (const ids of batchesOf(heads)) {
-    const found = await parts.tokens.read(tenantId, ids, now)
+    const reading = parts.tokens.read(tenantId, ids, now)
+    const found = reading instanceof Promise ? await reading : reading
     // The sizes of a few tokens were not checked before.
     unread -= storedBytes(found)
     hold(-unread)
     unread = Math.max(unread, 0)
-    const ring = await parts.keys.tenant(
+    const loading = parts.keys.tenant(
       tenantId,
       found.map(({ sealed }) => sealed),
     )
+    const ring = loading instanceof Promise ? await loading : loading
     const rows = new Map(found.map((row) => [row.id, row]))
     for (const [at, id] of ids.entries()) {
       const pause = at > 0 ? yieldIfDue() : undefined
       if (pause) await pause
       const row = rows.get(id)
-      if (row) yield { row, open: () => openToken(ring, row, now) }
+      const taking = row && take(row, () => openToken(ring, row, now))
+      if (taking) await taking
       rows.delete(id)
     }
   }

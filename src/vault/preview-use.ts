@@ -4,7 +4,7 @@ import { bodyWork } from '../expressions/work.ts'
 import type { UseContext, UsePreview } from '../sdk/index.ts'
 import { doneRecord } from './audit-records.ts'
 import { disclosedData } from './disclosure.ts'
-import { checkBytes, headsOf, type OpenedRow, openInBatches, withoutSeals } from './open.ts'
+import { checkBytes, headsOf, type OpenedRow, openEach, withoutSeals } from './open.ts'
 import type { Opened } from './seal.ts'
 import { checkCount, isBareTokenExpression } from './use.ts'
 import { timeOf, type VaultParts } from './vault-deps.ts'
@@ -34,12 +34,12 @@ export const previewUse = async (
   const found = new Map<string, UsePreview>()
   const heads = await headsOf(parts, tenantId, wanted, now)
   checkBytes(parts, heads)
-  for await (const { row, open } of openInBatches(parts, context, heads, now)) {
+  await openEach(parts, context, heads, now, (row, open) => {
     const { id, type, container } = row
     const disclosure = decide(grants, 'token:use', row)
     if (disclosure === 'denied') {
       found.set(id, { kind: 'denied', id })
-      continue
+      return
     }
     const opened = open()
     const stored = withoutSeals(row)
@@ -53,7 +53,7 @@ export const previewUse = async (
     }
     const rule = decidingRule(grants, 'token:use', row)
     found.set(id, { kind: 'used', id, disclosure, rule, token })
-  }
+  })
   await parts.journal.append(shown.map((row) => doneRecord(parts, row, 'read', context, now)))
   for (const { type } of shown) parts.metrics.disclosed.inc({ type, purpose: 'read', disclosure: 'mask' })
   return wanted.map((id) => found.get(id) ?? { kind: 'unknown', id })

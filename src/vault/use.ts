@@ -4,10 +4,10 @@ import { mapInTurns, yieldIfDue } from '../common/event-loop.ts'
 import type { Json } from '../common/json.ts'
 import { bodyWork } from '../expressions/work.ts'
 import type { Disclosure, Grants, TokenPermission, TokenState, UseContext, UsedToken } from '../sdk/index.ts'
-import type { TokenHead, TokenRow } from '../store/types.ts'
+import type { TokenRow } from '../store/types.ts'
 import { doneRecord } from './audit-records.ts'
 import { disclosedData } from './disclosure.ts'
-import { checkBytes, headsOf, type OpenedRow, openInBatches, withoutSeals } from './open.ts'
+import { checkBytes, headsOf, type OpenedRow, openEach, withoutSeals } from './open.ts'
 import { reject } from './read.ts'
 import type { Opened } from './seal.ts'
 import { present } from './serialize-token.ts'
@@ -63,27 +63,24 @@ export const resolveTokens = async (
   const now = timeOf(parts, context)
   const { tenantId, grants } = context.caller
   const purpose = permission === 'token:use' ? 'use' : 'read'
-  const allowed = (row: TokenHead | TokenRow): Disclosure | Promise<never> => {
-    const decision = decide(grants, permission, row)
-    return decision === 'denied' ? reject(parts, row, purpose, context) : decision
-  }
-  const heads = await headsOf(parts, tenantId, wanted, now)
+  const reading = headsOf(parts, tenantId, wanted, now)
+  const heads = reading instanceof Promise ? await reading : reading
   if (heads.length < wanted.length)
     throw unknownToken(
       wanted,
       heads.map(({ id }) => id),
     )
   for (const head of heads) {
+    if (!('type' in head)) break
     const pause = yieldIfDue()
     if (pause) await pause
-    if ('type' in head) await allowed(head)
+    if (decide(grants, permission, head) === 'denied') await reject(parts, head, purpose, context)
   }
   checkBytes(parts, heads)
   const { work = bodyWork() } = context
   const resolved = new Map<string, Resolved>()
-  const states: TokenState[] = []
-  for await (const { row, open } of openInBatches(parts, context, heads, now)) {
-    const disclosure = await allowed(row)
+  const states: TokenState[] | undefined = context.used && []
+  const resolveOne = (row: TokenRow, open: () => Opened, disclosure: Disclosure): void => {
     const type = parts.types.get(row.type)
     if (!type)
       throw new AppError('unprocessable', "An expression names a token whose type's plugin is not installed.")
@@ -91,7 +88,7 @@ export const resolveTokens = async (
     const shown = purpose === 'use' ? 'use' : 'show'
     const data = disclosedData(parts.expressions, type, opened, disclosure, shown, work) ?? null
     const stored = withoutSeals(row)
-    states.push(stateOf(row, opened))
+    states?.push(stateOf(row, opened))
     resolved.set(row.id, {
       row: stored,
       disclosure,
@@ -99,14 +96,20 @@ export const resolveTokens = async (
       whole: () => isBareTokenExpression(parts, stored, opened, data, grants),
     })
   }
+  await openEach(parts, context, heads, now, (row, open) => {
+    const decision = decide(grants, permission, row)
+    if (decision === 'denied') return reject(parts, row, purpose, context)
+    return resolveOne(row, open, decision)
+  })
   if (resolved.size < wanted.length) throw unknownToken(wanted, resolved.keys())
-  await parts.journal.append(
-    await mapInTurns([...resolved.values()], ({ row }) => doneRecord(parts, row, purpose, context, now)),
-  )
-  await mapInTurns([...resolved.values()], ({ row, disclosure }) => {
+  const all = [...resolved.values()]
+  const recording = mapInTurns(all, ({ row }) => doneRecord(parts, row, purpose, context, now))
+  await parts.journal.append(recording instanceof Promise ? await recording : recording)
+  const counting = mapInTurns(all, ({ row, disclosure }) => {
     parts.metrics.disclosed.inc({ type: row.type, purpose, disclosure })
   })
-  for (const state of states) context.used?.add(state)
+  if (counting instanceof Promise) await counting
+  if (states) for (const state of states) context.used?.add(state)
   return resolved
 }
 

@@ -1,7 +1,6 @@
-import { yieldIfDue } from '../common/event-loop.ts'
 import type { TokenState, UseContext } from '../sdk/index.ts'
 import type { TokenRow } from '../store/types.ts'
-import { bytesOf, headsOf, openInBatches } from './open.ts'
+import { bytesOf, headsOf, openEach } from './open.ts'
 import type { Opened } from './seal.ts'
 import type { VaultParts } from './vault-deps.ts'
 
@@ -25,17 +24,19 @@ export const areCurrent = async (
   const expected = new Map(states.map((state) => [state.id, state]))
   const heads = await headsOf(parts, tenantId, [...expected.keys()], context.now)
   if (bytesOf(heads) > parts.limits.opened) return false
-  for await (const { row, open } of openInBatches(parts, context, heads, context.now)) {
-    const pause = yieldIfDue()
-    if (pause) await pause
+  let isCurrent = true
+  await openEach(parts, context, heads, context.now, (row, open) => {
     const { created_at, version } = expected.get(row.id) ?? {}
-    if (row.created_at !== created_at || row.version !== version) return false
+    if (!isCurrent || row.created_at !== created_at || row.version !== version) {
+      isCurrent = false
+      return
+    }
     try {
       open()
     } catch {
-      return false
+      isCurrent = false
     }
     expected.delete(row.id)
-  }
-  return expected.size === 0
+  })
+  return isCurrent && expected.size === 0
 }

@@ -26,7 +26,7 @@ export const storeTokens = async (t: Test, open: OpenStore): Promise<void> => {
         code: 'invalid',
         message: /U\+0000/,
       })
-    await t.rejects(tokens.read('tenant-a', [odd], NOW), { code: 'invalid' })
+    await t.rejects(async () => tokens.read('tenant-a', [odd], NOW), { code: 'invalid' })
     const shape = { name: 'things', indexes: ['color'], lookups: ['code'] }
     const insert = (id: string, record: object) =>
       records.commit([{ kind: 'insert', collection: 'things', tenantId: 'tenant-a', id, record, shape }], NOW)

@@ -16,10 +16,11 @@ t.test('fields come in order, whatever their type, and unread ones are skipped',
     fields.skip()
   }
   t.equal(fields.next(), 5)
-  const inner = fields.message()
-  t.equal(inner.next(), 1)
-  t.equal(inner.latin1(), 'a')
-  t.equal(inner.next(), 0)
+  const outer = fields.enter()
+  t.equal(fields.next(), 1)
+  t.equal(fields.latin1(), 'a')
+  t.equal(fields.next(), 0)
+  fields.leave(outer)
   t.equal(fields.next(), 6)
   t.equal(fields.bool(), false)
   t.equal(fields.next(), 23)
@@ -68,15 +69,15 @@ t.test('what is malformed is refused', (t) => {
     'a number for bytes',
   )
   t.throws(
-    wrong((fields) => fields.message(), '0801'),
+    wrong((fields) => fields.enter(), '0801'),
     WireError,
     'a number for a message',
   )
   t.throws(
     wrong((fields) => {
-      const inner = fields.message()
-      inner.next()
-      return inner.bytes()
+      fields.enter()
+      fields.next()
+      return fields.bytes()
     }, '0a020a01 61'),
     WireError,
     'a member longer than its message, though not than all',
@@ -88,18 +89,19 @@ t.test('a writer grows, and writes lengths of one to five bytes', (t) => {
   for (const size of [0, 1, 127, 128, 16_383, 16_384, 3_000_000]) {
     const writer = new Writer(1)
     writer.varint(3, size)
-    writer.message(2, () => {
-      writer.bytes(2, Buffer.alloc(size, 'b'))
-      writer.latin1(1, '\u00e9'.repeat(size))
-    })
+    const end = writer.end()
+    writer.bytes(2, Buffer.alloc(size, 'b'))
+    writer.latin1(1, '\u00e9'.repeat(size))
+    writer.start(2, end)
     const fields = new Reader(Buffer.concat(writer.pieces()))
     t.equal(fields.next(), 2)
-    const inner = fields.message()
-    t.equal(inner.next(), 1)
-    t.equal(inner.latin1(), '\u00e9'.repeat(size))
-    t.equal(inner.next(), 2)
-    t.ok(inner.bytes().equals(Buffer.alloc(size, 'b')))
-    t.equal(inner.next(), 0)
+    const outer = fields.enter()
+    t.equal(fields.next(), 1)
+    t.equal(fields.latin1(), '\u00e9'.repeat(size))
+    t.equal(fields.next(), 2)
+    t.ok(fields.bytes().equals(Buffer.alloc(size, 'b')))
+    t.equal(fields.next(), 0)
+    fields.leave(outer)
     t.equal(fields.next(), 3)
     t.equal(fields.bool(), size !== 0)
     t.equal(fields.next(), 0)

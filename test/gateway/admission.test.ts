@@ -5,23 +5,18 @@ t.test('work beyond the bounds is refused at once, and room comes back', async (
   const admission = createAdmission({ running: 2, bytes: 100 })
   const { promise, resolve } = Promise.withResolvers<string>()
   const first = admission.run(60, () => promise)
-  await t.rejects(
-    admission.run(60, async () => 'never'),
-    { code: 'overloaded', retryAfter: 1 },
-  )
+  await t.rejects(async () => admission.run(60, async () => 'never'), { code: 'overloaded', retryAfter: 1 })
   const second = admission.run(40, () => promise)
   t.equal(admission.running, 2)
-  await t.rejects(
-    admission.run(0, async () => 'never'),
-    { code: 'overloaded' },
-  )
+  await t.rejects(async () => admission.run(0, async () => 'never'), { code: 'overloaded' })
   resolve('done')
   t.same(await Promise.all([first, second]), ['done', 'done'])
   t.equal(admission.running, 0)
   await t.rejects(
-    admission.run(10, async () => {
-      throw new Error('its own')
-    }),
+    async () =>
+      admission.run(10, async () => {
+        throw new Error('its own')
+      }),
     /its own/,
   )
   t.equal(await admission.run(1000, async () => 'alone'), 'alone', 'a single body always fits')
@@ -32,9 +27,9 @@ t.test('an owner leaves room for others, in number and in bytes', async (t) => {
   const { promise, resolve } = Promise.withResolvers<string>()
   const work = () => promise
   const running = [admission.run(20, work, 'a'), admission.run(20, work, 'a')]
-  await t.rejects(admission.run(0, work, 'a'), { code: 'rate_limited', retryAfter: 1 })
+  await t.rejects(async () => admission.run(0, work, 'a'), { code: 'rate_limited', retryAfter: 1 })
   running.push(admission.run(50, work, 'b'))
-  await t.rejects(admission.run(20, work, 'c'), { code: 'overloaded', retryAfter: 1 })
+  await t.rejects(async () => admission.run(20, work, 'c'), { code: 'overloaded', retryAfter: 1 })
   t.equal(admission.running, 3, 'what is refused for its bytes holds no place')
   resolve('done')
   t.same(await Promise.all(running), ['done', 'done', 'done'])

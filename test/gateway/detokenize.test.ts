@@ -21,12 +21,19 @@ const sent = async (body: string, permissions: readonly string[], contentType = 
   const vault = { use: async () => new Map() }
   const caller = { grants: { permissions, rules: [] } } as unknown as Caller
   const bytes = Buffer.from(body)
-  const outcome = await detokenize(
-    { bytes, contentType, contentEncoding: undefined },
-    { vault, expressions: counting(language), limits: BODY_LIMITS, timed: async (_stage, work) => work() },
-    () => caller,
-    { traceId: 'test', now: 0 },
-  ).then(
+  const detokenized = async () =>
+    detokenize(
+      { bytes, contentType, contentEncoding: undefined },
+      {
+        vault,
+        expressions: counting(language),
+        limits: BODY_LIMITS,
+        timed: <T>(_stage: string, work: () => T) => work() as Promise<Awaited<T>>,
+      },
+      () => caller,
+      { traceId: 'test', now: 0 },
+    )
+  const outcome = await detokenized().then(
     (found) => ({ body: found.body?.toString() }),
     (error: { readonly code?: string }) => ({ code: error.code }),
   )

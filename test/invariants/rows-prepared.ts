@@ -192,13 +192,13 @@ export const preparedVault = async (t: Test) => {
     http('GET', '/applications', management)
     http('GET', `/reactors/${reactor.id}`, management)
     calls.push(async () => {
-      const found = await directory.find(proxy.key).catch(() => undefined)
+      const found = await (async () => directory.find(proxy.key))().catch(() => undefined)
       const caller = found && JSON.stringify([found.applicationId, found.tenantId, found.requireAuth])
       return { ok: found !== undefined, shows: [], leads: found ? `${found.destinationUrl} ${caller}` : '' }
     })
     for (const key of [full.key, reader.key, page.key, session.session_key])
       calls.push(async () => {
-        const caller = await kernel.authenticator.authenticate(key).catch(() => undefined)
+        const caller = await (async () => kernel.authenticator.authenticate(key))().catch(() => undefined)
         return { ok: caller !== undefined, shows: [], leads: caller ? JSON.stringify(caller) : '' }
       })
   }

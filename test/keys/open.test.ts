@@ -160,7 +160,7 @@ t.test('altered, lost and swapped key rows do not open', async (t) => {
     const reopened = await openKeys({ keys: view.store, clock }, { rootKey, create: false })
     view.rows = (rows) => (rows[0]?.tenant_id === '' ? rows : tamper(rows))
     t.match(
-      await problemOf(reopened.tenant('tenant-1')),
+      await problemOf((async () => reopened.tenant('tenant-1'))()),
       /^internal: The keys of tenant "tenant-1" cannot be unwrapped/,
       name,
     )
@@ -191,8 +191,8 @@ t.test('altered, lost and swapped key rows do not open', async (t) => {
 t.test("unknown tenants are not found, the service's own id included", async (t) => {
   const store = await openTestStore(t)
   const keys = await openKeys({ keys: store.keys, clock: clockAt(0) }, { rootKey: newRoot(), create: true })
-  t.match(await problemOf(keys.tenant('tenant-9')), /^tenant_not_found: .*"tenant-9"/)
-  t.match(await problemOf(keys.tenant('')), /^tenant_not_found/)
+  t.match(await problemOf((async () => keys.tenant('tenant-9'))()), /^tenant_not_found: .*"tenant-9"/)
+  t.match(await problemOf((async () => keys.tenant(''))()), /^tenant_not_found/)
 })
 
 t.test('loads at once share a read, later ones none until the ring is old', async (t) => {
@@ -213,7 +213,11 @@ t.test('loads at once share a read, later ones none until the ring is old', asyn
   t.equal(view.reads, 2)
   view.rows = () => []
   clock.time = 120_000
-  t.match(await problemOf(keys.tenant('tenant-1')), /^tenant_not_found/, 'destroyed keys are forgotten')
+  t.match(
+    await problemOf((async () => keys.tenant('tenant-1'))()),
+    /^tenant_not_found/,
+    'destroyed keys are forgotten',
+  )
 })
 
 t.test('keys destroyed by one process are forgotten by the others at their next call', async (t) => {
@@ -228,7 +232,7 @@ t.test('keys destroyed by one process are forgotten by the others at their next 
   view.reads = 0
   await here.tenant('tenant-2')
   t.equal(view.reads, 1, "another tenant's call is enough to forget everything")
-  t.match(await problemOf(here.tenant('tenant-1')), /^tenant_not_found/)
+  t.match(await problemOf((async () => here.tenant('tenant-1'))()), /^tenant_not_found/)
 })
 
 t.test('a load that a deletion overtakes is not kept', async (t) => {
@@ -249,7 +253,7 @@ t.test('a load that a deletion overtakes is not kept', async (t) => {
   await keys.tenant('tenant-2')
   deleted.resolve()
   await overtaken
-  t.match(await problemOf(keys.tenant('tenant-1')), /^tenant_not_found/)
+  t.match(await problemOf((async () => keys.tenant('tenant-1'))()), /^tenant_not_found/)
 })
 
 t.test('a failed load is not kept', async (t) => {
@@ -260,7 +264,7 @@ t.test('a failed load is not kept', async (t) => {
   view.rows = () => {
     throw new AppError('gateway_timeout', 'The store does not answer.')
   }
-  t.match(await problemOf(keys.tenant('tenant-1')), /^gateway_timeout/)
+  t.match(await problemOf((async () => keys.tenant('tenant-1'))()), /^gateway_timeout/)
   view.rows = (rows) => rows
   t.ok(await keys.tenant('tenant-1'))
 })

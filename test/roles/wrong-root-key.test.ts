@@ -87,7 +87,7 @@ t.test('key rows of two tenants that were swapped open for neither, and stay as 
   const before = digest()
   const foundation = await start(false)
   for (const { tenant_id } of [a!, b!])
-    await t.rejects(foundation.keys.tenant(tenant_id), {
+    await t.rejects(async () => foundation.keys.tenant(tenant_id), {
       code: 'internal',
       message: `The keys of tenant "${tenant_id}" cannot be unwrapped`,
     })

@@ -155,7 +155,10 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
       // Liveness probes have no rate limit.
       ...(admit === undefined || name === 'healthz'
         ? {}
-        : { onRequest: (request) => admit({ key: undefined, address: clientAddress(request), page: true }) }),
+        : {
+            onRequest: async (request) =>
+              admit({ key: undefined, address: clientAddress(request), page: true }),
+          }),
       handler,
     })
   addOperations(app, kernel, options)

@@ -83,7 +83,8 @@ export const addOperations = (app: FastifyInstance, kernel: Kernel, options: App
     /** Authenticates and authorizes before any byte of the body is read. */
     const authenticateFirst: preParsingHookHandler = (request, _reply, _payload, done) => {
       if (operation.permission === 'none' || !hasBody(request)) return done()
-      kernel.authenticator.authenticate(request.state.key).then((caller) => {
+      const authenticated = (async () => kernel.authenticator.authenticate(request.state.key))()
+      authenticated.then((caller) => {
         request.state.caller = caller
         watchBody(caller.tenantId, request.raw)
         done()
@@ -105,7 +106,9 @@ export const addOperations = (app: FastifyInstance, kernel: Kernel, options: App
       config: { operation: operation.rpc, body: operation.body },
       ...(admit === undefined
         ? {}
-        : { onRequest: (request) => admit({ key: request.state.key, address: clientAddress(request) }) }),
+        : {
+            onRequest: async (request) => admit({ key: request.state.key, address: clientAddress(request) }),
+          }),
       preParsing: authenticateFirst,
       handler: async (request, reply) => {
         const { state } = request

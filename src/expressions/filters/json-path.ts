@@ -1,4 +1,5 @@
 import { JSONPathEnvironment, type JSONPathQuery, type JSONValue } from 'json-p3'
+import { LRUCache } from 'lru-cache'
 import { badFilter } from '../errors.ts'
 import { LIMITS } from '../limits.ts'
 import { toText, weigh } from '../values.ts'
@@ -86,6 +87,8 @@ const read = (path: string, name: string): Path => {
 
 /** Cache by argument list: a compiled expression passes the same list each time. */
 const known = new WeakMap<readonly unknown[], Path>()
+/** Read paths by their text. The work of reading is charged each time. */
+const paths = new LRUCache<string, Path>({ max: LIMITS.cache })
 
 const pathOf = (args: readonly unknown[], name: string, use: (units: number) => void): Path => {
   const ready = known.get(args)
@@ -94,7 +97,8 @@ const pathOf = (args: readonly unknown[], name: string, use: (units: number) => 
   if (text.length > LIMITS.pattern)
     throw badFilter(name, `accepts a JSONPath of at most ${LIMITS.pattern} characters.`)
   use(text.length * READ)
-  const path = read(text, name)
+  const path = paths.get(text) ?? read(text, name)
+  paths.set(text, path)
   known.set(args, path)
   return path
 }

@@ -89,11 +89,25 @@ const charsetOf = (header: string): Charset => {
   return AGREES_WITH_ASCII.test(name) ? 'ascii' : 'other'
 }
 
+const RETAINED = 100
+const LONGEST = 200
+const known = new Map<string, Content>()
+
 /**
  * Reads a Content-Type (RFC 9110 §8.3.1). Types that are not known are `binary`. Throws `malformed` for several types:
  * the destination might choose the one that we did not.
  */
 export const contentOf = (header: string): Content => {
+  const ready = known.get(header)
+  if (ready !== undefined) return ready
+  const content = read(header)
+  // Callers choose the texts, so that they must not fill the memory.
+  if (known.size >= RETAINED) known.clear()
+  if (header.length <= LONGEST) known.set(header, content)
+  return content
+}
+
+const read = (header: string): Content => {
   const type = (header.split(';', 1)[0] ?? '').trim().toLowerCase()
   if (/,\s*[\w.+-]+\/[\w.+-]/.test(header.replace(/"[^"]*"/g, '')))
     throw new AppError('malformed', 'The request has several content types. Send the one that its body has.')

@@ -1,5 +1,6 @@
 import { AppError } from '../../common/errors.ts'
 import { mapInTurns, yieldIfDue } from '../../common/event-loop.ts'
+import { type Eventual, whenReady } from '../../common/eventual.ts'
 import { tooMany } from '../../expressions/scan.ts'
 import type { Resolve } from '../../expressions/types.ts'
 import { bodyWork, type Work } from '../../expressions/work.ts'
@@ -20,8 +21,8 @@ export type Plan =
       texts(): readonly string[]
       /** An error about tokens, with the places that name them. */
       located(thrown: unknown): Promise<unknown>
-      /** Pure. `work`: what the call has left, if not all of a body's. Rejects with `invalid_expression` and `too_large`. */
-      apply(resolve: Resolve, work?: Work): Promise<Buffer>
+      /** Pure. `work`: what the call has left, if not all of a body's. Fails with `invalid_expression` and `too_large`. */
+      apply(resolve: Resolve, work?: Work): Eventual<Buffer>
     }
 
 export const PASS: Plan = { kind: 'pass' }
@@ -49,24 +50,40 @@ export interface Found {
   parse(): Parsed
 }
 
-export const parseAll = (found: readonly Found[]): Promise<readonly Replacement[]> =>
-  mapInTurns(found, ({ start, end, parse }) => ({ start, end, ...parse() }))
+const parsed = ({ start, end, parse }: Found): Replacement => {
+  const { ids, texts, print } = parse()
+  return { start, end, ids, texts, print }
+}
+
+export const parseAll = (found: readonly Found[]): Eventual<readonly Replacement[]> =>
+  mapInTurns(found, parsed)
 
 /** Bytes that are scanned in one turn, unless what is in them is longer. */
 export const SLICE = 16_384
 
+type Find = (slice: Buffer, isLast: boolean) => { readonly end: number; readonly found: readonly Found[] }
+
 /**
- * A whole body as long work. `find` tells how far it came in a slice, and what it found there; the rest comes again,
+ * A complete body as long work. `find` returns how far it came in a slice, and what it found there; the rest comes again,
  * with more behind it. At most `most` are found; else `too_large`.
  */
-export const findInSlices = async (
+export const findInSlices = (body: Buffer, most: number, find: Find): Eventual<readonly Found[]> => {
+  if (body.length > SLICE) return findOn(body, most, find, 0, [])
+  const { end, found } = find(body, true)
+  if (found.length > most) throw tooMany()
+  return end === body.length ? found : findOn(body, most, find, end, [...found])
+}
+
+/** Continues at `start`, behind what is found. */
+const findOn = async (
   body: Buffer,
   most: number,
-  find: (slice: Buffer, isLast: boolean) => { readonly end: number; readonly found: readonly Found[] },
+  find: Find,
+  start: number,
+  all: Found[],
 ): Promise<readonly Found[]> => {
-  const all: Found[] = []
   let size = SLICE
-  for (let from = 0; ; ) {
+  for (let from = start; ; ) {
     const pause = from > 0 ? yieldIfDue() : undefined
     if (pause) await pause
     const isLast = from + size >= body.length
@@ -108,13 +125,15 @@ export const spliced = (
 
 /** Token ids, each once. */
 export const idsOf = (replacements: readonly Pick<Replacement, 'ids'>[]): readonly string[] => {
+  const [first] = replacements
+  if (first !== undefined && replacements.length === 1) return first.ids
   const ids = new Set<string>()
   for (const replacement of replacements) for (const id of replacement.ids) ids.add(id)
   return [...ids]
 }
 
 /** The plan that replaces stretches in ascending order and keeps every other byte. */
-export const planOf = async (
+export const planOf = (
   body: Buffer,
   found: readonly Found[],
   limit: number,
@@ -122,22 +141,27 @@ export const planOf = async (
     encoding,
     findPlaces = lines,
   }: { readonly encoding: 'utf8' | 'latin1'; readonly findPlaces?: FindPlaces },
-): Promise<Plan> => {
+): Eventual<Plan> => {
   if (found.length === 0) return PASS
   /** Of the expressions that are parsed or printed. */
   let position = 0
   /** Errors of `work` name the place. */
-  const placed = <T>(work: Promise<T>): Promise<T> =>
-    work.catch(async (thrown) => {
-      throw await withPlace(thrown, body, position, findPlaces)
-    })
-  const replacements = await placed(
-    mapInTurns(found, ({ start, end, parse }) => {
-      position = start
-      return { start, end, ...parse() }
-    }),
-  )
-  const apply = async (resolve: Resolve, work = bodyWork()): Promise<Buffer> => {
+  const fail = async (thrown: unknown): Promise<never> => {
+    throw await withPlace(thrown, body, position, findPlaces)
+  }
+  const placed = <T, R>(items: readonly T[], make: (item: T) => R): Eventual<readonly R[]> => {
+    try {
+      const made = mapInTurns(items, make)
+      return made instanceof Promise ? made.catch(fail) : made
+    } catch (thrown) {
+      return fail(thrown)
+    }
+  }
+  const replacing = placed(found, (one) => {
+    position = one.start
+    return parsed(one)
+  })
+  const applyTo = (replacements: readonly Replacement[], resolve: Resolve, work: Work): Eventual<Buffer> => {
     let length = body.length
     const print = (replacement: Replacement): string => {
       position = replacement.start
@@ -146,15 +170,16 @@ export const planOf = async (
       if (length > limit) throw tooLarge(limit)
       return text
     }
-    const printed = await placed(mapInTurns(replacements, print))
-    return spliced(body, replacements, printed, encoding, length)
+    return whenReady(placed(replacements, print), (printed) =>
+      spliced(body, replacements, printed, encoding, length),
+    )
   }
-  return {
+  return whenReady(replacing, (replacements) => ({
     kind: 'rewrite',
     ids: idsOf(replacements),
     decoded: false,
     texts: () => replacements.flatMap(({ texts }) => texts),
     located: (thrown) => withTokenPlaces(thrown, body, replacements, findPlaces),
-    apply,
-  }
+    apply: (resolve, work = bodyWork()) => applyTo(replacements, resolve, work),
+  }))
 }

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { codingsOf, decode } from '../../common/decode-content.ts'
+import { type Eventual, whenReady } from '../../common/eventual.ts'
 import type { Expressions } from '../../expressions/types.ts'
 import { contentOf } from './content.ts'
 import { BODY_LIMITS, type BodyLimits } from './limits.ts'
@@ -13,12 +14,12 @@ export type { Plan } from './plan.ts'
 /** Of a body without a content type that is UTF-8. */
 const UNTYPED = 'text/plain'
 
-const planContent = async (
+const planContent = (
   body: Buffer,
   contentType: string | undefined,
   expressions: Expressions,
   limits: BodyLimits,
-): Promise<Plan> => {
+): Eventual<Plan> => {
   const untyped = contentType === undefined || contentType.trim() === ''
   if (untyped && !isUtf8(body)) return PASS
   const scanner = scannerOf(untyped ? UNTYPED : contentType, expressions, {
@@ -26,29 +27,40 @@ const planContent = async (
     longest: Number.POSITIVE_INFINITY,
   })
   if (scanner === undefined || !scanner.mayHold(body)) return PASS
-  const found = await findInSlices(body, limits.expressions, scanner.scan)
-  return planOf(body, found, limits.rewrittenBytes, scanner)
+  return whenReady(findInSlices(body, limits.expressions, scanner.scan), (found) =>
+    planOf(body, found, limits.rewrittenBytes, scanner),
+  )
 }
 
 /**
- * Reads a request body and tells which tokens it names and how to put their values in (completions §6, §12). Pure: no
+ * Finds the tokens that a request body names, and how their values replace expressions (completions §6, §12). Pure: no
  * token is looked up here. Headers are given as sent.
  *
- * Rejects with `invalid_expression`, `malformed` (not what its type or coding says) and `too_large`.
+ * Fails with `invalid_expression`, `malformed` (the body does not match its type or coding) and `too_large`.
  */
-export const planBody = async (
+export const planBody = (
   body: Buffer,
   contentType: string | undefined,
   contentEncoding: string | undefined,
   expressions: Expressions,
   limits: BodyLimits = BODY_LIMITS,
-): Promise<Plan> => {
+): Eventual<Plan> => {
   if (body.length === 0) return PASS
   const codings = codingsOf(contentEncoding)
   if (codings === undefined) return PASS
   if (codings.length === 0) return planContent(body, contentType, expressions, limits)
   if (contentType !== undefined && contentType.trim() !== '' && contentOf(contentType).kind === 'binary')
     return PASS
+  return planDecoded(body, codings, contentType, expressions, limits)
+}
+
+const planDecoded = async (
+  body: Buffer,
+  codings: Parameters<typeof decode>[1],
+  contentType: string | undefined,
+  expressions: Expressions,
+  limits: BodyLimits,
+): Promise<Plan> => {
   const plain = await decode(body, codings, limits.decodedBytes)
   const plan = await planContent(plain, contentType, expressions, limits)
   return plan.kind === 'rewrite' ? { ...plan, decoded: true } : plan

@@ -1,5 +1,6 @@
 import type { Clock } from '../../common/clock.ts'
 import { AppError } from '../../common/errors.ts'
+import { type Eventual, whenReady } from '../../common/eventual.ts'
 import type { Keys } from '../../keys/types.ts'
 import type { Caller, Credential, CredentialSource, Ports } from '../../sdk/index.ts'
 import type { RecordStore } from '../../store/types.ts'
@@ -45,12 +46,10 @@ export const createAuthenticator = (
     ),
   )
 
-  const find = async (hash: string): Promise<Credential | undefined> => {
-    for (const lookup of lookups) {
-      const found = await lookup.find(hash)
-      if (found !== undefined) return found
-    }
-    return undefined
+  const find = (hash: string, from = 0): Eventual<Credential | undefined> => {
+    const lookup = lookups[from]
+    if (lookup === undefined) return undefined
+    return whenReady(lookup.find(hash), (found) => found ?? find(hash, from + 1))
   }
 
   /** The one place that decides whether the owner of a credential may call at all. */
@@ -67,11 +66,12 @@ export const createAuthenticator = (
   }
 
   return {
-    authenticate: async (key) => {
+    authenticate: (key) => {
       if (key === undefined || key === '')
         throw unauthenticated('This call needs an API key. Send one in the API-KEY header.')
-      const credential = key.length > MAX_KEY_LENGTH ? undefined : await find(hashOf(key))
-      return callerOf(credential, 'The API key is unknown, expired, deleted or replaced. Send a valid one.')
+      return whenReady(key.length > MAX_KEY_LENGTH ? undefined : find(hashOf(key)), (credential) =>
+        callerOf(credential, 'The API key is unknown, expired, deleted or replaced. Send a valid one.'),
+      )
     },
 
     identify: async ({ tenantId, id }) => {

@@ -112,10 +112,10 @@ export const createInvoke = (
     return ready
   }
   const stages = {
-    authenticate: metrics.stage.labels('authenticate'),
-    validate: metrics.stage.labels('validate'),
-    run: metrics.stage.labels('run'),
-    audit: metrics.stage.labels('audit'),
+    authenticate: metrics.stage.of({ stage: 'authenticate' }),
+    validate: metrics.stage.of({ stage: 'validate' }),
+    run: metrics.stage.of({ stage: 'run' }),
+    audit: metrics.stage.of({ stage: 'audit' }),
   }
 
   const throttle = createLogThrottle()
@@ -252,7 +252,7 @@ export const createInvoke = (
     })
   return {
     invoke: (operation, given, invocation) =>
-      begin(operation, given, invocation, 0, () => authenticator.authenticate(invocation.key)),
+      begin(operation, given, invocation, 0, async () => authenticator.authenticate(invocation.key)),
     invokeAs: (application, operation, given, invocation) =>
       begin(operation, given, invocation, invocation.depth, () => authenticator.identify(application)),
     settled: async () => {

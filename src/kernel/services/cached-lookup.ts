@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache'
+import { type Eventual, whenReady } from '../../common/eventual.ts'
 
 /** Results of a port by key (a hash, an id), cached while nothing changes. */
 export interface CachedLookup<T> {
-  find(key: string): Promise<T | undefined>
+  find(key: string): Eventual<T | undefined>
   /** Cached keys, the most recently used first. */
   retained(): readonly string[]
 }
@@ -21,26 +22,29 @@ const MAX_AGE = 60_000
 export const createCachedLookup = <S, T extends object>(
   port: () => S | undefined,
   ask: (port: S, key: string) => Promise<T | undefined>,
-  options: { readonly changes: (port: S) => Promise<number>; readonly max: number },
+  options: { readonly changes: (port: S) => Eventual<number>; readonly max: number },
 ): CachedLookup<T> => {
   const { max } = options
   const cache = new LRUCache<string, T>({ max, ttl: MAX_AGE })
   let cachedAt: number | undefined
+  const read = async (source: S, key: string, changes: number): Promise<T | undefined> => {
+    const found = await ask(source, key)
+    // This result may be older than a change that another request has seen concurrently.
+    if (found !== undefined && cachedAt === changes) cache.set(key, found)
+    return found
+  }
   return {
-    async find(key) {
+    find(key) {
       const source = port()
       if (source === undefined) return undefined
-      const changes = await options.changes(source)
-      if (changes !== cachedAt) {
-        cache.clear()
-        cachedAt = changes
-      }
-      const cached = cache.get(key)
-      if (cached !== undefined) return cached
-      const found = await ask(source, key)
-      // This result may be older than a change that another request has seen concurrently.
-      if (found !== undefined && cachedAt === changes) cache.set(key, found)
-      return found
+      return whenReady(options.changes(source), (changes) => {
+        if (changes !== cachedAt) {
+          cache.clear()
+          cachedAt = changes
+        }
+        const cached = cache.get(key)
+        return cached ?? read(source, key, changes)
+      })
     },
     retained: () => [...cache.keys()],
   }

@@ -24,7 +24,7 @@ export const createProxyDirectory = ({ keys, records, source }: ProxyDirectoryDe
   })
   const hashOf = createKeyHash(keys)
   return {
-    find: async (key) => (key.length > MAX_KEY_LENGTH ? undefined : lookup.find(hashOf(key))),
+    find: (key) => (key.length > MAX_KEY_LENGTH ? undefined : lookup.find(hashOf(key))),
 
     changes: async () => records.changes(source()?.collections ?? []),
 

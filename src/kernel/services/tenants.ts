@@ -59,7 +59,7 @@ export const createTenants = (deps: TenantsDeps): Tenants => {
   }
   const { store } = deps
   const lookup = createCachedLookup(() => store, read, { changes: () => store.changes(), max: RETAINED })
-  return { get: lookup.find }
+  return { get: async (id) => lookup.find(id) }
 }
 
 /** Tenants with the methods of their own plugin. */

@@ -27,7 +27,7 @@ export const createLogStore = ({
   return {
     ingest: async (rows) =>
       rows.length === 0 ? undefined : writer.write('logs.ingest', { rows }, rows.length * 500),
-    position: (journal) => session.get(positionOf, { journal }),
+    position: async (journal) => session.get(positionOf, { journal }),
     journals: async () => (await session.all(journalNames, {})).map(({ journal }) => journal),
     rows: async (journal, after, limit) =>
       (await session.all(rowsOfJournal, { journal, after, limit })).map(toLogRow),

@@ -54,9 +54,10 @@ export const watchChanges = (
   const read = (): Read => {
     const number = ++reads
     const began = now()
-    const versions = session
-      .all(allChanges, {})
-      .then((rows) => new Map(rows.map(({ kind, version }) => [kind, version])))
+    const versions = (async () => {
+      const rows = await session.all(allChanges, {})
+      return new Map(rows.map(({ kind, version }) => [kind, version]))
+    })()
     const current: Read = { number, began, versions }
     newest = current
     versions

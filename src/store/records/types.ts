@@ -1,3 +1,4 @@
+import type { Eventual } from '../../common/eventual.ts'
 import type { Mutation, RecordQuery } from '../../sdk/index.ts'
 
 /** `beforeSeq`: position from which a cursor list continues. */
@@ -54,5 +55,5 @@ export interface RecordStore {
    */
   commit(mutations: readonly StoredMutation[], now: number): Promise<void>
   /** Sum of the change counters: it differs after any commit to these collections, in any process. */
-  changes(collections: readonly string[]): Promise<number>
+  changes(collections: readonly string[]): Eventual<number>
 }

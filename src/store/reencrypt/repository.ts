@@ -25,7 +25,7 @@ export const createSealedStore = ({
   tokens: async (tenantId, after, limit) =>
     (await session.all(tokensAfter, { tenant_id: tenantId, after, limit })).map((row) => toTokenRow(row, 0)),
 
-  associations: (tenantId, { parent_seq, child_seq }, limit) =>
+  associations: async (tenantId, { parent_seq, child_seq }, limit) =>
     session.all(associationsAfter, { tenant_id: tenantId, parent_seq, child_seq, limit }),
 
   collections: async () => (await session.all(allKinds, {})).map(({ kind }) => kind),

@@ -52,12 +52,12 @@ export const createSqliteSession = (db: Connection, reader?: Reader): Session =>
 
   return {
     dialect: sqliteDialect,
-    all: async <P extends object, R>(statement: Statement<P, R>, values: P) =>
+    all: <P extends object, R>(statement: Statement<P, R>, values: P) =>
       guarded(() => {
         const { compiled, run } = prepare(statement)
         return run.all(compiled.bind(values)) as R[]
       }),
-    get: async <P extends object, R>(statement: Statement<P, R>, values: P) =>
+    get: <P extends object, R>(statement: Statement<P, R>, values: P) =>
       guarded(() => {
         const { compiled, run } = prepare(statement)
         return run.get(compiled.bind(values)) as R | undefined

@@ -1,3 +1,4 @@
+import type { Eventual } from '../../common/eventual.ts'
 import type { Replacement } from '../reencrypt/types.ts'
 
 export interface TenantRow {
@@ -45,7 +46,7 @@ export interface TenantStore {
   get(id: string): Promise<StoredTenant | undefined>
   list(): Promise<readonly TenantRow[]>
   /** A number that differs after any tenant was changed or deleted, in any process. */
-  changes(): Promise<number>
+  changes(): Eventual<number>
   /** True when the store never had a tenant. */
   isNew(): Promise<boolean>
   /** Tenant and keys, all or nothing. Its keys may be there already. */
@@ -63,7 +64,7 @@ export interface TenantStore {
 export interface KeyStore {
   keys(tenantId: string): Promise<readonly KeyRow[]>
   /** A number that differs after any key was added or destroyed, in any process. */
-  changes(): Promise<number>
+  changes(): Eventual<number>
   /**
    * False when that purpose and version exist already (another process was first): read again. `gateway_timeout` when they
    * are wrapped by a former root key.

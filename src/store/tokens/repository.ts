@@ -1,3 +1,4 @@
+import { whenReady } from '../../common/eventual.ts'
 import type { Session } from '../session.ts'
 import { createTotals } from '../totals.ts'
 import type { NewToken, TokenStore } from '../types.ts'
@@ -48,15 +49,17 @@ export const createTokenStore = ({
       )
     },
 
-    read: async (tenantId, ids, now) => {
+    read: (tenantId, ids, now) => {
       if (ids.length === 0) return []
-      if (ids.length === 1) {
-        const found = await session.get(tokenById, { tenant_id: tenantId, id: ids[0] as string, now })
-        return found ? [toTokenRow(found, now)] : []
-      }
-      const list = session.dialect.list(ids)
-      const found = await session.all(tokensByIds, { tenant_id: tenantId, ids: list, now })
-      return found.map((record) => toTokenRow(record, now))
+      if (ids.length === 1)
+        return whenReady(
+          session.get(tokenById, { tenant_id: tenantId, id: ids[0] as string, now }),
+          (found) => (found === undefined ? [] : [toTokenRow(found, now)]),
+        )
+      return whenReady(
+        session.all(tokensByIds, { tenant_id: tenantId, ids: session.dialect.list(ids), now }),
+        (found) => found.map((record) => toTokenRow(record, now)),
+      )
     },
 
     heads: async (tenantId, ids, now) => {

@@ -1,3 +1,4 @@
+import type { Eventual } from '../../common/eventual.ts'
 import type { Condition } from '../../sdk/index.ts'
 
 /** Times are ms since the epoch; bytes are Buffers. `seq` grows with creation: newest first is `seq` descending. */
@@ -115,7 +116,7 @@ export interface TokenStore {
   /** One transaction; `conflict` (AppError) when an id is in use and no fallback is left. */
   create(tokens: readonly NewToken[], now: number): Promise<readonly Created[]>
   /** One batched read; the result omits absent ids. */
-  read(tenantId: string, ids: readonly string[], now: number): Promise<readonly TokenRow[]>
+  read(tenantId: string, ids: readonly string[], now: number): Eventual<readonly TokenRow[]>
   /** Same, without sealed columns. */
   heads(tenantId: string, ids: readonly string[], now: number): Promise<readonly TokenHead[]>
   list(query: TokenListQuery): Promise<readonly TokenHead[]>

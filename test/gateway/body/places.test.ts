@@ -29,7 +29,7 @@ t.test('an error of a value names its place', async (t) => {
   ).catch(AppError.from)
   if (result instanceof AppError) return t.strictSame(Object.keys(result.errors ?? {}), ['/b'])
   if (result.kind !== 'rewrite') return t.fail('passed')
-  t.match(await result.apply(resolve).catch(AppError.from), { errors: { '/b': [String] } })
+  t.match(await (async () => result.apply(resolve))().catch(AppError.from), { errors: { '/b': [String] } })
 })
 
 t.test('tokens that are not found are named by their places, and by nothing else', async (t) => {

@@ -104,7 +104,10 @@ t.test('a rewritten body is stopped at its limit, exactly', async (t) => {
         rewrittenBytes: type === 'text/plain' ? rewrittenBytes : rewrittenBytes,
       }
       const result = await plan(body, type, undefined, limits)
-      const applied = result.kind === 'rewrite' ? result.apply(resolve) : Promise.reject(new Error('passed'))
+      const applied = (async () => {
+        if (result.kind !== 'rewrite') throw new Error('passed')
+        return result.apply(resolve)
+      })()
       if (fits) await t.resolves(applied)
       else await t.rejects(applied, { code: 'too_large' })
     }

@@ -65,10 +65,10 @@ t.test('a caller is found by the keyed hash of the key, and cached while nothing
 
 t.test('no key, an empty key and an unknown key are unauthenticated', async (t) => {
   const { authenticator, hashed } = setUp()
-  await t.rejects(authenticator.authenticate(undefined), { code: 'unauthenticated' })
-  await t.rejects(authenticator.authenticate(''), { code: 'unauthenticated' })
+  await t.rejects(async () => authenticator.authenticate(undefined), { code: 'unauthenticated' })
+  await t.rejects(async () => authenticator.authenticate(''), { code: 'unauthenticated' })
   t.same(hashed, [])
-  await t.rejects(authenticator.authenticate('key_x'), { code: 'unauthenticated' })
+  await t.rejects(async () => authenticator.authenticate('key_x'), { code: 'unauthenticated' })
 })
 
 t.test('a key of more than 200 characters is not even hashed', async (t) => {
@@ -76,7 +76,7 @@ t.test('a key of more than 200 characters is not even hashed', async (t) => {
   const longest = 'k'.repeat(200)
   known.set(`api-key:${longest}`, { caller })
   t.equal(await authenticator.authenticate(longest), caller)
-  await t.rejects(authenticator.authenticate(`${longest}k`), { code: 'unauthenticated' })
+  await t.rejects(async () => authenticator.authenticate(`${longest}k`), { code: 'unauthenticated' })
   t.same(hashed, [longest])
 })
 
@@ -84,7 +84,7 @@ t.test('unknown keys are not cached: one that becomes known is found, and none t
   const { authenticator, known, asked } = setUp({ cacheSize: 2 })
   known.set('api-key:good', { caller })
   await authenticator.authenticate('good')
-  for (let i = 0; i < 10; i++) await t.rejects(authenticator.authenticate(`bad${i}`))
+  for (let i = 0; i < 10; i++) await t.rejects(async () => authenticator.authenticate(`bad${i}`))
   await authenticator.authenticate('good')
   t.equal(asked.filter((hash) => hash === 'api-key:good').length, 1, 'the good one was not pushed out')
   known.set('api-key:bad1', { caller })
@@ -101,7 +101,7 @@ t.test('a change of the collections holds for the next request', async (t) => {
   t.equal(await authenticator.authenticate('k'), fewer)
   known.delete('api-key:k')
   state.changes++
-  await t.rejects(authenticator.authenticate('k'), { code: 'unauthenticated' })
+  await t.rejects(async () => authenticator.authenticate('k'), { code: 'unauthenticated' })
 })
 
 t.test('an answer read before a change that another request has seen is not kept', async (t) => {
@@ -117,7 +117,7 @@ t.test('an answer read before a change that another request has seen is not kept
   await authenticator.authenticate('other')
   release()
   t.equal(await slow, caller, 'it began before the change')
-  await t.rejects(authenticator.authenticate('slow'), { code: 'unauthenticated' })
+  await t.rejects(async () => authenticator.authenticate('slow'), { code: 'unauthenticated' })
 })
 
 t.test('expiry is looked at on each use, also of what is cached', async (t) => {
@@ -126,7 +126,7 @@ t.test('expiry is looked at on each use, also of what is cached', async (t) => {
   clock.advance(999)
   t.equal(await authenticator.authenticate('k'), caller)
   clock.advance(1)
-  await t.rejects(authenticator.authenticate('k'), { code: 'unauthenticated' })
+  await t.rejects(async () => authenticator.authenticate('k'), { code: 'unauthenticated' })
 })
 
 t.test(
@@ -134,9 +134,9 @@ t.test(
   async (t) => {
     const { known, clock, authenticator } = setUp()
     known.set('api-key:k', { caller, unauthorized: true, expiresAt: 10 })
-    await t.rejects(authenticator.authenticate('k'), { code: 'forbidden' })
+    await t.rejects(async () => authenticator.authenticate('k'), { code: 'forbidden' })
     clock.advance(10)
-    await t.rejects(authenticator.authenticate('k'), { code: 'unauthenticated' })
+    await t.rejects(async () => authenticator.authenticate('k'), { code: 'unauthenticated' })
   },
 )
 

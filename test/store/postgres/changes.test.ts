@@ -28,7 +28,7 @@ const setUp = (t: Test) => {
   return {
     watched,
     reads,
-    sum: () => watched.changes.sum(['things']),
+    sum: async () => watched.changes.sum(['things']),
     advance: (ms: number) => {
       at += ms
     },

@@ -140,7 +140,7 @@ t.test('PostgreSQL under load', { skip: postgresMissing({ own: true }) }, async 
     }
     await turn('on')
     const id = (await ask<{ id: string }>('select id from tokens limit 1'))[0]?.id as string
-    await works(t, 'reads', () => store.tokens.read('tenant-a', [id], NOW))
+    await works(t, 'reads', async () => store.tokens.read('tenant-a', [id], NOW))
     const readOnly = { code: 'overloaded', message: /read-only at the moment; nothing was written/ }
     await t.rejects(store.tokens.create([aToken()], NOW), readOnly)
     await t.rejects(store.tokens.delete('tenant-a', id, NOW), readOnly)

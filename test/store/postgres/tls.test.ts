@@ -77,7 +77,7 @@ t.test('PostgreSQL by TLS', { skip: postgresMissing({ own: true }) }, async (t) 
   await t.test('a file that is gone or damaged while it runs counts as it was', async (t) => {
     const own = file('own.pem', authority.pem)
     const store = await aStore(t, address('localhost', { ...verified, sslrootcert: own }))
-    const read = () => store.tokens.read('tenant-a', ['any'], NOW)
+    const read = async () => store.tokens.read('tenant-a', ['any'], NOW)
     for (const damage of [() => rmSync(own), () => writeFileSync(own, 'half of a cert')]) {
       await read()
       damage()
