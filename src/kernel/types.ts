@@ -35,10 +35,18 @@ export interface Registry {
   readonly ports: Readonly<Partial<Ports>>
 }
 
+/** A caller, and when its key was authenticated: ms of `performance.now()`. */
+export interface Identified {
+  readonly caller: Caller
+  readonly at: number
+}
+
 /** The sender of a request, from its transport. */
 export interface Invocation {
   /** The API key as sent; absent when none was. */
   readonly key: string | undefined
+  /** The key's owner, if the transport has authenticated the key. Used for a second; then the key is looked up again. */
+  readonly identified?: Identified | undefined
   readonly traceId: string
   /** The idempotency key as sent (completions §1); absent when none was. Reads ignore it. */
   readonly idempotencyKey?: string | undefined

@@ -102,11 +102,13 @@ const unary = (method: Method, { kernel, calls, wireOf }: MethodDeps, options: M
     await options.admit?.({ key: state.key, address })
     // Authentication and permission come before any check of the message.
     if (operation.permission !== 'none') state.caller = await kernel.authenticator.authenticate(state.key)
+    const identified = state.caller && { caller: state.caller, at: performance.now() }
     if (bytes.length > options.messageLimit)
       throw new AppError('too_large', 'The message is too large. Send less in one call.')
     const input = await read(bytes)
     const output = await kernel.invoke(operation, input, {
       key: state.key,
+      identified,
       traceId: state.traceId,
       ...(state.idempotencyKey === undefined ? {} : { idempotencyKey: state.idempotencyKey }),
       signal,

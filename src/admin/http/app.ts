@@ -59,6 +59,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
       contentType,
       startedAt,
       caller: undefined,
+      identified: undefined,
       errorCode: undefined,
     }
     // The framework would reject an unknown content type without a body. To delete the header would slow all requests.

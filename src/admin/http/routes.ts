@@ -86,6 +86,7 @@ export const addOperations = (app: FastifyInstance, kernel: Kernel, options: App
       const authenticated = (async () => kernel.authenticator.authenticate(request.state.key))()
       authenticated.then((caller) => {
         request.state.caller = caller
+        request.state.identified = { caller, at: performance.now() }
         watchBody(caller.tenantId, request.raw)
         done()
       }, done)
@@ -121,6 +122,7 @@ export const addOperations = (app: FastifyInstance, kernel: Kernel, options: App
         try {
           const output = await kernel.invoke(operation, input, {
             key: state.key,
+            identified: state.identified,
             traceId: state.traceId,
             idempotencyKey: state.idempotencyKey,
             signal,

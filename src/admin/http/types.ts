@@ -3,7 +3,7 @@ import type { ErrorCode } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
 import type { Metrics } from '../../common/metrics.ts'
 import type { RateLimiter } from '../../common/rate-limiter.ts'
-import type { Kernel } from '../../kernel/types.ts'
+import type { Identified, Kernel } from '../../kernel/types.ts'
 import type { Caller } from '../../sdk/index.ts'
 import type { PrefixedHeaders } from './header-prefixes.ts'
 import type { SlowBodyLimits } from './slow-body-limiter.ts'
@@ -14,6 +14,8 @@ export interface RequestState extends PrefixedHeaders {
   readonly contentType: string | undefined
   readonly startedAt: number
   caller: Caller | undefined
+  /** The caller as authenticated before the body. */
+  identified: Identified | undefined
   /** Code of the error that the call failed with. */
   errorCode: ErrorCode | undefined
 }

@@ -30,6 +30,12 @@ export interface Invoke {
   settled(): Promise<void>
 }
 
+/**
+ * ms for which a transport's authentication holds: as long as a body takes that is not slow. A key revoked during a slow
+ * body is unknown.
+ */
+const IDENTIFIED_MS = 1_000
+
 const ANONYMOUS: Caller = Object.freeze({
   tenantId: '',
   actorId: '',
@@ -250,9 +256,14 @@ export const createInvoke = (
         },
       )
     })
+  const callerOf = async ({ key, identified }: Pick<Invocation, 'key' | 'identified'>): Promise<Caller> =>
+    identified !== undefined && performance.now() - identified.at <= IDENTIFIED_MS
+      ? identified.caller
+      : authenticator.authenticate(key)
+
   return {
     invoke: (operation, given, invocation) =>
-      begin(operation, given, invocation, 0, async () => authenticator.authenticate(invocation.key)),
+      begin(operation, given, invocation, 0, () => callerOf(invocation)),
     invokeAs: (application, operation, given, invocation) =>
       begin(operation, given, invocation, invocation.depth, () => authenticator.identify(application)),
     settled: async () => {

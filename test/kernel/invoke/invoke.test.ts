@@ -4,6 +4,7 @@ import type { AuditRecord, Journal } from '../../../src/audit/types.ts'
 import { AppError } from '../../../src/common/errors.ts'
 import type { Log } from '../../../src/common/log.ts'
 import { createLog } from '../../../src/common/log.ts'
+import type { Identified } from '../../../src/kernel/types.ts'
 import type { Call, Credential, Operation, Plugin } from '../../../src/sdk/index.ts'
 import { type ServiceOptions, startTestService } from '../../kit/service.ts'
 import { openInThread } from '../../kit/store-in-thread.ts'
@@ -72,8 +73,12 @@ const setUp = async (
   const invoke = (
     operation: Operation,
     given: unknown,
-    { key = 'key_good' as string | null, signal = new AbortController().signal } = {},
-  ) => kernel.invoke(operation, given, { key: key ?? undefined, traceId: 'trace-1', signal })
+    {
+      key = 'key_good',
+      signal = new AbortController().signal,
+      identified,
+    }: { key?: string | null; signal?: AbortSignal; identified?: Identified } = {},
+  ) => kernel.invoke(operation, given, { key: key ?? undefined, traceId: 'trace-1', signal, identified })
   return { service, invoke, appended }
 }
 
@@ -106,6 +111,18 @@ t.test('authentication comes before validation, validation before authorization'
   await t.rejects(invoke(operation, {}, { key: 'key_bad' }), { code: 'unauthenticated' })
   await t.rejects(invoke(operation, {}), { code: 'invalid', errors: { id: ['is required'] } })
   await t.rejects(invoke(operation, { id: 'x' }), { code: 'forbidden' })
+})
+
+t.test('a key that a transport has authenticated is looked up again after a second', async (t) => {
+  const operation = operationOf({ permission: 'thing:read', input })
+  const { invoke } = await setUp(t, [operation], { permissions: [] })
+  const caller = application(['thing:read'])
+  const now = { caller, at: Number.POSITIVE_INFINITY }
+  const longAgo = { caller, at: 0 - 10 * 60_000 }
+  t.ok(await invoke(operation, { id: 'x' }, { identified: now }), 'with the grants found then')
+  await t.rejects(invoke(operation, { id: 'x' }, { identified: longAgo }), { code: 'forbidden' })
+  const revoked = { key: 'key_revoked', identified: longAgo }
+  await t.rejects(invoke(operation, { id: 'x' }, revoked), { code: 'unauthenticated' })
 })
 
 t.test('operations for everyone run without a key, as nobody', async (t) => {
