@@ -48,7 +48,7 @@ export const journalNames = async (directory: string, deps: VerifyDeps): Promise
 /**
  * Verifies every journal of a directory (docs/security-model.md, "Audit before disclosure"): the hash of each line over
  * the previous one, sequence numbers, files without a gap, and presence of all ingested records. Finds any edit,
- * insertion, deletion and reordering; truncation as far as the store has the records (ingest lags by at most 0.2 s).
+ * insertion, deletion and reordering; truncation as far as the store has the records.
  * Journals may be written concurrently. Reports the first issue of each journal, and acknowledged losses; rejects only
  * when files cannot be read.
  */

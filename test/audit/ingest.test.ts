@@ -1,6 +1,7 @@
 import {
   appendFileSync,
   cpSync,
+  mkdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -117,6 +118,46 @@ t.test('a failing store loses nothing: the same records are brought again', asyn
   t.same(await ids(), numbered(1200))
   t.equal(failing.issues, 0)
 })
+
+t.test('records before a file that cannot be read become rows', async (t) => {
+  const { directory, ingest, ids } = await setUp(t)
+  await writeJournal(directory, 3)
+  mkdirSync(join(directory, 'gateway-1.000002.jsonl'))
+  await t.rejects(ingest.catchUp(), { code: 'EISDIR' })
+  t.same(await ids(), numbered(3))
+})
+
+t.test(
+  'records of a group of reads become one write, in which another record is found at its line',
+  async (t) => {
+    const { directory, logs, log, errors, start, ids } = await setUp(t)
+    await writeJournal(directory, 900)
+    const groups: number[] = []
+    const counted = start({
+      ...logs,
+      ingest: (rows) => {
+        groups.push(rows.length)
+        return logs.ingest(rows)
+      },
+    })
+    const copy = join(directory, '..', 'copy')
+    cpSync(directory, copy, { recursive: true })
+    t.equal(await counted.catchUp(), 900)
+    t.same(groups, [900])
+    const other = await openJournal({ mac, log }, { directory: copy, name: 'gateway-1' })
+    await other.append([record('other-901')])
+    await other.close()
+    await writeJournal(directory, 1)
+    await start().catchUp()
+    const second = createIngest(
+      { logs: { ...logs, position: async () => undefined }, mac, log },
+      { directory: copy },
+    )
+    await second.catchUp()
+    t.match(errors.at(-1), { level: 'error', members: { file: FILE, line: 901, seq: 901 } })
+    t.same(await ids(), numbered(901))
+  },
+)
 
 t.test('catchUp covers what was appended before the call, also while another round runs', async (t) => {
   const { directory, log, ingest, ids } = await setUp(t)
