@@ -1,8 +1,13 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { measureLag } from './event-loop-lag.ts'
 import { SeriesCounter, SeriesHistogram } from './metric-series.ts'
 
 /** Gauges that prom-client names `_total`, which is reserved for counters. */
 const MISNAMED = ['handles', 'requests', 'resources']
+
+/** Metrics of prom-client that `measureLag` replaces, and an interval in which it does not measure them. */
+const LAGS = ['', 'min_', 'max_', 'mean_', 'stddev_', 'p50_', 'p90_', 'p99_']
+const NEVER_MS = 2 ** 31 - 1
 
 /** From a tenth of a millisecond to half a minute, in seconds. */
 const BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 30]
@@ -11,7 +16,10 @@ const BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.0
 export const createMetrics = () => {
   const registry = new Registry()
   const registers = [registry]
-  collectDefaultMetrics({ register: registry, prefix: 'sidevault_' })
+  // Its own measurement of the event loop would wake an idle process 100 times a second.
+  collectDefaultMetrics({ register: registry, prefix: 'sidevault_', eventLoopMonitoringPrecision: NEVER_MS })
+  for (const name of LAGS) registry.removeSingleMetric(`sidevault_nodejs_eventloop_lag_${name}seconds`)
+  measureLag(registry)
   for (const name of MISNAMED) registry.removeSingleMetric(`sidevault_nodejs_active_${name}_total`)
   return {
     registry,
