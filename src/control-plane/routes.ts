@@ -14,10 +14,18 @@ import { duration, type Settings } from './options.ts'
 import { RECONNECT } from './retry-policy.ts'
 import { CLUSTERS, ROUTES } from './route-names.ts'
 
+const FILTER = 'type.googleapis.com/envoy.config.route.v3.FilterConfig'
 const PER_ROUTE = 'type.googleapis.com/envoy.extensions.filters.http.ext_proc.v3.ExtProcPerRoute'
 
+/**
+ * For requests that match at their first route choice: Envoy then creates neither the filter of the gateway nor the one
+ * for destinations' responses.
+ */
 const withoutGateway = {
-  typed_per_filter_config: { 'envoy.filters.http.ext_proc': { '@type': PER_ROUTE, disabled: true } },
+  typed_per_filter_config: {
+    'envoy.filters.http.ext_proc': { '@type': FILTER, disabled: true },
+    'envoy.filters.http.custom_response': { '@type': FILTER, disabled: true },
+  },
 }
 
 const metadata = (key: string, value: object) => ({ filter: METADATA, path: [{ key }], value })
