@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { startOutside } from '../kit/outside.ts'
 
@@ -74,6 +76,16 @@ t.test('a request transform gets the card, and signs what goes out', async (t) =
   t.match(destination.received[0]?.headers['x-signature'], /^[0-9a-f]{64}$/)
   t.match(await logsOf(proxy.id), [{ operation: 'use', message: 'Proxy used', actor_id: applicationMade.id }])
   t.match((await logsOf(token.json.id))[0], { operation: 'use', actor_id: applicationMade.id })
+  const journal = join(sidevault.dataDir, 'audit', 'gateway-0.000001.jsonl')
+  const lines = readFileSync(journal, 'utf8').trimEnd().split('\n')
+  t.match(
+    lines.map((line) => JSON.parse(line).records).find(([[, id]]) => id === proxy.id),
+    [
+      ['proxy', proxy.id, 'use'],
+      ['card', token.json.id, 'use'],
+    ],
+    'one line for the call and its token',
+  )
 })
 
 t.test('a response transform keeps the card here: the caller receives a token', async (t) => {
