@@ -41,18 +41,23 @@ type CallValues = Values<typeof CALL>
 type EventValues = Values<typeof EVENT>
 
 /** The record as it is stored. Listed one by one: no other member of an object may reach the journal. */
-const storedForm = (record: AuditRecord): AuditRecord => ({
-  tenant_id: storable(record.tenant_id),
-  entity_type: storable(record.entity_type),
-  entity_id: storable(record.entity_id),
-  operation: storable(record.operation),
-  actor_id: orNull(record.actor_id),
-  actor_type: orNull(record.actor_type),
-  message: shorten(storable(record.message)),
-  trace_id: storable(record.trace_id),
-  created_at: record.created_at,
-  ...(record.token_seq === undefined ? {} : { token_seq: record.token_seq }),
-})
+const storedForm = (record: AuditRecord): AuditRecord => {
+  const { created_at, token_seq } = record
+  const actor_id = orNull(record.actor_id)
+  const actor_type = orNull(record.actor_type)
+  return {
+    tenant_id: storable(record.tenant_id),
+    entity_type: storable(record.entity_type),
+    entity_id: storable(record.entity_id),
+    operation: storable(record.operation),
+    actor_id,
+    actor_type,
+    message: shorten(storable(record.message)),
+    trace_id: storable(record.trace_id),
+    created_at,
+    ...(token_seq === undefined ? {} : { token_seq }),
+  }
+}
 
 const callOf = (record: AuditRecord): string => JSON.stringify(CALL.map((name) => record[name]))
 
