@@ -3,9 +3,26 @@
  * writer thread with group commit, `synchronous=FULL`. No keys, no permissions, no sealing, no audit, no validation.
  */
 import { randomUUID } from 'node:crypto'
+import { createServer } from 'node:http'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import Fastify from 'fastify'
+
+/** Members of a response as long as Sidevault's. */
+const TOKEN = {
+  tenant_id: randomUUID(),
+  type: 'card',
+  containers: ['/pci/high/'],
+  privacy: { classification: 'pci', impact_level: 'high', restriction_policy: 'mask' },
+  created_by: randomUUID(),
+  created_at: '2026-03-01T12:00:00.000+00:00',
+  fingerprint_expression: '{{ data.number }}',
+  mask: {
+    number: '{{ data.number | card_mask }}',
+    expiration_month: '{{ data.expiration_month }}',
+    expiration_year: '{{ data.expiration_year }}',
+  },
+}
 
 type Row = readonly [id: string, data: string]
 
@@ -35,7 +52,7 @@ const write = (path: string): void => {
   })
 }
 
-const serve = async (socketPath: string, path: string): Promise<void> => {
+const serve = async (socketPath: string, path: string, port: string): Promise<void> => {
   const db = open(path)
   db.exec('CREATE TABLE tokens (id TEXT PRIMARY KEY, data TEXT) WITHOUT ROWID')
   const read = db.prepare('SELECT id, data FROM tokens WHERE id = ?')
@@ -52,11 +69,16 @@ const serve = async (socketPath: string, path: string): Promise<void> => {
     await done
     return reply.code(201).send({ id })
   })
-  app.get<{ Params: { id: string } }>('/tokens/:id', async ({ params }) => read.get(params.id))
+  app.get<{ Params: { id: string } }>('/tokens/:id', async ({ params }) => ({
+    ...TOKEN,
+    ...(read.get(params.id) as object),
+  }))
   await app.listen({ path: socketPath })
+  const direct = createServer((request, response) => app.routing(request, response))
+  direct.listen(Number(port), '127.0.0.1')
   process.stdout.write('ready\n')
 }
 
-const [socketPath, database] = process.argv.slice(2)
+const [socketPath, database, port] = process.argv.slice(2)
 if (!isMainThread) write(workerData)
-else if (socketPath && database) await serve(socketPath, database)
+else if (socketPath && database && port) await serve(socketPath, database, port)

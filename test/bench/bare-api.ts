@@ -8,13 +8,19 @@ import { findEnvoy } from '../kit/envoy.ts'
 import { freePort } from '../kit/sidevault.ts'
 import { apiEdgeConfig, runEnvoy } from './envoys.ts'
 
-/** Runs `bare-api-process.ts` behind an Envoy. */
+/** Runs `bare-api-process.ts` behind an Envoy, and on `directPort` without one. */
 export const startBareApi = async () => {
   const directory = mkdtempSync(join(tmpdir(), 'sidevault-bench-'))
   const socket = join(directory, 'api.sock')
+  const directPort = await freePort()
   const child = spawn(
     process.execPath,
-    [fileURLToPath(new URL('bare-api-process.ts', import.meta.url)), socket, join(directory, 'bare.db')],
+    [
+      fileURLToPath(new URL('bare-api-process.ts', import.meta.url)),
+      socket,
+      join(directory, 'bare.db'),
+      String(directPort),
+    ],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   )
   await once(child.stdout, 'data')
@@ -22,6 +28,7 @@ export const startBareApi = async () => {
   const envoy = await runEnvoy(findEnvoy(), apiEdgeConfig(port, socket), port)
   return {
     port,
+    directPort,
     pids: { envoy: envoy.pid, api: child.pid! },
     stop: async () => {
       await envoy.stop()

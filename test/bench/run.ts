@@ -2,6 +2,7 @@ import { cpus, release } from 'node:os'
 import { parseArgs } from 'node:util'
 import { reportAgainst } from './against.ts'
 import { type ApiFigures, benchApi } from './api.ts'
+import { benchApiPaths } from './api-paths.ts'
 import { benchBystanders } from './bystanders.ts'
 import { benchGateway, gatewayTable } from './gateway.ts'
 import { benchProxy } from './proxy.ts'
@@ -11,6 +12,7 @@ import { benchSandbox } from './sandbox.ts'
 /**
  * `npm run bench [-- --quick]` prints Markdown tables; method and last results: test/bench/README.md.
  * `npm run bench -- --against <commit> [--fail-above <ratio>] [--quick]` compares with a commit.
+ * `npm run bench -- api [--quick]` measures the management API at the edge and on the direct listener, beside bare Fastify.
  * `npm run bench -- gateway [--against <commit>] [--quick]` measures the gateway process alone.
  */
 const {
@@ -31,6 +33,14 @@ if (part === 'gateway') {
   const rounds = quick ? { rounds: 3, seconds: 2 } : { rounds: 7, seconds: 3 }
   const figures = await benchGateway({ against, ...rounds, concurrencies: [1, 8, 32] })
   process.stdout.write(`${gatewayTable(figures)}\n`)
+  process.exit(0)
+}
+
+if (part === 'api') {
+  const rounds = quick
+    ? { rounds: 3, seconds: 2, warmSeconds: 15 }
+    : { rounds: 7, seconds: 3, warmSeconds: 30 }
+  process.stdout.write(`${await benchApiPaths({ ...rounds, concurrencies: quick ? [8] : [1, 8, 32] })}\n`)
   process.exit(0)
 }
 
