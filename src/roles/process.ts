@@ -1,5 +1,6 @@
 /** Entry point of the supervisor's child processes: `node process.ts`. A `start` message sets the role. */
 import { AppError } from '../common/errors.ts'
+import { releaseStartMemory } from '../common/gc-pressure.ts'
 import { killQuietly } from '../common/kill.ts'
 import { createLog } from '../common/log.ts'
 import { type Config, loadConfig } from '../config.ts'
@@ -49,7 +50,10 @@ const begin = (start: ProcessStart) => {
   role = running
   reload = async (settings) => (await running).reload(configOf(start, settings), settings.trustBundle)
   role.then(
-    ({ installed }) => report({ kind: 'ready', installed: installed !== undefined, ...installed }),
+    ({ installed }) => {
+      releaseStartMemory()
+      report({ kind: 'ready', installed: installed !== undefined, ...installed })
+    },
     (error: unknown) => {
       const plugins = error instanceof Error && error.name === 'PluginFaults'
       const known = plugins || error instanceof AppError

@@ -2,6 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { setTimeout } from 'node:timers/promises'
 import { steadyClock, systemClock } from '../common/clock.ts'
+import { releaseStartMemory } from '../common/gc-pressure.ts'
 import { createLog } from '../common/log.ts'
 import { type Config, ConfigError } from '../config.ts'
 import { renderBootstrap } from '../control-plane/bootstrap.ts'
@@ -247,6 +248,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
       announcement({ config, listen, api: edge ? api : undefined, role, firstSteps: demo, ...first }),
     )
     announced = true
+    releaseStartMemory()
   }
   const reload = async (): Promise<Reloaded> => {
     if (!announced || settings === undefined || stopping !== undefined)
