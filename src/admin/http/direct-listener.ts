@@ -39,8 +39,8 @@ export interface DirectListener {
 
 /** Each open connection holds a descriptor of the process that also holds store and journal. */
 const CONNECTIONS = 4_096
-/** ms without a request, as at the edge. */
-const KEEP_ALIVE_MS = 300_000
+/** ms without a byte in either direction, as at the edge. */
+const IDLE_MS = 300_000
 /** ms for the rest of a body after its response. */
 const LINGER_MS = 1_000
 
@@ -69,7 +69,7 @@ export const startDirectListener = async (
   const { host, port, identity } = options
   const scheme = identity === undefined ? 'http' : 'https'
   let closing = false
-  const { serve, onClientError } = inOrder((request, response) => {
+  const { serve, atLast } = inOrder((request, response) => {
     const { socket } = request
     response.once('finish', () => {
       const endUnread = () => request.complete || socket.destroy()
@@ -91,13 +91,13 @@ export const startDirectListener = async (
       connection: 'close',
     })
     response.end(body)
-  }, transport.onClientError)
+  })
   const httpOptions = {
     maxHeaderSize: options.headerLimit,
     headersTimeout: options.headersTimeout,
     requestTimeout: options.requestTimeout,
     connectionsCheckingInterval: options.checkInterval,
-    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveTimeout: IDLE_MS,
     // A missing host gets a problem as its response.
     requireHostHeader: false,
   }
@@ -111,12 +111,16 @@ export const startDirectListener = async (
   const server: Server = tls ?? createServer(httpOptions, serve)
   server.maxConnections = options.connections ?? CONNECTIONS
   server.on('checkExpectation', serve)
-  server.on('clientError', onClientError)
+  // A response that its client does not read ends as at the edge.
+  server.timeout = IDLE_MS
+  server.on('clientError', (error, socket: Socket) =>
+    atLast(socket, () => transport.onClientError(error, socket)),
+  )
   // No route accepts CONNECT, so the methods are those of all routes, as at the edge.
   server.on('connect', ({ headers }: IncomingMessage, socket: Socket) => {
     // Node removes its own listener before it hands the connection over.
     socket.on('error', () => socket.destroy())
-    endWithProblem(socket, NO_CONNECT, prefixes(headers), METHODS)
+    atLast(socket, () => endWithProblem(socket, NO_CONNECT, prefixes(headers), METHODS))
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)

@@ -11,18 +11,18 @@ interface Line {
   readonly waiting: (() => void)[]
 }
 
-/** Errors of Node's parser, with the connection. */
-type OnClientError = (error: Error, socket: Socket) => void
-
 /**
- * Requests of a connection run one after the other (RFC 9112 §9.3.2), and a request that the parser rejects gets its
- * response after those of the requests before it. A connection is closed when too many requests wait, and when the body
+ * Requests of a connection run one after the other (RFC 9112 §9.3.2), and what the parser rejects or hands over
+ * (`atLast`) gets its response after those of the requests before it. A connection is closed when too many requests wait, and when the body
  * of an answered request turns out to be malformed: a second response would be read as that of another request.
  */
 export const inOrder = (
   serve: RequestListener,
-  respond: OnClientError,
-): { readonly serve: RequestListener; readonly onClientError: OnClientError } => {
+): {
+  readonly serve: RequestListener
+  /** Runs `respond` once no earlier request of the connection waits for its response. */
+  readonly atLast: (socket: Socket, respond: () => void) => void
+} => {
   const lines = new WeakMap<Socket, Line>()
   const answered = new WeakSet<Socket>()
 
@@ -51,14 +51,14 @@ export const inOrder = (
       } else if (line.waiting.length < PIPELINED) line.waiting.push(() => start(line, request, response))
       else socket.destroy()
     },
-    onClientError: (error, socket) => {
+    atLast: (socket, respond) => {
       const line = lines.get(socket)
       if (line === undefined)
         if (answered.has(socket)) socket.destroy()
-        else respond(error, socket)
-      else if (line.request.complete) line.waiting.push(() => respond(error, socket))
+        else respond()
+      else if (line.request.complete) line.waiting.push(respond)
       else if (line.response.headersSent) socket.destroy()
-      else respond(error, socket)
+      else respond()
     },
   }
 }

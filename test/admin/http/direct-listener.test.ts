@@ -168,6 +168,11 @@ t.test('pipelined requests are served one after the other, and not without end',
     `${get('/tokens/mine', `svc-api-key: ${own}\r\n`)}GET / HTTP/1.1\r\nno header\r\n\r\n`,
   )
   t.same(statusesIn(broken), [200, 400], 'a malformed request gets its response after the one before it')
+  const tunnel = await exchange(
+    port,
+    `${get('/tokens/mine', `svc-api-key: ${own}\r\n`)}CONNECT a:443 HTTP/1.1\r\n${HOST}\r\n`,
+  )
+  t.same(statusesIn(tunnel), [200, 405], 'a tunnel too')
   const flood = await exchange(port, get('/healthz').repeat(1_000))
   t.ok(statusesIn(flood).length < 1_000, 'a flood ends with the connection')
 })
