@@ -133,7 +133,7 @@ export const benchAgainst = async (options: AgainstOptions) => {
     const [before, after] = systems as [Sidevault, Sidevault]
     const cases = await Promise.all(systems.map((sidevault) => casesOf(sidevault, destination.url)))
 
-    // Standby processes and sandboxes start after readiness.
+    // Code is made ready after readiness.
     await setTimeout(SETTLE)
     const idle = systems.map(({ pid }) =>
       Object.values(allBelow(pid)).reduce((sum, one) => sum + proportionalMiB(one), 0),
