@@ -87,7 +87,9 @@ const split = (url: URL) => ({
 })
 
 const decodeOnce = (text: string): string =>
-  text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  !text.includes('%')
+    ? text
+    : text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
 
 /** True if a server may read the segment as `.` or `..`, also with path parameters, blanks or control characters. */
 const isDotSegment = (segment: string) => /^[\s\p{Cc}]*\.\.?[\s\p{Cc}]*(?:;.*)?$/su.test(segment)

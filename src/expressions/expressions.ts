@@ -79,15 +79,11 @@ export const createExpressions = ({ filters: plugins = {} }: ExpressionsOptions 
     return ready
   }
 
-  /** Compiled filters of one call. */
-  const chains = new WeakMap<Work, Map<string, Chain>>()
-  const chainsOf = (work: Work): Map<string, Chain> => {
-    let known = chains.get(work)
-    if (known === undefined) {
-      known = new Map()
-      chains.set(work, known)
-    }
-    return known
+  // Of one call, as a member of its work: values of a WeakMap survive all minor collections.
+  const chains = Symbol('compiled filters')
+  const chainsOf = (work: Work & { [chains]?: Map<string, Chain> }): Map<string, Chain> => {
+    work[chains] ??= new Map()
+    return work[chains]
   }
   const parse: Expressions['parse'] = (text, total = bodyWork()) => {
     const work = storedWork(total)

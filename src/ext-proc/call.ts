@@ -12,13 +12,7 @@ import {
   STREAM_WINDOW,
   windowUpdateFrame,
 } from './frames.ts'
-import {
-  createMessageReader,
-  type MessageReader,
-  OK_TRAILERS,
-  PREFIX_BYTES,
-  RESPONSE_HEADERS,
-} from './grpc.ts'
+import { MessageReader, OK_TRAILERS, PREFIX_BYTES, RESPONSE_HEADERS } from './grpc.ts'
 
 /** Queued bytes from which on `send` returns false. */
 const MOST_QUEUED = 65_536
@@ -87,7 +81,7 @@ export class HttpCall implements Call {
     this.#id = id
     this.#carrier = carrier
     this.#window = options.window
-    this.#reader = createMessageReader(options.messageBytes, (message) => {
+    this.#reader = new MessageReader(options.messageBytes, (message) => {
       if (!this.#over) this.#handler.message(message)
     })
     this.#handler = accept(this)
@@ -177,9 +171,9 @@ export class HttpCall implements Call {
     this.#carrier.write(frameHeader(length, FRAME.data, 0, this.#id))
     for (let left = length; left > 0; ) {
       const first = this.#queue[0] as Buffer
-      const piece = first.subarray(0, left)
-      if (piece.length === first.length) this.#queue.shift()
+      if (first.length <= left) this.#queue.shift()
       else this.#queue[0] = first.subarray(left)
+      const piece = first.length <= left ? first : first.subarray(0, left)
       left -= piece.length
       this.#carrier.write(piece)
     }

@@ -103,6 +103,8 @@ export type OnFrame = (type: number, flags: number, stream: number, payload: Buf
  * Splits received bytes into frames. `push` calls back for each complete one. Throws ConnectionError when the
  * bytes do not begin with the preface or announce a frame larger than MAX_PAYLOAD.
  */
+const NOTHING = Buffer.alloc(0)
+
 export const createFrameReader = (onFrame: OnFrame): { push(chunk: Buffer): void } => {
   let rest: Buffer = Buffer.alloc(0)
   let greeted = false
@@ -131,7 +133,7 @@ export const createFrameReader = (onFrame: OnFrame): { push(chunk: Buffer): void
       )
       at = end
     }
-    return bytes.subarray(at)
+    return at === bytes.length ? NOTHING : bytes.subarray(at)
   }
 
   /** Bytes of the frame that `rest` starts, as far as known. */

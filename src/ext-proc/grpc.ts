@@ -12,50 +12,56 @@ export const RESPONSE_HEADERS = Buffer.concat([Buffer.of(0x88), literal('content
 
 export const OK_TRAILERS = literal('grpc-status', '0')
 
-export interface MessageReader {
-  /** Calls back for each complete message. False when a message is compressed or too long: nothing more is read. */
-  push(data: Buffer): boolean
+/** Assembles the messages of one stream. */
+export class MessageReader {
+  readonly #limit: number
+  readonly #onMessage: (message: Buffer) => void
+  #chunks: Buffer[] | undefined
+  #held = 0
+
+  /** `limit`: bytes of one message. */
+  constructor(limit: number, onMessage: (message: Buffer) => void) {
+    this.#limit = limit
+    this.#onMessage = onMessage
+  }
+
   /** True between messages. */
-  readonly idle: boolean
-}
+  get idle(): boolean {
+    return this.#held === 0
+  }
 
-/** Assembles the messages of one stream. `limit`: bytes of one message. */
-export const createMessageReader = (limit: number, onMessage: (message: Buffer) => void): MessageReader => {
-  let chunks: Buffer[] = []
-  let held = 0
-
-  const take = (bytes: Buffer): Buffer | undefined => {
-    let rest = bytes
-    while (rest.length >= PREFIX_BYTES) {
-      const length = rest.readUInt32BE(1)
-      if (rest[0] !== 0 || length > limit) return undefined
-      if (rest.length < PREFIX_BYTES + length) break
-      onMessage(rest.subarray(PREFIX_BYTES, PREFIX_BYTES + length))
-      rest = rest.subarray(PREFIX_BYTES + length)
+  /** Calls back for each complete message. False when a message is compressed or too long: nothing more is read. */
+  push(data: Buffer): boolean {
+    const chunks = this.#chunks
+    if (chunks !== undefined) {
+      chunks.push(data)
+      this.#held += data.length
+      // Large bodies arrive in many frames: they are concatenated once.
+      if (this.#held < wanted(chunks[0] as Buffer)) return true
     }
-    return rest
+    const rest = this.#take(chunks === undefined ? data : Buffer.concat(chunks, this.#held))
+    if (rest === undefined) return false
+    this.#chunks = rest.length > 0 ? [rest] : undefined
+    this.#held = rest.length
+    return true
   }
 
-  /** Bytes until the current message is complete, its prefix included. */
-  const wanted = (first: Buffer): number =>
-    first.length < PREFIX_BYTES ? PREFIX_BYTES : PREFIX_BYTES + first.readUInt32BE(1)
-
-  return {
-    push(data) {
-      if (held > 0) {
-        chunks.push(data)
-        held += data.length
-        // Large bodies arrive in many frames: they are concatenated once.
-        if (held < wanted(chunks[0] as Buffer)) return true
-      }
-      const rest = take(held > 0 ? Buffer.concat(chunks, held) : data)
-      if (rest === undefined) return false
-      chunks = rest.length > 0 ? [rest] : []
-      held = rest.length
-      return true
-    },
-    get idle() {
-      return held === 0
-    },
+  #take(bytes: Buffer): Buffer | undefined {
+    let at = 0
+    while (bytes.length - at >= PREFIX_BYTES) {
+      const length = bytes.readUInt32BE(at + 1)
+      if (bytes[at] !== 0 || length > this.#limit) return undefined
+      const end = at + PREFIX_BYTES + length
+      if (end > bytes.length) break
+      this.#onMessage(bytes.subarray(at + PREFIX_BYTES, end))
+      at = end
+    }
+    return at === bytes.length ? NOTHING : bytes.subarray(at)
   }
 }
+
+const NOTHING = Buffer.alloc(0)
+
+/** Bytes until the current message is complete, its prefix included. */
+const wanted = (first: Buffer): number =>
+  first.length < PREFIX_BYTES ? PREFIX_BYTES : PREFIX_BYTES + first.readUInt32BE(1)

@@ -4,25 +4,37 @@ import { holds } from '../access/authorize.ts'
 import { codingsOf, decode } from '../common/decode-content.ts'
 import { AppError } from '../common/errors.ts'
 import { type Eventual, whenReady } from '../common/eventual.ts'
+import type { Json } from '../common/json.ts'
 import type { Expressions, Resolve } from '../expressions/types.ts'
 import { bodyWork, type Work } from '../expressions/work.ts'
 import type { Caller, Held, UsedToken, Vault } from '../sdk/index.ts'
 import { type BodyLimits, planBody } from './body/rewrite.ts'
 import type { Timed } from './timings.ts'
 
+/**
+ * A token as expressions see it. Not an object literal with a getter: each of those gets a hidden class of its own, which
+ * retains the getter and everything that the getter refers to until a major collection.
+ */
+class Resolved {
+  readonly data: Json
+  readonly #used: UsedToken
+
+  constructor(used: UsedToken) {
+    this.data = used.data
+    this.#used = used
+  }
+
+  get token(): Json {
+    return this.#used.whole()
+  }
+}
+
 /** Resolves tokens for expressions. */
 export const resolver =
   (tokens: ReadonlyMap<string, UsedToken>): Resolve =>
   (id) => {
     const token = tokens.get(id)
-    return (
-      token && {
-        data: token.data,
-        get token() {
-          return token.whole()
-        },
-      }
-    )
+    return token && new Resolved(token)
   }
 
 export interface RequestBody {

@@ -52,18 +52,22 @@ export interface ExchangeOptions {
   readonly upload: UploadLimits
 }
 
-export interface SharedState extends RequestResolver {
+/** State that all requests under the same settings share. */
+export interface GatewayState extends RequestResolver {
   readonly deps: ExchangeDeps
-  readonly options: ExchangeOptions
+  readonly options: Omit<ExchangeOptions, keyof RequestResolver>
   readonly timed: Timed
 }
 
-export const createSharedState = (deps: ExchangeDeps, options: ExchangeOptions): SharedState => ({
+export const createGatewayState = (
+  deps: ExchangeDeps,
+  { prefixes, bodyLimit, destinations, ...options }: ExchangeOptions,
+): GatewayState => ({
   deps,
   options,
-  prefixes: options.prefixes,
-  bodyLimit: options.bodyLimit,
-  destinations: createDestinations(options.destinations),
+  prefixes,
+  bodyLimit,
+  destinations: createDestinations(destinations),
   clusterOf: deps.clusterOf,
   timed: createTimed(deps.metrics),
 })

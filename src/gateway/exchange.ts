@@ -5,10 +5,10 @@
  */
 import type { Eventual } from '../common/eventual.ts'
 import {
-  createSharedState,
+  createGatewayState,
   type ExchangeDeps,
   type ExchangeOptions,
-  type SharedState,
+  type GatewayState,
 } from './exchange-deps.ts'
 import type { Head } from './headers.ts'
 import { acceptRequestBody, acceptRequestHeaders } from './request-phases.ts'
@@ -21,14 +21,14 @@ export type StartExchange = () => Exchange
 
 /** Starts an exchange for each request. */
 export const createExchanges = (deps: ExchangeDeps, options: ExchangeOptions): StartExchange => {
-  const shared = createSharedState(deps, options)
+  const shared = createGatewayState(deps, options)
   return () => new ProxiedRequest(shared)
 }
 
 class ProxiedRequest implements Exchange {
   readonly #state: RequestState
 
-  constructor(shared: SharedState) {
+  constructor(shared: GatewayState) {
     this.#state = new RequestState(shared)
   }
 

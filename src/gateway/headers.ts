@@ -16,7 +16,7 @@ export interface Edits {
   readonly remove: readonly string[]
 }
 
-/** Both; where they differ the second holds. */
+/** Both; where they differ the second applies. */
 export const merged = (first: Edits, second: Edits): Edits => ({
   set: new Map([...first.set, ...second.set]),
   remove: [...first.remove, ...second.remove],
@@ -25,9 +25,11 @@ export const merged = (first: Edits, second: Edits): Edits => ({
 export interface HeaderRules {
   /** Lower case, canonical first. */
   readonly prefixes: readonly [string, ...string[]]
-  /** Of each brand. */
+  /** Header names of each prefix. */
   readonly names: ReadonlyMap<string, PrefixedNames>
-  /** Names of all brands that are for this service only, and are never forwarded. */
+  /** The same, canonical first. */
+  readonly ofPrefixes: readonly PrefixedNames[]
+  /** Names of all prefixes that are for this service only, and are never forwarded. */
   readonly own: ReadonlySet<string>
   /** Query parameters that hold a proxy key. */
   readonly keyParameters: readonly string[]
@@ -49,7 +51,8 @@ export const headerRules = (prefixes: readonly string[]): HeaderRules => {
   if (canonical === undefined) throw new Error('at least one header prefix is needed')
   const all = [canonical, ...others] as const
   const names = new Map(all.map((prefix) => [prefix, prefixHeaders(prefix)]))
-  const own = [...names.values()].flatMap(
+  const ofPrefixes = [...names.values()]
+  const own = ofPrefixes.flatMap(
     ({ apiKey, proxyKey, proxyUrl, dryRun, dryRunResponse, stream, idempotencyKey }) => [
       apiKey,
       proxyKey,
@@ -63,8 +66,9 @@ export const headerRules = (prefixes: readonly string[]): HeaderRules => {
   return {
     prefixes: all,
     names,
+    ofPrefixes,
     own: new Set(own),
-    keyParameters: [...names.values()].map(({ proxyKey }) => proxyKey),
+    keyParameters: ofPrefixes.map(({ proxyKey }) => proxyKey),
   }
 }
 
@@ -73,7 +77,7 @@ const COLON = 0x3a
 /** Headers of a request from Envoy that its caller may not have sent. */
 const ENVOYS = new Set([...COPIES, CLIENT_ADDRESS_HEADER, 'x-forwarded-proto'])
 
-/** Throws `headers_too_large` for more than a caller may send: what is made of it has to fit into Envoy's bounds. */
+/** Throws `headers_too_large` for more than a caller may send: the forwarded headers must fit into Envoy's limits. */
 export const checkSize = (head: Head): void => {
   let lines = 0
   let bytes = 0
@@ -96,25 +100,22 @@ export const single = (head: Head, name: string): string | undefined => {
   return values[0] === '' ? undefined : values[0]
 }
 
-/** The value of one kind of header in the first brand that has it. */
+/** The value of one kind of header under the first prefix that has it. */
 export const prefixed = (
   head: Head,
-  { names }: HeaderRules,
+  { ofPrefixes }: HeaderRules,
   kind: 'apiKey' | 'proxyUrl' | 'dryRunResponse',
 ): string | undefined => {
-  for (const own of names.values()) {
+  for (const own of ofPrefixes) {
     const value = single(head, own[kind])
     if (value !== undefined) return value
   }
   return undefined
 }
 
-/**
- * Whether the request asks what would be done with it (`dryRun`), or to have its body go on as it comes (`stream`).
- * Throws `malformed` for a header that says neither yes nor no.
- */
-export const isFlagSet = (head: Head, { names }: HeaderRules, kind: 'dryRun' | 'stream'): boolean => {
-  for (const own of names.values()) {
+/** Whether the request is a dry run, or streams its body. Throws `malformed` for a value other than "true" and "false". */
+export const isFlagSet = (head: Head, { ofPrefixes }: HeaderRules, kind: 'dryRun' | 'stream'): boolean => {
+  for (const own of ofPrefixes) {
     const value = single(head, own[kind])?.toLowerCase()
     if (value === undefined || value === 'false') continue
     if (value === 'true') return true
@@ -123,9 +124,11 @@ export const isFlagSet = (head: Head, { names }: HeaderRules, kind: 'dryRun' | '
   return false
 }
 
-/** The brand whose headers, or proxy key in the query, the request carries; the canonical one when it carries none. */
-export const prefixOf = (head: Head, { prefixes, names }: HeaderRules): string => {
-  for (const kind of TELLING) for (const [prefix, own] of names) if (head.has(own[kind])) return prefix
+/** The prefix whose headers, or proxy key in the query, the request carries; the canonical one when it carries none. */
+export const prefixOf = (head: Head, { prefixes, ofPrefixes }: HeaderRules): string => {
+  for (const kind of TELLING)
+    for (let at = 0; at < prefixes.length; at++)
+      if (head.has((ofPrefixes[at] as PrefixedNames)[kind])) return prefixes[at] as string
   const path = head.get(':path')?.[0] ?? ''
   const mark = path.indexOf('?')
   if (mark < 0) return prefixes[0]
@@ -133,11 +136,11 @@ export const prefixOf = (head: Head, { prefixes, names }: HeaderRules): string =
   return prefixes.find((prefix) => query.includes(`&${prefixHeaders(prefix).proxyKey}=`)) ?? prefixes[0]
 }
 
-/** The header of a brand that a trace id travels in. */
+/** The header of a prefix that has the trace id. */
 export const traceHeaderOf = ({ names }: HeaderRules, prefix: string): string =>
   (names.get(prefix) ?? prefixHeaders(prefix)).traceId
 
-/** The caller's trace id, from the header of its brand, when it can be echoed, else a new one. */
+/** The caller's trace id, from the header of its prefix, when it can be echoed, else a new one. */
 export const traceIdOf = (head: Head, header: string): string => {
   const values = head.get(header)
   return traceIdFor(values?.length === 1 ? values[0] : undefined)

@@ -4,7 +4,7 @@ import { type Eventual, whenReady } from '../common/eventual.ts'
 import { createStepTimeout } from '../common/with-timeout.ts'
 import type { StoredProxy } from '../sdk/index.ts'
 import { runDryRun } from './dry-run/run.ts'
-import type { SharedState } from './exchange-deps.ts'
+import type { GatewayState } from './exchange-deps.ts'
 import { type Edits, type Head, prefixOf, traceHeaderOf, traceIdOf } from './headers.ts'
 import { HeldMemory } from './held-memory.ts'
 import { identify, ownerOf } from './identify.ts'
@@ -32,7 +32,7 @@ const SLOW = 'A part of the service does not answer. Nothing more was forwarded.
 const slow = () => new AppError('gateway_timeout', SLOW)
 
 export class RequestState {
-  readonly shared: SharedState
+  readonly shared: GatewayState
   readonly record: RequestRecord
   readonly memory: HeldMemory
   readonly stepTimeout = createStepTimeout(slow)
@@ -47,7 +47,7 @@ export class RequestState {
   isResponseWanted = false
   isCanceled = false
 
-  constructor(shared: SharedState) {
+  constructor(shared: GatewayState) {
     this.shared = shared
     this.record = new RequestRecord(shared.deps)
     this.memory = new HeldMemory(shared.deps.held, shared.bodyLimit)

@@ -38,7 +38,7 @@ export interface ResolvedRequest extends Identity {
   readonly contentEncoding: string | undefined
 }
 
-/** A stored proxy's destination, else the one that the request names in a header, whose bytes are UTF-8. */
+/** A stored proxy's destination, else the one in the request's header, whose bytes are UTF-8. */
 const destinationOf = (
   head: Head,
   prefix: string,
@@ -67,11 +67,11 @@ const clusterFor = (
   return clusterOf(proxy.destinationTls, proxy.tenantId)
 }
 
-/** In a header or in the query. Throws `malformed` for several: who made the address and who calls it may mean different ones. */
-const proxyKeyOf = (head: Head, { names }: HeaderRules, { proxyKeys }: Suffix): string | undefined => {
+/** The proxy key, in a header or in the query. Throws `malformed` for several: the author of the URL and its caller may mean different ones. */
+const proxyKeyOf = (head: Head, { ofPrefixes }: HeaderRules, { proxyKeys }: Suffix): string | undefined => {
   let [key] = proxyKeys
   let isAmbiguous = proxyKeys.length > 1
-  for (const own of names.values()) {
+  for (const own of ofPrefixes) {
     const given = single(head, own.proxyKey)
     if (given === undefined) continue
     if (key !== undefined && key !== given) isAmbiguous = true
@@ -92,8 +92,8 @@ const joined = (values: readonly string[] | undefined): string | undefined =>
   values === undefined || values.length === 1 ? values?.[0] : values.join(', ')
 
 /**
- * Who calls, and where the request is to go. Fails with what is wrong; with what `identify` fails with before anything
- * of the destination is looked at.
+ * The caller of a request and its destination. Fails with the error of the first check that it does not pass; the caller is
+ * checked before the destination.
  */
 export const resolveRequest = (
   head: Head,

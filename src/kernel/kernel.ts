@@ -31,7 +31,7 @@ import { createTenants } from './services/tenants.ts'
 import type { Kernel, LoadedPlugin, Registry } from './types.ts'
 
 /** The kernel's arguments for the factory of the vault, when all plugins are known. */
-interface VaultParts {
+interface VaultServices {
   readonly tokenTypes: () => ReadonlyMap<string, TokenType>
   /** With the filters of all plugins. */
   readonly expressions: Expressions
@@ -58,7 +58,7 @@ export interface KernelDeps {
   readonly metrics: Metrics
   readonly journal: Journal
   readonly createExpressions: (options: { filters: Readonly<Record<string, Filter>> }) => Expressions
-  readonly createVault: (parts: VaultParts) => Vault
+  readonly createVault: (services: VaultServices) => Vault
   readonly createCode: (parts: CodeParts) => Code
   readonly fetch: PluginContext['fetch']
 }

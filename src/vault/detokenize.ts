@@ -6,7 +6,7 @@ import { mayHoldExpression, type Resolve } from '../expressions/types.ts'
 import { bodyWork } from '../expressions/work.ts'
 import type { UseContext } from '../sdk/index.ts'
 import { createMemoryBudget } from './memory-budget.ts'
-import { resolveTokens } from './use.ts'
+import { type Resolved, resolveTokens } from './use.ts'
 import type { VaultParts } from './vault-deps.ts'
 
 /** Copies `body` with each string value replaced by `replace`; shape and member names stay. */
@@ -76,7 +76,8 @@ export const detokenizeBody = async (
     return { text, count, template }
   })
   const ids = new Set(texts.flatMap(({ template }) => template.ids))
-  const resolved = await resolveTokens(parts, [...ids], permission, { ...context, work }).catch(
+  const toValue = ({ data, whole }: Resolved) => ({ data, whole })
+  const resolved = await resolveTokens(parts, [...ids], permission, { ...context, work }, toValue).catch(
     async (thrown: unknown): Promise<never> => {
       const named = new Set(thrown instanceof AppError ? thrown.tokens : undefined)
       const causes = texts.filter(({ template }) => template.ids.some((id) => named.has(id)))

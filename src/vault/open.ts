@@ -57,8 +57,11 @@ export const checkBytes = (
 export const storedBytes = (rows: readonly Pick<TokenRow, 'sealed' | 'ephemeral'>[]): number =>
   rows.reduce((sum, { sealed, ephemeral }) => sum + sealed.length + (ephemeral?.length ?? 0), 0)
 
-/** A row without its seals, which were opened. */
-export const withoutSeals = ({ sealed: _sealed, ephemeral: _ephemeral, ...row }: TokenRow): OpenedRow => row
+const NO_SEAL = Buffer.alloc(0)
+
+/** The row without its seals, which were opened: their bytes need not live as long as the row. */
+export const withoutSeals = (row: TokenRow): OpenedRow =>
+  Object.assign(row, { sealed: NO_SEAL, ephemeral: null })
 
 export type OpenedRow = Omit<TokenRow, 'sealed' | 'ephemeral'>
 
@@ -97,7 +100,7 @@ export const openEach = async (
   const hold = createMemoryBudget(parts, context)
   let unread = bytesOf(heads)
   hold(unread)
-  for (const ids of batchesOf(heads)) {
+  for (const ids of heads.length <= FEW ? [heads.map(({ id }) => id)] : batchesOf(heads)) {
     const reading = parts.tokens.read(tenantId, ids, now)
     const found = reading instanceof Promise ? await reading : reading
     // The sizes of a few tokens were not checked before.
@@ -110,9 +113,10 @@ export const openEach = async (
     )
     const ring = loading instanceof Promise ? await loading : loading
     const rows = new Map(found.map((row) => [row.id, row]))
-    for (const [at, id] of ids.entries()) {
+    for (let at = 0; at < ids.length; at++) {
       const pause = at > 0 ? yieldIfDue() : undefined
       if (pause) await pause
+      const id = ids[at] as string
       const row = rows.get(id)
       const taking = row && take(row, () => openToken(ring, row, now))
       if (taking) await taking

@@ -48,16 +48,17 @@ export const checkCount = ({ limits }: VaultParts, ids: readonly string[]): void
 }
 
 /**
- * Reads all tokens of expressions in one batch and writes their audit records. All or none: an unknown id is
- * `invalid_expression`, a token the caller has no grant for `forbidden`.
+ * Reads all tokens of expressions and writes their audit records; `show` makes the results, by id. All or none: an unknown
+ * id is `invalid_expression`, a token that the caller has no grant for `forbidden`.
  */
-export const resolveTokens = async (
+export const resolveTokens = async <Shown>(
   parts: VaultParts,
   ids: readonly string[],
   permission: Extract<TokenPermission, 'token:read' | 'token:use'>,
   context: UseContext,
-): Promise<ReadonlyMap<string, Resolved>> => {
-  const wanted = [...new Set(ids)]
+  show: (resolved: Resolved) => Shown,
+): Promise<ReadonlyMap<string, Shown>> => {
+  const wanted = ids.length === 1 ? ids : [...new Set(ids)]
   if (wanted.length === 0) return new Map()
   checkCount(parts, wanted)
   const now = timeOf(parts, context)
@@ -78,31 +79,33 @@ export const resolveTokens = async (
   }
   checkBytes(parts, heads)
   const { work = bodyWork() } = context
-  const resolved = new Map<string, Resolved>()
+  const shown = new Map<string, Shown>()
+  const all: Pick<Resolved, 'row' | 'disclosure'>[] = []
   const states: TokenState[] | undefined = context.used && []
   const resolveOne = (row: TokenRow, open: () => Opened, disclosure: Disclosure): void => {
     const type = parts.types.get(row.type)
     if (!type)
       throw new AppError('unprocessable', "An expression names a token whose type's plugin is not installed.")
     const opened = open()
-    const shown = purpose === 'use' ? 'use' : 'show'
-    const data = disclosedData(parts.expressions, type, opened, disclosure, shown, work) ?? null
+    const reader = purpose === 'use' ? 'use' : 'show'
+    const data = disclosedData(parts.expressions, type, opened, disclosure, reader, work) ?? null
     const stored = withoutSeals(row)
     states?.push(stateOf(row, opened))
-    resolved.set(row.id, {
+    const resolved: Resolved = {
       row: stored,
       disclosure,
       data,
       whole: () => isBareTokenExpression(parts, stored, opened, data, grants),
-    })
+    }
+    all.push(resolved)
+    shown.set(row.id, show(resolved))
   }
   await openEach(parts, context, heads, now, (row, open) => {
     const decision = decide(grants, permission, row)
     if (decision === 'denied') return reject(parts, row, purpose, context)
     return resolveOne(row, open, decision)
   })
-  if (resolved.size < wanted.length) throw unknownToken(wanted, resolved.keys())
-  const all = [...resolved.values()]
+  if (shown.size < wanted.length) throw unknownToken(wanted, shown.keys())
   const recording = mapInTurns(all, ({ row }) => doneRecord(parts, row, purpose, context, now))
   await parts.journal.append(recording instanceof Promise ? await recording : recording)
   const counting = mapInTurns(all, ({ row, disclosure }) => {
@@ -110,18 +113,20 @@ export const resolveTokens = async (
   })
   if (counting instanceof Promise) await counting
   if (states) for (const state of states) context.used?.add(state)
-  return resolved
+  return shown
 }
 
+const usedToken = ({ row: { id, type, container }, data, whole }: Resolved): UsedToken => ({
+  id,
+  type,
+  data,
+  container,
+  whole,
+})
+
 /** `Vault.use`. */
-export const useTokens = async (
+export const useTokens = (
   parts: VaultParts,
   ids: readonly string[],
   context: UseContext,
-): Promise<ReadonlyMap<string, UsedToken>> => {
-  const resolved = await resolveTokens(parts, ids, 'token:use', context)
-  const used = new Map<string, UsedToken>()
-  for (const [id, { row, data, whole }] of resolved)
-    used.set(id, { id, type: row.type, data, container: row.container, whole })
-  return used
-}
+): Promise<ReadonlyMap<string, UsedToken>> => resolveTokens(parts, ids, 'token:use', context, usedToken)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createMessageReader } from '../../src/ext-proc/grpc.ts'
+import { MessageReader } from '../../src/ext-proc/grpc.ts'
 
 const prefixed = (message: Buffer) => {
   const prefix = Buffer.alloc(5)
@@ -12,7 +12,7 @@ t.test('messages are put together however they are cut', (t) => {
   const bytes = Buffer.concat(messages.map(prefixed))
   for (const size of [1, 2, 3, 4, 5, 6, 7, 11, 64, 304, bytes.length]) {
     const found: Buffer[] = []
-    const reader = createMessageReader(300, (message) => found.push(Buffer.from(message)))
+    const reader = new MessageReader(300, (message) => found.push(Buffer.from(message)))
     for (let at = 0; at < bytes.length; at += size) t.ok(reader.push(bytes.subarray(at, at + size)))
     t.same(found, messages, `in pieces of ${size}`)
     t.ok(reader.idle)
@@ -21,7 +21,7 @@ t.test('messages are put together however they are cut', (t) => {
 })
 
 t.test('it is idle between messages only', (t) => {
-  const reader = createMessageReader(10, () => {})
+  const reader = new MessageReader(10, () => {})
   t.ok(reader.idle)
   reader.push(Buffer.from([0, 0, 0]))
   t.notOk(reader.idle)
@@ -35,7 +35,7 @@ t.test('it is idle between messages only', (t) => {
 t.test('a message that is too long or compressed is refused as soon as its prefix is there', (t) => {
   const rejects = (...pieces: Buffer[]) => {
     const found: Buffer[] = []
-    const reader = createMessageReader(10, (message) => found.push(message))
+    const reader = new MessageReader(10, (message) => found.push(message))
     const responses = pieces.map((piece) => reader.push(piece))
     t.same(found, [])
     return responses

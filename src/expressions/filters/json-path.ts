@@ -85,13 +85,18 @@ const read = (path: string, name: string): Path => {
   return { query, visiting: query.singularQuery() ? undefined : steps * VISIT }
 }
 
-/** Cache by argument list: a compiled expression passes the same list each time. */
-const known = new WeakMap<readonly unknown[], Path>()
+// A member of the argument list, which a compiled expression passes each time: values of a WeakMap survive all minor
+// collections.
+const PATH = Symbol('path')
 /** Read paths by their text. The work of reading is charged each time. */
 const paths = new LRUCache<string, Path>({ max: LIMITS.cache })
 
-const pathOf = (args: readonly unknown[], name: string, use: (units: number) => void): Path => {
-  const ready = known.get(args)
+const pathOf = (
+  args: readonly unknown[] & { [PATH]?: Path },
+  name: string,
+  use: (units: number) => void,
+): Path => {
+  const ready = args[PATH]
   if (ready !== undefined) return ready
   const text = stringArg(args, 0, name)
   if (text.length > LIMITS.pattern)
@@ -99,7 +104,7 @@ const pathOf = (args: readonly unknown[], name: string, use: (units: number) => 
   use(text.length * READ)
   const path = paths.get(text) ?? read(text, name)
   paths.set(text, path)
-  known.set(args, path)
+  args[PATH] = path
   return path
 }
 

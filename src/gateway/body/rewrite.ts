@@ -5,6 +5,7 @@ import type { Expressions } from '../../expressions/types.ts'
 import { contentOf } from './content.ts'
 import { BODY_LIMITS, type BodyLimits } from './limits.ts'
 import { findInSlices, PASS, type Plan, planOf } from './plan.ts'
+import type { ScanLimits } from './scanner.ts'
 import { scannerOf } from './scanner-of.ts'
 
 export type { BodyLimits } from './limits.ts'
@@ -14,6 +15,18 @@ export type { Plan } from './plan.ts'
 /** Of a body without a content type that is UTF-8. */
 const UNTYPED = 'text/plain'
 
+const complete = new WeakMap<BodyLimits, ScanLimits>()
+
+/** Limits of a body that is complete: no string of it is waited for. */
+const ofComplete = (limits: BodyLimits): ScanLimits => {
+  let scanned = complete.get(limits)
+  if (scanned === undefined) {
+    scanned = { ...limits, longest: Number.POSITIVE_INFINITY }
+    complete.set(limits, scanned)
+  }
+  return scanned
+}
+
 const planContent = (
   body: Buffer,
   contentType: string | undefined,
@@ -22,10 +35,7 @@ const planContent = (
 ): Eventual<Plan> => {
   const untyped = contentType === undefined || contentType.trim() === ''
   if (untyped && !isUtf8(body)) return PASS
-  const scanner = scannerOf(untyped ? UNTYPED : contentType, expressions, {
-    ...limits,
-    longest: Number.POSITIVE_INFINITY,
-  })
+  const scanner = scannerOf(untyped ? UNTYPED : contentType, expressions, ofComplete(limits))
   if (scanner === undefined || !scanner.mayHold(body)) return PASS
   return whenReady(findInSlices(body, limits.expressions, scanner.scan), (found) =>
     planOf(body, found, limits.rewrittenBytes, scanner),

@@ -27,7 +27,6 @@ export const scannerOf = (
   limits: ScanLimits,
 ): Scanner | undefined => {
   const { kind, charset } = contentOf(contentType)
-  const json = () => createJson(charset, expressions, limits)
   if (kind === 'binary') return undefined
   if (kind === 'unread') return otherMultipart()
   if (kind === 'multipart') {
@@ -36,7 +35,8 @@ export const scannerOf = (
     return createMultipart(boundary, (type) => scannerOfPart(type, expressions, limits), otherPart, limits)
   }
   if (charset === 'other' || (charset !== 'utf8' && kind === 'xml')) return otherCharset()
-  if (kind === 'json') return json()
+  if (kind === 'json') return createJson(charset, expressions, limits)
+  const json = () => createJson(charset, expressions, limits)
   if (kind === 'ndjson') return createRecords(LINE_FEED, json)
   if (kind === 'json-seq') return createRecords(RECORD_SEPARATOR, json)
   if (kind === 'form') return createForm(charset, expressions, limits)
