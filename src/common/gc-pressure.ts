@@ -2,13 +2,13 @@
  * Garbage collection after large bodies. Buffers lie outside V8's heap, so V8 collects them only after 64 MiB, and then
  * with a full collection where a minor one would do.
  */
-import { setFlagsFromString } from 'node:v8'
+import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 /** Bytes received between two collections. Garbage is then three to four times as much. */
 const EVERY = 10_485_760
 
-/** Growth of heap and buffers, in bytes, before a major collection: objects that survive two minor ones are old. */
+/** Growth of old objects and buffers, in bytes, before a major collection: objects that survive two minor ones are old. */
 const AGED = 16_777_216
 
 type Collect = (options: { readonly type: 'minor' | 'major'; readonly flavor?: 'last-resort' }) => void
@@ -21,9 +21,12 @@ const exposed = (): Collect | undefined => {
   return typeof collect === 'function' ? (collect as Collect) : undefined
 }
 
+/** Old objects and all buffers. The space of young objects grows and shrinks by itself. */
 const size = (): number => {
-  const { heapTotal, arrayBuffers } = process.memoryUsage()
-  return heapTotal + arrayBuffers
+  let bytes = process.memoryUsage().arrayBuffers
+  for (const { space_name, space_size } of getHeapSpaceStatistics())
+    if (!space_name.startsWith('new_')) bytes += space_size
+  return bytes
 }
 
 /**
