@@ -57,7 +57,12 @@ writeFileSync(path('ca.pem'), first.pem)
 await writeCertificate()
 
 const port = await freePort()
-const env = { SIDEVAULT_CONFIG: path('sidevault.json'), SIDEVAULT_BOOTSTRAP_KEY: MANAGEMENT_KEY }
+const apiPort = await freePort()
+const env = {
+  SIDEVAULT_CONFIG: path('sidevault.json'),
+  SIDEVAULT_BOOTSTRAP_KEY: MANAGEMENT_KEY,
+  SIDEVAULT_API_LISTEN: `127.0.0.1:${apiPort}`,
+}
 const service = await start(path('data'), { port, env, detached: true })
 t.teardown(async () => {
   await service.stop()
@@ -92,14 +97,18 @@ const certified = await make('/proxies', {
 const throughCertified = () => call('POST', '/proxy', { 'svc-api-key': key, 'svc-proxy-key': certified }, 'x')
 
 /** The certificate that new connections are shown. */
-const shown = () =>
+const shown = (port: number) =>
   new Promise<string>((resolve, reject) => {
     const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false }, () => {
       resolve(socket.getPeerCertificate().raw.toString('base64'))
       socket.destroy()
     }).on('error', reject)
   })
-const isShown = async (cert: string) => cert.replaceAll('\n', '').includes(await shown())
+/** At the edge, and by the admin process itself. */
+const isShown = async (cert: string) => {
+  const text = cert.replaceAll('\n', '')
+  return text.includes(await shown(port)) && text.includes(await shown(apiPort))
+}
 
 const reload = () =>
   new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
