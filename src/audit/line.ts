@@ -14,7 +14,7 @@ const TAIL = 9 + HASH + 2
 /** Bytes of a line besides its call and its events, at most. */
 const FRAME = 128
 /** Maximum records of a line. */
-export const MOST_RECORDS = 100
+const MOST_RECORDS = 100
 
 /** Hash before the first record. It names the journal, so that files of two journals cannot be exchanged. */
 export const genesis = (mac: Mac, name: string): string => mac(`sidevault journal ${name}`)
