@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { type Sidevault, startSidevault } from '../kit/sidevault.ts'
@@ -55,7 +55,7 @@ export const median = (values: readonly number[]): number => {
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN
 }
 
-/** A checkout of `commit` in the cache folder, removed by `remove`; its first start installs its packages. */
+/** A checkout of `commit` in the cache folder, removed by `remove`. It shares the packages, or installs others at its first start. */
 export const checkout = (commit: string) => {
   const git = (...args: readonly string[]) =>
     execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()
@@ -68,6 +68,8 @@ export const checkout = (commit: string) => {
   if (existsSync(folder)) remove()
   mkdirSync(join(root, '.cache', 'bench'), { recursive: true })
   git('worktree', 'add', '--quiet', '--detach', folder, sha)
+  const lock = (project: string) => readFileSync(join(project, 'package-lock.json'), 'utf8')
+  if (lock(folder) === lock(root)) symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   return { sha, folder, remove }
 }
 
