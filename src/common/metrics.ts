@@ -1,6 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { measureLag } from './event-loop-lag.ts'
-import { SeriesCounter, SeriesHistogram } from './metric-series.ts'
 
 /** Gauges that prom-client names `_total`, which is reserved for counters. */
 const MISNAMED = ['handles', 'requests', 'resources']
@@ -23,31 +22,31 @@ export const createMetrics = () => {
   for (const name of MISNAMED) registry.removeSingleMetric(`sidevault_nodejs_active_${name}_total`)
   return {
     registry,
-    requests: new SeriesCounter({
+    requests: new Counter({
       name: 'sidevault_requests_total',
       help: 'Requests, by operation (or "proxy") and status code.',
       labelNames: ['operation', 'status'] as const,
-      registry,
+      registers,
     }),
-    duration: new SeriesHistogram({
+    duration: new Histogram({
       name: 'sidevault_request_seconds',
       help: 'Time of a request in Sidevault: at "proxy" until it is forwarded or denied, at "management" until its response.',
       labelNames: ['at'] as const,
       buckets: BUCKETS,
-      registry,
+      registers,
     }),
-    stage: new SeriesHistogram({
+    stage: new Histogram({
       name: 'sidevault_stage_seconds',
       help: 'Time spent in one stage of a request.',
       labelNames: ['stage'] as const,
       buckets: BUCKETS,
-      registry,
+      registers,
     }),
-    disclosed: new SeriesCounter({
+    disclosed: new Counter({
       name: 'sidevault_tokens_disclosed_total',
       help: 'Tokens whose data was disclosed, by token type, purpose (read, use) and disclosure (redact, mask, reveal).',
       labelNames: ['type', 'purpose', 'disclosure'] as const,
-      registry,
+      registers,
     }),
     brokenJournals: new Gauge({
       name: 'sidevault_audit_journals_broken',

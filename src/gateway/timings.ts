@@ -36,7 +36,7 @@ export const measured =
 export const createTimed = ({ stage }: Metrics): Timed => {
   const observers = new Map(
     STAGES.map((name) => {
-      const observed = stage.of({ stage: name })
+      const observed = stage.labels({ stage: name })
       return [name, (ms: number) => observed.observe(ms / 1000)]
     }),
   )

@@ -118,10 +118,10 @@ export const createInvoke = (
     return ready
   }
   const stages = {
-    authenticate: metrics.stage.of({ stage: 'authenticate' }),
-    validate: metrics.stage.of({ stage: 'validate' }),
-    run: metrics.stage.of({ stage: 'run' }),
-    audit: metrics.stage.of({ stage: 'audit' }),
+    authenticate: metrics.stage.labels({ stage: 'authenticate' }),
+    validate: metrics.stage.labels({ stage: 'validate' }),
+    run: metrics.stage.labels({ stage: 'run' }),
+    audit: metrics.stage.labels({ stage: 'audit' }),
   }
 
   const throttle = createLogThrottle()

@@ -20,7 +20,7 @@ export const declaredMetrics = (): readonly Metric[] =>
         help: (groups.help ?? '').slice(1, -1),
         type:
           groups.type ??
-          [...text.slice(0, index).matchAll(/new (?:Series)?(Gauge|Counter|Histogram)\b/g)].at(-1)?.[1] ??
+          [...text.slice(0, index).matchAll(/new (Gauge|Counter|Histogram)\b/g)].at(-1)?.[1] ??
           'Gauge',
         labels: [...(groups.labels ?? '').matchAll(/'(\w+)'/g)].map(([, label = '']) => label),
       })),
