@@ -8,9 +8,10 @@
 import type { Eventual } from '../common/eventual.ts'
 import type { Log } from '../common/log.ts'
 import type { Call, CallHandler } from '../ext-proc/call.ts'
+import { decodeRequest, type ProcessingRequest } from './decode-request.ts'
+import { encodeReply, type Phase } from './encode-reply.ts'
 import type { StartExchange } from './exchange.ts'
 import type { Head } from './headers.ts'
-import { decodeRequest, encodeReply, type Phase, type ProcessingRequest } from './messages.ts'
 import { createFlow, type FlowInput } from './streaming/body-buffer.ts'
 import type { Exchange, ExtProcReply } from './types.ts'
 

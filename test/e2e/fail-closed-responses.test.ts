@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { listen } from '../../src/ext-proc/listen.ts'
-import type { Phase } from '../../src/gateway/messages.ts'
+import type { Phase } from '../../src/gateway/encode-reply.ts'
 import type { ExtProcReply } from '../../src/gateway/types.ts'
 import type { Responded } from '../kit/egress.ts'
 import { messageFor } from '../kit/ext-proc.ts'

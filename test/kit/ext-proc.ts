@@ -5,7 +5,7 @@
  */
 import { fileURLToPath } from 'node:url'
 import * as protoLoader from '@grpc/proto-loader'
-import { encodeReply, type Phase } from '../../src/gateway/messages.ts'
+import { encodeReply, type Phase } from '../../src/gateway/encode-reply.ts'
 import type { ExtProcReply } from '../../src/gateway/types.ts'
 
 interface HeaderValue {

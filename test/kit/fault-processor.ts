@@ -9,7 +9,8 @@ import {
   type ServiceDefinition,
   status,
 } from '@grpc/grpc-js'
-import { decodeRequest, type Phase, type ProcessingRequest } from '../../src/gateway/messages.ts'
+import { decodeRequest, type ProcessingRequest } from '../../src/gateway/decode-request.ts'
+import type { Phase } from '../../src/gateway/encode-reply.ts'
 import type { ExtProcReply } from '../../src/gateway/types.ts'
 import { encodeResponse, type ProcessingResponse, processMethod, responseMessage } from './ext-proc.ts'
 

@@ -4,7 +4,7 @@
  */
 import { AppError } from '../../common/errors.ts'
 import type { Call } from '../../ext-proc/call.ts'
-import { encodeReply } from '../messages.ts'
+import { encodeReply } from '../encode-reply.ts'
 import type { BodyChunk, BodyStream, ExtProcReply } from '../types.ts'
 
 /** Envoy's side. */

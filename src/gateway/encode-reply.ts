@@ -1,123 +1,15 @@
 /**
- * Envoy's messages (proto/sidevault/ext-proc.proto) on the wire. Written by hand for the few fields there are: a
- * library that reads the description builds an object for every field first, which costs more than the exchange.
+ * Writes replies to Envoy (proto/sidevault/ext-proc.proto). By hand, for the few fields there are: a library that reads
+ * the description builds an object for every field first, which costs more than the exchange.
  */
 import { CLUSTER_HEADER, type ExchangeMetadata, METADATA } from '../ext-proc/contract.ts'
-import { Reader, WireError, Writer } from '../ext-proc/protobuf.ts'
-import type { Edits, Head } from './headers.ts'
+import { Writer } from '../ext-proc/protobuf.ts'
+import type { Edits } from './headers.ts'
 import type { Reply } from './replies.ts'
 import type { ExtProcReply } from './types.ts'
 
 /** The phase that a reply is for. */
 export type Phase = 'request_headers' | 'request_body' | 'response_headers' | 'response_body'
-
-/** `other`: trailers of a response, and what holds nothing that we know. */
-export type ProcessingRequest =
-  | {
-      readonly kind: 'request_headers' | 'response_headers'
-      readonly head: Head
-      readonly endOfStream: boolean
-      /** The request's body is streamed: Envoy's mode, whatever the headers request. */
-      readonly streamed: boolean
-    }
-  | { readonly kind: 'request_body' | 'response_body'; readonly body: Buffer; readonly endOfStream: boolean }
-  | { readonly kind: 'request_trailers' | 'other' }
-
-const OTHER: ProcessingRequest = { kind: 'other' }
-const TRAILERS: ProcessingRequest = { kind: 'request_trailers' }
-
-/** `HeaderValue`: adds a line under its lower-case name; bytes are latin1 characters. */
-const readLine = (reader: Reader, head: Map<string, string[]>): void => {
-  const outer = reader.enter()
-  let name = ''
-  let value = ''
-  let raw = ''
-  for (let part = reader.next(); part !== 0; part = reader.next())
-    if (part === 1) name = reader.latin1().toLowerCase()
-    else if (part === 2) value = reader.latin1()
-    else if (part === 3) raw = reader.latin1()
-    else reader.skip()
-  reader.leave(outer)
-  const list = head.get(name)
-  const text = raw === '' ? value : raw
-  if (list === undefined) head.set(name, [text])
-  else list.push(text)
-}
-
-const readHeaderMap = (reader: Reader, head: Map<string, string[]>): void => {
-  const outer = reader.enter()
-  for (let field = reader.next(); field !== 0; field = reader.next())
-    if (field === 1) readLine(reader, head)
-    else reader.skip()
-  reader.leave(outer)
-}
-
-const readHeaders = (reader: Reader, kind: 'request_headers' | 'response_headers'): ProcessingRequest => {
-  const outer = reader.enter()
-  const head = new Map<string, string[]>()
-  let endOfStream = false
-  for (let field = reader.next(); field !== 0; field = reader.next())
-    if (field === 1) readHeaderMap(reader, head)
-    else if (field === 3) endOfStream = reader.bool()
-    else reader.skip()
-  reader.leave(outer)
-  return { kind, head, endOfStream, streamed: false }
-}
-
-const NO_BODY = Buffer.alloc(0)
-
-const readBody = (reader: Reader, kind: 'request_body' | 'response_body'): ProcessingRequest => {
-  const outer = reader.enter()
-  let body: Buffer = NO_BODY
-  let endOfStream = false
-  for (let field = reader.next(); field !== 0; field = reader.next())
-    if (field === 1) body = reader.bytes()
-    else if (field === 2) endOfStream = reader.bool()
-    else reader.skip()
-  reader.leave(outer)
-  return { kind, body, endOfStream }
-}
-
-const FULL_DUPLEX_STREAMED = 4
-
-/** `ProtocolConfiguration`: how Envoy sends the request's body. */
-const readStreamed = (reader: Reader): boolean => {
-  const outer = reader.enter()
-  let streamed = false
-  for (let field = reader.next(); field !== 0; field = reader.next())
-    if (field === 1) streamed = reader.uint32() === FULL_DUPLEX_STREAMED
-    else reader.skip()
-  reader.leave(outer)
-  return streamed
-}
-
-/** A body is a view of `bytes`. Throws WireError on bytes that are no message, and on a message of two phases. */
-export const decodeRequest = (bytes: Buffer): ProcessingRequest => {
-  const reader = new Reader(bytes)
-  let request: ProcessingRequest | undefined
-  let streamed = false
-  for (let field = reader.next(); field !== 0; field = reader.next()) {
-    if (field === 11) {
-      streamed = readStreamed(reader)
-      continue
-    }
-    if (field < 2 || field > 7) {
-      reader.skip()
-      continue
-    }
-    if (request !== undefined) throw new WireError()
-    if (field === 2) request = readHeaders(reader, 'request_headers')
-    else if (field === 3) request = readHeaders(reader, 'response_headers')
-    else if (field === 4) request = readBody(reader, 'request_body')
-    else if (field === 5) request = readBody(reader, 'response_body')
-    else {
-      reader.skip()
-      request = field === 6 ? TRAILERS : OTHER
-    }
-  }
-  if (streamed && request?.kind === 'request_headers') return { ...request, streamed }
-  return request ?? OTHER
-}
 
 const OVERWRITE_IF_EXISTS_OR_ADD = 2
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { WireError } from '../../src/ext-proc/protobuf.ts'
-import { decodeRequest } from '../../src/gateway/messages.ts'
+import { decodeRequest } from '../../src/gateway/decode-request.ts'
 import type { ExtProcReply } from '../../src/gateway/types.ts'
 import { encodeRequest, messageFor, responseMessage } from '../kit/ext-proc.ts'
 
