@@ -12,6 +12,10 @@ const EXPLAINED: Readonly<Record<ErrorCode, string>> = {
     'A member of the request is not valid. `errors` names each member by its property path. Correct them.',
   invalid_expression:
     'An expression does not parse, names an unknown filter or token, or fails on the value. Correct the expression. It also ends work that exceeds its limit: use simpler or fewer expressions.',
+  invalid_surface:
+    'An entry of `evaluate` is no place where expressions may stand, such as `header:host`. Use `body`, `path`, `header:<name>` or `query:<name>`.',
+  expression_on_closed_surface:
+    'An expression with the id of a token stands in a place that is not evaluated; `detail` names it. Nothing was forwarded. Add the place to `evaluate`, or remove the expression.',
   code_failed:
     'A transform or reactor threw an error, met a limit, or returned something unusable. `detail` has the message that the code threw. Correct the code.',
   invalid_destination:
@@ -45,6 +49,8 @@ const EXPLAINED: Readonly<Record<ErrorCode, string>> = {
     'The entity exists, was changed at the same time, or a request with the same idempotency key is in progress. Read the state, then decide.',
   too_large:
     'The body, or what the call would open or produce, exceeds a limit. Send less, or stream the body.',
+  uri_too_long:
+    'The path and query are longer than 8 KiB once their expressions are replaced. Name smaller values, or send them in the body.',
   unsupported_media_type:
     'The content type or content coding is not accepted here. `detail` names those that are.',
   unprocessable:
