@@ -1,11 +1,13 @@
 import { inOwnTurn, yieldIfDue } from './event-loop.ts'
 import type { Json } from './json.ts'
+import { parseJson } from './parse-json.ts'
 
 /** Structure of JSON text, by which its cost is known before it is parsed: many small values cost more than their bytes. */
 export interface JsonStructure {
   readonly depth: number
   /** Arrays and objects. */
   readonly containers: number
+  /** A member whose name holds an escape counts as four: `parseJson` writes such names anew. */
   readonly members: number
   /** Commas: one less than the values and members of a container. */
   readonly commas: number
@@ -26,6 +28,9 @@ export const CODE_JSON_LIMITS = {
 
 const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c]
 
+/** Members that one with an escaped name counts as. */
+const ESCAPED = 4
+
 /** Bytes that are counted in one turn. */
 const SLICE = 65_536
 
@@ -40,6 +45,7 @@ export const structureOfText = async (body: Buffer, mostNames: number): Promise<
   /** Of the last string. */
   let start = 0
   let end = 0
+  let weight = 1
   let pauseAt = SLICE
   for (let at = 0; at < body.length; at++) {
     if (at >= pauseAt) {
@@ -50,11 +56,16 @@ export const structureOfText = async (body: Buffer, mostNames: number): Promise<
     const byte = body[at]
     if (byte === QUOTE) {
       start = at + 1
-      for (at++; at < body.length && body[at] !== QUOTE; at++) if (body[at] === BACKSLASH) at++
+      weight = 1
+      for (at++; at < body.length && body[at] !== QUOTE; at++)
+        if (body[at] === BACKSLASH) {
+          at++
+          weight = ESCAPED
+        }
       end = at
     } else if (byte === COMMA) commas++
     else if (byte === COLON) {
-      members++
+      members += weight
       if (names.size <= mostNames) names.add(body.toString('latin1', start, end))
     }
     // "[" and "{", "]" and "}"
@@ -75,8 +86,8 @@ export const exceedsCodeLimits = ({ containers, members, commas, names }: JsonSt
 
 /** Parses JSON text of code, in turns; undefined when it exceeds `CODE_JSON_LIMITS`. */
 export const parseCodeJson = async (json: string): Promise<Json | undefined> => {
-  if (json.length <= SLICE) return JSON.parse(json)
+  if (json.length <= SLICE) return parseJson(json) as Json
   const bytes = await inOwnTurn(() => Buffer.from(json))
   if (exceedsCodeLimits(await structureOfText(bytes, CODE_JSON_LIMITS.names))) return undefined
-  return inOwnTurn(() => JSON.parse(json))
+  return inOwnTurn(() => parseJson(json) as Json)
 }

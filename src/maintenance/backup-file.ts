@@ -5,6 +5,7 @@ import { rm } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import { AppError } from '../common/errors.ts'
+import { parseJson } from '../common/parse-json.ts'
 import { partialIssue, publish, syncPath } from './atomic-rename.ts'
 
 const NEWLINE = 0x0a
@@ -102,7 +103,7 @@ export async function* readLines(path: string): AsyncGenerator<unknown> {
   try {
     for await (const line of cutLines(gunzip)) {
       if (last !== undefined) throw damagedFile(path)
-      const value: unknown = JSON.parse(line.toString())
+      const value: unknown = parseJson(line.toString())
       if (typeof value === 'object' && value !== null && 'sha256' in value) {
         if (value.sha256 !== hash.digest('hex')) throw damagedFile(path)
         last = value

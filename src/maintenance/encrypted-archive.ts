@@ -2,6 +2,7 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes, scrypt } from 
 import { createReadStream } from 'node:fs'
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import { AppError } from '../common/errors.ts'
+import { parseJson } from '../common/parse-json.ts'
 import type { Secret } from '../common/secret.ts'
 import { partialIssue, publish } from './atomic-rename.ts'
 
@@ -155,7 +156,7 @@ export async function* readEncrypted(path: string, passphrase: Secret<string>): 
     line = Buffer.concat([line, plaintext])
     let at = 0
     for (let end = line.indexOf(0x0a); end !== -1; end = line.indexOf(0x0a, at)) {
-      yield JSON.parse(line.toString('utf8', at, end))
+      yield parseJson(line.toString('utf8', at, end))
       at = end + 1
     }
     line = line.subarray(at)

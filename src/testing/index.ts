@@ -7,6 +7,7 @@ import { startAdmin } from '../admin/server.ts'
 import { systemClock } from '../common/clock.ts'
 import { isObject } from '../common/json.ts'
 import { createLog } from '../common/log.ts'
+import { parseJson } from '../common/parse-json.ts'
 import { Secret } from '../common/secret.ts'
 import { loadConfig } from '../config.ts'
 import { planBody } from '../gateway/body/rewrite.ts'
@@ -56,7 +57,7 @@ export interface TestVault {
 
 const parsed = (text: string): unknown => {
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch {
     return text
   }
@@ -119,7 +120,7 @@ export const startTestVault = async ({
       const plan = await planBody(text, 'application/json', undefined, kernel.expressions)
       if (plan.kind === 'pass') return body
       const used = await kernel.vault.use(plan.ids, { caller, traceId: 'test', now: systemClock.now() })
-      return JSON.parse((await plan.apply(resolver(used))).toString())
+      return parseJson((await plan.apply(resolver(used))).toString())
     },
     close: async () => {
       await admin.close()

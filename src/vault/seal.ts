@@ -1,5 +1,6 @@
 import { AppError, invalid } from '../common/errors.ts'
 import { type Json, pointerParts, valueAt, without } from '../common/json.ts'
+import { parseJson } from '../common/parse-json.ts'
 import type { SealContext, TenantKeys } from '../keys/types.ts'
 import type { TokenRow } from '../store/types.ts'
 import type { CompiledType } from './token-types.ts'
@@ -145,12 +146,15 @@ export const tokenBinding = (tenantId: string, { id, type, version, ...row }: Bo
 export const openToken = (ring: TenantKeys, row: TokenRow, now: number): Opened => {
   const bound = tokenBinding(row.tenant_id, row)
   try {
-    const body: SealedBody = JSON.parse(ring.open(row.sealed, { ...bound, part: 'sealed' }).toString())
+    const body = parseJson(ring.open(row.sealed, { ...bound, part: 'sealed' }).toString()) as SealedBody
     const due = row.ephemeral_until === null || row.ephemeral_until <= now
     const members: [string, Ephemeral][] =
       row.ephemeral === null || due
         ? []
-        : JSON.parse(ring.open(row.ephemeral, { ...bound, part: 'ephemeral' }).toString())
+        : (parseJson(ring.open(row.ephemeral, { ...bound, part: 'ephemeral' }).toString()) as [
+            string,
+            Ephemeral,
+          ][])
     const opened: { -readonly [Member in keyof Opened]: Opened[Member] } = {
       data: body.data,
       ephemeral: new Map(members.filter(([, { until }]) => until > now)),

@@ -1,5 +1,6 @@
 import { AppError } from '../../common/errors.ts'
 import { inOwnTurn } from '../../common/event-loop.ts'
+import { parseJson } from '../../common/parse-json.ts'
 import { checkText } from '../structure.ts'
 
 const malformed = (detail: string) => new AppError('malformed', detail)
@@ -73,10 +74,10 @@ const holdsLossyNumber = (text: string): boolean => {
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * Parses a JSON body, bounded in depth. `__proto__` and `constructor` are ordinary members: `JSON.parse` defines them,
+ * Parses a JSON body, bounded in depth. `__proto__` and `constructor` are ordinary members: `parseJson` defines them,
  * and later steps copy only what schemas name. Rejects with `malformed`.
  */
-export const parseJson = async (body: Buffer): Promise<unknown> => {
+export const parseJsonBody = async (body: Buffer): Promise<unknown> => {
   let text: string
   try {
     text = decoder.decode(body)
@@ -86,7 +87,7 @@ export const parseJson = async (body: Buffer): Promise<unknown> => {
   await checkText(body)
   let value: unknown
   try {
-    value = await inOwnTurn(() => JSON.parse(text))
+    value = await inOwnTurn(() => parseJson(text))
   } catch {
     throw malformed('The body is not valid JSON. Check its syntax.')
   }

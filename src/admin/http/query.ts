@@ -1,4 +1,5 @@
 import { isObject } from '../../common/json.ts'
+import { parseJson } from '../../common/parse-json.ts'
 import { allows, asSchema, branches, type JsonSchema } from '../../kernel/check/json-schema.ts'
 
 /** As many digits as a double may have, so that every page past the end is one. */
@@ -38,7 +39,7 @@ const objectMember = (
     if (key === name) {
       if (text === '') continue
       try {
-        const parsed: unknown = JSON.parse(text)
+        const parsed: unknown = parseJson(text)
         if (!isObject(parsed)) return text
         found.push(...Object.entries(parsed))
       } catch {

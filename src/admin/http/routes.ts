@@ -7,7 +7,7 @@ import { methodOf, pathOf, returnsNothing } from '../../kernel/check/operation.t
 import type { Kernel } from '../../kernel/types.ts'
 import type { Operation } from '../../sdk/index.ts'
 import { baseUrlOf } from './base-url.ts'
-import { checkContentCoding, checkContentType, parseJson } from './body.ts'
+import { checkContentCoding, checkContentType, parseJsonBody } from './body.ts'
 import { inputReader } from './input.ts'
 import { JSON_TYPE } from './problem.ts'
 import { createSlowBodyLimiter } from './slow-body-limiter.ts'
@@ -97,7 +97,7 @@ export const addOperations = (app: FastifyInstance, kernel: Kernel, options: App
       if (!reader.takesBody || !Buffer.isBuffer(bytes) || bytes.length === 0) return undefined
       checkContentType(request.state.contentType, consumes)
       checkContentCoding(request.raw.headers['content-encoding'])
-      return parseJson(bytes)
+      return parseJsonBody(bytes)
     }
 
     app.route({

@@ -1,6 +1,7 @@
 /** Builds the message for a transform from the command line. */
 import { readFileSync } from 'node:fs'
 import { isObject, type Json } from '../../common/json.ts'
+import { parseJson } from '../../common/parse-json.ts'
 import { type Head, type HeaderRules, strippedNames } from '../../gateway/headers.ts'
 import { readBody, type Shape, shapeOf, writeBody } from '../../gateway/transform/content.ts'
 import type { Message } from '../../gateway/transform/run.ts'
@@ -43,7 +44,7 @@ const textOf = (given: string): string => (given.startsWith('@') ? readText(give
 
 const parse = (text: string, option: string): Json => {
   try {
-    return JSON.parse(text)
+    return parseJson(text) as Json
   } catch {
     throw new FixtureError(`${option} is not JSON. Give JSON, or a JSON file as @file.`)
   }

@@ -1,6 +1,7 @@
 /** Runs a response transform on a response that the caller supplies: a dry run has no response. */
 import { AppError, type Problem } from '../../common/errors.ts'
 import { isObject, type Json } from '../../common/json.ts'
+import { parseJson } from '../../common/parse-json.ts'
 import { type Head, type HeaderRules, prefixed } from '../headers.ts'
 import { type CollectedResponse, collectible } from '../transform/response.ts'
 import type { TransformRun } from '../transform/run.ts'
@@ -33,7 +34,7 @@ export const responseFixture = (head: Head, prefixes: HeaderRules): Fixture | un
   const issue = malformed([...prefixes.names.values()][0]!.dryRunResponse)
   let given: unknown
   try {
-    given = JSON.parse(Buffer.from(sent, 'latin1').toString())
+    given = parseJson(Buffer.from(sent, 'latin1').toString())
   } catch {
     throw issue
   }

@@ -3,6 +3,7 @@ import { AppError } from '../../common/errors.ts'
 import { inOwnTurn, mapInTurns, yieldIfDue } from '../../common/event-loop.ts'
 import { isObject, type Json } from '../../common/json.ts'
 import { CODE_JSON_LIMITS, exceedsCodeLimits, structureOfText } from '../../common/json-structure.ts'
+import { parseJson } from '../../common/parse-json.ts'
 import { writeJson } from '../../common/write-json.ts'
 import { contentOf } from '../body/content.ts'
 import { decodeForm, divisibleAt, encodeForm } from '../body/form-encoding.ts'
@@ -42,14 +43,14 @@ const malformed = (what: string) =>
 const tooComplex = () =>
   new AppError('too_large', 'The body holds more values or names of members than code takes. Send fewer.')
 
-const parseJson = async (bytes: Buffer): Promise<Json> => {
+const parseJsonBytes = async (bytes: Buffer): Promise<Json> => {
   const structure = await structureOfText(bytes, CODE_JSON_LIMITS.names)
   if (structure.depth > BODY_LIMITS.jsonDepth)
     throw new AppError('malformed', `The body nests deeper than ${BODY_LIMITS.jsonDepth} levels.`)
   if (exceedsCodeLimits(structure)) throw tooComplex()
   const text = await inOwnTurn(() => bytes.toString('utf8').replace(/^\uFEFF/, ''))
   try {
-    return await inOwnTurn(() => JSON.parse(text))
+    return await inOwnTurn(() => parseJson(text) as Json)
   } catch {
     throw malformed('JSON')
   }
@@ -102,7 +103,7 @@ const parseForm = async (bytes: Buffer): Promise<Json> => {
 /** `args.body`. No bytes are an empty object. Rejects with `malformed` and `too_large`. */
 export const readBody = async (shape: Shape, bytes: Buffer): Promise<Json> => {
   if (bytes.length === 0) return {}
-  return shape === 'json' ? parseJson(bytes) : parseForm(bytes)
+  return shape === 'json' ? parseJsonBytes(bytes) : parseForm(bytes)
 }
 
 /** The text in slices, as bytes of what `write` makes of each. No slice ends within a surrogate pair. */

@@ -8,6 +8,7 @@ import { inOwnTurn } from '../../common/event-loop.ts'
 import { newId } from '../../common/ids.ts'
 import { isObject } from '../../common/json.ts'
 import type { Log } from '../../common/log.ts'
+import { parseJson } from '../../common/parse-json.ts'
 import { writeJson } from '../../common/write-json.ts'
 import type { Keys, SealContext } from '../../keys/types.ts'
 import type { Call, Grants, Operation, TokenType, Vault } from '../../sdk/index.ts'
@@ -158,7 +159,7 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
     const ring = await keys.tenant(tenantId, shown ? [sealed, shown] : [sealed])
     const opened = async (stored: Buffer, part: 'summary' | 'complete'): Promise<StoredResponse> => {
       const text = await inOwnTurn(() => ring.open(stored, responseBinding(tenantId, key, part)).toString())
-      return inOwnTurn(() => JSON.parse(text))
+      return inOwnTurn(() => parseJson(text) as StoredResponse)
     }
     const grants = digestOf(call.caller.grants)
     const holds = async (whole: StoredResponse): Promise<boolean> =>

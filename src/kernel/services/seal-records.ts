@@ -1,5 +1,6 @@
 import { AppError } from '../../common/errors.ts'
 import { isObject } from '../../common/json.ts'
+import { parseJson } from '../../common/parse-json.ts'
 import { endOf, nameOf } from '../../common/record-members.ts'
 import { SEALED_MEMBER as SEALED } from '../../common/sealed-member.ts'
 import type { Keys, SealContext, TenantKeys } from '../../keys/types.ts'
@@ -103,7 +104,7 @@ export const openRecord = async (
   const name = { collection: collection.name, tenantId, id }
   const ring = await keys.tenant(tenantId, mac === null ? [] : [mac])
   if (mac === null || !ring.verifies(mac, ...macParts(name, version, body))) rejectRecord(name, onRejected)
-  const record: unknown = JSON.parse(body)
+  const record: unknown = parseJson(body)
   if (nameOf(record) !== row.name || endOf(record, collection.expires) !== row.expires_at)
     rejectRecord(name, onRejected)
   if (!isObject(record) || typeof record[SEALED] !== 'string') return record
@@ -111,7 +112,7 @@ export const openRecord = async (
   const sealed = Buffer.from(String(text), 'base64')
   const opening = await keys.tenant(tenantId, [sealed])
   try {
-    const secret = JSON.parse(opening.open(sealed, bound(name)).toString()) as object
+    const secret = parseJson(opening.open(sealed, bound(name)).toString()) as object
     return { ...rest, ...secret }
   } catch (cause) {
     return rejectRecord(name, onRejected, cause)
@@ -126,7 +127,7 @@ export const resealRecord = (
 ): { readonly body: string; readonly mac: Buffer } | undefined => {
   if (mac === null || !ring.verifies(mac, ...macParts(name, version, body)))
     throw new AppError('internal', 'A stored record has no valid MAC.')
-  const record: unknown = JSON.parse(body)
+  const record: unknown = parseJson(body)
   const text = isObject(record) ? record[SEALED] : undefined
   const sealed = typeof text === 'string' ? Buffer.from(text, 'base64') : undefined
   const stale = sealed !== undefined && !ring.isCurrent(sealed)

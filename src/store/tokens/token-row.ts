@@ -1,4 +1,5 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
+import { parseJson } from '../../common/parse-json.ts'
 import type { TokensTable } from '../schema.ts'
 import type { TokenHead, TokenRow } from '../types.ts'
 
@@ -47,7 +48,7 @@ export const toTokenRow = (record: TokenRecord, now: number): TokenRow => {
     sealed: buffer(record.sealed),
     ephemeral: due || record.ephemeral === null ? null : buffer(record.ephemeral),
     ephemeral_until: due ? null : record.ephemeral_until,
-    metadata: record.metadata === null ? null : (JSON.parse(record.metadata) as Record<string, string>),
+    metadata: record.metadata === null ? null : (parseJson(record.metadata) as Record<string, string>),
   })
 }
 
