@@ -24,6 +24,10 @@ export interface Config {
   readonly listen: { readonly host: string; readonly port: number }
   /** Where the admin process serves the management API itself. Undefined: only behind the edge. */
   readonly apiListen: { readonly host: string; readonly port: number } | undefined
+  /** Where the forward proxy listens. Undefined: there is none. */
+  readonly forwardListen: { readonly host: string; readonly port: number } | undefined
+  /** PEM file with chain and key of the forward proxy's authority. Undefined: one in the store. */
+  readonly forwardCa: string | undefined
   /** True when `listen` is a loopback address. */
   readonly loopback: boolean
   /** Base of relative paths and plugin folders. */
@@ -103,8 +107,11 @@ export interface Config {
 export const listenPorts = ({
   listen,
   apiListen,
-}: Pick<Config, 'listen' | 'apiListen'>): readonly number[] =>
-  apiListen === undefined ? [listen.port] : [listen.port, apiListen.port]
+  forwardListen,
+}: Pick<Config, 'listen' | 'apiListen' | 'forwardListen'>): readonly number[] =>
+  [listen, apiListen, forwardListen].flatMap((one) => (one === undefined ? [] : [one.port]))
+
+type Listen = { readonly host: string; readonly port: number } | undefined
 
 export interface ConfigArguments {
   /** A JSON or YAML file; default: the variable SIDEVAULT_CONFIG. */
@@ -173,7 +180,7 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
     const full = resolve(cwd, path)
     return args.content === undefined ? readable(full) : full
   }
-  const file = (name: 'egress_ca' | 'tls_cert' | 'tls_key') => {
+  const file = (name: 'egress_ca' | 'tls_cert' | 'tls_key' | 'forward_ca') => {
     const path = settings[name]
     return path === undefined ? undefined : parsed(name, () => pem(path))
   }
@@ -202,16 +209,24 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
       'Set SIDEVAULT_TLS_CERT and SIDEVAULT_TLS_KEY, listen on 127.0.0.1, or set SIDEVAULT_INSECURE_LISTEN=true behind a proxy that terminates TLS.',
     )
 
-  const apiAt = settings.api_listen
-  const apiListen = apiAt === undefined ? undefined : parsed('api_listen', () => parseListen(apiAt))
-  if (apiListen !== undefined && !isLoopback(apiListen.host) && plain)
-    issue(
-      'api_listen',
-      `"${apiAt}" is reachable from other machines, but no certificate is set: keys and card numbers would be sent in clear text.`,
-      'Set SIDEVAULT_TLS_CERT and SIDEVAULT_TLS_KEY, or listen on 127.0.0.1.',
-    )
-  if (apiListen !== undefined && apiListen.port !== 0 && apiListen.port === listen?.port)
-    issue('api_listen', `port ${apiListen.port} is that of SIDEVAULT_LISTEN.`, 'Use another port.')
+  /** A further listener: beyond loopback only with TLS, and on a port of its own. */
+  const further = (name: 'api_listen' | 'forward_listen', others: Partial<Record<SettingName, Listen>>) => {
+    const at = settings[name]
+    const own = at === undefined ? undefined : parsed(name, () => parseListen(at))
+    if (own === undefined) return undefined
+    if (!isLoopback(own.host) && plain)
+      issue(
+        name,
+        `"${at}" is reachable from other machines, but no certificate is set: keys and card numbers would be sent in clear text.`,
+        'Set SIDEVAULT_TLS_CERT and SIDEVAULT_TLS_KEY, or listen on 127.0.0.1.',
+      )
+    for (const [other, listener] of Object.entries(others))
+      if (own.port !== 0 && own.port === listener?.port)
+        issue(name, `port ${own.port} is that of ${variableOf(other)}.`, 'Use another port.')
+    return own
+  }
+  const apiListen = further('api_listen', { listen })
+  const forwardListen = further('forward_listen', { listen, api_listen: apiListen })
 
   const address = settings.store?.match(/^postgres(ql)?:/) ? settings.store : undefined
   const postgres = address === undefined ? undefined : parsed('store', () => parsePostgres(address, pem))
@@ -228,6 +243,7 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
   const [canonical, ...others] = new Set(prefixes)
   if (canonical === undefined && settings.header_prefixes?.length === 0)
     issue('header_prefixes', 'the list is empty.', 'Name at least one prefix, e.g. SVC.')
+  const forwardCa = file('forward_ca')
   const egress = {
     allow: each('egress_allow', settings.egress_allow ?? [], parseBlock),
     ports: parsed('egress_ports', () => parsePorts(settings.egress_ports ?? ['443'])) ?? [],
@@ -243,6 +259,8 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
   return {
     listen,
     apiListen,
+    forwardListen,
+    forwardCa,
     loopback,
     baseDir: cwd,
     dataDir,

@@ -9,10 +9,13 @@ const place = (host: string, port: number): string =>
 
 /** All effective settings with defaults, as members of a configuration file. */
 const settingsOf = (config: Config): { readonly [N in SettingName]-?: unknown } => {
-  const { listen, apiListen, loopback, egress, storeLimits, rateLimits, tls, auditRetention } = config
+  const { listen, apiListen, forwardListen, loopback, egress, storeLimits, rateLimits, tls, auditRetention } =
+    config
   return {
     listen: place(listen.host, listen.port),
     api_listen: apiListen && place(apiListen.host, apiListen.port),
+    forward_listen: forwardListen && place(forwardListen.host, forwardListen.port),
+    forward_ca: config.forwardCa,
     data_dir: config.dataDir,
     bootstrap_key: hidden(config.bootstrapKey),
     header_prefixes: config.headerPrefixes,

@@ -19,6 +19,15 @@ export const settingsSchema = Type.Partial(
       description:
         'Address and port on which the admin process serves the management API itself, without Envoy, e.g. 127.0.0.1:8081. Beyond loopback only with tls_cert and tls_key. With the role admin there is then no edge and no gRPC.',
     }),
+    forward_listen: Type.String({
+      description:
+        'Address and port of the forward proxy (HTTPS_PROXY), e.g. 127.0.0.1:8090. Beyond loopback only with tls_cert and tls_key. Unset: there is none.',
+    }),
+    forward_ca: Type.String({
+      minLength: 1,
+      description:
+        'PEM file with the certificate chain and the key (EC or RSA, mode 0600) of the authority that signs certificates for intercepted hosts. Unset: one made at first use, its key sealed in the store.',
+    }),
     data_dir: Type.String({
       minLength: 1,
       description: 'Directory of database, key file, audit journal and sockets (mode 0700).',

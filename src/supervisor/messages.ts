@@ -27,6 +27,8 @@ export interface ProcessStart {
   readonly ports: readonly number[]
   /** Where the admin process itself listens, with the chosen port. Undefined: only on its sockets. */
   readonly api: { readonly host: string; readonly port: number } | undefined
+  /** Where the forward proxy listens, with the chosen port. Undefined: there is none. */
+  readonly forward: { readonly host: string; readonly port: number } | undefined
   /** False: there is no Envoy. */
   readonly edge: boolean
   readonly demo: boolean

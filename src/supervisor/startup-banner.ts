@@ -8,6 +8,8 @@ export interface Announced {
   readonly listen: { readonly host: string; readonly port: number }
   /** The management API without Envoy, besides `listen`. */
   readonly api: { readonly host: string; readonly port: number } | undefined
+  /** The forward proxy. */
+  readonly forward: { readonly host: string; readonly port: number } | undefined
   readonly role: Role
   /** False if only one role runs, or there is no demo destination. */
   readonly firstSteps: boolean
@@ -64,6 +66,9 @@ export const announcement = (announced: Announced): string => {
     ...(announced.api === undefined
       ? []
       : [`  management API  ${baseUrl(announced.api, config.tls !== undefined)}   (without Envoy)`]),
+    ...(announced.forward === undefined
+      ? []
+      : [`  forward proxy   ${baseUrl(announced.forward, config.tls !== undefined)}   (HTTPS_PROXY)`]),
     `  data directory  ${config.dataDir}`,
     ...(announced.role === 'gateway' ? [] : [`  management key  ${keyLine(announced)}`]),
     '',

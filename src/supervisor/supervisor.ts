@@ -158,8 +158,14 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     if (edge && !envoyBinary)
       throw new StartError('ENVOY_BIN is not set. Start with "npm start", which finds or installs Envoy.')
     const listen = edge ? await claimPort(config.listen) : api
+    // Only gateways decide about tunnels.
+    const forward =
+      role === 'admin' || config.forwardListen === undefined
+        ? undefined
+        : await claimPort(config.forwardListen, 'forward_listen')
     const apiPort = api?.port ?? config.apiListen?.port
-    const ports = [...(edge ? [listen.port] : []), ...(apiPort === undefined ? [] : [apiPort])]
+    const forwardPort = forward?.port ?? config.forwardListen?.port
+    const ports = [edge ? listen.port : undefined, apiPort, forwardPort].filter((port) => port !== undefined)
     const demo = role === 'all' && config.loopback
     const demoAuthority = demo ? (await ensureDemoCertificate(runDir, Date.now())).authority : undefined
     const optionsOf = (next: Config) =>
@@ -202,7 +208,18 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     const over = AbortSignal.any([AbortSignal.timeout(READY_TIMEOUT_MS), halt.signal])
     const tooLate = whenAborted(over)
     const { baseDir, dataDir, workers } = config
-    const common = { role, baseDir, dataDir, configFile: options.configFile, runDir, ports, api, edge, demo }
+    const common = {
+      role,
+      baseDir,
+      dataDir,
+      configFile: options.configFile,
+      runDir,
+      ports,
+      api,
+      forward,
+      edge,
+      demo,
+    }
     const admins = role === 'gateway' ? 0 : 1
     const gateways = role === 'admin' ? 0 : workers
     services = Array.from({ length: admins }, () =>
@@ -245,7 +262,15 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     over.throwIfAborted()
     log.info({ listen, ...(api === undefined ? {} : { api }), role }, 'ready')
     options.print(
-      announcement({ config, listen, api: edge ? api : undefined, role, firstSteps: demo, ...first }),
+      announcement({
+        config,
+        listen,
+        api: edge ? api : undefined,
+        forward,
+        role,
+        firstSteps: demo,
+        ...first,
+      }),
     )
     announced = true
     releaseStartMemory()

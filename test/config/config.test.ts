@@ -121,6 +121,8 @@ const TABLE: readonly [variable: string, value: string, message: RegExp][] = [
   ['LISTEN', '0.0.0.0:8080', /other machines/],
   ['LISTEN', '[::]:8080', /other machines/],
   ['API_LISTEN', '0.0.0.0:8081', /clear text/],
+  ['FORWARD_LISTEN', '0.0.0.0:8090', /clear text/],
+  ['FORWARD_CA', 'absent.pem', /cannot be read/],
   ['BOOTSTRAP_KEY', 'guess-me-1234567890-123', /not valid/],
   ['SANDBOX_REQUIRE', 'uid,netns', /not valid/],
   ['BOOTSTRAP_KEY', 'with a blank inside it', /not valid/],
@@ -182,6 +184,19 @@ t.test('the listener of the management API is on loopback, or has a certificate'
   const tls = { SIDEVAULT_TLS_CERT: 'cert.pem', SIDEVAULT_TLS_KEY: 'key.pem' }
   t.match(loadConfig({ ...open, ...tls }, { cwd: dir }).apiListen, { port: 8081 })
   t.match(issuesOf({ SIDEVAULT_API_LISTEN: '127.0.0.1:8080' }), [{ message: /SIDEVAULT_LISTEN/ }])
+})
+
+t.test('the forward proxy is off by default, and beyond loopback has a certificate', async (t) => {
+  const dir = t.testdir({ 'cert.pem': 'c', 'key.pem': 'k', 'ca.pem': 'c' })
+  t.match(loadConfig({}), { forwardListen: undefined, forwardCa: undefined })
+  t.match(loadConfig({ SIDEVAULT_FORWARD_LISTEN: '127.0.0.1:8090' }).forwardListen, { port: 8090 })
+  const open = { SIDEVAULT_FORWARD_LISTEN: '0.0.0.0:8090' }
+  t.match(issuesOf({ ...open, SIDEVAULT_INSECURE_LISTEN: 'true' }), [{ name: 'SIDEVAULT_FORWARD_LISTEN' }])
+  const tls = { SIDEVAULT_TLS_CERT: 'cert.pem', SIDEVAULT_TLS_KEY: 'key.pem' }
+  const config = loadConfig({ ...open, ...tls, SIDEVAULT_FORWARD_CA: 'ca.pem' }, { cwd: dir })
+  t.match(config, { forwardListen: { host: '0.0.0.0', port: 8090 }, forwardCa: `${dir}/ca.pem` })
+  const one = { SIDEVAULT_FORWARD_LISTEN: '127.0.0.1:8081', SIDEVAULT_API_LISTEN: '127.0.0.1:8081' }
+  t.match(issuesOf(one), [{ name: 'SIDEVAULT_FORWARD_LISTEN', message: /SIDEVAULT_API_LISTEN/ }])
 })
 
 t.test('all faults are listed at once, in one message', async (t) => {

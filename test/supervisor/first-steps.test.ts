@@ -67,6 +67,7 @@ t.test('a terminal is shown the key itself, and no file holds it', async (t) => 
     ...{
       listen: { host: '127.0.0.1', port: 8080 },
       api: undefined,
+      forward: undefined,
       role: 'all' as const,
       firstSteps: true,
       installed: true,

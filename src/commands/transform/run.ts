@@ -34,7 +34,10 @@ const PROPERTY = { request: 'requestTransform', response: 'responseTransform' } 
 export const runFile = async (
   file: string,
   options: FixtureOptions,
-  config: Pick<Config, 'headerPrefixes' | 'egress' | 'listen' | 'apiListen' | 'destinationTimeoutMs'>,
+  config: Pick<
+    Config,
+    'headerPrefixes' | 'egress' | 'listen' | 'apiListen' | 'forwardListen' | 'destinationTimeoutMs'
+  >,
   print: Printed,
 ): Promise<boolean> => {
   const prefixes = headerRules(config.headerPrefixes)
