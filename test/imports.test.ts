@@ -12,16 +12,16 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   common: { values: '' },
   sdk: { values: 'common access' },
   // helpers of the built-in plugins
-  kit: { values: 'common access sdk' },
+  kit: { values: 'common access egress sdk' },
   // who may do what, for the API and the proxy alike, and the audit record of it
-  access: { values: 'common', types: 'sdk store audit' },
+  access: { values: 'common egress', types: 'sdk store audit' },
   config: { values: 'common' },
   store: { values: 'common', types: 'sdk' },
   'shared-state': { values: 'common' },
   keys: { values: 'common', types: 'store sdk' },
   audit: { values: 'common access', types: 'store' },
   expressions: { values: 'common', types: 'sdk' },
-  vault: { values: 'common access expressions sdk', types: 'sdk store keys audit' },
+  vault: { values: 'common access egress expressions sdk', types: 'sdk store keys audit' },
   kernel: { values: 'common access', types: 'sdk store keys audit expressions' },
   // HTTP/2, gRPC framing and the messages of ext_proc; what Envoy's configuration and the gateway agree on
   'ext-proc': { values: 'common' },

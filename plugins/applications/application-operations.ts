@@ -1,10 +1,9 @@
-import { EntityId, exceeds, handingOut, texts } from '#kit'
+import { EntityId, exceeds, handingOut, isWithin, texts } from '#kit'
 import {
   AppError,
   type Call,
   type Caller,
   defineOperation,
-  type Grants,
   invalid,
   listOf,
   Nothing,
@@ -18,7 +17,7 @@ import type { ApplicationRecord } from './collections.ts'
 import type { Change, Directory } from './directory.ts'
 import * as examples from './examples.ts'
 import { parseExpiry } from './expiry.ts'
-import { checkGrants } from './grants.ts'
+import { type ApplicationGrants, checkGrants } from './grants.ts'
 import { ApplicationCreate, ApplicationOutput, ApplicationUpdate } from './schemas.ts'
 import { serializeApplication } from './serialize.ts'
 
@@ -37,11 +36,15 @@ export const mayHaveKeyOf = async (kernel: PluginContext, caller: Caller) => {
   }
 }
 
-const same = (a: Grants, b: Grants): boolean =>
+const same = (a: ApplicationGrants, b: ApplicationGrants): boolean =>
   JSON.stringify([a.permissions, a.rules]) === JSON.stringify([b.permissions, b.rules])
 
 /** The grants that an update adds to an application; undefined: none. */
-const added = (current: ApplicationRecord, next: Grants): Pick<Grants, 'permissions'> | undefined => {
+const added = (
+  current: ApplicationRecord,
+  next: ApplicationGrants,
+): Pick<ApplicationGrants, 'permissions'> | undefined => {
+  if (!isWithin(current.destinations, next.destinations)) return next
   if (same(current, next)) return undefined
   if (current.type !== 'management') return exceeds(current, next).length === 0 ? undefined : next
   return { permissions: next.permissions.filter((permission) => !current.permissions.includes(permission)) }
@@ -144,7 +147,8 @@ export const applicationOperations = (kernel: PluginContext, directory: Director
         const grants = checkGrants(input, current.type, kernel.permissions())
         const more = added(current, grants)
         if (more) check(current.type, more)
-        return { name: input.name, ...grants }
+        const { destinations: _, ...rest } = current
+        return { ...rest, name: input.name, ...grants }
       })
       return serializeApplication(call.caller.tenantId, application)
     },

@@ -1,5 +1,5 @@
 import { changeMembers } from '#kit'
-import { type Static, Type } from '#sdk'
+import { destinationsOutput, type Static, Type } from '#sdk'
 import { ApplicationTypes, StoredRule } from './schemas.ts'
 
 /** An application as it is stored; times in ms since the epoch. */
@@ -14,6 +14,7 @@ export const Applications = {
     /** How many keys it ever had: the version of the next one is one more. */
     keys_made: Type.Integer(),
     expires_at: Type.Optional(Type.Integer()),
+    destinations: destinationsOutput(1),
     ...changeMembers,
   }),
   indexes: ['type'],

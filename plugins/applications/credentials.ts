@@ -8,7 +8,7 @@ export const credentialOf = (
   application: ApplicationRecord,
   keyId?: string,
 ): Credential => {
-  const { id, type, permissions, rules, expires_at } = application
+  const { id, type, permissions, rules, destinations, expires_at } = application
   return {
     caller: {
       tenantId,
@@ -17,7 +17,7 @@ export const credentialOf = (
       applicationId: id,
       applicationType: type,
       ...(keyId === undefined ? {} : { keyId }),
-      grants: { permissions, rules },
+      grants: { permissions, rules, ...(destinations === undefined ? {} : { destinations: [destinations] }) },
     },
     ...(expires_at === undefined ? {} : { expiresAt: expires_at }),
   }

@@ -125,12 +125,11 @@ export const createDirectory = (kernel: PluginContext) => {
     update: (
       id: string,
       change: Change,
-      members: (current: ApplicationRecord) => Partial<ApplicationRecord>,
+      next: (current: ApplicationRecord) => ApplicationRecord,
     ): Promise<ApplicationRecord> =>
       alter(change.tenantId, id, (current) => {
         const record = {
-          ...current,
-          ...members(current),
+          ...next(current),
           modified_by: change.actorId,
           modified_at: change.now,
         }

@@ -51,6 +51,23 @@ export const create: readonly Example[] = [
     output: { ...application, key: 'key_7NwVkhYEeYbRRVwR3QhT9z' },
   },
   {
+    summary: 'An application whose tokens go to one provider only',
+    input: {
+      name: 'Payouts',
+      type: 'private',
+      permissions: ['token:use'],
+      destinations: [{ host: 'API.example.com', path: '/v1/**' }],
+    },
+    output: {
+      ...application,
+      name: 'Payouts',
+      permissions: ['token:use'],
+      rules: [],
+      destinations: [{ host: 'api.example.com', ports: [443], path: '/v1/**' }],
+      key: 'key_2LmRk7XcQvYd9eTz5WgNp4',
+    },
+  },
+  {
     summary: 'A public application',
     input: { name: 'Web shop', type: 'public', permissions: ['token:create'] },
     output: { ...web, key: 'key_3HsLc8NzVqWm5tXy2RbKf7' },

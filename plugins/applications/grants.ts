@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
-import { type FieldIssue, throwIfInvalid, unknownPermission } from '#kit'
-import type { ApplicationType, PermissionInfo } from '#sdk'
+import { destinationsOf, type FieldIssue, throwIfInvalid, unknownPermission } from '#kit'
+import type { AllowedDestinationInput, ApplicationType, DestinationList, PermissionInfo } from '#sdk'
 import type { RuleInput, StoredRule } from './schemas.ts'
 
 type Rule = Static<typeof StoredRule>
@@ -8,6 +8,14 @@ type Rule = Static<typeof StoredRule>
 interface GrantsInput {
   readonly permissions?: readonly string[] | null
   readonly rules?: readonly Static<typeof RuleInput>[] | null
+  readonly destinations?: readonly AllowedDestinationInput[] | null
+}
+
+/** What an application may do, in stored form. */
+export interface ApplicationGrants {
+  readonly permissions: string[]
+  readonly rules: Rule[]
+  readonly destinations?: DestinationList
 }
 
 /** The issue with granting `permission` to an application of `type`, or undefined. */
@@ -33,23 +41,24 @@ const ruleIssues = (
   return issues
 }
 
-const stored = (rule: Static<typeof RuleInput>): Rule => ({
+const stored = (rule: Static<typeof RuleInput>, index: number, issues: FieldIssue[]): Rule => ({
   description: rule.description,
   priority: rule.priority,
   container: (rule.container ?? '').toLowerCase(),
   transform: rule.transform,
   permissions: [...new Set(rule.permissions)],
+  ...destinationsOf(rule.destinations, `rules[${index}].destinations`, issues),
 })
 
 /**
- * The permissions and rules that an application of `type` is to hold, in stored form (containers in lower case, no
- * permission twice). Throws `invalid` with all issues when one is not allowed for the type, or when both are empty (completions §4).
+ * The permissions, rules and destinations that an application of `type` is to hold, in stored form (containers in lower
+ * case, no permission twice, hosts normalized). Throws `invalid` with all issues when one is not allowed for the type, or when both are empty (completions §4).
  */
 export const checkGrants = (
   input: GrantsInput,
   type: ApplicationType,
   known: readonly PermissionInfo[],
-): { permissions: string[]; rules: Rule[] } => {
+): ApplicationGrants => {
   const permissions = [...new Set(input.permissions ?? [])]
   const rules = input.rules ?? []
   const issues: FieldIssue[] = permissions.map((permission) => [
@@ -61,6 +70,8 @@ export const checkGrants = (
       'permissions',
       'must not be empty when there are no rules: name at least one permission or rule',
     ])
+  if (type === 'management' && input.destinations)
+    issues.push(['destinations', 'are for public and private applications'])
   if (type === 'management' && rules.length > 0)
     issues.push([
       'rules',
@@ -74,6 +85,11 @@ export const checkGrants = (
       for (const permission of rule.permissions)
         issues.push([`${at}.permissions`, rejection(permission, type, known)])
     }
+  const grants = {
+    permissions,
+    rules: rules.map((rule, index) => stored(rule, index, issues)),
+    ...destinationsOf(input.destinations, 'destinations', issues),
+  }
   throwIfInvalid(issues)
-  return { permissions, rules: rules.map(stored) }
+  return grants
 }

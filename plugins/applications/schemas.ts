@@ -1,4 +1,4 @@
-import { field, orNull, Type } from '#sdk'
+import { destinationsInput, destinationsOutput, field, orNull, Type } from '#sdk'
 
 export const ApplicationTypes = Type.Enum(['public', 'private', 'management'])
 
@@ -15,6 +15,7 @@ export const RuleInput = Type.Object(
     conditions: orNull(4, Type.Array(Type.Unknown())),
     transform: Transform,
     permissions: rulePermissions,
+    destinations: destinationsInput(7),
   },
   { title: 'AccessRuleInput' },
 )
@@ -27,6 +28,7 @@ export const StoredRule = Type.Object(
     container: Type.String({ field: 3 }),
     transform: Transform,
     permissions: Type.Array(Type.String(), { field: 6 }),
+    destinations: destinationsOutput(7),
   },
   { title: 'AccessRule' },
 )
@@ -42,6 +44,7 @@ export const ApplicationCreate = Type.Object({
   rules,
   create_key: orNull(6, Type.Boolean({ default: true })),
   expires_at: orNull(7, Type.String({ description: 'ISO 8601; its keys stop working then.' })),
+  destinations: destinationsInput(8),
 })
 
 /** `type` may be sent, but not changed. */
@@ -51,6 +54,7 @@ export const ApplicationUpdate = Type.Object({
   type: orNull(3, Type.String()),
   permissions,
   rules,
+  destinations: destinationsInput(6),
 })
 
 export const ApplicationOutput = Type.Object(
@@ -67,6 +71,7 @@ export const ApplicationOutput = Type.Object(
     created_at: Type.String({ format: 'date-time', field: 10 }),
     modified_by: Type.Optional(Type.String({ field: 11 })),
     modified_at: Type.Optional(Type.String({ format: 'date-time', field: 12 })),
+    destinations: destinationsOutput(13),
   },
   { title: 'Application' },
 )

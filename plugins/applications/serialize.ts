@@ -16,6 +16,7 @@ export const serializeApplication = (
   permissions: application.permissions,
   rules: application.rules,
   ...(key === undefined ? {} : { key }),
+  ...(application.destinations === undefined ? {} : { destinations: application.destinations }),
   ...(application.expires_at === undefined ? {} : { expires_at: isoTime(application.expires_at) }),
   created_by: application.created_by,
   created_at: isoTime(application.created_at),

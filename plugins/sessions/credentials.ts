@@ -1,5 +1,5 @@
 import { exceeds } from '#kit'
-import type { PluginContext, Ports } from '#sdk'
+import type { DestinationList, PluginContext, Ports } from '#sdk'
 import { type SessionRecord, Sessions } from './collections.ts'
 
 export interface SessionOptions {
@@ -7,13 +7,18 @@ export interface SessionOptions {
   readonly within: boolean
 }
 
-/**
- * End of a session, ms since the epoch: at most that of its application, and of the application and the key that authorized it.
- * Undefined: it has ended, because one of them was deleted, or the authorizing application no longer holds what it granted.
- */
+/** What a session depends on. */
+export interface Life {
+  /** End, ms since the epoch: at most that of its application, and of the application and the key that authorized it. */
+  readonly until: number
+  /** Lists of both applications: of the authorizing one while grants must lie within its own. */
+  readonly destinations: readonly DestinationList[]
+}
+
+/** Undefined: it has ended, because an application or key was deleted, or the authorizing one no longer holds what it granted. */
 export const createLifeOf =
   (kernel: PluginContext, { within }: SessionOptions) =>
-  async (tenantId: string, session: SessionRecord): Promise<number | undefined> => {
+  async (tenantId: string, session: SessionRecord): Promise<Life | undefined> => {
     const port = kernel.port('applications')
     const { application_id, authorized_by, authorized_key } = session
     const [application, authority, hasKey] = await Promise.all([
@@ -25,14 +30,18 @@ export const createLifeOf =
     ])
     if (application === undefined) return undefined
     const until = Math.min(session.expires_at, application.expiresAt ?? session.expires_at)
-    if (authorized_by === undefined) return until
+    const { destinations = [] } = application.caller.grants
+    if (authorized_by === undefined) return { until, destinations }
     if (
       authority === undefined ||
       !hasKey ||
       (within && exceeds(authority.caller.grants, session).length > 0)
     )
       return undefined
-    return Math.min(until, authority.expiresAt ?? until)
+    return {
+      until: Math.min(until, authority.expiresAt ?? until),
+      destinations: [...destinations, ...((within && authority.caller.grants.destinations) || [])],
+    }
   }
 
 export type LifeOf = ReturnType<typeof createLifeOf>
@@ -46,8 +55,9 @@ export const sessionCredentials = (kernel: PluginContext, lifeOf: LifeOf): Ports
     const found = await kernel.records(Sessions).lookup('key_hash', keyHash)
     if (found === undefined) return undefined
     const { tenantId, record: session } = found
-    const expiresAt = await lifeOf(tenantId, session)
-    if (expiresAt === undefined) return undefined
+    const life = await lifeOf(tenantId, session)
+    if (life === undefined) return undefined
+    const { until: expiresAt, destinations } = life
     return {
       caller: {
         tenantId,
@@ -55,7 +65,11 @@ export const sessionCredentials = (kernel: PluginContext, lifeOf: LifeOf): Ports
         actorType: 'session',
         applicationId: session.application_id,
         applicationType: 'public',
-        grants: { permissions: session.permissions, rules: session.rules },
+        grants: {
+          permissions: session.permissions,
+          rules: session.rules,
+          ...(destinations.length === 0 ? {} : { destinations }),
+        },
       },
       expiresAt,
       ...(session.authorized_at === undefined ? { unauthorized: true } : {}),

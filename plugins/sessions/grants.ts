@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { type FieldIssue, throwIfInvalid, unknownPermission } from '#kit'
+import { destinationsOf, type FieldIssue, throwIfInvalid, unknownPermission } from '#kit'
 import type { Grants, PermissionInfo } from '#sdk'
 import type { AuthorizeInput, RuleInput, StoredRule } from './schemas.ts'
 
@@ -34,13 +34,18 @@ const ruleIssues = (rule: Sent, index: number, rules: readonly Sent[]): [string,
   return issues
 }
 
-const stored = ({ description, priority, container, conditions, transform, permissions }: Sent): Stored => ({
+const stored = (
+  { description, priority, container, conditions, transform, permissions, destinations }: Sent,
+  index: number,
+  issues: FieldIssue[],
+): Stored => ({
   description,
   priority,
   ...(typeof container === 'string' ? { container: container.toLowerCase() } : {}),
   ...(conditions?.length ? { conditions } : {}),
   transform,
   permissions: [...new Set(permissions)],
+  ...destinationsOf(destinations, `rules[${index}].destinations`, issues),
 })
 
 /** The grants of a session in stored form. Throws `invalid` with all issues, and for an empty grant. */
@@ -63,6 +68,7 @@ export const parseGrants = (
     for (const permission of rule.permissions)
       issues.push([`${at}.permissions`, rejection(permission, known)])
   }
+  const grants = { permissions, rules: rules.map((rule, index) => stored(rule, index, issues)) }
   throwIfInvalid(issues)
-  return { permissions, rules: rules.map(stored) }
+  return grants
 }

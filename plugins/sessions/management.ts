@@ -26,7 +26,7 @@ export const sessionManagement = (kernel: PluginContext, lifeOf: LifeOf) => {
     now: number,
   ): Promise<Static<typeof SessionInfo>> => {
     const { id, application_id, authorized_by, authorized_at, created_at, expires_at } = session
-    const until = await lifeOf(tenantId, session)
+    const until = (await lifeOf(tenantId, session))?.until
     const living = authorized_at === undefined ? 'pending' : 'authorized'
     return {
       id,

@@ -1,4 +1,4 @@
-import { orNull, Type } from '#sdk'
+import { destinationsInput, destinationsOutput, orNull, Type } from '#sdk'
 
 /** Permissions of one grant (completions §9). */
 const MAX_PERMISSIONS = 50
@@ -25,6 +25,7 @@ export const RuleInput = Type.Object(
     conditions: orNull(4, Type.Array(Condition, { maxItems: 20 })),
     transform,
     permissions: Type.Array(Type.String(), { minItems: 1, maxItems: MAX_PERMISSIONS, field: 6 }),
+    destinations: destinationsInput(7),
   },
   { title: 'SessionRuleInput' },
 )
@@ -37,6 +38,7 @@ export const StoredRule = Type.Object({
   conditions: Type.Optional(Type.Array(Condition)),
   transform,
   permissions: Type.Array(Type.String()),
+  destinations: destinationsOutput(7),
 })
 
 /** The interface's Create Session Response. */

@@ -1,7 +1,10 @@
-import type { AccessRule, Condition, Disclosure, Grants } from '../sdk/index.ts'
+import { isWithin } from '../egress/destination-list.ts'
+import type { AccessRule, Condition, DestinationList, Disclosure, Grants } from '../sdk/index.ts'
 import { implied } from './rules.ts'
 
 const LEVEL: Readonly<Record<Disclosure, number>> = { redact: 0, mask: 1, reveal: 2 }
+
+type Granted = Pick<Grants, 'permissions' | 'rules'>
 
 /** Containers of a rule: one (`exact`), or all whose path begins with `path`. */
 interface Region {
@@ -30,10 +33,17 @@ const covers = (outer: Region, inner: Region): boolean =>
 const meets = (a: Region, b: Region): boolean => covers(a, b) || covers(b, a)
 
 /**
- * True when `own` grants `permission` in all of the region with at least the disclosure `transform`. Its rules
- * are evaluated as for a token: a rule that covers the region decides, one that covers a part of it decides there.
+ * True when `own` grants `permission` in all of the region with at least the disclosure `transform`, and uses to all of
+ * `destinations`. Its rules are evaluated as for a token: a rule that covers the region decides, one that covers a part
+ * of it decides there.
  */
-const allows = (own: Grants, permission: string, region: Region, transform: Disclosure): boolean => {
+const allows = (
+  own: Granted,
+  permission: string,
+  region: Region,
+  transform: Disclosure,
+  destinations?: DestinationList,
+): boolean => {
   const rules = own.rules
     .filter((rule) => rule.permissions.includes(permission))
     .toSorted((a, b) => a.priority - b.priority)
@@ -41,19 +51,23 @@ const allows = (own: Grants, permission: string, region: Region, transform: Disc
     const where = regionOf(rule)
     if (!meets(where, region)) continue
     if (LEVEL[transform] > LEVEL[rule.transform]) return false
+    if (permission === 'token:use' && !isWithin(rule.destinations, destinations)) return false
     if (covers(where, region) && !rule.conditions?.length) return true
   }
   return own.permissions.includes(permission) && LEVEL[transform] <= LEVEL[implied(permission)]
 }
 
-/** Paths of the request at which a grant exceeds `own`; empty: it lies within. */
-export const exceeds = (own: Grants, grant: Grants): readonly string[] => [
+/**
+ * Paths of the request at which permissions or rules exceed those of `own`; empty: they lie within. The lists of the
+ * applications themselves are compared by `isWithin`.
+ */
+export const exceeds = (own: Granted, grant: Granted): readonly string[] => [
   ...grant.permissions
     .filter((permission) => !allows(own, permission, EVERYWHERE, implied(permission)))
     .map(() => 'permissions'),
   ...grant.rules.flatMap((rule, index) =>
     rule.permissions
-      .filter((permission) => !allows(own, permission, regionOf(rule), rule.transform))
+      .filter((permission) => !allows(own, permission, regionOf(rule), rule.transform, rule.destinations))
       .map(() => `rules[${index}]`),
   ),
 ]

@@ -16,6 +16,10 @@ export interface AddressPolicy {
 
 const forbidden = (detail: string) => new AppError('destination_not_allowed', detail)
 
+/** Whether a lower-case name without a final dot is one of DNS. */
+export const isDnsName = (name: string): boolean =>
+  name.length <= NAME_LENGTH && name.split('.').every((label) => LABEL.test(label))
+
 const isLoopbackName = (name: string) => name === 'localhost' || name.endsWith('.localhost')
 
 /**
@@ -33,14 +37,13 @@ export const checkHost = (hostname: string, { allow }: AddressPolicy): string =>
     return hostname
   }
   const name = bare.endsWith('.') ? bare.slice(0, -1) : bare
-  const labels = name.split('.')
-  if (name.length > NAME_LENGTH || !labels.every((label) => LABEL.test(label)))
+  if (!isDnsName(name))
     throw new AppError('invalid_destination', "The destination's host is not a DNS name. Check the URL.")
   if (isLoopbackName(name) && !holds(allow, '127.0.0.1') && !holds(allow, '::1'))
     throw forbidden(
       'The destination is this machine. Use a public DNS name, or ask the operator to allow it.',
     )
-  if (labels.length === 1 && !isLoopbackName(name) && allow.length === 0)
+  if (!name.includes('.') && !isLoopbackName(name) && allow.length === 0)
     throw forbidden('The destination is a name without a domain. Use its full DNS name.')
   return name
 }

@@ -1,4 +1,5 @@
 /** Callers, and their permissions and rules (completions §4). */
+import type { DestinationList } from './destinations.ts'
 
 export type ApplicationType = 'public' | 'private' | 'management'
 
@@ -31,11 +32,15 @@ export interface AccessRule {
   readonly conditions?: readonly Condition[]
   readonly transform: Disclosure
   readonly permissions: readonly Permission[]
+  /** Where `token:use` by this rule may send values; absent: anywhere (completions §14). */
+  readonly destinations?: DestinationList
 }
 
 export interface Grants {
   readonly permissions: readonly Permission[]
   readonly rules: readonly AccessRule[]
+  /** Lists that must each allow where `token:use` sends values; absent: anywhere. A session has two applications. */
+  readonly destinations?: readonly DestinationList[]
 }
 
 /** The party that a request acts for. All its reads and writes are bound to `tenantId`. */

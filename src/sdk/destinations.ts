@@ -1,0 +1,102 @@
+import type { Static } from 'typebox'
+import { Type } from '../common/json-schema.ts'
+import { field, orNull } from './schemas.ts'
+
+/** Bounds of a list of destinations (completions §14). */
+export const DESTINATION_LIMITS = { list: 20, ports: 20, surfaces: 20, path: 400, surface: 250 } as const
+
+/** Methods of proxied requests (completions §12). */
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+
+const { list, ports, surfaces, path, surface } = DESTINATION_LIMITS
+
+/** A destination as a caller sends it (completions §14). */
+export const AllowedDestinationInput = Type.Object(
+  {
+    host: Type.String({
+      minLength: 1,
+      maxLength: 300,
+      field: 1,
+      description: 'A DNS name, "*." and a name (exactly one label more), or an IP address.',
+    }),
+    ports: orNull(
+      2,
+      Type.Array(Type.Integer({ minimum: 1, maximum: 65_535 }), {
+        minItems: 1,
+        maxItems: ports,
+        description: 'Default: 443.',
+      }),
+    ),
+    methods: orNull(
+      3,
+      Type.Array(Type.Enum(METHODS), { minItems: 1, maxItems: 20, description: 'Default: any.' }),
+    ),
+    path: orNull(
+      4,
+      Type.String({
+        minLength: 1,
+        maxLength: path,
+        description: 'A pattern: "*" stands for one segment, "**" at the end for the rest. Default: any.',
+      }),
+    ),
+    surfaces: orNull(
+      5,
+      Type.Array(Type.String({ maxLength: surface }), {
+        minItems: 1,
+        maxItems: surfaces,
+        description: 'Parts of the request: body, path, header:<name>, query:<name>. Default: any.',
+      }),
+    ),
+  },
+  { title: 'AllowedDestinationInput' },
+)
+export type AllowedDestinationInput = Static<typeof AllowedDestinationInput>
+
+/** A destination as it is stored and returned: normalized, so that a check compares text. */
+export const AllowedDestination = Type.Object(
+  {
+    host: Type.String({ field: 1 }),
+    ports: Type.Array(Type.Integer(), { field: 2 }),
+    methods: Type.Optional(Type.Array(Type.String(), { field: 3 })),
+    path: Type.Optional(Type.String({ field: 4 })),
+    surfaces: Type.Optional(Type.Array(Type.String(), { field: 5 })),
+  },
+  { title: 'AllowedDestination' },
+)
+
+/** Host without brackets and final dot; `ports`, `methods` and `surfaces` each once. Absent members allow any. */
+export interface AllowedDestination {
+  readonly host: string
+  readonly ports: readonly number[]
+  readonly methods?: readonly string[]
+  readonly path?: string
+  readonly surfaces?: readonly string[]
+}
+
+/** Destinations of which one must allow a request. */
+export type DestinationList = readonly AllowedDestination[]
+
+/** The member `destinations` of a request. */
+export const destinationsInput = (number: number) =>
+  orNull(
+    number,
+    Type.Array(AllowedDestinationInput, {
+      minItems: 1,
+      maxItems: list,
+      description: 'Where values may be sent. Default: anywhere that the egress rules allow.',
+    }),
+  )
+
+/** The member `destinations` of a response. */
+export const destinationsOutput = (number: number) =>
+  Type.Optional(field(number, Type.Unsafe<DestinationList>(Type.Array(AllowedDestination))))
+
+/** A request as it is dialed: what lists are compared with. */
+export interface OutboundDestination {
+  /** Lower-case DNS name, or an address (IPv6 in brackets). */
+  readonly host: string
+  readonly port: number
+  readonly method: string
+  /** As it goes out, with or without its query; `{{` in the place of each expression makes a segment opaque. */
+  readonly path: string
+}
