@@ -29,6 +29,13 @@ export const LogOutput = Type.Object(
     operation: Type.String({ field: 6 }),
     message: Type.String({ field: 7 }),
     created_at: Type.String({ format: 'date-time', field: 8 }),
+    surfaces: Type.Optional(
+      Type.Array(Type.String(), {
+        description:
+          'Of the use of a token by a proxied request: the places that its value was put into, e.g. `body` and `header:authorization`.',
+        field: 9,
+      }),
+    ),
   },
   { title: 'Log' },
 )
@@ -58,4 +65,5 @@ export const logOutput = (log: LogEntry): Static<typeof LogOutput> => ({
   operation: log.operation,
   message: log.message,
   created_at: isoTime(log.created_at),
+  ...(log.surfaces === undefined ? {} : { surfaces: [...log.surfaces] }),
 })

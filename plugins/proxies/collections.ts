@@ -1,5 +1,5 @@
 import { changeMembers } from '#kit'
-import { type Static, Type } from '#sdk'
+import { type Static, type Surface, Type } from '#sdk'
 import { StoredTls } from './destination-tls.ts'
 
 const Transform = Type.Object({ code: Type.String() })
@@ -26,6 +26,7 @@ export const Proxies = {
     application_id: Type.Optional(Type.String()),
     configuration: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
     destination_tls: Type.Optional(StoredTls),
+    evaluate: Type.Optional(Type.Unsafe<readonly Surface[]>(Type.Array(Type.String()))),
     request_reactor_id: Type.Optional(Type.String()),
     response_reactor_id: Type.Optional(Type.String()),
     ...changeMembers,

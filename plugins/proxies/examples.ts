@@ -24,11 +24,20 @@ const sent = {
   require_auth: true,
 }
 
+const ORDERS_ID = '8d41c6e0-27b5-4f9a-93c8-5e0b6a7d1f24'
+
+const header = {
+  name: 'Orders',
+  destination_url: 'https://orders.example.com/v1',
+  evaluate: ['body', 'header:authorization'],
+}
+
 const proxy = {
   ...sent,
   id: ID,
   key: 'K7mVx2QpZr9TnLc4YdWb3s',
   tenant_id: 'a8f5b0f4-5d1b-4c3a-9b6e-2f1d7c4e8a01',
+  evaluate: ['body'],
   application_id: APPLICATION_ID,
   created_by: MANAGEMENT_ID,
   created_at: '2026-03-01T12:00:00.000+00:00',
@@ -41,6 +50,28 @@ export const create: readonly Example[] = [
     summary: 'With transforms, configuration and an application for them',
     input: { ...sent, application: { id: APPLICATION_ID } },
     output: proxy,
+  },
+  {
+    summary: 'Tokens in the body and in one header',
+    input: header,
+    output: {
+      ...header,
+      id: ORDERS_ID,
+      key: 'W3hRq8NzT5vXy1JbKf6PmD',
+      tenant_id: proxy.tenant_id,
+      require_auth: true,
+      created_by: MANAGEMENT_ID,
+      created_at: proxy.created_at,
+    },
+  },
+  {
+    summary: 'Expressions in a header that frames the request',
+    input: { ...header, evaluate: ['header:host'] },
+    error: {
+      code: 'invalid_surface',
+      detail:
+        '"header:host" cannot hold expressions: the header is for routing, framing or tracing. Use another header.',
+    },
   },
   {
     summary: 'No destination',
@@ -92,6 +123,7 @@ export const update: readonly Example[] = [
       id: ID,
       key: proxy.key,
       tenant_id: proxy.tenant_id,
+      evaluate: ['body'],
       name: 'Webhooks',
       destination_url: 'https://hooks.example.com',
       require_auth: false,

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { checkApplication, checkConfiguration, checkDestination, codeWarnings } from '#kit'
+import { checkApplication, checkConfiguration, checkDestination, codeWarnings, parseSurfaces } from '#kit'
 import type { Caller, CodeWarning, PluginContext } from '#sdk'
 import type { ProxyRecord } from './collections.ts'
 import { parseDestinationTls, type StoredTls } from './destination-tls.ts'
@@ -16,6 +16,7 @@ export type ProxyMembers = Pick<
   | 'application_id'
   | 'configuration'
   | 'destination_tls'
+  | 'evaluate'
   | 'request_reactor_id'
   | 'response_reactor_id'
 >
@@ -37,6 +38,7 @@ export const parseProxy = async (
   checkConfiguration(input.configuration ?? {})
   checkDestination(kernel, 'destination_url', input.destination_url)
   const { destination_url: url } = input
+  const evaluate = input.evaluate && parseSurfaces(input.evaluate, kernel.headerPrefixes)
   const destination_tls =
     input.destination_tls &&
     parseDestinationTls(input.destination_tls, { now, url, before: before?.destination_tls })
@@ -57,6 +59,7 @@ export const parseProxy = async (
       ...(input.application ? { application_id: input.application.id } : {}),
       ...(input.configuration ? { configuration: input.configuration } : {}),
       ...(destination_tls ? { destination_tls } : {}),
+      ...(evaluate ? { evaluate } : {}),
       ...(input.request_reactor_id ? { request_reactor_id: input.request_reactor_id } : {}),
       ...(input.response_reactor_id ? { response_reactor_id: input.response_reactor_id } : {}),
     },
@@ -76,6 +79,7 @@ export const inputOf = (proxy: ProxyRecord): Static<typeof ProxyInput> => ({
   ...(proxy.application_id ? { application: { id: proxy.application_id } } : {}),
   ...(proxy.configuration ? { configuration: proxy.configuration } : {}),
   ...(proxy.destination_tls ? { destination_tls: withoutId(proxy.destination_tls) } : {}),
+  ...(proxy.evaluate ? { evaluate: [...proxy.evaluate] } : {}),
   ...(proxy.request_reactor_id ? { request_reactor_id: proxy.request_reactor_id } : {}),
   ...(proxy.response_reactor_id ? { response_reactor_id: proxy.response_reactor_id } : {}),
 })

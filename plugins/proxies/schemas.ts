@@ -1,4 +1,4 @@
-import { CODE_LENGTH, CONFIGURATION_MEMBERS, Reference, warningsOf } from '#kit'
+import { BODY_ONLY, CODE_LENGTH, CONFIGURATION_MEMBERS, MAX_SURFACES, Reference, warningsOf } from '#kit'
 import { type CodeWarning, field, isoTime, orNull, type Static, Type } from '#sdk'
 import type { ProxyRecord } from './collections.ts'
 import { DestinationTlsInput, DestinationTlsOutput, showDestinationTls } from './destination-tls.ts'
@@ -33,6 +33,14 @@ const optional = {
   request_reactor_id: orNull(8, reactorId),
   response_reactor_id: orNull(9, reactorId),
   destination_tls: orNull(10, DestinationTlsInput),
+  evaluate: orNull(
+    11,
+    Type.Array(Type.String(), {
+      maxItems: MAX_SURFACES,
+      description:
+        'Where in a request expressions count: `body`, `path`, `header:<name>`, `query:<name>`. Default: `["body"]`; `[]`: nowhere.',
+    }),
+  ),
 }
 
 /** Body of a create and of an update. */
@@ -86,6 +94,7 @@ export const ProxyOutput = Type.Object(
     modified_at: Type.Optional(Type.String({ format: 'date-time', field: 16 })),
     warnings: warningsOf(17),
     destination_tls: Type.Optional(field(18, DestinationTlsOutput)),
+    evaluate: Type.Array(Type.String(), { field: 19 }),
   },
   { title: 'Proxy' },
 )
@@ -93,11 +102,12 @@ export const ProxyOutput = Type.Object(
 /** A proxy as the API returns it. */
 export const proxyOutput = (
   tenantId: string,
-  { key_hash: _, destination_tls, created_at, modified_at, ...proxy }: ProxyRecord,
+  { key_hash: _, destination_tls, evaluate = BODY_ONLY, created_at, modified_at, ...proxy }: ProxyRecord,
   warnings: readonly CodeWarning[] = [],
 ): Static<typeof ProxyOutput> => ({
   ...proxy,
   tenant_id: tenantId,
+  evaluate: [...evaluate],
   created_at: isoTime(created_at),
   ...(modified_at === undefined ? {} : { modified_at: isoTime(modified_at) }),
   ...(destination_tls === undefined ? {} : { destination_tls: showDestinationTls(destination_tls) }),

@@ -13,6 +13,7 @@ const stored = (tenantId: string, proxy: ProxyRecord): StoredProxy => ({
   configuration: proxy.configuration ?? {},
   ...(proxy.application_id === undefined ? {} : { applicationId: proxy.application_id }),
   ...(proxy.destination_tls === undefined ? {} : { destinationTls: tlsOf(proxy.destination_tls) }),
+  ...(proxy.evaluate === undefined ? {} : { evaluate: proxy.evaluate }),
 })
 
 /** The port with which the gateway finds the proxy of a key. */

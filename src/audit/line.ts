@@ -34,7 +34,15 @@ const orNull = (text: string | null): string | null => (text === null ? null : s
 export const CALL = ['tenant_id', 'actor_id', 'actor_type', 'trace_id'] as const
 
 /** Values of each record, in the order of the line. Member names would take a quarter of it. */
-export const EVENT = ['entity_type', 'entity_id', 'operation', 'message', 'created_at', 'token_seq'] as const
+export const EVENT = [
+  'entity_type',
+  'entity_id',
+  'operation',
+  'message',
+  'created_at',
+  'token_seq',
+  'surfaces',
+] as const
 
 type Values<N extends readonly (keyof AuditRecord)[]> = { readonly [I in keyof N]: AuditRecord[N[I]] }
 type CallValues = Values<typeof CALL>
@@ -42,7 +50,7 @@ type EventValues = Values<typeof EVENT>
 
 /** The record as it is stored. Listed one by one: no other member of an object may reach the journal. */
 const storedForm = (record: AuditRecord): AuditRecord => {
-  const { created_at, token_seq } = record
+  const { created_at, token_seq, surfaces } = record
   const actor_id = orNull(record.actor_id)
   const actor_type = orNull(record.actor_type)
   return {
@@ -56,19 +64,25 @@ const storedForm = (record: AuditRecord): AuditRecord => {
     trace_id: storable(record.trace_id),
     created_at,
     ...(token_seq === undefined ? {} : { token_seq }),
+    ...(surfaces === undefined ? {} : { surfaces: storable(surfaces) }),
   }
 }
 
 const callOf = (record: AuditRecord): string => JSON.stringify(CALL.map((name) => record[name]))
 
-const eventOf = (record: AuditRecord): string => JSON.stringify(EVENT.map((name) => record[name] ?? null))
+/** Without the last value when it is absent. */
+const eventOf = (record: AuditRecord): string => {
+  const values = EVENT.map((name) => record[name] ?? null)
+  if (record.surfaces === undefined) values.pop()
+  return JSON.stringify(values)
+}
 
 /** Records of a line. */
 export const recordsOf = (
   [tenant_id, actor_id, actor_type, trace_id]: CallValues,
   events: readonly EventValues[],
 ): readonly AuditRecord[] =>
-  events.map(([entity_type, entity_id, operation, message, created_at, token_seq]) => ({
+  events.map(([entity_type, entity_id, operation, message, created_at, token_seq, surfaces]) => ({
     tenant_id,
     entity_type,
     entity_id,
@@ -79,6 +93,7 @@ export const recordsOf = (
     trace_id,
     created_at,
     ...(token_seq === null || token_seq === undefined ? {} : { token_seq }),
+    ...(surfaces === null || surfaces === undefined ? {} : { surfaces }),
   }))
 
 /** Records of one call. They are numbered one by one; `seq` and `hash` are those of the last one. */

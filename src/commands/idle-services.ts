@@ -17,6 +17,7 @@ export const idleServices = (plugin: Plugin, config: unknown, log: Log): PluginC
     audit: nothing,
     ingested: nothing,
     checkDestination: nothing,
+    headerPrefixes: [],
     entityTypes: nothing,
     ports: nothing,
     keys: { mac: nothing, tenant: nothing },

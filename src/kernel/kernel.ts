@@ -51,6 +51,8 @@ export interface KernelDeps {
   readonly ingested: () => Promise<unknown>
   /** Throws `invalid_destination` or `destination_not_allowed` when the gateway would reject the URL. */
   readonly checkDestination: (url: string) => void
+  /** Header prefixes of the service. */
+  readonly headerPrefixes: readonly string[]
   /** Unique among the running processes of the store. */
   readonly processName?: string
   readonly clock: Clock
@@ -96,6 +98,7 @@ export const startKernel = async (deps: KernelDeps, options: KernelOptions): Pro
       deps.journal.append([auditRecord(event, origin, deps.clock.now())]),
     ingested: deps.ingested,
     checkDestination: deps.checkDestination,
+    headerPrefixes: deps.headerPrefixes,
     keys: deps.keys,
     clock: deps.clock,
     started: () => registry !== undefined,

@@ -176,6 +176,7 @@ export const openRuntime = async (
         journal,
         ingested: () => ingest.catchUp(),
         checkDestination: egress.checkDestination,
+        headerPrefixes: config.headerPrefixes,
         createExpressions,
         createVault: (parts) =>
           createVault({

@@ -11,6 +11,8 @@ export interface LogEntry {
   readonly operation: string
   readonly message: string
   readonly created_at: number
+  /** Where in a proxied request a used token was put (`Surface`). */
+  readonly surfaces?: readonly string[]
 }
 
 /** An event for the audit journal: an operation on an entity. */

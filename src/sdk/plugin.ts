@@ -9,6 +9,7 @@ import type { Collection, Mutation, RecordOf, Records } from './collection.ts'
 import type { AuditEvent, AuditOrigin, EntityType, Logs, Usage } from './logs.ts'
 import type { Operation } from './operation.ts'
 import type { OutboundRequest, OutboundResponse } from './outbound.ts'
+import type { Surface } from './surfaces.ts'
 import type { TokenType } from './token-type.ts'
 import type { Vault } from './vault.ts'
 
@@ -93,6 +94,8 @@ export interface StoredProxy {
   readonly applicationId?: string
   /** Absent: no client certificate, and the service's authorities. */
   readonly destinationTls?: DestinationTls
+  /** Surfaces of its requests that are evaluated; absent: the body. */
+  readonly evaluate?: readonly Surface[]
 }
 
 /** The client certificate for a destination, and the authorities for the destination's certificate; valid PEM. */
@@ -179,6 +182,8 @@ export interface PluginContext<Config = unknown> {
   port<P extends keyof Ports>(name: P): Ports[P] | undefined
   /** Throws `invalid_destination` or `destination_not_allowed` when the gateway would reject the URL. */
   checkDestination(url: string): void
+  /** Header prefixes of the service, the canonical one first. */
+  readonly headerPrefixes: readonly string[]
   /** Runs tenants' code in the sandbox. */
   readonly code: Code
   /** Sends a request to an external server, under the egress rules of proxied requests (completions §7). */

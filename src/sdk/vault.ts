@@ -1,5 +1,6 @@
 import type { Json } from '../common/json.ts'
 import type { AccessRule, Caller, Disclosure, TokenPermission } from './access.ts'
+import type { Surface } from './surfaces.ts'
 import type { TokenInput, TokenPatch } from './token-input.ts'
 
 /** A token as the API returns it to one caller: `data` by the caller's disclosure; unset members are absent. */
@@ -83,6 +84,8 @@ export interface UseContext {
   readonly hold?: ((held: Held) => void) | undefined
   /** Collects the tokens whose data the call was given. */
   readonly used?: UsedTokens | undefined
+  /** Of `use` by a proxied request: where the request puts the token. */
+  readonly surfacesOf?: ((id: string) => readonly Surface[]) | undefined
 }
 
 /** Memory that a call holds. */
@@ -140,6 +143,11 @@ export interface Vault {
    * Unknown ids are `invalid_expression`. The audit records are in the journal when this resolves.
    */
   use(ids: readonly string[], context: UseContext): Promise<ReadonlyMap<string, UsedToken>>
+  /**
+   * The ids among these that are tokens of the caller's tenant, whatever the caller may do with them. Nothing is disclosed
+   * or recorded (completions §13, closed surfaces).
+   */
+  known(ids: readonly string[], context: Pick<UseContext, 'caller' | 'now'>): Promise<ReadonlySet<string>>
   /** Whether these tokens exist unchanged, by their seals: columns may have been edited. */
   areCurrent(states: readonly Omit<TokenState, 'until'>[], context: UseContext): Promise<boolean>
   /**

@@ -121,4 +121,5 @@ export interface LogsTable {
   journal_seq: number
   hash: string
   token_seq: number | null
+  surfaces: string | null
 }

@@ -28,7 +28,10 @@ export const doneRecord = (
 ): AuditRecord => {
   const message = `${titleOf(parts, type)} ${pastOf(operation)}`
   const record = auditRecord({ entity: type, id, operation, message }, context, at)
-  return seq !== undefined && ACTIVE.includes(operation) ? { ...record, token_seq: seq } : record
+  if (seq === undefined || !ACTIVE.includes(operation)) return record
+  const surfaces = operation === 'use' ? context.surfacesOf?.(id) : undefined
+  if (surfaces === undefined) return { ...record, token_seq: seq }
+  return { ...record, token_seq: seq, surfaces: surfaces.join('\n') }
 }
 
 /** The record of a call that was denied, e.g. "Card read denied". */

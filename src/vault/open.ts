@@ -26,7 +26,8 @@ export const headsOf = (
 ): Eventual<readonly (Sized | TokenHead)[]> =>
   ids.length <= FEW ? ids.map((id) => ({ id, bytes: 0 })) : readHeads(deps, tenantId, ids, now)
 
-const readHeads = async (
+/** Heads of existing tokens, in batches. */
+export const readHeads = async (
   { tokens }: Pick<VaultParts, 'tokens'>,
   tenantId: string,
   ids: readonly string[],

@@ -7,7 +7,7 @@ import type { Disclosure, Grants, TokenPermission, TokenState, UseContext, UsedT
 import type { TokenRow } from '../store/types.ts'
 import { doneRecord } from './audit-records.ts'
 import { disclosedData } from './disclosure.ts'
-import { checkBytes, headsOf, type OpenedRow, openEach, withoutSeals } from './open.ts'
+import { checkBytes, headsOf, type OpenedRow, openEach, readHeads, withoutSeals } from './open.ts'
 import { reject } from './read.ts'
 import type { Opened } from './seal.ts'
 import { present } from './serialize-token.ts'
@@ -130,3 +130,13 @@ export const useTokens = (
   ids: readonly string[],
   context: UseContext,
 ): Promise<ReadonlyMap<string, UsedToken>> => resolveTokens(parts, ids, 'token:use', context, usedToken)
+
+/** `Vault.known`. */
+export const knownTokens = async (
+  parts: VaultParts,
+  ids: readonly string[],
+  context: Pick<UseContext, 'caller' | 'now'>,
+): Promise<ReadonlySet<string>> => {
+  const heads = await readHeads(parts, context.caller.tenantId, ids, timeOf(parts, context))
+  return new Set(heads.map(({ id }) => id))
+}

@@ -11,7 +11,7 @@ import { deleteToken, getToken } from './read.ts'
 import { createTokenTypes } from './token-types.ts'
 import { tokenizeBody } from './tokenize.ts'
 import { updateToken } from './update.ts'
-import { useTokens } from './use.ts'
+import { knownTokens, useTokens } from './use.ts'
 import { areCurrent } from './used.ts'
 import { DEFAULT_LIMITS, type VaultLimits, type VaultOptions, type VaultParts } from './vault-deps.ts'
 
@@ -63,6 +63,7 @@ export const createVault = (
       withMemoryBudget(context, (held) => detokenizeBody(parts, body, held, permission)),
     use: (ids, context) => withMemoryBudget(context, (held) => useTokens(parts, ids, held)),
     preview: (ids, context) => withMemoryBudget(context, (held) => previewUse(parts, ids, held)),
+    known: (ids, context) => knownTokens(parts, ids, context),
     areCurrent: (states, context) => withMemoryBudget(context, (held) => areCurrent(parts, states, held)),
   }
 }

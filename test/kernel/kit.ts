@@ -50,6 +50,7 @@ export const startOverNothing = (plugins: KernelOptions['plugins'], options: Par
       keys: { mac: () => '', tenant: async () => ({}) as never },
       ingested: async () => {},
       checkDestination: () => {},
+      headerPrefixes: ['SVC', 'BT'],
       clock: testClock(),
       log: createLog('test', 'silent'),
       metrics: createMetrics(),

@@ -193,6 +193,7 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
       journal,
       ingested: () => ingest.catchUp(),
       checkDestination: createDestinationCheck(egress),
+      headerPrefixes: ['SVC', 'BT'],
       createExpressions,
       createVault: (parts) =>
         createVault({

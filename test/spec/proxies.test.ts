@@ -35,6 +35,7 @@ t.test('"Create | POST /proxies | … The created Proxy"', async (t) => {
     ...BODY,
     tenant_id: application.tenant_id,
     require_auth: true,
+    evaluate: ['body'],
     created_by: application.id,
     created_at: api.time(),
   })
@@ -142,6 +143,7 @@ t.test('"PUT replaces all (an omitted application is cleared) 200"', async (t) =
     name: 'New',
     tenant_id: made.tenant_id,
     require_auth: true,
+    evaluate: ['body'],
     created_by: made.created_by,
     created_at: made.created_at,
     modified_by: application.id,
@@ -268,4 +270,35 @@ t.test('keys, configuration, code and destination are not readable at rest', asy
     files.some((text) => text.includes(made.id)),
     'the files are those of the store',
   )
+})
+
+t.test('completions §13: evaluate is a list of at most 20 surfaces, stored as they count', async (t) => {
+  t.same((await create()).evaluate, ['body'], 'the default')
+  const made = await create({
+    evaluate: ['body', 'header:Authorization', 'header:authorization', 'query:Key'],
+  })
+  t.same(made.evaluate, ['body', 'header:authorization', 'query:Key'])
+  const none = await create({ evaluate: [] })
+  t.same(none.evaluate, [])
+  t.same((await create({ evaluate: null })).evaluate, ['body'])
+  const many = Array.from({ length: 21 }, (_, at) => `query:${at}`)
+  t.equal((await create({ evaluate: many.slice(1) })).evaluate.length, 20)
+  const tooMany = await send('POST', '/proxies', { ...BODY, evaluate: many })
+  t.match(tooMany, { status: 400, body: { errors: { evaluate: [/20/] } } })
+  for (const surface of [
+    ...['host', 'content-length', 'Content-Type', 'transfer-encoding', 'connection', ':path', 'forwarded'],
+    ...['x-forwarded-for', 'via', 'traceparent', 'tracestate', 'x-request-id', 'svc-api-key', 'a b', '*'],
+  ]) {
+    const { status, body } = await send('POST', '/proxies', { ...BODY, evaluate: [`header:${surface}`] })
+    t.match({ status, code: body.code }, { status: 400, code: 'invalid_surface' }, surface)
+  }
+  for (const surface of ['', 'headers', 'query:', 'Body', 'fragment'])
+    t.equal((await send('POST', '/proxies', { ...BODY, evaluate: [surface] })).body.code, 'invalid_surface')
+  const { id } = made
+  t.equal((await send('PATCH', `/proxies/${id}`, { name: 'Other' })).status, 204)
+  t.same((await send('GET', `/proxies/${id}`)).body.evaluate, made.evaluate, 'a patch without it keeps it')
+  t.equal((await send('PATCH', `/proxies/${id}`, { evaluate: ['header:host'] })).body.code, 'invalid_surface')
+  t.equal((await send('PATCH', `/proxies/${id}`, { evaluate: [] })).status, 204)
+  t.same((await send('GET', `/proxies/${id}`)).body.evaluate, [])
+  t.same((await send('PUT', `/proxies/${id}`, BODY)).body.evaluate, ['body'], 'a replacement clears it')
 })

@@ -1,8 +1,8 @@
 import { readCursor, writeCursor } from '../../common/cursor.ts'
 import { invalid } from '../../common/errors.ts'
 import type { Keys } from '../../keys/types.ts'
-import type { Logs } from '../../sdk/index.ts'
-import type { LogListQuery, LogStore } from '../../store/types.ts'
+import type { LogEntry, Logs } from '../../sdk/index.ts'
+import type { LogListQuery, LogListRow, LogStore } from '../../store/types.ts'
 
 /** Rows of a page (completions §3). */
 export const MAX_SIZE = 1_000
@@ -13,6 +13,9 @@ export interface LogsDeps {
   /** Resolves when all records from before the call are in the store. */
   readonly ingested: () => Promise<unknown>
 }
+
+const entryOf = ({ surfaces, ...entry }: LogListRow): LogEntry =>
+  surfaces === null ? entry : { ...entry, surfaces: surfaces.split('\n') }
 
 /** The audit log, walked by key in both kinds of list. */
 export const createLogs = ({ logs, keys, ingested }: LogsDeps): Logs => {
@@ -36,10 +39,11 @@ export const createLogs = ({ logs, keys, ingested }: LogsDeps): Logs => {
       const total = page.kind === 'cursor' ? undefined : await logs.count({ tenantId, ...filter })
       const found = await logs.list(query)
       const rows = found.slice(0, page.size)
+      const data = rows.map(entryOf)
       const last = rows.at(-1)
-      if (found.length <= page.size || last === undefined) return { data: rows, total }
+      if (found.length <= page.size || last === undefined) return { data, total }
       const position = [last.created_at, last.seq]
-      return { data: rows, total, next: writeCursor(await keys.tenant(tenantId), place, position) }
+      return { data, total, next: writeCursor(await keys.tenant(tenantId), place, position) }
     },
   }
 }

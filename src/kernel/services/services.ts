@@ -33,6 +33,7 @@ export interface ServiceDeps {
   /** Resolves when all records from before the call are in the store. */
   readonly ingested: () => Promise<unknown>
   readonly checkDestination: (url: string) => void
+  readonly headerPrefixes: readonly string[]
   readonly keys: Pick<Keys, 'mac' | 'tenant'>
   readonly clock: Clock
   readonly onRejected: OnRejected
@@ -92,6 +93,7 @@ export const createServices = (plugin: Plugin, config: unknown, runtime: Service
 
   return Object.freeze({
     config,
+    headerPrefixes: runtime.headerPrefixes,
     log: runtime.log,
     clock,
     vault: lazily<Vault>(() => ready('vault', runtime.vault)),

@@ -39,7 +39,7 @@ export const ingestLogs = async (
   }
   await session.runAll(
     insertLog,
-    fresh.map((row) => ({ ...row, token_seq: row.token_seq ?? null })),
+    fresh.map((row) => ({ ...row, token_seq: row.token_seq ?? null, surfaces: row.surfaces ?? null })),
   )
   for (const [journal, records] of journals) {
     const { journal_seq: seq, hash } = records.reduce((last, row) =>

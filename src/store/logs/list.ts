@@ -13,6 +13,7 @@ const COLUMNS = [
   'message',
   'trace_id',
   'created_at',
+  'surfaces',
 ] as const satisfies readonly (keyof LogListRow)[]
 
 /** Later than any record. */

@@ -13,8 +13,11 @@ import {
   type StoredLog,
 } from './statements.ts'
 
-const toLogRow = ({ token_seq, ...row }: StoredLog): LogRow =>
-  token_seq === null ? row : { ...row, token_seq }
+const toLogRow = ({ token_seq, surfaces, ...row }: StoredLog): LogRow => ({
+  ...row,
+  ...(token_seq === null ? {} : { token_seq }),
+  ...(surfaces === null ? {} : { surfaces }),
+})
 
 export const createLogStore = ({
   session,

@@ -16,6 +16,7 @@ const LOG_COLUMNS = [
   'journal_seq',
   'hash',
   'token_seq',
+  'surfaces',
 ] as const satisfies readonly (keyof LogRow)[]
 
 /** A row without its sequence number. */
@@ -40,6 +41,7 @@ export const insertLog = statement<StoredLog>(({ builder, valuesOf: rows }, slot
         journal_seq: 'bigint',
         hash: 'text',
         token_seq: 'bigint',
+        surfaces: 'text',
       }),
     ),
 )

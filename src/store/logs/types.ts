@@ -15,11 +15,14 @@ export interface LogRow {
   readonly hash: string
   /** `seq` of the token that was created, read or used, for monthly activity. No list shows it. */
   readonly token_seq?: number
+  /** Surfaces of a proxied request that a used token was put into, one a line (completions §13). */
+  readonly surfaces?: string
 }
 
 /** A log entry as lists return it. */
-export type LogListRow = Omit<LogRow, 'journal' | 'journal_seq' | 'hash' | 'token_seq'> & {
+export type LogListRow = Omit<LogRow, 'journal' | 'journal_seq' | 'hash' | 'token_seq' | 'surfaces'> & {
   readonly seq: number
+  readonly surfaces: string | null
 }
 
 export interface LogFilter {

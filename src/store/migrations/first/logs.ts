@@ -18,6 +18,7 @@ export const logs: Statements = ({ schema }, { text, integer, sequence, table, c
     .addColumn('journal_seq', integer, (c) => c.notNull())
     .addColumn('hash', text, (c) => c.notNull())
     .addColumn('token_seq', integer)
+    .addColumn('surfaces', text)
     .addUniqueConstraint('logs_journal', ['journal', 'journal_seq'])
     .modifyEnd(table),
   // Counting and skipping list entries reads the index only.

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { AppError } from '../../src/common/errors.ts'
 import { HOP_BY_HOP } from '../../src/common/http-headers.ts'
-import { MAX_SURFACES, parseSurface, parseSurfaces } from '../../src/sdk/surfaces.ts'
+import { MAX_SURFACES, parseSurface, parseSurfaces } from '../../src/egress/surfaces.ts'
 
 const PREFIXES = ['svc', 'BT']
 const codeOf = (work: () => unknown): string | undefined => {
