@@ -28,7 +28,12 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   // the rules for destinations, for Envoy and for code
   egress: { values: 'common ext-proc', types: 'sdk' },
   'control-plane': { values: 'common egress ext-proc' },
-  gateway: { values: 'common access control-plane egress ext-proc expressions', types: 'sdk kernel audit' },
+  gateway: {
+    values: 'common access control-plane egress ext-proc expressions forward-proxy',
+    types: 'sdk kernel audit',
+  },
+  // what the forward proxy opens for whom, and its certificates
+  'forward-proxy': { values: 'common egress', types: 'sdk kernel keys store' },
   admin: { values: 'common kernel', types: 'sdk' },
   sandbox: { values: 'common', types: 'sdk' },
   'host-api': { values: 'common', types: 'sdk kernel sandbox' },
@@ -36,7 +41,7 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   // the composition roots know all parts
   roles: {
     values:
-      'common access config store keys audit expressions vault kernel gateway control-plane admin supervisor shared-state sandbox egress ext-proc host-api',
+      'common access config store keys audit expressions vault kernel gateway control-plane admin supervisor shared-state sandbox egress ext-proc host-api forward-proxy',
     types: 'sdk',
   },
   // what operators do to a whole vault, beside its service or without it

@@ -27,11 +27,18 @@ export const Proxies = {
     configuration: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
     destination_tls: Type.Optional(StoredTls),
     evaluate: Type.Optional(Type.Unsafe<readonly Surface[]>(Type.Array(Type.String()))),
+    intercept: Type.Optional(Type.Boolean()),
+    /** With `intercept`: the destination's host; host, port and path. */
+    bound_host: Type.Optional(Type.String()),
+    binding: Type.Optional(Type.String()),
     request_reactor_id: Type.Optional(Type.String()),
     response_reactor_id: Type.Optional(Type.String()),
     ...changeMembers,
   }),
   lookups: ['key_hash'],
+  indexes: ['bound_host'],
+  unique: ['binding'],
+  hosts: 'bound_host',
   sealed: [
     'key',
     'destination_url',
@@ -39,6 +46,7 @@ export const Proxies = {
     'response_transform',
     'configuration',
     'destination_tls',
+    'binding',
   ],
 } as const
 

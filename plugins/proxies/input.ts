@@ -3,6 +3,7 @@ import { checkApplication, checkConfiguration, checkDestination, codeWarnings, p
 import type { Caller, CodeWarning, PluginContext } from '#sdk'
 import type { ProxyRecord } from './collections.ts'
 import { parseDestinationTls, type StoredTls } from './destination-tls.ts'
+import { bindingOf } from './intercept.ts'
 import type { ProxyInput } from './schemas.ts'
 
 /** The members of a proxy that callers set, in stored form. */
@@ -17,6 +18,9 @@ export type ProxyMembers = Pick<
   | 'configuration'
   | 'destination_tls'
   | 'evaluate'
+  | 'intercept'
+  | 'bound_host'
+  | 'binding'
   | 'request_reactor_id'
   | 'response_reactor_id'
 >
@@ -60,6 +64,7 @@ export const parseProxy = async (
       ...(input.configuration ? { configuration: input.configuration } : {}),
       ...(destination_tls ? { destination_tls } : {}),
       ...(evaluate ? { evaluate } : {}),
+      ...(input.intercept ? bindingOf(input.destination_url) : {}),
       ...(input.request_reactor_id ? { request_reactor_id: input.request_reactor_id } : {}),
       ...(input.response_reactor_id ? { response_reactor_id: input.response_reactor_id } : {}),
     },
@@ -80,6 +85,7 @@ export const inputOf = (proxy: ProxyRecord): Static<typeof ProxyInput> => ({
   ...(proxy.configuration ? { configuration: proxy.configuration } : {}),
   ...(proxy.destination_tls ? { destination_tls: withoutId(proxy.destination_tls) } : {}),
   ...(proxy.evaluate ? { evaluate: [...proxy.evaluate] } : {}),
+  ...(proxy.intercept ? { intercept: true } : {}),
   ...(proxy.request_reactor_id ? { request_reactor_id: proxy.request_reactor_id } : {}),
   ...(proxy.response_reactor_id ? { response_reactor_id: proxy.response_reactor_id } : {}),
 })

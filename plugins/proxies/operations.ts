@@ -24,6 +24,7 @@ import {
 import { Proxies, type ProxyRecord } from './collections.ts'
 import * as examples from './examples.ts'
 import { inputOf, parseProxy } from './input.ts'
+import { rethrowBound } from './intercept.ts'
 import { ProxyInput, ProxyOutput, ProxyPatch, ProxyUpdate, proxyOutput } from './schemas.ts'
 
 /** Characters of a proxy's key (completions §7). */
@@ -42,11 +43,13 @@ export const proxyOperations = (kernel: PluginContext) => {
     { caller, now }: Call,
     next: (current: ProxyRecord) => Static<typeof ProxyInput>,
   ): Promise<{ readonly proxy: ProxyRecord; readonly warnings: CodeWarning[] }> =>
-    runExclusive(`${caller.tenantId} ${id}`, () =>
-      retryOnConflict(async () => {
-        const { tenantId, actorId } = caller
+    runExclusive(`${caller.tenantId} ${id}`, async () => {
+      const { tenantId, actorId } = caller
+      let version: number | undefined
+      const attempt = async () => {
         const current = await proxies().read(tenantId, id)
         if (current === undefined) throw noProxy(id)
+        version = current.version
         const { members, warnings } = await parseProxy(kernel, caller, next(current.record), {
           now,
           before: current.record,
@@ -62,10 +65,13 @@ export const proxyOperations = (kernel: PluginContext) => {
           modified_by: actorId,
           modified_at: now,
         }
-        await kernel.commit([proxies().replacing(tenantId, proxy, current.version)])
+        await kernel.commit([proxies().replacing(tenantId, proxy, version)])
         return { proxy, warnings }
-      }),
-    )
+      }
+      // A conflict with the version unchanged is about the binding, and would not go away.
+      const isStale = async () => (await proxies().read(tenantId, id))?.version !== version
+      return retryOnConflict(attempt, isStale).catch(rethrowBound)
+    })
 
   return [
     defineOperation({
@@ -90,7 +96,8 @@ export const proxyOperations = (kernel: PluginContext) => {
           created_by: caller.actorId,
           created_at: now,
         }
-        await proxies().insert(caller.tenantId, proxy)
+        // Id and key are new, so a conflict is about the binding.
+        await proxies().insert(caller.tenantId, proxy).catch(rethrowBound)
         return proxyOutput(caller.tenantId, proxy, warnings)
       },
     }),

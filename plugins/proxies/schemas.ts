@@ -41,6 +41,13 @@ const optional = {
         'Where in a request expressions count: `body`, `path`, `header:<name>`, `query:<name>`. Default: `["body"]`; `[]`: nowhere.',
     }),
   ),
+  intercept: orNull(
+    12,
+    Type.Boolean({
+      description:
+        'Intercept requests of the forward proxy to host, port and path prefix of the destination, which must be https://. Default: false.',
+    }),
+  ),
 }
 
 /** Body of a create and of an update. */
@@ -95,6 +102,7 @@ export const ProxyOutput = Type.Object(
     warnings: warningsOf(17),
     destination_tls: Type.Optional(field(18, DestinationTlsOutput)),
     evaluate: Type.Array(Type.String(), { field: 19 }),
+    intercept: Type.Boolean({ field: 20 }),
   },
   { title: 'Proxy' },
 )
@@ -102,10 +110,20 @@ export const ProxyOutput = Type.Object(
 /** A proxy as the API returns it. */
 export const proxyOutput = (
   tenantId: string,
-  { key_hash: _, destination_tls, evaluate = BODY_ONLY, created_at, modified_at, ...proxy }: ProxyRecord,
+  {
+    key_hash: _,
+    bound_host: _host,
+    binding: _binding,
+    destination_tls,
+    evaluate = BODY_ONLY,
+    created_at,
+    modified_at,
+    ...proxy
+  }: ProxyRecord,
   warnings: readonly CodeWarning[] = [],
 ): Static<typeof ProxyOutput> => ({
   ...proxy,
+  intercept: proxy.intercept ?? false,
   tenant_id: tenantId,
   evaluate: [...evaluate],
   created_at: isoTime(created_at),

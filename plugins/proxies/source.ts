@@ -1,6 +1,7 @@
 import type { PluginContext, ProxySource, StoredProxy } from '#sdk'
 import { Proxies, type ProxyRecord } from './collections.ts'
 import { tlsOf } from './destination-tls.ts'
+import { parseInterception } from './intercept.ts'
 
 const stored = (tenantId: string, proxy: ProxyRecord): StoredProxy => ({
   id: proxy.id,
@@ -12,6 +13,7 @@ const stored = (tenantId: string, proxy: ProxyRecord): StoredProxy => ({
   ...(proxy.response_transform?.otherwise ? { responseOtherwise: proxy.response_transform.otherwise } : {}),
   configuration: proxy.configuration ?? {},
   ...(proxy.application_id === undefined ? {} : { applicationId: proxy.application_id }),
+  ...(proxy.intercept ? { intercept: parseInterception(proxy.destination_url) } : {}),
   ...(proxy.destination_tls === undefined ? {} : { destinationTls: tlsOf(proxy.destination_tls) }),
   ...(proxy.evaluate === undefined ? {} : { evaluate: proxy.evaluate }),
 })
@@ -24,6 +26,10 @@ export const proxySource = (kernel: PluginContext): ProxySource => {
     find: async (keyHash) => {
       const found = await records().lookup('key_hash', keyHash)
       return found && stored(found.tenantId, found.record)
+    },
+    intercepting: async (tenantId, host) => {
+      const { items } = await records().find(tenantId, { where: { bound_host: host } })
+      return items.map((proxy) => stored(tenantId, proxy))
     },
     newest: async (limit) =>
       (await records().newest(limit)).map(({ tenantId, record }) => stored(tenantId, record)),

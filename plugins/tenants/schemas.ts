@@ -13,6 +13,14 @@ const TenantSettings = Type.Object(
       4,
       'A caller grants only what it holds: true or false; default true. To turn it off, a caller must hold all that any management application holds.',
     ),
+    unbound_destinations: Type.Optional(
+      Type.String({
+        pattern: '^([dD]eny|[tT]unnel|DENY|TUNNEL)$',
+        field: 5,
+        description:
+          'Tunnels of the forward proxy to hosts that nothing binds: `deny` (default), or `tunnel`: passed on unopened.',
+      }),
+    ),
   },
   { title: 'TenantSettings' },
 )
@@ -22,6 +30,7 @@ const DEFAULTS: Static<typeof TenantSettings> = {
   deduplicate_tokens: 'false',
   strict_code: 'false',
   grants_within_own: 'true',
+  unbound_destinations: 'deny',
 }
 
 /** The interface's Tenant. */

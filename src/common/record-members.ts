@@ -6,6 +6,12 @@ export const textMember = (record: unknown, member: string): string | undefined 
   return typeof value === 'string' ? value : undefined
 }
 
+/** Texts of a member that holds one or a list of them. */
+export const textsMember = (record: unknown, member: string): readonly string[] => {
+  const value = isObject(record) && Object.hasOwn(record, member) ? record[member] : undefined
+  return [value].flat().filter((text) => typeof text === 'string')
+}
+
 /** Expiry of a record, from the member that its collection declares; null: never. */
 export const endOf = (record: unknown, expires: string | undefined): number | null => {
   const value =

@@ -77,6 +77,8 @@ export interface Authenticator {
 export interface ProxyDirectory {
   /** By proxy key as sent. An acknowledged change of the management API holds for the next call. */
   find(key: string): Eventual<StoredProxy | undefined>
+  /** Proxies of the tenant that intercept requests to the host; changes hold for the next call, too. */
+  intercepting(tenantId: string, host: string): Eventual<readonly StoredProxy[]>
   /** A number that differs after any change to proxies, in any process. */
   changes(): Promise<number>
   /** The newest and the most recently found proxies, as they are now, at most `limit` of each. */

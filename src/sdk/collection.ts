@@ -10,6 +10,10 @@ export interface Collection<T extends TSchema = TSchema> {
   readonly indexes?: readonly string[]
   /** Members (strings) that are unique across all tenants and find the record without a tenant, e.g. a key's hash. */
   readonly lookups?: readonly string[]
+  /** Members (strings) of which a tenant has each value once. Stored as a keyed hash, so they may be sealed. */
+  readonly unique?: readonly string[]
+  /** A member (a string or a list of them) with hosts that the record binds in the forward proxy (completions §15). */
+  readonly hosts?: string
   /** Members that may hold secrets: sealed under the tenant's key, neither indexed nor searchable. */
   readonly sealed?: readonly string[]
   /** A member that lists ids of tokens; changes may add to it. The record is deleted in the transaction that deletes one of them. */

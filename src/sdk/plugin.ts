@@ -26,6 +26,8 @@ export interface Tenant {
     readonly strict_code?: string
     /** On unless `false`. */
     readonly grants_within_own?: string
+    /** `tunnel`: the forward proxy passes tunnels to unbound hosts on unopened; else they are denied. */
+    readonly unbound_destinations?: string
   }
   readonly created_by?: string
   /** ms since the epoch, as the other times of this record. */
@@ -76,6 +78,15 @@ export interface CredentialSource {
   readonly collections: readonly string[]
 }
 
+/** Requests that a stored proxy intercepts in the forward proxy (completions §15). */
+export interface Interception {
+  /** Without brackets and final dot. */
+  readonly host: string
+  readonly port: number
+  /** Normalized prefix without a trailing slash, compared by segments; '' for the whole host. */
+  readonly path: string
+}
+
 /** A stored proxy for the gateway (interface, "Pre-configured proxies"). */
 export interface StoredProxy {
   readonly id: string
@@ -92,6 +103,8 @@ export interface StoredProxy {
   readonly configuration: Readonly<Record<string, unknown>>
   /** The application that its code, and callers without a key, act as; absent: none. */
   readonly applicationId?: string
+  /** Absent: its key alone leads to it. */
+  readonly intercept?: Interception
   /** Absent: no client certificate, and the service's authorities. */
   readonly destinationTls?: DestinationTls
   /** Surfaces of its requests that are evaluated; absent: the body. */
@@ -111,6 +124,8 @@ export interface DestinationTls {
 export interface ProxySource {
   /** By the proxy key's keyed hash. */
   find(keyHash: string): Promise<StoredProxy | undefined>
+  /** Proxies of the tenant that intercept requests to the host. */
+  intercepting(tenantId: string, host: string): Promise<readonly StoredProxy[]>
   /** The newest of all tenants. */
   newest(limit: number): Promise<readonly StoredProxy[]>
   /** Collections whose change counters invalidate cached results. */

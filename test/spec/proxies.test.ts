@@ -36,6 +36,7 @@ t.test('"Create | POST /proxies | … The created Proxy"', async (t) => {
     tenant_id: application.tenant_id,
     require_auth: true,
     evaluate: ['body'],
+    intercept: false,
     created_by: application.id,
     created_at: api.time(),
   })
@@ -144,6 +145,7 @@ t.test('"PUT replaces all (an omitted application is cleared) 200"', async (t) =
     tenant_id: made.tenant_id,
     require_auth: true,
     evaluate: ['body'],
+    intercept: false,
     created_by: made.created_by,
     created_at: made.created_at,
     modified_by: application.id,
@@ -301,4 +303,50 @@ t.test('completions §13: evaluate is a list of at most 20 surfaces, stored as t
   t.equal((await send('PATCH', `/proxies/${id}`, { evaluate: [] })).status, 204)
   t.same((await send('GET', `/proxies/${id}`)).body.evaluate, [])
   t.same((await send('PUT', `/proxies/${id}`, BODY)).body.evaluate, ['body'], 'a replacement clears it')
+})
+
+t.test('"a stored proxy of the tenant with intercept: true … two of the same are 409"', async (t) => {
+  const at = (path: string, more: object = {}) => ({
+    name: 'I',
+    destination_url: `https://intercepted.example.com${path}`,
+    intercept: true,
+    ...more,
+  })
+  const first = await send('POST', '/proxies', at('/v1'))
+  t.match(first, { status: 201, body: { intercept: true } })
+  t.notOk('bound_host' in first.body || 'binding' in first.body)
+  for (const same of ['/v1', '/v1/', '/%76%31', '/v1?a=b', ':443/v1'])
+    t.match(await send('POST', '/proxies', at(same)), { status: 409, body: { code: 'conflict' } }, same)
+  t.equal((await send('POST', '/proxies', at('/v1', { intercept: false }))).status, 201)
+  const second = await send('POST', '/proxies', at(''))
+  t.equal(second.status, 201)
+  const path = `/proxies/${second.body.id}`
+  const { destination_url } = at('/v1')
+  t.equal((await send('PATCH', path, { destination_url })).status, 409)
+  t.equal((await send('PUT', path, at('/v1'))).status, 409)
+  t.equal((await send('PATCH', path, { name: 'J' })).status, 204, 'its own binding is not in its way')
+  t.equal((await send('PATCH', path, { destination_url, intercept: null })).status, 204)
+  t.equal((await send('GET', path)).body.intercept, false)
+  t.equal((await send('PATCH', path, { intercept: true })).status, 409)
+  await send('DELETE', `/proxies/${first.body.id}`)
+  t.equal((await send('PATCH', path, { intercept: true })).status, 204)
+})
+
+t.test('of many concurrent proxies with one binding, one is created', async (t) => {
+  const body = { ...BODY, destination_url: 'https://races.example.com', intercept: true }
+  const all = await Promise.all(Array.from({ length: 8 }, () => send('POST', '/proxies', body)))
+  t.same(all.map(({ status }) => status).sort(), [201, ...Array(7).fill(409)])
+})
+
+t.test('what cannot be intercepted is 400', async (t) => {
+  for (const destination_url of [
+    'https://api.example.com/a//b',
+    'https://api.example.com/a%2Fb',
+    'https://api.example.com/a%5cb',
+    'https://api.example.com/a/..;/b',
+    'https://api.example.com/a%zz',
+  ]) {
+    const found = await send('POST', '/proxies', { ...BODY, destination_url, intercept: true })
+    t.match(found, { status: 400, body: { errors: { intercept: [String] } } }, destination_url)
+  }
 })

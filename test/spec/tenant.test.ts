@@ -15,6 +15,7 @@ t.test('"Get tenant | GET /tenants/self | … Tenant of the calling key."', asyn
     deduplicate_tokens: 'false',
     strict_code: 'false',
     grants_within_own: 'true',
+    unbound_destinations: 'deny',
   })
   const { body: application } = await api.call('GET', '/applications/key', { key })
   t.equal(body.id, application.tenant_id)
@@ -56,6 +57,7 @@ t.test(
         deduplicate_tokens: 'true',
         strict_code: 'false',
         grants_within_own: 'true',
+        unbound_destinations: 'deny',
       },
       modified_by: application.id,
       modified_at: api.time(),

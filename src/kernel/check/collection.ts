@@ -27,15 +27,18 @@ export const checkCollection = (collection: Collection, issues: Issues): void =>
   for (const member of collection.sealed ?? []) {
     if (schema.properties?.[member] === undefined)
       issues.at('sealed').add(`"${member}" is no member of the schema.`, 'Correct its name.')
-    if (found.includes(member) || member === collection.expires)
+    if (found.includes(member) || member === collection.expires || member === collection.hosts)
       issues.at('sealed').add(`records are found by "${member}".`, 'Seal other members only.')
   }
-  const { expires, tokens } = collection
+  const { expires, tokens, hosts } = collection
+  const bound = hosts === undefined ? undefined : schema.properties?.[hosts]
+  if (hosts !== undefined && !allows(bound ?? {}, 'string') && !allows(bound ?? {}, 'array'))
+    issues.at('hosts').add(`"${hosts}" is no string or list of the schema.`, 'Name one.')
   if (tokens !== undefined && !allows(schema.properties?.[tokens] ?? {}, 'array'))
     issues.at('tokens').add(`"${tokens}" is no list of the schema.`, 'Name one: Type.Array(Type.String()).')
   if (expires !== undefined && !allows(schema.properties?.[expires] ?? {}, 'integer'))
     issues.at('expires').add(`"${expires}" is no integer member of the schema.`, 'Name one.')
-  for (const kind of ['indexes', 'lookups'] as const) {
+  for (const kind of ['indexes', 'lookups', 'unique'] as const) {
     const members = collection[kind] ?? []
     if (new Set(members).size !== members.length)
       issues.at(kind).add('a member is listed twice.', 'List each once.')

@@ -1,3 +1,4 @@
+import { whenReady } from '../../common/eventual.ts'
 import type { Keys } from '../../keys/types.ts'
 import type { ProxySource, StoredProxy } from '../../sdk/index.ts'
 import type { RecordStore } from '../../store/types.ts'
@@ -16,15 +17,31 @@ export interface ProxyDirectoryDeps {
   readonly source: () => ProxySource | undefined
 }
 
+const NONE: readonly StoredProxy[] = Object.freeze([])
+
+const askIntercepting = async (port: ProxySource, key: string) => {
+  const at = key.indexOf(' ')
+  const found = await port.intercepting(key.slice(0, at), key.slice(at + 1))
+  return found.length === 0 ? undefined : found
+}
+
 /** Stored proxies, cached as credentials are. */
 export const createProxyDirectory = ({ keys, records, source }: ProxyDirectoryDeps): ProxyDirectory => {
   const lookup = createCachedLookup(source, (port, hash) => port.find(hash), {
     changes: ({ collections }) => records.changes(collections),
     max: RETAINED,
   })
+  // By tenant and host. Hosts that no proxy intercepts are not cached: clients name them.
+  const intercepting = createCachedLookup(source, askIntercepting, {
+    changes: ({ collections }) => records.changes(collections),
+    max: RETAINED,
+  })
   const hashOf = createKeyHash(keys)
   return {
     find: (key) => (key.length > MAX_KEY_LENGTH ? undefined : lookup.find(hashOf(key))),
+
+    intercepting: (tenantId, host) =>
+      whenReady(intercepting.find(`${tenantId} ${host}`), (found) => found ?? NONE),
 
     changes: async () => records.changes(source()?.collections ?? []),
 

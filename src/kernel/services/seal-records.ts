@@ -1,7 +1,7 @@
 import { AppError } from '../../common/errors.ts'
 import { isObject } from '../../common/json.ts'
 import { parseJson } from '../../common/parse-json.ts'
-import { endOf, nameOf } from '../../common/record-members.ts'
+import { endOf, nameOf, textMember } from '../../common/record-members.ts'
 import { SEALED_MEMBER as SEALED } from '../../common/sealed-member.ts'
 import type { Keys, SealContext, TenantKeys } from '../../keys/types.ts'
 import type { Collection, Mutation } from '../../sdk/index.ts'
@@ -52,10 +52,12 @@ const shapeOf = ({
   lookups = [],
   tokens,
   expires,
+  hosts,
 }: Collection): StoredMutation['shape'] => ({
   name,
   indexes,
   lookups,
+  ...(hosts === undefined ? {} : { hosts }),
   ...(tokens === undefined ? {} : { tokens }),
   ...(expires === undefined ? {} : { expires }),
 })
@@ -70,6 +72,15 @@ const sealedRecord = (ring: TenantKeys, { sealed = [] }: Collection, name: Recor
   const bytes = ring.seal(Buffer.from(JSON.stringify(Object.fromEntries(secret))), bound(name))
   return { ...Object.fromEntries(open), [SEALED]: bytes.toString('base64') }
 }
+
+/** Terms do not change with the data key, so that equal values stay equal. */
+const uniqueTerms = (ring: TenantKeys, { name, unique = [] }: Collection, record: unknown) =>
+  Object.fromEntries(
+    unique.flatMap((member) => {
+      const value = textMember(record, member)
+      return value === undefined ? [] : [[member, ring.term(`${name} ${member} ${value}`).toString('base64')]]
+    }),
+  )
 
 /** A change as it is stored, with the MAC of the changed record. */
 export const sealMutation = async (
@@ -86,7 +97,8 @@ export const sealMutation = async (
   const stored = sealedRecord(ring, collection, mutation, record)
   const next = kind === 'insert' ? 1 : Number(version) + 1
   const mac = ring.mac(...macParts(mutation, next, JSON.stringify(stored)))
-  return { ...mutation, record: stored, shape, mac }
+  const unique = collection.unique ? { unique: uniqueTerms(ring, collection, record) } : {}
+  return { ...mutation, record: stored, shape, mac, ...unique }
 }
 
 /**

@@ -1,6 +1,6 @@
 import { AppError } from '../../common/errors.ts'
 import { isObject } from '../../common/json.ts'
-import { endOf, nameOf, textMember } from '../../common/record-members.ts'
+import { endOf, nameOf, textMember, textsMember } from '../../common/record-members.ts'
 import { requireKeys, sealedIn } from '../keys/data-key-guard.ts'
 import type { Session } from '../session.ts'
 import { tokenStatesForShare } from '../tokens/statements.ts'
@@ -10,6 +10,7 @@ import {
   deleteIndexes,
   deleteLookups,
   deleteRecord,
+  hostEntry,
   insertIndex,
   insertLookup,
   insertMac,
@@ -27,15 +28,18 @@ const notCurrent = () =>
   new AppError('conflict', 'The record was changed or deleted since it was read. Read it again and retry.')
 
 const writeMembers = async (session: Session, seq: number, mutation: StoredMutation): Promise<void> => {
-  const { collection, tenantId, record, shape, mac } = mutation
+  const { collection, tenantId, record, shape, mac, unique = {} } = mutation
   if (mac !== undefined) await session.run(insertMac, { seq, tenant_id: tenantId, mac })
   for (const member of new Set(shape.indexes)) {
     const value = textMember(record, member)
     if (value !== undefined)
       await session.run(insertIndex, { collection, tenant_id: tenantId, member, value, seq })
   }
-  for (const member of new Set(shape.lookups)) {
-    const value = textMember(record, member)
+  if (shape.hosts !== undefined)
+    for (const host of new Set(textsMember(record, shape.hosts)))
+      await session.run(insertIndex, hostEntry({ collection, tenant_id: tenantId, host }, seq))
+  const lookups = [...new Set(shape.lookups)].map((member) => [member, textMember(record, member)] as const)
+  for (const [member, value] of [...lookups, ...Object.entries(unique)]) {
     if (value === undefined) continue
     if ((await session.run(insertLookup, { collection, member, value, seq })) === 0) throw notUnique()
   }

@@ -4,7 +4,7 @@ import { buffer, own } from '../tokens/token-row.ts'
 import type { RecordRow, RecordStore } from '../types.ts'
 import type { Writer } from '../writer.ts'
 import { findRecords } from './find.ts'
-import { newestRecords, recordById, recordByLookup, type StoredRecord } from './statements.ts'
+import { boundHosts, newestRecords, recordById, recordByLookup, type StoredRecord } from './statements.ts'
 
 const toRecordRow = ({ seq, id, version, body, name, expires_at, mac }: StoredRecord): RecordRow => ({
   seq,
@@ -49,6 +49,12 @@ export const createRecordStore = ({
     (await session.all(newestRecords, { collection, limit })).map((found) => ({
       ...toRecordRow(found),
       tenantId: found.tenant_id,
+    })),
+
+  hosts: async (limit) =>
+    (await session.all(boundHosts, { limit })).map(({ tenant_id, value }) => ({
+      tenantId: tenant_id,
+      host: value,
     })),
 
   changes: (collections) => changes.sum(collections),

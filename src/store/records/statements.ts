@@ -147,11 +147,33 @@ export const insertIndex = statement<Schema['record_indexes']>(({ builder }, slo
   }),
 )
 
+/** Index entries of all collections by the hosts that their records bind. */
+const HOSTS = '$hosts'
+
+/** Index entry of a record that binds a host. */
+export const hostEntry = (
+  { collection, tenant_id, host }: { collection: string; tenant_id: string; host: string },
+  seq: number,
+) => ({ collection: HOSTS, tenant_id, member: collection, value: host, seq })
+
+/** Of all tenants, in the order in which their records were created. */
+export const boundHosts = serviceStatement<{ limit: number }, { tenant_id: string; value: string }>(
+  ({ builder }, slot) =>
+    builder
+      .selectFrom('record_indexes')
+      .where('collection', '=', HOSTS)
+      .groupBy(['tenant_id', 'value'])
+      .orderBy((eb) => eb.fn.min('seq'))
+      .orderBy('value')
+      .limit(slot('limit'))
+      .select(['tenant_id', 'value']),
+)
+
 export const deleteIndexes = statement<{ seq: number; collection: string }>(({ builder }, slot) =>
   builder
     .deleteFrom('record_indexes')
     .where('seq', '=', slot('seq'))
-    .where('collection', '=', slot('collection')),
+    .where('collection', 'in', [slot('collection'), sql.lit(HOSTS)]),
 )
 
 /** Index entries from a token to the records, of any collection, that are deleted with it. */

@@ -22,6 +22,14 @@ export interface RecordRow {
 export interface StoredMutation extends Mutation {
   readonly shape: CollectionShape
   readonly mac?: Buffer
+  /** Keyed hashes of the members that are unique in the tenant. */
+  readonly unique?: Readonly<Record<string, string>>
+}
+
+/** A host that a record binds. */
+export interface BoundHost {
+  readonly tenantId: string
+  readonly host: string
 }
 
 /** Declarations of a collection that the store needs. */
@@ -29,6 +37,8 @@ export interface CollectionShape {
   readonly name: string
   readonly indexes: readonly string[]
   readonly lookups: readonly string[]
+  /** Member with the hosts that the record binds. */
+  readonly hosts?: string
   /** Member with the tokens whose deletion removes the record. */
   readonly tokens?: string
   /** Member with the expiry of a record, ms since the epoch. */
@@ -49,6 +59,8 @@ export interface RecordStore {
   ): Promise<(RecordRow & { readonly tenantId: string }) | undefined>
   /** Of all tenants, newest first. */
   newest(collection: string, limit: number): Promise<readonly (RecordRow & { readonly tenantId: string })[]>
+  /** Hosts that records of any tenant bind, each once for a tenant, the longest bound ones first. */
+  hosts(limit: number): Promise<readonly BoundHost[]>
   /**
    * One transaction; increments each collection's change counter. `conflict` when a value is not unique or a version
    * is stale.

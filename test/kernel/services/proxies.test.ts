@@ -21,6 +21,7 @@ const setUp = () => {
         state.asked.push(hash)
         return state.found.get(hash)
       },
+      intercepting: async () => [],
       newest: async () => [{ ...PROXY, id: 'newest' }],
     }),
   })

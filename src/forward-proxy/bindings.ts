@@ -1,0 +1,86 @@
+/** Which hosts the forward proxy opens for a caller, and by what (completions §15). */
+import { type Eventual, whenReady } from '../common/eventual.ts'
+import type { ProxyDirectory } from '../kernel/types.ts'
+import type { Caller, StoredProxy, Tenants } from '../sdk/index.ts'
+import { behindPrefix, liesBelow } from './path-prefix.ts'
+
+/** A stored proxy that intercepts a request. */
+export interface InterceptedBy {
+  readonly proxy: StoredProxy
+  /** The path behind the proxy's prefix, as sent, without the query: '' or with a leading slash. */
+  readonly rest: string
+}
+
+/** The caller's destinations bind the request. */
+export interface EvaluatedAt {
+  readonly surfaces: readonly string[]
+}
+
+export interface Bindings {
+  /**
+   * The decision about `CONNECT host:port`. `open`: bound, so our certificate opens it. `tunnel`: passed on unopened, to
+   * an address that the caller of this function resolves and checks. `host` is normalized: lower case, no brackets, no
+   * final dot.
+   */
+  connect(caller: Caller, host: string, port: number): Eventual<'open' | 'tunnel' | 'deny'>
+  /**
+   * The binding of a request in a tunnel; `path` is as sent, `{{` in the place of each expression. Undefined: denied,
+   * since nothing binds it (any more), or servers may read its path as one below another proxy's prefix.
+   */
+  request(
+    caller: Caller,
+    host: string,
+    port: number,
+    path: string,
+  ): Eventual<InterceptedBy | EvaluatedAt | undefined>
+}
+
+export interface BindingsDeps {
+  readonly proxies: Pick<ProxyDirectory, 'intercepting'>
+  readonly tenants: Tenants
+  /** Ports of destinations (`SIDEVAULT_EGRESS_PORTS`). */
+  readonly ports: () => readonly number[] | '*'
+}
+
+const HTTPS = 443
+
+/** The longest prefix wins. Undefined when none holds the path; null when one may. */
+const longestOf = (proxies: readonly StoredProxy[], path: string): InterceptedBy | null | undefined => {
+  let longest: { readonly proxy: StoredProxy; readonly prefix: string } | undefined
+  for (const proxy of proxies) {
+    const { path: prefix = '' } = proxy.intercept ?? {}
+    const below = liesBelow(prefix, path)
+    if (below === 'maybe') return null
+    if (below === 'yes' && prefix.length >= (longest?.prefix.length ?? 0)) longest = { proxy, prefix }
+  }
+  return longest && { proxy: longest.proxy, rest: behindPrefix(longest.prefix, path) }
+}
+
+export const createBindings = ({ proxies, tenants, ports }: BindingsDeps): Bindings => {
+  const interceptedAt = ({ tenantId }: Caller, host: string, port: number) =>
+    whenReady(proxies.intercepting(tenantId, host), (found) =>
+      found.filter(({ intercept }) => intercept?.port === port),
+    )
+
+  /** Undefined: the caller's destinations do not bind it. */
+  const evaluatedAt = (_caller: Caller, _host: string, _port: number): EvaluatedAt | undefined => undefined
+
+  const unbound = async ({ tenantId }: Caller, port: number): Promise<'tunnel' | 'deny'> => {
+    const allowed = ports()
+    if (allowed !== '*' && port !== HTTPS && !allowed.includes(port)) return 'deny'
+    const tenant = await tenants.get(tenantId)
+    return tenant?.settings.unbound_destinations === 'tunnel' ? 'tunnel' : 'deny'
+  }
+
+  return {
+    connect: (caller, host, port) =>
+      whenReady(interceptedAt(caller, host, port), (found) =>
+        found.length > 0 || evaluatedAt(caller, host, port) !== undefined ? 'open' : unbound(caller, port),
+      ),
+    request: (caller, host, port, path) =>
+      whenReady(interceptedAt(caller, host, port), (found) => {
+        const bound = longestOf(found, path.split('?', 1)[0] as string)
+        return bound === null ? undefined : (bound ?? evaluatedAt(caller, host, port))
+      }),
+  }
+}

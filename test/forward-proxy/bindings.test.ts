@@ -1,0 +1,105 @@
+import t from 'tap'
+import { createBindings } from '../../src/forward-proxy/bindings.ts'
+import type { Caller, StoredProxy } from '../../src/sdk/index.ts'
+
+const proxy = (id: string, path: string, port = 443): StoredProxy => ({
+  id,
+  tenantId: 'a',
+  destinationUrl: '',
+  requireAuth: true,
+  configuration: {},
+  intercept: { host: 'api.example.com', port, path },
+})
+const caller = (tenantId = 'a'): Caller => ({
+  tenantId,
+  actorId: 'app',
+  actorType: 'application',
+  applicationId: 'app',
+  applicationType: 'private',
+  grants: { permissions: ['token:use'], rules: [] },
+})
+
+const bindingsOf = (
+  proxies: readonly StoredProxy[],
+  unbound: Readonly<Record<string, string>> = {},
+  ports: readonly number[] | '*' = [443],
+) =>
+  createBindings({
+    proxies: {
+      intercepting: (tenantId, host) =>
+        proxies.filter((one) => one.tenantId === tenantId && one.intercept?.host === host),
+    },
+    tenants: {
+      get: async (id) => ({
+        id,
+        owner_id: '',
+        name: '',
+        created_at: 0,
+        settings: unbound[id] ? { unbound_destinations: unbound[id] } : {},
+      }),
+    },
+    ports: () => ports,
+  })
+
+t.test('CONNECT is open where a stored proxy of the tenant intercepts host and port', async (t) => {
+  const { connect } = bindingsOf([proxy('p', '/v1')], { b: 'tunnel' }, [443, 9000])
+  t.equal(await connect(caller(), 'api.example.com', 443), 'open')
+  t.equal(await connect(caller(), 'api.example.com', 8443), 'deny', 'another port')
+  t.equal(await connect(caller(), 'a.api.example.com', 443), 'deny', 'another host')
+  t.equal(await connect(caller('c'), 'api.example.com', 443), 'deny', 'another tenant')
+  t.equal(await connect(caller('b'), 'api.example.com', 443), 'tunnel', 'where the setting is tunnel')
+  t.equal(await connect(caller('b'), 'api.example.com', 9000), 'tunnel', 'to the ports of destinations')
+  t.equal(await connect(caller('b'), 'api.example.com', 22), 'deny', 'to no other port')
+  const any = bindingsOf([], { b: 'tunnel' }, '*')
+  t.equal(await any.connect(caller('b'), 'api.example.com', 22), 'tunnel')
+})
+
+t.test('the longest prefix decides, by segments', async (t) => {
+  const { request } = bindingsOf([proxy('root', ''), proxy('v1', '/v1'), proxy('charges', '/v1/charges')])
+  const bound = async (path: string) => {
+    const found = await request(caller(), 'api.example.com', 443, path)
+    return found !== undefined && 'proxy' in found ? [found.proxy.id, found.rest] : found
+  }
+  t.same(await bound('/'), ['root', '/'])
+  t.same(await bound('/v12/a'), ['root', '/v12/a'], 'not by characters')
+  t.same(await bound('/v1'), ['v1', ''])
+  t.same(await bound('/v1/'), ['v1', '/'])
+  t.same(await bound('/v1?a=/v1/charges'), ['v1', ''])
+  t.same(await bound('/v1/charges/7?a=b'), ['charges', '/7'])
+  t.same(await bound('/v1/%63harges/%7e'), ['charges', '/%7e'], 'unreserved characters are decoded')
+  t.same(await bound('/V1/charges'), ['root', '/V1/charges'])
+  t.same(await bound('/v1/charges/{{ id }}'), ['charges', '/{{ id }}'])
+  t.equal(await request(caller('c'), 'api.example.com', 443, '/v1'), undefined)
+  t.equal(await request(caller(), 'api.example.com', 8443, '/v1'), undefined)
+})
+
+t.test('a path that a server may read as one below another prefix is denied', async (t) => {
+  const { request } = bindingsOf([proxy('root', ''), proxy('charges', '/v1/charges')])
+  const alone = bindingsOf([proxy('root', '')])
+  for (const path of [
+    '//v1/charges',
+    '/v1//charges',
+    '/v1%2Fcharges',
+    '/v1%5ccharges',
+    '/v1\\charges',
+    '/x/../v1/charges',
+    '/x/%2e%2e/v1/charges',
+    '/x/..;a=b/v1/charges',
+    '/./v1/charges',
+    '/v1/%zzcharges',
+    '/v1/{{ id }}',
+    '/{{ id }}/charges',
+    '/v1/ch{{ id }}',
+    '/v1/%7B%7B id %7D%7D',
+    '/v1/%2563harges',
+    '/v1;a=b/charges',
+    '/v1/charges;a=b',
+    '/x/../v1/%63harges',
+  ]) {
+    t.equal(await request(caller(), 'api.example.com', 443, path), undefined, path)
+    t.match(await alone.request(caller(), 'api.example.com', 443, path), { proxy: { id: 'root' } }, path)
+  }
+  for (const path of ['/v1/charges//x', '/v1/charges/a%2Fb', '/v1/charges/100%25'])
+    t.match(await request(caller(), 'api.example.com', 443, path), { proxy: { id: 'charges' } }, path)
+  t.match(await request(caller(), 'api.example.com', 443, '/v2/{{ id }}'), { proxy: { id: 'root' } })
+})

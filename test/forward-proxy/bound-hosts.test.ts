@@ -1,0 +1,97 @@
+import t from 'tap'
+import { createLog } from '../../src/common/log.ts'
+import { watchBoundHosts } from '../../src/forward-proxy/bound-hosts.ts'
+import { startTestService } from '../kit/service.ts'
+import { openInThread } from '../kit/store-in-thread.ts'
+
+const service = await startTestService(t, { openStore: openInThread })
+const create = async (host: string, key = service.managementKey) => {
+  const body = { name: 'p', destination_url: `https://${host}/v1`, intercept: true }
+  const { status, json, text } = await service.call('POST', '/proxies', { key, body })
+  if (status !== 201) throw new Error(text)
+  return json as { id: string }
+}
+
+/** Reports of the watch, one after the other. */
+const watch = (most?: { all: number; ofTenant: number }) => {
+  const reports: (readonly string[])[] = []
+  let next = Promise.withResolvers<void>()
+  const watching = watchBoundHosts(
+    { records: service.store.records, log: createLog('test', 'silent') },
+    {
+      collections: ['proxies'],
+      intervalMs: 5,
+      ...(most ? { most } : {}),
+      onHosts: async (hosts) => {
+        reports.push(hosts)
+        next.resolve()
+        next = Promise.withResolvers()
+      },
+    },
+  )
+  t.teardown(() => watching.close())
+  return {
+    until: async (wanted: readonly string[]) => {
+      while (JSON.stringify(reports.at(-1)) !== JSON.stringify(wanted)) await next.promise
+      return reports.at(-1)
+    },
+    reports,
+    close: watching.close,
+  }
+}
+
+t.test('hosts of all tenants are reported at first and after each change, each once', async (t) => {
+  const other = await service.newTenant()
+  const one = await create('b.example.com')
+  await create('a.example.com', other.key)
+  await create('b.example.com', other.key)
+  const { until, reports, close } = watch()
+  t.same(await until(['a.example.com', 'b.example.com']), ['a.example.com', 'b.example.com'])
+  const added = await create('c.example.com')
+  await until(['a.example.com', 'b.example.com', 'c.example.com'])
+  await service.call('PATCH', `/proxies/${added.id}`, {
+    body: { destination_url: 'https://d.example.com' },
+    headers: { 'content-type': 'application/merge-patch+json' },
+  })
+  await until(['a.example.com', 'b.example.com', 'd.example.com'])
+  const before = reports.length
+  await service.call('DELETE', `/proxies/${one.id}`)
+  await service.call('DELETE', `/proxies/${added.id}`)
+  await until(['a.example.com', 'b.example.com'])
+  t.ok(reports.length > before)
+  await service.store.tenants.delete(other.id, service.clock.now())
+  await until([])
+  await close()
+})
+
+t.test('a tenant has a limit, and so have all; the newest wait', async (t) => {
+  const other = await service.newTenant()
+  for (const host of ['z1', 'y2', 'x3']) await create(`${host}.example.com`)
+  await create('w4.example.com', other.key)
+  const ofTenant = watch({ all: 10, ofTenant: 2 })
+  await ofTenant.until(['w4.example.com', 'y2.example.com', 'z1.example.com'])
+  await ofTenant.close()
+  const all = watch({ all: 2, ofTenant: 10 })
+  await all.until(['y2.example.com', 'z1.example.com'])
+  await all.close()
+  t.pass()
+})
+
+t.test('a report that fails is repeated', async (t) => {
+  let calls = 0
+  const done = Promise.withResolvers<void>()
+  const watching = watchBoundHosts(
+    { records: service.store.records, log: createLog('test', 'silent') },
+    {
+      collections: ['proxies'],
+      intervalMs: 1,
+      onHosts: async () => {
+        if (++calls < 3) throw new Error('not yet')
+        done.resolve()
+      },
+    },
+  )
+  await done.promise
+  await watching.close()
+  t.equal(calls, 3)
+})
