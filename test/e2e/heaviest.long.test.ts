@@ -87,6 +87,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
   'arrays within one another': many(800, () => JSON.parse(`${'['.repeat(60)}${']'.repeat(60)}`)),
   'members of their own names': members(1_900),
   'members of the same names': many(28, () => members(1_900)),
+  'members of quoted names': many(7, () => Object.fromEntries(many(1_900, (index) => [`"k${index}`, 1]))),
   'too many names': members(59_000),
   objects: many(58_000, () => ({ a: 1 })),
   strings: many(9_999, (index) => `value ${index}`),

@@ -34,7 +34,7 @@ export interface MethodOptions {
 }
 
 /** Most tags and lengths of fields in a request. More take too much CPU time to decode, even within 1 MiB. */
-export const MAX_READS = 150_000
+export const MAX_READS = 120_000
 
 const malformed = (why: string, cause?: unknown) =>
   new AppError('malformed', `The message does not fit this method: ${why}.`, { cause })
