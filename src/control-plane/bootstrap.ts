@@ -34,12 +34,34 @@ const overload = (memoryBytes: number) => ({
   ],
 })
 
-type Common = Pick<BootstrapOptions, 'envoyAdminSocket' | 'memoryBytes'>
+const INTERNAL = 'type.googleapis.com/envoy.extensions.bootstrap.internal_listener.v3.InternalListener'
 
-const common = ({ envoyAdminSocket: adminSocket, memoryBytes = DEFAULT_MEMORY_BYTES }: Common) => ({
+/**
+ * What the forward proxy's internal listeners need. With RST on internal sockets, Envoy cuts a response whose connection
+ * is closed right behind it (`test/e2e/forward-proxy.test.ts` holds the proof, for a new version of Envoy).
+ */
+const internalListeners = {
+  bootstrap_extensions: [{ name: 'envoy.bootstrap.internal_listener', typed_config: { '@type': INTERNAL } }],
+  layered_runtime: {
+    layers: [
+      {
+        name: 'static',
+        static_layer: { 'envoy.reloadable_features.enable_send_rst_on_user_space_socket': false },
+      },
+    ],
+  },
+}
+
+interface Common extends Pick<BootstrapOptions, 'envoyAdminSocket' | 'memoryBytes'> {
+  /** The forward proxy may have listeners. */
+  readonly forwards?: boolean
+}
+
+const common = ({ envoyAdminSocket: adminSocket, memoryBytes = DEFAULT_MEMORY_BYTES, forwards }: Common) => ({
   node: { id: 'sidevault', cluster: 'sidevault' },
   admin: { address: { pipe: { path: adminSocket, mode: 0o600 } } },
   overload_manager: overload(memoryBytes),
+  ...(forwards ? internalListeners : {}),
 })
 
 /** `Bootstrap` message in JSON: only the connection to the control plane, which serves everything else. */
@@ -61,17 +83,16 @@ export const renderBootstrap = (options: Common & { readonly controlSocket: stri
 /** The same resources without a control plane, for `envoy --mode validate` and tests. */
 export const renderStatic = (options: BootstrapOptions): object => {
   const { listeners, routes, clusters, secrets } = createSnapshot(options)
-  const [route] = routes
   return JSON.parse(
     JSON.stringify({
-      ...common(options),
+      ...common({ ...options, forwards: options.forward !== undefined }),
       static_resources: { listeners, clusters, secrets },
     }),
     (_, value) => {
       if (value?.sds_config !== undefined) return { name: value.name }
       if (value?.rds === undefined) return value
-      const { rds: __, ...manager } = value
-      return { ...manager, route_config: route }
+      const { rds, ...manager } = value
+      return { ...manager, route_config: routes.find(({ name }) => name === rds.route_config_name) }
     },
   )
 }

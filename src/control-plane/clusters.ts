@@ -1,5 +1,6 @@
 /** Clusters: gateway processes, the admin process, destinations. */
 import { destinations } from './destinations.ts'
+import { forwardClusters } from './forward-clusters.ts'
 import { UNREACHED } from './limits.ts'
 import { loadAssignment } from './load-assignment.ts'
 import type { Settings } from './options.ts'
@@ -81,4 +82,5 @@ export const clusters = (settings: Settings) => [
   ...(settings.grpcSocket === undefined ? [] : [grpc(settings.grpcSocket)]),
   nowhere,
   ...destinations(settings),
+  ...forwardClusters(settings),
 ]

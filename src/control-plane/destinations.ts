@@ -82,21 +82,24 @@ const headerMutation = (prefixes: readonly string[]) => ({
   },
 })
 
-const codec = { name: 'envoy.filters.http.upstream_codec', typed_config: { '@type': CODEC } }
+export const codec = { name: 'envoy.filters.http.upstream_codec', typed_config: { '@type': CODEC } }
 
 interface TlsOptions {
+  /** ALPN of a cluster of HTTP/1.1 only; absent: what the cluster's protocols say. */
+  readonly alpn?: readonly string[]
   readonly authorities: { readonly filename: string } | { readonly inline_string: string }
   readonly serverName?: string
   readonly client?: DestinationIdentity['client']
 }
 
-const tls = ({ authorities, serverName, client }: TlsOptions) => ({
+const tls = ({ authorities, serverName, client, alpn }: TlsOptions) => ({
   name: 'envoy.transport_sockets.tls',
   typed_config: {
     '@type': TLS,
     ...(serverName === undefined ? {} : { sni: serverName }),
     common_tls_context: {
       tls_params: { tls_minimum_protocol_version: 'TLSv1_2' },
+      ...(alpn === undefined ? {} : { alpn_protocols: alpn }),
       ...(client === undefined
         ? {}
         : {
@@ -137,8 +140,26 @@ const trusted = (
   ...(client === undefined ? {} : { client }),
 })
 
+/** The second egress guard, on the address that is dialed. */
+export const egressGuard = ({ egress, ownAddresses: addresses, ownPorts, listen }: Settings) =>
+  dialedAddressFilter(deniedRanges(egress.allow), { addresses, ports: ownPorts ?? [listen.port] })
+
+/** Schemes of destinations; `websocket`: https with HTTP/1.1 only. */
+type Scheme = 'https' | 'http' | 'websocket'
+
+const protocols = (scheme: Scheme) => {
+  if (scheme === 'http') return { explicit_http_config: { http_protocol_options: {} } }
+  const options = { auto_sni: true, auto_san_validation: true }
+  return {
+    upstream_http_protocol_options: options,
+    ...(scheme === 'websocket'
+      ? { explicit_http_config: { http_protocol_options: {} } }
+      : { auto_config: { http_protocol_options: {}, http2_protocol_options: HTTP2 } }),
+  }
+}
+
 /** Common settings of clusters of destinations. */
-const toDestination = (settings: Settings, scheme: 'https' | 'http', identity?: DestinationIdentity) => ({
+const toDestination = (settings: Settings, scheme: Scheme, identity?: DestinationIdentity) => ({
   lb_policy: 'CLUSTER_PROVIDED',
   connect_timeout: '5s',
   per_connection_buffer_limit_bytes: BUFFER_BYTES,
@@ -147,26 +168,21 @@ const toDestination = (settings: Settings, scheme: 'https' | 'http', identity?: 
     'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': {
       '@type': PROTOCOL,
       common_http_protocol_options: { idle_timeout: KEEP_ALIVE, ...RESPONSE_HEADERS },
-      ...(scheme === 'https'
-        ? {
-            upstream_http_protocol_options: { auto_sni: true, auto_san_validation: true },
-            auto_config: { http_protocol_options: {}, http2_protocol_options: HTTP2 },
-          }
-        : { explicit_http_config: { http_protocol_options: {} } }),
-      http_filters: [
-        dialedAddressFilter(deniedRanges(settings.egress.allow), {
-          addresses: settings.ownAddresses,
-          ports: settings.ownPorts ?? [settings.listen.port],
-        }),
-        headerMutation(settings.prefixes),
-        codec,
-      ],
+      ...protocols(scheme),
+      http_filters: [egressGuard(settings), headerMutation(settings.prefixes), codec],
     },
   },
-  ...(scheme === 'https' ? { transport_socket: tls(trusted(settings, identity)) } : {}),
+  ...(scheme === 'http'
+    ? {}
+    : {
+        transport_socket: tls({
+          ...trusted(settings, identity),
+          ...(scheme === 'websocket' ? { alpn: ['http/1.1'] } : {}),
+        }),
+      }),
 })
 
-const destination = (settings: Settings, scheme: 'https' | 'http', identity?: DestinationIdentity) => ({
+const destination = (settings: Settings, scheme: Scheme, identity?: DestinationIdentity) => ({
   name: identity?.name ?? CLUSTERS[scheme],
   ...toDestination(settings, scheme, identity),
   cluster_type: {
@@ -254,6 +270,14 @@ const byUpstream = (settings: Settings) => ({
     : {}),
 })
 
+const websocket = (settings: Settings) => versioned(destination(settings, 'websocket'))
+
+/** Cluster name of each upstream inside the forward proxy's tunnels. */
+export const tunneledClusters = (settings: Settings): Readonly<Record<string, string>> => ({
+  ...destinationClusters(settings),
+  websocket: websocket(settings).name,
+})
+
 /** Cluster name of each available upstream. */
 export const destinationClusters = (settings: Settings): Readonly<Record<string, string>> => ({
   ...Object.fromEntries(Object.entries(byUpstream(settings)).map(([upstream, { name }]) => [upstream, name])),
@@ -265,6 +289,7 @@ export const destinations = (settings: Settings) => {
   const hash = hashOfSettings(settings)
   return [
     ...Object.values(byUpstream(settings)),
+    ...(settings.forward ? [websocket(settings)] : []),
     ...(settings.identities ?? []).map((one) => versioned(destination(settings, 'https', one), hash)),
     ...(settings.demo ? [demo(settings, settings.demo)] : []),
   ]

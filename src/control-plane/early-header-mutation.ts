@@ -51,6 +51,15 @@ export const headerCopies = (withClientAddress: boolean) => ({
   },
 })
 
+/** Removes headers with one of our prefixes, which mean nothing in a tunnel of the forward proxy. */
+export const withoutPrefixed = (prefixes: readonly string[]) => ({
+  name: 'envoy.http.early_header_mutation.header_mutation',
+  typed_config: {
+    '@type': EARLY,
+    mutations: prefixes.map((prefix) => ({ remove_on_match: { key_matcher: { prefix: `${prefix}-` } } })),
+  },
+})
+
 /**
  * Last mutations before a destination: the router needs its own `x-forwarded-proto`, the destination gets the
  * caller's.

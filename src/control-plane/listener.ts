@@ -20,7 +20,7 @@ const TLS = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Downs
 const STDERR = 'type.googleapis.com/envoy.extensions.access_loggers.stream.v3.StderrAccessLog'
 
 /** Removes `x-envoy-*` headers of callers, which would control the router: retries, timeouts. */
-const withoutEnvoyHeaders = {
+export const withoutEnvoyHeaders = {
   name: 'envoy.filters.http.header_mutation',
   typed_config: {
     '@type': MUTATION,
@@ -36,7 +36,7 @@ const responseMode = (body: 'NONE' | 'BUFFERED') => ({
   response_trailer_mode: 'SKIP',
 })
 
-const gateway = ({ gatewayTimeoutMs }: Settings) => ({
+export const gateway = ({ gatewayTimeoutMs }: Settings) => ({
   name: 'envoy.filters.http.ext_proc',
   typed_config: {
     '@type': EXT_PROC,
@@ -118,11 +118,22 @@ const accessLog = ({ prefixes: [prefix, other = prefix], accessLog: which = 'fai
   },
 })
 
-const connectionManager = (settings: Settings) => ({
+export const HTTP_OPTIONS = {
+  idle_timeout: '300s',
+  max_headers_count: 2.5 * HEADER_LINES,
+  headers_with_underscores_action: 'ALLOW',
+}
+
+export const router = {
+  name: 'envoy.filters.http.router',
+  typed_config: { '@type': ROUTER, suppress_envoy_headers: true },
+}
+
+/** Settings that the listeners of HTTP share; `own`: what differs. */
+export const connectionManager = (settings: Settings, own: Readonly<Record<string, unknown>>) => ({
   name: 'envoy.filters.network.http_connection_manager',
   typed_config: {
     '@type': HCM,
-    stat_prefix: 'edge',
     codec_type: 'AUTO',
     // A caller's x-forwarded-for is neither trusted nor changed.
     use_remote_address: false,
@@ -140,11 +151,7 @@ const connectionManager = (settings: Settings) => ({
     // Routes have a shorter timeout, except for uploads.
     request_timeout: duration(settings.uploadTimeoutMs),
     stream_idle_timeout: '300s',
-    common_http_protocol_options: {
-      idle_timeout: '300s',
-      max_headers_count: 2.5 * HEADER_LINES,
-      headers_with_underscores_action: 'ALLOW',
-    },
+    common_http_protocol_options: HTTP_OPTIONS,
     // Routes respond with 405 to unknown methods too.
     http_protocol_options: { allow_custom_methods: true },
     http2_protocol_options: {
@@ -154,21 +161,20 @@ const connectionManager = (settings: Settings) => ({
     },
     early_header_mutation_extensions: [headerCopies(settings.clientAddress)],
     access_log: [accessLog(settings)],
-    local_reply_config: localReplies(settings),
-    rds: { route_config_name: EDGE_ROUTES, config_source: fromControlPlane },
-    http_filters: [
-      withoutEnvoyHeaders,
-      gateway(settings),
-      customResponse,
-      {
-        name: 'envoy.filters.http.router',
-        typed_config: { '@type': ROUTER, suppress_envoy_headers: true },
-      },
-    ],
+    ...own,
   },
 })
 
-const transportSocket = {
+const edge = (settings: Settings) =>
+  connectionManager(settings, {
+    stat_prefix: 'edge',
+    local_reply_config: localReplies(settings),
+    rds: { route_config_name: EDGE_ROUTES, config_source: fromControlPlane },
+    http_filters: [withoutEnvoyHeaders, gateway(settings), customResponse, router],
+  })
+
+/** TLS with the edge's certificate. */
+export const transportSocket = {
   name: 'envoy.transport_sockets.tls',
   typed_config: {
     '@type': TLS,
@@ -191,7 +197,7 @@ export const listener = (settings: Settings) => ({
   filter_chains: [
     {
       ...(settings.tls ? { transport_socket: transportSocket } : {}),
-      filters: [connectionManager(settings)],
+      filters: [edge(settings)],
     },
   ],
 })

@@ -187,6 +187,20 @@ const API: readonly Rule[] = [
   ...SHARED,
 ]
 
+const FORWARD: readonly Rule[] = [
+  rule(
+    cel(`xds.route_name == '${ROUTES.noConnect}'`),
+    'forbidden',
+    'The forward proxy takes CONNECT only. Send requests to https:// URLs through it, and others to /proxy.',
+  ),
+  rule(
+    all(flags('UH'), cel(`xds.route_name == '${ROUTES.tunnelHold}'`)),
+    'gateway_timeout',
+    'The gateway could not open the tunnel. Retry.',
+  ),
+  ...PROXY,
+]
+
 const inProxy = any(metadata('active', { bool_match: true }), {
   header_filter: { header: { name: ':path', string_match: { safe_regex: { regex: '/proxy([/?].*)?' } } } },
 })
@@ -230,8 +244,8 @@ const body = ({ code, detail }: Rule, wrap: boolean) => {
   }
 }
 
-/** `HttpConnectionManager.local_reply_config`. */
-export const localReplies = ({ prefixes }: Settings) => {
+/** `HttpConnectionManager.local_reply_config`. `tunneled`: of the forward proxy, where everything is proxied. */
+export const localReplies = ({ prefixes }: Settings, tunneled = false) => {
   const [canonical, ...others] = prefixes
   const family = (rules: readonly Rule[], wrap: boolean, prefix: string, when: readonly Filter[]) =>
     rules.map((one) => ({
@@ -250,6 +264,10 @@ export const localReplies = ({ prefixes }: Settings) => {
       : [canonical, ...others].map((prefix) => [prefix, [usesPrefix(prefix)]] as const)),
     [canonical, []],
   ]
+  if (tunneled)
+    return {
+      mappers: [{ filter: metadata('reply', { bool_match: true }) }, ...family(FORWARD, true, canonical, [])],
+    }
   return {
     mappers: [
       { filter: metadata('reply', { bool_match: true }) },

@@ -11,6 +11,14 @@ export interface DestinationIdentity {
   readonly authorities?: string
 }
 
+/** A host that the forward proxy opens, with its certificate chain and key, PEM. */
+export interface ForwardHost {
+  /** Lower case; `*.` and a name: every name below it. */
+  readonly host: string
+  readonly certificate: string
+  readonly key: string
+}
+
 /** Input of Envoy's configuration. Paths may be relative: Envoy and the service share a working directory. */
 export interface BootstrapOptions {
   /** `host` is an IP address or `localhost`. */
@@ -19,6 +27,13 @@ export interface BootstrapOptions {
   readonly ownPorts?: readonly number[]
   /** The listener's certificate chain and key, PEM; absent: plain HTTP/1.1 and HTTP/2 with prior knowledge. */
   readonly tls?: { readonly certificate: string; readonly key: string }
+  /** The forward proxy; absent: no listener. */
+  readonly forward?: {
+    readonly listen: { readonly host: string; readonly port: number }
+    /** With the certificate of `tls`. */
+    readonly tls: boolean
+    readonly hosts: readonly ForwardHost[]
+  }
   /** One unix socket per gateway process. */
   readonly gatewaySockets: readonly string[]
   /** Unix socket of the admin process: every path but `/proxy`. */
@@ -106,6 +121,8 @@ export const settle = (options: BootstrapOptions): Settings => {
   const listen = { ...options.listen }
   if (listen.host === 'localhost') listen.host = '127.0.0.1'
   if (isIP(listen.host) === 0) throw new Error(`"${listen.host}" is not an IP address to listen on`)
+  const forward = options.forward && { ...options.forward, listen: { ...options.forward.listen } }
+  if (forward?.listen.host === 'localhost') forward.listen.host = '127.0.0.1'
   const sockets = [...options.gatewaySockets, options.apiSocket, options.envoyAdminSocket]
   if (options.grpcSocket !== undefined) sockets.push(options.grpcSocket)
   if (options.demo) sockets.push(options.demo.socket)
@@ -116,6 +133,7 @@ export const settle = (options: BootstrapOptions): Settings => {
   return {
     ...options,
     listen,
+    ...(forward === undefined ? {} : { forward }),
     prefixes: [canonical, ...others],
     bodyLimit: options.bodyLimit ?? 8 * 1024 * 1024,
     gatewayTimeoutMs: options.gatewayTimeoutMs ?? 15_000,

@@ -7,6 +7,10 @@ export const ROUTES = {
   connect: 'connect',
   grpc: 'grpc',
   api: 'api',
+  tunnelOpen: 'tunnel_open',
+  tunnelUnopened: 'tunnel_unopened',
+  tunnelHold: 'tunnel_hold',
+  noConnect: 'no_connect',
 } as const
 
 export const CLUSTERS = {
@@ -19,4 +23,8 @@ export const CLUSTERS = {
   dialed_https: 'dialed_https',
   dialed_http: 'dialed_http',
   demo: 'destination_demo',
+  websocket: 'destination_websocket',
+  tunnel: 'tunnel',
+  forwardTls: 'forward_tls',
+  forwardHttp: 'forward_http',
 } as const

@@ -21,17 +21,17 @@ const PER_ROUTE = 'type.googleapis.com/envoy.extensions.filters.http.ext_proc.v3
  * For requests that match at their first route choice: Envoy then creates neither the filter of the gateway nor the one
  * for destinations' responses.
  */
-const withoutGateway = {
+export const withoutGateway = {
   typed_per_filter_config: {
     'envoy.filters.http.ext_proc': { '@type': FILTER, disabled: true },
     'envoy.filters.http.custom_response': { '@type': FILTER, disabled: true },
   },
 }
 
-const metadata = (key: string, value: object) => ({ filter: METADATA, path: [{ key }], value })
+export const metadata = (key: string, value: object) => ({ filter: METADATA, path: [{ key }], value })
 
 /** Streams the body through the gateway. Set on the route, before anything is sent to the gateway. */
-const inPieces = {
+export const inPieces = {
   typed_per_filter_config: {
     'envoy.filters.http.ext_proc': {
       '@type': PER_ROUTE,
@@ -102,7 +102,7 @@ const streamLimit = (ms: number) => ({
 })
 
 /** Route for a request whose body is being buffered. */
-const waiting = ({ requestTimeoutMs, bodyLimit }: Settings) => ({
+export const waiting = ({ requestTimeoutMs, bodyLimit }: Settings) => ({
   request_body_buffer_limit: bodyLimit,
   route: { cluster: CLUSTERS.nowhere, ...streamLimit(requestTimeoutMs) },
 })
@@ -115,15 +115,31 @@ const toAdmin = (cluster: string, { apiTimeoutMs, requestTimeoutMs }: Settings) 
   retry_policy: RECONNECT,
 })
 
+/** Routes to destinations. */
+export const releasedRoutes = (
+  settings: Settings,
+  clusters: Readonly<Record<string, string>>,
+  prefixes: readonly string[],
+) => {
+  const upstreams = [
+    ...Object.entries(clusters).map(([upstream, cluster]) => ({ upstream, cluster })),
+    { upstream: 'tls' satisfies Upstream },
+  ]
+  return prefixes.flatMap((prefix) => upstreams.map((upstream) => released(settings, upstream, prefix)))
+}
+
+/** Route of a request that the gateway holds. */
+export const holdRoute = (settings: Settings) => ({
+  name: ROUTES.hold,
+  match: { prefix: '/', dynamic_metadata: [metadata('active', { bool_match: true })] },
+  ...waiting(settings),
+})
+
 /** Name of the edge listener's routes. */
 export const EDGE_ROUTES = 'edge'
 
 /** Its `RouteConfiguration`. */
 export const routes = (settings: Settings) => {
-  const upstreams = [
-    ...Object.entries(destinationClusters(settings)).map(([upstream, cluster]) => ({ upstream, cluster })),
-    { upstream: 'tls' satisfies Upstream },
-  ]
   // Unless Envoy sets the address header, it comes from the caller.
   const notForApi = settings.clientAddress ? COPIES : [...COPIES, CLIENT_ADDRESS_HEADER]
   return {
@@ -133,14 +149,8 @@ export const routes = (settings: Settings) => {
         name: 'all',
         domains: ['*'],
         routes: [
-          ...settings.prefixes.flatMap((prefix) =>
-            upstreams.map((upstream) => released(settings, upstream, prefix)),
-          ),
-          {
-            name: ROUTES.hold,
-            match: { prefix: '/', dynamic_metadata: [metadata('active', { bool_match: true })] },
-            ...waiting(settings),
-          },
+          ...releasedRoutes(settings, destinationClusters(settings), settings.prefixes),
+          holdRoute(settings),
           {
             name: ROUTES.method,
             match: {

@@ -1,5 +1,7 @@
 /** All resources of the control plane, as immutable plain data. */
 import { clusters } from './clusters.ts'
+import { forwardListeners } from './forward-listeners.ts'
+import { connectRoutes, tunneledRoutes } from './forward-routes.ts'
 import { listener } from './listener.ts'
 import { type BootstrapOptions, settle } from './options.ts'
 import { routes } from './routes.ts'
@@ -16,8 +18,8 @@ export const createSnapshot = (options: BootstrapOptions): Snapshot => {
   const settings = settle(options)
   return {
     clusters: clusters(settings),
-    listeners: [listener(settings)],
-    routes: [routes(settings)],
+    listeners: [listener(settings), ...forwardListeners(settings)],
+    routes: [routes(settings), ...(settings.forward ? [connectRoutes(), tunneledRoutes(settings)] : [])],
     secrets: secrets(settings),
   }
 }

@@ -113,13 +113,16 @@ const parameter = (pair: string): readonly [string, string] => {
 }
 
 /**
- * Parses a request's path (`/proxy/a/b?c=d`). `keyNames`: proxy-key parameters, lower case. Throws
- * `invalid_destination` if
- * the suffix could leave the base path: dot segments in any encoding, backslashes.
+ * Parses a request's path (`/proxy/a/b?c=d`) from `start` on. `keyNames`: proxy-key parameters, lower case. Throws
+ * `invalid_destination` if the suffix could leave the base path: dot segments in any encoding, backslashes.
  */
-export const parseSuffix = (requestPath: string, keyNames: readonly string[]): Suffix => {
+export const parseSuffix = (
+  requestPath: string,
+  keyNames: readonly string[],
+  start = '/proxy'.length,
+): Suffix => {
   const mark = requestPath.indexOf('?')
-  const path = (mark < 0 ? requestPath : requestPath.slice(0, mark)).slice('/proxy'.length)
+  const path = (mark < 0 ? requestPath : requestPath.slice(0, mark)).slice(start)
   if (path.includes('\\') || hasDotSegment(path))
     throw bad('The path after /proxy contains dot segments or backslashes. Send the normalized path.')
   const suffix = path === '/' ? '' : path

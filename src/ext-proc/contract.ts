@@ -16,13 +16,21 @@ export type Upstream = 'https' | 'http' | 'demo' | 'tls'
  */
 export type UploadUpstream = 'dialed_https' | 'dialed_http' | 'demo'
 
+/** Cluster of a WebSocket, which needs HTTP/1.1 at the destination. */
+export type WebSocketUpstream = 'websocket'
+
 /** Members of the namespace that the gateway sets. Envoy merges the members of several replies. */
 export interface ExchangeMetadata {
   /** The gateway holds the request: it never falls through to the API, whatever its path. */
   readonly active?: true
   /** The gate: set with the last reply only, which carries the replaced body (envoy/README.md). */
-  readonly upstream?: Upstream | UploadUpstream
-  /** Address for `dialed_*`: `<address>:<port>`. */
+  readonly upstream?: Upstream | UploadUpstream | WebSocketUpstream
+  /** The gate of a CONNECT: opened with our certificate, or passed to `address` unopened. */
+  readonly connect?: 'open' | 'tunnel'
+  /** Identity of an opened tunnel (`Tunnel`), and a text that no other has: Envoy shares no connection between two. */
+  readonly tunnel?: string
+  readonly nonce?: string
+  /** Address for `dialed_*` and `tunnel`: `<address>:<port>`. */
   readonly address?: string
   /** Lower-case prefix of the response's headers. */
   readonly prefix?: string
@@ -31,6 +39,22 @@ export interface ExchangeMetadata {
   /** The local reply is the gateway's own and is left as it is. */
   readonly reply?: true
 }
+
+/** Filter chains of the forward proxy. By these the gateway knows which listener a request came to. */
+export const FORWARD_CHAINS = { connect: 'forward_outer', requests: 'forward_http' } as const
+
+/** Filter state of a tunnel, as metadata of CONNECT becomes it and as the requests inside have it. */
+export const TUNNEL_STATE = {
+  identity: 'sidevault.in.tunnel',
+  serverName: 'sidevault.in.sni',
+} as const
+
+/** Attributes of a request's first message. */
+export const ATTRIBUTES = {
+  chain: 'xds.filter_chain_name',
+  tunnel: `filter_state['${TUNNEL_STATE.identity}']`,
+  serverName: `filter_state['${TUNNEL_STATE.serverName}']`,
+} as const
 
 /**
  * Names a cluster, on requests with the metadata `upstream: tls` only. It is removed from client requests before any

@@ -1,5 +1,6 @@
 /** Reads Envoy's messages (proto/sidevault/ext-proc.proto). By hand, as `encode-reply.ts` writes them. */
 import { Reader, WireError } from '../ext-proc/protobuf.ts'
+import type { Origin } from './forward/tunnel.ts'
 import type { Head } from './headers.ts'
 
 /** `other`: trailers of a response, and what holds nothing that we know. */
@@ -10,6 +11,8 @@ export type ProcessingRequest =
       readonly endOfStream: boolean
       /** The request's body is streamed: Envoy's mode, whatever the headers request. */
       readonly streamed: boolean
+      /** Absent: it came to the edge. */
+      readonly origin?: Origin
     }
   | { readonly kind: 'request_body' | 'response_body'; readonly body: Buffer; readonly endOfStream: boolean }
   | { readonly kind: 'request_trailers' | 'other' }
@@ -69,27 +72,64 @@ const readBody = (reader: Reader, kind: 'request_body' | 'response_body'): Proce
   return { kind, body, endOfStream }
 }
 
+const NONE = 0
 const FULL_DUPLEX_STREAMED = 4
 
 /** `ProtocolConfiguration`: how Envoy sends the request's body. */
-const readStreamed = (reader: Reader): boolean => {
+const readBodyMode = (reader: Reader): number => {
   const outer = reader.enter()
-  let streamed = false
+  let mode = NONE
   for (let field = reader.next(); field !== 0; field = reader.next())
-    if (field === 1) streamed = reader.uint32() === FULL_DUPLEX_STREAMED
+    if (field === 1) mode = reader.uint32()
     else reader.skip()
   reader.leave(outer)
-  return streamed
+  return mode
 }
+
+/** An entry of a map whose values are messages. */
+const readEntry = (reader: Reader, readValue: (key: string) => void): void => {
+  const outer = reader.enter()
+  let key = ''
+  for (let field = reader.next(); field !== 0; field = reader.next())
+    if (field === 1) key = reader.latin1()
+    else if (field === 2) readValue(key)
+    else reader.skip()
+  reader.leave(outer)
+}
+
+/** Texts of a `google.protobuf.Value`. */
+const readText = (reader: Reader, name: string, attributes: Map<string, string>): void => {
+  const outer = reader.enter()
+  for (let field = reader.next(); field !== 0; field = reader.next())
+    if (field === 3) attributes.set(name, reader.latin1())
+    else reader.skip()
+  reader.leave(outer)
+}
+
+/** An entry of `attributes`: texts in a `google.protobuf.Struct`. */
+const readAttributes = (reader: Reader, attributes: Map<string, string>): void =>
+  readEntry(reader, () => {
+    const outer = reader.enter()
+    for (let field = reader.next(); field !== 0; field = reader.next())
+      if (field === 1) readEntry(reader, (name) => readText(reader, name, attributes))
+      else reader.skip()
+    reader.leave(outer)
+  })
 
 /** A body is a view of `bytes`. Throws WireError on bytes that are no message, and on a message of two phases. */
 export const decodeRequest = (bytes: Buffer): ProcessingRequest => {
   const reader = new Reader(bytes)
   let request: ProcessingRequest | undefined
-  let streamed = false
+  let mode: number | undefined
+  let attributes: Map<string, string> | undefined
   for (let field = reader.next(); field !== 0; field = reader.next()) {
     if (field === 11) {
-      streamed = readStreamed(reader)
+      mode = readBodyMode(reader)
+      continue
+    }
+    if (field === 9) {
+      attributes ??= new Map()
+      readAttributes(reader, attributes)
       continue
     }
     if (field < 2 || field > 7) {
@@ -106,6 +146,11 @@ export const decodeRequest = (bytes: Buffer): ProcessingRequest => {
       request = field === 6 ? TRAILERS : OTHER
     }
   }
-  if (streamed && request?.kind === 'request_headers') return { ...request, streamed }
+  if (request?.kind === 'request_headers') {
+    const streamed = mode === FULL_DUPLEX_STREAMED
+    if (attributes !== undefined)
+      return { ...request, streamed, origin: { attributes, isBodyUnread: mode === NONE } }
+    if (streamed) return { ...request, streamed }
+  }
   return request ?? OTHER
 }

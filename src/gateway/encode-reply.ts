@@ -78,6 +78,11 @@ const metadataOf = (reply: ExtProcReply): Buffer | undefined => {
   switch (reply.kind) {
     case 'buffered':
       return remembered(`buffered ${reply.prefix}`, { active: true, prefix: reply.prefix })
+    case 'connect': {
+      const { prefix, nonce, tunnel, address } = reply
+      if (tunnel !== undefined) return metadataBytes({ active: true, prefix, connect: 'open', nonce, tunnel })
+      return metadataBytes({ active: true, prefix, connect: 'tunnel', nonce, ...(address && { address }) })
+    }
     case 'continue': {
       const { prefix, upstream, address } = reply
       if (address !== undefined) return metadataBytes({ active: true, prefix, upstream, address })
@@ -130,6 +135,8 @@ const CONTINUE_AND_REPLACE = 1
 
 /** The cluster's name is set last: nothing that code or a caller sends may take its place. */
 const editsOf = (reply: ExtProcReply): Edits => {
+  if (reply.kind === 'connect')
+    return { set: new Map([[reply.traceHeader, reply.nonce]]), remove: ['proxy-authorization'] }
   if (reply.kind !== 'continue' || reply.cluster === undefined)
     return 'edits' in reply ? reply.edits : NO_EDITS
   const { set, remove } = reply.edits

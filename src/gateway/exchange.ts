@@ -4,12 +4,16 @@
  * carries its replies to Envoy.
  */
 import type { Eventual } from '../common/eventual.ts'
+import { ATTRIBUTES, FORWARD_CHAINS } from '../ext-proc/contract.ts'
 import {
   createGatewayState,
   type ExchangeDeps,
   type ExchangeOptions,
   type GatewayState,
 } from './exchange-deps.ts'
+import { ConnectRequest } from './forward/connect.ts'
+import { forwardTunneled } from './forward/stream-tunneled.ts'
+import type { Origin } from './forward/tunnel.ts'
 import type { Head } from './headers.ts'
 import { acceptRequestBody, acceptRequestHeaders } from './request-phases.ts'
 import { RequestState } from './request-state.ts'
@@ -17,19 +21,25 @@ import { acceptResponseBody, acceptResponseHeaders } from './response-phases.ts'
 import { forwardStream } from './streaming/streamed-request.ts'
 import type { BodyStream, Exchange, ExtProcReply } from './types.ts'
 
-export type StartExchange = () => Exchange
+/** `origin`: of a request that came to the forward proxy. */
+export type StartExchange = (origin?: Origin) => Exchange
 
 /** Starts an exchange for each request. */
 export const createExchanges = (deps: ExchangeDeps, options: ExchangeOptions): StartExchange => {
   const shared = createGatewayState(deps, options)
-  return () => new ProxiedRequest(shared)
+  return (origin) => {
+    const chain = origin?.attributes.get(ATTRIBUTES.chain)
+    if (origin === undefined || chain === FORWARD_CHAINS.requests) return new ProxiedRequest(shared, origin)
+    if (chain === FORWARD_CHAINS.connect) return new ConnectRequest(shared)
+    throw new Error('a request came from an unknown listener')
+  }
 }
 
 class ProxiedRequest implements Exchange {
   readonly #state: RequestState
 
-  constructor(shared: GatewayState) {
-    this.#state = new RequestState(shared)
+  constructor(shared: GatewayState, origin?: Origin) {
+    this.#state = new RequestState(shared, origin === undefined ? {} : { origin })
   }
 
   onRequestHeaders(head: Head, endOfStream: boolean): Eventual<ExtProcReply> {
@@ -38,7 +48,9 @@ class ProxiedRequest implements Exchange {
     state.readPrefix(head)
     // Without a body a transform runs now.
     const ms = endOfStream ? codeStepMs : stepMs
-    return state.step(ms, 0, () => acceptRequestHeaders(state, head, endOfStream))
+    // A WebSocket's frames are not sent here.
+    const isComplete = endOfStream || state.origin?.isBodyUnread === true
+    return state.step(ms, 0, () => acceptRequestHeaders(state, head, isComplete))
   }
 
   onRequestBody(bytes: Buffer): Eventual<ExtProcReply> {
@@ -64,7 +76,8 @@ class ProxiedRequest implements Exchange {
     const state = this.#state
     state.readPrefix(head)
     try {
-      await forwardStream(state, head, endOfStream, flow)
+      if (state.origin === undefined) await forwardStream(state, head, endOfStream, flow)
+      else await forwardTunneled(state, head, flow)
       state.record.finish('forwarded')
     } catch (thrown) {
       if (state.isCanceled) state.record.finish('interrupted')

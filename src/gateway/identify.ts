@@ -6,6 +6,8 @@ import { type Eventual, whenReady } from '../common/eventual.ts'
 import { CLIENT_ADDRESS_HEADER, type RateLimiter } from '../common/rate-limiter.ts'
 import type { Authenticator, ProxyDirectory } from '../kernel/types.ts'
 import type { Caller, StoredProxy } from '../sdk/index.ts'
+import type { Bindings } from './forward/bindings.ts'
+import type { Tunnel } from './forward/tunnel.ts'
 import { type Head, type HeaderRules, prefixed } from './headers.ts'
 
 export interface Identity {
@@ -14,16 +16,20 @@ export interface Identity {
   readonly proxy: StoredProxy | undefined
   /** It asks what would be done with its request (README.md, "Dry runs"). */
   readonly dryRun: boolean
+  /** Inside a tunnel that a stored proxy intercepts: the path behind that of its URL. */
+  readonly rest?: string
 }
 
 export interface IdentifyDeps {
   readonly authenticator: Authenticator
   readonly proxies: Pick<ProxyDirectory, 'find'>
   readonly admit: RateLimiter
+  /** Absent: there is no forward proxy. */
+  readonly bindings?: Bindings
 }
 
 /** Throws `forbidden` for a caller who may not use the proxy at all. */
-const authorizeProxy = (caller: Caller): void => {
+export const authorizeProxy = (caller: Caller): void => {
   if (caller.applicationType !== 'private')
     throw new AppError(
       'forbidden',
@@ -60,15 +66,48 @@ export interface CallHead {
   readonly head: Head
   readonly proxyKey: string | undefined
   readonly dryRun: boolean
+  /** The tunnel that it is inside of, and its path: both decide, and no header. */
+  readonly tunnel?: Tunnel & { readonly path: string }
 }
+
+const unbound = (host: string) =>
+  new AppError(
+    'destination_not_allowed',
+    `Nothing binds the host "${host}" for this application any more. Bind it by a stored proxy or by destinations.`,
+  )
+
+/** The caller of a tunnel as it is now, and what binds its host. */
+const authenticateTunneled = (
+  { authenticator, bindings }: IdentifyDeps,
+  { key, host, port, path }: NonNullable<CallHead['tunnel']>,
+  seen?: (identity: Identity) => void,
+): Eventual<Identity> => {
+  if (bindings === undefined) throw new Error('a tunnel without the forward proxy')
+  return whenReady(authenticator.authenticate(key), (caller) => {
+    seen?.({ caller, proxy: undefined, dryRun: false })
+    authorizeProxy(caller)
+    return whenReady(bindings.request(caller, host, port, path), (bound) => {
+      if (bound === undefined) throw unbound(host)
+      const { proxy, rest } = 'proxy' in bound ? bound : {}
+      const identity = { caller, proxy, dryRun: false, ...(rest === undefined ? {} : { rest }) }
+      seen?.(identity)
+      return identity
+    })
+  })
+}
+
+const keyOf = ({ head, tunnel }: CallHead, prefixes: HeaderRules): string | undefined =>
+  tunnel === undefined ? prefixed(head, prefixes, 'apiKey') : tunnel.key
 
 /** The caller and its proxy, without a rate limit. `seen` gets them as soon as they are known. */
 const authenticate = (
-  { authenticator, proxies }: IdentifyDeps,
+  deps: IdentifyDeps,
   key: string | undefined,
-  { proxyKey, dryRun }: CallHead,
+  { proxyKey, dryRun, tunnel }: CallHead,
   seen?: (identity: Identity) => void,
 ): Eventual<Identity> => {
+  if (tunnel !== undefined) return authenticateTunneled(deps, tunnel, seen)
+  const { authenticator, proxies } = deps
   const withProxy = (proxy: StoredProxy | undefined): Eventual<Identity> => {
     if (proxyKey !== undefined && proxy === undefined) throw unknownProxy()
     if (proxy?.requireAuth === false && (key === undefined || !dryRun)) {
@@ -100,10 +139,10 @@ export const identify = (
   request: CallHead,
   seen: (identity: Identity) => void,
 ): Eventual<Identity> => {
-  const key = prefixed(request.head, prefixes, 'apiKey')
-  return whenReady(deps.admit({ key, address: request.head.get(CLIENT_ADDRESS_HEADER)?.[0] }), () =>
-    authenticate(deps, key, request, seen),
-  )
+  const { head, tunnel } = request
+  const key = keyOf(request, prefixes)
+  const address = tunnel === undefined ? head.get(CLIENT_ADDRESS_HEADER)?.[0] : tunnel.address
+  return whenReady(deps.admit({ key, address }), () => authenticate(deps, key, request, seen))
 }
 
 /** The same for an accepted request: a key that was deleted since then opens nothing any more. */
@@ -111,7 +150,7 @@ export const identifyAgain = (
   deps: IdentifyDeps,
   prefixes: HeaderRules,
   request: CallHead,
-): Eventual<Identity> => authenticate(deps, prefixed(request.head, prefixes, 'apiKey'), request)
+): Eventual<Identity> => authenticate(deps, keyOf(request, prefixes), request)
 
 /** Milliseconds that a body may take before it is asked again who calls: in so many a change is in force everywhere. */
 const STILL_MS = 1_000

@@ -39,6 +39,8 @@ export const proxyError = (
     [names.traceId, traceId],
   ])
   if (destinationStatus !== undefined) headers.set(names.destinationStatus, destinationStatus)
+  if (error.code === 'proxy_authentication_required')
+    headers.set('proxy-authenticate', 'Basic realm="sidevault"')
   if (error.retryAfter !== undefined) headers.set('retry-after', String(error.retryAfter))
   if (error.allow !== undefined) headers.set('allow', error.allow.join(', '))
   return {

@@ -22,6 +22,14 @@ const modeOverrideOf = (proxy: StoredProxy | undefined): ModeOverride | undefine
   return proxy.responseOtherwise === 'pass' ? 'responseHeaders' : 'responseBody'
 }
 
+/** A WebSocket's handshake is its hop-by-hop headers. */
+const HANDSHAKE = ['connection', 'upgrade']
+
+const strippedOf = ({ shared, origin }: RequestState, head: Head): readonly string[] => {
+  const stripped = strippedNames(head, shared.prefixes)
+  return origin?.isBodyUnread ? stripped.filter((name) => !HANDSHAKE.includes(name)) : stripped
+}
+
 const lengthOf = (head: Head): number | undefined => {
   const length = single(head, 'content-length')
   return length === undefined ? undefined : Number(length)
@@ -40,9 +48,9 @@ export const acceptRequestHeaders = (
     state.takeShare(resolved, length)
     const { proxy, contentType, dryRun } = resolved
     const shape = proxy?.requestTransform === undefined ? undefined : shapeOf(contentType)
-    const accepted: Accepted = { resolved, since, head, stripped: strippedNames(head, prefixes), shape }
+    const accepted: Accepted = { resolved, since, head, stripped: strippedOf(state, head), shape }
     const edits = state.editsOf(resolved, accepted.stripped)
-    const modeOverride = dryRun ? undefined : modeOverrideOf(proxy)
+    const modeOverride = dryRun || state.origin?.isBodyUnread ? undefined : modeOverrideOf(proxy)
     state.accepted = accepted
     if (endOfStream) return acceptBodiless(state, accepted, edits, modeOverride)
     state.memory.wait(length)

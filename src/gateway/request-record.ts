@@ -24,10 +24,12 @@ export class RequestRecord {
   tokens = 0
   readonly #deps: RequestRecordDeps
   readonly #began = performance.now()
+  readonly #operation: 'proxy' | 'connect'
   #finished = false
 
-  constructor(deps: RequestRecordDeps) {
+  constructor(deps: RequestRecordDeps, operation: 'proxy' | 'connect' = 'proxy') {
     this.#deps = deps
+    this.#operation = operation
   }
 
   /** A proxy is called, or a call is rehearsed. Rejects when that cannot be recorded. */
@@ -38,16 +40,26 @@ export class RequestRecord {
     return this.#deps.audit([what])
   }
 
+  /** A tunnel is passed on unopened. Rejects when that cannot be recorded. */
+  tunneled(): Promise<void> {
+    const { identity } = this
+    if (identity === undefined) throw new Error('a tunnel without a caller')
+    return this.#deps.audit([this.#record(identity, 'Tunnel passed on unopened')])
+  }
+
   /** Once: how it ended; a number is the status of our own response. */
-  finish(ended: 'forwarded' | 'dry_run' | 'interrupted' | number, error?: AppError): void {
+  finish(
+    ended: 'forwarded' | 'dry_run' | 'interrupted' | 'opened' | 'tunneled' | number,
+    error?: AppError,
+  ): void {
     if (this.#finished) return
     this.#finished = true
     const { metrics, log } = this.#deps
     const { identity, tokens, traceId } = this
     const ms = performance.now() - this.#began
-    metrics.requests.inc({ operation: 'proxy', status: ended })
-    metrics.duration.observe({ at: 'proxy' }, ms / 1000)
-    const line: Record<string, unknown> = { operation: 'proxy' }
+    metrics.requests.inc({ operation: this.#operation, status: ended })
+    metrics.duration.observe({ at: this.#operation }, ms / 1000)
+    const line: Record<string, unknown> = { operation: this.#operation }
     if (typeof ended === 'number') line.status = ended
     else line.outcome = ended
     if (error !== undefined) line.code = error.code

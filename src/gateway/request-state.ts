@@ -1,13 +1,16 @@
 /** The state of one proxied request, and the steps that its phases share. */
 import { AppError } from '../common/errors.ts'
 import { type Eventual, whenReady } from '../common/eventual.ts'
+import { traceIdFor } from '../common/trace-id.ts'
 import { createStepTimeout } from '../common/with-timeout.ts'
 import type { StoredProxy } from '../sdk/index.ts'
 import { runDryRun } from './dry-run/run.ts'
 import type { GatewayState } from './exchange-deps.ts'
+import { resolveTunneled } from './forward/resolve-tunneled.ts'
+import type { Origin } from './forward/tunnel.ts'
 import { type Edits, type Head, prefixOf, traceHeaderOf, traceIdOf } from './headers.ts'
 import { HeldMemory } from './held-memory.ts'
-import { identify, ownerOf } from './identify.ts'
+import { type CallHead, identify, ownerOf } from './identify.ts'
 import { dryRunReply, proxyError } from './replies.ts'
 import { RequestRecord } from './request-record.ts'
 import { type RequestResolver, type ResolvedRequest, resolveRequest } from './resolve-request.ts'
@@ -33,13 +36,14 @@ const slow = () => new AppError('gateway_timeout', SLOW)
 
 export class RequestState {
   readonly shared: GatewayState
+  readonly origin: Origin | undefined
   readonly record: RequestRecord
   readonly memory: HeldMemory
   readonly stepTimeout = createStepTimeout(slow)
   readonly stages: Partial<Record<Stage, number>> = {}
   timed: Timed
   prefix: string
-  traceHeader = ''
+  traceHeader: string
   accepted: Accepted | undefined
   /** The response that a transform needs complete. */
   response: CollectedResponse | undefined
@@ -47,16 +51,26 @@ export class RequestState {
   isResponseWanted = false
   isCanceled = false
 
-  constructor(shared: GatewayState) {
+  /** `origin`: of a request inside a tunnel. */
+  constructor(
+    shared: GatewayState,
+    { operation, origin }: { readonly operation?: 'connect'; readonly origin?: Origin } = {},
+  ) {
     this.shared = shared
-    this.record = new RequestRecord(shared.deps)
+    this.origin = origin
+    this.record = new RequestRecord(shared.deps, operation)
     this.memory = new HeldMemory(shared.deps.held, shared.bodyLimit)
     this.timed = shared.timed
     this.prefix = shared.prefixes.prefixes[0]
+    this.traceHeader = traceHeaderOf(shared.prefixes, this.prefix)
   }
 
   readPrefix(head: Head): void {
     const { prefixes } = this.shared
+    if (this.origin !== undefined) {
+      this.record.traceId = traceIdFor(undefined)
+      return
+    }
     this.prefix = prefixOf(head, prefixes)
     this.traceHeader = traceHeaderOf(prefixes, this.prefix)
     this.record.traceId = traceIdOf(head, this.traceHeader)
@@ -79,14 +93,17 @@ export class RequestState {
 
   resolve(head: Head, resolver: RequestResolver): Eventual<ResolvedRequest> {
     const { deps, prefixes } = this.shared
-    return resolveRequest(head, this.prefix, resolver, (request) => {
+    const identifying = (request: CallHead) => {
       if (request.dryRun) this.timed = measured(this.timed, this.stages)
       return this.timed('authenticate', () =>
         identify(deps, prefixes, request, (identity) => {
           this.record.identity = identity
         }),
       )
-    })
+    }
+    return this.origin === undefined
+      ? resolveRequest(head, this.prefix, resolver, identifying)
+      : resolveTunneled(head, this.origin, resolver, identifying)
   }
 
   /** Throws `rate_limited` when the tenant has its share of calls, of bytes that they hold, or of hosts. */

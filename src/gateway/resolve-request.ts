@@ -8,7 +8,7 @@ import {
   parseSuffix,
   type Suffix,
 } from '../egress/parse-url.ts'
-import { PROXY_METHODS, prefixHeaders, type Upstream } from '../ext-proc/contract.ts'
+import { PROXY_METHODS, prefixHeaders, type Upstream, type WebSocketUpstream } from '../ext-proc/contract.ts'
 import type { DestinationTls, StoredProxy } from '../sdk/index.ts'
 import { checkSize, type Head, type HeaderRules, isFlagSet, prefixed, single } from './headers.ts'
 import type { CallHead, Identity } from './identify.ts'
@@ -26,7 +26,7 @@ export interface ResolvedRequest extends Identity {
   /** By what the caller was identified. */
   readonly request: CallHead
   readonly destination: Destination
-  readonly upstream: Upstream
+  readonly upstream: Upstream | WebSocketUpstream
   /** With the upstream `tls`. */
   readonly cluster: string | undefined
   readonly method: string
@@ -91,6 +91,35 @@ const ON_PROXY = /^\/proxy(?:[/?]|$)/
 const joined = (values: readonly string[] | undefined): string | undefined =>
   values === undefined || values.length === 1 ? values?.[0] : values.join(', ')
 
+const checkLength = (head: Head, { bodyLimit }: RequestResolver): void => {
+  if (Number(single(head, 'content-length') ?? 0) > bodyLimit)
+    throw new AppError('too_large', `The body is larger than ${bodyLimit} bytes. Send a smaller one.`)
+}
+
+/** An identified request, when Envoy has its cluster. */
+export const resolvedRequest = (
+  head: Head,
+  request: CallHead,
+  identity: Identity,
+  destination: Destination,
+  suffix: Suffix,
+  resolver: RequestResolver,
+): Eventual<ResolvedRequest> =>
+  whenReady(clusterFor(destination, identity, resolver), (cluster) => ({
+    caller: identity.caller,
+    proxy: identity.proxy,
+    dryRun: identity.dryRun,
+    request,
+    upstream: cluster === undefined ? destination.upstream : 'tls',
+    cluster,
+    destination,
+    method: single(head, ':method') ?? '',
+    suffix,
+    path: joinPath(destination, suffix),
+    contentType: joined(head.get('content-type')),
+    contentEncoding: joined(head.get('content-encoding')),
+  }))
+
 /**
  * The caller of a request and its destination. Fails with the error of the first check that it does not pass; the caller is
  * checked before the destination.
@@ -101,7 +130,7 @@ export const resolveRequest = (
   resolver: RequestResolver,
   identify: (request: CallHead) => Eventual<Identity>,
 ): Eventual<ResolvedRequest> => {
-  const { prefixes, destinations, bodyLimit } = resolver
+  const { prefixes, destinations } = resolver
   const method = single(head, ':method') ?? ''
   if (!PROXY_METHODS.includes(method))
     throw new AppError('method_not_allowed', 'The proxy takes GET, POST, PUT, PATCH and DELETE.', {
@@ -117,27 +146,13 @@ export const resolveRequest = (
     dryRun: isFlagSet(head, prefixes, 'dryRun'),
   }
   return whenReady(identify(request), (identity) => {
-    if (Number(single(head, 'content-length') ?? 0) > bodyLimit)
-      throw new AppError('too_large', `The body is larger than ${bodyLimit} bytes. Send a smaller one.`)
+    checkLength(head, resolver)
     const destination = destinationOf(head, prefix, resolver, identity.proxy)
     if (destinations.isOwn(destination, single(head, ':authority') ?? '', single(head, ':scheme') ?? ''))
       throw new AppError(
         'destination_not_allowed',
         'The destination is this gateway itself. Use another one.',
       )
-    return whenReady(clusterFor(destination, identity, resolver), (cluster) => ({
-      caller: identity.caller,
-      proxy: identity.proxy,
-      dryRun: identity.dryRun,
-      request,
-      upstream: cluster === undefined ? destination.upstream : 'tls',
-      cluster,
-      destination,
-      method,
-      suffix,
-      path: joinPath(destination, suffix),
-      contentType: joined(head.get('content-type')),
-      contentEncoding: joined(head.get('content-encoding')),
-    }))
+    return resolvedRequest(head, request, identity, destination, suffix, resolver)
   })
 }

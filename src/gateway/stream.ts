@@ -30,6 +30,14 @@ const decoded = (bytes: Buffer): ProcessingRequest | undefined => {
   }
 }
 
+/** Inside a tunnel a request may be in the streamed mode, and have no body. */
+const isUpload = (
+  message: ProcessingRequest,
+): message is Extract<ProcessingRequest, { readonly head: Head }> =>
+  message.kind === 'request_headers' &&
+  message.streamed &&
+  !(message.endOfStream && message.origin !== undefined)
+
 class ExtProcStream implements CallHandler {
   readonly #call: Call
   readonly #start: StartExchange
@@ -57,8 +65,7 @@ class ExtProcStream implements CallHandler {
     const message = decoded(bytes)
     if (message === undefined) this.#fail('a message does not decode')
     else if (this.#input !== undefined) this.#takePiece(message, this.#input)
-    else if (message.kind === 'request_headers' && message.streamed && this.#exchange === undefined)
-      this.#upload(message)
+    else if (isUpload(message) && this.#exchange === undefined) this.#upload(message)
     else this.#take(message)
   }
 
@@ -111,7 +118,7 @@ class ExtProcStream implements CallHandler {
   #decide(message: ProcessingRequest): Eventual<ExtProcReply> | undefined {
     if (message.kind !== this.#phase) return undefined
     if (message.kind === 'request_headers') {
-      this.#exchange = this.#start()
+      this.#exchange = this.#start(message.origin)
       return this.#exchange.onRequestHeaders(message.head, message.endOfStream)
     }
     const exchange = this.#exchange
@@ -148,11 +155,11 @@ class ExtProcStream implements CallHandler {
   }
 
   /** A body that comes and goes in pieces: the flow gets all replies. */
-  #upload({ head, endOfStream }: Extract<ProcessingRequest, { readonly head: Head }>): void {
+  #upload({ head, endOfStream, origin }: Extract<ProcessingRequest, { readonly head: Head }>): void {
     const started = createFlow(this.#call)
     this.#input = started
     this.#ended = endOfStream
-    this.#exchange = this.#start()
+    this.#exchange = this.#start(origin)
     this.#exchange.onStreamedRequest(head, endOfStream, started.flow).catch((error) => this.#crash(error))
   }
 

@@ -1,6 +1,6 @@
 /** Replies of an exchange to Envoy, and Envoy's stream as an exchange sees it. */
 import type { Eventual } from '../common/eventual.ts'
-import type { UploadUpstream, Upstream } from '../ext-proc/contract.ts'
+import type { UploadUpstream, Upstream, WebSocketUpstream } from '../ext-proc/contract.ts'
 import type { Edits, Head } from './headers.ts'
 import type { Reply } from './replies.ts'
 
@@ -27,7 +27,7 @@ export type ExtProcReply =
       readonly kind: 'continue'
       readonly prefix: string
       readonly edits: Edits
-      readonly upstream: Upstream | UploadUpstream
+      readonly upstream: Upstream | UploadUpstream | WebSocketUpstream
       /** With the upstream `tls`: the cluster. */
       readonly cluster?: string | undefined
       /** With an upstream that is dialed. */
@@ -35,6 +35,15 @@ export type ExtProcReply =
       /** Absent: the body stays as it came. */
       readonly body?: Buffer
       readonly modeOverride?: ModeOverride | undefined
+    }
+  /** Opens a tunnel: ours with `tunnel`, its identity; passed on unopened with `address`. */
+  | {
+      readonly kind: 'connect'
+      readonly prefix: string
+      readonly traceHeader: string
+      readonly nonce: string
+      readonly tunnel?: string
+      readonly address?: string
     }
   /** The next piece of a streamed body (`StreamedBodyResponse`), and its unchanged trailers. */
   | { readonly kind: 'streamed'; readonly body: Buffer; readonly isLast: boolean }

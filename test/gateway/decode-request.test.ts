@@ -177,7 +177,7 @@ t.test('headers of the reference: bytes one to one, names in lower case, lines o
 
 t.test('fields that we do not know are passed over, at every level', (t) => {
   const decode = (hex: string) => decodeRequest(Buffer.from(hex.replaceAll(' ', ''), 'hex'))
-  t.same(decode('5a00 1212 0a0c 1800 0a08 0a0161 1a0162 2000 1002 1801 4a00'), {
+  t.same(decode('5a00 1212 0a0c 1800 0a08 0a0161 1a0162 2000 1002 1801 4200'), {
     kind: 'request_headers',
     head: new Map([['a', ['b']]]),
     endOfStream: true,
@@ -188,6 +188,32 @@ t.test('fields that we do not know are passed over, at every level', (t) => {
     body: Buffer.from('x'),
     endOfStream: true,
   })
+  t.end()
+})
+
+t.test('attributes say which listener asks, and with which identity', (t) => {
+  const attributes = {
+    'envoy.filters.http.ext_proc': {
+      fields: {
+        'xds.filter_chain_name': text('forward_http'),
+        "filter_state['sidevault.in.tunnel']": text('api.test 443 - key'),
+        'connection.mtls': TRUE,
+      },
+    },
+  }
+  const read = (mode: string) => {
+    const message = { attributes, request_headers: {}, protocol_config: { request_body_mode: mode } }
+    const request = decodeRequest(encodeRequest(message))
+    return request.kind === 'request_headers' ? request : undefined
+  }
+  t.same([...(read('BUFFERED')?.origin?.attributes ?? [])].sort(), [
+    ["filter_state['sidevault.in.tunnel']", 'api.test 443 - key'],
+    ['xds.filter_chain_name', 'forward_http'],
+  ])
+  t.equal(read('BUFFERED')?.origin?.isBodyUnread, false)
+  t.equal(read('NONE')?.origin?.isBodyUnread, true)
+  t.equal(read('FULL_DUPLEX_STREAMED')?.streamed, true)
+  t.equal(decodeRequest(encodeRequest({ request_headers: {} })).kind, 'request_headers')
   t.end()
 })
 

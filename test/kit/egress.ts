@@ -265,13 +265,14 @@ export interface WorldOptions {
     readonly egress?: Partial<BootstrapOptions['egress']>
   }
   readonly gateway?: Partial<GatewayOptions>
+  readonly deps?: Partial<GatewayDeps>
   /** false: no gateway is started; the socket is `gateway.sock` in the directory. */
   readonly withGateway?: boolean
   readonly protocol?: 'h1' | 'h2'
   readonly log?: Log
 }
 
-const NAMES = ['dest.test', '*.dest.test', 'mixed.test', '127.0.0.1']
+const NAMES = ['dest.test', '*.dest.test', 'mixed.test', '127.0.0.1', 'api.test', '*.api.test']
 
 /** Envoy, gateway, name server, a TLS destination of a private authority, and a stand-in for the API. */
 export const startWorld = async (options: WorldOptions = {}): Promise<World> => {
@@ -290,7 +291,7 @@ export const startWorld = async (options: WorldOptions = {}): Promise<World> => 
     own: undefined,
   })
   const dial = (host: string, port: number) => dialed(addresses, host, port)
-  const far: FarSide = { ...made, deps: { ...made.deps, dial } }
+  const far: FarSide = { ...made, deps: { ...made.deps, dial, ...options.deps } }
   const apiPaths: string[] = []
   const api = createServer((request, response) => {
     apiPaths.push(`${request.method} ${request.url}`)

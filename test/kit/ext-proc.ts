@@ -31,6 +31,7 @@ export interface ProcessingRequest {
   readonly response_body?: HttpBody
   readonly request_trailers?: object
   readonly response_trailers?: object
+  readonly attributes?: Readonly<Record<string, Struct>>
   readonly protocol_config?: { readonly request_body_mode: string }
 }
 

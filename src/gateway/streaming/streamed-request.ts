@@ -1,6 +1,7 @@
 /** One request whose body is streamed (docs/guides/streaming.md), from its headers to the last piece. */
 import { PIECES_BYTES } from '../../control-plane/limits.ts'
 import { growingWork } from '../../expressions/work.ts'
+import type { UploadUpstream } from '../../ext-proc/contract.ts'
 import type { UsedToken } from '../../sdk/index.ts'
 import { createPartReader } from '../body/parts.ts'
 import { checkUse, languageOf } from '../detokenize.ts'
@@ -12,23 +13,29 @@ import type { ResolvedRequest } from '../resolve-request.ts'
 import type { BodyStream, ExtProcReply } from '../types.ts'
 import { checkStreamable, pipeBody } from './pipe-body.ts'
 
-/** The reply that lets the request go to the address that its host has now. */
+/** The upstream of a request whose body comes in pieces: the address that its host has now. */
+export const dialedUpstream = async (
+  state: RequestState,
+  { destination: { upstream, host, port } }: ResolvedRequest,
+): Promise<{ readonly upstream: UploadUpstream; readonly address?: string }> => {
+  const { deps, options } = state.shared
+  if (upstream === 'demo') return { upstream }
+  const address = await state.stepTimeout.within(options.stepMs, deps.dial(host, port))
+  return { upstream: `dialed_${upstream === 'http' ? 'http' : 'https'}`, address }
+}
+
+/** The reply that lets the request go. */
 const continueRequest = async (
   state: RequestState,
   resolved: ResolvedRequest,
   remove: readonly string[],
 ): Promise<ExtProcReply> => {
-  const { deps, options } = state.shared
-  const { upstream, host, port } = resolved.destination
   const { prefix } = state
   const edits = state.editsOf(resolved, remove)
-  if (upstream === 'demo') return { kind: 'continue', prefix, upstream, edits }
-  const address = await state.stepTimeout.within(options.stepMs, deps.dial(host, port))
-  const scheme = upstream === 'http' ? 'http' : 'https'
-  return { kind: 'continue', prefix, upstream: `dialed_${scheme}`, address, edits }
+  return { kind: 'continue', prefix, edits, ...(await dialedUpstream(state, resolved)) }
 }
 
-const pipe = async (
+export const pipe = async (
   state: RequestState,
   resolved: ResolvedRequest,
   flow: BodyStream,

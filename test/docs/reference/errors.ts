@@ -42,6 +42,8 @@ const EXPLAINED: Readonly<Record<ErrorCode, string>> = {
   token_not_found:
     'No token of this tenant has this id, or it has expired. The response is the same for tokens of other tenants.',
   method_not_allowed: 'The path exists, the method does not. `Allow` lists the methods.',
+  proxy_authentication_required:
+    'The forward proxy got no valid API key in `Proxy-Authorization`. Put the key into the proxy URL: `http://x:<key>@host:port`.',
   request_timeout: 'The request did not arrive completely in time. Send it again.',
   destination_timeout:
     'The destination did not respond in time. It may have processed the request. The limit is `SIDEVAULT_DESTINATION_TIMEOUT_SECONDS`.',
@@ -53,6 +55,8 @@ const EXPLAINED: Readonly<Record<ErrorCode, string>> = {
     'The path and query are longer than 8 KiB once their expressions are replaced. Name smaller values, or send them in the body.',
   unsupported_media_type:
     'The content type or content coding is not accepted here. `detail` names those that are.',
+  misdirected:
+    'A request inside a tunnel of the forward proxy is for another host or port than its `CONNECT`. Open a tunnel for each.',
   unprocessable:
     'The request is well formed and cannot be done: code exports no function, a limit of entities is reached, or the plugin of a token type is missing.',
   rate_limited:

@@ -1,0 +1,61 @@
+/** Validates the headers of a request inside a tunnel of the forward proxy (completions §15). */
+import { AppError } from '../../common/errors.ts'
+import { type Eventual, whenReady } from '../../common/eventual.ts'
+import { parseSuffix } from '../../egress/parse-url.ts'
+import { ATTRIBUTES } from '../../ext-proc/contract.ts'
+import { checkSize, type Head, single } from '../headers.ts'
+import type { CallHead, Identity } from '../identify.ts'
+import { type RequestResolver, type ResolvedRequest, resolvedRequest } from '../resolve-request.ts'
+import { type Origin, type Tunnel, tunnelOf } from './tunnel.ts'
+
+/** CONNECT would nest tunnels; TRACE would show what the destination got. */
+const NOT_ALLOWED = ['CONNECT', 'TRACE']
+
+const misdirected = () =>
+  new AppError(
+    'misdirected',
+    'The request is for another host than its tunnel. Open a tunnel for each host and port.',
+  )
+
+const authorityOf = ({ host, port }: Tunnel): string => (port === 443 ? host : `${host}:${port}`)
+
+/** A host and port in the form of `Destination.authority`. */
+const normalized = (authority: string): string =>
+  authority
+    .toLowerCase()
+    .replace(/:443$/, '')
+    .replace(/\.(?=$|:)/, '')
+
+/**
+ * The caller of a request inside a tunnel and its destination, which is that of the tunnel. Fails with the error of the
+ * first check that it does not pass.
+ */
+export const resolveTunneled = (
+  head: Head,
+  origin: Origin,
+  resolver: RequestResolver,
+  identify: (request: CallHead) => Eventual<Identity>,
+): Eventual<ResolvedRequest> => {
+  const method = single(head, ':method') ?? ''
+  if (NOT_ALLOWED.includes(method))
+    throw new AppError('method_not_allowed', `A tunnel takes no ${method}. Send the request itself.`, {
+      allow: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
+    })
+  checkSize(head)
+  const tunnel = tunnelOf(origin)
+  const authority = normalized(single(head, ':authority') ?? '')
+  const serverName = origin.attributes.get(ATTRIBUTES.serverName)?.toLowerCase()
+  if (serverName !== tunnel.host || authority !== authorityOf(tunnel)) throw misdirected()
+  const suffix = parseSuffix(single(head, ':path') ?? '', [], 0)
+  const request = { head, proxyKey: undefined, dryRun: false, tunnel: { ...tunnel, path: suffix.path } }
+  return whenReady(identify(request), (identity) => {
+    const url = identity.proxy?.destinationUrl ?? `https://${authorityOf(tunnel)}`
+    const destination = resolver.destinations.parse(url)
+    const inside = { ...suffix, path: identity.rest ?? suffix.path }
+    const resolving = resolvedRequest(head, request, identity, destination, inside, resolver)
+    if (!origin.isBodyUnread || destination.upstream !== 'https') return resolving
+    return whenReady(resolving, (resolved) =>
+      resolved.upstream === 'tls' ? resolved : { ...resolved, upstream: 'websocket' },
+    )
+  })
+}
