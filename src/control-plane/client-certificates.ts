@@ -34,19 +34,20 @@ export interface Identities {
 }
 
 /** ASCII only: Envoy logs the complete configuration when it is not valid UTF-8. */
-const text = (value: unknown): value is string => typeof value === 'string' && /^[\t\n\r -~]+$/.test(value)
+export const isPemText = (value: unknown): value is string =>
+  typeof value === 'string' && /^[\t\n\r -~]+$/.test(value)
 
 /** Parses a gateway's request for the cluster `name`. Throws an Error when it is invalid. */
 export const parseIdentity = (name: string, body: unknown): OwnedCertificate => {
-  if (!isObject(body) || !text(body.owner)) throw new Error('not an identity')
+  if (!isObject(body) || !isPemText(body.owner)) throw new Error('not an identity')
   const { owner, certificate, key, authorities } = body
   for (const one of [certificate, key, authorities])
-    if (one !== undefined && !text(one)) throw new Error('not an identity')
+    if (one !== undefined && !isPemText(one)) throw new Error('not an identity')
   return {
     name,
     owner,
-    ...(text(certificate) && text(key) ? { client: { certificate, key } } : {}),
-    ...(text(authorities) ? { authorities } : {}),
+    ...(isPemText(certificate) && isPemText(key) ? { client: { certificate, key } } : {}),
+    ...(isPemText(authorities) ? { authorities } : {}),
   }
 }
 

@@ -188,6 +188,7 @@ const handshakeLog = {
 
 const tls = ({ hosts }: NonNullable<Settings['forward']>) => ({
   name: CLUSTERS.forwardTls,
+  stat_prefix: CLUSTERS.forwardTls,
   internal_listener: {},
   per_connection_buffer_limit_bytes: BUFFER_BYTES,
   // Ends tunnels that send nothing, and what aborted CONNECTs leave.

@@ -8,6 +8,7 @@ import { IDENTITY_PREFIX } from '../ext-proc/contract.ts'
 import { createIdentities, parseIdentity } from './client-certificates.ts'
 import { drainingClusters, identityCluster } from './destinations.ts'
 import { createDiscovery, type DiscoveryRequest, NackError, type TypeStatus } from './discovery.ts'
+import { parseForwardHosts, withForwardHosts } from './forward-hosts.ts'
 import { type BootstrapOptions, settle } from './options.ts'
 import { createSnapshot, isSame, overlapping, type Resource, type Snapshot } from './snapshot.ts'
 import { KIND_NAMES, KINDS, type Kind } from './xds.ts'
@@ -15,8 +16,8 @@ import { KIND_NAMES, KINDS, type Kind } from './xds.ts'
 /** Timeout of an acknowledgement; a killed Envoy restarts within it. */
 const ACK_TIMEOUT_MS = 10_000
 
-/** Each discovery request contains the description of Envoy's build, which is long. */
-const MAX_BODY = 4 * 1024 * 1024
+/** A discovery request contains the description of Envoy's build, a report of hosts their certificates. */
+const MAX_BODY = 16 * 1024 * 1024
 
 const KIND_BY_PATH: ReadonlyMap<string | undefined, Kind> = new Map(
   KIND_NAMES.map((kind) => [KINDS[kind].path, kind]),
@@ -24,6 +25,9 @@ const KIND_BY_PATH: ReadonlyMap<string | undefined, Kind> = new Map(
 
 /** `PUT /identities/<name>`: a gateway's request for the cluster of an identity; the response contains its name. */
 const IDENTITY = new RegExp(`^PUT /identities/(${IDENTITY_PREFIX}[a-z0-9_-]{1,100})$`)
+
+/** A gateway's report of all hosts that the forward proxy opens. */
+const FORWARD_HOSTS = 'PUT /forward-hosts'
 
 export interface Control {
   /**
@@ -134,6 +138,11 @@ export const startControl = async (
     const identity = IDENTITY.exec(route)?.[1]
     try {
       if (route === 'POST /reload' && reload !== undefined) return { status: 200, body: await reload() }
+      if (route === FORWARD_HOSTS) {
+        const hosts = parseForwardHosts(await bodyOf(request))
+        await change((current) => withForwardHosts(current, hosts))
+        return { status: 200, body: {} }
+      }
       if (identity === undefined) return { status: 404, body: {} }
       await identities.use(parseIdentity(identity, await bodyOf(request)))
       return { status: 200, body: { cluster: identityCluster(settle(current), identity) } }

@@ -35,6 +35,21 @@ const SHOWN: readonly Shown[] = [
     samples: [[{}, 'http.edge.downstream_cx_active']],
   },
   {
+    name: 'sidevault_envoy_tunnels_active',
+    type: 'gauge',
+    help: 'Open tunnels of the forward proxy.',
+    samples: [[{}, 'http.forward_outer.downstream_rq_active']],
+  },
+  {
+    name: 'sidevault_envoy_tunnel_handshakes_failed_total',
+    type: 'counter',
+    help: 'Tunnels closed after the 200: the server name is missing or bound by no tenant, or TLS failed.',
+    samples: [
+      [{ reason: 'server_name' }, 'listener.forward_tls.no_filter_chain_match'],
+      [{ reason: 'tls' }, 'listener.forward_tls.ssl.connection_error'],
+    ],
+  },
+  {
     name: 'sidevault_envoy_memory_bytes',
     type: 'gauge',
     help: 'Memory that Envoy has allocated.',

@@ -2,6 +2,7 @@ import { systemClock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import type { Config } from '../config.ts'
 import { HOSTS, heldBytes } from '../control-plane/limits.ts'
+import { createBindings } from '../forward-proxy/bindings.ts'
 import { startGateway } from '../gateway/server.ts'
 import { startOps } from '../gateway/status-server.ts'
 import { startWarmer } from '../gateway/warm.ts'
@@ -62,6 +63,8 @@ export const startGatewayRole = async (
   const sockets = socketsIn(start.runDir, config.workers)
   const at = (paths: readonly string[]) => paths[start.worker] ?? ''
   const clusters = createDestinationClusters(sockets.control)
+  let { ports } = config.egress
+  const bindings = createBindings({ proxies, tenants: kernel.tenants, ports: () => ports })
   const gateway = await startGateway(
     {
       authenticator: kernel.authenticator,
@@ -77,6 +80,7 @@ export const startGatewayRole = async (
       runIdle: createRunIdle(sandbox),
       dial: runtime.dial,
       clusterOf: clusters.clusterOf,
+      ...(start.forward === undefined ? {} : { bindings }),
     },
     {
       socketPath: at(sockets.gateways),
@@ -104,6 +108,7 @@ export const startGatewayRole = async (
       await runtime.reload(next, trustBundle)
       pages?.reload(next)
       clusters.clear()
+      ports = next.egress.ports
       gateway.take({
         egress: next.egress,
         bodyBytes: next.proxyBodyLimit,

@@ -59,6 +59,8 @@ export const envoyOptions = async (
   deps: {
     readonly role: Role
     readonly listen: Config['listen']
+    /** Where the forward proxy listens. Its hosts come from the gateway. */
+    readonly forward: Config['forwardListen']
     readonly ownPorts: readonly number[]
     readonly runDir: string
     /** PEM file of the demo destination's authority. Undefined: there is no demo destination. */
@@ -66,7 +68,7 @@ export const envoyOptions = async (
     readonly now: number
   },
 ): Promise<BootstrapOptions> => {
-  const { role, listen, ownPorts, runDir, demoAuthority, now } = deps
+  const { role, listen, forward, ownPorts, runDir, demoAuthority, now } = deps
   const issues: ConfigIssue[] = []
   const tls = await tlsOf(config, now, issues)
   const authorities = await authoritiesOf(config.egress.ca, now, issues)
@@ -77,6 +79,9 @@ export const envoyOptions = async (
     listen,
     ownPorts,
     ...tls,
+    ...(forward === undefined
+      ? {}
+      : { forward: { listen: forward, tls: config.tls !== undefined, hosts: [] } }),
     gatewaySockets: sockets.gateways,
     apiSocket: sockets.api,
     // Without the socket, gRPC calls end with `unimplemented`.

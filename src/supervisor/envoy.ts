@@ -118,13 +118,14 @@ export const envoyKind = (options: EnvoyOptions): ProcessKind => {
  * has ended, or `signal` fires.
  */
 export const drainEnvoy = async (socketPath: string, signal: AbortSignal): Promise<void> => {
-  const stats = '/stats?filter=%5Ehttp%5C.edge%5C.downstream_rq_active%24'
+  // At the edge and inside tunnels. An idle tunnel is no request.
+  const stats = `/stats?filter=${encodeURIComponent('^http\\.(edge|forward)\\.downstream_rq_active$')}`
   try {
     await unixHttp(socketPath, 'POST', '/healthcheck/fail')
     await unixHttp(socketPath, 'POST', '/drain_listeners')
     while (!signal.aborted) {
       const { body } = await unixHttp(socketPath, 'GET', stats)
-      if (Number(/downstream_rq_active: (\d+)/.exec(body)?.[1] ?? 0) === 0) return
+      if (!/downstream_rq_active: [1-9]/.test(body)) return
       await setTimeout(POLL_MS, undefined, { signal })
     }
   } catch {

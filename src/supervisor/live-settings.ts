@@ -36,6 +36,13 @@ export interface LiveSettings {
   close(): void
 }
 
+/** New options with what gateways have added to those before: certificates of proxies, hosts of the forward proxy. */
+const withDiscovered = (next: BootstrapOptions, before: BootstrapOptions): BootstrapOptions => ({
+  ...next,
+  ...(before.identities ? { identities: before.identities } : {}),
+  ...(next.forward && before.forward ? { forward: { ...next.forward, hosts: before.forward.hosts } } : {}),
+})
+
 export interface LiveSettingsDeps {
   readonly control: Control
   /** The options of Envoy's configuration. Rejects with ConfigError. */
@@ -69,7 +76,7 @@ export const createLiveSettings = (
     // Computed before the files are read: a change during the read is detected at the next check.
     const fingerprint = await fingerprintOf(next)
     const options = await deps.envoyOptions(next)
-    await control.change(({ identities }) => ({ ...options, ...(identities ? { identities } : {}) }))
+    await control.change((before) => withDiscovered(options, before))
     // A process that starts during `notify` must start with the settings that Envoy has.
     current = next
     trustBundle = options.egress.trustBundle

@@ -169,7 +169,10 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     const demo = role === 'all' && config.loopback
     const demoAuthority = demo ? (await ensureDemoCertificate(runDir, Date.now())).authority : undefined
     const optionsOf = (next: Config) =>
-      envoyOptions(next, { role, listen, ownPorts: ports, runDir, demoAuthority, now: systemClock.now() })
+      envoyOptions(next, {
+        ...{ role, listen, forward, ownPorts: ports, runDir, demoAuthority },
+        now: systemClock.now(),
+      })
     const files = await fingerprintOf(config)
     const given = await optionsOf(config)
     await removeTrustBundles(runDir, (path) => path === given.egress.trustBundle)
@@ -196,7 +199,10 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     await writeFile(
       bootstrap,
       JSON.stringify(
-        renderBootstrap({ envoyAdminSocket, controlSocket, memoryBytes: config.envoyMemoryBytes }),
+        renderBootstrap({
+          ...{ envoyAdminSocket, controlSocket, memoryBytes: config.envoyMemoryBytes },
+          forwards: forward !== undefined,
+        }),
       ),
       {
         mode: 0o600,

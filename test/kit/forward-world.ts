@@ -1,5 +1,5 @@
 import type { ForwardHost } from '../../src/control-plane/options.ts'
-import type { Bindings } from '../../src/gateway/forward/bindings.ts'
+import type { Bindings } from '../../src/forward-proxy/bindings.ts'
 import { type Authority, createAuthority } from './authority.ts'
 import { startWorld, type World, type WorldOptions } from './egress.ts'
 import { freePort } from './sidevault.ts'

@@ -29,6 +29,7 @@ t.test('what was found good in a file is what is used, whatever the file holds b
   const { tls, egress } = await envoyOptions(config, {
     role: 'all',
     listen: config.listen,
+    forward: undefined,
     ownPorts: [config.listen.port],
     runDir: directory,
     demoAuthority: undefined,
