@@ -1,7 +1,7 @@
 /**
  * Parses JSON text whose member names other people chose. `JSON.parse` of V8 13 and 14 may return a wrong name for an escaped
- * one, after any earlier object in the process that had a name with a backslash (nodejs/node#63785). No escaped name reaches
- * the result of `JSON.parse` here.
+ * one, after any earlier object in the process that had a name with a backslash (nodejs/node#63785). The wrong name holds a
+ * backslash, so a result without such a name is right; otherwise the text is parsed again, without escapes in names.
  */
 import { randomBytes } from 'node:crypto'
 
@@ -69,12 +69,29 @@ const rename = (value: unknown, names: ReadonlyMap<string, string>): unknown => 
   return root[0]
 }
 
+/** Whether a member name in the value holds a backslash. */
+const holdsBackslash = (value: unknown): boolean => {
+  const open: unknown[] = [value]
+  while (open.length > 0) {
+    const container = open.pop()
+    if (Array.isArray(container)) {
+      for (const inner of container) if (typeof inner === 'object') open.push(inner)
+    } else
+      for (const name in container as Members | null) {
+        if (name.includes('\\')) return true
+        const inner = (container as Members)[name]
+        if (typeof inner === 'object') open.push(inner)
+      }
+  }
+  return false
+}
+
 /** Throws `SyntaxError` as `JSON.parse` does. */
 export const parseJson = (text: string): unknown => {
   const value: unknown = JSON.parse(text)
   if (!text.includes('\\')) return value
   const escaped = escapedNames(text)
-  if (escaped.length === 0) return value
+  if (escaped.length === 0 || !holdsBackslash(value)) return value
   const placeholder = randomBytes(9).toString('base64')
   const written = new Map<string, string>()
   const names = new Map<string, string>()
