@@ -33,7 +33,7 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
     types: 'sdk kernel audit',
   },
   // what the forward proxy opens for whom, and its certificates
-  'forward-proxy': { values: 'common egress', types: 'sdk kernel keys store' },
+  'forward-proxy': { values: 'common egress keys', types: 'sdk kernel store' },
   admin: { values: 'common kernel', types: 'sdk' },
   sandbox: { values: 'common', types: 'sdk' },
   'host-api': { values: 'common', types: 'sdk kernel sandbox' },

@@ -14,6 +14,7 @@ const MAY_REVEAL: Readonly<Record<string, string>> = {
     'hands the source of the root key, and addresses with passwords, to what reads them',
   'src/supervisor/live-settings.ts':
     'compares what the configuration file held and holds, and hands it to the processes below',
+  'src/forward-proxy/stored-authority.ts': "makes a key object of the private key of the proxy's authority",
   'src/roles/create-tenant.ts': 'hashes the first key of a tenant',
   'src/roles/maintenance.ts': 'hands the key of a new tenant to the command, which prints it once',
   'src/roles/destination-clusters.ts': "hands the key of a proxy's certificate to Envoy's control plane",

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
 import { type Eventual, whenReady } from '../common/eventual.ts'
-import type { Secret } from '../common/secret.ts'
+import { Secret } from '../common/secret.ts'
 import type { KeyRow, KeyStore } from '../store/types.ts'
 import { isKey, type Ring, ringOf } from './ring.ts'
 import { createRootKeyring, type RootKeyring } from './root-keyring.ts'
@@ -160,7 +160,28 @@ export const openKeys = async (deps: KeysDeps, options: KeysOptions): Promise<Ke
     rootsAt = changes
     return roots.now.current
   }
+  const serviceRows = async (wanted: string): Promise<readonly KeyRow[]> =>
+    (await deps.keys.keys('')).filter(({ purpose }) => purpose === wanted)
   return {
+    serviceKeys: async (purpose) => {
+      let rows = await serviceRows(purpose)
+      if (rows.some((row) => !roots.now.knows(row))) {
+        await roots.renew()
+        // They may have been rewrapped since they were read.
+        rows = await serviceRows(purpose)
+      }
+      return rows.map((row) => {
+        const key = roots.now.unwrap(row)
+        if (key === undefined)
+          throw new AppError(
+            'internal',
+            `The service's key "${purpose}" cannot be unwrapped. Ask the operator to check the store and the root key.`,
+          )
+        return { version: row.version, key: new Secret(key), createdAt: row.created_at }
+      })
+    },
+    wrapServiceKey: async ({ purpose, version }, key, now) =>
+      (await current()).wrap({ tenant_id: '', purpose, version }, key, now),
     tenant: (tenantId, opening = []) => ring(tenantId, opening),
     newTenantKeys: async (tenantId, now) => {
       const wrapper = await current()

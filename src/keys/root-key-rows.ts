@@ -11,8 +11,18 @@ export const REENCRYPTING = 'reseal'
 /** Marks the highest version of the data key that must not seal any more. Contains no key. */
 export const CLOSED = 'data-closed'
 
+/** Certificate (DER) of the key of this version of the forward proxy's authority. Contains no key. */
+export const FORWARD_CA_CERTIFICATE = 'forward-ca-certificate'
+
 /** Purposes of rows that are not rewrapped by a root key rotation. */
-export const NOT_REWRAPPED: readonly string[] = [NEXT_ROOT, PREVIOUS_ROOT, WRAPPED_ROOT, REENCRYPTING, CLOSED]
+export const NOT_REWRAPPED: readonly string[] = [
+  NEXT_ROOT,
+  PREVIOUS_ROOT,
+  WRAPPED_ROOT,
+  REENCRYPTING,
+  CLOSED,
+  FORWARD_CA_CERTIFICATE,
+]
 
 /** The root keys known to a process: one, or both during a rotation. */
 export interface Roots {

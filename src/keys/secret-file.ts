@@ -4,7 +4,7 @@ import { link, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { AppError, codeOf } from '../common/errors.ts'
 
-/** Largest size of a key file, a limit for paths such as /dev/zero. */
+/** Largest size of a key file in bytes, a limit for paths such as /dev/zero. */
 const LARGEST = 4096
 
 const failure = (what: string, path: string, thrown: unknown): AppError =>
@@ -31,16 +31,16 @@ const isPrivate = ({ mode, uid, gid }: Stats): boolean => {
  * The text of a private file. Undefined if there is none. Rejects with `invalid` (AppError) if other users may read or
  * write it, or if it is not a small regular file. Errors do not contain the text.
  */
-export const readSecretFile = async (path: string): Promise<string | undefined> => {
+export const readSecretFile = async (path: string, largest = LARGEST): Promise<string | undefined> => {
   try {
     const file = await open(path, 'r')
     try {
       const stats = await file.stat()
       const { mode, size } = stats
-      if ((mode & 0o170000) !== 0o100000 || size > LARGEST)
+      if ((mode & 0o170000) !== 0o100000 || size > largest)
         throw new AppError(
           'invalid',
-          `"${path}" is not a key file: it must be a regular file of at most ${LARGEST} bytes.`,
+          `"${path}" is not a key file: it must be a regular file of at most ${largest} bytes.`,
         )
       if (!isPrivate(stats))
         throw new AppError(

@@ -1,4 +1,5 @@
 import type { Eventual } from '../common/eventual.ts'
+import type { Secret } from '../common/secret.ts'
 import type { KeyRow } from '../store/types.ts'
 
 /** Associated data of a sealed value; it can be opened only with the same (docs/security-model.md, "Encryption"). */
@@ -30,6 +31,16 @@ export interface TenantKeys {
   term(value: string): Buffer
 }
 
+/** The private key (P-256) of the forward proxy's authority. */
+export type ServicePurpose = 'forward-ca'
+
+export interface ServiceKey {
+  readonly version: number
+  readonly key: Secret<Buffer>
+  /** ms since the epoch. */
+  readonly createdAt: number
+}
+
 export interface Keys {
   /**
    * The ring of a tenant, from a cache. Rejects with `tenant_not_found` for unknown tenants. A key change in any
@@ -41,6 +52,14 @@ export interface Keys {
   newTenantKeys(tenantId: string, now: number): Promise<readonly KeyRow[]>
   /** A new wrapped data key, to be stored as this version of the tenant's. */
   newDataKey(tenantId: string, version: number, now: number): Promise<KeyRow>
+  /** The stored keys of one purpose of the service, unwrapped, oldest version first. */
+  serviceKeys(purpose: ServicePurpose): Promise<readonly ServiceKey[]>
+  /** The 32 bytes, wrapped, to be stored as this version of the service's key. */
+  wrapServiceKey(
+    name: { purpose: ServicePurpose; version: number },
+    key: Buffer,
+    now: number,
+  ): Promise<KeyRow>
   /** A keyed digest for the service's own use, hex: API keys (`api-key`), the audit chain (`audit`). */
   mac(purpose: 'api-key' | 'audit', data: string | Buffer): string
 }

@@ -17,15 +17,21 @@ import { keyLock } from './data-key-guard.ts'
 /** Serializes key creation and root key changes. */
 const ROOT_LOCK = 'root key'
 
+/** Purpose of the keys of the forward proxy's authority. */
+const FORWARD_CA = 'forward-ca'
+
 /** Prefix of a wrapped key; other rows hold no key. */
 const FORMAT = Buffer.of(1)
 
 /** Position of the root key id in a wrapped key: bytes 2 to 9. */
 const rootOf = ({ wrapped }: Pick<KeyRow, 'wrapped'>): string => buffer(wrapped).toString('hex', 1, 9)
 
+/** Keys that are added while the service runs. Those of a root key change are wrapped by two root keys. */
+const isAdded = ({ tenant_id, purpose }: KeyRow): boolean => tenant_id !== '' || purpose === FORWARD_CA
+
 /** A process that missed the end of a rotation would add keys that no root key opens. */
 const rejectOldRoot = async (session: Session, keys: readonly KeyRow[]): Promise<void> => {
-  const wrapped = keys.filter((key) => key.tenant_id !== '' && key.wrapped.byteLength > 0)
+  const wrapped = keys.filter((key) => isAdded(key) && key.wrapped.byteLength > 0)
   if (wrapped.length === 0) return
   await session.lock(ROOT_LOCK)
   const service = await session.all(keysOfTenant, { tenant_id: '' })

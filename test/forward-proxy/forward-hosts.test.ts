@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createLog } from '../../src/common/log.ts'
-import { watchBoundHosts } from '../../src/forward-proxy/bound-hosts.ts'
+import { watchForwardHosts } from '../../src/forward-proxy/forward-hosts.ts'
 import { startTestService } from '../kit/service.ts'
 import { openInThread } from '../kit/store-in-thread.ts'
 
@@ -12,18 +12,23 @@ const create = async (host: string, key = service.managementKey) => {
   return json as { id: string }
 }
 
+const authority = {
+  leaf: async (host: string) => ({ host, certificate: '', key: '', notBefore: 0, notAfter: 2 ** 50 }),
+  generation: async () => 0,
+}
+
 /** Reports of the watch, one after the other. */
 const watch = (most?: { all: number; ofTenant: number }) => {
   const reports: (readonly string[])[] = []
   let next = Promise.withResolvers<void>()
-  const watching = watchBoundHosts(
-    { records: service.store.records, log: createLog('test', 'silent') },
+  const watching = watchForwardHosts(
+    { records: service.store.records, authority, clock: service.clock, log: createLog('test', 'silent') },
     {
       collections: ['proxies'],
       intervalMs: 5,
       ...(most ? { most } : {}),
-      onHosts: async (hosts) => {
-        reports.push(hosts)
+      onHosts: async (leaves) => {
+        reports.push(leaves.map(({ host }) => host))
         next.resolve()
         next = Promise.withResolvers()
       },
@@ -80,8 +85,8 @@ t.test('a tenant has a limit, and so have all; the newest wait', async (t) => {
 t.test('a report that fails is repeated', async (t) => {
   let calls = 0
   const done = Promise.withResolvers<void>()
-  const watching = watchBoundHosts(
-    { records: service.store.records, log: createLog('test', 'silent') },
+  const watching = watchForwardHosts(
+    { records: service.store.records, authority, clock: service.clock, log: createLog('test', 'silent') },
     {
       collections: ['proxies'],
       intervalMs: 1,

@@ -1,0 +1,64 @@
+/** The forward proxy's certificate authority (completions §15): in the store, or in a file of the operator. */
+import { createSigner, type Leaf, type Signer, type SigningAuthority } from './certificates.ts'
+import {
+  type AuthorityVersion,
+  ensureVersions,
+  type StoredAuthorityDeps,
+  signingVersion,
+  trustedVersions,
+} from './stored-authority.ts'
+
+export interface Authority {
+  /** Certificates that clients should trust, PEM: during a rotation the old and the new one. Makes the first one. */
+  caPem(): Promise<string>
+  /** A certificate for a host: a DNS name, `*.` and a name, or an address. */
+  leaf(host: string): Promise<Leaf>
+  /** Changes when certificates of hosts have to be signed anew at once. */
+  generation(): Promise<number>
+}
+
+export interface AuthorityDeps extends StoredAuthorityDeps {
+  readonly store: StoredAuthorityDeps['store'] & { changes(): number | Promise<number> }
+}
+
+/** ms after which the versions are read again although no key has changed. */
+const MAX_AGE_MS = 60_000
+
+/** `given`: the operator's authority, in place of the store's. */
+export const createAuthority = (deps: AuthorityDeps, given?: SigningAuthority): Authority => {
+  const { clock, store } = deps
+  let known: { readonly changes: number; readonly at: number; readonly versions: readonly AuthorityVersion[] }
+  let signing: { readonly chain: string; readonly signer: Promise<Signer> } | undefined
+
+  const versions = async (): Promise<readonly AuthorityVersion[]> => {
+    const changes = await store.changes()
+    const age = clock.now() - (known?.at ?? Number.NEGATIVE_INFINITY)
+    if (known?.changes !== changes || age < 0 || age > MAX_AGE_MS)
+      known = { changes, at: clock.now(), versions: await ensureVersions(deps) }
+    return known.versions
+  }
+  const current = async (): Promise<SigningAuthority> => {
+    const found = given ?? signingVersion(await versions(), clock.now())
+    if (found === undefined) throw new Error('the authority was removed from the store')
+    return found
+  }
+  return {
+    caPem: async () => {
+      if (given !== undefined) return given.chain
+      return trustedVersions(await versions(), clock.now())
+        .map(({ chain }) => chain)
+        .join('')
+    },
+    leaf: async (host) => {
+      const authority = await current()
+      if (signing?.chain !== authority.chain)
+        signing = { chain: authority.chain, signer: createSigner(authority) }
+      return (await signing.signer).sign(host, clock.now())
+    },
+    generation: async () => {
+      if (given !== undefined) return 0
+      const now = clock.now()
+      return (await versions()).findLast(({ atOnce, signsFrom }) => atOnce && signsFrom <= now)?.version ?? 0
+    },
+  }
+}
