@@ -36,7 +36,7 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   'forward-proxy': { values: 'common egress keys', types: 'sdk kernel store' },
   admin: { values: 'common kernel', types: 'sdk' },
   sandbox: { values: 'common', types: 'sdk' },
-  'host-api': { values: 'common', types: 'sdk kernel sandbox' },
+  'host-api': { values: 'common egress', types: 'sdk kernel sandbox' },
   supervisor: { values: 'common config control-plane egress' },
   // the composition roots know all parts
   roles: {

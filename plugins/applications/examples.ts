@@ -2,6 +2,7 @@ import type { Example } from '#sdk'
 
 const ID = 'd7c8b0f2-53a1-4c57-9a0e-6e1f4b2c8d90'
 const WEB_ID = 'e2b94d17-60c8-4f3a-8a75-1d9c3b5e7f20'
+const PAYOUTS_ID = '7c4e1d90-8b2a-4f65-9c3d-2a6f0e5b8d17'
 const KEY_ID = '5b1f6f1e-0c1d-4c37-8b59-0f6d2a7c3e41'
 const MANAGEMENT_ID = '0e9a7f64-1d2b-4a58-b7c3-94d5e6f70812'
 
@@ -60,6 +61,7 @@ export const create: readonly Example[] = [
     },
     output: {
       ...application,
+      id: PAYOUTS_ID,
       name: 'Payouts',
       permissions: ['token:use'],
       rules: [],

@@ -7,4 +7,5 @@ export const contextOf = (call: Call): UseContext => ({
   now: call.now,
   hold: call.hold,
   used: call.used,
+  code: call.code,
 })

@@ -1,5 +1,5 @@
 import type { Token } from '#sdk'
-import { Type } from '#sdk'
+import { destinationsOutput, Type } from '#sdk'
 
 /** A token as one caller sees it: `data` follows the disclosure, `mask` is the stored expression. */
 export const TokenOutput = Type.Unsafe<Token>(
@@ -28,6 +28,8 @@ export const TokenOutput = Type.Unsafe<Token>(
       created_at: Type.String({ format: 'date-time', field: 14 }),
       modified_by: Type.Optional(Type.String({ field: 15 })),
       modified_at: Type.Optional(Type.String({ format: 'date-time', field: 16 })),
+      destinations: destinationsOutput(17),
+      egress_only: Type.Optional(Type.Boolean({ field: 18 })),
     },
     { title: 'Token' },
   ),

@@ -45,10 +45,16 @@ const conditionsOf = ({ container, conditions = [] }: AccessRule): readonly Cond
   return all.length === 0 ? undefined : all
 }
 
-/** Grants live as long as the cached credential they came with, so their rules are put in order once. */
-const compiled = new WeakMap<Grants, readonly CompiledRule[]>()
+interface Compiled {
+  readonly rules: readonly CompiledRule[]
+  /** Some list of the grants says where `token:use` may send values. */
+  readonly limitsUse: boolean
+}
 
-const rulesOf = (grants: Grants): readonly CompiledRule[] => {
+/** Grants live as long as the cached credential they came with, so their rules are put in order once. */
+const compiled = new WeakMap<Grants, Compiled>()
+
+const compile = (grants: Grants): Compiled => {
   const known = compiled.get(grants)
   if (known) return known
   const rules = grants.rules
@@ -57,9 +63,17 @@ const rulesOf = (grants: Grants): readonly CompiledRule[] => {
       return conditions ? [{ rule, conditions }] : []
     })
     .sort((a, b) => a.rule.priority - b.rule.priority)
-  compiled.set(grants, rules)
-  return rules
+  const limitsUse =
+    grants.destinations !== undefined || rules.some(({ rule }) => rule.destinations !== undefined)
+  const made = { rules, limitsUse }
+  compiled.set(grants, made)
+  return made
 }
+
+const rulesOf = (grants: Grants): readonly CompiledRule[] => compile(grants).rules
+
+/** Whether a list of the grants says where `token:use` may send values. */
+export const limitsUse = (grants: Grants): boolean => compile(grants).limitsUse
 
 const holds = ({ attribute, operator, value }: Condition, token: Located): boolean =>
   operator === 'equals' ? token[attribute] === value : token[attribute].startsWith(value)
@@ -88,6 +102,10 @@ export const decide = (grants: Grants, permission: TokenPermission, token: Locat
   return grants.permissions.includes(permission) ? implied(permission) : 'denied'
 }
 
+/** A use that sends values to some destinations only shows them to those, not to the caller. */
+const isUseElsewhere = (grants: Grants, permission: string, rule: AccessRule | undefined): boolean =>
+  permission === 'token:use' && (grants.destinations !== undefined || rule?.destinations !== undefined)
+
 /** Permissions by which a caller gets to see data. */
 export const SHOWING = ['token:read', 'token:search', 'token:update', 'token:use'] as const
 
@@ -113,21 +131,30 @@ const seesDataWhere = (grants: Grants, known: readonly Condition[]): boolean =>
     for (const { rule, conditions } of rulesOf(grants)) {
       if (!rule.permissions.includes(permission)) continue
       if (conditions.some((condition) => known.some((fact) => areApart(fact, condition)))) continue
-      if (rule.transform !== 'reveal') return false
+      if (rule.transform !== 'reveal' || isUseElsewhere(grants, permission, rule)) return false
       const decides = (condition: Condition) =>
         isAtRoot(condition) || known.some((fact) => follows(condition, fact))
       if (conditions.every(decides)) return true
     }
-    return grants.permissions.includes(permission) && implied(permission) === 'reveal'
+    return (
+      grants.permissions.includes(permission) &&
+      implied(permission) === 'reveal' &&
+      !isUseElsewhere(grants, permission, undefined)
+    )
   })
 
 /** Whether the caller sees the data of every token in `container`, whatever its id. */
 export const seesDataIn = (grants: Grants, container: string): boolean =>
   seesDataWhere(grants, [{ attribute: 'container', operator: 'equals', value: container }])
 
+/** Whether the caller sees the token's data by one permission. */
+const seesBy = (grants: Grants, permission: TokenPermission, token: Located): boolean =>
+  decide(grants, permission, token) === 'reveal' &&
+  !(limitsUse(grants) && isUseElsewhere(grants, permission, decidingRule(grants, permission, token)))
+
 /** Whether the caller sees the token's data, by whatever permission. */
 export const seesData = (grants: Grants, token: Located): boolean =>
-  SHOWING.some((permission) => decide(grants, permission, token) === 'reveal')
+  SHOWING.some((permission) => seesBy(grants, permission, token))
 
 /** The tokens that `grants` let a caller list with `permission`; `'none'` when it is granted nowhere. */
 export const visibility = (grants: Grants, permission: TokenPermission): Visibility | 'none' => {

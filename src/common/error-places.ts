@@ -34,7 +34,7 @@ export const needsPlaces = (error: AppError): boolean =>
 
 /** The same error with places. One about tokens says what is wrong with them. */
 export const withPlaces = (error: AppError, places: readonly string[]): AppError => {
-  const tokenIssue = error.code === 'forbidden' ? 'token not allowed' : 'token not found'
+  const tokenIssue = error.code === 'invalid_expression' ? 'token not found' : 'token not allowed'
   const issue = error.tokens === undefined ? error.message : tokenIssue
   return new AppError(error.code, error.message, {
     errors: Object.fromEntries(places.map((place) => [place, [issue]])),

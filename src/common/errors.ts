@@ -17,6 +17,7 @@ export const ERRORS = {
   unauthenticated: { status: 401, grpc: 16, title: 'Unauthorized' },
   forbidden: { status: 403, grpc: 7, title: 'Forbidden' },
   destination_not_allowed: { status: 403, grpc: 7, title: 'Destination forbidden' },
+  egress_only: { status: 403, grpc: 7, title: 'Value for proxies only' },
   not_found: { status: 404, grpc: 5, title: 'Not found' },
   application_not_found: missing('Application'),
   association_not_found: missing('Association'),

@@ -1,21 +1,17 @@
 /** Lists of destinations (completions §14): their stored form, what they allow, and whether one lies within another. */
+import { AppError } from '../common/errors.ts'
 import type {
   AllowedDestination,
   AllowedDestinationInput,
   DestinationList,
   OutboundDestination,
+  Surface,
 } from '../sdk/index.ts'
 import { holdsHost, parseHostPattern } from './host-pattern.ts'
 import { holdsPath, parsePathPattern, segmentsOf } from './path-pattern.ts'
+import { parseSurface } from './surfaces.ts'
 
 const DEFAULT_PORTS = [443]
-const SURFACE = /^(?:body|path|header:[A-Za-z0-9_-]+|query:.+)$/i
-
-/** `header:<name>` in lower case; undefined when it is malformed. */
-const parseSurface = (text: string): string | undefined => {
-  if (!SURFACE.test(text)) return undefined
-  return /^query:/i.test(text) ? `query:${text.slice('query:'.length)}` : text.toLowerCase()
-}
 
 const unique = <T>(values: readonly T[]): readonly T[] => [...new Set(values)]
 
@@ -30,11 +26,14 @@ const parseOne = (input: AllowedDestinationInput, at: string, issue: OnIssue): A
       `${at}.path`,
       'must begin with a slash, without empty, dot or encoded-slash segments, "*" alone in a segment, "**" last',
     )
-  const surfaces = input.surfaces?.map((text, index) => {
-    const surface = parseSurface(text)
-    if (surface === undefined)
-      issue(`${at}.surfaces[${index}]`, 'must be body, path, header:<name> or query:<name>')
-    return surface ?? ''
+  const surfaces = input.surfaces?.flatMap((text, index) => {
+    try {
+      return parseSurface(text, [])
+    } catch (thrown) {
+      if (!(thrown instanceof AppError)) throw thrown
+      issue(`${at}.surfaces[${index}]`, `must be a surface. ${thrown.message}`)
+      return []
+    }
   })
   return {
     host: host ?? '',
@@ -58,7 +57,7 @@ export const parseDestinationList = (
 export const allowsDestination = (
   list: DestinationList,
   { host, port, method, path }: OutboundDestination,
-  surfaces?: readonly string[],
+  surfaces?: readonly Surface[],
 ): boolean => {
   let segments: readonly string[] | undefined
   const holds = (entry: AllowedDestination): boolean => {

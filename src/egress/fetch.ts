@@ -89,14 +89,13 @@ export const createOutbound = ({ egress, trust, own, timeoutMs }: OutboundOption
   const addresses = createAddresses(createResolve(egress.resolvers), { allow: egress.allow, own })
   const agents = createAgents(addresses, { trust, timeoutMs })
 
-  const urlOf = (text: string, base?: string): URL => {
+  const urlOf = (text: string, base?: string): Pick<Hop, 'url' | 'dialed'> => {
     if (text.length > URL_LENGTH) throw new AppError('invalid_destination', 'The URL is too long.')
     const url = URL.parse(text, base)
     if (url === null) throw new AppError('invalid_destination', 'The URL is not absolute.')
     if (url.username !== '' || url.password !== '')
       throw new AppError('invalid_destination', 'The URL contains user information. Send it in a header.')
-    parseDestination(`${url.protocol}//${url.host}`, policy)
-    return url
+    return { url, dialed: parseDestination(`${url.protocol}//${url.host}`, policy) }
   }
 
   const send = async (agent: Agent, { url, method, headers, body }: Hop, signal: AbortSignal) => {
@@ -143,11 +142,12 @@ export const createOutbound = ({ egress, trust, own, timeoutMs }: OutboundOption
   const follow = async (
     agent: Agent,
     first: Hop,
-    { follow: mayFollow = false, bodyToAnyOrigin = false, onBytes = () => {} }: OutboundRequest,
+    { follow: mayFollow = false, bodyToAnyOrigin = false, onBytes = () => {}, check }: OutboundRequest,
     signal: AbortSignal,
   ): Promise<OutboundResponse> => {
     let hop = first
     for (let hops = 0; ; hops++) {
+      check?.({ ...hop.dialed, method: hop.method, path: hop.url.pathname })
       const response = await send(agent, hop, signal)
       const { location } = response.headers
       if (!mayFollow || !isRedirect(response.statusCode) || typeof location !== 'string')
@@ -168,7 +168,7 @@ export const createOutbound = ({ egress, trust, own, timeoutMs }: OutboundOption
       if (body !== undefined && (verb === 'GET' || verb === 'HEAD'))
         throw invalidRequest(`a ${verb} request has no body`)
       try {
-        const hop = { url: urlOf(request.url), method: verb, headers, body }
+        const hop = { ...urlOf(request.url), method: verb, headers, body }
         return await agents.use(tenantId, (agent) => follow(agent, hop, request, signal))
       } catch (thrown) {
         throw failure(thrown, signal)

@@ -1,8 +1,11 @@
 import { AppError } from '../common/errors.ts'
+import type { OutboundDestination } from '../sdk/index.ts'
 
 /** One request of a chain of redirects. */
 export interface Hop {
   readonly url: URL
+  /** Host and port of `url` as they are dialed. */
+  readonly dialed: Pick<OutboundDestination, 'host' | 'port'>
   readonly method: string
   readonly headers: readonly (readonly [string, string])[]
   readonly body: string | Uint8Array | undefined
@@ -20,7 +23,13 @@ export const isRedirect = (status: number): boolean => STATUSES.includes(status)
  * headers that describe the content, and a body only with `bodyToAnyOrigin`. Throws `destination_not_allowed`
  * otherwise, and for redirects from https to http.
  */
-export const redirected = (hop: Hop, status: number, url: URL, bodyToAnyOrigin: boolean): Hop => {
+export const redirected = (
+  hop: Hop,
+  status: number,
+  to: Pick<Hop, 'url' | 'dialed'>,
+  bodyToAnyOrigin: boolean,
+): Hop => {
+  const { url } = to
   if (hop.url.protocol === 'https:' && url.protocol !== 'https:')
     throw new AppError(
       'destination_not_allowed',
@@ -31,7 +40,7 @@ export const redirected = (hop: Hop, status: number, url: URL, bodyToAnyOrigin: 
   const toGet = status === 303 ? hop.method !== 'HEAD' : status < 303 && hop.method === 'POST'
   if (toGet)
     return {
-      url,
+      ...to,
       method: 'GET',
       headers: headers.filter(([name]) => !/^content-/i.test(name)),
       body: undefined,
@@ -41,5 +50,5 @@ export const redirected = (hop: Hop, status: number, url: URL, bodyToAnyOrigin: 
       'destination_not_allowed',
       'The destination redirects a request with a body to another origin. Call that origin, or set redirect to "follow-with-body".',
     )
-  return { ...hop, url, headers }
+  return { ...hop, ...to, headers }
 }

@@ -7,7 +7,7 @@ import { type Eventual, whenReady } from '../common/eventual.ts'
 import type { Json } from '../common/json.ts'
 import type { Expressions, Resolve } from '../expressions/types.ts'
 import { bodyWork, type Work } from '../expressions/work.ts'
-import type { Caller, Held, UsedToken, Vault } from '../sdk/index.ts'
+import type { Caller, Held, UseContext, UsedToken, Vault } from '../sdk/index.ts'
 import { type BodyLimits, planBody } from './body/rewrite.ts'
 import type { Timed } from './timings.ts'
 
@@ -88,6 +88,9 @@ const BRACES = ['{{', '{\0', '%7', '\\u007'].map((braces) => Buffer.from(braces)
 const mayHoldBraces = (bytes: Buffer, contentEncoding: string | undefined): boolean =>
   BRACES.some((braces) => bytes.includes(braces)) || codingsOf(contentEncoding)?.length !== 0
 
+/** The call that a body belongs to. */
+export type BodyContext = Pick<UseContext, 'traceId' | 'now' | 'destination' | 'surfacesOf' | 'code'>
+
 const NOTHING = new Map<string, UsedToken>()
 const UNCHANGED: Detokenized = { body: undefined, decoded: false, tokens: 0 }
 
@@ -99,7 +102,7 @@ export const detokenize = (
   sent: RequestBody,
   deps: DetokenizeDeps,
   acting: () => Eventual<Caller>,
-  context: { readonly traceId: string; readonly now: number },
+  context: BodyContext,
 ): Eventual<Detokenized> =>
   mayHoldBraces(sent.bytes, sent.contentEncoding)
     ? whenReady(acting(), (caller) => detokenizeAs(caller, sent, deps, context))
@@ -109,7 +112,7 @@ const detokenizeAs = async (
   caller: Caller,
   { bytes, contentType, contentEncoding }: RequestBody,
   { vault, expressions, limits, timed }: DetokenizeDeps,
-  { traceId, now }: { readonly traceId: string; readonly now: number },
+  context: BodyContext,
 ): Promise<Detokenized> => {
   const work = bodyWork()
   const language = languageOf(expressions, caller, work)
@@ -122,7 +125,7 @@ const detokenizeAs = async (
     const used =
       plan.ids.length === 0
         ? NOTHING
-        : await timed('use', () => vault.use(plan.ids, { traceId, now, caller, work, hold })).catch(
+        : await timed('use', () => vault.use(plan.ids, { ...context, caller, work, hold })).catch(
             async (thrown) => {
               throw await plan.located(thrown)
             },

@@ -102,7 +102,7 @@ export const acceptRequestBody = async (state: RequestState, bytes: Buffer): Pro
     { bytes, contentType, contentEncoding },
     { vault: deps.vault, expressions: deps.expressions, limits: options.body, timed: state.timed },
     () => effectiveCaller(deps, resolved),
-    { traceId: state.record.traceId, now: deps.clock.now() },
+    { traceId: state.record.traceId, now: deps.clock.now(), ...state.useOf(resolved) },
   )
   const found = work instanceof Promise ? await work : work
   await called

@@ -3,7 +3,9 @@ import { AppError } from '../common/errors.ts'
 import { type Eventual, whenReady } from '../common/eventual.ts'
 import { traceIdFor } from '../common/trace-id.ts'
 import { createStepTimeout } from '../common/with-timeout.ts'
-import type { StoredProxy } from '../sdk/index.ts'
+import { createCodeScope } from '../egress/code-scope.ts'
+import { BODY_ONLY } from '../egress/surfaces.ts'
+import type { CodeScope, StoredProxy, UseContext } from '../sdk/index.ts'
 import { runDryRun } from './dry-run/run.ts'
 import type { GatewayState } from './exchange-deps.ts'
 import { resolveTunneled } from './forward/resolve-tunneled.ts'
@@ -13,7 +15,7 @@ import { HeldMemory } from './held-memory.ts'
 import { type CallHead, identify, ownerOf } from './identify.ts'
 import { dryRunReply, proxyError } from './replies.ts'
 import { RequestRecord } from './request-record.ts'
-import { type RequestResolver, type ResolvedRequest, resolveRequest } from './resolve-request.ts'
+import { outboundOf, type RequestResolver, type ResolvedRequest, resolveRequest } from './resolve-request.ts'
 import { measured, type Stage, type Timed } from './timings.ts'
 import type { Shape } from './transform/content.ts'
 import type { CollectedResponse } from './transform/response.ts'
@@ -31,6 +33,8 @@ export interface Accepted {
   readonly shape: Shape | undefined
 }
 
+const bodyOnly = () => BODY_ONLY
+
 const SLOW = 'A part of the service does not answer. Nothing more was forwarded. Retry.'
 const slow = () => new AppError('gateway_timeout', SLOW)
 
@@ -45,6 +49,8 @@ export class RequestState {
   prefix: string
   traceHeader: string
   accepted: Accepted | undefined
+  /** Of the request transform, once the values of the body are for it. */
+  scope: CodeScope | undefined
   /** The response that a transform needs complete. */
   response: CollectedResponse | undefined
   destinationStatus: string | undefined
@@ -115,8 +121,16 @@ export class RequestState {
     if (upstream !== 'demo') this.shared.deps.hosts.use(owner, `${host}:${port}`)
   }
 
-  runSettings(): Omit<TransformRun, 'code' | 'proxy'> {
+  /** Where values of the request go; a request transform gets them first. */
+  useOf(resolved: ResolvedRequest): Pick<UseContext, 'destination' | 'surfacesOf' | 'code'> {
+    const destination = outboundOf(resolved)
+    if (resolved.proxy?.requestTransform !== undefined) this.scope = createCodeScope(destination)
+    return { destination, surfacesOf: bodyOnly, code: this.scope }
+  }
+
+  runSettings(resolved: ResolvedRequest): Omit<TransformRun, 'code' | 'proxy'> {
     return {
+      destination: outboundOf(resolved),
       prefixes: this.shared.prefixes,
       texts: this.record.identity?.caller.actorType !== 'anonymous',
       traceId: this.record.traceId,
@@ -125,8 +139,8 @@ export class RequestState {
     }
   }
 
-  runOf(proxy: StoredProxy): TransformRun {
-    return { ...this.runSettings(), code: this.shared.deps.code, proxy }
+  runOf(resolved: ResolvedRequest, proxy: StoredProxy): TransformRun {
+    return { ...this.runSettings(resolved), code: this.shared.deps.code, proxy }
   }
 
   async inCodeRoom<T>(
@@ -144,7 +158,8 @@ export class RequestState {
     if (proxy === undefined) throw new Error('a transform without a proxy')
     const args = { method, path: suffix.path, query: suffix.query === undefined ? '' : `?${suffix.query}` }
     const message = { head, stripped, shape, body, args }
-    const run = () => runTransform('request_transform', message, this.runOf(proxy))
+    const settings = { ...this.runOf(resolved, proxy), scope: this.scope }
+    const run = () => runTransform('request_transform', message, settings)
     return this.inCodeRoom(body, run, caller, proxy)
   }
 
@@ -157,7 +172,7 @@ export class RequestState {
       now: deps.clock.now(),
       timed: this.timed,
       stages: this.stages,
-      run: this.runSettings(),
+      run: this.runSettings(resolved),
     }
     const reply = dryRunReply(await runDryRun(dryRun, deps), this.prefix, this.record.traceId)
     this.record.finish('dry_run')

@@ -9,7 +9,7 @@ import {
   type Suffix,
 } from '../egress/parse-url.ts'
 import { PROXY_METHODS, prefixHeaders, type Upstream, type WebSocketUpstream } from '../ext-proc/contract.ts'
-import type { DestinationTls, StoredProxy } from '../sdk/index.ts'
+import type { DestinationTls, OutboundDestination, StoredProxy } from '../sdk/index.ts'
 import { checkSize, type Head, type HeaderRules, isFlagSet, prefixed, single } from './headers.ts'
 import type { CallHead, Identity } from './identify.ts'
 
@@ -37,6 +37,14 @@ export interface ResolvedRequest extends Identity {
   readonly contentType: string | undefined
   readonly contentEncoding: string | undefined
 }
+
+/** The request as lists of destinations see it (completions §14). */
+export const outboundOf = ({ destination, method, path }: ResolvedRequest): OutboundDestination => ({
+  host: destination.host,
+  port: destination.port,
+  method,
+  path,
+})
 
 /** A stored proxy's destination, else the one in the request's header, whose bytes are UTF-8. */
 const destinationOf = (

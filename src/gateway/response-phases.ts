@@ -25,14 +25,15 @@ export const acceptResponseHeaders = (
 }
 
 export const acceptResponseBody = async (state: RequestState, bytes: Buffer): Promise<ExtProcReply> => {
-  const { proxy, caller } = state.accepted?.resolved ?? {}
+  const resolved = state.accepted?.resolved
   const response = state.response
-  if (proxy === undefined || caller === undefined || response === undefined)
+  const proxy = resolved?.proxy
+  if (resolved === undefined || proxy === undefined || response === undefined)
     throw new Error('a response came that was not asked for')
   state.memory.stopWaiting()
   state.memory.resize(bytes.length)
-  const run = () => transformResponse(response, bytes, state.runOf(proxy))
-  const result = bytes.length === 0 ? undefined : await state.inCodeRoom(bytes, run, caller, proxy)
+  const run = () => transformResponse(response, bytes, state.runOf(resolved, proxy))
+  const result = bytes.length === 0 ? undefined : await state.inCodeRoom(bytes, run, resolved.caller, proxy)
   state.record.finish('forwarded')
   return result === undefined ? { kind: 'continueResponse' } : { kind: 'replaceResponse', ...result }
 }

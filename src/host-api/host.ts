@@ -1,8 +1,9 @@
 import { AppError } from '../common/errors.ts'
 import type { Json } from '../common/json.ts'
+import { createCodeScope } from '../egress/code-scope.ts'
 import type { Kernel } from '../kernel/types.ts'
 import type { SandboxHost } from '../sandbox/types.ts'
-import type { Operation, PluginContext, UsedTokens } from '../sdk/index.ts'
+import type { CodeScope, Operation, PluginContext, UsedTokens } from '../sdk/index.ts'
 import { requestOf, responseOf } from './fetch-call.ts'
 import { createFetched } from './response-budget.ts'
 import { sdkCall } from './sdk-calls.ts'
@@ -30,6 +31,7 @@ export interface HostFor {
   readonly depth: number
   /** Collects the tokens whose data `bt` returns to the code. */
   readonly used?: UsedTokens | undefined
+  readonly scope?: CodeScope | undefined
 }
 
 export type CreateSandboxHost = (of: HostFor) => SandboxHost
@@ -54,7 +56,7 @@ export const createSandboxHosts = ({ operations, invokeAs, fetch }: HostDeps): C
   const fetched = createFetched()
   const byRpc = new Map(operations.map((operation) => [operation.rpc, operation]))
 
-  return ({ tenantId, applicationId, traceId, depth, used }) => {
+  return ({ tenantId, applicationId, traceId, depth, used, scope = createCodeScope() }) => {
     const request = allowance('requests', MOST_REQUESTS)
     const spend = allowance('calls of bt', MOST_CALLS)
 
@@ -69,8 +71,13 @@ export const createSandboxHosts = ({ operations, invokeAs, fetch }: HostDeps): C
       spend()
       if (rpc === 'Reactors.React' && depth >= DEEPEST)
         throw new AppError('forbidden', `Reactors may be nested ${DEEPEST} deep at most.`)
+      if (rpc === 'Reactors.React' && scope.isLimited)
+        throw new AppError(
+          'destination_not_allowed',
+          'This code was given a token that may go to some destinations only, and reactors have none. Call the reactor before.',
+        )
       const application = { tenantId, id: applicationId }
-      const invocation = { traceId, signal, depth: depth + 1, used }
+      const invocation = { traceId, signal, depth: depth + 1, used, code: scope }
       const output = await invokeAs(application, operation, input, invocation)
       if (operation.status === 204) return null
       return (
@@ -86,7 +93,8 @@ export const createSandboxHosts = ({ operations, invokeAs, fetch }: HostDeps): C
         if (method !== 'fetch') return call(method, input, signal)
         request()
         const onBytes = (bytes: number) => fetched.take(tenantId, signal, bytes)
-        return responseOf(await fetch({ ...requestOf(input), tenantId, onBytes }, signal))
+        const check: CodeScope['check'] = (destination) => scope.check(destination)
+        return responseOf(await fetch({ ...requestOf(input), tenantId, onBytes, check }, signal))
       },
     }
   }

@@ -5,6 +5,7 @@ import type {
   ApplicationRef,
   Caller,
   Code,
+  CodeScope,
   Contribution,
   EntityType,
   Operation,
@@ -64,6 +65,8 @@ export interface CodeInvocation extends Pick<Invocation, 'traceId' | 'signal'> {
   readonly depth: number
   /** Used tokens of the call that the code runs for. */
   readonly used?: UsedTokens | undefined
+  /** Where the code may send what the call returns. */
+  readonly code?: CodeScope | undefined
 }
 
 export interface Authenticator {

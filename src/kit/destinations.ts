@@ -7,11 +7,8 @@ export const destinationsOf = (
   inputs: readonly AllowedDestinationInput[] | null | undefined,
   at: string,
   issues: FieldIssue[],
-): { readonly destinations?: DestinationList } =>
-  inputs
-    ? {
-        destinations: parseDestinationList(inputs, (path, sentence) =>
-          issues.push([`${at}${path}`, sentence]),
-        ),
-      }
-    : {}
+): { readonly destinations?: DestinationList } => {
+  if (!inputs) return {}
+  const issue = (path: string, sentence: string) => issues.push([`${at}${path}`, sentence])
+  return { destinations: parseDestinationList(inputs, issue) }
+}

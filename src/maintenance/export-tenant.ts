@@ -60,9 +60,9 @@ export const runExport = (
         )
         for (const row of rows) {
           if (row.expires_at !== null && row.expires_at <= now) continue
-          const { id, type, container, metadata, expires_at, created_by, created_at } = row
+          const { id, type, container, metadata, egress, expires_at, created_by, created_at } = row
           const { data, ephemeral, ...own } = openToken(ring, row, now)
-          const shown = { id, type, container, metadata, expires_at, created_by, created_at }
+          const shown = { id, type, container, metadata, egress, expires_at, created_by, created_at }
           const fingerprinted = row.fingerprint !== null
           await lines.write({ token: { ...shown, fingerprinted, data, ephemeral: [...ephemeral], ...own } })
           counts.tokens++

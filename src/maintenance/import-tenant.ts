@@ -8,7 +8,7 @@ import { weigh } from '../common/weight.ts'
 import type { Config } from '../config.ts'
 import { sealMutation } from '../kernel/services/seal-records.ts'
 import { createTenant } from '../roles/create-tenant.ts'
-import type { Collection } from '../sdk/index.ts'
+import type { Collection, EgressLimits } from '../sdk/index.ts'
 import type { NewToken } from '../store/types.ts'
 import { derive } from '../vault/index-terms.ts'
 import { type Opened, sealToken, tokenBinding } from '../vault/seal.ts'
@@ -30,6 +30,7 @@ interface ExportedToken {
   readonly expires_at: number | null
   readonly created_by: string
   readonly created_at: number
+  readonly egress: EgressLimits | null
   readonly fingerprinted: boolean
   readonly data: Json
   readonly ephemeral: readonly [string, { readonly value: Json; readonly until: number }][]

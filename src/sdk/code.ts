@@ -1,4 +1,5 @@
 import type { Json } from '../common/json.ts'
+import type { DestinationList, OutboundDestination } from './destinations.ts'
 import type { UsedTokens } from './vault.ts'
 
 /** A syntax error in code; line and column count from 1. */
@@ -22,6 +23,18 @@ export interface Program {
   readonly code: string
 }
 
+/** Where one run of code may send the values that it was given (completions §14). */
+export interface CodeScope {
+  /** The destination of the proxy whose transform runs; undefined: a reactor, which has none. */
+  readonly destination: OutboundDestination | undefined
+  /** Whether a value was given whose destinations are limited. */
+  readonly isLimited: boolean
+  /** The code is given a value that may go to these destinations only. */
+  limit(list: DestinationList): void
+  /** Throws `destination_not_allowed` unless each of these lists allows a request of the code. */
+  check(destination: OutboundDestination): void
+}
+
 /** One run of a program (interface, "Proxy transforms" and "Reactor formulas"). */
 export interface CodeRun extends Program {
   /** The argument of the code, without `bt`. */
@@ -34,6 +47,8 @@ export interface CodeRun extends Program {
   readonly depth: number
   /** Collects the tokens whose data `bt` discloses to the code. */
   readonly used?: UsedTokens | undefined
+  /** Default: that of code without a destination. */
+  readonly scope?: CodeScope | undefined
   /** Whether the caller may see messages of the code's errors, which may hold values (completions §12). Default: true. */
   readonly texts?: boolean | undefined
   /** Timeout in ms; default and maximum: 30,000. */

@@ -1,12 +1,13 @@
 import type { Static } from 'typebox'
 import { Type } from '../common/json-schema.ts'
 import { field, orNull } from './schemas.ts'
+import type { Surface } from './surfaces.ts'
 
 /** Bounds of a list of destinations (completions §14). */
 export const DESTINATION_LIMITS = { list: 20, ports: 20, surfaces: 20, path: 400, surface: 250 } as const
 
-/** Methods of proxied requests (completions §12). */
-const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+/** Methods of /proxy, of requests inside tunnels, and of code. */
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
 const { list, ports, surfaces, path, surface } = DESTINATION_LIMITS
 
@@ -70,11 +71,18 @@ export interface AllowedDestination {
   readonly ports: readonly number[]
   readonly methods?: readonly string[]
   readonly path?: string
-  readonly surfaces?: readonly string[]
+  readonly surfaces?: readonly Surface[]
 }
 
 /** Destinations of which one must allow a request. */
 export type DestinationList = readonly AllowedDestination[]
+
+/** Where a token's value may go (completions §14); at least one member is set. */
+export interface EgressLimits {
+  readonly destinations?: DestinationList
+  /** Only requests of proxies hold the value; readers and code get its mask at most. */
+  readonly egress_only?: true
+}
 
 /** The member `destinations` of a request. */
 export const destinationsInput = (number: number) =>

@@ -2,6 +2,7 @@ import type { Static, TSchema } from 'typebox'
 import type { ErrorCode, FieldErrors } from '../common/errors.ts'
 import type { Log } from '../common/log.ts'
 import type { Caller, Permission } from './access.ts'
+import type { CodeScope } from './code.ts'
 import type { Held, UsedTokens } from './vault.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -18,6 +19,8 @@ export interface Call {
   readonly depth: number
   /** Tokens whose data the call was given. Its stored output is deleted with them. */
   readonly used: UsedTokens
+  /** The code that makes the call; absent: a client. */
+  readonly code?: CodeScope | undefined
   /** Registers memory that the call holds of the tenants' shared budget: released when its response is sent. */
   readonly hold: (held: Held) => void
 }

@@ -1,3 +1,5 @@
+import type { OutboundDestination } from './destinations.ts'
+
 /** A request to an external server. */
 export interface OutboundRequest {
   readonly url: string
@@ -9,6 +11,8 @@ export interface OutboundRequest {
   readonly follow?: boolean
   /** Allow a 307 or 308 to send the body to another origin. Default: that fails with `destination_not_allowed`. */
   readonly bodyToAnyOrigin?: boolean
+  /** Called before each request, redirects included. A throw ends it. */
+  readonly check?: (destination: OutboundDestination) => void
   /** Owner: has connections of its own, and a share of all. Default: the service itself. */
   readonly tenantId?: string
   /** Called with the number of bytes of the response's body as they arrive, and of those that decoding adds. A throw ends the request. */

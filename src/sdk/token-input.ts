@@ -2,6 +2,7 @@ import type { Static } from 'typebox'
 import { CONTAINER_LENGTH, CONTAINER_PATTERN } from '../access/containers.ts'
 import type { Json } from '../common/json.ts'
 import { Type } from '../common/json-schema.ts'
+import { destinationsInput } from './destinations.ts'
 import { orNull } from './schemas.ts'
 
 /** Bounds of a token's members (completions §5). Characters are Unicode code points. */
@@ -66,6 +67,11 @@ const shared = {
   containers: orNull(8, Type.Array(Container, { maxItems: 1 })),
   deduplicate_token: orNull(9, Type.Boolean()),
   expires_at: orNull(10, Type.String({ maxLength: 50, description: 'An ISO 8601 date-time in the future.' })),
+  destinations: destinationsInput(11),
+  egress_only: orNull(
+    12,
+    Type.Boolean({ description: 'Only requests of proxies hold the value; others get its mask at most.' }),
+  ),
 }
 
 /**

@@ -1,5 +1,8 @@
+import type { AppError } from '../common/errors.ts'
 import type { Json } from '../common/json.ts'
 import type { AccessRule, Caller, Disclosure, TokenPermission } from './access.ts'
+import type { CodeScope } from './code.ts'
+import type { DestinationList, OutboundDestination } from './destinations.ts'
 import type { Surface } from './surfaces.ts'
 import type { TokenInput, TokenPatch } from './token-input.ts'
 
@@ -21,6 +24,8 @@ export interface Token {
     readonly impact_level: string
     readonly restriction_policy: string
   }
+  readonly destinations?: DestinationList
+  readonly egress_only?: boolean
   readonly expires_at?: string
   readonly created_by: string
   readonly created_at: string
@@ -84,8 +89,12 @@ export interface UseContext {
   readonly hold?: ((held: Held) => void) | undefined
   /** Collects the tokens whose data the call was given. */
   readonly used?: UsedTokens | undefined
-  /** Of `use` by a proxied request: where the request puts the token. */
+  /** Where `use` sends the values. Absent: nowhere that is known, so tokens with destinations are denied. */
+  readonly destination?: OutboundDestination | undefined
+  /** Of `use` by a proxied request: where the request puts the token. Absent: anywhere. */
   readonly surfacesOf?: ((id: string) => readonly Surface[]) | undefined
+  /** The code that gets the values, e.g. a request transform. */
+  readonly code?: CodeScope | undefined
 }
 
 /** Memory that a call holds. */
@@ -140,7 +149,8 @@ export interface Vault {
   detokenize(body: Json, context: UseContext, permission?: 'token:read' | 'token:use'): Promise<Json>
   /**
    * Values for the expressions of an outgoing body (`token:use`; completions §6–7). One batched read for all ids.
-   * Unknown ids are `invalid_expression`. The audit records are in the journal when this resolves.
+   * Unknown ids are `invalid_expression`. Before any is decrypted, `destination_not_allowed` and `egress_only` for values
+   * that may not go to `context.destination`. The audit records are in the journal when this resolves.
    */
   use(ids: readonly string[], context: UseContext): Promise<ReadonlyMap<string, UsedToken>>
   /**
@@ -167,6 +177,13 @@ export interface UsedToken {
   whole(): Json
 }
 
+/** `by`: the list that denies; null when the destination is allowed. */
+export interface DestinationVerdict {
+  readonly host: string
+  readonly allowed: boolean
+  readonly by: 'token' | 'rule' | 'application' | null
+}
+
 /** Preview of `use` for one id. `unknown`: the token does not exist; `denied`: no grant covers it. */
 export type UsePreview =
   | { readonly kind: 'unknown' | 'denied'; readonly id: string }
@@ -178,4 +195,8 @@ export type UsePreview =
       readonly rule?: AccessRule | undefined
       /** Its masked data; null without a mask, or when redacted. */
       readonly token: UsedToken
+      /** Whether its value may go to the destination of the call. */
+      readonly destination?: DestinationVerdict | undefined
+      /** The error of the call itself. */
+      readonly rejection?: AppError | undefined
     }

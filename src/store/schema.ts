@@ -56,6 +56,8 @@ export interface TokensTable {
   version: number
   metadata: string | null
   fingerprint: string | null
+  /** JSON of `EgressLimits`; null: none. */
+  egress: string | null
   expires_at: number | null
   created_by: string
   created_at: number

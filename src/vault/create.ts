@@ -10,6 +10,7 @@ import type { Created, NewToken, TokenRow } from '../store/types.ts'
 import { aliasCandidates, isItsData } from './alias.ts'
 import { deniedRecord, doneRecord } from './audit-records.ts'
 import { omitNeverReturned } from './disclosure.ts'
+import { shownTo } from './egress.ts'
 import { type IdPlan, idAttempts } from './ids.ts'
 import { checkMask, type Derived, derive } from './index-terms.ts'
 import { createIssues } from './issues.ts'
@@ -129,6 +130,7 @@ const newToken = (
     container: draft.container,
     metadata: draft.metadata ?? null,
     fingerprint: derived.fingerprint,
+    egress: draft.egress,
     expires_at: draft.expiresAt ?? null,
     created_by: caller.actorId,
     created_at: now,
@@ -179,14 +181,14 @@ const outcomeOf = (
   if (created.kind === 'created') {
     const { id, seq } = created
     const row = { ...token, id, seq, version: 1, modified_by: null, modified_at: null }
-    return { kind: 'created', row, opened, disclosure }
+    return { kind: 'created', row, opened, disclosure: shownTo(row, disclosure, context) }
   }
   const row = created.token
   return {
     kind: 'duplicate',
     row,
     opened: openToken(ring, row, now),
-    disclosure: decide(context.caller.grants, 'token:read', row),
+    disclosure: shownTo(row, decide(context.caller.grants, 'token:read', row), context),
   }
 }
 

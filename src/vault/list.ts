@@ -14,6 +14,7 @@ import type {
 } from '../sdk/index.ts'
 import type { SearchNode, TokenListQuery } from '../store/types.ts'
 import { deniedRecord, doneRecord } from './audit-records.ts'
+import { shownTo } from './egress.ts'
 import { bytesOf, type OpenedRow, openEach, withoutSeals } from './open.ts'
 import { filterNode } from './search/filter.ts'
 import { present, shownData } from './serialize-token.ts'
@@ -105,8 +106,9 @@ export const listTokens = async (
   const states: TokenState[] = []
   const { work = bodyWork() } = context
   await openEach(parts, context, heads, now, (row, open) => {
-    const disclosure = decide(grants, permission, row)
-    if (disclosure === 'denied') return
+    const granted = decide(grants, permission, row)
+    if (granted === 'denied') return
+    const disclosure = shownTo(row, granted, context)
     const opened = open()
     const value = shownData(parts, row.type, opened, disclosure, work)
     // Rejected as a complete page: a page with the data of some tokens only would mislead.

@@ -83,6 +83,9 @@ function* batchesOf(heads: readonly Sized[]): Generator<readonly string[]> {
 
 type OpenDeps = Pick<VaultParts, 'tokens' | 'keys' | 'held'>
 
+/** Called for each token of a batch before one of them is opened. */
+export type CheckRow = (row: TokenRow) => Eventual<void>
+
 /** Does something with a token, which `open` opens. */
 export type TakeRow = (row: TokenRow, open: () => Opened) => Eventual<void>
 
@@ -96,6 +99,7 @@ export const openEach = async (
   heads: readonly Sized[],
   now: number,
   take: TakeRow,
+  check?: CheckRow,
 ): Promise<void> => {
   const { tenantId } = context.caller
   const hold = createMemoryBudget(parts, context)
@@ -114,6 +118,14 @@ export const openEach = async (
     )
     const ring = loading instanceof Promise ? await loading : loading
     const rows = new Map(found.map((row) => [row.id, row]))
+    if (check !== undefined)
+      for (let at = 0; at < ids.length; at++) {
+        const pause = at > 0 ? yieldIfDue() : undefined
+        if (pause) await pause
+        const row = rows.get(ids[at] as string)
+        const checking = row && check(row)
+        if (checking) await checking
+      }
     for (let at = 0; at < ids.length; at++) {
       const pause = at > 0 ? yieldIfDue() : undefined
       if (pause) await pause

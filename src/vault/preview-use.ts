@@ -4,6 +4,7 @@ import { bodyWork } from '../expressions/work.ts'
 import type { UseContext, UsePreview } from '../sdk/index.ts'
 import { doneRecord } from './audit-records.ts'
 import { disclosedData } from './disclosure.ts'
+import { verdictOf } from './egress.ts'
 import { checkBytes, headsOf, type OpenedRow, openEach, withoutSeals } from './open.ts'
 import type { Opened } from './seal.ts'
 import { checkCount, isBareTokenExpression } from './use.ts'
@@ -52,7 +53,7 @@ export const previewUse = async (
       whole: () => isBareTokenExpression(parts, stored, opened, data, grants),
     }
     const rule = decidingRule(grants, 'token:use', row)
-    found.set(id, { kind: 'used', id, disclosure, rule, token })
+    found.set(id, { kind: 'used', id, disclosure, rule, token, ...verdictOf(row, context) })
   })
   await parts.journal.append(shown.map((row) => doneRecord(parts, row, 'read', context, now)))
   for (const { type } of shown) parts.metrics.disclosed.inc({ type, purpose: 'read', disclosure: 'mask' })

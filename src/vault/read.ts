@@ -3,6 +3,7 @@ import { AppError } from '../common/errors.ts'
 import type { Disclosure, Token, TokenPermission, UseContext } from '../sdk/index.ts'
 import type { TokenRow } from '../store/types.ts'
 import { deniedRecord, doneRecord, type TokenOperation } from './audit-records.ts'
+import { checkRead } from './egress.ts'
 import { createMemoryBudget } from './memory-budget.ts'
 import { storedBytes } from './open.ts'
 import { printableId } from './safe-id.ts'
@@ -46,7 +47,8 @@ export const findToken = async (
 
 /** `Vault.get`. */
 export const getToken = async (parts: VaultParts, id: string, context: UseContext): Promise<Token> => {
-  const { row, disclosure } = await findToken(parts, id, 'token:read', 'read', context)
+  const { row, disclosure: granted } = await findToken(parts, id, 'token:read', 'read', context)
+  const disclosure = await checkRead(parts, row, granted, context)
   const now = timeOf(parts, context)
   createMemoryBudget(parts, context)(storedBytes([row]))
   const ring = await parts.keys.tenant(context.caller.tenantId, [row.sealed])

@@ -42,6 +42,7 @@ type BoundColumns = Pick<
   | 'container'
   | 'expires_at'
   | 'fingerprint'
+  | 'egress'
   | 'metadata'
   | 'created_by'
   | 'created_at'
@@ -124,8 +125,8 @@ export const sealToken = (keys: Pick<TenantKeys, 'seal'>, opened: Opened, bound:
 }
 
 /**
- * The associated data of a token's seals: identity, container, expiry, index terms and author. A row in which any of them
- * was edited does not open.
+ * The associated data of a token's seals: identity, container, expiry, index terms, author, and limits of egress if there
+ * are any. A row in which any of them was edited does not open.
  */
 export const tokenBinding = (tenantId: string, { id, type, version, ...row }: BoundColumns): Bound => ({
   tenantId,
@@ -139,6 +140,7 @@ export const tokenBinding = (tenantId: string, { id, type, version, ...row }: Bo
     row.metadata === null ? '' : JSON.stringify(row.metadata),
     row.created_by,
     String(row.created_at),
+    ...(row.egress === null ? [] : [JSON.stringify(row.egress)]),
   ],
 })
 

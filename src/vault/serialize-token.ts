@@ -24,6 +24,7 @@ export type ShownRow = Pick<
   | 'container'
   | 'metadata'
   | 'fingerprint'
+  | 'egress'
   | 'expires_at'
   | 'created_by'
   | 'created_at'
@@ -83,6 +84,8 @@ export const serializeUnmasked = (
   const token = summarize(parts, row, grants)
   if (data !== undefined) token.data = data
   if (row.metadata !== null) token.metadata = row.metadata
+  if (row.egress?.destinations) token.destinations = row.egress.destinations
+  if (row.egress?.egress_only) token.egress_only = true
   if (opened.searchIndexes !== undefined) token.search_indexes = opened.searchIndexes
   if (fingerprintExpression !== undefined) token.fingerprint_expression = fingerprintExpression
   return token

@@ -1,7 +1,9 @@
 import { AppError } from '../common/errors.ts'
 import { deeperThan, holdsMore, isObject, type Json } from '../common/json.ts'
 import { compileValidator } from '../common/validate.ts'
+import { parseDestinationList } from '../egress/destination-list.ts'
 import type { Expressions } from '../expressions/types.ts'
+import type { EgressLimits } from '../sdk/index.ts'
 import { TOKEN_LIMITS, TokenInput } from '../sdk/token-input.ts'
 import { parseInstant } from './expiry.ts'
 import { type Issues, memberPath, pointerPath } from './issues.ts'
@@ -17,6 +19,7 @@ export interface Draft {
   readonly searchIndexes?: readonly string[]
   readonly fingerprintExpression?: string
   readonly container: string
+  readonly egress: EgressLimits | null
   readonly deduplicate?: boolean
   /** ms since the epoch. */
   readonly expiresAt?: number
@@ -117,6 +120,12 @@ export const parseDraft = (raw: unknown, rules: InputRules, base = ''): Draft | 
   if (fingerprintExpression !== undefined) checkExpression('fingerprint_expression', fingerprintExpression)
   const deduplicate = given('deduplicate_token')
 
+  const sentDestinations = given('destinations')
+  const destinations =
+    sentDestinations &&
+    parseDestinationList(sentDestinations, (path, sentence) => issue(`destinations${path}`, sentence))
+  const egressOnly = given('egress_only') === true
+
   const expiry = given('expires_at')
   const expiresAt = expiry === undefined ? undefined : parseInstant(expiry)?.from
   if (expiry !== undefined && expiresAt === undefined) issue('expires_at', 'must be an ISO 8601 date-time')
@@ -128,6 +137,10 @@ export const parseDraft = (raw: unknown, rules: InputRules, base = ''): Draft | 
     type,
     data,
     container: given('containers')?.[0]?.toLowerCase() ?? type.container,
+    egress:
+      destinations === undefined && !egressOnly
+        ? null
+        : { ...(destinations && { destinations }), ...(egressOnly && { egress_only: true }) },
     ...(mask === undefined ? {} : { mask }),
     ...(metadata === undefined ? {} : { metadata: Object.fromEntries(Object.entries(metadata)) }),
     ...(searchIndexes === undefined ? {} : { searchIndexes }),

@@ -1,3 +1,4 @@
+import { usesMoreAt } from '../access/destinations.ts'
 import { type Decision, decide, type Located, SHOWING, seesData, seesDataIn } from '../access/rules.ts'
 import { AppError, invalid } from '../common/errors.ts'
 import { inOwnTurn } from '../common/event-loop.ts'
@@ -9,6 +10,7 @@ import type { TokenRow } from '../store/types.ts'
 import { deniedRecord, doneRecord } from './audit-records.ts'
 import { isOn } from './create.ts'
 import { maskOf } from './disclosure.ts'
+import { shownTo, widens } from './egress.ts'
 import { checkMask, derive } from './index-terms.ts'
 import { createIssues } from './issues.ts'
 import { findToken, reject, tokenNotFound } from './read.ts'
@@ -47,6 +49,8 @@ const merge = (
     search_indexes: replaced(patch, 'search_indexes', opened.searchIndexes),
     fingerprint_expression: replaced(patch, 'fingerprint_expression', opened.fingerprintExpression),
     containers: replaced(patch, 'containers', [row.container]),
+    destinations: replaced(patch, 'destinations', row.egress?.destinations),
+    egress_only: replaced(patch, 'egress_only', row.egress?.egress_only),
     expires_at: patch.expires_at,
     deduplicate_token: patch.deduplicate_token,
   }
@@ -71,7 +75,7 @@ const respondWithDuplicate = async (
   context: UseContext,
   now: number,
 ): Promise<Token> => {
-  const disclosure = decide(context.caller.grants, 'token:read', existing)
+  const disclosure = shownTo(existing, decide(context.caller.grants, 'token:read', existing), context)
   const record = disclosure === 'denied' ? deniedRecord : doneRecord
   await parts.journal.append([record(parts, existing, 'read', context, now)])
   const ring = await parts.keys.tenant(context.caller.tenantId, [existing.sealed])
@@ -143,6 +147,22 @@ const attempt = async (
       'The key sees more data in the new container than in the current one. Use a key with an access rule that reveals the token in its current container.',
     )
   const sees = seesData(caller.grants, row)
+  if (!sees && usesMoreAt(caller.grants, row, moved))
+    return forbidden(
+      parts,
+      row,
+      context,
+      now,
+      'The key may send the token to more destinations from the new container than from the current one. Use a key with an access rule that reveals the token in its current container.',
+    )
+  if (!sees && widens(row.egress, draft.egress))
+    return forbidden(
+      parts,
+      row,
+      context,
+      now,
+      'The "destinations" and "egress_only" of a token are widened by those only who may see its data. Use a key that holds token:use, or an access rule that reveals it.',
+    )
   const addsFingerprint = patch.deduplicate_token === true && row.fingerprint === null
   if ((changesExpressions(type, before, draft) || addsFingerprint) && !sees)
     return forbidden(
@@ -179,6 +199,7 @@ const attempt = async (
     container,
     expires_at,
     fingerprint,
+    egress: draft.egress,
     metadata,
     version: version + 1,
   })
@@ -188,6 +209,7 @@ const attempt = async (
     container,
     metadata,
     fingerprint,
+    egress: draft.egress,
     expires_at,
     modified_by: caller.actorId,
     // Later than any earlier change: stored responses are compared by it.
@@ -199,10 +221,11 @@ const attempt = async (
   if (updated.kind === 'stale') throw new AppError('conflict', 'The token was changed concurrently. Retry.')
   if (updated.kind === 'gone') throw tokenNotFound(id)
   if (updated.kind === 'duplicate') return respondWithDuplicate(parts, updated.token, context, now)
-  const data: Json | undefined = shownData(parts, row.type, opened, responded, work)
+  const shown = shownTo(next, responded, context)
+  const data: Json | undefined = shownData(parts, row.type, opened, shown, work)
   await parts.journal.append([
     doneRecord(parts, next, 'update', context, now),
-    ...(responded === 'reveal' ? [doneRecord(parts, next, 'read' as const, context, now)] : []),
+    ...(shown === 'reveal' ? [doneRecord(parts, next, 'read' as const, context, now)] : []),
   ])
   context.used?.add(stateOf({ ...next, version: version + 1 }, opened), 'own')
   return present(parts, next, opened, data, caller.grants)

@@ -1,13 +1,23 @@
 import { decide } from '../access/rules.ts'
 import { AppError } from '../common/errors.ts'
 import { mapInTurns, yieldIfDue } from '../common/event-loop.ts'
+import type { Eventual } from '../common/eventual.ts'
 import type { Json } from '../common/json.ts'
 import { bodyWork } from '../expressions/work.ts'
 import type { Disclosure, Grants, TokenPermission, TokenState, UseContext, UsedToken } from '../sdk/index.ts'
-import type { TokenRow } from '../store/types.ts'
+import type { TokenHead, TokenRow } from '../store/types.ts'
 import { doneRecord } from './audit-records.ts'
 import { disclosedData } from './disclosure.ts'
-import { checkBytes, headsOf, type OpenedRow, openEach, readHeads, withoutSeals } from './open.ts'
+import { checkRead, checkUse } from './egress.ts'
+import {
+  checkBytes,
+  headsOf,
+  type OpenedRow,
+  openEach,
+  readHeads,
+  type TakeRow,
+  withoutSeals,
+} from './open.ts'
 import { reject } from './read.ts'
 import type { Opened } from './seal.ts'
 import { present } from './serialize-token.ts'
@@ -71,11 +81,19 @@ export const resolveTokens = async <Shown>(
       wanted,
       heads.map(({ id }) => id),
     )
+  const check = permission === 'token:use' ? checkUse : checkRead
+  const disclosureOf = (
+    row: Pick<TokenHead, 'id' | 'type' | 'container' | 'egress'>,
+  ): Eventual<Disclosure> => {
+    const decision = decide(grants, permission, row)
+    return decision === 'denied' ? reject(parts, row, purpose, context) : check(parts, row, decision, context)
+  }
   for (const head of heads) {
     if (!('type' in head)) break
     const pause = yieldIfDue()
     if (pause) await pause
-    if (decide(grants, permission, head) === 'denied') await reject(parts, head, purpose, context)
+    const disclosing = disclosureOf(head)
+    if (disclosing instanceof Promise) await disclosing
   }
   checkBytes(parts, heads)
   const { work = bodyWork() } = context
@@ -100,10 +118,14 @@ export const resolveTokens = async <Shown>(
     all.push(resolved)
     shown.set(row.id, show(resolved))
   }
-  await openEach(parts, context, heads, now, (row, open) => {
-    const decision = decide(grants, permission, row)
-    if (decision === 'denied') return reject(parts, row, purpose, context)
-    return resolveOne(row, open, decision)
+  // In the order in which the rows are taken.
+  const disclosures: Disclosure[] = []
+  let taken = 0
+  const take: TakeRow = (row, open) => resolveOne(row, open, disclosures[taken++] as Disclosure)
+  await openEach(parts, context, heads, now, take, (row) => {
+    const disclosing = disclosureOf(row)
+    if (!(disclosing instanceof Promise)) return void disclosures.push(disclosing)
+    return disclosing.then((disclosure) => void disclosures.push(disclosure))
   })
   if (shown.size < wanted.length) throw unknownToken(wanted, shown.keys())
   const recording = mapInTurns(all, ({ row }) => doneRecord(parts, row, purpose, context, now))

@@ -42,7 +42,7 @@ t.test('members are stored once each, in order', (t) => {
       ports: [8443, 443, 8443],
       methods: ['PUT', 'GET', 'PUT'],
       path: '/%76%31/%c3%a9/\u00e9/**',
-      surfaces: ['query:Key', 'Header:Authorization', 'body', 'header:authorization'],
+      surfaces: ['query:Key', 'header:Authorization', 'body', 'header:authorization'],
     }),
     [
       {
@@ -115,7 +115,16 @@ t.test('what is no host, no pattern and no surface is an issue', (t) => {
     '/\ud800',
   ])
     t.same(issuesOf({ host: 'a.test', path }), ['[0].path'], path)
-  for (const surface of ['', 'headers', 'header:', 'header:a b', 'header:*', 'query:', 'cookie:a'])
+  for (const surface of [
+    '',
+    'headers',
+    'header:',
+    'header:a b',
+    'header:*',
+    'header:host',
+    'query:',
+    'cookie:a',
+  ])
     t.same(issuesOf({ host: 'a.test', surfaces: [surface] }), ['[0].surfaces[0]'], surface)
   t.end()
 })

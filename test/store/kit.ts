@@ -20,6 +20,7 @@ export const aToken = (changes: Partial<NewToken> = {}): NewToken => ({
   ephemeral_until: null,
   metadata: null,
   fingerprint: null,
+  egress: null,
   expires_at: null,
   created_by: 'application-1',
   created_at: NOW,

@@ -47,7 +47,7 @@ t.test('a token comes back from its seals, each member until its own time', asyn
   }
   const place = {
     ...{ id: 'abc', type: 'x', version: 3, container: '/a/', expires_at: null },
-    ...{ metadata: null, fingerprint: null, created_by: 'me', created_at: START },
+    ...{ metadata: null, fingerprint: null, egress: null, created_by: 'me', created_at: START },
   }
   const seals = sealToken(ring, opened, tokenBinding(tenant, place))
   t.equal(seals.ephemeral_until, START + 20_000, 'removed when the last of them is due')

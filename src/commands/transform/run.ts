@@ -74,6 +74,7 @@ export const runFile = async (
         configuration,
         [PROPERTY[direction]]: code,
       },
+      destination: { host: 'local', port: 443, method: 'POST', path: '/' },
       prefixes,
       texts: true,
       traceId: 'local',

@@ -1,6 +1,8 @@
 /** Dry run: reports the processing of a request without sending it (../README.md, "Dry runs"). */
 import { AppError, type Problem } from '../../common/errors.ts'
 import type { Json } from '../../common/json.ts'
+import { createCodeScope } from '../../egress/code-scope.ts'
+import { BODY_ONLY } from '../../egress/surfaces.ts'
 import { scanText } from '../../expressions/scan.ts'
 import type { Expressions } from '../../expressions/types.ts'
 import { bodyWork, type Work } from '../../expressions/work.ts'
@@ -128,9 +130,14 @@ export const runDryRun = async (dryRun: DryRunRequest, deps: DryRunDeps): Promis
   )
   const acting = await effectiveCallerInDryRun(deps, accepted)
   const ids = plan.kind === 'pass' ? [] : plan.ids
-  const context = { traceId: run.traceId, now, caller: acting, work }
-  const { plans, used } = await timed('use', () => previewTokens(deps.vault, ids, context))
-  const rejection = plan.kind === 'pass' ? undefined : rejectionOf(plans, acting)
+  const context = {
+    ...{ traceId: run.traceId, now, caller: acting, work, destination: run.destination },
+    surfacesOf: () => BODY_ONLY,
+    code: proxy?.requestTransform === undefined ? undefined : createCodeScope(run.destination),
+  }
+  const previewed = await timed('use', () => previewTokens(deps.vault, ids, context))
+  const { plans, used } = previewed
+  const rejection = plan.kind === 'pass' ? undefined : rejectionOf(previewed, acting)
 
   let { bytes } = sent
   if (plan.kind === 'rewrite' && used !== undefined) {

@@ -1,7 +1,15 @@
 /** Tokens of a body in the report of a dry run. */
 import { holds } from '../../access/authorize.ts'
 import { AppError } from '../../common/errors.ts'
-import type { AccessRule, Caller, UseContext, UsedToken, UsePreview, Vault } from '../../sdk/index.ts'
+import type {
+  AccessRule,
+  Caller,
+  DestinationVerdict,
+  UseContext,
+  UsedToken,
+  UsePreview,
+  Vault,
+} from '../../sdk/index.ts'
 import { mayNotUse } from '../detokenize.ts'
 
 /** `unknown`: the token does not exist; `denied`: no grant covers it; `unresolved`: the call has no token:use. */
@@ -13,6 +21,7 @@ export type TokenPlan =
       readonly type: string
       readonly container: string
       readonly disclosure: string
+      readonly destination?: DestinationVerdict
       /** The deciding rule, or the plain permission. */
       readonly decided_by:
         | { readonly permission: 'token:use' }
@@ -23,11 +32,13 @@ export interface PreviewedTokens {
   readonly plans: readonly TokenPlan[]
   /** With masked data. Undefined: not all of them can be used, so a call would use none. */
   readonly used: ReadonlyMap<string, UsedToken> | undefined
+  /** The first error of a use that its grants allow. */
+  readonly rejection?: AppError | undefined
 }
 
 const planOf = (previewed: UsePreview): TokenPlan => {
   if (previewed.kind !== 'used') return { id: previewed.id, use: previewed.kind }
-  const { id, disclosure, rule, token } = previewed
+  const { id, disclosure, rule, token, destination } = previewed
   const reported = rule && {
     description: rule.description,
     priority: rule.priority,
@@ -35,7 +46,8 @@ const planOf = (previewed: UsePreview): TokenPlan => {
     ...(rule.conditions === undefined ? {} : { conditions: rule.conditions }),
   }
   const decided_by = reported === undefined ? { permission: 'token:use' as const } : { rule: reported }
-  return { id, use: 'allowed', type: token.type, container: token.container, disclosure, decided_by }
+  const { type, container } = token
+  return { id, use: 'allowed', type, container, disclosure, decided_by, ...(destination && { destination }) }
 }
 
 /** Nothing is looked up for a caller who could use nothing. */
@@ -48,14 +60,22 @@ export const previewTokens = async (
     return { plans: ids.map((id) => ({ id, use: 'unresolved' })), used: undefined }
   const previewed = await vault.preview(ids, context)
   const used = new Map(previewed.flatMap((one) => (one.kind === 'used' ? [[one.id, one.token]] : [])))
-  return { plans: previewed.map(planOf), used: used.size === previewed.length ? used : undefined }
+  const rejections = previewed.flatMap((one) => (one.kind === 'used' ? (one.rejection ?? []) : []))
+  return {
+    plans: previewed.map(planOf),
+    used: used.size === previewed.length && rejections.length === 0 ? used : undefined,
+    rejection: rejections[0],
+  }
 }
 
 /** Why a call with these tokens in its body is rejected, if it is. */
-export const rejectionOf = (plans: readonly TokenPlan[], caller: Caller): AppError | undefined => {
+export const rejectionOf = (
+  { plans, rejection }: Pick<PreviewedTokens, 'plans' | 'rejection'>,
+  caller: Caller,
+): AppError | undefined => {
   if (!holds(caller, 'token:use')) return mayNotUse()
   const wrong = plans.find(({ use }) => use !== 'allowed')
-  if (wrong === undefined) return undefined
+  if (wrong === undefined) return rejection
   return wrong.use === 'unknown'
     ? new AppError('invalid_expression', `No token has the id "${wrong.id}".`)
     : new AppError('forbidden', `The token "${wrong.id}" may not be used. Its container is not granted.`)

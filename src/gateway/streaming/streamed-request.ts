@@ -49,7 +49,8 @@ export const pipe = async (
     const caller = await effectiveCaller(deps, await identifyAgain(deps, prefixes, resolved.request))
     checkUse(caller)
     if (ids.length === 0) return new Map()
-    const used = await deps.vault.use(ids, { caller, traceId: state.record.traceId, now: deps.clock.now() })
+    const context = { caller, traceId: state.record.traceId, now: deps.clock.now() }
+    const used = await deps.vault.use(ids, { ...context, ...state.useOf(resolved) })
     state.record.tokens += used.size
     return used
   }

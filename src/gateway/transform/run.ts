@@ -1,6 +1,7 @@
 import { AppError } from '../../common/errors.ts'
 import { isObject, type Json } from '../../common/json.ts'
-import type { Code, StoredProxy } from '../../sdk/index.ts'
+import { createCodeScope } from '../../egress/code-scope.ts'
+import type { Code, CodeScope, OutboundDestination, StoredProxy } from '../../sdk/index.ts'
 import type { BodyLimits } from '../body/limits.ts'
 import type { Edits, Head, HeaderRules } from '../headers.ts'
 import { readBody, type Shape, writeBody } from './content.ts'
@@ -24,6 +25,9 @@ export interface Message {
 export interface TransformRun {
   readonly code: Pick<Code, 'run'>
   readonly proxy: StoredProxy
+  readonly destination: OutboundDestination
+  /** With the values that the message was given; absent: none of them is limited. */
+  readonly scope?: CodeScope | undefined
   readonly prefixes: HeaderRules
   /** Whether the caller may read what the code says: anonymous ones may not (completions §12). */
   readonly texts: boolean
@@ -73,8 +77,9 @@ const withContentType = (headers: Head, message: Head, body: Json): Head => {
 export const runTransform = async (
   name: TransformName,
   { head, stripped = [], shape, body, args }: Message,
-  { code, proxy, prefixes, texts, traceId, signal, limits }: TransformRun,
+  run: TransformRun,
 ): Promise<Transformed> => {
+  const { code, proxy, prefixes, texts, traceId, signal, limits } = run
   const { tenantId, applicationId, configuration } = proxy
   const text = transformOf(proxy, name)
   if (text === undefined) throw new Error(`the proxy has no ${name}`)
@@ -87,8 +92,12 @@ export const runTransform = async (
     args: { body: value, headers: shown, ...args },
     configuration: configuration as Json,
   }
-  const run = { tenantId, name, code: text, argument, applicationId, traceId, signal, texts }
-  const returned: unknown = await code.run({ ...run, depth: 0, wallMs: WALL_MS })
+  const scope = run.scope ?? createCodeScope(run.destination)
+  const returned: unknown = await code.run({
+    ...{ tenantId, name, code: text, argument, applicationId, traceId, signal, texts, scope },
+    depth: 0,
+    wallMs: WALL_MS,
+  })
   if (!isObject(returned) || !('body' in returned) || !isObject(returned.headers))
     throw wrong(name, 'returned something else than { body, headers }. Return both.')
   const given = readHeaders(returned.headers, (header) => isHidden(header, prefixes))

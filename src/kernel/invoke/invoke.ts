@@ -7,7 +7,7 @@ import type { Log } from '../../common/log.ts'
 import { createLogThrottle } from '../../common/log-throttle.ts'
 import type { Metrics } from '../../common/metrics.ts'
 import { compileValidator } from '../../common/validate.ts'
-import type { Call, Caller, Held, Operation, UsedTokens } from '../../sdk/index.ts'
+import type { Call, Caller, CodeScope, Held, Operation, UsedTokens } from '../../sdk/index.ts'
 import type { Authenticator, CodeInvocation, Invocation, Kernel } from '../types.ts'
 import { createUsedTokens } from '../used-tokens.ts'
 import { deniedRecord, doneRecord } from './audit.ts'
@@ -69,13 +69,14 @@ class OperationCall implements Call {
   readonly now: number
   readonly depth: number
   readonly used: UsedTokens
+  readonly code: CodeScope | undefined
   readonly hold: (held: Held) => void
   readonly #operation: string
   #log: Log
   #isChild = false
 
   constructor(
-    { caller, traceId, signal, now, depth, used, hold }: Omit<Call, 'log'>,
+    { caller, traceId, signal, now, depth, used, code, hold }: Omit<Call, 'log'>,
     { operation, log }: { readonly operation: string; readonly log: Log },
   ) {
     this.caller = caller
@@ -84,6 +85,7 @@ class OperationCall implements Call {
     this.now = now
     this.depth = depth
     this.used = used
+    this.code = code
     this.hold = hold
     this.#operation = operation
     this.#log = log
@@ -143,11 +145,11 @@ export const createInvoke = (
   const handle = async (
     operation: Operation,
     given: unknown,
-    invocation: Omit<Invocation, 'key'> & Pick<CodeInvocation, 'used'>,
+    invocation: Omit<Invocation, 'key'> & Pick<CodeInvocation, 'used' | 'code'>,
     depth: number,
     who: () => Promise<Caller>,
   ): Promise<unknown> => {
-    const { traceId, signal, onCaller, idempotencyKey, sent, used = createUsedTokens() } = invocation
+    const { traceId, signal, onCaller, idempotencyKey, sent, used = createUsedTokens(), code } = invocation
     const holdings: Held[] = []
     const hold = (held: Held): void => void holdings.push(held)
     const release = () => {
@@ -179,7 +181,7 @@ export const createInvoke = (
         authorize(caller, operation.permission)
         if (audited) await journal.health()
         const call = new OperationCall(
-          { caller, traceId, signal, now, depth, used, hold },
+          { caller, traceId, signal, now, depth, used, code, hold },
           { operation: operation.rpc, log },
         )
         if (signal.aborted) throw aborted(signal)

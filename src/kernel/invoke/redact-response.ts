@@ -10,7 +10,12 @@ const REVEALING_MEMBERS: ReadonlySet<string> = new Set([
 ])
 
 /** Members for callers that may read a token. */
-export const GUARDED: ReadonlySet<string> = new Set([...REVEALING_MEMBERS, 'metadata'])
+export const GUARDED: ReadonlySet<string> = new Set([
+  ...REVEALING_MEMBERS,
+  'metadata',
+  'destinations',
+  'egress_only',
+])
 
 export interface WithoutData {
   readonly output: unknown

@@ -2,7 +2,7 @@ import type { ClientBase } from 'pg'
 import { keysHold } from '../keys/data-key-guard.ts'
 import type { Session } from '../session.ts'
 import { createCounts } from '../tokens/counts.ts'
-import { TOKEN_COLUMNS, type TokenRecord, toTokenRow } from '../tokens/token-row.ts'
+import { jsonColumns, TOKEN_COLUMNS, type TokenRecord, toTokenRow } from '../tokens/token-row.ts'
 import type { Created, NewToken, TokenRow } from '../types.ts'
 import type { Commands } from '../write-commands.ts'
 import { enterScope, scopeOf } from './tenant-scope.ts'
@@ -23,6 +23,7 @@ const COLUMNS = {
   ephemeral_until: 'bigint',
   metadata: 'text',
   fingerprint: 'text',
+  egress: 'text',
   expires_at: 'bigint',
   created_by: 'text',
   created_at: 'bigint',
@@ -143,10 +144,7 @@ const insertAll = async (
   client: ClientBase,
   tokens: readonly NewToken[],
 ): Promise<ReadonlyMap<string, number>> => {
-  const rows = tokens.map((token) => ({
-    ...token,
-    metadata: token.metadata === null ? null : JSON.stringify(token.metadata),
-  }))
+  const rows = tokens.map((token) => ({ ...token, ...jsonColumns(token) }))
   const inserted = await client.query<{ id: string; seq: number }>({
     ...INSERT,
     values: names.map((name) => rows.map((row) => row[name])),

@@ -15,6 +15,7 @@ import {
   tokenById,
   updateToken,
 } from './statements.ts'
+import { jsonColumns } from './token-row.ts'
 
 export const updateOneToken = async (
   session: Session,
@@ -31,8 +32,8 @@ export const updateOneToken = async (
     const duplicate = await findDuplicate(session, row, seq, now)
     if (duplicate) return { kind: 'duplicate', token: duplicate }
   }
-  const metadata = row.metadata === null ? null : JSON.stringify(row.metadata)
-  if ((await session.run(updateToken, { ...row, metadata, version })) === 0) return { kind: 'stale' }
+  if ((await session.run(updateToken, { ...row, ...jsonColumns(row), version })) === 0)
+    return { kind: 'stale' }
   await session.run(clearShown, { tenant_id, token_id: id })
   await session.run(deleteTerms, { seq })
   await session.run(deleteMetadata, { seq })

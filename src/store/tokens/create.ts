@@ -12,7 +12,7 @@ import {
   liveTokenBySeq,
   tokenByFingerprint,
 } from './statements.ts'
-import { toTokenRow } from './token-row.ts'
+import { jsonColumns, toTokenRow } from './token-row.ts'
 
 /** Maximum bytes of existing tokens that one call returns as duplicates: one may occur very often. */
 const DUPLICATES = 32 * 1024 * 1024
@@ -53,11 +53,7 @@ const insert = async (
   counts: Counts,
   now: number,
 ): Promise<number | undefined> => {
-  const values = {
-    ...token,
-    id,
-    metadata: token.metadata === null ? null : JSON.stringify(token.metadata),
-  }
+  const values = { ...token, ...jsonColumns(token), id }
   const seq = await session.insert(insertToken, values)
   if (seq !== undefined) return seq
   const { tenant_id } = token

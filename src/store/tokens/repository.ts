@@ -5,7 +5,7 @@ import type { NewToken, TokenStore } from '../types.ts'
 import type { Writer } from '../writer.ts'
 import { listTokens } from './list.ts'
 import { tokenById, tokenHeadsByIds, tokensByIds } from './statements.ts'
-import { own, revive, toTokenHead, toTokenRow } from './token-row.ts'
+import { egressOf, own, revive, toTokenHead, toTokenRow } from './token-row.ts'
 import { countTokens } from './total.ts'
 
 /** Packs the bytes of all tokens into one buffer: sending each to another thread would cost an allocation. */
@@ -65,7 +65,8 @@ export const createTokenStore = ({
     heads: async (tenantId, ids, now) => {
       if (ids.length === 0) return []
       const list = session.dialect.list(ids)
-      return (await session.all(tokenHeadsByIds, { tenant_id: tenantId, ids: list, now })).map(toTokenHead)
+      const found = await session.all(tokenHeadsByIds, { tenant_id: tenantId, ids: list, now })
+      return found.map(({ egress, ...head }) => toTokenHead({ ...head, egress: egressOf(egress) }))
     },
 
     list: async (query) => (await listTokens(session, query)).map(toTokenHead),

@@ -45,12 +45,14 @@ export const tokensByIds = statement<{ tenant_id: string; ids: unknown; now: num
       .select(TOKEN_COLUMNS),
 )
 
-export const tokenHeadsByIds = statement<{ tenant_id: string; ids: unknown; now: number }, TokenHead>(
-  (dialect, slot) =>
-    tenantTokens(dialect, slot('tenant_id'))
-      .where(dialect.memberOf('id', slot('ids')))
-      .where(live(slot('now')))
-      .select([...HEAD_COLUMNS, BYTES.as('bytes')]),
+export const tokenHeadsByIds = statement<
+  { tenant_id: string; ids: unknown; now: number },
+  Omit<TokenHead, 'egress'> & Pick<TokenRecord, 'egress'>
+>((dialect, slot) =>
+  tenantTokens(dialect, slot('tenant_id'))
+    .where(dialect.memberOf('id', slot('ids')))
+    .where(live(slot('now')))
+    .select([...HEAD_COLUMNS, 'tokens.egress', BYTES.as('bytes')]),
 )
 
 /**
@@ -89,6 +91,7 @@ export const insertToken = statement<TokenValues, { seq: number }>(({ builder, n
         version: 1,
         metadata: slot('metadata'),
         fingerprint: slot('fingerprint'),
+        egress: slot('egress'),
         expires_at: slot('expires_at'),
         created_by: slot('created_by'),
         created_at: slot('created_at'),
@@ -108,6 +111,7 @@ export type TokenChange = Pick<
   | 'ephemeral_until'
   | 'metadata'
   | 'fingerprint'
+  | 'egress'
   | 'expires_at'
   | 'modified_by'
   | 'modified_at'
@@ -126,6 +130,7 @@ export const updateToken = statement<TokenChange>(({ builder }, slot) =>
       version: eb('version', '+', 1),
       metadata: slot('metadata'),
       fingerprint: slot('fingerprint'),
+      egress: slot('egress'),
       expires_at: slot('expires_at'),
       modified_by: slot('modified_by'),
       modified_at: slot('modified_at'),

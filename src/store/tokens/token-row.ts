@@ -1,5 +1,6 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { parseJson } from '../../common/parse-json.ts'
+import type { EgressLimits } from '../../sdk/index.ts'
 import type { TokensTable } from '../schema.ts'
 import type { TokenHead, TokenRow } from '../types.ts'
 
@@ -18,6 +19,7 @@ export const TOKEN_COLUMNS = [
   'version',
   'metadata',
   'fingerprint',
+  'egress',
   'expires_at',
   'created_by',
   'created_at',
@@ -31,6 +33,15 @@ export const HEAD_COLUMNS = ['tokens.seq', 'tokens.id', 'tokens.type', 'tokens.c
 export const BYTES: RawBuilder<number> = sql<number>`octet_length(tokens.sealed) + coalesce(octet_length(tokens.ephemeral), 0) + coalesce(octet_length(tokens.metadata), 0)`
 
 export const toTokenHead = ({ bytes, ...head }: TokenHead): TokenHead => ({ ...head, bytes: Number(bytes) })
+
+export const egressOf = (text: string | null): EgressLimits | null =>
+  text === null ? null : (parseJson(text) as EgressLimits)
+
+/** The columns of a row that are stored as JSON. */
+export const jsonColumns = ({ metadata, egress }: Pick<TokenRow, 'metadata' | 'egress'>) => ({
+  metadata: metadata === null ? null : JSON.stringify(metadata),
+  egress: egress === null ? null : JSON.stringify(egress),
+})
 
 /** The same bytes as a Buffer: engines and threads may return plain Uint8Arrays. */
 export const buffer = (bytes: Uint8Array): Buffer =>
@@ -49,6 +60,7 @@ export const toTokenRow = (record: TokenRecord, now: number): TokenRow => {
     ephemeral: due || record.ephemeral === null ? null : buffer(record.ephemeral),
     ephemeral_until: due ? null : record.ephemeral_until,
     metadata: record.metadata === null ? null : (parseJson(record.metadata) as Record<string, string>),
+    egress: egressOf(record.egress),
   })
 }
 

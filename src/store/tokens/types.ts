@@ -1,5 +1,5 @@
 import type { Eventual } from '../../common/eventual.ts'
-import type { Condition } from '../../sdk/index.ts'
+import type { Condition, EgressLimits } from '../../sdk/index.ts'
 
 /** Times are ms since the epoch; bytes are Buffers. `seq` grows with creation: newest first is `seq` descending. */
 export interface TokenRow {
@@ -17,6 +17,7 @@ export interface TokenRow {
   readonly version: number
   readonly metadata: Readonly<Record<string, string>> | null
   readonly fingerprint: string | null
+  readonly egress: EgressLimits | null
   readonly expires_at: number | null
   readonly created_by: string
   readonly created_at: number
@@ -28,6 +29,8 @@ export interface TokenRow {
 export interface TokenHead extends Pick<TokenRow, 'seq' | 'id' | 'type' | 'container'> {
   /** Bytes to read: seals and metadata. */
   readonly bytes: number
+  /** Absent in lists. */
+  readonly egress?: EgressLimits | null
 }
 
 export interface NewToken extends Omit<TokenRow, 'seq' | 'version' | 'modified_by' | 'modified_at'> {
@@ -117,7 +120,7 @@ export interface TokenStore {
   create(tokens: readonly NewToken[], now: number): Promise<readonly Created[]>
   /** One batched read; the result omits absent ids. */
   read(tenantId: string, ids: readonly string[], now: number): Eventual<readonly TokenRow[]>
-  /** Same, without sealed columns. */
+  /** Same, without sealed columns, and with limits of egress. */
   heads(tenantId: string, ids: readonly string[], now: number): Promise<readonly TokenHead[]>
   list(query: TokenListQuery): Promise<readonly TokenHead[]>
   /** Exact; above 10,000 it may be ten seconds old. */

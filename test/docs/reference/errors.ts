@@ -24,7 +24,9 @@ const EXPLAINED: Readonly<Record<ErrorCode, string>> = {
   forbidden:
     'The key lacks the permission, no access rule matches, or the session is not authorized yet. Change the grants, or use another key.',
   destination_not_allowed:
-    'The egress rules do not allow the scheme, port or address of this destination. The operator opens it with the settings `SIDEVAULT_EGRESS_…`.',
+    'The egress rules do not allow the scheme, port or address of this destination: the operator opens it with the settings `SIDEVAULT_EGRESS_…`. Or the `destinations` of a token, access rule or application do not allow it: the error names the token and the host.',
+  egress_only:
+    'The token is `egress_only`, and the proxy has a request transform, which would get its value. Remove the transform, or use another token.',
   not_found: 'No such route or page. `/docs` lists all.',
   application_not_found: MISSING,
   association_not_found: 'The token is not a child of this parent. Read the associations of the parent.',

@@ -14,6 +14,7 @@ export const tokens: Statements = ({ schema }, { text, integer, bytes, sequence,
     .addColumn('version', integer, (c) => c.notNull())
     .addColumn('metadata', text)
     .addColumn('fingerprint', text)
+    .addColumn('egress', text)
     .addColumn('expires_at', integer)
     .addColumn('created_by', text, (c) => c.notNull())
     .addColumn('created_at', integer, (c) => c.notNull())

@@ -1,0 +1,35 @@
+/** Where one run of code may send the values that it was given (completions §14). */
+import { AppError } from '../common/errors.ts'
+import type { CodeScope, DestinationList, OutboundDestination } from '../sdk/index.ts'
+import { allowsDestination } from './destination-list.ts'
+
+/** Different lists that one run may be given: each request is compared with all of them. */
+const MOST = 1_000
+
+class Scope implements CodeScope {
+  readonly destination: OutboundDestination | undefined
+  readonly #lists = new Map<string, DestinationList>()
+
+  constructor(destination: OutboundDestination | undefined) {
+    this.destination = destination
+  }
+
+  get isLimited(): boolean {
+    return this.#lists.size > 0
+  }
+
+  limit(list: DestinationList): void {
+    if (this.#lists.size <= MOST) this.#lists.set(JSON.stringify(list), list)
+  }
+
+  check(destination: OutboundDestination): void {
+    const lists = [...this.#lists.values()]
+    if (lists.length <= MOST && lists.every((list) => allowsDestination(list, destination))) return
+    throw new AppError(
+      'destination_not_allowed',
+      `This code was given a token whose destinations do not allow "${destination.host}". Send the request before, or allow the destination.`,
+    )
+  }
+}
+
+export const createCodeScope = (destination?: OutboundDestination): CodeScope => new Scope(destination)

@@ -1,0 +1,108 @@
+/** Tokens whose values may go to some places only (completions §14): the check of each use and read. */
+import { admitsCode, type Denial, denialOf, isLimited, listsOf, readable } from '../access/destinations.ts'
+import { AppError } from '../common/errors.ts'
+import type { Eventual } from '../common/eventual.ts'
+import { isWithin } from '../egress/destination-list.ts'
+import type { Disclosure, EgressLimits, UseContext, UsePreview } from '../sdk/index.ts'
+import type { TokenRow } from '../store/types.ts'
+import { deniedRecord } from './audit-records.ts'
+import { printableId } from './safe-id.ts'
+import { timeOf, type VaultParts } from './vault-deps.ts'
+
+type UsedPreview = Extract<UsePreview, { kind: 'used' }>
+type Row = Pick<TokenRow, 'id' | 'type' | 'container'> & { readonly egress?: EgressLimits | null }
+
+const OWNERS = { token: 'the token', rule: 'the access rule', application: 'the application' } as const
+
+/** The error of a denied use; it names the token and the host. */
+export const denialError = (
+  { id }: Pick<Row, 'id'>,
+  denial: Denial,
+  destination: UseContext['destination'],
+): AppError => {
+  const tokens = [id]
+  if (denial.code === 'egress_only')
+    return new AppError(
+      'egress_only',
+      `${printableId(id)} is for proxies without a request transform only. Remove the transform, or use another token.`,
+      { tokens },
+    )
+  const owner = OWNERS[denial.by]
+  return new AppError(
+    'destination_not_allowed',
+    destination === undefined
+      ? `${printableId(id)} may go to the destinations of ${owner} only, and code of a reactor has none. Use a proxy.`
+      : `${printableId(id)} may not go to "${destination.host}": the destinations of ${owner} do not allow this request. Send it there, or have them changed.`,
+    { tokens },
+  )
+}
+
+/** Writes the record of a denied call, then throws. */
+const deny = async (
+  parts: VaultParts,
+  row: Row,
+  operation: 'use' | 'read',
+  context: UseContext,
+  error: AppError,
+): Promise<never> => {
+  await parts.journal.append([deniedRecord(parts, row, operation, context, timeOf(parts, context))])
+  throw error
+}
+
+/** The disclosure of a token to a use that its rule allows. Code that gets the value is limited to its destinations. */
+export const checkUse = (
+  parts: VaultParts,
+  row: Row,
+  disclosure: Disclosure,
+  context: UseContext,
+): Eventual<Disclosure> => {
+  const { grants } = context.caller
+  if (!isLimited(grants, row)) return disclosure
+  const denial = denialOf(grants, row, context)
+  if (denial !== undefined)
+    return deny(parts, row, 'use', context, denialError(row, denial, context.destination))
+  const { destination, code } = context
+  if (destination === undefined) return readable(disclosure, row)
+  if (code !== undefined) for (const [, list] of listsOf(grants, row)) code.limit(list)
+  return disclosure
+}
+
+/** The same for a read; throws for a token that may not reach the code that reads. */
+export const checkRead = (
+  parts: VaultParts,
+  row: Row,
+  disclosure: Disclosure,
+  context: UseContext,
+): Eventual<Disclosure> => {
+  if (!row.egress) return disclosure
+  const { code } = context
+  if (code === undefined || admitsCode(row, code)) return readable(disclosure, row)
+  const error = denialError(row, { code: 'destination_not_allowed', by: 'token' }, code.destination)
+  return deny(parts, row, 'read', context, error)
+}
+
+/** The same for a token among others, or that the caller did not name: one that may not reach the code is redacted. */
+export const shownTo = <D extends Disclosure | 'denied'>(
+  row: Pick<Row, 'egress'>,
+  disclosure: D,
+  { code }: Pick<UseContext, 'code'>,
+): D | 'mask' | 'redact' => {
+  if (!row.egress || disclosure === 'denied') return disclosure
+  return code === undefined || admitsCode(row, code) ? readable(disclosure, row) : 'redact'
+}
+
+/** Whether `to` lets a value go to more places than `from`, or to more readers. */
+export const widens = (from: EgressLimits | null, to: EgressLimits | null): boolean =>
+  from !== null &&
+  (!isWithin(from.destinations, to?.destinations) || (from.egress_only === true && !to?.egress_only))
+
+/** What a use of the token by a proxy would be, for dry runs. */
+export const verdictOf = (row: Row, context: UseContext): Pick<UsedPreview, 'destination' | 'rejection'> => {
+  const { caller, destination } = context
+  const denial = isLimited(caller.grants, row) ? denialOf(caller.grants, row, context) : undefined
+  const by = denial?.code === 'destination_not_allowed' ? denial.by : null
+  return {
+    ...(destination && { destination: { host: destination.host, allowed: by === null, by } }),
+    ...(denial && { rejection: denialError(row, denial, destination) }),
+  }
+}

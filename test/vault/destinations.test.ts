@@ -1,0 +1,358 @@
+import t from 'tap'
+import { createCodeScope } from '../../src/egress/code-scope.ts'
+import type { AccessRule, DestinationList, TokenPermission, UseContext } from '../../src/sdk/index.ts'
+import { ALL, CARD, failure, MASKED_CARD, openTestVault, rule, type TestVault } from './kit.ts'
+
+const STRIPE: DestinationList = [{ host: 'api.stripe.test', ports: [443] }]
+const TO = { host: 'api.stripe.test', port: 443, method: 'POST', path: '/v1/charges' }
+const EVIL = { ...TO, host: 'evil.test' }
+
+const USE: readonly TokenPermission[] = ['token:use']
+
+/** The context with what its grants, and the request, have besides. */
+const to = (
+  context: UseContext,
+  destination: UseContext['destination'],
+  more: Partial<UseContext> = {},
+  destinations?: DestinationList,
+): UseContext => ({
+  ...context,
+  caller: {
+    ...context.caller,
+    grants: { ...context.caller.grants, ...(destinations ? { destinations: [destinations] } : {}) },
+  },
+  destination,
+  surfacesOf: () => ['body'],
+  ...more,
+})
+
+const ruleTo = (destinations: DestinationList, more: Partial<AccessRule> = {}): AccessRule => ({
+  ...rule('/', 'reveal', USE),
+  destinations,
+  ...more,
+})
+
+const bound = (vault: TestVault, more: object = {}) =>
+  vault.create({ type: 'card', data: CARD, destinations: STRIPE, ...more })
+
+t.test(
+  'a use must satisfy the lists of the token, of the deciding rule and of the application',
+  async (t) => {
+    const made = await openTestVault(t)
+    const { vault, as, create, records } = made
+    const free = await create({ type: 'card', data: CARD })
+    const card = await bound(made)
+    const cases: readonly (readonly [string, string, UseContext])[] = [
+      ['token', card.id, to(as(USE), EVIL)],
+      ['access rule', free.id, to(as([], [ruleTo(STRIPE)]), EVIL)],
+      ['application', free.id, to(as(USE), EVIL, {}, STRIPE)],
+    ]
+    for (const [name, id, context] of cases) {
+      records.splice(0)
+      const error = await failure(vault.use([id], context))
+      t.match(error, { code: 'destination_not_allowed', status: 403 }, name)
+      t.ok(error.message.includes(`"${id}"`) && error.message.includes('"evil.test"'), error.message)
+      t.ok(error.message.includes(name), error.message)
+      t.match(records, [{ entity_id: id, operation: 'use', message: 'Card use denied' }])
+      const allowed = await vault.use([id], { ...context, destination: TO })
+      t.same(allowed.get(id)?.data, CARD)
+    }
+    const both = to(as([], [ruleTo([...STRIPE, { host: 'evil.test', ports: [443] }])]), EVIL)
+    t.equal((await failure(vault.use([card.id], both))).code, 'destination_not_allowed', 'each of them')
+    t.same((await vault.use([free.id], both)).get(free.id)?.data, CARD)
+  },
+)
+
+t.test('the rule that decides counts, not one before or behind it', async (t) => {
+  const { vault, as, create } = await openTestVault(t)
+  const { id } = await create({ type: 'card', data: CARD })
+  const rules = [
+    ruleTo([{ host: 'other.test', ports: [443] }], { container: '/other/', priority: 1 }),
+    ruleTo(STRIPE, { priority: 2 }),
+    rule('/', 'reveal', USE, 3),
+  ]
+  t.equal((await failure(vault.use([id], to(as([], rules), EVIL)))).code, 'destination_not_allowed')
+  t.equal((await vault.use([id], to(as([], rules), TO))).size, 1)
+  const first = [{ ...rules[2], priority: 1 } as AccessRule, ...rules.slice(1, 2)]
+  t.equal((await vault.use([id], to(as([], first), EVIL))).size, 1)
+})
+
+t.test('"One token that fails, fails the call", before anything is decrypted', async (t) => {
+  const made = await openTestVault(t)
+  const { vault, as, create, keys, store } = made
+  const free = await create({ type: 'card', data: CARD })
+  const card = await bound(made)
+  const many = await Promise.all(Array.from({ length: 20 }, () => create({ data: 1 })))
+  const tenantKeys = keys.tenant
+  let opened = 0
+  const counting = (ring: Awaited<ReturnType<typeof tenantKeys>>) => ({
+    ...ring,
+    open: (...args: Parameters<typeof ring.open>) => {
+      opened++
+      return ring.open(...args)
+    },
+  })
+  ;(keys as { tenant: unknown }).tenant = async (...args: Parameters<typeof tenantKeys>) =>
+    counting(await tenantKeys(...args))
+  t.teardown(() => {
+    ;(keys as { tenant: unknown }).tenant = tenantKeys
+  })
+  const few = [free.id, card.id]
+  for (const ids of [few, [...many.map(({ id }) => id), ...few]]) {
+    t.equal((await failure(vault.use(ids, to(as(), EVIL)))).code, 'destination_not_allowed')
+    t.equal(opened, 0, `of ${ids.length}`)
+  }
+  let reads = 0
+  const { read } = store.tokens
+  store.tokens.read = (...args) => {
+    reads++
+    return read(...args)
+  }
+  t.equal((await vault.use(few, to(as(), TO))).size, 2)
+  t.equal(opened, 4, 'card data and its cvc')
+  t.equal(reads, 1, 'one batched read')
+})
+
+t.test('each surface that holds the value must be allowed', async (t) => {
+  const made = await openTestVault(t)
+  const { vault, as } = made
+  const { id } = await bound(made, { destinations: [{ ...STRIPE[0], surfaces: ['header:authorization'] }] })
+  const on = (surfacesOf: UseContext['surfacesOf']) => vault.use([id], to(as(), TO, { surfacesOf }))
+  t.equal((await on(() => ['header:authorization'])).size, 1)
+  for (const surfaces of [
+    () => ['body'] as const,
+    () => ['body', 'header:authorization'] as const,
+    undefined,
+  ])
+    t.equal((await failure(on(surfaces))).code, 'destination_not_allowed')
+})
+
+t.test('without a destination, as in reactors, no list is satisfied', async (t) => {
+  const made = await openTestVault(t)
+  const { vault, as, create } = made
+  const free = await create({ type: 'card', data: CARD })
+  const card = await bound(made)
+  const react = (id: string, context: UseContext) => vault.detokenize([`{{ ${id} }}`], context, 'token:use')
+  for (const [id, context] of [
+    [card.id, as()],
+    [free.id, as([], [ruleTo(STRIPE)])],
+    [free.id, to(as(), undefined, {}, STRIPE)],
+  ] as const)
+    t.equal((await failure(react(id, context))).code, 'destination_not_allowed')
+  t.same(await react(free.id, as()), [CARD])
+})
+
+t.test('"Reads follow rules as ever"', async (t) => {
+  const made = await openTestVault(t)
+  const { vault, as, reveal } = made
+  const { id } = await bound(made)
+  const limited = to(reveal(), undefined, {}, STRIPE)
+  for (const context of [reveal(), limited]) {
+    t.same((await vault.get(id, context)).data, CARD)
+    t.same((await vault.get(id, context)).destinations, STRIPE)
+    t.same(await vault.detokenize([`{{ ${id} }}`], context), [CARD])
+  }
+  t.same((await vault.get(id, as(['token:read']))).data, MASKED_CARD)
+})
+
+t.test(
+  'a token reaches code of a proxy whose destination it allows, which then sends it nowhere else',
+  async (t) => {
+    const made = await openTestVault(t)
+    const { vault, as, reveal, create } = made
+    const { id } = await bound(made)
+    const other = await create({ data: 'free' })
+    const scope = createCodeScope(TO)
+    const reading = { ...reveal(), code: scope }
+    await vault.get(other.id, reading)
+    scope.check(EVIL)
+    t.same((await vault.get(id, reading)).data, CARD)
+    t.throws(() => scope.check(EVIL), { code: 'destination_not_allowed' })
+    scope.check(TO)
+    const second = await create({ data: 1, destinations: [{ ...STRIPE[0], path: '/v1/**' }] })
+    t.same(await vault.detokenize([`{{ ${second.id} }}`], reading), [1])
+    scope.check(TO)
+    t.throws(
+      () => scope.check({ ...TO, path: '/v2' }),
+      { code: 'destination_not_allowed' },
+      'the intersection',
+    )
+
+    for (const code of [createCodeScope(EVIL), createCodeScope()]) {
+      const elsewhere = { ...reveal(), code }
+      t.equal((await failure(vault.get(id, elsewhere))).code, 'destination_not_allowed')
+      t.equal((await failure(vault.detokenize([`{{ ${id} }}`], elsewhere))).code, 'destination_not_allowed')
+      const page = { kind: 'offset', page: 1, size: 10 } as const
+      const { data } = await vault.list({ ids: [id, other.id] }, page, elsewhere)
+      t.same(
+        data.map((token) => [token.id, token.data]).sort(),
+        [
+          [id, undefined],
+          [other.id, 'free'],
+        ].sort(),
+      )
+      t.notOk('data' in (await vault.update(id, { metadata: { a: 'b' } }, elsewhere)))
+      t.notOk(code.isLimited)
+    }
+    const transformed = createCodeScope(TO)
+    await vault.use([other.id], to(as([], [ruleTo(STRIPE)]), TO, { code: transformed }))
+    t.throws(() => transformed.check(EVIL), { code: 'destination_not_allowed' }, 'the list of a rule, too')
+    const surfaces = await bound(made, { destinations: [{ ...STRIPE[0], surfaces: ['body'] }] })
+    const toCode = vault.use([surfaces.id], to(as(), TO, { code: createCodeScope(TO) }))
+    t.equal((await failure(toCode)).code, 'destination_not_allowed', 'code may put a value anywhere')
+  },
+)
+
+t.test(
+  '"egress_only": readers, reactors and code get a mask at most, proxies without transform the value',
+  async (t) => {
+    const made = await openTestVault(t)
+    const { vault, as, reveal, create } = made
+    const { id } = await create({ type: 'card', data: CARD, egress_only: true })
+    t.match(await vault.get(id, reveal()), { data: MASKED_CARD, egress_only: true })
+    t.same((await vault.get(id, as(['token:read']))).data, MASKED_CARD)
+    t.notOk('data' in (await vault.get(id, as([], [rule('/', 'redact', ALL)]))))
+    t.same(await vault.detokenize([`{{ ${id} }}`], reveal()), [MASKED_CARD])
+    t.same(await vault.detokenize([`{{ ${id} }}`], reveal(), 'token:use'), [MASKED_CARD], 'a reactor')
+    t.same((await vault.get(id, { ...reveal(), code: createCodeScope(TO) })).data, MASKED_CARD)
+    const page = { kind: 'offset', page: 1, size: 10 } as const
+    t.same((await vault.list({ ids: [id] }, page, reveal())).data[0]?.data, MASKED_CARD)
+    t.same((await vault.update(id, { metadata: { a: 'b' } }, reveal())).data, MASKED_CARD)
+    t.same((await create({ type: 'card', data: CARD, egress_only: true }, reveal())).data, MASKED_CARD)
+
+    t.same((await vault.use([id], to(as(USE), EVIL))).get(id)?.data, CARD, '"anywhere that section 7 allows"')
+    const transformed = vault.use([id], to(as(USE), EVIL, { code: createCodeScope(EVIL) }))
+    t.match(await failure(transformed), { code: 'egress_only', status: 403 })
+  },
+)
+
+t.test('a duplicate is the existing token as it is, and shows no more of it', async (t) => {
+  const made = await openTestVault(t)
+  const { reveal, create } = made
+  const definition = { type: 'card', data: { ...CARD, cvc: '999' }, deduplicate_token: true }
+  const first = await create({ ...definition, data: CARD, destinations: STRIPE, egress_only: true }, reveal())
+  for (const more of [{}, { destinations: [{ host: 'evil.test' }] }, { egress_only: false }]) {
+    const again = await create({ ...definition, ...more }, reveal())
+    t.match(again, { id: first.id, destinations: STRIPE, egress_only: true, data: MASKED_CARD })
+    t.notOk('cvc' in (again.data as object))
+  }
+})
+
+t.test('narrowing needs token:update, widening a grant that reveals', async (t) => {
+  const made = await openTestVault(t)
+  const { vault, as, reveal, records } = made
+  const wide = { host: '*.stripe.test', ports: [443, 8443] }
+  const updating = as(['token:update', 'token:read', 'token:search'])
+  const narrowing: readonly object[] = [
+    { destinations: [wide] },
+    { destinations: [{ host: 'API.stripe.test', ports: [443] }] },
+    { destinations: [{ ...STRIPE[0], methods: ['POST', 'PUT'] }] },
+    { destinations: [{ ...STRIPE[0], methods: ['POST'], path: '/v1/**' }] },
+    { egress_only: true },
+    { destinations: [{ ...STRIPE[0], methods: ['POST'], path: '/v1/**', surfaces: ['body'] }] },
+    { destinations: [{ ...STRIPE[0], methods: ['POST'], path: '/v1/charges', surfaces: ['body'] }] },
+    { metadata: { a: 'b' } },
+  ]
+  const { id } = await made.create({ type: 'card', data: CARD })
+  for (const patch of narrowing) await vault.update(id, patch as never, updating)
+  const narrow = [
+    { host: 'api.stripe.test', ports: [443], methods: ['POST'], path: '/v1/charges', surfaces: ['body'] },
+  ]
+  t.match(await vault.get(id, reveal()), { destinations: narrow, egress_only: true })
+
+  const widening: readonly object[] = [
+    { destinations: null },
+    { egress_only: false },
+    { egress_only: null },
+    { destinations: [...narrow, { host: 'evil.test' }] },
+    { destinations: [{ ...narrow[0], host: '*.stripe.test' }] },
+    { destinations: [{ ...narrow[0], ports: [443, 8443] }] },
+    { destinations: [{ ...narrow[0], methods: ['POST', 'GET'] }] },
+    { destinations: [{ ...narrow[0], methods: null }] },
+    { destinations: [{ ...narrow[0], path: '/v1/*' }] },
+    { destinations: [{ ...narrow[0], path: null }] },
+    { destinations: [{ ...narrow[0], surfaces: ['body', 'path'] }] },
+    { destinations: [{ ...narrow[0], surfaces: null }] },
+  ]
+  // A use that is limited itself shows the caller nothing.
+  const limited = to(as(['token:update', ...USE]), undefined, {}, STRIPE)
+  for (const patch of widening)
+    for (const context of [updating, limited, as(['token:update'], [ruleTo(STRIPE)])]) {
+      records.splice(0)
+      t.equal(
+        (await failure(vault.update(id, patch as never, context))).code,
+        'forbidden',
+        JSON.stringify(patch),
+      )
+      t.match(records, [{ entity_id: id, operation: 'update', message: 'Card update denied' }])
+    }
+  t.match(await vault.get(id, reveal()), { destinations: narrow, egress_only: true }, 'nothing changed')
+  await vault.update(id, { destinations: null, egress_only: false }, as(['token:update', ...USE]))
+  const after = await vault.get(id, reveal())
+  t.notOk('destinations' in after || 'egress_only' in after)
+})
+
+t.test('a grant that is limited itself does not let its holder see data by a mask', async (t) => {
+  const { vault, as, create } = await openTestVault(t)
+  const { id } = await create({ type: 'card', data: CARD })
+  const limited = to(as(['token:update', 'token:read', ...USE]), undefined, {}, STRIPE)
+  t.equal((await failure(vault.update(id, { mask: '{{ data.number }}' }, limited))).code, 'forbidden')
+  t.notOk('fingerprint' in (await vault.get(id, limited)))
+})
+
+t.test('a move does not let its caller send the value to more places', async (t) => {
+  const made = await openTestVault(t)
+  const { vault, as } = made
+  const { id } = await made.create({ type: 'card', data: CARD, containers: ['/a/'] })
+  const rules = (there?: DestinationList) =>
+    as(
+      ['token:update'],
+      [
+        ruleTo(STRIPE, { container: '/a/' }),
+        { ...rule('/b/', 'reveal', USE, 2), ...(there ? { destinations: there } : {}) },
+      ],
+    )
+  const move = (context: UseContext) => vault.update(id, { containers: ['/b/'] }, context)
+  t.equal((await failure(move(rules()))).code, 'forbidden')
+  t.equal((await failure(move(rules([{ host: 'evil.test', ports: [443] }])))).code, 'forbidden')
+  await move(rules([{ ...STRIPE[0], path: '/v1/**' } as DestinationList[number]]))
+})
+
+t.test('a row whose limits were edited does not open', async (t) => {
+  const made = await openTestVault(t)
+  const { vault, as, reveal, store } = made
+  const card = await bound(made, { egress_only: true })
+  const { read } = store.tokens
+  const wide = { destinations: [...STRIPE, { host: 'evil.test', ports: [443] }] }
+  for (const egress of [null, wide, { ...wide, egress_only: true }, { destinations: STRIPE }] as const) {
+    store.tokens.read = async (...args) => (await read(...args)).map((row) => ({ ...row, egress }))
+    for (const run of [() => vault.use([card.id], to(as(), TO)), () => vault.get(card.id, reveal())])
+      t.equal((await failure(run())).code, 'internal', JSON.stringify(egress))
+  }
+  const free = await made.create({ data: 1 })
+  store.tokens.read = async (...args) =>
+    (await read(...args)).map((row) => ({ ...row, egress: { destinations: STRIPE } }))
+  t.equal((await failure(vault.get(free.id, reveal()))).code, 'internal', 'narrower neither')
+})
+
+t.test('a preview says where each token may go, and the error of the call', async (t) => {
+  const made = await openTestVault(t)
+  const { vault, as, create } = made
+  const free = await create({ type: 'card', data: CARD })
+  const card = await bound(made)
+  const only = await create({ data: 1, egress_only: true })
+  const preview = async (id: string, context: UseContext) => (await vault.preview([id], context))[0]
+  t.match(await preview(card.id, to(as(), EVIL)), {
+    destination: { host: 'evil.test', allowed: false, by: 'token' },
+    rejection: { code: 'destination_not_allowed' },
+  })
+  t.match(await preview(free.id, to(as([], [ruleTo(STRIPE)]), EVIL)), { destination: { by: 'rule' } })
+  t.match(await preview(free.id, to(as(), EVIL, {}, STRIPE)), { destination: { by: 'application' } })
+  const allowed = await preview(card.id, to(as(), TO))
+  t.match(allowed, { destination: { host: TO.host, allowed: true, by: null } })
+  t.notOk(allowed && 'rejection' in allowed)
+  t.match(await preview(only.id, to(as(), EVIL, { code: createCodeScope(EVIL) })), {
+    destination: { allowed: true, by: null },
+    rejection: { code: 'egress_only' },
+  })
+})
