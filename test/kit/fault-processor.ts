@@ -28,6 +28,21 @@ type Message = ProcessingResponse
 
 /** Names of every fault, by the phase in which it happens. */
 export const ISSUES = {
+  connect: [
+    'end',
+    'error',
+    'hang',
+    'kill',
+    'stop',
+    'empty',
+    'undecodable',
+    'wrong-phase',
+    'response-phase',
+    'no-metadata',
+    'illegal-name',
+    'envoy-header',
+    'bare-immediate',
+  ],
   headers: [
     'end',
     'error',
@@ -194,6 +209,9 @@ const serve = (call: ProcessStream) => {
         write(name === 'no-upstream' ? { ...released, dynamic_metadata: undefined } : released)
         return
       }
+      case 'no-metadata':
+        write({ ...good, dynamic_metadata: undefined })
+        return
       case 'only-metadata':
         write({ dynamic_metadata: good.dynamic_metadata })
         return
@@ -254,6 +272,17 @@ const serve = (call: ProcessStream) => {
           ['svc-trace-id', 'trace'],
         ]),
         remove: [],
+      }
+      if (head.get(':method')?.[0] === 'CONNECT') {
+        const good: ExtProcReply = {
+          kind: 'connect',
+          prefix,
+          traceHeader: 'svc-trace-id',
+          nonce: 'trace',
+          tunnel: 'api.test 443 - key',
+        }
+        const fault = issue.startsWith('connect:') ? issue.slice(8) : ''
+        return misbehave(fault, 'request_headers', responseMessage(good, 'request_headers'))
       }
       const ends = message.endOfStream
       const modeOverride = issue.startsWith('answer-') ? 'responseBody' : undefined

@@ -10,8 +10,8 @@ const PROGRAM = fileURLToPath(new URL('./fault-processor.ts', import.meta.url))
 /** A body that must not arrive as it is. */
 export const SECRET = 'a body with {{ a token }} in it'
 
-export interface FaultyWorld {
-  readonly world: World
+export interface FaultyWorld<W extends World = World> {
+  readonly world: W
   /** Where Envoy looks for its processor. */
   readonly socket: string
   /** The destination's authority. */
@@ -26,8 +26,14 @@ export interface FaultyWorld {
 }
 
 /** One Envoy for all faults: none may leave anything behind for the next request. */
-export const startFaultyWorld = async (): Promise<FaultyWorld> => {
-  const world = await startWorld({ withGateway: false, bootstrap: { gatewayTimeoutMs: 1000 } })
+export const startFaultyWorld = (): Promise<FaultyWorld> => inFaultyWorld(startWorld(FAULTY))
+
+/** Options of a world whose gateway the processor replaces. */
+export const FAULTY = { withGateway: false, bootstrap: { gatewayTimeoutMs: 1000 } } as const
+
+/** The same for another world. */
+export const inFaultyWorld = async <W extends World>(starting: Promise<W>): Promise<FaultyWorld<W>> => {
+  const world = await starting
   const socket = join(world.directory, 'gateway.sock')
   const to = `dest.test:${world.destination.port}`
   let processor: ChildProcess | undefined

@@ -1,0 +1,93 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:https'
+import type { AddressInfo, Socket } from 'node:net'
+import t from 'tap'
+import { startForwardWorld } from '../kit/forward-world.ts'
+
+const world = await startForwardWorld({
+  bindings: { connect: () => 'open', request: () => ({ surfaces: [] }) },
+})
+const { cert, key } = await world.authority.issue(['api.test'])
+const upgrades: (readonly [path: string | undefined, headers: object])[] = []
+/** Echoes what comes after the handshake. `/refused` is answered with 200. */
+const server: Server = createServer({ cert, key, ALPNProtocols: ['http/1.1'] }, (_, response) => {
+  response.end('no upgrade')
+})
+server.on('upgrade', (request, socket: Socket) => {
+  upgrades.push([request.url, request.headers])
+  if (request.url === '/refused') {
+    socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nno')
+    return
+  }
+  socket.write(
+    'HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-accept: x\r\n\r\n',
+  )
+  socket.on('error', () => {})
+  socket.pipe(socket)
+})
+server.listen(0, '127.0.0.1')
+await once(server, 'listening')
+const { port } = server.address() as AddressInfo
+t.teardown(async () => {
+  server.closeAllConnections()
+  server.close()
+  await world.close()
+})
+
+const handshake = async (path: string, lines: readonly string[] = []) => {
+  const tunnel = await world.open('api.test', { to: `api.test:${port}` })
+  tunnel.write(
+    [
+      `GET ${path} HTTP/1.1`,
+      `host: api.test:${port}`,
+      'connection: Upgrade',
+      'upgrade: websocket',
+      'sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==',
+      'sec-websocket-version: 13',
+      ...lines,
+      '',
+      '',
+    ].join('\r\n'),
+  )
+  const [head] = await once(tunnel, 'data')
+  return { tunnel, head: String(head) }
+}
+
+t.test('a WebSocket passes, and its frames pass unchanged', async (t) => {
+  const { tunnel, head } = await handshake('/chat?room=1', ['svc-api-key: other', 'authorization: Bearer x'])
+  t.match(head, /^HTTP\/1.1 101 /)
+  t.match(head, /svc-trace-id: /)
+  const [path, headers] = upgrades.at(-1) ?? []
+  t.equal(path, '/chat?room=1')
+  t.match(headers, { upgrade: 'websocket', authorization: 'Bearer x', 'sec-websocket-version': '13' })
+  t.notOk(headers && 'svc-api-key' in headers)
+  const sent = Buffer.alloc(300_000, 'a frame {{ card }} ')
+  const received: Buffer[] = []
+  let size = 0
+  tunnel.on('data', (chunk: Buffer) => {
+    received.push(chunk)
+    size += chunk.length
+    if (size === sent.length) tunnel.end()
+  })
+  tunnel.write(sent)
+  await once(tunnel, 'close')
+  t.ok(Buffer.concat(received).equals(sent))
+})
+
+t.test('a handshake that the destination does not accept passes nothing', async (t) => {
+  const { tunnel, head } = await handshake('/refused')
+  t.match(head, /^HTTP\/1.1 200 /)
+  const before = upgrades.length
+  tunnel.write('GET /smuggled HTTP/1.1\r\nhost: api.test\r\n\r\n')
+  tunnel.resume()
+  if (!tunnel.destroyed) await once(tunnel, 'close')
+  t.equal(upgrades.length, before)
+})
+
+t.test('other upgrades are rejected', async (t) => {
+  const tunnel = await world.open('api.test', { to: `api.test:${port}` })
+  tunnel.write(`GET / HTTP/1.1\r\nhost: api.test:${port}\r\nconnection: Upgrade\r\nupgrade: other\r\n\r\n`)
+  const [head] = await once(tunnel, 'data')
+  t.match(String(head), /^HTTP\/1.1 400 /)
+  tunnel.destroy()
+})
