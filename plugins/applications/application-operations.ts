@@ -147,7 +147,7 @@ export const applicationOperations = (kernel: PluginContext, directory: Director
         const grants = checkGrants(input, current.type, kernel.permissions())
         const more = added(current, grants)
         if (more) check(current.type, more)
-        const { destinations: _, ...rest } = current
+        const { destinations: _, bound_hosts: __, ...rest } = current
         return { ...rest, name: input.name, ...grants }
       })
       return serializeApplication(call.caller.tenantId, application)

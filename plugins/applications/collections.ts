@@ -15,9 +15,12 @@ export const Applications = {
     keys_made: Type.Integer(),
     expires_at: Type.Optional(Type.Integer()),
     destinations: destinationsOutput(1),
+    /** Of a private application: the hosts of its destinations and of its rules' ones. */
+    bound_hosts: Type.Optional(Type.Array(Type.String())),
     ...changeMembers,
   }),
   indexes: ['type'],
+  hosts: 'bound_hosts',
 } as const
 
 /** A key of an application, stored as a keyed hash. */

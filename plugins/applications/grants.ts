@@ -16,6 +16,8 @@ export interface ApplicationGrants {
   readonly permissions: string[]
   readonly rules: Rule[]
   readonly destinations?: DestinationList
+  /** Of a private application: the hosts of both kinds of destinations, each once. */
+  readonly bound_hosts?: string[]
 }
 
 /** The issue with granting `permission` to an application of `type`, or undefined. */
@@ -49,6 +51,17 @@ const stored = (rule: Static<typeof RuleInput>, index: number, issues: FieldIssu
   permissions: [...new Set(rule.permissions)],
   ...destinationsOf(rule.destinations, `rules[${index}].destinations`, issues),
 })
+
+/** Only private applications use the forward proxy. */
+const boundHosts = (
+  type: ApplicationType,
+  { destinations = [], rules }: ApplicationGrants,
+): Pick<ApplicationGrants, 'bound_hosts'> => {
+  const all = [...destinations, ...rules.flatMap((rule) => rule.destinations ?? [])]
+  return type === 'private' && all.length > 0
+    ? { bound_hosts: [...new Set(all.map(({ host }) => host))] }
+    : {}
+}
 
 /**
  * The permissions, rules and destinations that an application of `type` is to hold, in stored form (containers in lower
@@ -91,5 +104,5 @@ export const checkGrants = (
     ...destinationsOf(input.destinations, 'destinations', issues),
   }
   throwIfInvalid(issues)
-  return grants
+  return { ...grants, ...boundHosts(type, grants) }
 }

@@ -9,6 +9,7 @@ import { createApp } from './http/app.ts'
 import { type DirectListener, type Identity, startDirectListener } from './http/direct-listener.ts'
 import type { SlowBodyLimits } from './http/slow-body-limiter.ts'
 import { documentationRoutes } from './openapi/routes.ts'
+import { caPemRoute } from './ops/ca-pem.ts'
 import { type Check, healthRoutes } from './ops/health.ts'
 import { type MetricSource, metricsRoute } from './ops/metrics.ts'
 
@@ -22,6 +23,8 @@ export interface AdminDeps {
   readonly clock?: Clock
   /** Components that `/readyz` checks, besides the kernel. */
   readonly checks?: Readonly<Record<string, Check>>
+  /** Certificates that clients of the forward proxy should trust, PEM; absent: there is none, and `/ca.pem` is 404. */
+  readonly caPem?: (() => Promise<string>) | undefined
   /** Other processes whose metrics `/metrics` adds. */
   readonly sources?: readonly MetricSource[]
 }
@@ -133,6 +136,7 @@ export const startAdmin = async (deps: AdminDeps, options: AdminOptions): Promis
           { metrics, sources: deps.sources ?? [], log },
           { name: options.processName ?? 'admin', timeout: partTimeout },
         ),
+        ...(deps.caPem === undefined ? [] : [caPemRoute(deps.caPem)]),
         ...(management
           ? documentationRoutes(kernel.registry, {
               prefix: prefixes[0] ?? 'SVC',

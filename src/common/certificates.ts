@@ -131,6 +131,13 @@ export const identityErrors = (
   }
 }
 
+/** Issue of a PEM text with the certificate chain of an authority and its key; undefined when it can sign. */
+export const signerError = (pem: string, now: number): PemIssue | undefined => {
+  const { certificate, key } = identityErrors({ certificate: pem, key: pem }, now)
+  if (certificate !== undefined || key !== undefined) return certificate ?? key
+  return parse(pem)[0]?.ca ? undefined : 'holds the certificate of a server, not of an authority'
+}
+
 /**
  * Issue of the authorities in a PEM text; undefined when Envoy accepts them and at least one is valid now. An expired
  * authority beside valid ones is no issue: it must not block a start or a renewed edge certificate.

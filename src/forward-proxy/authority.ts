@@ -1,5 +1,6 @@
 /** The forward proxy's certificate authority (completions §15): in the store, or in a file of the operator. */
 import { createSigner, type Leaf, type Signer, type SigningAuthority } from './certificates.ts'
+import { readAuthority } from './file-authority.ts'
 import {
   type AuthorityVersion,
   ensureVersions,
@@ -24,10 +25,11 @@ export interface AuthorityDeps extends StoredAuthorityDeps {
 /** ms after which the versions are read again although no key has changed. */
 const MAX_AGE_MS = 60_000
 
-/** `given`: the operator's authority, in place of the store's. */
-export const createAuthority = (deps: AuthorityDeps, given?: SigningAuthority): Authority => {
+/** `file`: path of the operator's authority, in place of the store's. Read once, at its first use. */
+export const createAuthority = (deps: AuthorityDeps, file?: string): Authority => {
   const { clock, store } = deps
   let known: { readonly changes: number; readonly at: number; readonly versions: readonly AuthorityVersion[] }
+  let given: SigningAuthority | undefined
   let signing: { readonly chain: string; readonly signer: Promise<Signer> } | undefined
 
   const versions = async (): Promise<readonly AuthorityVersion[]> => {
@@ -37,14 +39,19 @@ export const createAuthority = (deps: AuthorityDeps, given?: SigningAuthority): 
       known = { changes, at: clock.now(), versions: await ensureVersions(deps) }
     return known.versions
   }
+  const ofFile = async (path: string): Promise<SigningAuthority> => {
+    given ??= await readAuthority(path, clock)
+    return given
+  }
   const current = async (): Promise<SigningAuthority> => {
-    const found = given ?? signingVersion(await versions(), clock.now())
+    if (file !== undefined) return ofFile(file)
+    const found = signingVersion(await versions(), clock.now())
     if (found === undefined) throw new Error('the authority was removed from the store')
     return found
   }
   return {
     caPem: async () => {
-      if (given !== undefined) return given.chain
+      if (file !== undefined) return (await ofFile(file)).chain
       return trustedVersions(await versions(), clock.now())
         .map(({ chain }) => chain)
         .join('')
@@ -56,7 +63,7 @@ export const createAuthority = (deps: AuthorityDeps, given?: SigningAuthority): 
       return (await signing.signer).sign(host, clock.now())
     },
     generation: async () => {
-      if (given !== undefined) return 0
+      if (file !== undefined) return 0
       const now = clock.now()
       return (await versions()).findLast(({ atOnce, signsFrom }) => atOnce && signsFrom <= now)?.version ?? 0
     },

@@ -1,5 +1,7 @@
 /** Which hosts the forward proxy opens for a caller, and by what (completions §15). */
 import { type Eventual, whenReady } from '../common/eventual.ts'
+import { holdsHost } from '../egress/host-pattern.ts'
+import { BODY_ONLY } from '../egress/surfaces.ts'
 import type { ProxyDirectory } from '../kernel/types.ts'
 import type { Caller, StoredProxy, Tenants } from '../sdk/index.ts'
 import { behindPrefix, liesBelow } from './path-prefix.ts'
@@ -19,8 +21,8 @@ export interface EvaluatedAt {
 export interface Bindings {
   /**
    * The decision about `CONNECT host:port`. `open`: bound, so our certificate opens it. `tunnel`: passed on unopened, to
-   * an address that the caller of this function resolves and checks. `host` is normalized: lower case, no brackets, no
-   * final dot.
+   * an address that the caller of this function resolves and checks. `host` is normalized: lower case, no final
+   * dot.
    */
   connect(caller: Caller, host: string, port: number): Eventual<'open' | 'tunnel' | 'deny'>
   /**
@@ -56,14 +58,26 @@ const longestOf = (proxies: readonly StoredProxy[], path: string): InterceptedBy
   return longest && { proxy: longest.proxy, rest: behindPrefix(longest.prefix, path) }
 }
 
+/** The surfaces of all destinations of an application and its rules; undefined: none of them binds host and port. */
+const evaluatedAt = (
+  { grants: { destinations = [], rules } }: Caller,
+  host: string,
+  port: number,
+): EvaluatedAt | undefined => {
+  const lists = [...destinations, ...rules.map((rule) => rule.destinations ?? [])]
+  const bound = lists.flat().filter((entry) => entry.ports.includes(port) && holdsHost(entry.host, host))
+  if (bound.length === 0) return undefined
+  return { surfaces: [...new Set(bound.flatMap(({ surfaces }) => surfaces ?? BODY_ONLY))] }
+}
+
+/** Without the brackets of an IPv6 address. */
+const bare = (host: string): string => (host.startsWith('[') ? host.slice(1, -1) : host)
+
 export const createBindings = ({ proxies, tenants, ports }: BindingsDeps): Bindings => {
   const interceptedAt = ({ tenantId }: Caller, host: string, port: number) =>
-    whenReady(proxies.intercepting(tenantId, host), (found) =>
+    whenReady(proxies.intercepting(tenantId, bare(host)), (found) =>
       found.filter(({ intercept }) => intercept?.port === port),
     )
-
-  /** Undefined: the caller's destinations do not bind it. */
-  const evaluatedAt = (_caller: Caller, _host: string, _port: number): EvaluatedAt | undefined => undefined
 
   const unbound = async ({ tenantId }: Caller, port: number): Promise<'tunnel' | 'deny'> => {
     const allowed = ports()

@@ -1,17 +1,19 @@
 /** The authority of `SIDEVAULT_FORWARD_CA`: a PEM file with certificate chain and key. */
-import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { identityErrors, type PemIssue, plainCertificates, plainKey } from '../common/certificates.ts'
+import { createPrivateKey } from 'node:crypto'
+import { plainCertificates, plainKey, signerError } from '../common/certificates.ts'
+import type { Clock } from '../common/clock.ts'
+import { AppError } from '../common/errors.ts'
+import { readSecretFile } from '../common/secret-file.ts'
 import type { SigningAuthority } from './certificates.ts'
 
-/** The issue of such a text, as the end of a sentence; undefined: it can sign. */
-export const authorityFileIssue = (pem: string, now: number): PemIssue | undefined => {
-  const issues = identityErrors({ certificate: pem, key: pem }, now)
-  if (issues.certificate ?? issues.key) return issues.certificate ?? issues.key
-  return new X509Certificate(plainCertificates(pem)).ca ? undefined : 'holds a certificate of no authority'
-}
+/** Bytes of the file. */
+const LARGEST = 65_536
 
-/** The authority of a text without an issue. */
-export const fileAuthority = (pem: string): SigningAuthority => ({
-  chain: plainCertificates(pem),
-  key: createPrivateKey(plainKey(pem)),
-})
+/** Reads the file. Rejects with `invalid` when other users may read it, or it holds no authority that can sign. */
+export const readAuthority = async (path: string, clock: Clock): Promise<SigningAuthority> => {
+  const pem = (await readSecretFile(path, LARGEST)) ?? ''
+  const issue = signerError(pem, clock.now())
+  if (issue !== undefined)
+    throw new AppError('invalid', `The file "${path}" of SIDEVAULT_FORWARD_CA ${issue}. Replace it.`)
+  return { chain: plainCertificates(pem), key: createPrivateKey(plainKey(pem)) }
+}

@@ -10,6 +10,8 @@ import { createLeaves } from './leaves.ts'
 
 /** ms between two looks at the change counters: a change is in force within a second. */
 const POLL_MS = 250
+/** Looks that are left out after a rejection: each may have been a change of Envoy's configuration. */
+const LEFT_OUT = 8
 
 export interface ForwardHostsDeps {
   readonly records: Pick<RecordStore, 'hosts'> & { changes(kinds: readonly string[]): Eventual<number> }
@@ -59,9 +61,12 @@ export const watchForwardHosts = (
       failing = true
     }
     if (!closed)
-      timer = setTimeout(() => {
-        running = tick()
-      }, intervalMs).unref()
+      timer = setTimeout(
+        () => {
+          running = tick()
+        },
+        intervalMs * (failing ? LEFT_OUT : 1),
+      ).unref()
   }
   let running = tick()
   return {

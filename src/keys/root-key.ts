@@ -2,7 +2,7 @@ import { randomBytes, scrypt } from 'node:crypto'
 import { join, resolve } from 'node:path'
 import { AppError } from '../common/errors.ts'
 import { Secret } from '../common/secret.ts'
-import { createSecretFile, readSecretFile } from './secret-file.ts'
+import { createSecretFile, readSecretFile } from '../common/secret-file.ts'
 
 const KEY = 32
 const SALT = 16

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Clock } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
 import type { Secret } from '../common/secret.ts'
+import { createSecretFile, replaceSecretFile } from '../common/secret-file.ts'
 import type { Config } from '../config.ts'
 import type { ProvidedKey } from '../keys/kms-root-key.ts'
 import {
@@ -14,7 +15,6 @@ import {
   rootKeyId,
 } from '../keys/root-key-rotation.ts'
 import { WRAPPED_ROOT } from '../keys/root-key-rows.ts'
-import { createSecretFile, replaceSecretFile } from '../keys/secret-file.ts'
 import { isProvided } from '../roles/root-key.ts'
 import type { OperatedVault, Print } from './open-vault.ts'
 

@@ -10,6 +10,7 @@ import { startDemoDestination } from '../supervisor/demo-destination.ts'
 import { type ProcessStart, socketsIn } from '../supervisor/messages.ts'
 import { createPurge } from '../vault/purge.ts'
 import { bootstrapTenant } from './bootstrap-tenant.ts'
+import { openAuthority } from './forward-authority.ts'
 import { startOperator } from './maintenance.ts'
 import { nodeHealth } from './node-health.ts'
 import { type RoleEvents, type RunningRole, WARM_AFTER_MS } from './role-events.ts'
@@ -65,7 +66,14 @@ export const startAdminRole = async (
   const sockets = socketsIn(start.runDir, config.workers)
   const demo = start.demo ? await startDemoDestination(sockets.demo, demoFiles(start.runDir)) : undefined
   const admin = await startAdmin(
-    { kernel, metrics, log, checks, sources },
+    {
+      kernel,
+      metrics,
+      log,
+      checks,
+      sources,
+      caPem: config.forwardListen && openAuthority(config, runtime).caPem,
+    },
     {
       listen: { socketPath: sockets.api },
       prefixes: config.headerPrefixes,

@@ -1,32 +1,43 @@
 import { systemClock } from '../common/clock.ts'
-import { AppError } from '../common/errors.ts'
+import type { Log } from '../common/log.ts'
+import { unixHttp } from '../common/unix-http.ts'
 import type { Config } from '../config.ts'
 import { type Authority, createAuthority } from '../forward-proxy/authority.ts'
-import { authorityFileIssue, fileAuthority } from '../forward-proxy/file-authority.ts'
-import { readSecretFile } from '../keys/secret-file.ts'
-import type { Keys } from '../keys/types.ts'
-import type { Store } from '../store/types.ts'
+import { type ForwardHosts, watchForwardHosts } from '../forward-proxy/forward-hosts.ts'
+import type { Runtime } from './runtime.ts'
 
-/** Bytes of the file: a chain of certificates and a key. */
-const LARGEST = 65_536
-
-const fromFile = async (path: string) => {
-  const pem = await readSecretFile(path, LARGEST)
-  const issue = pem === undefined ? 'cannot be read' : authorityFileIssue(pem, systemClock.now())
-  if (pem === undefined || issue !== undefined)
-    throw new AppError(
-      'invalid',
-      `The file "${path}" of SIDEVAULT_FORWARD_CA ${issue}. Name a PEM file with the certificate chain of an authority, its own first, and its key.`,
-    )
-  return fileAuthority(pem)
-}
-
-/** The authority of the forward proxy: that of `SIDEVAULT_FORWARD_CA`, or the store's. Rejects with `invalid` for a wrong file. */
-export const openAuthority = async (
+/** The authority of the forward proxy: that of `SIDEVAULT_FORWARD_CA`, or the store's. */
+export const openAuthority = (
   { forwardCa }: Pick<Config, 'forwardCa'>,
-  { keys, store }: { readonly keys: Keys; readonly store: Store },
-): Promise<Authority> =>
-  createAuthority(
-    { keys, store: store.keys, clock: systemClock },
-    forwardCa === undefined ? undefined : await fromFile(forwardCa),
+  { keys, store }: Pick<Runtime, 'keys' | 'store'>,
+): Authority => createAuthority({ keys, store: store.keys, clock: systemClock }, forwardCa)
+
+/** Longer than an acknowledgement of Envoy takes (`Control.change`). */
+const TIMEOUT_MS = 30_000
+
+/** Reports the bound hosts with their certificates to the control plane. One gateway of a machine does so. */
+export const watchHosts = (
+  { kernel, keys, store }: Pick<Runtime, 'kernel' | 'keys' | 'store'>,
+  config: Config,
+  { control, log }: { readonly control: string; readonly log: Log },
+): ForwardHosts => {
+  const authority = openAuthority(config, { keys, store })
+  const collections = kernel.registry.plugins
+    .flatMap(({ contribution }) => contribution.collections ?? [])
+    .filter(({ hosts }) => hosts !== undefined)
+    .map(({ name }) => name)
+  return watchForwardHosts(
+    { records: store.records, authority, clock: systemClock, log },
+    {
+      collections,
+      onHosts: async (leaves) => {
+        const hosts = leaves.map(({ host, certificate, key }) => ({ host, certificate, key }))
+        const { status } = await unixHttp(control, 'PUT', '/forward-hosts', {
+          body: { hosts },
+          timeoutMs: TIMEOUT_MS,
+        })
+        if (status !== 200) throw new Error(`the control plane responded with status ${status}`)
+      },
+    },
   )
+}

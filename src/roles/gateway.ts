@@ -11,6 +11,7 @@ import { createProxyDirectory } from '../kernel/services/proxies.ts'
 import { DEMO_HOST } from '../supervisor/demo-certificate.ts'
 import { type ProcessStart, socketsIn } from '../supervisor/messages.ts'
 import { createDestinationClusters } from './destination-clusters.ts'
+import { openAuthority, watchHosts } from './forward-authority.ts'
 import { nodeHealth } from './node-health.ts'
 import { type RoleEvents, type RunningRole, WARM_AFTER_MS } from './role-events.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
@@ -22,7 +23,14 @@ const startPages = async (runtime: Runtime, config: Config, start: ProcessStart,
   const node = nodeHealth(runtime, config, start, log)
   const { checks, sources } = node
   const admin = await startAdmin(
-    { kernel, metrics, log, checks, sources },
+    {
+      kernel,
+      metrics,
+      log,
+      checks,
+      sources,
+      caPem: config.forwardListen && openAuthority(config, runtime).caPem,
+    },
     {
       listen: { socketPath: socketsIn(start.runDir, config.workers).api },
       prefixes: config.headerPrefixes,
@@ -65,6 +73,10 @@ export const startGatewayRole = async (
   const clusters = createDestinationClusters(sockets.control)
   let { ports } = config.egress
   const bindings = createBindings({ proxies, tenants: kernel.tenants, ports: () => ports })
+  const forwardHosts =
+    start.forward === undefined || start.worker > 0
+      ? undefined
+      : watchHosts(runtime, config, { control: sockets.control, log })
   const gateway = await startGateway(
     {
       authenticator: kernel.authenticator,
@@ -119,6 +131,7 @@ export const startGatewayRole = async (
       warmer.close()
       await pages?.close()
       await gateway.close()
+      await forwardHosts?.close()
       await ops.close()
       if (ingests) await maintenance.stop()
       await runtime.close()

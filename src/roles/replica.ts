@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { createSecretFile, readSecretFile } from '../common/secret-file.ts'
 import type { Config } from '../config.ts'
-import { createSecretFile, readSecretFile } from '../keys/secret-file.ts'
 
 export const journalDirectory = (config: Config): string => join(config.dataDir, 'audit')
 

@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises'
-import { authorityError, identityErrors } from '../common/certificates.ts'
+import { authorityError, identityErrors, signerError } from '../common/certificates.ts'
+import { AppError } from '../common/errors.ts'
+import { readSecretFile } from '../common/secret-file.ts'
 import { type SettingName, variableOf } from '../config/schema.ts'
 import { type Config, ConfigError, type ConfigIssue } from '../config.ts'
 import type { BootstrapOptions } from '../control-plane/options.ts'
@@ -50,6 +52,22 @@ const authoritiesOf = async (
   return authorities
 }
 
+/** Bytes of the file of the forward proxy's authority. */
+const LARGEST_SIGNER = 65_536
+
+/** Checks the file before the processes need it; Envoy never gets its key. */
+const checkSigner = async (path: string | undefined, now: number, issues: ConfigIssue[]): Promise<void> => {
+  if (path === undefined) return
+  const fix = 'Name a PEM file with the certificate chain of an authority, its own first, and its key.'
+  try {
+    const wrong = signerError((await readSecretFile(path, LARGEST_SIGNER)) ?? '', now)
+    if (wrong !== undefined) issues.push(issue('forward_ca', `"${path}" ${wrong}.`, fix))
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    issues.push(issue('forward_ca', error.message, fix))
+  }
+}
+
 /**
  * The options of Envoy's configuration. Reads each file once, since it may change in between, and writes the bundle of
  * trusted authorities into `runDir`. Rejects with ConfigError, before anything is written, if a file is invalid.
@@ -72,6 +90,7 @@ export const envoyOptions = async (
   const issues: ConfigIssue[] = []
   const tls = await tlsOf(config, now, issues)
   const authorities = await authoritiesOf(config.egress.ca, now, issues)
+  await checkSigner(config.forwardCa, now, issues)
   if (issues.length > 0) throw new ConfigError(issues)
   const sockets = socketsIn(runDir, config.workers)
   const trustBundle = await writeTrustBundle(runDir, authorities)

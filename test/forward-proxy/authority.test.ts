@@ -1,14 +1,17 @@
 import { generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
+import { chmodSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { connect, createServer } from 'node:tls'
 import t, { type Test } from 'tap'
+import { signerError } from '../../src/common/certificates.ts'
 import { createAuthority } from '../../src/forward-proxy/authority.ts'
 import { authorityCertificate, newKey, pemOf } from '../../src/forward-proxy/certificates.ts'
-import { authorityFileIssue, fileAuthority } from '../../src/forward-proxy/file-authority.ts'
 import { createLeaves } from '../../src/forward-proxy/leaves.ts'
 import { rotateAuthority, storedVersions } from '../../src/forward-proxy/stored-authority.ts'
 import { createAuthority as createRoot } from '../kit/authority.ts'
+import { directoryFor } from '../kit/directory.ts'
 import { startTestService, testClock } from '../kit/service.ts'
 import { openInThread } from '../kit/store-in-thread.ts'
 
@@ -165,9 +168,15 @@ t.test('the authority of a file signs, with its chain', async (t) => {
   const now = Date.now()
   const chain = pemOf(await authorityCertificate(key, now))
   const pem = chain + key.export({ type: 'pkcs8', format: 'pem' })
-  t.equal(authorityFileIssue(pem, now), undefined)
+  t.equal(signerError(pem, now), undefined)
   const { deps } = await setUp(t)
-  const authority = createAuthority(deps, fileAuthority(pem))
+  const file = (text: string) => {
+    const path = join(directoryFor(t), 'ca.pem')
+    writeFileSync(path, text, { mode: 0o600 })
+    return path
+  }
+  const path = file(pem)
+  const authority = createAuthority(deps, path)
   t.equal(await authority.caPem(), chain)
   t.same(await storedVersions(deps), [], 'the store has none')
   const leaf = await authority.leaf('api.example.com')
@@ -175,11 +184,15 @@ t.test('the authority of a file signs, with its chain', async (t) => {
   const root = await createRoot()
   const { cert, key: own } = await root.issue(['api.example.com'])
   const other = newKey().export({ type: 'pkcs8', format: 'pem' })
-  for (const wrong of ['', chain, chain + other, cert + own]) t.type(authorityFileIssue(wrong, now), 'string')
+  for (const wrong of ['', chain, chain + other, cert + own]) t.type(signerError(wrong, now), 'string')
+  for (const wrong of ['', cert + own])
+    await t.rejects(createAuthority(deps, file(wrong)).caPem(), { code: 'invalid' })
+  chmodSync(path, 0o644)
+  await t.rejects(createAuthority(deps, path).caPem(), { code: 'invalid', message: /chmod 600/ })
   const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
   const rsaChain = pemOf(await authorityCertificate(rsa, now))
   const rsaPem = rsaChain + rsa.export({ type: 'pkcs8', format: 'pem' })
-  t.equal(authorityFileIssue(rsaPem, now), undefined)
-  const byRsa = await createAuthority(deps, fileAuthority(rsaPem)).leaf('api.example.com')
+  t.equal(signerError(rsaPem, now), undefined)
+  const byRsa = await createAuthority(deps, file(rsaPem)).leaf('api.example.com')
   t.equal(await handshake(t, byRsa, { ca: rsaChain, servername: 'api.example.com' }), undefined)
 })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createBindings } from '../../src/forward-proxy/bindings.ts'
-import type { Caller, StoredProxy } from '../../src/sdk/index.ts'
+import type { Caller, DestinationList, StoredProxy } from '../../src/sdk/index.ts'
 
 const proxy = (id: string, path: string, port = 443): StoredProxy => ({
   id,
@@ -102,4 +102,49 @@ t.test('a path that a server may read as one below another prefix is denied', as
   for (const path of ['/v1/charges//x', '/v1/charges/a%2Fb', '/v1/charges/100%25'])
     t.match(await request(caller(), 'api.example.com', 443, path), { proxy: { id: 'charges' } }, path)
   t.match(await request(caller(), 'api.example.com', 443, '/v2/{{ id }}'), { proxy: { id: 'root' } })
+})
+
+t.test('destinations of the application and of its rules bind, their surfaces together', async (t) => {
+  const bindings = bindingsOf([proxy('v1', '/v1')])
+  const rule = (...destinations: DestinationList) => ({
+    description: 'r',
+    priority: 1,
+    container: '/',
+    transform: 'reveal' as const,
+    permissions: ['token:use' as const],
+    destinations,
+  })
+  const of = (destinations: DestinationList, rules: Caller['grants']['rules'] = []): Caller => ({
+    ...caller(),
+    grants: { permissions: ['token:use'], rules, destinations: [destinations] },
+  })
+  const wide = of(
+    [{ host: '*.example.com', ports: [443, 8443], surfaces: ['header:authorization'] }],
+    [
+      rule({ host: 'api.example.com', ports: [443], path: '/v9/**' }),
+      rule({ host: 'b.test', ports: [443], surfaces: ['query:key'] }),
+    ],
+  )
+  const surfaces = async (host: string, port: number, path: string) => {
+    const found = await bindings.request(wide, host, port, path)
+    return found && ('surfaces' in found ? found.surfaces : found.proxy.id)
+  }
+  t.equal(await bindings.connect(wide, 'a.example.com', 8443), 'open')
+  t.equal(await bindings.connect(wide, 'b.test', 443), 'open', 'by a rule')
+  for (const [host, port] of [
+    ['example.com', 443],
+    ['a.b.example.com', 443],
+    ['a.example.com', 9443],
+    ['b.test', 8443],
+  ] as const)
+    t.equal(await bindings.connect(wide, host, port), 'deny', `${host}:${port}`)
+  t.equal(await bindings.connect(caller(), 'a.example.com', 443), 'deny', 'without destinations')
+  t.same(await surfaces('a.example.com', 443, '/'), ['header:authorization'])
+  t.same(await surfaces('api.example.com', 443, '/v2'), ['header:authorization', 'body'], 'together')
+  t.same(await surfaces('b.test', 443, '/'), ['query:key'])
+  t.equal(await surfaces('api.example.com', 443, '/v1/x'), 'v1', 'the stored proxy decides below its prefix')
+  t.equal(await surfaces('api.example.com', 443, '/v1//x'), 'v1')
+  t.equal(await surfaces('api.example.com', 443, '//v1/x'), undefined, 'not to be evaded')
+  const address = of([{ host: '2001:db8::7', ports: [443] }])
+  t.equal(await bindings.connect(address, '[2001:db8::7]', 443), 'open')
 })

@@ -24,7 +24,7 @@ const watch = (most?: { all: number; ofTenant: number }) => {
   const watching = watchForwardHosts(
     { records: service.store.records, authority, clock: service.clock, log: createLog('test', 'silent') },
     {
-      collections: ['proxies'],
+      collections: ['proxies', 'applications'],
       intervalMs: 5,
       ...(most ? { most } : {}),
       onHosts: async (leaves) => {
@@ -65,6 +65,38 @@ t.test('hosts of all tenants are reported at first and after each change, each o
   await until(['a.example.com', 'b.example.com'])
   t.ok(reports.length > before)
   await service.store.tenants.delete(other.id, service.clock.now())
+  await until([])
+  await close()
+})
+
+t.test('hosts of destinations of private applications and their rules are reported', async (t) => {
+  const destinations = [{ host: 'App.Example.com' }, { host: '*.example.org', ports: [443, 8443] }]
+  const rule = {
+    description: 'r',
+    priority: 1,
+    container: '/',
+    transform: 'reveal',
+    permissions: ['token:use'],
+    destinations: [{ host: 'rule.example.com' }, { host: 'app.example.com' }],
+  }
+  const body = { name: 'a', type: 'private', rules: [rule], destinations }
+  const { status, json } = await service.call('POST', '/applications', { body })
+  t.equal(status, 201)
+  t.notOk('bound_hosts' in json)
+  const other = {
+    name: 'b',
+    type: 'public',
+    permissions: ['token:create'],
+    destinations: [{ host: 'c.test' }],
+  }
+  t.equal((await service.call('POST', '/applications', { body: other })).status, 201)
+  const { until, close } = watch()
+  await until(['*.example.org', 'app.example.com', 'rule.example.com'])
+  const path = `/applications/${(json as { id: string }).id}`
+  await service.call('PUT', path, { body: { name: 'a', rules: [rule] } })
+  await until(['app.example.com', 'rule.example.com'])
+  await service.call('POST', `${path}/keys`)
+  await service.call('DELETE', path)
   await until([])
   await close()
 })

@@ -70,6 +70,7 @@ export interface ServiceOptions {
   /** Further parts that /readyz asks, and processes that /metrics asks. */
   readonly checks?: NonNullable<AdminDeps['checks']>
   readonly sources?: NonNullable<AdminDeps['sources']>
+  readonly caPem?: AdminDeps['caPem']
   /** Another service whose database, keys and tenants this one shares, as a second process would. */
   readonly beside?: Shared
   /** Opens the database in another way, e.g. one that notes what runs. */
@@ -219,7 +220,15 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
     throw thrown
   })
   const admin = await startAdmin(
-    { kernel, metrics, log, clock, checks: options.checks ?? {}, sources: options.sources ?? [] },
+    {
+      kernel,
+      metrics,
+      log,
+      clock,
+      checks: options.checks ?? {},
+      sources: options.sources ?? [],
+      caPem: options.caPem,
+    },
     { listen: 'nowhere', ...options.admin },
   )
   t.teardown(async () => {

@@ -37,7 +37,7 @@ const MEMBERS = [
 ]
 
 /** Paths of the service itself. */
-const OWN_PATHS = ['healthz', 'readyz', 'metrics', 'openapi.json', 'docs', 'proxy']
+const OWN_PATHS = ['healthz', 'readyz', 'metrics', 'openapi.json', 'docs', 'proxy', 'ca.pem']
 
 export const methodOf = (operation: Operation): string => operation.http.slice(0, operation.http.indexOf(' '))
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Stats } from 'node:fs'
 import { link, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { AppError, codeOf } from '../common/errors.ts'
+import { AppError, codeOf } from './errors.ts'
 
 /** Largest size of a key file in bytes, a limit for paths such as /dev/zero. */
 const LARGEST = 4096
