@@ -16,6 +16,8 @@ export interface Certificate {
 export interface Authority {
   /** PEM of the authority's own certificate. */
   readonly pem: string
+  /** Its private key, PEM, PKCS #8. */
+  readonly key: string
   issue(names: readonly string[], options?: { readonly expired?: boolean }): Promise<Certificate>
 }
 
@@ -49,6 +51,7 @@ export const createAuthority = async (name = 'Sidevault test authority'): Promis
   let serial = 1
   return {
     pem: `${root.toString('pem')}\n`,
+    key: toPem('PRIVATE KEY', await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)),
     async issue(names, { expired = false } = {}) {
       const leaf = await keyPair()
       serial++

@@ -1,0 +1,244 @@
+/** Unmodified programs through the forward proxy of the whole service: the environment is all that they are given. */
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, normalize } from 'node:path'
+import t from 'tap'
+import { createAuthority } from '../kit/authority.ts'
+import { startDns } from '../kit/dns.ts'
+import { freePort, startSidevault } from '../kit/sidevault.ts'
+import { root } from '../kit/sources.ts'
+import { pythonWith, run, toolEnvironment } from '../kit/tools.ts'
+import { connect, overHttp1, secure } from '../kit/tunnel.ts'
+
+const PAN = '4000056655665556'
+const HERE = join(root, 'test/e2e/forward-clients')
+const directory = mkdtempSync(join(tmpdir(), 'sidevault-clients-'))
+const authority = await createAuthority('Destinations')
+const ca = await createAuthority('Forward proxy')
+const dns = await startDns()
+for (const host of ['api.stripe.com', 'git.test', 'echo.test', 'late.test', 'free.test'])
+  dns.set(host, { a: ['127.0.0.1'] })
+writeFileSync(join(directory, 'trust.pem'), authority.pem)
+writeFileSync(join(directory, 'forward.pem'), `${ca.pem}${ca.key}`, { mode: 0o600 })
+writeFileSync(join(directory, 'ca.pem'), ca.pem)
+
+/** Bodies as they arrived, by path. */
+const arrived: (readonly [path: string, body: string, authorization: string | undefined])[] = []
+const { cert, key } = await authority.issue([
+  'api.stripe.com',
+  'git.test',
+  'echo.test',
+  'late.test',
+  'free.test',
+])
+const destination = createServer({ cert, key }, async (request, response) => {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk)
+  const path = request.url ?? ''
+  arrived.push([path, Buffer.concat(chunks).toString(), request.headers.authorization])
+  const json = (status: number, body: object) =>
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+  if (path.startsWith('/repository.git/')) {
+    try {
+      const file = normalize(path.replace(/\?.*/, '')).slice(1)
+      response.end(readFileSync(join(directory, file)))
+    } catch {
+      response.writeHead(404).end()
+    }
+  } else if (path === '/v1/payment_methods') json(200, { id: 'pm_1', object: 'payment_method', type: 'card' })
+  else if (path === '/v1/payment_intents')
+    json(200, { id: 'pi_1', object: 'payment_intent', status: 'succeeded' })
+  else if (path.startsWith('/v1/'))
+    json(404, { error: { type: 'invalid_request_error', message: 'No such' } })
+  else json(200, { ok: true })
+})
+destination.listen(0, '127.0.0.1')
+await once(destination, 'listening')
+const { port } = destination.address() as AddressInfo
+const proxy = await freePort()
+const sidevault = await startSidevault({
+  env: {
+    SIDEVAULT_FORWARD_LISTEN: `127.0.0.1:${proxy}`,
+    SIDEVAULT_FORWARD_CA: join(directory, 'forward.pem'),
+    SIDEVAULT_EGRESS_ALLOW: '127.0.0.0/8',
+    SIDEVAULT_EGRESS_PORTS: '*',
+    SIDEVAULT_EGRESS_CA: join(directory, 'trust.pem'),
+    SIDEVAULT_EGRESS_DNS: `127.0.0.1:${dns.port}`,
+  },
+})
+t.teardown(async () => {
+  await sidevault.stop()
+  destination.closeAllConnections()
+  destination.close()
+  await dns.close()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+const management = sidevault.managementKey
+const made = await sidevault.call('POST', '/applications', {
+  key: management,
+  body: { name: 'client', type: 'private', permissions: ['token:create', 'token:use'] },
+})
+const apiKey: string = made.json.key
+const token: string = (
+  await sidevault.call('POST', '/tokens', {
+    key: apiKey,
+    body: { type: 'card', data: { number: PAN, expiration_month: 12, expiration_year: 2031 } },
+  })
+).json.id
+const bind = async (host: string, path = '') => {
+  const body = { name: host, destination_url: `https://${host}:${port}${path}`, intercept: true }
+  const { status, text } = await sidevault.call('POST', '/proxies', { key: management, body })
+  if (status !== 201) throw new Error(text)
+}
+const tunnel = (host: string, as = apiKey) => connect({ proxy, to: `${host}:${port}`, key: as })
+/** Resolves when a tunnel to the host opens. */
+const bound = async (host: string) => {
+  for (;;) {
+    const { status, socket } = await tunnel(host)
+    const opened = status === 200 && (await secure(socket, host, { ca: ca.pem }).catch(() => undefined))
+    socket.destroy()
+    if (opened) return
+  }
+}
+for (const host of ['api.stripe.com', 'git.test', 'echo.test']) await bind(host)
+for (const host of ['api.stripe.com', 'git.test', 'echo.test']) await bound(host)
+
+const proxyUrl = `http://x:${apiKey}@127.0.0.1:${proxy}`
+const caFile = join(directory, 'ca.pem')
+const env = {
+  ...toolEnvironment(root),
+  PATH: process.env.PATH,
+  HOME: directory,
+  HTTPS_PROXY: proxyUrl,
+  https_proxy: proxyUrl,
+  NODE_USE_ENV_PROXY: '1',
+  NODE_EXTRA_CA_CERTS: caFile,
+  SSL_CERT_FILE: caFile,
+  CURL_CA_BUNDLE: caFile,
+  REQUESTS_CA_BUNDLE: caFile,
+  GIT_SSL_CAINFO: caFile,
+  GIT_TERMINAL_PROMPT: '0',
+  PYTHONDONTWRITEBYTECODE: '1',
+}
+const program = (file: string, args: readonly string[], more: object = {}) =>
+  run(file, args, { env: { ...env, ...more }, cwd: directory, timeout: 120_000 })
+const echo = `https://echo.test:${port}`
+const last = () => arrived.at(-1)
+
+for (const version of ['--http1.1', '--http2'])
+  t.test(`curl ${version}`, async (t) => {
+    const body = `{"client":"curl","pan":"{{ ${token} | json: '$.number' }}"}`
+    const type = 'content-type: application/json'
+    const { code, output } = await program('curl', ['-sS', version, '-H', type, '-d', body, `${echo}/curl`])
+    t.equal(code, 0, output)
+    t.same(last()?.slice(0, 2), ['/curl', `{"client":"curl","pan":"${PAN}"}`])
+    const upload = await program('sh', [
+      '-c',
+      `printf '%s' '${body.replaceAll("'", `'\\''`)}' | curl -sS ${version} -H '${type}' -T - ${echo}/piped`,
+    ])
+    t.equal(upload.code, 0, upload.output)
+    t.same(last()?.slice(0, 2), ['/piped', `{"client":"curl","pan":"${PAN}"}`])
+  })
+
+t.test('git clones over HTTPS', async (t) => {
+  const source = join(directory, 'source')
+  mkdirSync(source)
+  writeFileSync(join(source, 'file'), 'content')
+  const git = (...args: readonly string[]) =>
+    program('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args])
+  await git('-C', source, 'init', '-q')
+  await git('-C', source, 'add', '.')
+  await git('-C', source, 'commit', '-qm', 'first')
+  await git('clone', '-q', '--bare', source, join(directory, 'repository.git'))
+  await git('-C', join(directory, 'repository.git'), 'update-server-info')
+  const { code, output } = await git('clone', '-q', `https://git.test:${port}/repository.git`, 'cloned')
+  t.equal(code, 0, output)
+  t.equal(readFileSync(join(directory, 'cloned/file'), 'utf8'), 'content')
+})
+
+t.test("Node's fetch", async (t) => {
+  const { code, output } = await program(process.execPath, [join(HERE, 'fetch.mjs'), `${echo}/fetch`, token])
+  t.equal(code, 0, output)
+  t.match(output, /^200 /)
+  t.same(last()?.slice(0, 2), ['/fetch', `{"client":"fetch","pan":"${PAN}"}`])
+})
+
+t.test("Python's requests and urllib", async (t) => {
+  const found = await pythonWith('requests', ['requests==2.34.2'])
+  if ('missing' in found) return t.pass(`NOT RUN: ${found.missing}`, { skip: found.missing })
+  const before = arrived.length
+  const args = [join(HERE, 'client.py'), `${echo}/python`, token]
+  const { code, output } = await program(found.python, args, { PYTHONPATH: found.packages })
+  t.equal(code, 0, output)
+  t.same(
+    arrived.slice(before).map(([, body]) => JSON.parse(body)),
+    ['requests', 'urllib'].map((client) => ({ client, pan: PAN })),
+  )
+})
+
+t.test("Go's net/http, over HTTP/2", async (t) => {
+  const version = await run('go', ['version'])
+  if (version.code !== 0) return t.pass('NOT RUN: go is not there', { skip: 'go is not there' })
+  const cache = join(root, '.cache/go-build')
+  const go = { GOCACHE: cache, GOPATH: join(root, '.cache/go'), GOFLAGS: '-mod=mod', GOTOOLCHAIN: 'local' }
+  const args = ['run', join(HERE, 'go/main.go'), `${echo}/go`, token]
+  const { code, output } = await program('go', args, { ...go, CGO_ENABLED: '0' })
+  t.equal(code, 0, output)
+  t.match(output, /200 HTTP\/2\.0/)
+  t.same(last()?.slice(0, 2), ['/go', `{"client":"go","pan":"${PAN}"}`])
+})
+
+t.test('the SDK of a payment provider', async (t) => {
+  const before = arrived.length
+  const args = [join(HERE, 'stripe.mjs'), 'api.stripe.com', String(port), token]
+  const { code, output } = await program(process.execPath, args)
+  t.equal(code, 0, output)
+  t.match(JSON.parse(output), { method: 'pm_1', status: 'succeeded', rejected: 'StripeInvalidRequestError' })
+  const [method] = arrived.slice(before)
+  const sent = new URLSearchParams(method?.[1])
+  t.equal(sent.get('card[number]'), PAN)
+  t.equal(sent.get('card[exp_year]'), '2031')
+  t.equal(method?.[2], 'Bearer sk_test_own')
+})
+
+t.test('clients show 407 and 403', async (t) => {
+  const wrong = { HTTPS_PROXY: `http://x:wrong@127.0.0.1:${proxy}`, https_proxy: '' }
+  t.match((await program('curl', ['-sS', echo], wrong)).output, /407/)
+  t.match((await program('curl', ['-sS', 'https://elsewhere.test'])).output, /403/)
+})
+
+t.test('a new host is in force soon, and open tunnels stay', async (t) => {
+  const { socket } = await tunnel('echo.test')
+  const open = await secure(socket, 'echo.test', { ca: ca.pem })
+  t.equal((await overHttp1(open, `echo.test:${port}`)).status, 200)
+  await bind('late.test')
+  await bound('late.test')
+  t.equal((await overHttp1(open, `echo.test:${port}`)).status, 200)
+  t.equal(open.destroyed, false)
+  open.destroy()
+})
+
+t.test('a key that is deleted opens nothing more, in open tunnels too', async (t) => {
+  const other = await sidevault.call('POST', '/applications', {
+    key: management,
+    body: { name: 'short', type: 'private', permissions: ['token:use'] },
+  })
+  const { socket } = await tunnel('echo.test', other.json.key)
+  const open = await secure(socket, 'echo.test', { ca: ca.pem })
+  t.equal((await overHttp1(open, `echo.test:${port}`)).status, 200)
+  await sidevault.call('DELETE', `/applications/${other.json.id}`, { key: management })
+  t.equal((await overHttp1(open, `echo.test:${port}`)).status, 401)
+  t.equal((await tunnel('echo.test', other.json.key)).status, 407)
+  open.destroy()
+})
+
+t.test('values and keys are in no log', async (t) => {
+  const text = sidevault.stderr() + sidevault.stdout().replaceAll(management, '')
+  for (const secret of [PAN, apiKey, Buffer.from(`x:${apiKey}`).toString('base64')])
+    t.notOk(text.includes(secret))
+  t.match(text, /"operation":"connect"/)
+})
