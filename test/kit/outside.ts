@@ -14,12 +14,15 @@ export interface Outside {
   url(path?: string): string
 }
 
+/** Names of the destination; tests of where a value may go need several. */
+const NAMES = ['dest.test', 'other.test', 'api.dest.test', 'v2.api.dest.test']
+
 const start = async (env: Readonly<Record<string, string>>) => {
   const directory = mkdtempSync(join(tmpdir(), 'sidevault-outside-'))
   const authority = await createAuthority()
-  const destination = await startDestination(await authority.issue(['dest.test']))
+  const destination = await startDestination(await authority.issue(NAMES))
   const dns = await startDns()
-  dns.set('dest.test', { a: ['127.0.0.1'] })
+  for (const name of NAMES) dns.set(name, { a: ['127.0.0.1'] })
   writeFileSync(join(directory, 'ca.pem'), authority.pem)
   atProcessEnd(async () => {
     await Promise.all([destination.close(), dns.close()])
