@@ -127,3 +127,89 @@ t.test(
     t.equal(await authorize({ rules: [use([{ host: 'a b' }])] }), 400)
   },
 )
+
+const manage = (await api.application('private', ['token:create', 'token:read', 'token:update'])).key
+const reveal = (
+  await api.application(
+    'private',
+    ['token:create'],
+    [{ ...use(), container: '/', permissions: ['token:read', 'token:update', 'token:use'] }],
+  )
+).key
+const CARD = { number: '4242424242424242', expiration_month: 1, expiration_year: 2031 }
+const LIMITS = { destinations: [{ host: 'API.Stripe.test', path: '/v1/**' }], egress_only: true }
+const SHOWN = { destinations: [{ ...STORED, path: '/v1/**' }], egress_only: true }
+
+t.test('`destinations` and `egress_only` of tokens, wherever a token is defined and returned', async (t) => {
+  const { status, body } = await call('POST', '/tokens', { data: 'a', ...LIMITS }, manage)
+  t.equal(status, 201)
+  t.match(body, SHOWN)
+  const { id } = body
+  t.match((await call('GET', `/tokens/${id}`, undefined, manage)).body, SHOWN)
+  t.match((await call('GET', `/tokens?id=${id}`, undefined, manage)).body.data[0], SHOWN)
+  t.match((await call('GET', '/v2/tokens?size=1', undefined, manage)).body.data[0], SHOWN)
+  const tokenized = await call('POST', '/tokenize', { a: { type: 'token', data: 'b', ...LIMITS } }, manage)
+  t.match(tokenized.body.a, SHOWN)
+  t.match((await call('POST', '/tokenize', { data: 'c', ...LIMITS }, manage)).body, SHOWN)
+  const child = await call('POST', `/tokens/${id}/children`, { data: 'd', ...LIMITS }, manage)
+  t.match(child.body, SHOWN)
+  const plain = (await call('POST', '/tokens', { data: 'e', destinations: null, egress_only: false }, manage))
+    .body
+  t.notOk('destinations' in plain || 'egress_only' in plain, '"Unset optional members are left out."')
+
+  const { key: creator } = await api.application(
+    'private',
+    ['token:create'],
+    [{ ...use(), container: '/general/', transform: 'redact', permissions: ['token:read'] }],
+  )
+  const duplicate = { type: 'card', data: CARD, deduplicate_token: true }
+  await call('POST', '/tokens', { ...duplicate, ...LIMITS }, reveal)
+  const again = await call('POST', '/tokens', duplicate, creator)
+  t.notOk('destinations' in again.body, 'a new token: the caller may not see what it would duplicate')
+})
+
+t.test('malformed limits of a token are 400 with their place', async (t) => {
+  const rejected: readonly (readonly [object, string])[] = [
+    [{ destinations: [] }, 'destinations'],
+    [{ destinations: [{ host: 'a b' }] }, 'destinations[0].host'],
+    [{ destinations: [STRIPE, { ...STRIPE, path: '//' }] }, 'destinations[1].path'],
+    [{ destinations: [{ ...STRIPE, surfaces: ['header:host'] }] }, 'destinations[0].surfaces[0]'],
+    [{ egress_only: 'yes' }, 'egress_only'],
+  ]
+  const { id } = (await call('POST', '/tokens', { data: 'a' }, reveal)).body
+  for (const [limits, path] of rejected)
+    for (const [method, at, base] of [
+      ['POST', '/tokens', ''],
+      ['PATCH', `/tokens/${id}`, ''],
+      ['POST', '/tokenize', 'x.'],
+    ] as const) {
+      const definition = { data: 'a', ...limits }
+      const raw = JSON.stringify(base === '' ? definition : { x: definition })
+      const { status, body } = await api.call(method, at, { key: reveal, raw })
+      t.equal(status, 400, `${method} ${at} ${JSON.stringify(limits)}`)
+      t.ok(body.errors?.[base + path], Object.keys(body.errors ?? {}).join())
+    }
+})
+
+t.test('"Narrowing needs token:update. Widening … needs a revealing grant for the token"', async (t) => {
+  const { id } = (await call('POST', '/tokens', { type: 'card', data: CARD }, manage)).body
+  const patch = (body: object, key = manage) => call('PATCH', `/tokens/${id}`, body, key)
+  t.match((await patch(LIMITS)).body, SHOWN)
+  for (const wider of [
+    { destinations: null },
+    { destinations: [STRIPE] },
+    { destinations: [...LIMITS.destinations, { host: 'b.test' }] },
+    { egress_only: false },
+    { egress_only: null },
+  ])
+    t.equal((await patch(wider)).status, 403, JSON.stringify(wider))
+  t.match((await patch({ metadata: { a: 'b' } })).body, SHOWN, 'other members stay')
+  const masked = (await call('GET', `/tokens/${id}`, undefined, reveal)).body
+  t.match(masked.data, { number: 'XXXXXXXXXXXX4242' }, '"what a mask rule would give, at most"')
+  t.same((await call('POST', '/detokenize', [`{{ ${id} }}`], reveal)).body, [masked.data])
+  t.match((await patch({ egress_only: false, destinations: [STRIPE] }, reveal)).body, {
+    destinations: [STORED],
+    data: CARD,
+  })
+  t.notOk('destinations' in (await patch({ destinations: null }, reveal)).body)
+})
