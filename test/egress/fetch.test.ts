@@ -256,3 +256,19 @@ t.test(
     )
   },
 )
+
+t.test('`check` sees each request before it is sent, redirects included', async (t) => {
+  const hop = await startRedirects(t)
+  const fetch = outboundOf(t)
+  const seen: string[] = []
+  const check: OutboundRequest['check'] = ({ host, port, method, path }) => {
+    seen.push(`${method} ${host}:${port}${path}`)
+    if (host === 'other.test') throw new AppError('destination_not_allowed', 'No.')
+  }
+  tls.received.length = 0
+  const url = `${hop.base.toUpperCase().replace('HTTPS', 'https')}/?status=302&to=${encodeURIComponent(at('OTHER.test.', '/end?x=1'))}`
+  t.equal(await codeOf(fetch(url, { follow: true, check })), 'destination_not_allowed')
+  const { hostname, port } = new URL(hop.base)
+  t.same(seen, [`GET ${hostname}:${port}/`, `GET other.test:${tls.port}/end`])
+  t.same(tls.received, [])
+})

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { AppError } from '../../src/common/errors.ts'
 import type { Json } from '../../src/common/json.ts'
+import { createCodeScope } from '../../src/egress/code-scope.ts'
 import { createSandboxHosts, type HostDeps, type HostFor } from '../../src/host-api/host.ts'
 import { startTestService, testClock } from '../kit/service.ts'
 
@@ -173,3 +174,35 @@ t.test('code reaches outside through the egress guard only', async (t) => {
   ])
     t.equal(await rejection(fetchOf(host, { url })), 'destination_not_allowed', url)
 })
+
+t.test(
+  'code that was given a limited token sends requests to its destinations, and calls no reactor',
+  async (t) => {
+    const requested: string[] = []
+    const create = createSandboxHosts({
+      operations: kernel.registry.operations,
+      invokeAs: async (_application, operation, _input, { code }) => {
+        if (operation.rpc === 'Tokens.Get') code?.limit([{ host: 'a.test', ports: [443] }])
+        return { data: 1 }
+      },
+      fetch: async ({ url, check }) => {
+        const { hostname: host, pathname: path } = new URL(url)
+        check?.({ host, port: 443, method: 'GET', path })
+        requested.push(url)
+        return { status: 200, statusText: 'OK', url, redirected: false, headers: [], body: Buffer.alloc(0) }
+      },
+    })
+    const to = { host: 'a.test', port: 443, method: 'POST', path: '/' }
+    for (const scope of [createCodeScope(to), undefined]) {
+      requested.splice(0)
+      const host = create({ tenantId, applicationId: 'a', traceId: 't', depth: 0, scope })
+      await fetchOf(host, { url: 'https://b.test/' })
+      await call(host, 'reactors.react', 'r', {})
+      await call(host, 'tokens.retrieve', 'token')
+      t.equal(await rejection(fetchOf(host, { url: 'https://b.test/' })), 'destination_not_allowed')
+      t.equal(await rejection(call(host, 'reactors.react', 'r', {})), 'destination_not_allowed')
+      await fetchOf(host, { url: 'https://a.test/' })
+      t.same(requested, ['https://b.test/', 'https://a.test/'])
+    }
+  },
+)
