@@ -94,6 +94,7 @@ const decodeOnce = (text: string): string =>
 /** True if a server may read the segment as `.` or `..`, also with path parameters, blanks or control characters. */
 const isDotSegment = (segment: string) => /^[\s\p{Cc}]*\.\.?[\s\p{Cc}]*(?:;.*)?$/su.test(segment)
 
+/** Whether a server may read a part of the path as a dot segment, in any encoding. */
 export const hasDotSegment = (path: string): boolean => {
   let text = path
   for (let round = 0; round < 3; round++) {

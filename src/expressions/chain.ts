@@ -62,7 +62,11 @@ const stepOf = ({ name, args, named }: FilterCall, filters: Filters): Step => {
     if ((value === null || value === undefined) && !takesNull) return null
     const count = (characters: number) => work.use(characters * rate)
     const charge = (of: unknown) =>
-      isShallow && typeof of === 'object' && !(of instanceof Bytes) ? count(1) : weigh(of, count)
+      of instanceof Bytes
+        ? work.use(of.buffer.length * Math.min(rate, LIMITS.native))
+        : isShallow && typeof of === 'object'
+          ? count(1)
+          : weigh(of, count)
     charge(value)
     const values = literals ?? operands.map((operand) => operandValue(operand, variables, work))
     for (const argument of values) charge(argument)

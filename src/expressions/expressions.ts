@@ -8,10 +8,11 @@ import { FILTERS } from './filters/index.ts'
 import { LIMITS } from './limits.ts'
 import { compileMask, type Mask } from './mask.ts'
 import { parseStoredText } from './stored.ts'
-import { parseFilters } from './syntax.ts'
+import { parseFilters, parseFiltersWithVariables } from './syntax.ts'
 import { parseTemplate } from './template.ts'
 import type { Expressions, StoredExpression } from './types.ts'
 import { toJson } from './values.ts'
+import { variableAtHead } from './variables.ts'
 import { bodyWork, storedWork, type Work } from './work.ts'
 
 export interface ExpressionsOptions {
@@ -85,8 +86,20 @@ export const createExpressions = ({ filters: plugins = {} }: ExpressionsOptions 
     work[chains] ??= new Map()
     return work[chains]
   }
-  const parse: Expressions['parse'] = (text, total = bodyWork()) => {
+  const parse: Expressions['parse'] = (text, total = bodyWork(), seen) => {
     const work = storedWork(total)
+    if (seen !== undefined) {
+      const chainOf = (written: string): Chain => {
+        work.use(LIMITS.call + written.length * LIMITS.syntax)
+        return compileFilters(parseFiltersWithVariables(written, seen), filters)
+      }
+      const variableOf = (head: string) => {
+        const path = variableAtHead(head)
+        if (path !== undefined) seen(path)
+        return path
+      }
+      return parseTemplate(text, { chainOf, variableOf }, work)
+    }
     const chainOf = (written: string): Chain => {
       work.use(LIMITS.call)
       const known = chainsOf(total)
@@ -98,12 +111,15 @@ export const createExpressions = ({ filters: plugins = {} }: ExpressionsOptions 
       known.set(written, chain)
       return chain
     }
-    return parseTemplate(text, chainOf, work)
+    return parseTemplate(text, { chainOf }, work)
   }
 
   const expressions: Expressions = {
     parse,
-    within: (work) => ({ ...expressions, parse: (text, own = work) => expressions.parse(text, own) }),
+    within: (work) => ({
+      ...expressions,
+      parse: (text, own = work, seen) => expressions.parse(text, own, seen),
+    }),
     parseStored,
     evaluateMask: (mask, variables, total) => maskOf(mask)(variables, storedWork(total)),
     filters: new Map([...filters].map(([name, rule]) => [name, toPublic(name, rule)])),

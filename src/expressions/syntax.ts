@@ -2,6 +2,7 @@
 import { LRUCache } from 'lru-cache'
 import { badExpression, badFilter } from './errors.ts'
 import { LIMITS } from './limits.ts'
+import { operandOf, type VariablePath, variableOf } from './variables.ts'
 
 export type Operand =
   | { readonly kind: 'literal'; readonly value: string | number | boolean | null }
@@ -166,6 +167,30 @@ export const parseFilters = (text: string): readonly FilterCall[] => {
   if (text.length <= SHORT) parsed.set(text, filters)
   return filters
 }
+
+/** The same with variables as arguments; `seen` gets each. Throws `invalid_expression` for other names. */
+export const parseFiltersWithVariables = (
+  text: string,
+  seen: (path: VariablePath) => void,
+): readonly FilterCall[] =>
+  filtersOf(createReader(text), false).map(({ name, args, named }) => {
+    const checked = (operand: Operand): Operand => {
+      if (operand.kind === 'literal') return operand
+      const path = variableOf(operand.parts)
+      if (path === undefined)
+        throw badFilter(
+          name,
+          'takes numbers, texts in quotes, "request.body", "request.headers.<name>" and "configuration.<name>".',
+        )
+      seen(path)
+      return operandOf(path)
+    }
+    return {
+      name,
+      args: args.map(checked),
+      named: new Map([...named].map(([key, operand]) => [key, checked(operand)])),
+    }
+  })
 
 /** `value | filter: argument, … | …` of a stored expression, lenient about commas. Throws `invalid_expression`. */
 export const parseOutput = (

@@ -1,19 +1,26 @@
 import { AppError } from '../common/errors.ts'
 import type { Json } from '../common/json.ts'
-import type { Chain } from './chain.ts'
+import { type Chain, operandValue } from './chain.ts'
 import { badExpression } from './errors.ts'
 import { LIMITS } from './limits.ts'
 import { type ExpressionPiece, scanText } from './scan.ts'
 import type { Resolve, Template } from './types.ts'
 import { inText, resultOf } from './values.ts'
+import { operandOf, type VariablePath, type Variables } from './variables.ts'
 import { storedWork, type Work } from './work.ts'
 
-/** Compiles the filters of an expression: `| filter: …`. */
-export type ChainOf = (filters: string) => Chain
+/** The grammar of expressions at one kind of place. */
+export interface TemplateGrammar {
+  /** Compiles the filters of an expression: `| filter: …`. */
+  readonly chainOf: (filters: string) => Chain
+  /** The variable at the head of an expression, if there are variables. */
+  readonly variableOf?: (head: string) => VariablePath | undefined
+}
 
 type Head =
   | { readonly kind: 'token'; readonly id: string; readonly isToken: boolean }
   | { readonly kind: 'constant'; readonly value: string | number }
+  | { readonly kind: 'variable'; readonly path: VariablePath }
 
 interface Compiled {
   readonly head: Head
@@ -38,39 +45,53 @@ const isQuoted = (head: string): boolean => {
   return (quote === "'" || quote === '"') && head.length > 1 && head.endsWith(quote)
 }
 
-const headOf = (head: string): Head => {
+/** The id that an expression starts with, after `token:`; undefined when it is no id. */
+export const tokenIdOf = (head: string): string | undefined => {
+  const prefix = /^token\s*:/.exec(head)
+  const id = prefix === null ? head : head.slice(prefix[0].length).trim()
+  return id === '' || id.length > LONGEST_ID || NOT_IN_IDS.test(id) ? undefined : id
+}
+
+const headOf = (head: string, { variableOf }: TemplateGrammar): Head => {
   if (isQuoted(head)) return { kind: 'constant', value: unquote(head) }
   if (NUMBER.test(head) && !(/^\d+$/.test(head) && head.length >= SHORTEST_DIGIT_ID))
     return { kind: 'constant', value: Number(head) }
-  const prefix = /^token\s*:/.exec(head)
-  const id = prefix === null ? head : head.slice(prefix[0].length).trim()
-  if (id === '' || id.length > LONGEST_ID || NOT_IN_IDS.test(id))
+  const path = variableOf?.(head)
+  if (path !== undefined) return { kind: 'variable', path }
+  const id = tokenIdOf(head)
+  if (id === undefined)
     throw badExpression('An expression does not start with a valid token id. Write "{{ <token id> }}".')
-  return { kind: 'token', id, isToken: prefix !== null }
+  return { kind: 'token', id, isToken: id !== head }
 }
 
-const compile = (piece: ExpressionPiece, chainOf: ChainOf): Compiled => ({
-  head: headOf(piece.head),
-  chain: piece.chain === '' ? undefined : chainOf(piece.chain),
+const compile = (piece: ExpressionPiece, grammar: TemplateGrammar): Compiled => ({
+  head: headOf(piece.head, grammar),
+  chain: piece.chain === '' ? undefined : grammar.chainOf(piece.chain),
 })
 
-const evaluateOne = ({ head, chain }: Compiled, resolve: Resolve, work: Work): Json => {
+const evaluateOne = (
+  { head, chain }: Compiled,
+  resolve: Resolve,
+  work: Work,
+  variables: object = NO_VARIABLES,
+): Json => {
   work.use(LIMITS.call)
-  let value: Json
+  let value: unknown
   if (head.kind === 'constant') value = head.value
+  else if (head.kind === 'variable') value = operandValue(operandOf(head.path), variables, work)
   else {
     const token = resolve(head.id)
     if (token === undefined) throw badExpression(`Token "${head.id}" does not exist.`)
     value = head.isToken ? token.token : token.data
   }
-  return chain === undefined ? value : resultOf(chain(value, NO_VARIABLES, work))
+  return resultOf(chain === undefined ? value : chain(value, variables, work))
 }
 
 /**
  * Parses a text of a detokenization by the head rule of completions §6. Parsing charges `reading`, evaluation the work
  * that is passed to it; each is limited like a single expression. Throws `invalid_expression`.
  */
-export const parseTemplate = (text: string, chainOf: ChainOf, reading: Work): Template => {
+export const parseTemplate = (text: string, grammar: TemplateGrammar, reading: Work): Template => {
   const parts: (string | Compiled)[] = []
   const ids = new Set<string>()
   // Charged before parsing: a text with too many expressions is not parsed at all.
@@ -81,18 +102,18 @@ export const parseTemplate = (text: string, chainOf: ChainOf, reading: Work): Te
       continue
     }
     reading.use(LIMITS.call + piece.head.length * LIMITS.syntax)
-    const expression = compile(piece, chainOf)
+    const expression = compile(piece, grammar)
     if (expression.head.kind === 'token') ids.add(expression.head.id)
     parts.push(expression)
   }
   const [first] = parts
   const only = parts.length === 1 && typeof first === 'object' ? first : undefined
 
-  const render = (resolve: Resolve, total?: Work): string => {
+  const render = (resolve: Resolve, total?: Work, variables?: Variables): string => {
     const work = storedWork(total)
     let result = ''
     for (const part of parts) {
-      result += typeof part === 'string' ? part : inText(evaluateOne(part, resolve, work), work)
+      result += typeof part === 'string' ? part : inText(evaluateOne(part, resolve, work, variables), work)
       if (result.length > LIMITS.result)
         throw new AppError('too_large', 'The values of the tokens make the text too large. Use fewer tokens.')
     }

@@ -1,5 +1,6 @@
 import type { Json } from '../common/json.ts'
 import type { Filter } from '../sdk/index.ts'
+import type { VariablePath, Variables } from './variables.ts'
 import type { Work } from './work.ts'
 
 /** Resolves a token id of an expression; `undefined` for an unknown id. */
@@ -13,8 +14,8 @@ export interface Template {
   readonly single: boolean
   /** Values themselves are not evaluated. Texts of one body share `work`. Throws `invalid_expression`. */
   evaluate(resolve: Resolve, work?: Work): Json
-  /** The result as text: objects as JSON, null as empty. */
-  render(resolve: Resolve, work?: Work): string
+  /** The result as text: objects as JSON, null as empty. `variables`: of a text that was parsed with them. */
+  render(resolve: Resolve, work?: Work, variables?: Variables): string
 }
 
 /** A stored expression (mask, fingerprint, search index, alias) over named variables. */
@@ -29,9 +30,10 @@ export interface Expressions {
   /**
    * Throws `invalid_expression` for an unclosed or empty `{{ }}`, an unknown filter or a syntax error, and when
    * `work` is
-   * exhausted: parsing counts like evaluation. Texts with the same `work` share compiled filters.
+   * exhausted: parsing counts like evaluation. Texts with the same `work` share compiled filters. With `seen` the text may
+   * use variables, and `seen` gets each.
    */
-  parse(text: string, work?: Work): Template
+  parse(text: string, work?: Work, seen?: (path: VariablePath) => void): Template
   /** The same language with `work` as default of `parse`. */
   within(work: Work): Expressions
   /** Any text with `{{ }}`; tags are text. Lenient about argument commas (completions §6, masks). */

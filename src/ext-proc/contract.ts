@@ -78,6 +78,7 @@ export const prefixHeaders = (prefix: string) =>
     apiKey: `${prefix}-api-key`,
     proxyKey: `${prefix}-proxy-key`,
     proxyUrl: `${prefix}-proxy-url`,
+    evaluate: `${prefix}-proxy-evaluate`,
     dryRun: `${prefix}-proxy-dry-run`,
     dryRunResponse: `${prefix}-proxy-dry-run-answer`,
     stream: `${prefix}-proxy-stream`,

@@ -3,7 +3,7 @@ import { type Eventual, whenReady } from '../common/eventual.ts'
 import { holdsHost } from '../egress/host-pattern.ts'
 import { BODY_ONLY } from '../egress/surfaces.ts'
 import type { ProxyDirectory } from '../kernel/types.ts'
-import type { Caller, StoredProxy, Tenants } from '../sdk/index.ts'
+import type { Caller, StoredProxy, Surface, Tenants } from '../sdk/index.ts'
 import { behindPrefix, liesBelow } from './path-prefix.ts'
 
 /** A stored proxy that intercepts a request. */
@@ -15,7 +15,7 @@ export interface InterceptedBy {
 
 /** The caller's destinations bind the request. */
 export interface EvaluatedAt {
-  readonly surfaces: readonly string[]
+  readonly surfaces: readonly Surface[]
 }
 
 export interface Bindings {

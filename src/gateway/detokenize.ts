@@ -8,7 +8,11 @@ import type { Json } from '../common/json.ts'
 import type { Expressions, Resolve } from '../expressions/types.ts'
 import { bodyWork, type Work } from '../expressions/work.ts'
 import type { Caller, Held, UseContext, UsedToken, Vault } from '../sdk/index.ts'
-import { type BodyLimits, planBody } from './body/rewrite.ts'
+import type { BodyLimits } from './body/limits.ts'
+import { planBody } from './body/rewrite.ts'
+import type { Edits } from './headers.ts'
+import { checkClosed } from './surfaces/closed.ts'
+import { planRequest, planStreamedHead, type RequestHead, type RequestPlan } from './surfaces/plan.ts'
 import type { Timed } from './timings.ts'
 
 /**
@@ -50,10 +54,20 @@ export interface Detokenized {
   readonly decoded: boolean
   /** How many were used. */
   readonly tokens: number
+  /** Of a request with expressions elsewhere. */
+  readonly head?: EvaluatedHead
+}
+
+/** Headers and URL of a request with values in. */
+export interface EvaluatedHead {
+  /** Adds the URL, and the headers of the request with this body, to its edits. Throws `invalid_expression`. */
+  apply(edits: Edits, body: Buffer): Edits
+  /** Releases the values. */
+  release(): void
 }
 
 export interface DetokenizeDeps {
-  readonly vault: Pick<Vault, 'use'>
+  readonly vault: Pick<Vault, 'use' | 'known'>
   readonly expressions: Expressions
   readonly limits: BodyLimits
   readonly timed: Timed
@@ -62,7 +76,7 @@ export interface DetokenizeDeps {
 export const mayNotUse = () =>
   new AppError(
     'forbidden',
-    'The body holds an expression, and nobody with the permission token:use asks for it. Send a key, or give the proxy an application.',
+    'The request holds an expression, and nobody with the permission token:use asks for it. Send a key, or give the proxy an application.',
   )
 
 /** Throws `forbidden` for a caller who may put no token's value into a body. */
@@ -76,7 +90,7 @@ export const languageOf = (expressions: Expressions, caller: Caller, work: Work)
     ? expressions.within(work)
     : {
         ...expressions,
-        parse: () => {
+        parse: (): never => {
           throw mayNotUse()
         },
       }
@@ -95,17 +109,23 @@ const NOTHING = new Map<string, UsedToken>()
 const UNCHANGED: Detokenized = { body: undefined, decoded: false, tokens: 0 }
 
 /**
- * `acting` returns whose grants apply, and is asked only when there may be expressions. Fails with `forbidden` when those
- * hold no `token:use`, with `invalid_expression`, `malformed`, `too_large`, and what the vault rejects with.
+ * `acting` returns whose grants apply, and is asked only when there may be expressions. `head`: of a request whose body is not
+ * its only surface. Fails with `forbidden` when those hold no `token:use`, with `invalid_expression`, `malformed`, `too_large`,
+ * `expression_on_closed_surface`, and what the vault rejects with.
  */
 export const detokenize = (
   sent: RequestBody,
   deps: DetokenizeDeps,
   acting: () => Eventual<Caller>,
   context: BodyContext,
+  head?: RequestHead,
 ): Eventual<Detokenized> =>
-  mayHoldBraces(sent.bytes, sent.contentEncoding)
-    ? whenReady(acting(), (caller) => detokenizeAs(caller, sent, deps, context))
+  head?.hasBraces || mayHoldBraces(sent.bytes, sent.contentEncoding)
+    ? whenReady(acting(), (caller) =>
+        head === undefined
+          ? detokenizeAs(caller, sent, deps, context)
+          : evaluateAs(caller, head, sent, deps, context),
+      )
     : UNCHANGED
 
 const detokenizeAs = async (
@@ -141,6 +161,78 @@ const detokenizeAs = async (
   }
 }
 
+/** All surfaces of a request by one plan. */
+const evaluateAs = (
+  caller: Caller,
+  head: RequestHead,
+  sent: RequestBody,
+  deps: DetokenizeDeps,
+  context: BodyContext,
+): Promise<Detokenized> => {
+  const work = bodyWork()
+  const language = languageOf(deps.expressions, caller, work)
+  const planning = deps.timed('plan', () => planRequest(head, sent, language, deps.limits))
+  return evaluatePlan(caller, planning, work, deps, context)
+}
+
+/** The head of a request whose body is streamed: its URL and headers do not depend on the body. */
+export const evaluateHead = async (
+  caller: Caller,
+  head: RequestHead,
+  deps: Omit<DetokenizeDeps, 'limits'>,
+  context: BodyContext,
+): Promise<Detokenized> => {
+  const work = bodyWork()
+  const plan = planStreamedHead(head, languageOf(deps.expressions, caller, work))
+  return evaluatePlan(caller, plan, work, deps, context)
+}
+
+const evaluatePlan = async (
+  caller: Caller,
+  planning: Eventual<RequestPlan>,
+  work: Work,
+  { vault, timed }: Pick<DetokenizeDeps, 'vault' | 'timed'>,
+  call: BodyContext,
+): Promise<Detokenized> => {
+  const plan = await planning
+  const { ids, surfacesOf } = plan
+  await checkClosed(vault, plan.closed, { caller, now: call.now })
+  const holdings: Held[] = []
+  const hold = (held: Held) => holdings.push(held)
+  const release = () => {
+    for (const held of holdings) held.release()
+  }
+  try {
+    const context = { ...call, caller, work, hold, surfacesOf }
+    const used =
+      ids.length === 0
+        ? NOTHING
+        : await timed('use', () => vault.use(ids, context)).catch(async (thrown) => {
+            throw await plan.located(thrown)
+          })
+    const resolve = resolver(used)
+    const { body } = plan
+    const replaced = body.kind === 'pass' ? undefined : await timed('apply', () => body.apply(resolve, work))
+    // Before code runs: what cannot be a URL must not be called by it either.
+    const url = plan.head.url(resolve, work)
+    return {
+      body: replaced,
+      decoded: body.kind === 'rewrite' && body.decoded,
+      tokens: used.size,
+      head: {
+        apply: (edits, bytes) => {
+          const { set, remove } = plan.head.headers(edits, bytes, resolve, work)
+          return { set: new Map([...set, [':path', url]]), remove }
+        },
+        release,
+      },
+    }
+  } catch (thrown) {
+    release()
+    throw thrown
+  }
+}
+
 /** A body without its content-encoding. Rejects with `unsupported_media_type` for one that is not known. */
 export const plainBody = async (
   { bytes, contentEncoding }: RequestBody,
@@ -156,8 +248,8 @@ export const plainBody = async (
 }
 
 /** The same for a body that is wanted without its content-encoding, whether it holds expressions or not. */
-export const detokenizePlain: typeof detokenize = async (sent, deps, acting, context) => {
+export const detokenizePlain: typeof detokenize = async (sent, deps, acting, context, head) => {
   const bytes = await plainBody(sent, deps.limits)
-  const found = await detokenize({ ...sent, bytes, contentEncoding: undefined }, deps, acting, context)
+  const found = await detokenize({ ...sent, bytes, contentEncoding: undefined }, deps, acting, context, head)
   return { ...found, body: found.body ?? bytes }
 }

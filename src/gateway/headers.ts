@@ -53,10 +53,11 @@ export const headerRules = (prefixes: readonly string[]): HeaderRules => {
   const names = new Map(all.map((prefix) => [prefix, prefixHeaders(prefix)]))
   const ofPrefixes = [...names.values()]
   const own = ofPrefixes.flatMap(
-    ({ apiKey, proxyKey, proxyUrl, dryRun, dryRunResponse, stream, idempotencyKey }) => [
+    ({ apiKey, proxyKey, proxyUrl, evaluate, dryRun, dryRunResponse, stream, idempotencyKey }) => [
       apiKey,
       proxyKey,
       proxyUrl,
+      evaluate,
       dryRun,
       dryRunResponse,
       stream,
@@ -77,19 +78,27 @@ const COLON = 0x3a
 /** Headers of a request from Envoy that its caller may not have sent. */
 const ENVOYS = new Set([...COPIES, CLIENT_ADDRESS_HEADER, 'x-forwarded-proto'])
 
-/** Throws `headers_too_large` for more than a caller may send: the forwarded headers must fit into Envoy's limits. */
-export const checkSize = (head: Head): void => {
+/**
+ * Whether a value may hold an expression. Throws `headers_too_large` for more than a caller may send: the forwarded
+ * headers must fit into Envoy's limits.
+ */
+export const checkHead = (head: Head): boolean => {
   let lines = 0
   let bytes = 0
+  let hasBraces = false
   head.forEach((values, name) => {
     if (name.charCodeAt(0) !== COLON && !ENVOYS.has(name)) lines += values.length
-    for (const value of values) bytes += name.length + value.length
+    for (const value of values) {
+      bytes += name.length + value.length
+      hasBraces ||= value.includes('{{')
+    }
   })
   if (lines > HEADER_LINES || bytes > HEADER_KIB * 1024)
     throw new AppError(
       'headers_too_large',
       `The request has more than ${HEADER_LINES} lines or ${HEADER_KIB} KiB of headers. Send fewer.`,
     )
+  return hasBraces
 }
 
 /** The one value of a header; undefined when absent or empty. Throws `malformed` when there are several. */
@@ -104,7 +113,7 @@ export const single = (head: Head, name: string): string | undefined => {
 export const prefixed = (
   head: Head,
   { ofPrefixes }: HeaderRules,
-  kind: 'apiKey' | 'proxyUrl' | 'dryRunResponse',
+  kind: 'apiKey' | 'proxyUrl' | 'evaluate' | 'dryRunResponse',
 ): string | undefined => {
   for (const own of ofPrefixes) {
     const value = single(head, own[kind])

@@ -6,7 +6,7 @@ import { type Eventual, whenReady } from '../common/eventual.ts'
 import { CLIENT_ADDRESS_HEADER, type RateLimiter } from '../common/rate-limiter.ts'
 import type { Bindings } from '../forward-proxy/bindings.ts'
 import type { Authenticator, ProxyDirectory } from '../kernel/types.ts'
-import type { Caller, StoredProxy } from '../sdk/index.ts'
+import type { Caller, StoredProxy, Surface } from '../sdk/index.ts'
 import type { Tunnel } from './forward/tunnel.ts'
 import { type Head, type HeaderRules, prefixed } from './headers.ts'
 
@@ -18,6 +18,8 @@ export interface Identity {
   readonly dryRun: boolean
   /** Inside a tunnel that a stored proxy intercepts: the path behind that of its URL. */
   readonly rest?: string
+  /** Inside a tunnel that destinations bind: where expressions count. */
+  readonly surfaces?: readonly Surface[]
 }
 
 export interface IdentifyDeps {
@@ -88,8 +90,7 @@ const authenticateTunneled = (
     authorizeProxy(caller)
     return whenReady(bindings.request(caller, host, port, path), (bound) => {
       if (bound === undefined) throw unbound(host)
-      const { proxy, rest } = 'proxy' in bound ? bound : {}
-      const identity = { caller, proxy, dryRun: false, ...(rest === undefined ? {} : { rest }) }
+      const identity = { caller, proxy: undefined, dryRun: false, ...bound }
       seen?.(identity)
       return identity
     })

@@ -8,10 +8,12 @@ import {
   parseSuffix,
   type Suffix,
 } from '../egress/parse-url.ts'
+import { BODY_ONLY, parseSurfaces } from '../egress/surfaces.ts'
 import { PROXY_METHODS, prefixHeaders, type Upstream, type WebSocketUpstream } from '../ext-proc/contract.ts'
-import type { DestinationTls, OutboundDestination, StoredProxy } from '../sdk/index.ts'
-import { checkSize, type Head, type HeaderRules, isFlagSet, prefixed, single } from './headers.ts'
+import type { DestinationTls, OutboundDestination, StoredProxy, Surface } from '../sdk/index.ts'
+import { checkHead, type Head, type HeaderRules, isFlagSet, prefixed, single } from './headers.ts'
 import type { CallHead, Identity } from './identify.ts'
+import { mayHoldBraces } from './surfaces/url.ts'
 
 export interface RequestResolver {
   readonly prefixes: HeaderRules
@@ -32,8 +34,12 @@ export interface ResolvedRequest extends Identity {
   readonly method: string
   /** The path after `/proxy`, without proxy keys. */
   readonly suffix: Suffix
-  /** `:path` at the destination. */
+  /** `:path` at the destination, expressions included. */
   readonly path: string
+  /** Where expressions count. */
+  readonly surfaces: readonly Surface[]
+  /** A header, the path or the query may hold an expression. */
+  readonly hasBraces: boolean
   readonly contentType: string | undefined
   readonly contentEncoding: string | undefined
 }
@@ -93,6 +99,26 @@ const proxyKeyOf = (head: Head, { ofPrefixes }: HeaderRules, { proxyKeys }: Suff
   return key
 }
 
+/** The surfaces of a stored proxy, else those in the request's header. Throws `malformed` and `invalid_surface`. */
+const surfacesOf = (
+  head: Head,
+  prefix: string,
+  { prefixes }: RequestResolver,
+  proxy: StoredProxy | undefined,
+): readonly Surface[] => {
+  const sent = prefixes.ofPrefixes.some(({ evaluate }) => head.has(evaluate))
+  if (!sent) return proxy?.evaluate ?? BODY_ONLY
+  if (proxy !== undefined)
+    throw new AppError(
+      'malformed',
+      `A stored proxy names its surfaces itself. Send no header "${prefixHeaders(prefix).evaluate}".`,
+    )
+  const given = Buffer.from(prefixed(head, prefixes, 'evaluate')?.trim() ?? '', 'latin1').toString('utf8')
+  if (given === '') return []
+  const texts = given.split(',').map((text) => text.trim())
+  return parseSurfaces(texts, prefixes.prefixes)
+}
+
 const ON_PROXY = /^\/proxy(?:[/?]|$)/
 
 /** One header line of all lines of a name. */
@@ -104,16 +130,18 @@ const checkLength = (head: Head, { bodyLimit }: RequestResolver): void => {
     throw new AppError('too_large', `The body is larger than ${bodyLimit} bytes. Send a smaller one.`)
 }
 
-/** An identified request, when Envoy has its cluster. */
+/** An identified request, when Envoy has its cluster. `expressions`: of its headers; the URL is looked at here. */
 export const resolvedRequest = (
   head: Head,
   request: CallHead,
   identity: Identity,
   destination: Destination,
   suffix: Suffix,
+  { surfaces, hasBraces }: Pick<ResolvedRequest, 'surfaces' | 'hasBraces'>,
   resolver: RequestResolver,
-): Eventual<ResolvedRequest> =>
-  whenReady(clusterFor(destination, identity, resolver), (cluster) => ({
+): Eventual<ResolvedRequest> => {
+  const path = joinPath(destination, suffix)
+  return whenReady(clusterFor(destination, identity, resolver), (cluster) => ({
     caller: identity.caller,
     proxy: identity.proxy,
     dryRun: identity.dryRun,
@@ -123,10 +151,13 @@ export const resolvedRequest = (
     destination,
     method: single(head, ':method') ?? '',
     suffix,
-    path: joinPath(destination, suffix),
+    path,
+    surfaces,
+    hasBraces: hasBraces || mayHoldBraces(path),
     contentType: joined(head.get('content-type')),
     contentEncoding: joined(head.get('content-encoding')),
   }))
+}
 
 /**
  * The caller of a request and its destination. Fails with the error of the first check that it does not pass; the caller is
@@ -144,10 +175,10 @@ export const resolveRequest = (
     throw new AppError('method_not_allowed', 'The proxy takes GET, POST, PUT, PATCH and DELETE.', {
       allow: PROXY_METHODS,
     })
-  checkSize(head)
-  const path = single(head, ':path') ?? ''
-  if (!ON_PROXY.test(path)) throw new Error('a request off /proxy reached the gateway')
-  const suffix = parseSuffix(path, prefixes.keyParameters)
+  const hasBraces = checkHead(head)
+  const requested = single(head, ':path') ?? ''
+  if (!ON_PROXY.test(requested)) throw new Error('a request off /proxy reached the gateway')
+  const suffix = parseSuffix(requested, prefixes.keyParameters)
   const request = {
     head,
     proxyKey: proxyKeyOf(head, prefixes, suffix),
@@ -161,6 +192,7 @@ export const resolveRequest = (
         'destination_not_allowed',
         'The destination is this gateway itself. Use another one.',
       )
-    return resolvedRequest(head, request, identity, destination, suffix, resolver)
+    const expressions = { surfaces: surfacesOf(head, prefix, resolver, identity.proxy), hasBraces }
+    return resolvedRequest(head, request, identity, destination, suffix, expressions, resolver)
   })
 }

@@ -81,7 +81,13 @@ t.test('the plan of a call: where it goes, which tokens by which grant, what the
     expressions: [`{{ ${card} | json: '$.number' }}`, `{{ ${secret} }}`],
     body: { before: { card: MASKED, text: 'a  b', amount: 1 }, after: { card: MASKED, amount: 1 } },
   })
-  const decided = { use: 'allowed', disclosure: 'reveal', decided_by: { permission: 'token:use' } }
+  const decided = {
+    use: 'allowed',
+    disclosure: 'reveal',
+    surfaces: ['body'],
+    destination: { host: 'dest.test', allowed: true, by: null },
+    decided_by: { permission: 'token:use' },
+  }
   t.same(json.tokens, [
     { id: card, type: 'card', container: '/pci/high/', ...decided },
     { id: secret, type: 'token', container: '/general/high/', ...decided },

@@ -29,7 +29,7 @@ const world = await startForwardWorld({
     request: ({ actorId }, host, port, path) => {
       asked.push([actorId, path])
       if (unbound.has(host)) return undefined
-      if (!path.startsWith('/stored/')) return { surfaces: [] }
+      if (!path.startsWith('/stored/')) return { surfaces: ['body'] as const }
       const proxy = {
         ...STORED,
         destinationUrl: `https://${host}:${port}/stored?of=base`,

@@ -18,7 +18,7 @@ const sent = async (body: string, permissions: readonly string[], contentType = 
       return of.parse(text, work)
     },
   })
-  const vault = { use: async () => new Map() }
+  const vault = { known: async () => new Set<string>(), use: async () => new Map() }
   const caller = { grants: { permissions, rules: [] } } as unknown as Caller
   const bytes = Buffer.from(body)
   const detokenized = async () =>

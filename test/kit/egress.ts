@@ -171,6 +171,7 @@ export const createFarSide = (log: Log = silentLog()): FarSide => {
         },
       },
       vault: {
+        known: async (ids: readonly string[]) => new Set(ids.filter((id) => Object.hasOwn(TOKENS, id))),
         use: async (ids: readonly string[], context: UseContext) => {
           if (ids.includes('slow')) await new Promise(() => {})
           if (ids.includes('down')) throw new Error('the disk is full of 4242424242424242')

@@ -60,8 +60,8 @@ export interface Decoded {
   readonly positions: Uint32Array
 }
 
-/** Decodes `[from, to)`. */
-export const decodeForm = (encoded: Buffer, from: number, to: number): Decoded => {
+/** Decodes `[from, to)`. `plus`: the byte that "+" stands for, a blank in forms. */
+export const decodeForm = (encoded: Buffer, from: number, to: number, plus = SPACE): Decoded => {
   const bytes = Buffer.allocUnsafe(to - from)
   const positions = new Uint32Array(to - from + 1)
   let length = 0
@@ -70,7 +70,7 @@ export const decodeForm = (encoded: Buffer, from: number, to: number): Decoded =
     const high = byte === PERCENT && at + 2 < to ? hexOf(encoded[at + 1]) : -1
     const low = high < 0 ? -1 : hexOf(encoded[at + 2])
     positions[length] = at
-    bytes[length] = low >= 0 ? high * 16 + low : byte === PLUS ? SPACE : byte
+    bytes[length] = low >= 0 ? high * 16 + low : byte === PLUS ? plus : byte
     at += low >= 0 ? 3 : 1
   }
   positions[length] = to
@@ -101,18 +101,20 @@ export const textOfField = (bytes: Buffer): string => {
 }
 
 /** 1 for the bytes that stand for themselves. */
-const PLAIN = new Uint8Array(256).map((_zero, byte) =>
-  /[A-Za-z0-9*._-]/.test(String.fromCharCode(byte)) ? 1 : 0,
-)
+const plainBytes = (pattern: RegExp): Uint8Array =>
+  new Uint8Array(256).map((_zero, byte) => (pattern.test(String.fromCharCode(byte)) ? 1 : 0))
+const IN_FORMS = plainBytes(/[A-Za-z0-9*._-]/)
+/** RFC 3986 §2.3. */
+const UNRESERVED = plainBytes(/[A-Za-z0-9._~-]/)
 const HEX = Buffer.from('0123456789ABCDEF')
 
-export const encodeForm = (text: string): string => {
+const encode = (text: string, plain: Uint8Array, blank: number | undefined): string => {
   const bytes = Buffer.from(text.toWellFormed())
   const encoded = Buffer.allocUnsafe(3 * bytes.length)
   let length = 0
   for (const byte of bytes)
-    if (PLAIN[byte] === 1) encoded[length++] = byte
-    else if (byte === SPACE) encoded[length++] = PLUS
+    if (plain[byte] === 1) encoded[length++] = byte
+    else if (byte === SPACE && blank !== undefined) encoded[length++] = blank
     else {
       encoded[length++] = PERCENT
       encoded[length++] = HEX[byte >> 4] as number
@@ -120,3 +122,8 @@ export const encodeForm = (text: string): string => {
     }
   return encoded.toString('latin1', 0, length)
 }
+
+export const encodeForm = (text: string): string => encode(text, IN_FORMS, PLUS)
+
+/** Percent-encodes all but unreserved characters: for a segment of a path and a value of a query. */
+export const encodeComponent = (text: string): string => encode(text, UNRESERVED, undefined)

@@ -2,17 +2,18 @@
 import { AppError, type Problem } from '../../common/errors.ts'
 import type { Json } from '../../common/json.ts'
 import { createCodeScope } from '../../egress/code-scope.ts'
-import { BODY_ONLY } from '../../egress/surfaces.ts'
 import { scanText } from '../../expressions/scan.ts'
 import type { Expressions } from '../../expressions/types.ts'
 import { bodyWork, type Work } from '../../expressions/work.ts'
 import { prefixHeaders } from '../../ext-proc/contract.ts'
 import type { StoredProxy, UsedToken, Vault } from '../../sdk/index.ts'
-import { type Plan, planBody } from '../body/rewrite.ts'
+import type { Plan } from '../body/rewrite.ts'
 import { resolver } from '../detokenize.ts'
 import { type EffectiveCallerDeps, effectiveCallerInDryRun } from '../effective-caller.ts'
 import { type Head, strippedNames } from '../headers.ts'
 import type { ResolvedRequest } from '../resolve-request.ts'
+import { checkClosed } from '../surfaces/closed.ts'
+import { planRequest } from '../surfaces/plan.ts'
 import type { Stage, Timed } from '../timings.ts'
 import { shapeOf } from '../transform/content.ts'
 import type { TransformRun } from '../transform/run.ts'
@@ -28,7 +29,7 @@ import {
 } from './transform.ts'
 
 export interface DryRunDeps extends EffectiveCallerDeps {
-  readonly vault: Pick<Vault, 'preview'>
+  readonly vault: Pick<Vault, 'preview' | 'known'>
   readonly expressions: Expressions
   readonly runIdle: RunIdle
 }
@@ -120,24 +121,28 @@ const applied = async (
 /** Rejects as the call itself would for what its headers and body are; what stops it later is in the response. */
 export const runDryRun = async (dryRun: DryRunRequest, deps: DryRunDeps): Promise<DryRun> => {
   const { accepted, head, body, now, timed, stages, run } = dryRun
-  const { contentType, contentEncoding, caller, proxy, method, suffix } = accepted
+  const { contentType, contentEncoding, caller, proxy, method, suffix, path, surfaces, hasBraces } = accepted
   const notes: string[] = [NOTES.masked]
   const sent = await decodedBody({ bytes: body, contentType, contentEncoding }, run.limits)
   const fixture = responseFixture(head, run.prefixes)
   const work = bodyWork()
-  const plan = await timed('plan', () =>
-    planBody(sent.bytes, contentType, sent.contentEncoding, deps.expressions.within(work), run.limits),
+  const stripped = strippedNames(head, run.prefixes)
+  const { prefixes } = run
+  const source = { head, stripped, prefixes, proxy, path, surfaces, hasBraces, streamed: false }
+  const request = await timed('plan', () =>
+    planRequest(source, sent, deps.expressions.within(work), run.limits),
   )
+  await checkClosed(deps.vault, request.closed, { caller, now })
+  const { body: plan, ids, surfacesOf } = request
+  const texts = request.texts()
   const acting = await effectiveCallerInDryRun(deps, accepted)
-  const ids = plan.kind === 'pass' ? [] : plan.ids
   const context = {
-    ...{ traceId: run.traceId, now, caller: acting, work, destination: run.destination },
-    surfacesOf: () => BODY_ONLY,
+    ...{ traceId: run.traceId, now, caller: acting, work, destination: run.destination, surfacesOf },
     code: proxy?.requestTransform === undefined ? undefined : createCodeScope(run.destination),
   }
-  const previewed = await timed('use', () => previewTokens(deps.vault, ids, context))
+  const previewed = await timed('use', () => previewTokens(deps.vault, ids, surfacesOf, context))
   const { plans, used } = previewed
-  const rejection = plan.kind === 'pass' ? undefined : rejectionOf(previewed, acting)
+  const rejection = texts.length === 0 ? undefined : rejectionOf(previewed, acting)
 
   let { bytes } = sent
   if (plan.kind === 'rewrite' && used !== undefined) {
@@ -160,7 +165,7 @@ export const runDryRun = async (dryRun: DryRunRequest, deps: DryRunDeps): Promis
     notes.push(NOTES.code)
     if (hidden) notes.push(NOTES.configuration)
     const args = { method, path: suffix.path, query: suffix.query === undefined ? '' : `?${suffix.query}` }
-    const message = { head, stripped: strippedNames(head, run.prefixes), shape, body: bytes, args }
+    const message = { head, stripped, shape, body: bytes, args }
     return timed('transform', () =>
       dryRunTransform('request_transform', message, { ...run, proxy: shownProxy(proxy) }, runIdle),
     )
@@ -178,19 +183,19 @@ export const runDryRun = async (dryRun: DryRunRequest, deps: DryRunDeps): Promis
     return { response_transform, answer: serialized }
   }
 
-  const request = await transformed()
-  const error = rejection ?? request?.error
+  const transform = await transformed()
+  const error = rejection ?? transform?.error
   const response = await responded(error === undefined)
-  const after = request === undefined ? before : request.after
+  const after = transform === undefined ? before : transform.after
   return {
     dry_run: true,
     forwards: error === undefined,
     ...(error === undefined ? {} : { proxy_error: error.toProblem() }),
     destination: destinationOf(accepted, proxy !== undefined && caller.applicationType === 'private'),
     acting: { id: acting.actorId, as: acting === caller ? 'caller' : 'application of the proxy' },
-    expressions: plan.kind === 'pass' ? [] : expressionsIn(plan.texts()),
+    expressions: expressionsIn(texts),
     tokens: plans.slice(0, MOST),
-    ...(request === undefined ? {} : { request_transform: request.plan }),
+    ...(transform === undefined ? {} : { request_transform: transform.plan }),
     ...response,
     body: {
       ...(before === undefined ? {} : { before }),

@@ -1,16 +1,18 @@
-/** Tokens of a body in the report of a dry run. */
+/** Tokens of a request in the report of a dry run. */
 import { holds } from '../../access/authorize.ts'
 import { AppError } from '../../common/errors.ts'
 import type {
   AccessRule,
   Caller,
   DestinationVerdict,
+  Surface,
   UseContext,
   UsedToken,
   UsePreview,
   Vault,
 } from '../../sdk/index.ts'
 import { mayNotUse } from '../detokenize.ts'
+import type { RequestPlan } from '../surfaces/plan.ts'
 
 /** `unknown`: the token does not exist; `denied`: no grant covers it; `unresolved`: the call has no token:use. */
 export type TokenPlan =
@@ -21,6 +23,8 @@ export type TokenPlan =
       readonly type: string
       readonly container: string
       readonly disclosure: string
+      /** Where the request puts it. */
+      readonly surfaces: readonly Surface[]
       readonly destination?: DestinationVerdict
       /** The deciding rule, or the plain permission. */
       readonly decided_by:
@@ -36,7 +40,7 @@ export interface PreviewedTokens {
   readonly rejection?: AppError | undefined
 }
 
-const planOf = (previewed: UsePreview): TokenPlan => {
+const planOf = (previewed: UsePreview, surfacesOf: RequestPlan['surfacesOf']): TokenPlan => {
   if (previewed.kind !== 'used') return { id: previewed.id, use: previewed.kind }
   const { id, disclosure, rule, token, destination } = previewed
   const reported = rule && {
@@ -47,13 +51,16 @@ const planOf = (previewed: UsePreview): TokenPlan => {
   }
   const decided_by = reported === undefined ? { permission: 'token:use' as const } : { rule: reported }
   const { type, container } = token
-  return { id, use: 'allowed', type, container, disclosure, decided_by, ...(destination && { destination }) }
+  const verdict = destination && { destination }
+  const surfaces = surfacesOf(id)
+  return { id, use: 'allowed', type, container, disclosure, surfaces, decided_by, ...verdict }
 }
 
 /** Nothing is looked up for a caller who could use nothing. */
 export const previewTokens = async (
   vault: Pick<Vault, 'preview'>,
   ids: readonly string[],
+  surfacesOf: RequestPlan['surfacesOf'],
   context: UseContext,
 ): Promise<PreviewedTokens> => {
   if (!holds(context.caller, 'token:use'))
@@ -62,7 +69,7 @@ export const previewTokens = async (
   const used = new Map(previewed.flatMap((one) => (one.kind === 'used' ? [[one.id, one.token]] : [])))
   const rejections = previewed.flatMap((one) => (one.kind === 'used' ? (one.rejection ?? []) : []))
   return {
-    plans: previewed.map(planOf),
+    plans: previewed.map((one) => planOf(one, surfacesOf)),
     used: used.size === previewed.length && rejections.length === 0 ? used : undefined,
     rejection: rejections[0],
   }

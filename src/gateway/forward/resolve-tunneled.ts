@@ -2,8 +2,9 @@
 import { AppError } from '../../common/errors.ts'
 import { type Eventual, whenReady } from '../../common/eventual.ts'
 import { parseSuffix } from '../../egress/parse-url.ts'
+import { BODY_ONLY } from '../../egress/surfaces.ts'
 import { ATTRIBUTES } from '../../ext-proc/contract.ts'
-import { checkSize, type Head, single } from '../headers.ts'
+import { checkHead, type Head, single } from '../headers.ts'
 import type { CallHead, Identity } from '../identify.ts'
 import { type RequestResolver, type ResolvedRequest, resolvedRequest } from '../resolve-request.ts'
 import { type Origin, type Tunnel, tunnelOf } from './tunnel.ts'
@@ -41,7 +42,7 @@ export const resolveTunneled = (
     throw new AppError('method_not_allowed', `A tunnel takes no ${method}. Send the request itself.`, {
       allow: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
     })
-  checkSize(head)
+  const hasBraces = checkHead(head)
   const tunnel = tunnelOf(origin)
   const authority = normalized(single(head, ':authority') ?? '')
   const serverName = origin.attributes.get(ATTRIBUTES.serverName)?.toLowerCase()
@@ -52,7 +53,9 @@ export const resolveTunneled = (
     const url = identity.proxy?.destinationUrl ?? `https://${authorityOf(tunnel)}`
     const destination = resolver.destinations.parse(url)
     const inside = { ...suffix, path: identity.rest ?? suffix.path }
-    const resolving = resolvedRequest(head, request, identity, destination, inside, resolver)
+    const surfaces = identity.proxy?.evaluate ?? identity.surfaces ?? BODY_ONLY
+    const expressions = { surfaces, hasBraces }
+    const resolving = resolvedRequest(head, request, identity, destination, inside, expressions, resolver)
     if (!origin.isBodyUnread || destination.upstream !== 'https') return resolving
     return whenReady(resolving, (resolved) =>
       resolved.upstream === 'tls' ? resolved : { ...resolved, upstream: 'websocket' },

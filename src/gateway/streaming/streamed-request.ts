@@ -4,12 +4,13 @@ import { growingWork } from '../../expressions/work.ts'
 import type { UploadUpstream } from '../../ext-proc/contract.ts'
 import type { UsedToken } from '../../sdk/index.ts'
 import { createPartReader } from '../body/parts.ts'
-import { checkUse, languageOf } from '../detokenize.ts'
+import { checkUse, evaluateHead, languageOf } from '../detokenize.ts'
 import { effectiveCaller } from '../effective-caller.ts'
-import { type Head, strippedNames } from '../headers.ts'
+import { type Edits, type Head, strippedNames } from '../headers.ts'
 import { identifyAgain, ownerOf } from '../identify.ts'
 import type { RequestState } from '../request-state.ts'
 import type { ResolvedRequest } from '../resolve-request.ts'
+import { checkClosed, createClosedReader } from '../surfaces/closed.ts'
 import type { BodyStream, ExtProcReply } from '../types.ts'
 import { checkStreamable, pipeBody } from './pipe-body.ts'
 
@@ -28,45 +29,83 @@ export const dialedUpstream = async (
 const continueRequest = async (
   state: RequestState,
   resolved: ResolvedRequest,
-  remove: readonly string[],
+  edits: Edits,
 ): Promise<ExtProcReply> => {
   const { prefix } = state
-  const edits = state.editsOf(resolved, remove)
   return { kind: 'continue', prefix, edits, ...(await dialedUpstream(state, resolved)) }
+}
+
+const callerNow = async ({ shared: { deps, prefixes } }: RequestState, resolved: ResolvedRequest) =>
+  effectiveCaller(deps, await identifyAgain(deps, prefixes, resolved.request))
+
+const NO_BODY = Buffer.alloc(0)
+
+/** Edits of a request whose body is streamed: its headers, path and query have their values before it starts. */
+const editsOf = async (
+  state: RequestState,
+  resolved: ResolvedRequest,
+  stripped: readonly string[],
+): Promise<Edits> => {
+  const { deps, prefixes } = state.shared
+  const { request, proxy, path, surfaces, hasBraces } = resolved
+  const edits = state.editsOf(resolved, stripped)
+  if (!hasBraces) return edits
+  const source = { head: request.head, stripped, prefixes, proxy, path, surfaces, hasBraces, streamed: true }
+  const { head, tokens } = await evaluateHead(
+    await callerNow(state, resolved),
+    source,
+    { vault: deps.vault, expressions: deps.expressions, timed: state.timed },
+    { traceId: state.record.traceId, now: deps.clock.now(), ...state.useOf(resolved) },
+  )
+  state.record.tokens += tokens
+  try {
+    return head?.apply(edits, NO_BODY) ?? edits
+  } finally {
+    head?.release()
+  }
 }
 
 export const pipe = async (
   state: RequestState,
   resolved: ResolvedRequest,
   flow: BodyStream,
-  remove: readonly string[],
+  stripped: readonly string[],
 ): Promise<void> => {
-  const { deps, options, prefixes } = state.shared
+  const { deps, options } = state.shared
   const work = growingWork()
   const language = languageOf(deps.expressions, await effectiveCaller(deps, resolved), work)
-  const { contentType, contentEncoding } = resolved
+  const { contentType, contentEncoding, surfaces } = resolved
+  const isOpen = surfaces.includes('body')
   const use = async (ids: readonly string[]): Promise<ReadonlyMap<string, UsedToken>> => {
-    const caller = await effectiveCaller(deps, await identifyAgain(deps, prefixes, resolved.request))
+    const caller = await callerNow(state, resolved)
+    const now = deps.clock.now()
+    if (!isOpen) {
+      await checkClosed(deps.vault, [{ place: 'body', ids }], { caller, now })
+      return new Map()
+    }
     checkUse(caller)
     if (ids.length === 0) return new Map()
-    const context = { caller, traceId: state.record.traceId, now: deps.clock.now() }
+    const context = { caller, traceId: state.record.traceId, now }
     const used = await deps.vault.use(ids, { ...context, ...state.useOf(resolved) })
     state.record.tokens += used.size
     return used
   }
+  const within = <T>(work: Promise<T>) => state.stepTimeout.within(options.stepMs, work)
+  const edits = await within(editsOf(state, resolved, stripped))
   return pipeBody({
     flow,
-    reader: createPartReader(contentType, contentEncoding, language, options.body),
+    reader: isOpen
+      ? createPartReader(contentType, contentEncoding, language, options.body)
+      : createClosedReader(contentType, contentEncoding),
     work,
     limits: options.upload,
     timeoutMs: options.stepMs / 2,
-    use: (ids) =>
-      state.stepTimeout.within(
-        options.stepMs,
-        state.timed('use', () => use(ids)),
-      ),
+    use: (ids) => within(state.timed('use', () => use(ids))),
     // The announced length is not the one that it will have.
-    release: async () => flow.write(await continueRequest(state, resolved, [...remove, 'content-length'])),
+    release: async () =>
+      flow.write(
+        await continueRequest(state, resolved, { ...edits, remove: [...edits.remove, 'content-length'] }),
+      ),
   })
 }
 
@@ -86,7 +125,9 @@ export const forwardStream = async (
     return resolved
   }
   const resolved = await state.stepTimeout.within(options.stepMs, deps.admission.run(0, resolve))
-  const remove = strippedNames(head, prefixes)
-  if (endOfStream) await flow.write(await continueRequest(state, resolved, remove))
-  else await deps.uploads.run(0, () => pipe(state, resolved, flow, remove), ownerOf(resolved.caller))
+  const stripped = strippedNames(head, prefixes)
+  if (endOfStream) {
+    const edits = await state.stepTimeout.within(options.stepMs, editsOf(state, resolved, stripped))
+    await flow.write(await continueRequest(state, resolved, edits))
+  } else await deps.uploads.run(0, () => pipe(state, resolved, flow, stripped), ownerOf(resolved.caller))
 }
