@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import t from 'tap'
 import { KEYS } from '../kit/egress.ts'
 import { startForwardWorld } from '../kit/forward-world.ts'
+import { startReceiver } from '../kit/receiver.ts'
 import { basic, http2Session, overHttp1, overHttp2 } from '../kit/tunnel.ts'
 
 const PAN = '4242424242424242'
@@ -315,6 +316,69 @@ t.test('an unbound host passes unopened to an address that the gateway checked',
   const denied = await world.connect('private.test')
   t.equal(denied.status, 403)
   t.equal(codeOf(denied.body), 'destination_not_allowed')
+})
+
+t.test('CONNECT over HTTP/2: two keys on one connection keep their callers', async (t) => {
+  const { connect: connectHttp2 } = await import('node:http2')
+  const { secure } = await import('../kit/tunnel.ts')
+  const session = connectHttp2(`http://127.0.0.1:${world.proxy}`)
+  asked.length = 0
+  const keys = [KEYS.private, KEYS.stranger]
+  const tunnels = await Promise.all(
+    keys.map(async (key) => {
+      const stream = session.request({
+        ':method': 'CONNECT',
+        ':authority': world.authorityOf(),
+        'proxy-authorization': basic(key),
+      })
+      const [head] = await once(stream, 'response')
+      t.equal(head[':status'], 200)
+      return secure(stream as never, 'api.test', { ca: world.ca.pem })
+    }),
+  )
+  for (const [at, tunnel] of tunnels.entries())
+    t.equal((await overHttp1(tunnel, world.authorityOf(), { path: `/${keys[at]?.slice(4)}` })).status, 200)
+  t.same(
+    asked.map(([actor, path]) => path === `/${actor}`),
+    [true, true],
+  )
+  const denied = session.request({ ':method': 'CONNECT', ':authority': 'other.test:443' })
+  const [head] = await once(denied, 'response')
+  t.equal(head[':status'], 407)
+  session.destroy()
+})
+
+t.test('a session of one host is not resumed on another', async (t) => {
+  const { secure } = await import('../kit/tunnel.ts')
+  const first = await world.open('api.test')
+  const ticket = once(first, 'session') as Promise<[Buffer]>
+  await overHttp1(first, world.authorityOf())
+  const [session] = await ticket
+  first.destroy()
+  const same = await world.open('api.test', { session, key: KEYS.stranger })
+  asked.length = 0
+  t.equal((await overHttp1(same, world.authorityOf())).status, 200)
+  t.equal(asked[0]?.[0], 'stranger', 'the caller is that of the CONNECT')
+  same.destroy()
+  const { socket } = await world.connect('second.test')
+  const other = await secure(socket, 'second.test', { ca: world.ca.pem, session })
+  t.equal(other.isSessionReused(), false)
+  other.destroy()
+})
+
+t.test('an upload that its client breaks off is broken off at the destination', async (t) => {
+  const receiver = await startReceiver(await world.authority.issue(['api.test']), 'h1')
+  t.teardown(() => receiver.close())
+  const tunnel = await world.open('api.test', { to: `api.test:${receiver.port}` })
+  const length = 20 * 1024 * 1024
+  tunnel.write(
+    `POST /x HTTP/1.1\r\nhost: api.test:${receiver.port}\r\ncontent-length: ${length}\r\ncontent-type: text/plain\r\n\r\n`,
+  )
+  const piece = Buffer.alloc(1024 * 1024, 'x')
+  while (receiver.arrivals.length === 0)
+    await new Promise((resolve) => tunnel.write(piece.subarray(0, 65_536), resolve))
+  tunnel.destroy()
+  t.equal((await receiver.ended()).end, 'aborted')
 })
 
 t.test('a response with connection: close arrives complete', async (t) => {

@@ -80,7 +80,7 @@ export class ConnectRequest implements Exchange {
     const address = single(head, CLIENT_ADDRESS_HEADER)
     const caller = await this.#caller(key, address)
     const { host, port } = this.#destination(head)
-    const connect = await bindings.connect(caller, host, port)
+    const connect = await bindings.connect(caller, host.replace(/^\[(.*)\]$/, '$1'), port)
     if (connect === 'deny') throw denied(host)
     if (!state.isCanceled) state.memory.take(ownerOf(caller), 0)
     const reply = { kind: 'connect', prefix, traceHeader: state.traceHeader, nonce: record.traceId } as const

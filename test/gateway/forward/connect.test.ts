@@ -1,0 +1,180 @@
+import t from 'tap'
+import { AppError } from '../../../src/common/errors.ts'
+import { createShares } from '../../../src/common/shares.ts'
+import { ATTRIBUTES, FORWARD_CHAINS } from '../../../src/ext-proc/contract.ts'
+import type { Bindings } from '../../../src/forward-proxy/bindings.ts'
+import { createAdmission } from '../../../src/gateway/admission.ts'
+import { BODY_LIMITS } from '../../../src/gateway/body/rewrite.ts'
+import { createExchanges } from '../../../src/gateway/exchange.ts'
+import type { ExchangeDeps } from '../../../src/gateway/exchange-deps.ts'
+import { encodeTunnel, type Origin, tunnelOf } from '../../../src/gateway/forward/tunnel.ts'
+import { headerRules } from '../../../src/gateway/headers.ts'
+import { createRecentHosts } from '../../../src/gateway/recent-hosts.ts'
+import { UPLOAD_LIMITS } from '../../../src/gateway/streaming/pipe-body.ts'
+import type { ExtProcReply } from '../../../src/gateway/types.ts'
+import { createFarSide, KEYS } from '../../kit/egress.ts'
+import { basic } from '../../kit/tunnel.ts'
+
+const origin = (attributes: Readonly<Record<string, string>>): Origin => ({
+  attributes: new Map(Object.entries(attributes)),
+  isBodyUnread: true,
+})
+const CONNECT = origin({ [ATTRIBUTES.chain]: FORWARD_CHAINS.connect })
+
+const setUp = (deps: Partial<ExchangeDeps> = {}) => {
+  const far = createFarSide()
+  const held = createShares(2 ** 20, 'too many')
+  const bindings: Bindings = { connect: () => 'open', request: () => undefined }
+  const start = createExchanges(
+    {
+      ...far.deps,
+      admission: createAdmission({ running: 10, bytes: 10_000 }),
+      codeRoom: createAdmission({ running: 10, bytes: 10_000 }),
+      uploads: createAdmission({ running: 10, bytes: 0 }),
+      held,
+      hosts: createRecentHosts(10, () => 0),
+      dial: async (host, port) => `192.0.2.1:${host.length + port}`,
+      bindings,
+      ...deps,
+    },
+    {
+      prefixes: headerRules(['SVC', 'BT']),
+      destinations: { allow: [], ports: [443], http: false },
+      stepMs: 1000,
+      codeStepMs: 1000,
+      responseMs: 1000,
+      body: BODY_LIMITS,
+      bodyLimit: 1000,
+      upload: UPLOAD_LIMITS,
+    },
+  )
+  const connect = (authority: string, key: string = KEYS.private) => {
+    const exchange = start(CONNECT)
+    const head = new Map([
+      [':method', ['CONNECT']],
+      [':authority', [authority]],
+      ['proxy-authorization', [basic(key)]],
+    ])
+    return { exchange, reply: exchange.onRequestHeaders(head, false) }
+  }
+  return { far, held, start, connect }
+}
+
+const codeOf = (reply: ExtProcReply): unknown => {
+  if (reply.kind !== 'immediateResponse') return reply.kind
+  return JSON.parse(reply.reply.body.toString()).proxy_error.code
+}
+
+t.test('a tunnel has an identity of its own, in normalized form', async (t) => {
+  const { connect } = setUp()
+  const replies = await Promise.all(['API.Test:443', 'api.test.:443'].map((to) => connect(to).reply))
+  const nonces = new Set<string>()
+  for (const reply of replies) {
+    t.match(reply, { kind: 'connect', tunnel: `api.test 443 - ${KEYS.private}` })
+    if (reply.kind === 'connect') nonces.add(reply.nonce)
+  }
+  t.equal(nonces.size, 2)
+})
+
+t.test('an unbound host is dialed by an address, after a record of it', async (t) => {
+  const { connect, far } = setUp({ bindings: { connect: () => 'tunnel', request: () => undefined } })
+  const reply = await connect('free.test:443').reply
+  t.match(reply, { kind: 'connect', address: '192.0.2.1:452' })
+  t.notOk('tunnel' in reply)
+  t.match(far.records, [{ message: 'Tunnel passed on unopened' }])
+  const failing = setUp({
+    bindings: { connect: () => 'tunnel', request: () => undefined },
+    audit: () => Promise.reject(new Error('disk full')),
+  })
+  t.equal(codeOf(await failing.connect('free.test:443').reply), 'internal')
+})
+
+t.test('ports, addresses and names that egress denies are denied before a binding is asked', async (t) => {
+  const { connect } = setUp({
+    bindings: {
+      connect: () => {
+        throw new Error('asked')
+      },
+      request: () => undefined,
+    },
+  })
+  for (const [to, code] of [
+    ['api.test:8443', 'destination_not_allowed'],
+    ['169.254.169.254:443', 'destination_not_allowed'],
+    ['[::ffff:127.0.0.1]:443', 'destination_not_allowed'],
+    ['localhost:443', 'destination_not_allowed'],
+    ['api:443', 'destination_not_allowed'],
+    ['user@api.test:443', 'malformed'],
+    ['api.test:443/x', 'malformed'],
+    ['api.test:443#x', 'malformed'],
+    ['api%2etest:443', 'malformed'],
+    ['', 'malformed'],
+  ] as const)
+    t.equal(codeOf(await connect(to).reply), code, to)
+})
+
+t.test('a tunnel holds its share until it is closed', async (t) => {
+  const { connect, held } = setUp()
+  const opened = [connect('api.test:443'), connect('api.test:443')]
+  for (const { reply } of opened) t.equal(codeOf(await reply), 'connect')
+  t.equal(codeOf(await connect('api.test:443').reply), 'rate_limited')
+  t.equal(codeOf(await connect('api.test:443', KEYS.stranger).reply), 'connect', 'another tenant')
+  for (const { exchange } of opened) exchange.cancel()
+  t.equal(held.held, 2 ** 18)
+  t.equal(codeOf(await connect('api.test:443').reply), 'connect')
+})
+
+t.test('limits of keys hold for CONNECT and for each request inside', async (t) => {
+  const admitted: (string | undefined)[] = []
+  const { connect, start } = setUp({
+    admit: async ({ key }) => {
+      admitted.push(key)
+      if (admitted.length > 1) throw new AppError('rate_limited', 'too many', { retryAfter: 1 })
+    },
+  })
+  t.equal(codeOf(await connect('api.test:443').reply), 'connect')
+  t.equal(codeOf(await connect('api.test:443').reply), 'rate_limited')
+  const tunnel = encodeTunnel({ key: KEYS.private, host: 'api.test', port: 443, address: undefined })
+  const inside = start(
+    origin({
+      [ATTRIBUTES.chain]: FORWARD_CHAINS.requests,
+      [ATTRIBUTES.tunnel]: tunnel,
+      [ATTRIBUTES.serverName]: 'api.test',
+    }),
+  )
+  const head = new Map([
+    [':method', ['GET']],
+    [':authority', ['api.test']],
+    [':path', ['/']],
+  ])
+  t.equal(codeOf(await inside.onRequestHeaders(head, true)), 'rate_limited')
+  t.same(admitted, [KEYS.private, KEYS.private, KEYS.private])
+})
+
+t.test('a request without the identity of a tunnel, or of another listener, leads nowhere', async (t) => {
+  const { start } = setUp()
+  const head = new Map([
+    [':method', ['GET']],
+    [':authority', ['api.test']],
+    [':path', ['/']],
+    ['svc-api-key', [KEYS.private]],
+    ['svc-proxy-url', ['https://api.test']],
+  ])
+  const chain = { [ATTRIBUTES.chain]: FORWARD_CHAINS.requests, [ATTRIBUTES.serverName]: 'api.test' }
+  for (const tunnel of ['', 'api.test 443 -', 'api.test 443 - a b', ' 443 - key_private'])
+    t.equal(
+      codeOf(await start(origin({ ...chain, [ATTRIBUTES.tunnel]: tunnel })).onRequestHeaders(head, true)),
+      'internal',
+    )
+  t.throws(() => start(origin({})))
+  t.throws(() => start(origin({ [ATTRIBUTES.chain]: 'edge' })))
+})
+
+t.test('a tunnel survives its way through filter state', (t) => {
+  for (const address of [undefined, '192.0.2.1', '2001:db8::1']) {
+    const tunnel = { key: 'a-key', host: '*.x.test', port: 8443, address }
+    const attributes = { [ATTRIBUTES.tunnel]: encodeTunnel(tunnel) }
+    t.same(tunnelOf(origin(attributes)), tunnel)
+  }
+  t.end()
+})
