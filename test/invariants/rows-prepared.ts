@@ -62,6 +62,7 @@ export const preparedVault = async (t: Test) => {
     await token(`${name}-closed`, `${name}-2`, ['/closed/'], { metadata: { a: 'b' } })
     await token(`${name}-gone`, `${name}-3`, ['/open/'])
     await token(`${name}-moved`, `${name}-4`, ['/open/'])
+    await token(`${name}-limited`, `${name}-5`, ['/open/'])
     const later = new Date(clock.now() + 3_600_000).toISOString()
     const session = await made('POST', '/sessions', {}, page.key)
     await made(
@@ -137,6 +138,8 @@ export const preparedVault = async (t: Test) => {
       const moved = { containers: ['/closed/'], data: `secret-${name}-5` }
       await made('PATCH', `/tokens/${name}-moved`, moved, full.key)
       await made('PATCH', `/tokens/${name}-edited`, { data: 'none' }, full.key)
+      const limits = { destinations: [{ host: `${name}.example` }], egress_only: true }
+      await made('PATCH', `/tokens/${name}-limited`, limits, full.key)
       await call('DELETE', `/tokens/${name}-dropped`, { key: full.key })
       await call('DELETE', `/reactors/${brief.id}`, { key: management })
       await made('GET', results[0]!, undefined, full.key)
@@ -166,6 +169,7 @@ export const preparedVault = async (t: Test) => {
     const reads: readonly (readonly [string, string])[] = [
       [full.key, 'open'],
       [full.key, 'gone'],
+      [full.key, 'limited'],
       [reader.key, 'open'],
       [reader.key, 'closed'],
       [full.key, 'moved'],
@@ -195,6 +199,17 @@ export const preparedVault = async (t: Test) => {
       const found = await (async () => directory.find(proxy.key))().catch(() => undefined)
       const caller = found && JSON.stringify([found.applicationId, found.tenantId, found.requireAuth])
       return { ok: found !== undefined, shows: [], leads: found ? `${found.destinationUrl} ${caller}` : '' }
+    })
+    // Where a value may not go.
+    calls.push(async () => {
+      const sending = async () =>
+        kernel.vault.use([`${name}-limited`], {
+          caller: await kernel.authenticator.authenticate(full.key),
+          destination: { host: 'evil.example', port: 443, method: 'POST', path: '/' },
+          ...{ traceId: 'trace', now: clock.now() },
+        })
+      const used = await sending().catch(() => undefined)
+      return { ok: used !== undefined, shows: [], leads: '' }
     })
     for (const key of [full.key, reader.key, page.key, session.session_key])
       calls.push(async () => {
