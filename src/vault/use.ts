@@ -118,10 +118,10 @@ export const resolveTokens = async <Shown>(
     all.push(resolved)
     shown.set(row.id, show(resolved))
   }
-  // In the order in which the rows are taken.
+  // In the order in which rows are opened.
   const disclosures: Disclosure[] = []
-  let taken = 0
-  const take: TakeRow = (row, open) => resolveOne(row, open, disclosures[taken++] as Disclosure)
+  let at = 0
+  const take: TakeRow = (row, open) => resolveOne(row, open, disclosures[at++] as Disclosure)
   await openEach(parts, context, heads, now, take, (row) => {
     const disclosing = disclosureOf(row)
     if (!(disclosing instanceof Promise)) return void disclosures.push(disclosing)

@@ -1,0 +1,23 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { sharedSidevault } from '../kit/shared-sidevault.ts'
+import { root } from '../kit/sources.ts'
+
+t.test('a card goes to one provider only, and a credential is read by nobody', async (t) => {
+  const vault = await sharedSidevault()
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    join(root, 'examples/destinations/run.js'),
+    ...[vault.url, vault.managementKey, 'https://demo.sidevault.test', 'https://example.com'],
+  ])
+  const { paid, elsewhere, anotherPath, read } = JSON.parse(stdout)
+  t.match(paid, {
+    status: 200,
+    body: { body: { api_key: 'sk_live_of_the_provider', card: '4242424242424242' } },
+  })
+  for (const denied of [elsewhere, anotherPath])
+    t.match(denied, { status: 403, body: { proxy_error: { code: 'destination_not_allowed' } } })
+  t.match(read, { status: 200, body: { egress_only: true } })
+  t.notOk('data' in read.body)
+})
