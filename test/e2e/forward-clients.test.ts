@@ -222,6 +222,41 @@ t.test('a new host is in force soon, and open tunnels stay', async (t) => {
   open.destroy()
 })
 
+t.test('an unbound host passes unopened where the tenant says so, and never to this service', async (t) => {
+  t.equal((await tunnel('free.test')).status, 403)
+  const changed = await sidevault.call('PUT', '/tenants/self', {
+    key: management,
+    body: { name: 'tunnels', settings: { unbound_destinations: 'tunnel' } },
+  })
+  t.equal(changed.status, 200, changed.text)
+  const { status, socket } = await tunnel('free.test')
+  t.equal(status, 200)
+  const unopened = await secure(socket, 'free.test', { ca: authority.pem })
+  const body = `{{ ${token} | json: '$.number' }}`
+  t.equal((await overHttp1(unopened, `free.test:${port}`, { body, path: '/free' })).status, 200)
+  t.same(last()?.slice(0, 2), ['/free', body], 'nothing is replaced')
+  unopened.destroy()
+  const to = (authority: string) => connect({ proxy, to: authority, key: apiKey })
+  for (const own of [sidevault.port, proxy])
+    for (const host of ['127.0.0.1', 'free.test', '[::ffff:127.0.0.1]', '0.0.0.0'])
+      t.equal((await to(`${host}:${own}`)).status, 403, `${host}:${own}`)
+  for (const host of ['169.254.169.254', '10.0.0.1', '[fd00:ec2::254]', '100.100.100.200', '[::]'])
+    t.equal((await to(`${host}:443`)).status, 403, host)
+})
+
+t.test('a handshake that fails is a line of the log and a metric', async (t) => {
+  const metric = async () => {
+    const { text } = await sidevault.call('GET', '/metrics', { key: management })
+    return Number(
+      /sidevault_envoy_tunnel_handshakes_failed_total\{reason="server_name"\} (\d+)/.exec(text)?.[1],
+    )
+  }
+  const before = await metric()
+  const { socket } = await tunnel('echo.test')
+  await t.rejects(secure(socket, 'echo.test', { ca: ca.pem, serverName: 'unknown.test' }))
+  t.equal(await metric(), before + 1)
+})
+
 t.test('a key that is deleted opens nothing more, in open tunnels too', async (t) => {
   const other = await sidevault.call('POST', '/applications', {
     key: management,
@@ -236,9 +271,17 @@ t.test('a key that is deleted opens nothing more, in open tunnels too', async (t
   open.destroy()
 })
 
-t.test('values and keys are in no log', async (t) => {
-  const text = sidevault.stderr() + sidevault.stdout().replaceAll(management, '')
-  for (const secret of [PAN, apiKey, Buffer.from(`x:${apiKey}`).toString('base64')])
-    t.notOk(text.includes(secret))
-  t.match(text, /"operation":"connect"/)
-})
+t.test(
+  'a failed handshake is in the log with the trace id of its CONNECT; values and keys are not',
+  async (t) => {
+    const line = /"flags":"NR"[^\n]*"route":"forward_tls"[^\n]*"trace_id":"[0-9a-f-]{36}"/
+    const { stdout, stderr } = sidevault.process
+    // Envoy writes its log when its buffer is full, and every ten seconds.
+    while (!line.test(sidevault.stdout() + sidevault.stderr()))
+      await Promise.race([stdout, stderr].map((stream) => once(stream as NodeJS.ReadableStream, 'data')))
+    const text = sidevault.stderr() + sidevault.stdout().replaceAll(management, '')
+    for (const secret of [PAN, apiKey, Buffer.from(`x:${apiKey}`).toString('base64')])
+      t.notOk(text.includes(secret))
+    t.match(text, /"operation":"connect"/)
+  },
+)
