@@ -19,6 +19,7 @@ const marks = {
   bad: 'BadBody-4471-Tapir',
   code: 'CodeSecret-8835-Okapi',
   callback: 'CallbackPath-2298-Dingo',
+  surface: 'SurfaceValue-7716/Lemur ü',
 }
 
 /** The spellings a value could be hiding in. */
@@ -60,7 +61,9 @@ const coreFilterOf = (pid: number): string | undefined => {
 }
 
 t.test('a day of calls leaves no plaintext in any file, log or metric', async (t) => {
-  const vault = await startSidevault({ env: { SIDEVAULT_LOG_LEVEL: 'debug' } })
+  const vault = await startSidevault({
+    env: { SIDEVAULT_LOG_LEVEL: 'debug', SIDEVAULT_ACCESS_LOG: 'all' },
+  })
   const key = await vault.application({ permissions: ALL_TOKEN_PERMISSIONS })
   const call = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
     vault.call(method, path, {
@@ -102,6 +105,32 @@ t.test('a day of calls leaves no plaintext in any file, log or metric', async (t
   )
   t.equal(proxied.status, 200, proxied.text)
   t.match(proxied.text, marks.card, 'the destination received the number')
+
+  const surface = await call('POST', '/tokens', { data: marks.surface })
+  t.equal(surface.status, 201, surface.text)
+  const broken = await call('POST', '/tokens', { data: `${marks.surface}\r\n` })
+  const onAllSurfaces = (id: string, host: string) =>
+    call(
+      'POST',
+      `/proxy/users/%7B%7B${id}%7D%7D?key=%7B%7B${id}%7D%7D`,
+      { value: `{{ ${id} }}` },
+      {
+        'svc-proxy-url': `https://${host}`,
+        'svc-proxy-evaluate': 'body,path,query:key,header:authorization,header:x-signature',
+        authorization: `Bearer {{ ${id} }}`,
+        'x-signature': "{{ request.body | hmac: 'sha-256', 'key' | to_base16 }}",
+      },
+    )
+  const everywhere = await onAllSurfaces(surface.json.id, 'demo.sidevault.test/echo')
+  t.equal(everywhere.status, 200, everywhere.text)
+  t.ok(everywhere.text.includes(encodeURIComponent(marks.surface)), 'the destination received it in its URL')
+  const unreachable = await onAllSurfaces(surface.json.id, `${marks.query}.invalid`)
+  t.equal(unreachable.status, 502, unreachable.text)
+  const rejected = await onAllSurfaces(broken.json.id, 'demo.sidevault.test/echo')
+  t.equal(rejected.status, 400, rejected.text)
+  for (const { text } of [unreachable, rejected])
+    for (const form of spellings(marks.surface))
+      t.notOk(text.includes(form.toString()), 'no error has the value')
 
   const reactor = await vault.call('POST', '/reactors', {
     key: vault.managementKey,
@@ -196,6 +225,12 @@ t.test('a day of calls leaves no plaintext in any file, log or metric', async (t
     const filters = running.flatMap((pid) => coreFilterOf(pid) ?? [])
     t.same([...new Set(filters)], ['00000000'], 'no memory of any of them goes into a core file')
   }
+  const commands =
+    process.platform === 'linux'
+      ? descendants(vault.pid)
+          .map(({ command }) => command)
+          .join('\n')
+      : ''
   const openFiles = filesBelow(vault.dataDir).map((path) => [path, readFileSync(path)] as const)
   const data = vault.dataDir
   const exit = await (async () => {
@@ -210,6 +245,7 @@ t.test('a day of calls leaves no plaintext in any file, log or metric', async (t
       .filter((path) => statSync(path).size > 0)
       .map((path) => [`${path} after stop`, readFileSync(path)] as const),
     ['metrics', Buffer.from(metrics)],
+    ['command lines', Buffer.from(commands)],
     ['stderr', Buffer.from(vault.stderr())],
     ['stdout', Buffer.from(vault.stdout())],
   ]
@@ -218,6 +254,7 @@ t.test('a day of calls leaves no plaintext in any file, log or metric', async (t
     'the journal was among the places searched',
   )
   t.ok(vault.stderr().length > 0, 'there was a log to search')
+  t.match(vault.stderr(), /"process":"envoy"/, "Envoy's access log was in it")
 
   const values = { ...marks, key, managementKey: vault.managementKey, cvcStored: marks.cvc.slice(0, 4) }
   for (const [name, value] of Object.entries(values)) {
