@@ -75,7 +75,12 @@ t.test(
   async (t) => {
     const { directory, db, ingest, verify } = await setUp(t)
     const journal = await openJournal({ mac, log: recordingLog().log }, { directory, name: NAME })
-    const call = (index: number) => record(`card-${index}`, { trace_id: 'call', token_seq: index })
+    const call = (index: number) =>
+      record(`card-${index}`, {
+        trace_id: 'call',
+        token_seq: index,
+        ...(index % 2 === 0 ? { surfaces: 'body\nheader:authorization' } : {}),
+      })
     // More than two batches, of which the borders are inside of lines.
     await journal.append(Array.from({ length: 520 }, (_, index) => call(index)))
     await journal.append([call(1), call(2), call(3)])

@@ -91,3 +91,45 @@ t.test('a thousand tokens are one read', async (t) => {
   t.equal(used.size, 1000)
   t.equal(used.get('id-999')?.data, 'value 999')
 })
+
+t.test('the record of a use names the surfaces of its token, and no record of a read does', async (t) => {
+  const { create, vault, as, reveal, records } = await openTestVault(t)
+  const a = await create({ data: 1 })
+  const b = await create({ data: 2 })
+  records.splice(0)
+  const surfaces = new Map([
+    [a.id, ['body', 'header:authorization'] as const],
+    [b.id, ['path'] as const],
+  ])
+  const surfacesOf = (id: string) => surfaces.get(id) ?? []
+  await vault.use([a.id, b.id], { ...as(), surfacesOf })
+  await vault.preview([a.id], { ...as(), surfacesOf })
+  await vault.get(a.id, reveal())
+  await vault.use([b.id], as())
+  t.same(
+    new Map(records.slice(0, 2).map((record) => [record.entity_id, record.surfaces])),
+    new Map([
+      [a.id, 'body\nheader:authorization'],
+      [b.id, 'path'],
+    ]),
+  )
+  t.ok(records.length > 3)
+  t.ok(records.slice(2).every((record) => !('surfaces' in record)))
+})
+
+t.test('known ids are those of tokens of the tenant, of any container, and leave no record', async (t) => {
+  const { create, vault, as, records } = await openTestVault(t)
+  const { id } = await create({ type: 'card', data: CARD })
+  const ended = await create({ data: 1, expires_at: '2099-01-01T00:00:00Z' })
+  records.splice(0)
+  const many = Array.from({ length: 600 }, (_, at) => `nobody-${at}`)
+  const nothing = as([])
+  t.same(await vault.known([id, ...many, id, ended.id], nothing), new Set([id, ended.id]))
+  t.same(await vault.known([], nothing), new Set())
+  t.same(await vault.known([ended.id], { ...nothing, now: Date.parse('2099-01-02T00:00:00Z') }), new Set())
+  t.same(
+    await vault.known([id], { ...nothing, caller: { ...nothing.caller, tenantId: 'another' } }),
+    new Set(),
+  )
+  t.same(records, [])
+})
