@@ -58,6 +58,10 @@ const operation = (method: string, prefix: string): OpenApiOperation => ({
     header(`${prefix}-PROXY-URL`, 'Base URL of the destination.'),
     header(`${prefix}-PROXY-KEY`, 'Key of a stored proxy, in place of a URL.'),
     header(
+      `${prefix}-PROXY-EVALUATE`,
+      'Where expressions count in a request without a stored proxy: "body", "path", "header:<name>", "query:<name>", separated by commas. Default: body.',
+    ),
+    header(
       `${prefix}-PROXY-STREAM`,
       '"true": a large body goes on as it comes, with values in; what fails then breaks the request off. Not for compressed bodies, nor for proxies with transforms or certificates of their own.',
     ),

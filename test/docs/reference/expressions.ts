@@ -134,6 +134,14 @@ export const expressions: Page = {
             'a token id: `{{ <id> }}` is its data, `{{ token: <id> }}` the whole token; or a literal in quotes',
           ],
           [
+            'path and query of proxied requests ([where they count](../guides/proxying.md#headers-path-and-query))',
+            'the same',
+          ],
+          [
+            'headers of proxied requests (likewise)',
+            'the same, or `request.body`, `request.headers.<name>`, `configuration.<name>`, which filters take as arguments too',
+          ],
+          [
             '`mask`, `search_indexes`, an alias in `id`',
             '`data`, with a path: `data.number`, `data["odd name"]`, `data.list[0]`',
           ],

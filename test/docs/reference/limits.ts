@@ -6,10 +6,12 @@ import { loadConfig } from '../../../src/config.ts'
 import { CALL_BYTES, HOSTS, heldBytes } from '../../../src/control-plane/limits.ts'
 import { BODY_BYTES, MOST_REDIRECTS } from '../../../src/egress/fetch.ts'
 import { URL_LENGTH } from '../../../src/egress/parse-url.ts'
+import { MAX_SURFACES } from '../../../src/egress/surfaces.ts'
 import { LIMITS as EXPRESSION } from '../../../src/expressions/limits.ts'
 import { BODY_LIMITS } from '../../../src/gateway/body/limits.ts'
 import { CODE_ROOM, RUNNING_BYTES } from '../../../src/gateway/server.ts'
 import { UPLOAD_LIMITS } from '../../../src/gateway/streaming/pipe-body.ts'
+import { URL_BYTES } from '../../../src/gateway/surfaces/url.ts'
 import { CODE_BYTES, WALL_MS as TRANSFORM_MS } from '../../../src/gateway/transform/run.ts'
 import { WALL_MS as REACTOR_MS } from '../../../src/host-api/code.ts'
 import { DEEPEST, MOST_CALLS, MOST_REQUESTS } from '../../../src/host-api/host.ts'
@@ -93,6 +95,8 @@ export const limits: Page = {
       '## Proxy',
       rows([
         ['Destination URL', `${URL_LENGTH} characters`],
+        ['Places where expressions count', count(MAX_SURFACES)],
+        ['Path and query with values', bytes(URL_BYTES)],
         ['Body once decoded', bytes(BODY_LIMITS.decodedBytes)],
         ['Body with its values', bytes(BODY_LIMITS.rewrittenBytes)],
         ['Response begins', duration(config.destinationTimeoutMs), setting('destination_timeout_seconds')],
