@@ -18,6 +18,7 @@ const STORED = {
 
 /** Who asked for which path, as the gateway looked it up. */
 const asked: (readonly [actor: string, path: string])[] = []
+const SURFACES = ['body', 'path', 'header:authorization', 'query:key'] as const
 const unbound = new Set<string>()
 const world = await startForwardWorld({
   hosts: ['api.test', 'second.test', '*.api.test'],
@@ -30,6 +31,7 @@ const world = await startForwardWorld({
     request: ({ actorId }, host, port, path) => {
       asked.push([actorId, path])
       if (unbound.has(host)) return undefined
+      if (path.startsWith('/surfaces')) return { surfaces: SURFACES }
       if (!path.startsWith('/stored/')) return { surfaces: ['body'] as const }
       const proxy = {
         ...STORED,
@@ -118,6 +120,23 @@ for (const protocol of ['request', 'request2'] as const) {
     }
     const { status, text } = await world[protocol]({ method: 'TRACE' })
     t.equal(status, 405, text)
+  })
+
+  t.test(`expressions count in the surfaces of what binds, over ${protocol}`, async (t) => {
+    const authorization = "Bearer {{ card | json: '$.cvc' }}"
+    const path = "/surfaces/{{card|json:'$.cvc'}}?key=%7B%7Bcard|json:'$.cvc'%7D%7D"
+    for (const body of [undefined, 'x', ['x'], ['x'.repeat(9 * 1024 * 1024)]]) {
+      const response = await world[protocol]({
+        ...(body === undefined ? { method: 'GET' } : { body }),
+        path,
+        headers: { authorization, 'content-type': 'text/plain' },
+      })
+      t.equal(response.status, 200, response.text.slice(0, 300))
+      t.equal(world.destination.last().path, '/surfaces/123?key=123')
+      t.equal(world.destination.last().headers.authorization, 'Bearer 123')
+    }
+    const closed = await world[protocol]({ headers: { authorization: '{{ card }}' }, path: '/closed' })
+    t.equal(closed.status, 400)
   })
 
   t.test(`a stored proxy works by its prefix over ${protocol}`, async (t) => {

@@ -5,7 +5,7 @@ import t from 'tap'
 import { startForwardWorld } from '../kit/forward-world.ts'
 
 const world = await startForwardWorld({
-  bindings: { connect: () => 'open', request: () => ({ surfaces: [] }) },
+  bindings: { connect: () => 'open', request: () => ({ surfaces: ['header:authorization', 'query:room'] }) },
 })
 const { cert, key } = await world.authority.issue(['api.test'])
 const upgrades: (readonly [path: string | undefined, headers: object])[] = []
@@ -54,12 +54,19 @@ const handshake = async (path: string, lines: readonly string[] = []) => {
 }
 
 t.test('a WebSocket passes, and its frames pass unchanged', async (t) => {
-  const { tunnel, head } = await handshake('/chat?room=1', ['svc-api-key: other', 'authorization: Bearer x'])
+  const { tunnel, head } = await handshake("/chat?room={{card|json:'$.cvc'}}", [
+    'svc-api-key: other',
+    "authorization: Bearer {{ card | json: '$.number' }}",
+  ])
   t.match(head, /^HTTP\/1.1 101 /)
   t.match(head, /svc-trace-id: /)
   const [path, headers] = upgrades.at(-1) ?? []
-  t.equal(path, '/chat?room=1')
-  t.match(headers, { upgrade: 'websocket', authorization: 'Bearer x', 'sec-websocket-version': '13' })
+  t.equal(path, '/chat?room=123')
+  t.match(headers, {
+    upgrade: 'websocket',
+    authorization: 'Bearer 4242424242424242',
+    'sec-websocket-version': '13',
+  })
   t.notOk(headers && 'svc-api-key' in headers)
   const sent = Buffer.alloc(300_000, 'a frame {{ card }} ')
   const received: Buffer[] = []
