@@ -2,10 +2,12 @@ import { closeSync, openSync } from 'node:fs'
 import { Command, CommanderError, Option } from 'commander'
 import { addAuditCommand } from './commands/audit.ts'
 import { addBackupCommands } from './commands/backup.ts'
+import { addCaCommand } from './commands/ca.ts'
 import { addKeysCommand } from './commands/keys.ts'
 import { addPluginsCommand } from './commands/plugins.ts'
 import { addProtoCommand } from './commands/proto.ts'
 import { addReloadCommand } from './commands/reload.ts'
+import { addRunCommand } from './commands/run.ts'
 import { configOption, FAILURE, print, USAGE } from './commands/run-command.ts'
 import { addMoveCommands } from './commands/tenant-transfer.ts'
 import { addTenantsCommand } from './commands/tenants.ts'
@@ -92,6 +94,7 @@ export const createProgram = (): Command => {
     .description('Self-hosted tokenization vault and detokenizing egress gateway.')
     .version(programVersion(), '--version', 'print the version')
     .exitOverride()
+    .enablePositionalOptions()
     .showHelpAfterError('(--help shows what there is)')
   root
     .command('start')
@@ -102,11 +105,13 @@ export const createProgram = (): Command => {
     .action(start)
   addAuditCommand(root)
   addBackupCommands(root)
+  addCaCommand(root)
   addKeysCommand(root)
   addMoveCommands(root)
   addPluginsCommand(root)
   addProtoCommand(root)
   addReloadCommand(root)
+  addRunCommand(root)
   addTenantsCommand(root)
   addTransformCommand(root)
   root

@@ -46,7 +46,7 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   },
   // what operators do to a whole vault, beside its service or without it
   maintenance: {
-    values: 'common access config store keys audit vault kernel roles supervisor',
+    values: 'common access config store keys audit vault kernel roles supervisor forward-proxy',
     types: 'sdk',
   },
   // a whole vault for the tests of plugins

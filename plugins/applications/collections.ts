@@ -31,11 +31,14 @@ export const ApplicationKeys = {
     application_id: Type.String(),
     key_hash: Type.String(),
     version: Type.Integer(),
+    /** Of a key for one run of a command; absent: it works until it is deleted. */
+    expires_at: Type.Optional(Type.Integer()),
     created_by: Type.String(),
     created_at: Type.Integer(),
   }),
   indexes: ['application_id'],
   lookups: ['key_hash'],
+  expires: 'expires_at',
 } as const
 
 export type ApplicationRecord = Static<(typeof Applications)['schema']>

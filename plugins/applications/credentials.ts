@@ -1,14 +1,15 @@
 import { AppError, type Credential, newId, type PluginContext, type Ports } from '#sdk'
-import { ApplicationKeys, type ApplicationRecord, Applications } from './collections.ts'
+import { ApplicationKeys, type ApplicationRecord, Applications, type KeyRecord } from './collections.ts'
 import type { Directory } from './directory.ts'
 
 /** An application as a caller, with the key it calls with if there is one. */
 export const credentialOf = (
   tenantId: string,
   application: ApplicationRecord,
-  keyId?: string,
+  key?: Pick<KeyRecord, 'id' | 'expires_at'>,
 ): Credential => {
-  const { id, type, permissions, rules, destinations, expires_at } = application
+  const { id, type, permissions, rules, destinations } = application
+  const ends = [application.expires_at, key?.expires_at].filter((end) => end !== undefined)
   return {
     caller: {
       tenantId,
@@ -16,10 +17,10 @@ export const credentialOf = (
       actorType: 'application',
       applicationId: id,
       applicationType: type,
-      ...(keyId === undefined ? {} : { keyId }),
+      ...(key === undefined ? {} : { keyId: key.id }),
       grants: { permissions, rules, ...(destinations === undefined ? {} : { destinations: [destinations] }) },
     },
-    ...(expires_at === undefined ? {} : { expiresAt: expires_at }),
+    ...(ends.length === 0 ? {} : { expiresAt: Math.min(...ends) }),
   }
 }
 
@@ -42,7 +43,7 @@ export const credentials = (kernel: PluginContext, directory: Directory): Ports[
       if (found === undefined) return undefined
       const { tenantId, record: key } = found
       const application = await applications().get(tenantId, key.application_id)
-      return application && credentialOf(tenantId, application, key.id)
+      return application && credentialOf(tenantId, application, key)
     },
 
     install: async (tenantId, keyHash) => {

@@ -4,6 +4,10 @@ import { ApplicationKeys, type ApplicationRecord, Applications, type KeyRecord }
 
 /** Keys at a time: enough to rotate without downtime (completions §4). */
 const MAX_KEYS = 3
+/** Runs of commands at a time. Their keys are not among the others. */
+const MAX_RUN_KEYS = 100
+
+const isOfRun = (key: KeyRecord): boolean => key.expires_at !== undefined
 
 /** The author and the time of a change. */
 export interface Change {
@@ -154,16 +158,34 @@ export const createDirectory = (kernel: PluginContext) => {
     ): Promise<IssuedKey> =>
       alter(change.tenantId, id, (application, held) => {
         check(application)
-        if (held.length >= MAX_KEYS)
+        const count = held.filter((key) => !isOfRun(key)).length
+        if (count >= MAX_KEYS)
           throw new AppError(
             'unprocessable',
-            `Application "${id}" has ${held.length} keys, the most it may have. Delete one first.`,
+            `Application "${id}" has ${count} keys, the most it may have. Delete one first.`,
           )
         const issued = issue(application, change)
         return {
           record: { ...application, keys_made: issued.record.version },
           mutations: [keys().inserting(change.tenantId, issued.record)],
           response: issued,
+        }
+      }),
+
+    /** A key for a run of a command, which ends at `expiresAt` unless it is renewed. */
+    addRunKey: (id: string, expiresAt: number, change: Change): Promise<IssuedKey> =>
+      alter(change.tenantId, id, (application, held) => {
+        if (held.filter(isOfRun).length >= MAX_RUN_KEYS)
+          throw new AppError(
+            'unprocessable',
+            `${MAX_RUN_KEYS} commands run with keys of application "${id}", the most that may. End one first.`,
+          )
+        const { record, key } = issue(application, change)
+        const ending = { ...record, expires_at: expiresAt }
+        return {
+          record: { ...application, keys_made: record.version },
+          mutations: [keys().inserting(change.tenantId, ending)],
+          response: { record: ending, key },
         }
       }),
 
@@ -181,10 +203,11 @@ export const createDirectory = (kernel: PluginContext) => {
     ): Promise<{ application: ApplicationRecord; key: string }> =>
       alter(change.tenantId, id, (application, held) => {
         check(application)
-        if (held.length > 1)
+        const permanent = held.filter((key) => !isOfRun(key))
+        if (permanent.length > 1)
           throw new AppError(
             'unprocessable',
-            `Application "${id}" has ${held.length} keys, so the one to replace is unclear. Create and delete keys at /applications/${id}/keys.`,
+            `Application "${id}" has ${permanent.length} keys, so the one to replace is unclear. Create and delete keys at /applications/${id}/keys.`,
           )
         const { record: keyRecord, key } = issue(application, change)
         const record = {
@@ -196,7 +219,7 @@ export const createDirectory = (kernel: PluginContext) => {
         return {
           record,
           mutations: [
-            ...held.map((old) => keys().deleting(change.tenantId, old.id)),
+            ...permanent.map((old) => keys().deleting(change.tenantId, old.id)),
             keys().inserting(change.tenantId, keyRecord),
           ],
           response: { application: record, key },

@@ -6,6 +6,7 @@ import { createDirectory } from './directory.ts'
 import { keyOperations } from './key-operations.ts'
 import { permissionOperations } from './permission-operations.ts'
 import { permissions } from './permissions.ts'
+import { runKeys } from './run-keys.ts'
 
 /** Applications, their keys and permissions (completions §4); finds the application of a key. */
 export const plugin = definePlugin({
@@ -33,12 +34,16 @@ export const plugin = definePlugin({
             const application = await directory.applications().get(tenantId, id)
             return application && credentialOf(tenantId, application)
           },
-          hasKey: async (tenantId, applicationId, keyId) =>
-            (await directory.keys().get(tenantId, keyId))?.application_id === applicationId,
+          hasKey: async (tenantId, applicationId, keyId) => {
+            const key = await directory.keys().get(tenantId, keyId)
+            const isOver = key?.expires_at !== undefined && key.expires_at <= kernel.clock.now()
+            return key?.application_id === applicationId && !isOver
+          },
           held: async (tenantId) => {
             const { items } = await directory.applications().find(tenantId, { where: { type: 'management' } })
             return new Set(items.flatMap(({ permissions }) => permissions))
           },
+          runKeys: runKeys(kernel, directory),
         },
       },
     }

@@ -81,6 +81,13 @@ const keyMembers = {
   version: Type.String({ field: 3, description: 'Counts the keys that the application ever had.' }),
   created_by: Type.String({ field: 4 }),
   created_at: Type.String({ format: 'date-time', field: 5 }),
+  expires_at: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      field: 7,
+      description: 'Of a key for one run of a command (`sidevault run`), which renews it.',
+    }),
+  ),
 }
 
 export const KeyOutput = Type.Object(keyMembers, { title: 'ApplicationKey' })

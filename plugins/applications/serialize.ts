@@ -30,4 +30,5 @@ export const serializeKey = (key: KeyRecord): Static<typeof KeyOutput> => ({
   version: String(key.version),
   created_by: key.created_by,
   created_at: isoTime(key.created_at),
+  ...(key.expires_at === undefined ? {} : { expires_at: isoTime(key.expires_at) }),
 })

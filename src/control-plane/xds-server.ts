@@ -138,6 +138,8 @@ export const startControl = async (
     const identity = IDENTITY.exec(route)?.[1]
     try {
       if (route === 'POST /reload' && reload !== undefined) return { status: 200, body: await reload() }
+      if (route === 'GET /forward-proxy' && current.forward !== undefined)
+        return { status: 200, body: current.forward.listen }
       if (route === FORWARD_HOSTS) {
         const hosts = parseForwardHosts(await bodyOf(request))
         await change((current) => withForwardHosts(current, hosts))

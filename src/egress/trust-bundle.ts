@@ -13,7 +13,8 @@ const SYSTEM_BUNDLES = [
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
 
-const systemBundle = async (): Promise<string> => {
+/** The system's authorities, otherwise Node's own list; PEM. */
+export const systemBundle = async (): Promise<string> => {
   for (const path of SYSTEM_BUNDLES) {
     const text = await readFile(path, 'utf8').catch(() => '')
     if (text.includes('-----BEGIN CERTIFICATE-----')) return text

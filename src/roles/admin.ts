@@ -101,6 +101,7 @@ export const startAdminRole = async (
       store,
       keys,
       credentials: kernel.registry.ports.credentials,
+      applications: kernel.registry.ports.applications,
       journal: runtime.journal,
       clock: systemClock,
       log,

@@ -22,6 +22,7 @@ export interface OperatorDeps {
   readonly store: Pick<Store, 'tenants' | 'keys'>
   readonly keys: Keys
   readonly credentials: Ports['credentials'] | undefined
+  readonly applications: Ports['applications'] | undefined
   readonly journal: Journal
   readonly clock: Clock
   readonly log: Log
@@ -53,6 +54,48 @@ const nameOf = (body: unknown): string => {
       `A name has 1 to ${MAX_NAME} characters.`,
     )
   return name
+}
+
+/** The first tenant that has this private application. */
+const createRunKey = async ({ store, applications }: OperatorDeps, applicationId: string) => {
+  for (const { id: tenantId } of await store.tenants.list()) {
+    const made = await applications?.runKeys.create(tenantId, applicationId)
+    if (made !== undefined) return { tenantId, ...made }
+  }
+  throw new AppError('application_not_found', `There is no private application "${applicationId}".`)
+}
+
+/** Keys for runs of a command (`sidevault run`): created, renewed while it runs, and deleted. */
+const handleRunKeys = async (deps: OperatorDeps, request: IncomingMessage): Promise<Reply> => {
+  const { applications, journal, clock } = deps
+  const record = (tenant: string, id: string, operation: string): AuditRecord =>
+    operatorRecord(
+      tenant,
+      { entity: 'application_key', id, operation, message: `Application key of a run ${operation}d` },
+      newId(),
+      clock.now(),
+    )
+  if (`${request.method} ${request.url}` === 'POST /run-keys') {
+    const body = await bodyOf(request)
+    const applicationId = isObject(body) ? String(body.application_id).slice(0, 200) : ''
+    await journal.health()
+    const { tenantId, id, key, endsInMs } = await createRunKey(deps, applicationId)
+    await journal.append([record(tenantId, id, 'create')])
+    return { status: 201, body: { tenant_id: tenantId, id, key: key.reveal(), ends_in_ms: endsInMs } }
+  }
+  const [, tenant, id] = /^\/run-keys\/([\w-]{1,100})\/([\w-]{1,100})$/.exec(request.url ?? '') ?? []
+  if (tenant !== undefined && id !== undefined && applications !== undefined) {
+    if (request.method === 'PUT') {
+      await applications.runKeys.renew(tenant, id)
+      return { status: 204 }
+    }
+    if (request.method === 'DELETE') {
+      await applications.runKeys.delete(tenant, id)
+      await journal.append([record(tenant, id, 'delete')])
+      return { status: 204 }
+    }
+  }
+  throw new AppError('not_found', 'This path does not exist.')
 }
 
 /** Handles the tenant commands of operators and records each. Access to the socket authorizes them. */
@@ -89,7 +132,7 @@ const handle = async (deps: OperatorDeps, request: IncomingMessage): Promise<Rep
     await journal.append([record(id, 'delete', 'Tenant deleted')])
     return { status: 204 }
   }
-  throw new AppError('not_found', 'This path does not exist.')
+  return handleRunKeys(deps, request)
 }
 
 /** A unix socket for operator commands. Only the service's own user can open it; Envoy does not route to it. */

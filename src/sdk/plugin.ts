@@ -138,6 +138,18 @@ export interface PermissionInfo {
   readonly application_types: readonly ('public' | 'private' | 'management')[]
 }
 
+/** Keys for one run of a command (`sidevault run`), which end by themselves unless they are renewed. */
+export interface RunKeys {
+  /** Undefined: no private application of the tenant has this id. `endsInMs`: from now, and from each renewal. */
+  create(
+    tenantId: string,
+    applicationId: string,
+  ): Promise<{ readonly id: string; readonly key: Secret<string>; readonly endsInMs: number } | undefined>
+  /** Rejects with `key_not_found` when it has ended. */
+  renew(tenantId: string, id: string): Promise<void>
+  delete(tenantId: string, id: string): Promise<void>
+}
+
 /** Interfaces that plugins provide to kernel, gateway and each other; each port has at most one provider. */
 export interface Ports {
   /** Keys of applications. */
@@ -155,6 +167,7 @@ export interface Ports {
     hasKey(tenantId: string, applicationId: string, keyId: string): Promise<boolean>
     /** The union of the permissions of the tenant's management applications. */
     held(tenantId: string): Promise<ReadonlySet<string>>
+    readonly runKeys: RunKeys
   }
   readonly proxies: ProxySource
   readonly reactors: {

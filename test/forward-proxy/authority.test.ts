@@ -1,15 +1,18 @@
-import { generateKeyPairSync, X509Certificate } from 'node:crypto'
+import { generateKeyPairSync, randomBytes, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import { chmodSync, writeFileSync } from 'node:fs'
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { connect, createServer } from 'node:tls'
 import t, { type Test } from 'tap'
 import { signerError } from '../../src/common/certificates.ts'
+import { Secret } from '../../src/common/secret.ts'
 import { createAuthority } from '../../src/forward-proxy/authority.ts'
 import { authorityCertificate, newKey, pemOf } from '../../src/forward-proxy/certificates.ts'
 import { createLeaves } from '../../src/forward-proxy/leaves.ts'
 import { rotateAuthority, storedVersions } from '../../src/forward-proxy/stored-authority.ts'
+import { openKeys } from '../../src/keys/open.ts'
+import { beginRootChange, endRootChange, rewrapKeys, rootKeyId } from '../../src/keys/root-key-rotation.ts'
 import { createAuthority as createRoot } from '../kit/authority.ts'
 import { directoryFor } from '../kit/directory.ts'
 import { startTestService, testClock } from '../kit/service.ts'
@@ -121,6 +124,39 @@ t.test('a rotation: both are trusted, the old one signs for seven days', async (
   t.equal(await signerOf(), 3)
   await rotateAuthority(deps, true)
   t.equal(await signerOf(), 4, 'one that waited starts')
+})
+
+t.test('the private key is nowhere in the files of the store', async (t) => {
+  const { service, deps, authority } = await setUp(t)
+  await authority.leaf('api.example.com')
+  const [version] = await storedVersions(deps)
+  const { d = '' } = version?.key.export({ format: 'jwk' }) ?? {}
+  const secret = Buffer.from(d, 'base64url')
+  t.equal(secret.length, 32)
+  const files = readdirSync(service.directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name)))
+  t.ok(files.some((bytes) => bytes.includes('forward-ca')))
+  for (const bytes of files)
+    for (const form of [secret, d, secret.toString('base64'), secret.toString('hex')])
+      t.notOk(bytes.includes(form))
+})
+
+t.test('another root key wraps it, and the certificate stays', async (t) => {
+  const { service, deps, authority } = await setUp(t)
+  const pem = await authority.caPem()
+  const [from, to] = [service.rootKey, new Secret(randomBytes(32))]
+  const { keys } = service.store
+  await beginRootChange({ keys }, { from, to, now: deps.clock.now() })
+  const during = await openKeys({ keys, clock: deps.clock }, { rootKey: to, create: false })
+  t.equal(await createAuthority({ ...deps, keys: during }).caPem(), pem, 'while it changes')
+  await rotateAuthority(deps, true)
+  await rewrapKeys({ keys }, { known: from })
+  t.equal(await endRootChange({ keys }, { from: rootKeyId(from), to: rootKeyId(to) }), true)
+  const after = await openKeys({ keys, clock: deps.clock }, { rootKey: to, create: false })
+  const rotated = createAuthority({ ...deps, keys: after })
+  t.ok((await rotated.caPem()).startsWith(pem))
+  t.ok(await rotated.leaf('api.example.com'))
 })
 
 t.test('a certificate that was altered in the store is not served', async (t) => {

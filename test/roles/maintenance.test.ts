@@ -11,10 +11,13 @@ const setUp = async (t: Test) => {
   const { store, keys, journal, clock, kernel } = service
   const socket = join(service.directory, 'operator.sock')
   const log = createLog('test', 'silent')
-  const { credentials } = kernel.registry.ports
-  const operator = await startOperator({ store, keys, credentials, journal, clock, log }, socket)
+  const { credentials, applications } = kernel.registry.ports
+  const operator = await startOperator(
+    { store, keys, credentials, applications, journal, clock, log },
+    socket,
+  )
   t.teardown(() => operator.close())
-  const call = async (method: 'GET' | 'POST' | 'DELETE', path: string, body?: object) => {
+  const call = async (method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: object) => {
     const response = await unixHttp(socket, method, path, body ? { body } : {})
     return { status: response.status, json: response.body === '' ? undefined : JSON.parse(response.body) }
   }

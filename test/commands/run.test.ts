@@ -1,0 +1,179 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { startSidevault } from '../kit/sidevault.ts'
+import { root } from '../kit/sources.ts'
+
+const service = await startSidevault({ env: { SIDEVAULT_FORWARD_LISTEN: '127.0.0.1:0' } })
+t.teardown(() => service.stop())
+const key = service.managementKey
+const temporary = t.testdir()
+const api = async (method: string, path: string, body?: object, as = key) => {
+  const response = await service.call(method, path, { key: as, ...(body ? { body } : {}) })
+  if (response.status >= 400) throw new Error(response.text)
+  return response.json
+}
+const { id: application, key: applicationKey } = await api('POST', '/applications', {
+  name: 'Run',
+  type: 'private',
+  permissions: ['token:create', 'token:use'],
+})
+
+/** Starts the command as a user would, in another directory. */
+const start = (args: readonly string[], env: Record<string, string> = {}) => {
+  const { PATH = '', HOME = '' } = process.env
+  const child = spawn(process.execPath, [join(root, 'bin/sidevault.js'), ...args], {
+    cwd: temporary,
+    env: { PATH, HOME, TMPDIR: temporary, SIDEVAULT_DATA_DIR: service.dataDir, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let [out, err] = ['', '']
+  child.stdout.on('data', (chunk) => {
+    out += chunk
+  })
+  child.stderr.on('data', (chunk) => {
+    err += chunk
+  })
+  return { child, ended: once(child, 'close').then(([code]) => ({ code: code as number, out, err })) }
+}
+const sidevault = (args: readonly string[], env?: Record<string, string>) => start(args, env).ended
+const run = (...command: string[]) => sidevault(['run', '--application', application, '--', ...command])
+const node = (code: string) => [process.execPath, '-e', code]
+const keys = async (): Promise<{ id: string; expires_at?: string }[]> =>
+  api('GET', `/applications/${application}/keys`)
+const leftovers = () => readdirSync(temporary).filter((name) => name.startsWith('sidevault-run-'))
+const firstLine = async (child: ChildProcess) => String((await once(child.stdout as never, 'data'))[0])
+
+await api('POST', '/proxies', {
+  name: 'Demo',
+  destination_url: 'https://demo.sidevault.test/pay',
+  intercept: true,
+})
+const { id: token } = await api(
+  'POST',
+  '/tokens',
+  { type: 'token', data: '4000056655665556' },
+  applicationKey,
+)
+
+t.test(
+  'an unmodified program gets values in the place of tokens, with a key that ends with it',
+  async (t) => {
+    const body = JSON.stringify({ card: `{{ ${token} }}` })
+    const code = `const response = await fetch('https://demo.sidevault.test/pay', { method: 'POST',
+    headers: { 'content-type': 'application/json' }, body: ${JSON.stringify(body)} })
+    console.log(response.status, await response.text())
+    console.log(process.env.HTTPS_PROXY)`
+    const before = await keys()
+    const { code: exit, out, err } = await run(...node(`(async () => {${code}})()`))
+    t.equal(exit, 0, err)
+    t.match(out, /^200 .*4000056655665556/s)
+    const [, used = ''] = /^http:\/\/x:(\S+)@127/m.exec(out) ?? []
+    t.match(used, /^key_/)
+    t.equal((await service.call('GET', '/applications/key', { key: used })).status, 401, 'it has ended')
+    t.same(await keys(), before)
+    t.same(leftovers(), [], 'files of the run are removed')
+    const logs = await api('GET', '/logs?entity_type=application_key&size=4')
+    t.match(logs.data.map((one: { operation: string }) => one.operation).slice(0, 2), ['delete', 'create'])
+  },
+)
+
+t.test('curl and Python trust the certificate', async (t) => {
+  const curl = await run('curl', '-sS', '-d', 'a=b', 'https://demo.sidevault.test/pay')
+  t.equal(curl.code, 0, curl.err)
+  const python = `import urllib.request as r; print(r.urlopen('https://demo.sidevault.test/pay', data=b'{}').status)`
+  const { code, out, err } = await run('python3', '-c', python)
+  t.match({ code, out }, { code: 0, out: '200\n' }, err)
+})
+
+t.test('its exit code is that of the command, and it runs where it was called', async (t) => {
+  t.equal((await run('sh', '-c', 'exit 7')).code, 7)
+  t.equal((await run('sh', '-c', 'kill -9 $$')).code, 137)
+  t.match(await run('no-such-command'), { code: 127, err: /"no-such-command" was not found/ })
+  writeFileSync(join(temporary, 'plain.txt'), '')
+  t.match(await run('./plain.txt'), { code: 126 })
+  t.equal((await run('pwd')).out.trim(), temporary)
+  t.same(
+    (await keys()).filter(({ expires_at }) => expires_at),
+    [],
+  )
+})
+
+t.test('signals are passed on, and the key ends then, too', async (t) => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    const code = `process.on('${signal}', () => process.exit(9)); console.log('up'); setInterval(() => {}, 1000)`
+    const { child, ended } = start(['run', '--application', application, '--', ...node(code)])
+    await firstLine(child)
+    const [own] = (await keys()).filter(({ expires_at }) => expires_at)
+    t.match(own, { expires_at: String }, 'while it runs its key has an end')
+    child.kill(signal)
+    t.equal((await ended).code, 9, signal)
+    t.same(
+      (await keys()).filter(({ expires_at }) => expires_at),
+      [],
+      signal,
+    )
+  }
+})
+
+t.test('keys of runs are not among the three of an application', async (t) => {
+  const waiting = node("console.log('up'); setInterval(() => {}, 1000)")
+  const runs = Array.from({ length: 3 }, () => start(['run', '--application', application, '--', ...waiting]))
+  await Promise.all(runs.map(({ child }) => firstLine(child)))
+  t.equal((await keys()).length, 4)
+  const { id } = await api('POST', `/applications/${application}/keys`)
+  await service.call('DELETE', `/applications/${application}/keys/${id}`, { key })
+  t.equal((await service.call('POST', `/applications/${application}/regenerate`, { key })).status, 200)
+  t.equal((await keys()).length, 4, 'they stay')
+  for (const { child } of runs) child.kill('SIGTERM')
+  await Promise.all(runs.map(({ ended }) => ended))
+})
+
+t.test('--key-env: the key of a variable, which the command does not see', async (t) => {
+  const { key: given } = await api('POST', `/applications/${application}/keys`)
+  const args = [
+    'run',
+    '--key-env',
+    'MY_KEY',
+    '--',
+    ...node('console.log(process.env.MY_KEY, process.env.HTTPS_PROXY)'),
+  ]
+  const { code, out, err } = await sidevault(args, { MY_KEY: given })
+  t.equal(code, 0, err)
+  t.match(out, new RegExp(`^undefined http://x:${given}@`))
+  t.match(await sidevault(args), { code: 2, err: /"MY_KEY" of --key-env is not set/ })
+})
+
+t.test('what it cannot do, it says', async (t) => {
+  const of = (...args: string[]) => sidevault(['run', ...args])
+  t.match(await of('--', 'true'), { code: 2, err: /--application or --key-env/ })
+  t.match(await of('--application', application, '--key-env', 'A', '--', 'true'), { code: 2 })
+  t.match(await of('--application', application), { code: 2, err: /missing required argument/ })
+  t.match(await of('--application', 'none', '--', 'true'), { code: 1, err: /no private application "none"/ })
+  const absent = await sidevault(['run', '--application', application, '--', 'true'], {
+    SIDEVAULT_DATA_DIR: t.testdir(),
+  })
+  t.match(absent, { code: 1, err: /No service runs on the data directory/ })
+})
+
+t.test('ca print is what /ca.pem serves; ca rotate adds to it', async (t) => {
+  const served = async () => (await service.call('GET', '/ca.pem')).text
+  const first = await served()
+  t.match(await sidevault(['ca', 'print']), { code: 0, out: first })
+  const { code, out, err } = await sidevault(['ca', 'rotate'])
+  t.match({ code, out }, { code: 0, out: /^signs {3}from 20/ }, err)
+  t.match(await sidevault(['ca', 'rotate']), { code: 1, err: /--now/ })
+  const both = await served()
+  t.equal(both.split('BEGIN CERTIFICATE').length, 3)
+  t.ok(both.startsWith(first))
+  t.match(await sidevault(['ca', 'rotate', '--now']), { code: 0, out: /^signs {3}from now on/ })
+  t.equal((await run('curl', '-sS', '-d', 'a=b', 'https://demo.sidevault.test/pay')).code, 0)
+})
+
+t.test('no private key is in logs and metrics', async (t) => {
+  const metrics = (await service.call('GET', '/metrics')).text
+  for (const text of [metrics, service.stdout(), service.stderr()])
+    t.notMatch(text, /PRIVATE KEY|MHcCAQ|MIGHAgEA/)
+})

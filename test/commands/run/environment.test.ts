@@ -1,0 +1,89 @@
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { environmentFor, proxyUrl } from '../../../src/commands/run/environment.ts'
+import { javaKeyStore } from '../../../src/commands/run/key-store.ts'
+import { writeTrustFiles } from '../../../src/commands/run/trust-files.ts'
+import { createAuthority } from '../../kit/authority.ts'
+import { directoryFor } from '../../kit/directory.ts'
+
+const files = { added: '/t/ca.pem', bundle: '/t/bundle.pem', keyStore: '/t/bundle.jks' }
+const address = { tls: false, host: '127.0.0.1', port: 8090 }
+const of = (env: Record<string, string | undefined>, key = 'key_abc') =>
+  environmentFor(env, { address, key, files })
+
+t.test('proxy variables in both spellings, and NO_PROXY with what was there', async (t) => {
+  const env = of({ NO_PROXY: 'intra.test, 10.0.0.1', no_proxy: 'intra.test,b.test', PATH: '/bin' })
+  t.match(env, { HTTPS_PROXY: 'http://x:key_abc@127.0.0.1:8090', NODE_USE_ENV_PROXY: '1', PATH: '/bin' })
+  t.equal(env.https_proxy, env.HTTPS_PROXY)
+  t.equal(env.NO_PROXY, 'localhost,127.0.0.1,::1,intra.test,10.0.0.1,b.test')
+  t.equal(env.no_proxy, env.NO_PROXY)
+  t.notOk('HTTP_PROXY' in env || 'http_proxy' in env, 'plain HTTP is not proxied')
+  t.equal(proxyUrl({ tls: true, host: '::1', port: 1 }, 'a b@:/'), 'https://x:a%20b%40%3A%2F@[::1]:1')
+})
+
+t.test('what replaces the trust of the system gets all authorities; what adds to it gets ours', async (t) => {
+  const env = of({ JAVA_TOOL_OPTIONS: '-Xmx1g' })
+  const bundles = ['SSL_CERT_FILE', 'REQUESTS_CA_BUNDLE', 'PIP_CERT', 'CURL_CA_BUNDLE', 'GIT_SSL_CAINFO']
+  for (const name of [...bundles, 'CARGO_HTTP_CAINFO', 'npm_config_cafile', 'AWS_CA_BUNDLE'])
+    t.equal(env[name], files.bundle, name)
+  for (const name of ['NODE_EXTRA_CA_CERTS', 'DENO_CERT']) t.equal(env[name], files.added, name)
+  t.match(env.JAVA_TOOL_OPTIONS, /^-Xmx1g -Dhttps\.proxyHost=127\.0\.0\.1 -Dhttps\.proxyPort=8090 /)
+  t.match(env.JAVA_TOOL_OPTIONS, /trustStore=\/t\/bundle\.jks/)
+  t.notMatch(env.JAVA_TOOL_OPTIONS, /key_abc/, 'a JVM prints it')
+})
+
+t.test('the settings of the service, its root key among them, are not handed on', async (t) => {
+  const env = of({
+    SIDEVAULT_ROOT_KEY: 'env:K',
+    SIDEVAULT_DATA_DIR: '/d',
+    NODE_COMPILE_CACHE: '/c',
+    HOME: '/h',
+  })
+  t.same(
+    Object.keys(env).filter((name) => /SIDEVAULT|COMPILE/.test(name)),
+    [],
+  )
+  t.equal(env.HOME, '/h')
+})
+
+t.test("the files hold our authorities, the system's and the user's", async (t) => {
+  const [ours, users, extra] = await Promise.all(['a', 'b', 'c'].map((name) => createAuthority(name)))
+  const directory = directoryFor(t)
+  const write = (name: string, text = '') => {
+    writeFileSync(join(directory, name), text)
+    return join(directory, name)
+  }
+  const env = {
+    NODE_EXTRA_CA_CERTS: write('extra.pem', extra?.pem),
+    SSL_CERT_FILE: write('own.pem', users?.pem),
+  }
+  const { readFile, stat } = await import('node:fs/promises')
+  const written = await writeTrustFiles(ours?.pem ?? '', env, 0)
+  const [added, bundle] = await Promise.all(
+    [written.added, written.bundle].map((path) => readFile(path, 'utf8')),
+  )
+  t.equal(added, `${ours?.pem}${extra?.pem}`)
+  t.equal(bundle, `${ours?.pem}${extra?.pem}${users?.pem}`)
+  await written.remove()
+  await t.rejects(stat(written.bundle))
+  const system = await writeTrustFiles(ours?.pem ?? '', {}, 0)
+  t.ok((await readFile(system.bundle, 'utf8')).length > (ours?.pem.length ?? 0) * 20, "with the system's")
+  await system.remove()
+})
+
+t.test('the Java key store is read by keytool', async (t) => {
+  const authority = await createAuthority('In a key store')
+  const path = join(directoryFor(t), 'trust.jks')
+  writeFileSync(path, javaKeyStore([authority.pem, authority.pem], 1_700_000_000_000))
+  const { error, status, stdout } = spawnSync(
+    'keytool',
+    ['-list', '-v', '-keystore', path, '-storepass', 'changeit'],
+    { encoding: 'utf8' },
+  )
+  if (error) return t.pass('there is no JDK here')
+  t.equal(status, 0, stdout)
+  t.equal(stdout.split('trustedCertEntry').length, 3)
+  t.match(stdout, /Owner: CN=In a key store/)
+})
