@@ -85,9 +85,9 @@ export const createRequests = (
   signal.addEventListener('abort', () => clearInterval(renewing), { once: true })
 
   const outcomeOf = async (prepared: Prepared, call: Call, wallMs: number | undefined): Promise<Outcome> => {
-    const { caller, traceId, depth, used } = call
+    const { caller, traceId, depth, used, code } = call
     try {
-      return await react.run(prepared, { caller, traceId, depth, used, wallMs, signal })
+      return await react.run(prepared, { caller, traceId, depth, used, code, wallMs, signal })
     } catch (thrown) {
       if (!(thrown instanceof AppError))
         kernel.log.error({ err: thrown, trace_id: traceId }, 'a reactor in the background failed')

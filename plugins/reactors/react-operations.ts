@@ -46,9 +46,9 @@ export const reactOperations = (kernel: PluginContext, react: React, requests: B
       run: async (input, call) => {
         if (typeof input.callback_url === 'string') return begin(input, call)
         const prepared = await prepare(input, call)
-        const { traceId, caller, signal, depth, used } = call
+        const { traceId, caller, signal, depth, used, code } = call
         const wallMs = input.timeout_ms ?? undefined
-        return react.run(prepared, { traceId, caller, signal, depth, used, wallMs })
+        return react.run(prepared, { traceId, caller, signal, depth, used, code, wallMs })
       },
     }),
     defineOperation({

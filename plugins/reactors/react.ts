@@ -18,7 +18,7 @@ export interface Prepared {
 }
 
 /** The caller of a run, and its timeout. */
-export interface RunOptions extends Pick<Call, 'caller' | 'traceId' | 'signal' | 'depth' | 'used'> {
+export interface RunOptions extends Pick<Call, 'caller' | 'traceId' | 'signal' | 'depth' | 'used' | 'code'> {
   readonly wallMs: number | undefined
 }
 
@@ -75,7 +75,7 @@ export const createReact = (kernel: PluginContext) => {
 
     /** Runs the code and tokenizes its `tokenize`. Throws `code_failed` and the other errors of code (completions §7). */
     run: async ({ reactor, code, argument }: Prepared, options: RunOptions): Promise<Result> => {
-      const { caller, traceId, signal, depth, used, wallMs } = options
+      const { caller, traceId, signal, depth, used, code: by, wallMs } = options
       const returned = await kernel.code.run({
         tenantId: caller.tenantId,
         name: NAME,
@@ -102,6 +102,7 @@ export const createReact = (kernel: PluginContext) => {
               traceId,
               now: kernel.clock.now(),
               used,
+              code: by,
             })
       return { ...(tokens === undefined ? {} : { tokens }), ...(raw === undefined ? {} : { raw }) }
     },

@@ -9,7 +9,7 @@ import type {
   Grants,
   UseContext,
 } from '../sdk/index.ts'
-import { decidingRule, type Located, limitsUse } from './rules.ts'
+import { decide, decidingRule, type Located, limitsUse } from './rules.ts'
 
 /** A token as these rules look at it. */
 export interface Limited extends Located {
@@ -75,6 +75,7 @@ export const admitsCode = ({ egress }: Pick<Limited, 'egress'>, code: CodeScope)
 /** Whether the caller's uses may send the token to more destinations after a move. */
 export const usesMoreAt = (grants: Grants, here: Located, there: Located): boolean =>
   limitsUse(grants) &&
+  decide(grants, 'token:use', there) !== 'denied' &&
   !isWithin(
     decidingRule(grants, 'token:use', here)?.destinations,
     decidingRule(grants, 'token:use', there)?.destinations,

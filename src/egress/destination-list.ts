@@ -12,6 +12,8 @@ import { holdsPath, parsePathPattern, segmentsOf } from './path-pattern.ts'
 import { parseSurface } from './surfaces.ts'
 
 const DEFAULT_PORTS = [443]
+/** Characters of a stored list as JSON: a call may compare many of them. */
+const LONGEST = 16_384
 
 const unique = <T>(values: readonly T[]): readonly T[] => [...new Set(values)]
 
@@ -48,7 +50,11 @@ const parseOne = (input: AllowedDestinationInput, at: string, issue: OnIssue): A
 export const parseDestinationList = (
   inputs: readonly AllowedDestinationInput[],
   issue: OnIssue,
-): DestinationList => inputs.map((input, index) => parseOne(input, `[${index}]`, issue))
+): DestinationList => {
+  const list = inputs.map((input, index) => parseOne(input, `[${index}]`, issue))
+  if (JSON.stringify(list).length > LONGEST) issue('', `must have at most ${LONGEST} characters as JSON`)
+  return list
+}
 
 /**
  * Whether the list allows the request as it is dialed, with a value on each of `surfaces`. Without them the value may

@@ -1,6 +1,8 @@
 /** Path patterns of lists of destinations (completions §14): `*` is a segment, `**` at the end the rest. */
 import { hasDotSegment } from './parse-url.ts'
 
+/** Characters of a stored pattern: what is encoded grows. */
+const LONGEST = 400
 const REST = '**'
 const ANY = '*'
 
@@ -34,7 +36,8 @@ export const parsePathPattern = (text: string): string | undefined => {
   if (segments === undefined) return undefined
   const wrong = (segment: string, at: number) =>
     segment.includes(ANY) && segment !== ANY && (segment !== REST || at < segments.length - 1)
-  return segments.some(wrong) ? undefined : `/${segments.join('/')}`
+  const pattern = `/${segments.join('/')}`
+  return segments.some(wrong) || pattern.length > LONGEST ? undefined : pattern
 }
 
 /** An expression stands in the segment: its text is unknown until it is decrypted. */

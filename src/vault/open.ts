@@ -17,14 +17,18 @@ type Sized = Pick<TokenHead, 'id' | 'bytes'>
 
 export const bytesOf = (heads: readonly Sized[]): number => heads.reduce((sum, { bytes }) => sum + bytes, 0)
 
+/** Called for each of many tokens before one is read. */
+type CheckHead = (head: TokenHead) => Eventual<unknown>
+
 /** Existing tokens of a call; of a few, only the ids are known. */
 export const headsOf = (
   deps: Pick<VaultParts, 'tokens'>,
   tenantId: string,
   ids: readonly string[],
   now: number,
-): Eventual<readonly (Sized | TokenHead)[]> =>
-  ids.length <= FEW ? ids.map((id) => ({ id, bytes: 0 })) : readHeads(deps, tenantId, ids, now)
+  check?: CheckHead,
+): Eventual<readonly Sized[]> =>
+  ids.length <= FEW ? ids.map((id) => ({ id, bytes: 0 })) : readHeads(deps, tenantId, ids, now, check)
 
 /** Heads of existing tokens, in batches. */
 export const readHeads = async (
@@ -32,12 +36,20 @@ export const readHeads = async (
   tenantId: string,
   ids: readonly string[],
   now: number,
-): Promise<readonly TokenHead[]> => {
-  const heads: TokenHead[] = []
+  check?: CheckHead,
+): Promise<readonly Sized[]> => {
+  const heads: Sized[] = []
   for (let at = 0; at < ids.length; at += BATCH.tokens) {
     const pause = at > 0 ? yieldIfDue() : undefined
     if (pause) await pause
-    heads.push(...(await tokens.heads(tenantId, ids.slice(at, at + BATCH.tokens), now)))
+    for (const head of await tokens.heads(tenantId, ids.slice(at, at + BATCH.tokens), now)) {
+      const pause = yieldIfDue()
+      if (pause) await pause
+      const checking = check?.(head)
+      if (checking instanceof Promise) await checking
+      // The rest may be large, and is for the check only.
+      heads.push({ id: head.id, bytes: head.bytes })
+    }
   }
   return heads
 }

@@ -1,6 +1,6 @@
 import { decide } from '../access/rules.ts'
 import { AppError } from '../common/errors.ts'
-import { mapInTurns, yieldIfDue } from '../common/event-loop.ts'
+import { mapInTurns } from '../common/event-loop.ts'
 import type { Eventual } from '../common/eventual.ts'
 import type { Json } from '../common/json.ts'
 import { bodyWork } from '../expressions/work.ts'
@@ -74,13 +74,6 @@ export const resolveTokens = async <Shown>(
   const now = timeOf(parts, context)
   const { tenantId, grants } = context.caller
   const purpose = permission === 'token:use' ? 'use' : 'read'
-  const reading = headsOf(parts, tenantId, wanted, now)
-  const heads = reading instanceof Promise ? await reading : reading
-  if (heads.length < wanted.length)
-    throw unknownToken(
-      wanted,
-      heads.map(({ id }) => id),
-    )
   const check = permission === 'token:use' ? checkUse : checkRead
   const disclosureOf = (
     row: Pick<TokenHead, 'id' | 'type' | 'container' | 'egress'>,
@@ -88,13 +81,13 @@ export const resolveTokens = async <Shown>(
     const decision = decide(grants, permission, row)
     return decision === 'denied' ? reject(parts, row, purpose, context) : check(parts, row, decision, context)
   }
-  for (const head of heads) {
-    if (!('type' in head)) break
-    const pause = yieldIfDue()
-    if (pause) await pause
-    const disclosing = disclosureOf(head)
-    if (disclosing instanceof Promise) await disclosing
-  }
+  const reading = headsOf(parts, tenantId, wanted, now, disclosureOf)
+  const heads = reading instanceof Promise ? await reading : reading
+  if (heads.length < wanted.length)
+    throw unknownToken(
+      wanted,
+      heads.map(({ id }) => id),
+    )
   checkBytes(parts, heads)
   const { work = bodyWork() } = context
   const shown = new Map<string, Shown>()

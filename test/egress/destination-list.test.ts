@@ -112,6 +112,7 @@ t.test('what is no host, no pattern and no surface is an issue', (t) => {
     '/a#b',
     '/a b',
     '/{{x}}',
+    `/${'é'.repeat(100)}`,
     '/\ud800',
   ])
     t.same(issuesOf({ host: 'a.test', path }), ['[0].path'], path)
@@ -279,5 +280,17 @@ t.test('isWithin is sound: what the inner list allows, the outer one allows', (t
   )
   t.same(wrong, [])
   t.ok(within.length > lists.length)
+  t.end()
+})
+
+t.test('a stored list has a bound as JSON', (t) => {
+  const issues: string[] = []
+  const host = `${'a'.repeat(60)}.`.repeat(3).concat('test')
+  const path = `/${'p'.repeat(390)}`
+  const surfaces = Array.from({ length: 20 }, (_, at) => `header:x-${at}`)
+  const large = Array.from({ length: 20 }, () => ({ host, path, surfaces }))
+  parseDestinationList(large, (path) => issues.push(path))
+  t.same(issues, [''])
+  t.equal(list(...Array.from({ length: 20 }, () => ({ host, path }))).length, 20)
   t.end()
 })

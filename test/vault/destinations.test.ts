@@ -314,6 +314,12 @@ t.test('a move does not let its caller send the value to more places', async (t)
     )
   const move = (context: UseContext) => vault.update(id, { containers: ['/b/'] }, context)
   t.equal((await failure(move(rules()))).code, 'forbidden')
+  const nowhere = as(['token:update'], [ruleTo(STRIPE, { container: '/a/' })])
+  await vault.update(
+    (await made.create({ data: 1, containers: ['/a/'] })).id,
+    { containers: ['/b/'] },
+    nowhere,
+  )
   t.equal((await failure(move(rules([{ host: 'evil.test', ports: [443] }])))).code, 'forbidden')
   await move(rules([{ ...STRIPE[0], path: '/v1/**' } as DestinationList[number]]))
 })
