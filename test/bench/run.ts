@@ -8,11 +8,13 @@ import { benchGateway, gatewayTable } from './gateway.ts'
 import { benchProxy } from './proxy.ts'
 import { table } from './report.ts'
 import { benchSandbox } from './sandbox.ts'
+import { benchTunnel } from './tunnel.ts'
 
 /**
  * `npm run bench [-- --quick]` prints Markdown tables; method and last results: test/bench/README.md.
  * `npm run bench -- --against <commit> [--fail-above <ratio>] [--quick]` compares with a commit.
  * `npm run bench -- api [--quick]` measures the management API at the edge and on the direct listener, beside bare Fastify.
+ * `npm run bench -- tunnel [--quick]` measures the forward proxy beside `/proxy`.
  * `npm run bench -- gateway [--against <commit>] [--quick]` measures the gateway process alone.
  */
 const {
@@ -33,6 +35,14 @@ if (part === 'gateway') {
   const rounds = quick ? { rounds: 3, seconds: 2 } : { rounds: 7, seconds: 3 }
   const figures = await benchGateway({ against, ...rounds, concurrencies: [1, 8, 32] })
   process.stdout.write(`${gatewayTable(figures)}\n`)
+  process.exit(0)
+}
+
+if (part === 'tunnel') {
+  const rounds = quick
+    ? { rounds: 3, seconds: 2, warmSeconds: 5 }
+    : { rounds: 7, seconds: 4, warmSeconds: 20 }
+  process.stdout.write(`${await benchTunnel({ ...rounds, connections: 8 })}\n`)
   process.exit(0)
 }
 
