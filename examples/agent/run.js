@@ -1,0 +1,66 @@
+// node run.js <Sidevault's URL> <management key> <port of the forward proxy>
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const [vault, managementKey, port] = process.argv.slice(2)
+const HOST = 'demo.sidevault.test'
+
+const made = async (path, key, body) => {
+  const response = await fetch(vault + path, {
+    method: 'POST',
+    headers: { 'SVC-API-KEY': key, 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  if (response.status !== 201) throw new Error(`${path}: ${await response.text()}`)
+  return response.json()
+}
+
+const back = await made('/applications', managementKey, {
+  name: 'Back office',
+  type: 'private',
+  permissions: ['token:create'],
+})
+// The agent's destinations bind the host, and open the one header in which its tokens count.
+const agent = await made('/applications', managementKey, {
+  name: 'Agent',
+  type: 'private',
+  permissions: ['token:use'],
+  destinations: [{ host: HOST, methods: ['GET'], surfaces: ['header:authorization'] }],
+})
+// Two APIs of the demo destination; others would have a host each.
+const credential = (name) =>
+  made('/tokens', back.key, {
+    type: 'token',
+    data: `secret of ${name}`,
+    destinations: [{ host: HOST, path: `/${name}/**` }],
+    egress_only: true,
+  })
+const [mail, crm] = [await credential('mail'), await credential('crm')]
+
+const directory = mkdtempSync(join(tmpdir(), 'sidevault-example-'))
+try {
+  const ca = join(directory, 'ca.pem')
+  writeFileSync(ca, await (await fetch(`${vault}/ca.pem`)).text())
+  const env = {
+    PATH: process.env.PATH,
+    HTTPS_PROXY: `http://x:${agent.key}@127.0.0.1:${port}`,
+    NODE_USE_ENV_PROXY: '1',
+    NODE_EXTRA_CA_CERTS: ca,
+    MAIL_API: `https://${HOST}/mail`,
+    MAIL_CREDENTIAL: `{{ ${mail.id} }}`,
+    CRM_API: `https://${HOST}/crm`,
+    CRM_CREDENTIAL: `{{ ${crm.id} }}`,
+  }
+  const program = new URL('agent.js', import.meta.url).pathname
+  const start = () => promisify(execFile)(process.execPath, [program], { env })
+  // A new host is in force within a second.
+  let outcome = await start().catch(() => undefined)
+  for (let tries = 0; outcome === undefined && tries < 20; tries++)
+    outcome = await start().catch(() => undefined)
+  process.stdout.write(`${outcome.stdout}\n`)
+} finally {
+  rmSync(directory, { recursive: true })
+}
