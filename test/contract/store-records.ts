@@ -75,6 +75,49 @@ export const storeRecords = async (t: Test, open: OpenStore): Promise<void> => {
     t.pass('the id is free in another tenant, the value in another collection')
   })
 
+  await t.test('hosts of records are listed across tenants, each once for a tenant', async (t) => {
+    const { records } = await open(t)
+    const one = { ...shape, hosts: 'host' }
+    const many = { ...other, hosts: 'hosts' }
+    const hosts = async (limit = 10) =>
+      (await records.hosts(limit)).map(({ tenantId, host }) => [tenantId, host])
+    t.same(await hosts(), [])
+    await records.commit([insert('a', { host: 'b.test', type: 'x' }, one)], NOW)
+    await records.commit([insert('k', { hosts: ['c.test', 'a.test', 'c.test'] }, many)], NOW)
+    await records.commit([insert('b', { host: 'b.test' }, one, 'tenant-b')], NOW)
+    await records.commit([insert('c', { host: 'a.test' }, one), insert('d', {}, one)], NOW)
+    const all = [
+      ['tenant-a', 'b.test'],
+      ['tenant-a', 'a.test'],
+      ['tenant-a', 'c.test'],
+      ['tenant-b', 'b.test'],
+    ]
+    t.same(await hosts(), all, 'the oldest first')
+    t.same(await hosts(2), all.slice(0, 2))
+    await records.commit([{ ...replace('a', { type: 'x' }), shape: one }], NOW)
+    await records.commit([{ ...insert('k', {}, many), kind: 'delete' }], NOW)
+    t.same(await hosts(), [
+      ['tenant-b', 'b.test'],
+      ['tenant-a', 'a.test'],
+    ])
+    t.equal((await records.find('applications', 'tenant-a', { where: { type: 'x' } })).total, 1)
+  })
+
+  await t.test('a unique value is in one record of the collection at a time', async (t) => {
+    const { records } = await open(t)
+    const unique = (change: Change, at: string): Change => ({ ...change, unique: { at } })
+    await records.commit([unique(insert('a'), '1')], NOW)
+    await t.rejects(records.commit([unique(insert('b'), '1')], NOW), { code: 'conflict' })
+    await records.commit([unique(insert('b'), '2')], NOW)
+    await t.rejects(records.commit([unique(replace('b', {}), '1')], NOW), { code: 'conflict' })
+    await records.commit([unique(replace('a', {}), '1')], NOW)
+    await records.commit([replace('a', {}), unique(replace('b', {}), '1')], NOW)
+    const raced = await Promise.allSettled(
+      Array.from({ length: 5 }, (_, at) => records.commit([unique(insert(`r${at}`), '3')], NOW)),
+    )
+    t.equal(raced.filter(({ status }) => status === 'fulfilled').length, 1)
+  })
+
   await t.test('replacing moves the version, and lookups and indexes with it', async (t) => {
     const { records } = await open(t)
     await records.commit([insert('a', { hash: 'old', type: 'private' })], NOW)
