@@ -1,45 +1,18 @@
 /** Puts values in the place of a request body's expressions (completions §6 "Proxy bodies", §7). */
 
-import { holds } from '../access/authorize.ts'
 import { codingsOf, decode } from '../common/decode-content.ts'
 import { AppError } from '../common/errors.ts'
 import { type Eventual, whenReady } from '../common/eventual.ts'
-import type { Json } from '../common/json.ts'
-import type { Expressions, Resolve } from '../expressions/types.ts'
-import { bodyWork, type Work } from '../expressions/work.ts'
+import type { Expressions } from '../expressions/types.ts'
+import { bodyWork } from '../expressions/work.ts'
 import type { Caller, Held, UseContext, UsedToken, Vault } from '../sdk/index.ts'
 import type { BodyLimits } from './body/limits.ts'
 import { planBody } from './body/rewrite.ts'
 import type { Edits } from './headers.ts'
-import { checkClosed } from './surfaces/closed.ts'
-import { planRequest, planStreamedHead, type RequestHead, type RequestPlan } from './surfaces/plan.ts'
+import { languageOf, resolver } from './language.ts'
+import { evaluateAs } from './surfaces/evaluate.ts'
+import type { RequestHead } from './surfaces/plan.ts'
 import type { Timed } from './timings.ts'
-
-/**
- * A token as expressions see it. Not an object literal with a getter: each of those gets a hidden class of its own, which
- * retains the getter and everything that the getter refers to until a major collection.
- */
-class Resolved {
-  readonly data: Json
-  readonly #used: UsedToken
-
-  constructor(used: UsedToken) {
-    this.data = used.data
-    this.#used = used
-  }
-
-  get token(): Json {
-    return this.#used.whole()
-  }
-}
-
-/** Resolves tokens for expressions. */
-export const resolver =
-  (tokens: ReadonlyMap<string, UsedToken>): Resolve =>
-  (id) => {
-    const token = tokens.get(id)
-    return token && new Resolved(token)
-  }
 
 export interface RequestBody {
   readonly bytes: Buffer
@@ -60,8 +33,8 @@ export interface Detokenized {
 
 /** Headers and URL of a request with values in. */
 export interface EvaluatedHead {
-  /** Adds the URL, and the headers of the request with this body, to its edits. Throws `invalid_expression`. */
-  apply(edits: Edits, body: Buffer): Edits
+  /** Adds the URL, and the headers of the request with this body, to its edits. Rejects with `invalid_expression`. */
+  apply(edits: Edits, body: Buffer): Promise<Edits>
   /** Releases the values. */
   release(): void
 }
@@ -72,28 +45,6 @@ export interface DetokenizeDeps {
   readonly limits: BodyLimits
   readonly timed: Timed
 }
-
-export const mayNotUse = () =>
-  new AppError(
-    'forbidden',
-    'The request holds an expression, and nobody with the permission token:use asks for it. Send a key, or give the proxy an application.',
-  )
-
-/** Throws `forbidden` for a caller who may put no token's value into a body. */
-export const checkUse = (caller: Caller): void => {
-  if (!holds(caller, 'token:use')) throw mayNotUse()
-}
-
-/** The expressions that a caller may write, counted in `work`; none is compiled for one who may use no token. */
-export const languageOf = (expressions: Expressions, caller: Caller, work: Work): Expressions =>
-  holds(caller, 'token:use')
-    ? expressions.within(work)
-    : {
-        ...expressions,
-        parse: (): never => {
-          throw mayNotUse()
-        },
-      }
 
 /** Forms of `{{` or its first half: as it is, in UTF-16, as JSON and as a form. */
 const BRACES = ['{{', '{\0', '%7', '\\u007'].map((braces) => Buffer.from(braces))
@@ -158,78 +109,6 @@ const detokenizeAs = async (
     }
   } finally {
     for (const held of holdings) held.release()
-  }
-}
-
-/** All surfaces of a request by one plan. */
-const evaluateAs = (
-  caller: Caller,
-  head: RequestHead,
-  sent: RequestBody,
-  deps: DetokenizeDeps,
-  context: BodyContext,
-): Promise<Detokenized> => {
-  const work = bodyWork()
-  const language = languageOf(deps.expressions, caller, work)
-  const planning = deps.timed('plan', () => planRequest(head, sent, language, deps.limits))
-  return evaluatePlan(caller, planning, work, deps, context)
-}
-
-/** The head of a request whose body is streamed: its URL and headers do not depend on the body. */
-export const evaluateHead = async (
-  caller: Caller,
-  head: RequestHead,
-  deps: Omit<DetokenizeDeps, 'limits'>,
-  context: BodyContext,
-): Promise<Detokenized> => {
-  const work = bodyWork()
-  const plan = planStreamedHead(head, languageOf(deps.expressions, caller, work))
-  return evaluatePlan(caller, plan, work, deps, context)
-}
-
-const evaluatePlan = async (
-  caller: Caller,
-  planning: Eventual<RequestPlan>,
-  work: Work,
-  { vault, timed }: Pick<DetokenizeDeps, 'vault' | 'timed'>,
-  call: BodyContext,
-): Promise<Detokenized> => {
-  const plan = await planning
-  const { ids, surfacesOf } = plan
-  await checkClosed(vault, plan.closed, { caller, now: call.now })
-  const holdings: Held[] = []
-  const hold = (held: Held) => holdings.push(held)
-  const release = () => {
-    for (const held of holdings) held.release()
-  }
-  try {
-    const context = { ...call, caller, work, hold, surfacesOf }
-    const used =
-      ids.length === 0
-        ? NOTHING
-        : await timed('use', () => vault.use(ids, context)).catch(async (thrown) => {
-            throw await plan.located(thrown)
-          })
-    const resolve = resolver(used)
-    const { body } = plan
-    const replaced = body.kind === 'pass' ? undefined : await timed('apply', () => body.apply(resolve, work))
-    // Before code runs: what cannot be a URL must not be called by it either.
-    const url = plan.head.url(resolve, work)
-    return {
-      body: replaced,
-      decoded: body.kind === 'rewrite' && body.decoded,
-      tokens: used.size,
-      head: {
-        apply: (edits, bytes) => {
-          const { set, remove } = plan.head.headers(edits, bytes, resolve, work)
-          return { set: new Map([...set, [':path', url]]), remove }
-        },
-        release,
-      },
-    }
-  } catch (thrown) {
-    release()
-    throw thrown
   }
 }
 

@@ -2,18 +2,16 @@
 
 import { type Eventual, whenReady } from '../common/eventual.ts'
 import type { StoredProxy } from '../sdk/index.ts'
-import { type Detokenized, detokenize, detokenizePlain, type EvaluatedHead } from './detokenize.ts'
-import { effectiveCaller } from './effective-caller.ts'
+import { acceptBodiless } from './bodiless-request.ts'
+import type { Detokenized, EvaluatedHead } from './detokenize.ts'
 import { type Edits, type Head, isFlagSet, merged, single, strippedNames } from './headers.ts'
 import { callerStill } from './identify.ts'
 import type { Accepted, RequestState } from './request-state.ts'
+import { evaluateRequest } from './request-values.ts'
 import type { ResolvedRequest } from './resolve-request.ts'
-import type { RequestHead } from './surfaces/plan.ts'
-import { type Shape, shapeOf } from './transform/content.ts'
+import { shapeOf } from './transform/content.ts'
 import { type Transformed, withoutCoding } from './transform/run.ts'
 import type { ExtProcReply, ModeOverride } from './types.ts'
-
-const NO_BODY = Buffer.alloc(0)
 
 /**
  * Envoy stops reading a response that fills its buffer before its headers are replied to, unless it collects it from the
@@ -63,87 +61,6 @@ export const acceptRequestHeaders = (
 /** The error of a promise that is awaited later must not count as unhandled until then. */
 const ignore = (): void => {}
 
-/** Undefined: the body is the only surface that this request has. */
-const headOf = (
-  { shared: { prefixes } }: RequestState,
-  { head, stripped }: Accepted,
-  { path, surfaces, hasBraces, proxy }: ResolvedRequest,
-): RequestHead | undefined =>
-  !hasBraces && surfaces.includes('body')
-    ? undefined
-    : { head, stripped, prefixes, proxy, path, surfaces, hasBraces, streamed: false }
-
-/** A request without a body goes out with the reply to its headers. */
-const acceptBodiless = async (
-  state: RequestState,
-  accepted: Accepted,
-  edits: Edits,
-  modeOverride: ModeOverride | undefined,
-): Promise<ExtProcReply> => {
-  const { resolved, shape } = accepted
-  if (resolved.dryRun || !resolved.hasBraces) await state.record.called(resolved)
-  if (resolved.dryRun) return state.dryRun(accepted, NO_BODY)
-  if (resolved.hasBraces) return evaluateBodiless(state, accepted, edits, modeOverride)
-  if (shape === undefined) return state.continueRequest(resolved, edits, undefined, modeOverride)
-  return transformBodiless(state, accepted, shape, edits, modeOverride)
-}
-
-const transformBodiless = async (
-  state: RequestState,
-  accepted: Accepted,
-  shape: Shape,
-  edits: Edits,
-  modeOverride: ModeOverride | undefined,
-  evaluated?: EvaluatedHead,
-): Promise<ExtProcReply> => {
-  const { edits: changes, body } = await state.transform(accepted, shape, NO_BODY)
-  const set = new Map(changes.set)
-  if (body.length === 0) set.delete('content-length')
-  const all = merged(edits, { set, remove: changes.remove })
-  const sent = body.length === 0 ? undefined : body
-  return state.continueRequest(accepted.resolved, evaluated?.apply(all, body) ?? all, sent, modeOverride)
-}
-
-/** The same with expressions in headers, path or query. */
-const evaluateBodiless = async (
-  state: RequestState,
-  accepted: Accepted,
-  edits: Edits,
-  modeOverride: ModeOverride | undefined,
-): Promise<ExtProcReply> => {
-  const { resolved, shape } = accepted
-  const called = state.record.called(resolved)
-  called.catch(ignore)
-  const { head, tokens } = await evaluate(state, accepted, resolved, NO_BODY)
-  try {
-    await called
-    state.record.tokens = tokens
-    if (shape !== undefined) return await transformBodiless(state, accepted, shape, edits, modeOverride, head)
-    const all = head?.apply(edits, NO_BODY) ?? edits
-    return state.continueRequest(resolved, all, undefined, modeOverride)
-  } finally {
-    head?.release()
-  }
-}
-
-/** Values for the expressions of a request with this body; plain when a transform takes it. */
-const evaluate = (
-  state: RequestState,
-  accepted: Accepted,
-  resolved: ResolvedRequest,
-  bytes: Buffer,
-): Eventual<Detokenized> => {
-  const { deps, options } = state.shared
-  const { contentType, contentEncoding } = resolved
-  return (accepted.shape === undefined ? detokenize : detokenizePlain)(
-    { bytes, contentType, contentEncoding },
-    { vault: deps.vault, expressions: deps.expressions, limits: options.body, timed: state.timed },
-    () => effectiveCaller(deps, resolved),
-    { traceId: state.record.traceId, now: deps.clock.now(), ...state.useOf(resolved) },
-    headOf(state, accepted, resolved),
-  )
-}
-
 export const acceptRequestBody = async (state: RequestState, bytes: Buffer): Promise<ExtProcReply> => {
   const { deps, prefixes } = state.shared
   const accepted = state.accepted
@@ -162,7 +79,7 @@ export const acceptRequestBody = async (state: RequestState, bytes: Buffer): Pro
   }
   // The call's record and those of its tokens share a write.
   called.catch(ignore)
-  const work = evaluate(state, accepted, resolved, bytes)
+  const work = evaluateRequest(state, accepted, resolved, bytes)
   const found = work instanceof Promise ? await work : work
   const current = { ...accepted, resolved }
   if (found.head !== undefined) return releaseEvaluated(state, current, bytes, found, found.head, called)
@@ -170,7 +87,8 @@ export const acceptRequestBody = async (state: RequestState, bytes: Buffer): Pro
   state.record.tokens = found.tokens
   const transformed =
     shape === undefined ? undefined : await state.transform(current, shape, found.body ?? bytes)
-  return release(state, resolved, bytes, found, transformed)
+  const { edits, body } = outgoing(state, resolved, found, transformed)
+  return state.continueRequest(resolved, edits, body, modeOverrideOf(resolved.proxy))
 }
 
 /** The same with expressions in headers, path or query, whose values are needed to the end. */
@@ -188,29 +106,26 @@ const releaseEvaluated = async (
     state.record.tokens = found.tokens
     const transformed =
       shape === undefined ? undefined : await state.transform(accepted, shape, found.body ?? bytes)
-    return release(state, resolved, bytes, found, transformed)
+    const { edits, body } = outgoing(state, resolved, found, transformed)
+    const all = await head.apply(edits, body ?? bytes)
+    return state.continueRequest(resolved, all, body, modeOverrideOf(resolved.proxy))
   } finally {
     head.release()
   }
 }
 
-/** The request with its values in, and as its transform returned it. */
-const release = (
+/** The request with its values in, and as its transform returned it; without `body` that stays as it came. */
+const outgoing = (
   state: RequestState,
-  resolved: ResolvedRequest,
-  bytes: Buffer,
-  { body: replaced, decoded, head }: Detokenized,
+  { contentEncoding }: ResolvedRequest,
+  { body, decoded }: Detokenized,
   transformed: Transformed | undefined,
-): ExtProcReply => {
+): { readonly edits: Edits; readonly body: Buffer | undefined } => {
   const set = new Map([[state.traceHeader, state.record.traceId]])
-  const body = transformed === undefined ? replaced : transformed.body
-  let edits: Edits
-  if (transformed !== undefined)
-    edits = merged({ set, remove: [] }, withoutCoding(transformed.edits, resolved.contentEncoding))
-  else {
-    if (body !== undefined) set.set('content-length', `${body.length}`)
-    edits = { set, remove: decoded ? ['content-encoding'] : [] }
+  if (transformed !== undefined) {
+    const edits = merged({ set, remove: [] }, withoutCoding(transformed.edits, contentEncoding))
+    return { edits, body: transformed.body }
   }
-  const all = head?.apply(edits, body ?? bytes) ?? edits
-  return state.continueRequest(resolved, all, body, modeOverrideOf(resolved.proxy))
+  if (body !== undefined) set.set('content-length', `${body.length}`)
+  return { edits: { set, remove: decoded ? ['content-encoding'] : [] }, body }
 }

@@ -11,7 +11,7 @@ import { parseJson } from '../common/parse-json.ts'
 import { Secret } from '../common/secret.ts'
 import { loadConfig } from '../config.ts'
 import { planBody } from '../gateway/body/rewrite.ts'
-import { resolver } from '../gateway/detokenize.ts'
+import { resolver } from '../gateway/language.ts'
 import { bootstrapTenant } from '../roles/bootstrap-tenant.ts'
 import { openRuntime } from '../roles/runtime.ts'
 

@@ -11,7 +11,7 @@ import type {
   UsePreview,
   Vault,
 } from '../../sdk/index.ts'
-import { mayNotUse } from '../detokenize.ts'
+import { mayNotUse } from '../language.ts'
 import type { RequestPlan } from '../surfaces/plan.ts'
 
 /** `unknown`: the token does not exist; `denied`: no grant covers it; `unresolved`: the call has no token:use. */

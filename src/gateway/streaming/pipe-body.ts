@@ -6,7 +6,7 @@ import { type GrowingWork, growingWork, type Work } from '../../expressions/work
 import type { UsedToken } from '../../sdk/index.ts'
 import { type Part, type PartReader, readPart } from '../body/parts.ts'
 import { parseAll, type Replacement } from '../body/plan.ts'
-import { resolver } from '../detokenize.ts'
+import { resolver } from '../language.ts'
 import type { ResolvedRequest } from '../resolve-request.ts'
 import type { BodyStream } from '../types.ts'
 

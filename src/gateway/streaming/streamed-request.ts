@@ -4,13 +4,14 @@ import { growingWork } from '../../expressions/work.ts'
 import type { UploadUpstream } from '../../ext-proc/contract.ts'
 import type { UsedToken } from '../../sdk/index.ts'
 import { createPartReader } from '../body/parts.ts'
-import { checkUse, evaluateHead, languageOf } from '../detokenize.ts'
 import { effectiveCaller } from '../effective-caller.ts'
 import { type Edits, type Head, strippedNames } from '../headers.ts'
 import { identifyAgain, ownerOf } from '../identify.ts'
+import { checkUse, languageOf } from '../language.ts'
 import type { RequestState } from '../request-state.ts'
 import type { ResolvedRequest } from '../resolve-request.ts'
 import { checkClosed, createClosedReader } from '../surfaces/closed.ts'
+import { evaluateHead } from '../surfaces/evaluate.ts'
 import type { BodyStream, ExtProcReply } from '../types.ts'
 import { checkStreamable, pipeBody } from './pipe-body.ts'
 
@@ -59,7 +60,7 @@ const editsOf = async (
   )
   state.record.tokens += tokens
   try {
-    return head?.apply(edits, NO_BODY) ?? edits
+    return (await head?.apply(edits, NO_BODY)) ?? edits
   } finally {
     head?.release()
   }

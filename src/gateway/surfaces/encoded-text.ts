@@ -3,14 +3,15 @@ import { badExpression } from '../../expressions/errors.ts'
 import { scanText } from '../../expressions/scan.ts'
 import type { Resolve, Template } from '../../expressions/types.ts'
 import type { Variables } from '../../expressions/variables.ts'
-import type { Work } from '../../expressions/work.ts'
+import { storedWork, type Work } from '../../expressions/work.ts'
 import { decodeForm } from '../body/form-encoding.ts'
 
-/** The text with values in; literal stretches keep their bytes. Throws `invalid_expression`. */
+/** A text whose literal stretches keep their bytes. */
 export interface EncodedText {
   readonly ids: readonly string[]
   /** Its expressions, decoded. */
   readonly texts: readonly string[]
+  /** With values in: the work of one turn. Throws `invalid_expression`. */
   print(resolve: Resolve, work: Work, variables?: Variables): string
 }
 
@@ -42,10 +43,12 @@ const parseBytes = (
   return {
     ids: parts.flatMap((part) => (typeof part === 'string' ? [] : part.ids)),
     texts,
-    print: (resolve, work, variables) =>
-      parts
+    print: (resolve, total, variables) => {
+      const work = storedWork(total)
+      return parts
         .map((part) => (typeof part === 'string' ? part : write(part.render(resolve, work, variables))))
-        .join(''),
+        .join('')
+    },
   }
 }
 

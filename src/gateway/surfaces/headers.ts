@@ -1,4 +1,5 @@
 /** Expressions in headers of a proxied request (completions §13). */
+import { mapInTurns } from '../../common/event-loop.ts'
 import type { Json } from '../../common/json.ts'
 import { badExpression } from '../../expressions/errors.ts'
 import type { Resolve, Template } from '../../expressions/types.ts'
@@ -28,9 +29,9 @@ export interface HeadersPlan {
   readonly closed: readonly { readonly place: string; readonly text: string }[]
   /**
    * Adds the evaluated headers to the edits of a request with this body. A header that a transform changed keeps what the
-   * transform returned, which is data. Throws `invalid_expression` and `headers_too_large`.
+   * transform returned, which is data. Rejects with `invalid_expression` and `headers_too_large`.
    */
-  apply(edits: Edits, body: Buffer, resolve: Resolve, work: Work): Edits
+  apply(edits: Edits, body: Buffer, resolve: Resolve, work: Work): Promise<Edits>
 }
 
 const mayHold = (lines: readonly string[]): boolean => lines.some((line) => line.includes('{{'))
@@ -102,16 +103,13 @@ export const planHeaders = (
   return {
     texts: [...lines.values()].flat(),
     closed,
-    apply: (edits, body, resolve, work) => {
+    apply: async (edits, body, resolve, work) => {
       if (lines.size === 0) return edits
       const set = new Map(edits.set)
       const variables = variablesOf(edits, body)
       for (const [name, texts] of lines)
         if (!edits.set.has(name) && !edits.remove.includes(name))
-          set.set(
-            name,
-            texts.map((text) => text.print(resolve, work, variables)),
-          )
+          set.set(name, await mapInTurns(texts, (text) => text.print(resolve, work, variables)))
       checkHead(new Map([...head, ...[...set].map(([name, value]) => [name, [value].flat()] as const)]))
       return { ...edits, set }
     },

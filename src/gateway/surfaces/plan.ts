@@ -4,18 +4,16 @@
  */
 import { withPlaces } from '../../common/error-places.ts'
 import { AppError } from '../../common/errors.ts'
-import type { Expressions, Resolve } from '../../expressions/types.ts'
-import type { Work } from '../../expressions/work.ts'
+import type { Expressions } from '../../expressions/types.ts'
 import type { Surface } from '../../sdk/index.ts'
 import type { BodyLimits } from '../body/limits.ts'
 import { PASS, type Plan } from '../body/plan.ts'
 import { planBody } from '../body/rewrite.ts'
 import type { RequestBody } from '../detokenize.ts'
-import type { Edits } from '../headers.ts'
 import { type ClosedText, closedBody, closedText } from './closed.ts'
-import { type HeaderSource, planHeaders } from './headers.ts'
+import { type HeaderSource, type HeadersPlan, planHeaders } from './headers.ts'
 import type { SurfaceText } from './surface-text.ts'
-import { planUrl } from './url.ts'
+import { planUrl, type UrlPlan } from './url.ts'
 
 /** A request beside its body. */
 export interface RequestHead extends HeaderSource {
@@ -29,10 +27,10 @@ export interface RequestHead extends HeaderSource {
 export interface HeadPlan {
   readonly texts: readonly SurfaceText[]
   readonly closed: readonly ClosedText[]
-  /** Path and query with values in. Throws `invalid_expression` and `uri_too_long`. */
-  url(resolve: Resolve, work: Work): string
+  /** `UrlPlan.build`. */
+  readonly url: UrlPlan['build']
   /** `HeadersPlan.apply`. */
-  headers(edits: Edits, body: Buffer, resolve: Resolve, work: Work): Edits
+  readonly headers: HeadersPlan['apply']
 }
 
 export interface RequestPlan {

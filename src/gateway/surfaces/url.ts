@@ -1,5 +1,7 @@
 /** Expressions in the path and the query of a proxied request (completions §13). */
 import { AppError } from '../../common/errors.ts'
+import { mapInTurns } from '../../common/event-loop.ts'
+import { type Eventual, whenReady } from '../../common/eventual.ts'
 import { hasDotSegment } from '../../egress/parse-url.ts'
 import { badExpression } from '../../expressions/errors.ts'
 import type { Resolve } from '../../expressions/types.ts'
@@ -20,12 +22,14 @@ export interface UrlPlan {
   readonly texts: readonly SurfaceText[]
   /** Stretches with braces that are not evaluated. */
   readonly closed: readonly { readonly place: string; readonly text: string }[]
-  /** Builds the path and query. Throws `invalid_expression` and `uri_too_long`. */
-  build(resolve: Resolve, work: Work): string
+  /** Builds the path and query. Fails with `invalid_expression` and `uri_too_long`. */
+  build(resolve: Resolve, work: Work): Eventual<string>
 }
 
 /** A stretch as it was sent, or an evaluated one. */
 type Part = string | SurfaceText
+
+const isText = (part: Part): part is SurfaceText => typeof part !== 'string'
 
 const parameterName = (pair: string): string => {
   const raw = Buffer.from(pair, 'latin1')
@@ -75,8 +79,6 @@ const pairParts = (pair: string, surfaces: readonly Surface[], parse: Parse): Pa
   ]
 }
 
-const isText = (part: Part): part is SurfaceText => typeof part !== 'string'
-
 /**
  * `path`: with its query, as it goes out. Throws `invalid_expression`.
  */
@@ -96,16 +98,24 @@ export const planUrl = (path: string, surfaces: readonly Surface[], parse: Parse
     // Of an evaluated parameter: its name.
     ...pairs.map(([text]) => ({ place: `query:${parameterName(text)}`, text })),
   ]
+  const texts = [...segments, ...pairs.flat()].filter(isText)
+  const joined = (printed: readonly string[]): string => {
+    const values = new Map(texts.map((text, at) => [text, printed[at] as string]))
+    const print = (part: Part) => (isText(part) ? (values.get(part) as string) : part)
+    const query = pairs.map((pair) => pair.map(print).join('')).join('&')
+    const url = segments.map(print).join('/') + (mark === -1 ? '' : `?${query}`)
+    if (url.length > URL_BYTES) throw uriTooLong()
+    return url
+  }
   return {
-    texts: [...segments, ...pairs.flat()].filter(isText),
+    texts,
     closed: closed.filter(({ text }) => mayHoldBraces(text)),
-    build: (resolve, work) => {
-      const print = (part: Part) => (isText(part) ? part.print(resolve, work) : part)
-      const built = segments.map(print).join('/')
-      const query = pairs.map((pair) => pair.map(print).join('')).join('&')
-      const url = mark === -1 ? built : `${built}?${query}`
-      if (url.length > URL_BYTES) throw uriTooLong()
-      return url
-    },
+    build: (resolve, work) =>
+      texts.length === 0
+        ? path
+        : whenReady(
+            mapInTurns(texts, (text) => text.print(resolve, work)),
+            joined,
+          ),
   }
 }
