@@ -39,7 +39,7 @@ t.test('root key rotation, backup and restore carry the authority; commands are 
   copyFileSync(join(here, 'root.key'), join(there, 'root.key'))
   t.equal(await printed(restored), both)
   const journal = readFileSync(join(here, 'audit', 'operator.000001.jsonl'), 'utf8')
-  t.match(journal, /"entity_id":"forward-ca".*Certificate authority rotated/)
+  t.match(journal, /"service","forward-ca","update","Certificate authority rotated"/)
 })
 
 t.test('a move to PostgreSQL carries the authority', { skip: postgresMissing() }, async (t) => {
