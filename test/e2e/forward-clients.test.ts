@@ -6,6 +6,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, normalize } from 'node:path'
 import t from 'tap'
+import { unixHttp } from '../../src/common/unix-http.ts'
+import { socketsIn } from '../../src/supervisor/messages.ts'
 import { createAuthority } from '../kit/authority.ts'
 import { startDns } from '../kit/dns.ts'
 import { freePort, startSidevault } from '../kit/sidevault.ts'
@@ -255,6 +257,32 @@ t.test('a handshake that fails is a line of the log and a metric', async (t) => 
   const { socket } = await tunnel('echo.test')
   await t.rejects(secure(socket, 'echo.test', { ca: ca.pem, serverName: 'unknown.test' }))
   t.equal(await metric(), before + 1)
+})
+
+t.test('a new certificate of a host cuts no tunnel', async (t) => {
+  const control = join(sidevault.dataDir, socketsIn('run', 1).control)
+  const put = (body: object) => unixHttp(control, 'PUT', '/forward-hosts', { body, timeoutMs: 20_000 })
+  const leaf = async (host: string) => {
+    const issued = await ca.issue([host])
+    return { host, certificate: issued.cert, key: issued.key }
+  }
+  const names = ['api.stripe.com', 'git.test', 'echo.test', 'late.test']
+  const open = await secure((await tunnel('echo.test')).socket, 'echo.test', { ca: ca.pem })
+  const other = await secure((await tunnel('git.test')).socket, 'git.test', { ca: ca.pem })
+  const hosts = await Promise.all(names.map(leaf))
+  t.equal((await put({ hosts })).status, 200)
+  for (const wrong of [{}, { hosts: [{}] }, { hosts: [{ ...hosts[0], host: 'a b' }] }])
+    t.equal((await put(wrong)).status, 409)
+  const fresh = await secure((await tunnel('echo.test')).socket, 'echo.test', { ca: ca.pem })
+  t.not(fresh.getPeerCertificate().fingerprint256, open.getPeerCertificate().fingerprint256)
+  for (const socket of [open, fresh]) t.equal((await overHttp1(socket, `echo.test:${port}`)).status, 200)
+  t.equal((await overHttp1(other, `git.test:${port}`)).status, 200)
+  t.equal((await put({ hosts: hosts.filter(({ host }) => host !== 'late.test') })).status, 200)
+  await t.rejects(secure((await tunnel('late.test')).socket, 'late.test', { ca: ca.pem }))
+  for (const socket of [open, fresh, other]) {
+    t.equal(socket.destroyed, false)
+    socket.destroy()
+  }
 })
 
 t.test('a key that is deleted opens nothing more, in open tunnels too', async (t) => {

@@ -52,6 +52,8 @@ export const resolveTunneled = (
   return whenReady(identify(request), (identity) => {
     const url = identity.proxy?.destinationUrl ?? `https://${authorityOf(tunnel)}`
     const destination = resolver.destinations.parse(url)
+    // Both are stored by other rules than those of the binding.
+    if (destination.authority !== authorityOf(tunnel)) throw misdirected()
     const inside = { ...suffix, path: identity.rest ?? suffix.path }
     const surfaces = identity.proxy?.evaluate ?? identity.surfaces ?? BODY_ONLY
     const expressions = { surfaces, hasBraces }
