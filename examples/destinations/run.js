@@ -30,12 +30,17 @@ const card = await made('/tokens', key, {
 const credential = await made('/tokens', key, {
   type: 'token',
   data: 'sk_live_of_the_provider',
-  destinations,
+  destinations: [{ ...destinations[0], surfaces: ['header:authorization'] }],
   egress_only: true,
 })
 
-const body = { api_key: `{{ ${credential.id} }}`, card: `{{ ${card.id} | json: '$.number' }}` }
-const pay = (url, path = '/proxy/v1/charges') => call('POST', path, key, body, { 'SVC-PROXY-URL': url })
+const body = { amount: 100, card: `{{ ${card.id} | json: '$.number' }}` }
+const pay = (url, path = '/proxy/v1/charges') =>
+  call('POST', path, key, body, {
+    'SVC-PROXY-URL': url,
+    'SVC-PROXY-EVALUATE': 'body, header:authorization',
+    Authorization: `Bearer {{ ${credential.id} }}`,
+  })
 
 const report = {
   paid: await pay(provider),

@@ -7,6 +7,7 @@ import type {
   Disclosure,
   EgressLimits,
   Grants,
+  Surface,
   UseContext,
 } from '../sdk/index.ts'
 import { decide, decidingRule, type Located, limitsUse } from './rules.ts'
@@ -23,8 +24,8 @@ export type Denial =
   | { readonly code: 'egress_only' }
   | { readonly code: 'destination_not_allowed'; readonly by: Owner }
 
-/** The destination of a use, the surfaces that hold its values, and the code that gets them. */
-export type Use = Pick<UseContext, 'destination' | 'surfacesOf' | 'code'>
+/** The destination of a use, the surfaces that hold its values, and the code that gets those of the body. */
+export type Use = Pick<UseContext, 'destination' | 'surfacesOf' | 'copies' | 'code'>
 
 /** False: nothing limits where `token:use` sends the value. */
 export const isLimited = (grants: Grants, { egress }: Limited): boolean =>
@@ -41,13 +42,24 @@ export const listsOf = (grants: Grants, token: Limited): readonly (readonly [Own
   ]
 }
 
+/** Whether code gets the value: a request transform gets those of the body. */
+export const isForCode = ({ id }: Limited, { code, surfacesOf }: Use): boolean =>
+  code !== undefined && (surfacesOf?.(id).includes('body') ?? true)
+
+/** The surfaces on which the value may end; undefined: any, since code can put it anywhere. */
+const surfacesIn = (token: Limited, use: Use): readonly Surface[] | undefined => {
+  const surfaces = use.surfacesOf?.(token.id)
+  if (surfaces === undefined || isForCode(token, use)) return undefined
+  return surfaces.includes('body') ? [...surfaces, ...(use.copies ?? [])] : surfaces
+}
+
 /**
- * The error of a use of the token; undefined: the value may go there. Without a destination no list is satisfied. Code may
- * put a value on any surface, and request transforms get no value that is for proxies only.
+ * The error of a use of the token; undefined: the value may go there. Without a destination no list is satisfied. Proxies
+ * with a request transform send no value that is for proxies only.
  */
 export const denialOf = (grants: Grants, token: Limited, use: Use): Denial | undefined => {
-  const { destination, code, surfacesOf } = use
-  const surfaces = code === undefined ? surfacesOf?.(token.id) : undefined
+  const { destination, code } = use
+  const surfaces = surfacesIn(token, use)
   for (const [by, list] of listsOf(grants, token))
     if (destination === undefined || !allowsDestination(list, destination, surfaces))
       return { code: 'destination_not_allowed', by }

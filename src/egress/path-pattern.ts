@@ -41,7 +41,7 @@ export const parsePathPattern = (text: string): string | undefined => {
 }
 
 /** An expression stands in the segment: its text is unknown until it is decrypted. */
-const isOpaque = (segment: string): boolean => segment.includes('{{')
+const isOpaque = (segment: string): boolean => /(?:\{|%7b){2}/i.test(segment)
 
 const holdsSegment = (pattern: string, segment: string | undefined): boolean => {
   if (segment === undefined || segment === REST) return false

@@ -105,6 +105,6 @@ export interface OutboundDestination {
   readonly host: string
   readonly port: number
   readonly method: string
-  /** As it goes out, with or without its query; `{{` in the place of each expression makes a segment opaque. */
+  /** As it goes out, with or without its query. A segment with `{{`, percent-encoded or not, is opaque: an expression. */
   readonly path: string
 }

@@ -93,7 +93,9 @@ export interface UseContext {
   readonly destination?: OutboundDestination | undefined
   /** Of `use` by a proxied request: where the request puts the token. Absent: anywhere. */
   readonly surfacesOf?: ((id: string) => readonly Surface[]) | undefined
-  /** The code that gets the values, e.g. a request transform. */
+  /** Other surfaces that hold what they read of the body. */
+  readonly copies?: readonly Surface[] | undefined
+  /** The code that gets the values of the body, e.g. a request transform. */
   readonly code?: CodeScope | undefined
 }
 

@@ -1,5 +1,13 @@
 /** Tokens whose values may go to some places only (completions §14): the check of each use and read. */
-import { admitsCode, type Denial, denialOf, isLimited, listsOf, readable } from '../access/destinations.ts'
+import {
+  admitsCode,
+  type Denial,
+  denialOf,
+  isForCode,
+  isLimited,
+  listsOf,
+  readable,
+} from '../access/destinations.ts'
 import { AppError } from '../common/errors.ts'
 import type { Eventual } from '../common/eventual.ts'
 import { isWithin } from '../egress/destination-list.ts'
@@ -63,7 +71,8 @@ export const checkUse = (
     return deny(parts, row, 'use', context, denialError(row, denial, context.destination))
   const { destination, code } = context
   if (destination === undefined) return readable(disclosure, row)
-  if (code !== undefined) for (const [, list] of listsOf(grants, row)) code.limit(list)
+  if (code !== undefined && isForCode(row, context))
+    for (const [, list] of listsOf(grants, row)) code.limit(list)
   return disclosure
 }
 

@@ -155,6 +155,43 @@ t.test('code reaches with a bound token what the token allows', async (t) => {
   t.same(arrived(), [])
 })
 
+t.test('the surface that holds a value is checked: headers, and headers that read the body', async (t) => {
+  const entry = { host: 'dest.test', ports: [port] }
+  const inHeader = await card({ destinations: [{ ...entry, surfaces: ['header:authorization'] }] })
+  const inBody = await card({ destinations: [{ ...entry, surfaces: ['body'] }] })
+  const call = (headers: Record<string, string>, body: object) =>
+    sidevault.call('POST', '/proxy/x', { key, body, headers: { 'svc-proxy-url': url(), ...headers } })
+  const value = (id: string) => `{{ ${id} | json: '$.number' }}`
+  const evaluate = { 'svc-proxy-evaluate': 'body, header:authorization, header:x-copy' }
+  destination.received.length = 0
+  t.equal((await call({ ...evaluate, authorization: `Bearer ${value(inHeader)}` }, {})).status, 200)
+  t.equal(destination.last().headers.authorization, `Bearer ${NUMBER}`)
+  t.equal((await call(evaluate, numberOf(inBody))).status, 200)
+  destination.received.length = 0
+  const wrong: readonly (readonly [Record<string, string>, object])[] = [
+    [{ 'x-copy': value(inHeader) }, {}],
+    [{}, numberOf(inHeader)],
+    [{ authorization: value(inHeader) }, numberOf(inHeader)],
+    [{ 'x-copy': '{{ request.body | to_base64 }}' }, numberOf(inBody)],
+  ]
+  for (const [headers, body] of wrong) {
+    const { json } = await call({ ...evaluate, ...headers }, body)
+    t.equal(json.proxy_error?.code, 'destination_not_allowed', JSON.stringify([headers, body]))
+  }
+  const patterned = await card({ destinations: [{ ...entry, path: '/users/*/x' }] })
+  const inPath = (path: string) =>
+    sidevault.call('POST', path, {
+      key,
+      body: {},
+      headers: { 'svc-proxy-url': url(), 'svc-proxy-evaluate': 'path' },
+    })
+  const segment = encodeURIComponent(value(patterned))
+  t.equal((await inPath(`/proxy/users/${segment}`)).json.proxy_error?.code, 'destination_not_allowed')
+  t.same(destination.received, [])
+  t.equal((await inPath(`/proxy/users/u-${segment}/x`)).status, 200)
+  t.equal(destination.last().path, `/users/u-${NUMBER}/x`)
+})
+
 t.test('reactors have no destination; a value for proxies only is masked there', async (t) => {
   const reactor = await post('/reactors', {
     name: 'r',

@@ -173,6 +173,8 @@ t.test('"*" is a segment, "**" the rest; unreserved characters are compared deco
     ['/v1/', ['/v1/'], ['/v1']],
     ['/é', ['/%C3%A9', '/%c3%a9'], ['/e']],
     ['/a', ['/a', '/%61'], ['/{{}}', '/a{{}}']],
+    ['/%7B%7Ba%7D%7D', [], ['/{{a}}', '/%7B%7Ba%7D%7D', '/{%7ba}}']],
+    ['/*', ['/{{a}}', '/%7B%7Ba%7D%7D'], []],
   ]
   for (const [path, held, others] of cases) {
     const allowed = list({ host: TO.host, path })

@@ -14,7 +14,10 @@ t.test('a card goes to one provider only, and a credential is read by nobody', a
   const { paid, elsewhere, anotherPath, read } = JSON.parse(stdout)
   t.match(paid, {
     status: 200,
-    body: { body: { api_key: 'sk_live_of_the_provider', card: '4242424242424242' } },
+    body: {
+      headers: { authorization: 'Bearer sk_live_of_the_provider' },
+      body: { card: '4242424242424242' },
+    },
   })
   for (const denied of [elsewhere, anotherPath])
     t.match(denied, { status: 403, body: { proxy_error: { code: 'destination_not_allowed' } } })

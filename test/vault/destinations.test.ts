@@ -119,6 +119,14 @@ t.test('each surface that holds the value must be allowed', async (t) => {
   const { id } = await bound(made, { destinations: [{ ...STRIPE[0], surfaces: ['header:authorization'] }] })
   const on = (surfacesOf: UseContext['surfacesOf']) => vault.use([id], to(as(), TO, { surfacesOf }))
   t.equal((await on(() => ['header:authorization'])).size, 1)
+  const code = createCodeScope(TO)
+  const header = { code, surfacesOf: () => ['header:authorization'] as const }
+  t.equal((await vault.use([id], to(as(), TO, header))).size, 1, 'a transform gets values of the body only')
+  t.notOk(code.isLimited)
+  const body = await bound(made, { destinations: [{ ...STRIPE[0], surfaces: ['body'] }] })
+  t.equal((await vault.use([body.id], to(as(), TO))).size, 1)
+  const copied = vault.use([body.id], to(as(), TO, { copies: ['header:x-copy'] }))
+  t.equal((await failure(copied)).code, 'destination_not_allowed', 'a header that reads the body holds it')
   for (const surfaces of [
     () => ['body'] as const,
     () => ['body', 'header:authorization'] as const,

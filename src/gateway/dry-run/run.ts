@@ -138,6 +138,7 @@ export const runDryRun = async (dryRun: DryRunRequest, deps: DryRunDeps): Promis
   const acting = await effectiveCallerInDryRun(deps, accepted)
   const context = {
     ...{ traceId: run.traceId, now, caller: acting, work, destination: run.destination, surfacesOf },
+    copies: request.head.copies,
     code: proxy?.requestTransform === undefined ? undefined : createCodeScope(run.destination),
   }
   const previewed = await timed('use', () => previewTokens(deps.vault, ids, surfacesOf, context))

@@ -51,7 +51,7 @@ const evaluatePlan = async (
     for (const held of holdings) held.release()
   }
   try {
-    const context = { ...call, caller, work, hold, surfacesOf }
+    const context = { ...call, caller, work, hold, surfacesOf, copies: plan.head.copies }
     const used =
       ids.length === 0
         ? NOTHING

@@ -25,6 +25,8 @@ export interface HeaderSource {
 
 export interface HeadersPlan {
   readonly texts: readonly SurfaceText[]
+  /** Headers that hold what they read of the body. */
+  readonly copies: readonly Surface[]
   /** Lines with braces that are not evaluated. */
   readonly closed: readonly { readonly place: string; readonly text: string }[]
   /**
@@ -74,12 +76,17 @@ export const planHeaders = (
   const lines = new Map<string, SurfaceText[]>()
   const closed: { place: string; text: string }[] = []
   const used: VariablePath[] = []
+  const copies = new Set<Surface>()
   head.forEach((values, name) => {
     if (name.startsWith(':') || stripped.includes(name) || !mayHold(values)) return
     const surface: Surface = `header:${name}`
     if (!surfaces.includes(surface)) for (const text of values) closed.push({ place: surface, text })
     else {
-      const read = (text: string) => parse(text, (path) => void used.push(path))
+      const read = (text: string) =>
+        parse(text, (path) => {
+          used.push(path)
+          if (path[1] === 'body') copies.add(surface)
+        })
       lines.set(
         name,
         values.map((value) => inSurface(surface, () => parseHeaderLine(value, read))),
@@ -102,6 +109,7 @@ export const planHeaders = (
 
   return {
     texts: [...lines.values()].flat(),
+    copies: [...copies],
     closed,
     apply: async (edits, body, resolve, work) => {
       if (lines.size === 0) return edits

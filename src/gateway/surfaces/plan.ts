@@ -26,6 +26,8 @@ export interface RequestHead extends HeaderSource {
 
 export interface HeadPlan {
   readonly texts: readonly SurfaceText[]
+  /** `HeadersPlan.copies`. */
+  readonly copies: readonly Surface[]
   readonly closed: readonly ClosedText[]
   /** `UrlPlan.build`. */
   readonly url: UrlPlan['build']
@@ -53,6 +55,7 @@ export const planHead = (request: RequestHead, expressions: Expressions): HeadPl
   const headers = planHeaders(request, surfaces, (text, seen) => expressions.parse(text, undefined, seen))
   return {
     texts: [...url.texts, ...headers.texts],
+    copies: headers.copies,
     closed: [...url.closed, ...headers.closed].map(closedText),
     url: url.build,
     headers: headers.apply,
