@@ -177,6 +177,11 @@ export interface UsedToken {
   readonly container: string
   /** The complete token as the API returns it, with this `data` (completions §6, `token: <id>`). */
   whole(): Json
+  /**
+   * Of a token whose uses are limited: throws `destination_not_allowed` unless it may go to this path and query, in which values
+   * stand in the place of expressions.
+   */
+  readonly checkPath?: (path: string) => void
 }
 
 /** `by`: the list that denies; null when the destination is allowed. */

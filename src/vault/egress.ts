@@ -76,6 +76,16 @@ export const checkUse = (
   return disclosure
 }
 
+/** `UsedToken.checkPath`; undefined for a token whose uses are not limited. */
+export const pathCheckOf = (row: Row, context: UseContext): ((path: string) => void) | undefined => {
+  const { destination, caller } = context
+  if (destination === undefined || !isLimited(caller.grants, row)) return undefined
+  return (path) => {
+    const denial = denialOf(caller.grants, row, { ...context, destination: { ...destination, path } })
+    if (denial !== undefined) throw denialError(row, denial, destination)
+  }
+}
+
 /** The same for a read; throws for a token that may not reach the code that reads. */
 export const checkRead = (
   parts: VaultParts,

@@ -8,7 +8,7 @@ import type { Disclosure, Grants, TokenPermission, TokenState, UseContext, UsedT
 import type { TokenHead, TokenRow } from '../store/types.ts'
 import { doneRecord } from './audit-records.ts'
 import { disclosedData } from './disclosure.ts'
-import { checkRead, checkUse } from './egress.ts'
+import { checkRead, checkUse, pathCheckOf } from './egress.ts'
 import {
   checkBytes,
   headsOf,
@@ -131,20 +131,20 @@ export const resolveTokens = async <Shown>(
   return shown
 }
 
-const usedToken = ({ row: { id, type, container }, data, whole }: Resolved): UsedToken => ({
-  id,
-  type,
-  data,
-  container,
-  whole,
-})
+const usedToken = ({ row, data, whole }: Resolved, context: UseContext): UsedToken => {
+  const { id, type, container } = row
+  const checkPath = pathCheckOf(row, context)
+  const token = { id, type, data, container, whole }
+  return checkPath === undefined ? token : { ...token, checkPath }
+}
 
 /** `Vault.use`. */
 export const useTokens = (
   parts: VaultParts,
   ids: readonly string[],
   context: UseContext,
-): Promise<ReadonlyMap<string, UsedToken>> => resolveTokens(parts, ids, 'token:use', context, usedToken)
+): Promise<ReadonlyMap<string, UsedToken>> =>
+  resolveTokens(parts, ids, 'token:use', context, (resolved) => usedToken(resolved, context))
 
 /** `Vault.known`. */
 export const knownTokens = async (

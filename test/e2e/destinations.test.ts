@@ -75,6 +75,24 @@ t.test('a bound token arrives at its destination, and nowhere else', async (t) =
   t.ok(data.some(({ message }: { message: string }) => message === 'Card use denied'))
 })
 
+t.test('a path is compared with its values in it', async (t) => {
+  const limited = await card({ destinations: [{ host: 'dest.test', ports: [port], path: '/only/*/pay' }] })
+  const toPath = async (value: string) => {
+    const { id } = await post('/tokens', { type: 'token', data: value }, key)
+    const headers = { 'svc-proxy-evaluate': 'body, path' }
+    return send(url(`/only/{{${id}}}/pay`), limited, { headers })
+  }
+  arrived()
+  t.equal((await toPath('a b')).status, 200)
+  t.same(arrived(), [`dest.test:${port}/only/a%20b/pay`])
+  for (const value of ['a/b', 'a\\b', '/'])
+    t.match(await toPath(value), {
+      status: 403,
+      json: { proxy_error: { code: 'destination_not_allowed', errors: { '/pan': ['token not allowed'] } } },
+    })
+  t.same(destination.received, [])
+})
+
 t.test('the lists of the rule and of the application count as well', async (t) => {
   const free = await card()
   const destinations = [{ host: 'dest.test', ports: [port] }]
