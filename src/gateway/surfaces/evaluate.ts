@@ -63,6 +63,11 @@ const evaluatePlan = async (
     const replaced = body.kind === 'pass' ? undefined : await timed('apply', () => body.apply(resolve, work))
     // Before code runs: what cannot be a URL must not be called by it either.
     const url = await plan.head.url(resolve, work)
+    try {
+      for (const token of used.values()) token.checkPath?.(url)
+    } catch (thrown) {
+      throw await plan.located(thrown)
+    }
     return {
       body: replaced,
       decoded: body.kind === 'rewrite' && body.decoded,
