@@ -13,7 +13,7 @@ export interface InterceptedBy {
   readonly rest: string
 }
 
-/** The caller's destinations bind the request. */
+/** The caller's destinations bind the request, or it is for the rest of a stored proxy's host. */
 export interface EvaluatedAt {
   readonly surfaces: readonly Surface[]
 }
@@ -45,6 +45,9 @@ export interface BindingsDeps {
 }
 
 const HTTPS = 443
+
+/** The paths of a stored proxy's host that no prefix holds. */
+const REST_OF_HOST: EvaluatedAt = Object.freeze({ surfaces: BODY_ONLY })
 
 /** The longest prefix wins. Undefined when none holds the path; null when one may. */
 const longestOf = (proxies: readonly StoredProxy[], path: string): InterceptedBy | null | undefined => {
@@ -94,7 +97,8 @@ export const createBindings = ({ proxies, tenants, ports }: BindingsDeps): Bindi
     request: (caller, host, port, path) =>
       whenReady(interceptedAt(caller, host, port), (found) => {
         const bound = longestOf(found, path.split('?', 1)[0] as string)
-        return bound === null ? undefined : (bound ?? evaluatedAt(caller, host, port))
+        if (bound === null) return undefined
+        return bound ?? evaluatedAt(caller, host, port) ?? (found.length > 0 ? REST_OF_HOST : undefined)
       }),
   }
 }

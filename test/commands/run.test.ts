@@ -43,7 +43,7 @@ const run = (...command: string[]) => sidevault(['run', '--application', applica
 const node = (code: string) => [process.execPath, '-e', code]
 const keys = async (): Promise<{ id: string; expires_at?: string }[]> =>
   api('GET', `/applications/${application}/keys`)
-const leftovers = () => readdirSync(temporary).filter((name) => name.startsWith('sidevault-run-'))
+const remainingFiles = () => readdirSync(temporary).filter((name) => name.startsWith('sidevault-run-'))
 const firstLine = async (child: ChildProcess) => String((await once(child.stdout as never, 'data'))[0])
 
 await api('POST', '/proxies', {
@@ -74,7 +74,7 @@ t.test(
     t.match(used, /^key_/)
     t.equal((await service.call('GET', '/applications/key', { key: used })).status, 401, 'it has ended')
     t.same(await keys(), before)
-    t.same(leftovers(), [], 'files of the run are removed')
+    t.same(remainingFiles(), [], 'files of the run are removed')
     const logs = await api('GET', '/logs?entity_type=application_key&size=4')
     t.match(logs.data.map((one: { operation: string }) => one.operation).slice(0, 2), ['delete', 'create'])
   },

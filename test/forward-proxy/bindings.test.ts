@@ -73,6 +73,15 @@ t.test('the longest prefix decides, by segments', async (t) => {
   t.equal(await request(caller(), 'api.example.com', 8443, '/v1'), undefined)
 })
 
+t.test("the rest of a stored proxy's host has its body evaluated, without the proxy", async (t) => {
+  const { request } = bindingsOf([proxy('charges', '/v1/charges'), proxy('other', '/v1', 8443)])
+  for (const path of ['/', '/v1', '/v1/refunds', '/v1/chargesx'])
+    t.same(await request(caller(), 'api.example.com', 443, path), { surfaces: ['body'] }, path)
+  t.same(await request(caller(), 'api.example.com', 8443, '/'), { surfaces: ['body'] })
+  t.equal(await request(caller('c'), 'api.example.com', 443, '/'), undefined, 'of the tenant alone')
+  t.equal(await request(caller(), 'api.example.com', 443, '/x/../v1/charges'), undefined)
+})
+
 t.test('a path that a server may read as one below another prefix is denied', async (t) => {
   const { request } = bindingsOf([proxy('root', ''), proxy('charges', '/v1/charges')])
   const alone = bindingsOf([proxy('root', '')])
