@@ -3,7 +3,7 @@ import { AppError } from '../common/errors.ts'
 import type { Secret } from '../common/secret.ts'
 import type { Config } from '../config.ts'
 import { type OnRejected, openRecord } from '../kernel/services/seal-records.ts'
-import type { Collection } from '../sdk/index.ts'
+import type { RecordRow } from '../store/types.ts'
 import { openToken } from '../vault/seal.ts'
 import { writeEncrypted } from './encrypted-archive.ts'
 import { withKernel } from './open-kernel.ts'
@@ -11,8 +11,8 @@ import type { Print } from './open-vault.ts'
 
 const BATCH = 200
 
-/** True for collections without expiry: sessions, results of reactors and deliveries are not exported. */
-export const isExported = (collection: Collection): boolean => collection.expires === undefined
+/** False for records with an end: sessions, results of reactors, deliveries, and keys of a run. */
+const isExported = ({ expires_at }: Pick<RecordRow, 'expires_at'>): boolean => expires_at === null
 
 /**
  * `sidevault export`: decrypts a tenant into a file under a passphrase. Not a consistent snapshot: stop writes. One
@@ -38,12 +38,12 @@ export const runExport = (
       const now = systemClock.now()
       const { id, name, settings } = tenant
       await lines.write({ tenant: { id, name, settings }, exported_at: isoTime(now) })
-      for (const collection of collections.filter(isExported))
+      for (const collection of collections)
         for (let after = 0; ; ) {
           const rows = await store.sealed.records(collection.name, tenantId, after, BATCH)
           const last = rows.at(-1)
           if (last === undefined) break
-          for (const row of rows) {
+          for (const row of rows.filter(isExported)) {
             const opened = await openRecord(keys, collection, tenantId, row, onRejected)
             await lines.write({ record: opened, collection: collection.name })
             counts.records++

@@ -14,7 +14,6 @@ import { derive } from '../vault/index-terms.ts'
 import { type Opened, sealToken, tokenBinding } from '../vault/seal.ts'
 import { createTokenTypes } from '../vault/token-types.ts'
 import { readEncrypted } from './encrypted-archive.ts'
-import { isExported } from './export-tenant.ts'
 import { type OperatedKernel, withKernel } from './open-kernel.ts'
 import type { Print } from './open-vault.ts'
 
@@ -162,7 +161,7 @@ const importInto = (
 
       const importRecord = async (line: Line): Promise<void> => {
         const collection = collections.find(({ name }) => name === line.collection)
-        if (collection === undefined || !isExported(collection)) return
+        if (collection === undefined) return
         const moved = await withLookups(vault, collection, line.record as Line)
         if (moved === undefined) {
           left[collection.name] = (left[collection.name] ?? 0) + 1

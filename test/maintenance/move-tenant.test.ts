@@ -27,7 +27,8 @@ t.test('a tenant moves into another vault, and into its own once more', async (t
     fingerprint_expression: '{{ data.number }}',
     mask: { number: '{{ data.number | last4 }}' },
   })
-  const child = await create({ data: 'x'.repeat(100_000), id: 'my-own-id' })
+  const limits = { destinations: [{ host: 'a.test', ports: [443] }], egress_only: true }
+  const child = await create({ data: 'x'.repeat(100_000), id: 'my-own-id', ...limits })
   await vault.call('POST', `/tokens/${card.id}/children/${child.id}`, { as })
   for (let i = 0; i < 150; i++) await create({ data: `value ${i}` })
   const proxy = await vault.call('POST', '/proxies', {
@@ -70,6 +71,9 @@ t.test('a tenant moves into another vault, and into its own once more', async (t
     const made = await call('POST', `/applications/${application.json.id}/keys`)
     t.equal(made.status, 201, 'its applications get keys from the new management application')
     const own = made.json.key
+    const limited = (await call('GET', `/tokens/${child.id}`, undefined, own)).json
+    t.match(limited, limits)
+    t.notOk('data' in limited, 'egress_only')
     const read = await call('GET', `/tokens/${card.id}`, undefined, own)
     t.match(read.json, { type: 'card', data: CARD, metadata: { order: '7' }, created_at: card.created_at })
     t.ok(

@@ -63,7 +63,14 @@ const filled = async (t: Parameters<typeof startTestService>[0], tokens = 3) => 
   const first = await service.call('POST', '/tokens', once)
   ids.push(first.json.id)
   for (let i = 1; i < tokens; i++)
-    ids.push((await service.call('POST', '/tokens', { key, body: { data: `value ${i}` } })).json.id)
+    ids.push(
+      (
+        await service.call('POST', '/tokens', {
+          key,
+          body: { data: `value ${i}`, destinations: [{ host: 'a.test' }] },
+        })
+      ).json.id,
+    )
   const proxy = await service.call('POST', '/proxies', {
     body: {
       name: 'A proxy',
