@@ -152,10 +152,13 @@ const chain = ({ host, certificate, key }: ForwardHost) => ({
   ],
 })
 
+/** No DNS name, so no tenant can bind it: Envoy rejects all chains when two match the same name. */
+export const NO_HOST = '-.invalid'
+
 /** Always there: Envoy cannot update a listener without chains in place. */
 const noHost = {
-  name: 'none',
-  filter_chain_match: { server_names: ['none.invalid'] },
+  name: NO_HOST,
+  filter_chain_match: { server_names: [NO_HOST] },
   filters: [
     {
       name: 'envoy.filters.network.direct_response',
