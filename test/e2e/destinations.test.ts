@@ -77,9 +77,9 @@ t.test('a bound token arrives at its destination, and nowhere else', async (t) =
 
 t.test('a path is compared with its values in it', async (t) => {
   const limited = await card({ destinations: [{ host: 'dest.test', ports: [port], path: '/only/*/pay' }] })
-  const toPath = async (value: string) => {
+  const toPath = async (value: string, stream = 'false') => {
     const { id } = await post('/tokens', { type: 'token', data: value }, key)
-    const headers = { 'svc-proxy-evaluate': 'body, path' }
+    const headers = { 'svc-proxy-evaluate': 'body, path', 'svc-proxy-stream': stream }
     return send(url(`/only/{{${id}}}/pay`), limited, { headers })
   }
   arrived()
@@ -90,7 +90,13 @@ t.test('a path is compared with its values in it', async (t) => {
       status: 403,
       json: { proxy_error: { code: 'destination_not_allowed', errors: { '/pan': ['token not allowed'] } } },
     })
+  t.match(await toPath('a/b', 'true'), {
+    status: 403,
+    json: { proxy_error: { code: 'destination_not_allowed' } },
+  })
   t.same(destination.received, [])
+  t.equal((await toPath('c d', 'true')).status, 200)
+  t.same(arrived(), [`dest.test:${port}/only/c%20d/pay`])
 })
 
 t.test('the lists of the rule and of the application count as well', async (t) => {

@@ -11,7 +11,7 @@ import { checkUse, languageOf } from '../language.ts'
 import type { RequestState } from '../request-state.ts'
 import type { ResolvedRequest } from '../resolve-request.ts'
 import { checkClosed, createClosedReader } from '../surfaces/closed.ts'
-import { evaluateHead } from '../surfaces/evaluate.ts'
+import { checkPaths, evaluateHead } from '../surfaces/evaluate.ts'
 import type { BodyStream, ExtProcReply } from '../types.ts'
 import { checkStreamable, pipeBody } from './pipe-body.ts'
 
@@ -77,6 +77,9 @@ export const pipe = async (
   const language = languageOf(deps.expressions, await effectiveCaller(deps, resolved), work)
   const { contentType, contentEncoding, surfaces } = resolved
   const isOpen = surfaces.includes('body')
+  const within = <T>(work: Promise<T>) => state.stepTimeout.within(options.stepMs, work)
+  const edits = await within(editsOf(state, resolved, stripped))
+  const path = String(edits.set.get(':path'))
   const use = async (ids: readonly string[]): Promise<ReadonlyMap<string, UsedToken>> => {
     const caller = await callerNow(state, resolved)
     const now = deps.clock.now()
@@ -89,10 +92,9 @@ export const pipe = async (
     const context = { caller, traceId: state.record.traceId, now }
     const used = await deps.vault.use(ids, { ...context, ...state.useOf(resolved) })
     state.record.tokens += used.size
+    if (resolved.hasBraces) checkPaths(used, path)
     return used
   }
-  const within = <T>(work: Promise<T>) => state.stepTimeout.within(options.stepMs, work)
-  const edits = await within(editsOf(state, resolved, stripped))
   return pipeBody({
     flow,
     reader: isOpen

@@ -7,6 +7,11 @@ import { languageOf, resolver } from '../language.ts'
 import { checkClosed } from './closed.ts'
 import { planRequest, planStreamedHead, type RequestHead, type RequestPlan } from './plan.ts'
 
+/** Throws `destination_not_allowed` for a token that may not go to this path and query, in which values stand. */
+export const checkPaths = (used: ReadonlyMap<string, UsedToken>, path: string): void => {
+  for (const token of used.values()) token.checkPath?.(path)
+}
+
 const NOTHING = new Map<string, UsedToken>()
 
 /** A request with a complete body. */
@@ -64,7 +69,7 @@ const evaluatePlan = async (
     // Before code runs: what cannot be a URL must not be called by it either.
     const url = await plan.head.url(resolve, work)
     try {
-      for (const token of used.values()) token.checkPath?.(url)
+      checkPaths(used, url)
     } catch (thrown) {
       throw await plan.located(thrown)
     }
