@@ -6,7 +6,7 @@ import { ATTRIBUTES, FORWARD_CHAINS, METADATA, TUNNEL_STATE } from '../ext-proc/
 import { customResponse } from './custom-response.ts'
 import { headerCopies, withoutPrefixed } from './early-header-mutation.ts'
 import { CONNECT_ROUTES, TUNNELED_ROUTES } from './forward-routes.ts'
-import { BUFFER_BYTES } from './limits.ts'
+import { BUFFER_BYTES, TUNNEL_IDLE_MS, TUNNEL_MS } from './limits.ts'
 import {
   connectionManager,
   gateway,
@@ -16,7 +16,7 @@ import {
   withoutEnvoyHeaders,
 } from './listener.ts'
 import { localReplies } from './local-replies.ts'
-import type { ForwardHost, Settings } from './options.ts'
+import { duration, type ForwardHost, type Settings } from './options.ts'
 import { CLUSTERS } from './route-names.ts'
 import { fromControlPlane } from './xds.ts'
 
@@ -26,10 +26,6 @@ const STDERR = 'type.googleapis.com/envoy.extensions.access_loggers.stream.v3.St
 
 /** Tunnels at once. The gateway's shares of tenants are reached before. */
 const CONNECTIONS = 16_384
-
-/** Without requests, and altogether: less than Envoy's drain time of 600 s, so that a new certificate cuts no call. */
-const TUNNEL_IDLE = '300s'
-const TUNNEL_DURATION = '540s'
 
 type Pairs = readonly (readonly [key: string, value: string])[]
 
@@ -223,8 +219,8 @@ const requests = (settings: Settings) => {
             scheme_header_transformation: { scheme_to_overwrite: 'https' },
             common_http_protocol_options: {
               ...HTTP_OPTIONS,
-              idle_timeout: TUNNEL_IDLE,
-              max_connection_duration: TUNNEL_DURATION,
+              idle_timeout: duration(TUNNEL_IDLE_MS),
+              max_connection_duration: duration(TUNNEL_MS),
             },
             drain_timeout: '5s',
             early_header_mutation_extensions: [withoutPrefixed(settings.prefixes), headerCopies(false)],

@@ -21,6 +21,13 @@ export const CALL_BYTES = 256 * KIB
 /** Buffered pieces of a streamed body. */
 export const PIECES_BYTES = MIB
 
+/**
+ * ms that a tunnel of the forward proxy lasts without a request, and altogether: less than Envoy's drain time of 600 s,
+ * so that a new certificate cuts no call.
+ */
+export const TUNNEL_IDLE_MS = 300_000
+export const TUNNEL_MS = 540_000
+
 export const DEFAULT_MEMORY_BYTES = 1024 * MIB
 
 /** Part of Envoy's memory for calls; the rest is for connections, configuration and freed pages. */

@@ -1,9 +1,13 @@
 import { once } from 'node:events'
+import { connect as connectHttp2 } from 'node:http2'
+import { connect } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import t from 'tap'
+import { createAuthority } from '../kit/authority.ts'
 import { KEYS } from '../kit/egress.ts'
 import { startForwardWorld } from '../kit/forward-world.ts'
 import { startReceiver } from '../kit/receiver.ts'
-import { basic, http2Session, overHttp1, overHttp2 } from '../kit/tunnel.ts'
+import { basic, http2Session, overHttp1, overHttp2, secure } from '../kit/tunnel.ts'
 
 const PAN = '4242424242424242'
 const BODY = '{"pan":"{{ card | json: \'$.number\' }}"}'
@@ -229,7 +233,6 @@ t.test('CONNECT to what nothing binds is 403', async (t) => {
 })
 
 t.test('the forward proxy takes CONNECT only', async (t) => {
-  const { connect } = await import('node:net')
   for (const line of ['GET http://api.test/ HTTP/1.1', 'POST /proxy HTTP/1.1', 'GET /readyz HTTP/1.1']) {
     const socket = connect(world.proxy, '127.0.0.1')
     socket.write(`${line}\r\nhost: api.test\r\nsvc-api-key: ${KEYS.private}\r\nconnection: close\r\n\r\n`)
@@ -327,7 +330,6 @@ t.test('a host that is no longer bound is denied in open tunnels, too', async (t
 t.test('an unbound host passes unopened to an address that the gateway checked', async (t) => {
   const { status, socket } = await world.connect('free.test')
   t.equal(status, 200)
-  const { secure } = await import('../kit/tunnel.ts')
   const tls = await secure(socket, 'dest.test', { ca: world.authority.pem })
   const response = await overHttp1(tls, 'dest.test', { body: BODY, headers: JSON_TYPE })
   t.equal(sent(response), BODY, 'nothing is replaced')
@@ -338,8 +340,6 @@ t.test('an unbound host passes unopened to an address that the gateway checked',
 })
 
 t.test('CONNECT over HTTP/2: two keys on one connection keep their callers', async (t) => {
-  const { connect: connectHttp2 } = await import('node:http2')
-  const { secure } = await import('../kit/tunnel.ts')
   const session = connectHttp2(`http://127.0.0.1:${world.proxy}`)
   asked.length = 0
   const keys = [KEYS.private, KEYS.stranger]
@@ -368,7 +368,6 @@ t.test('CONNECT over HTTP/2: two keys on one connection keep their callers', asy
 })
 
 t.test('a session of one host is not resumed on another', async (t) => {
-  const { secure } = await import('../kit/tunnel.ts')
   const first = await world.open('api.test')
   const ticket = once(first, 'session') as Promise<[Buffer]>
   await overHttp1(first, world.authorityOf())
@@ -409,4 +408,26 @@ t.test('a response with connection: close arrives complete', async (t) => {
     t.equal(response.status, 200)
     t.equal(response.text.length, round * 50_000)
   }
+})
+
+t.test('the port may speak TLS', async (t) => {
+  const authority = await createAuthority()
+  const { cert, key } = await authority.issue(['127.0.0.1'])
+  const secured = await startForwardWorld({
+    tls: true,
+    bootstrap: { tls: { certificate: cert, key } },
+    bindings: { connect: () => 'open', request: () => ({ surfaces: ['body'] }) },
+  })
+  t.teardown(() => secured.close())
+  const outer = connectTls({ host: '127.0.0.1', port: secured.proxy, ca: authority.pem })
+  await once(outer, 'secureConnect')
+  const to = secured.authorityOf()
+  outer.write(`CONNECT ${to} HTTP/1.1\r\nhost: ${to}\r\nproxy-authorization: ${basic(KEYS.private)}\r\n\r\n`)
+  const [head] = await once(outer, 'data')
+  t.match(String(head), /^HTTP\/1.1 200 /)
+  const inner = await secure(outer, 'api.test', { ca: secured.ca.pem })
+  const response = await overHttp1(inner, to, { body: BODY, headers: JSON_TYPE })
+  t.equal(sent(response), `{"pan":"${PAN}"}`)
+  inner.destroy()
+  outer.destroy()
 })

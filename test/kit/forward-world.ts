@@ -34,12 +34,15 @@ export interface ForwardWorldOptions extends WorldOptions {
   /** Default: `api.test`. */
   readonly hosts?: readonly string[]
   readonly key?: string
+  /** The port speaks TLS with the certificate of `bootstrap.tls`. */
+  readonly tls?: boolean
 }
 
 export const startForwardWorld = async ({
   bindings,
   hosts = ['api.test'],
   key = 'key_private',
+  tls = false,
   ...options
 }: ForwardWorldOptions): Promise<ForwardWorld> => {
   const ca = await createAuthority('Sidevault forward authority')
@@ -55,7 +58,7 @@ export const startForwardWorld = async ({
     deps: { bindings, ...options.deps },
     bootstrap: {
       ...options.bootstrap,
-      forward: { listen: { host: '127.0.0.1', port: proxy }, tls: false, hosts: bound },
+      forward: { listen: { host: '127.0.0.1', port: proxy }, tls, hosts: bound },
     },
   })
   for (const host of ['api.test', 'other.test', 'free.test']) world.dns.set(host, { a: ['127.0.0.1'] })

@@ -3,11 +3,12 @@ import { MAX_DEPTH, MOST as MOST_JSON } from '../../../src/admin/structure.ts'
 import { CODE_JSON_LIMITS } from '../../../src/common/json-structure.ts'
 import { type settingNames, variableOf } from '../../../src/config/schema.ts'
 import { loadConfig } from '../../../src/config.ts'
-import { CALL_BYTES, HOSTS, heldBytes } from '../../../src/control-plane/limits.ts'
+import { CALL_BYTES, HOSTS, heldBytes, TUNNEL_IDLE_MS, TUNNEL_MS } from '../../../src/control-plane/limits.ts'
 import { BODY_BYTES, MOST_REDIRECTS } from '../../../src/egress/fetch.ts'
 import { URL_LENGTH } from '../../../src/egress/parse-url.ts'
 import { MAX_SURFACES } from '../../../src/egress/surfaces.ts'
 import { LIMITS as EXPRESSION } from '../../../src/expressions/limits.ts'
+import { MOST_HOSTS } from '../../../src/forward-proxy/bound-hosts.ts'
 import { BODY_LIMITS } from '../../../src/gateway/body/limits.ts'
 import { CODE_ROOM, RUNNING_BYTES } from '../../../src/gateway/server.ts'
 import { UPLOAD_LIMITS } from '../../../src/gateway/streaming/pipe-body.ts'
@@ -112,6 +113,19 @@ export const limits: Page = {
         ],
         ['The same for one call, besides its body', bytes(CALL_BYTES)],
         ['Hosts called within two minutes, shared by tenants', count(HOSTS)],
+      ]),
+      '## Forward proxy',
+      rows([
+        ['Tunnel without a request', duration(TUNNEL_IDLE_MS)],
+        ['Tunnel altogether', duration(TUNNEL_MS)],
+        ["Envoy's memory for one tunnel, shared by tenants with that for calls", bytes(CALL_BYTES)],
+        [
+          'Body that is complete before anything leaves; a longer one streams',
+          bytes(config.proxyBodyLimit),
+          setting('proxy_body_limit'),
+        ],
+        ['Bound hosts', count(MOST_HOSTS.all)],
+        ['Bound hosts of a tenant', count(MOST_HOSTS.ofTenant)],
       ]),
       '## Transforms and reactors',
       rows([
