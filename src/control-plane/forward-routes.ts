@@ -56,6 +56,9 @@ const LARGEST = Number.MAX_SAFE_INTEGER
 /** Methods whose requests rarely have a body: one without a length is then none. */
 const BODILESS = 'GET|HEAD|DELETE|OPTIONS'
 
+/** Envoy removes the header from requests that are no upgrade. */
+const WEBSOCKET = { name: 'upgrade', string_match: { exact: 'websocket', ignore_case: true } }
+
 /** Bodies that come in pieces: longer than what is buffered, or of unknown length. */
 const streamed = (bodyLimit: number) => [
   [{ name: 'content-length', range_match: { start: bodyLimit + 1, end: LARGEST } }],
@@ -75,6 +78,8 @@ export const tunneledRoutes = (settings: Settings) => ({
       routes: [
         ...releasedRoutes(settings, tunneledClusters(settings), settings.prefixes.slice(0, 1)),
         holdRoute(settings),
+        // Before those of streams: no route may ask for the frames.
+        { name: ROUTES.pending, match: { prefix: '/', headers: [WEBSOCKET] }, ...waiting(settings) },
         ...streamed(settings.bodyLimit).map((headers) => ({
           name: ROUTES.stream,
           match: { prefix: '/', headers },

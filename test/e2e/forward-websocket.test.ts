@@ -4,8 +4,21 @@ import type { AddressInfo, Socket } from 'node:net'
 import t from 'tap'
 import { startForwardWorld } from '../kit/forward-world.ts'
 
+const PROXY = {
+  id: 'stored',
+  tenantId: 'tenant',
+  requireAuth: true,
+  configuration: {},
+  requestTransform: 'module.exports = ({ args }) => args',
+}
 const world = await startForwardWorld({
-  bindings: { connect: () => 'open', request: () => ({ surfaces: ['header:authorization', 'query:room'] }) },
+  bindings: {
+    connect: () => 'open',
+    request: (_, host, at, path) =>
+      path === '/transformed'
+        ? { proxy: { ...PROXY, destinationUrl: `https://${host}:${at}/transformed` }, rest: '' }
+        : { surfaces: ['header:authorization', 'query:room'] },
+  },
 })
 const { cert, key } = await world.authority.issue(['api.test'])
 const upgrades: (readonly [path: string | undefined, headers: object])[] = []
@@ -34,11 +47,11 @@ t.teardown(async () => {
   await world.close()
 })
 
-const handshake = async (path: string, lines: readonly string[] = []) => {
+const handshake = async (path: string, lines: readonly string[] = [], method = 'GET') => {
   const tunnel = await world.open('api.test', { to: `api.test:${port}` })
   tunnel.write(
     [
-      `GET ${path} HTTP/1.1`,
+      `${method} ${path} HTTP/1.1`,
       `host: api.test:${port}`,
       'connection: Upgrade',
       'upgrade: websocket',
@@ -88,6 +101,21 @@ t.test('a handshake that the destination does not accept passes nothing', async 
   tunnel.write('GET /smuggled HTTP/1.1\r\nhost: api.test\r\n\r\n')
   tunnel.resume()
   if (!tunnel.destroyed) await once(tunnel, 'close')
+  t.equal(upgrades.length, before)
+})
+
+t.test('a handshake with a body, or through a transform, is rejected', async (t) => {
+  const before = upgrades.length
+  for (const [path, method, lines] of [
+    ['/chat', 'POST', []],
+    ['/chat', 'GET', ['content-length: 3']],
+    ['/chat', 'GET', ['content-type: application/json']],
+    ['/transformed', 'GET', []],
+  ] as const) {
+    const { tunnel, head } = await handshake(path, lines, method)
+    t.match(head, /^HTTP\/1.1 400 /, `${method} ${path} ${lines}`)
+    tunnel.destroy()
+  }
   t.equal(upgrades.length, before)
 })
 

@@ -20,6 +20,20 @@ const misdirected = () =>
 
 const authorityOf = ({ host, port }: Tunnel): string => (port === 443 ? host : `${host}:${port}`)
 
+/** Headers of a request with a body, which would pass the gateway by. */
+const OF_BODIES = ['content-length', 'content-type']
+
+/** Throws `malformed` for a WebSocket handshake with a body, or through a proxy whose code it would pass by. */
+const checkHandshake = (head: Head, method: string, { proxy }: Identity): void => {
+  if (method !== 'GET' || OF_BODIES.some((name) => head.has(name)))
+    throw new AppError('malformed', 'A WebSocket handshake is a GET without a body. Send it so.')
+  if (proxy?.requestTransform !== undefined || proxy?.responseTransform !== undefined)
+    throw new AppError(
+      'malformed',
+      'The proxy has a transform, which a WebSocket would pass by. Use a proxy without one.',
+    )
+}
+
 /** A host and port in the form of `Destination.authority`. */
 const normalized = (authority: string): string =>
   authority
@@ -50,6 +64,7 @@ export const resolveTunneled = (
   const suffix = parseSuffix(single(head, ':path') ?? '', [], 0)
   const request = { head, proxyKey: undefined, dryRun: false, tunnel: { ...tunnel, path: suffix.path } }
   return whenReady(identify(request), (identity) => {
+    if (origin.isBodyUnread) checkHandshake(head, method, identity)
     const url = identity.proxy?.destinationUrl ?? `https://${authorityOf(tunnel)}`
     const destination = resolver.destinations.parse(url)
     // Both are stored by other rules than those of the binding.

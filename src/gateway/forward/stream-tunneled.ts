@@ -79,11 +79,12 @@ export const forwardTunneled = async (state: RequestState, head: Head, flow: Bod
   const shape = resolved.proxy?.requestTransform === undefined ? undefined : shapeOf(resolved.contentType)
   state.accepted = { resolved, since, head, stripped, shape }
   const { bytes } = first
+  const dialed = await dialedUpstream(state, resolved)
   const reply = await state.step(options.codeStepMs, bytes.length, () => acceptRequestBody(state, bytes))
   if (reply.kind !== 'continue') return flow.write(reply)
   const { body = bytes, ...released } = reply
   // Envoy sends a body that comes in pieces without a length.
   const edits = merged(state.editsOf(resolved, stripped), reply.edits)
-  await flow.write({ ...released, ...(await dialedUpstream(state, resolved)), edits })
+  await flow.write({ ...released, ...dialed, edits })
   await flow.end(body)
 }
