@@ -2,11 +2,13 @@
 import { LRUCache } from 'lru-cache'
 import { badExpression, badFilter } from './errors.ts'
 import { LIMITS } from './limits.ts'
-import { operandOf, type VariablePath, variableOf } from './variables.ts'
+import { type VariablePath, variableOf } from './variables.ts'
 
 export type Operand =
   | { readonly kind: 'literal'; readonly value: string | number | boolean | null }
   | { readonly kind: 'path'; readonly parts: readonly (string | number)[] }
+
+export const operandOf = (path: VariablePath): Operand => ({ kind: 'path', parts: path })
 
 export interface FilterCall {
   readonly name: string

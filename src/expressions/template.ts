@@ -4,9 +4,10 @@ import { type Chain, operandValue } from './chain.ts'
 import { badExpression } from './errors.ts'
 import { LIMITS } from './limits.ts'
 import { type ExpressionPiece, scanText } from './scan.ts'
+import { operandOf } from './syntax.ts'
 import type { Resolve, Template } from './types.ts'
 import { inText, resultOf } from './values.ts'
-import { operandOf, type VariablePath, type Variables } from './variables.ts'
+import type { VariablePath, Variables } from './variables.ts'
 import { storedWork, type Work } from './work.ts'
 
 /** The grammar of expressions at one kind of place. */

@@ -1,6 +1,5 @@
 /** Variables of expressions in headers of a proxied request (completions §13). */
 import type { Json } from '../common/json.ts'
-import type { Operand } from './syntax.ts'
 import type { Bytes } from './values.ts'
 
 /** `request.body`, `request.headers.<name>` with a name in lower case, and `configuration.<name>`. */
@@ -31,5 +30,3 @@ export const variableOf = (parts: readonly (string | number)[]): VariablePath | 
 /** The variable at the head of an expression; undefined for a token id. */
 export const variableAtHead = (head: string): VariablePath | undefined =>
   HEAD.test(head) ? variableOf(head.split('.')) : undefined
-
-export const operandOf = (path: VariablePath): Operand => ({ kind: 'path', parts: path })

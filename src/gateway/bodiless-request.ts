@@ -1,9 +1,9 @@
 /** A request without a body: it goes out with the reply to its headers. */
 
-import type { EvaluatedHead } from './detokenize.ts'
 import { type Edits, merged } from './headers.ts'
 import type { Accepted, RequestState } from './request-state.ts'
 import { evaluateRequest } from './request-values.ts'
+import type { EvaluatedHead } from './surfaces/types.ts'
 import type { Shape } from './transform/content.ts'
 import type { ExtProcReply, ModeOverride } from './types.ts'
 

@@ -3,48 +3,14 @@
 import { codingsOf, decode } from '../common/decode-content.ts'
 import { AppError } from '../common/errors.ts'
 import { type Eventual, whenReady } from '../common/eventual.ts'
-import type { Expressions } from '../expressions/types.ts'
 import { bodyWork } from '../expressions/work.ts'
-import type { Caller, Held, UseContext, UsedToken, Vault } from '../sdk/index.ts'
+import type { Caller, Held, UsedToken } from '../sdk/index.ts'
 import type { BodyLimits } from './body/limits.ts'
 import { planBody } from './body/rewrite.ts'
-import type { Edits } from './headers.ts'
 import { languageOf, resolver } from './language.ts'
 import { evaluateAs } from './surfaces/evaluate.ts'
 import type { RequestHead } from './surfaces/plan.ts'
-import type { Timed } from './timings.ts'
-
-export interface RequestBody {
-  readonly bytes: Buffer
-  readonly contentType: string | undefined
-  readonly contentEncoding: string | undefined
-}
-
-export interface Detokenized {
-  /** Undefined: the bytes stay as they came. */
-  readonly body: Buffer | undefined
-  /** `body` has no content-encoding any more. */
-  readonly decoded: boolean
-  /** How many were used. */
-  readonly tokens: number
-  /** Of a request with expressions elsewhere. */
-  readonly head?: EvaluatedHead
-}
-
-/** Headers and URL of a request with values in. */
-export interface EvaluatedHead {
-  /** Adds the URL, and the headers of the request with this body, to its edits. Rejects with `invalid_expression`. */
-  apply(edits: Edits, body: Buffer): Promise<Edits>
-  /** Releases the values. */
-  release(): void
-}
-
-export interface DetokenizeDeps {
-  readonly vault: Pick<Vault, 'use' | 'known'>
-  readonly expressions: Expressions
-  readonly limits: BodyLimits
-  readonly timed: Timed
-}
+import type { BodyContext, DetokenizeDeps, Detokenized, RequestBody } from './surfaces/types.ts'
 
 /** Forms of `{{` or its first half: as it is, in UTF-16, as JSON and as a form. */
 const BRACES = ['{{', '{\0', '%7', '\\u007'].map((braces) => Buffer.from(braces))
@@ -52,9 +18,6 @@ const BRACES = ['{{', '{\0', '%7', '\\u007'].map((braces) => Buffer.from(braces)
 /** Whether a body may hold an expression. */
 const mayHoldBraces = (bytes: Buffer, contentEncoding: string | undefined): boolean =>
   BRACES.some((braces) => bytes.includes(braces)) || codingsOf(contentEncoding)?.length !== 0
-
-/** The call that a body belongs to. */
-export type BodyContext = Pick<UseContext, 'traceId' | 'now' | 'destination' | 'surfacesOf' | 'code'>
 
 const NOTHING = new Map<string, UsedToken>()
 const UNCHANGED: Detokenized = { body: undefined, decoded: false, tokens: 0 }

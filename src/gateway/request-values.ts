@@ -1,9 +1,10 @@
 import type { Eventual } from '../common/eventual.ts'
-import { type Detokenized, detokenize, detokenizePlain } from './detokenize.ts'
+import { detokenize, detokenizePlain } from './detokenize.ts'
 import { effectiveCaller } from './effective-caller.ts'
 import type { Accepted, RequestState } from './request-state.ts'
 import type { ResolvedRequest } from './resolve-request.ts'
 import type { RequestHead } from './surfaces/plan.ts'
+import type { Detokenized } from './surfaces/types.ts'
 
 /** Undefined: the body is the only surface that this request has. */
 const headOf = (

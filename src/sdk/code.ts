@@ -1,5 +1,5 @@
 import type { Json } from '../common/json.ts'
-import type { DestinationList, OutboundDestination } from './destinations.ts'
+import type { CodeScope } from './destinations.ts'
 import type { UsedTokens } from './vault.ts'
 
 /** A syntax error in code; line and column count from 1. */
@@ -21,18 +21,6 @@ export interface Program {
   /** Name in stack frames and error messages, e.g. `request_transform`. */
   readonly name: string
   readonly code: string
-}
-
-/** Where one run of code may send the values that it was given (completions §14). */
-export interface CodeScope {
-  /** The destination of the proxy whose transform runs; undefined: a reactor, which has none. */
-  readonly destination: OutboundDestination | undefined
-  /** Whether a value was given whose destinations are limited. */
-  readonly isLimited: boolean
-  /** The code is given a value that may go to these destinations only. */
-  limit(list: DestinationList): void
-  /** Throws `destination_not_allowed` unless each of these lists allows a request of the code. */
-  check(destination: OutboundDestination): void
 }
 
 /** One run of a program (interface, "Proxy transforms" and "Reactor formulas"). */

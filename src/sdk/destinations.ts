@@ -108,3 +108,15 @@ export interface OutboundDestination {
   /** As it goes out, with or without its query. A segment with `{{`, percent-encoded or not, is opaque: an expression. */
   readonly path: string
 }
+
+/** Where one run of code may send the values that it was given (completions §14). */
+export interface CodeScope {
+  /** The destination of the proxy whose transform runs; undefined: a reactor, which has none. */
+  readonly destination: OutboundDestination | undefined
+  /** Whether a value was given whose destinations are limited. */
+  readonly isLimited: boolean
+  /** The code is given a value that may go to these destinations only. */
+  limit(list: DestinationList): void
+  /** Throws `destination_not_allowed` unless each of these lists allows a request of the code. */
+  check(destination: OutboundDestination): void
+}

@@ -2,7 +2,7 @@ import type { Static, TSchema } from 'typebox'
 import type { ErrorCode, FieldErrors } from '../common/errors.ts'
 import type { Log } from '../common/log.ts'
 import type { Caller, Permission } from './access.ts'
-import type { CodeScope } from './code.ts'
+import type { CodeScope } from './destinations.ts'
 import type { Held, UsedTokens } from './vault.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'

@@ -1,8 +1,7 @@
 import type { AppError } from '../common/errors.ts'
 import type { Json } from '../common/json.ts'
 import type { AccessRule, Caller, Disclosure, TokenPermission } from './access.ts'
-import type { CodeScope } from './code.ts'
-import type { DestinationList, OutboundDestination } from './destinations.ts'
+import type { CodeScope, DestinationList, OutboundDestination } from './destinations.ts'
 import type { Surface } from './surfaces.ts'
 import type { TokenInput, TokenPatch } from './token-input.ts'
 

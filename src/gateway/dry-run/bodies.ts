@@ -4,7 +4,8 @@ import { codingsOf } from '../../common/decode-content.ts'
 import type { Json } from '../../common/json.ts'
 import { contentOf } from '../body/content.ts'
 import type { BodyLimits } from '../body/limits.ts'
-import { plainBody, type RequestBody } from '../detokenize.ts'
+import { plainBody } from '../detokenize.ts'
+import type { RequestBody } from '../surfaces/types.ts'
 import { readBody, shapeOf } from '../transform/content.ts'
 
 /** Bytes of a body that is shown. */

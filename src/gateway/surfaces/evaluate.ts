@@ -2,10 +2,10 @@
 import type { Eventual } from '../../common/eventual.ts'
 import { bodyWork, type Work } from '../../expressions/work.ts'
 import type { Caller, Held, UsedToken } from '../../sdk/index.ts'
-import type { BodyContext, DetokenizeDeps, Detokenized, RequestBody } from '../detokenize.ts'
 import { languageOf, resolver } from '../language.ts'
 import { checkClosed } from './closed.ts'
 import { planRequest, planStreamedHead, type RequestHead, type RequestPlan } from './plan.ts'
+import type { BodyContext, DetokenizeDeps, Detokenized, RequestBody } from './types.ts'
 
 /** Throws `destination_not_allowed` for a token that may not go to this path and query, in which values stand. */
 export const checkPaths = (used: ReadonlyMap<string, UsedToken>, path: string): void => {

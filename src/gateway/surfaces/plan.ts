@@ -9,10 +9,10 @@ import type { Surface } from '../../sdk/index.ts'
 import type { BodyLimits } from '../body/limits.ts'
 import { PASS, type Plan } from '../body/plan.ts'
 import { planBody } from '../body/rewrite.ts'
-import type { RequestBody } from '../detokenize.ts'
 import { type ClosedText, closedBody, closedText } from './closed.ts'
 import { type HeaderSource, type HeadersPlan, planHeaders } from './headers.ts'
 import type { SurfaceText } from './surface-text.ts'
+import type { RequestBody } from './types.ts'
 import { planUrl, type UrlPlan } from './url.ts'
 
 /** A request beside its body. */
