@@ -96,6 +96,7 @@ const PARSES_OWN_TEXT = [
   'src/audit/line.ts',
   'src/commands/proto/write.ts',
   'src/commands/reload.ts',
+  'src/commands/run/service.ts',
   'src/commands/tenants.ts',
   'src/common/cursor.ts',
   'src/common/parse-json.ts',

@@ -127,7 +127,7 @@ const env = {
   PYTHONDONTWRITEBYTECODE: '1',
 }
 const program = (file: string, args: readonly string[], more: object = {}) =>
-  run(file, args, { env: { ...env, ...more }, cwd: directory, timeout: 120_000 })
+  run(file, args, { env: { ...env, ...more }, cwd: directory, timeout: 300_000 })
 const echo = `https://echo.test:${port}`
 const last = () => arrived.at(-1)
 

@@ -1,6 +1,6 @@
 import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js'
 import protobuf from 'protobufjs'
-import { fromWire, toWire } from '../../src/admin/grpc/codec.ts'
+import { fromWire, NotExpressible, toWire } from '../../src/admin/grpc/codec.ts'
 import { methodPath } from '../../src/admin/grpc/methods.ts'
 import { createWire } from '../../src/admin/grpc/wire.ts'
 import type { Problem } from '../../src/common/errors.ts'
@@ -54,6 +54,11 @@ const explicit = (message: Message, input: Record<string, unknown>, path: readon
       empties.push(at.join('.'))
     if (shape.kind === 'map' && !required && isObject(value) && Object.keys(value).length === 0)
       empties.push(at.join('.'))
+    // The lists of members name no elements of lists.
+    if (shape.kind === 'list' && shape.item.kind === 'message' && Array.isArray(value))
+      for (const item of value)
+        if (isObject(item) && explicit(shape.item.message, item).empties.length > 0)
+          throw new NotExpressible(`an empty list in an element of ${at.join('.')}`)
     if (shape.kind === 'message' && isObject(value)) {
       const inner = explicit(shape.message, value, at)
       nulls.push(...inner.nulls)

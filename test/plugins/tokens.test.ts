@@ -4,7 +4,14 @@ import { listOperations } from '../../plugins/tokens/lists.ts'
 import { recordOperations } from '../../plugins/tokens/records.ts'
 
 const call = { caller: { tenantId: 'tenant' }, traceId: 'trace', now: 7, hold: () => {} } as unknown as Call
-const context = { caller: call.caller, traceId: 'trace', now: 7, hold: call.hold, used: undefined }
+const context = {
+  caller: call.caller,
+  traceId: 'trace',
+  now: 7,
+  hold: call.hold,
+  used: undefined,
+  code: undefined,
+}
 
 /** What a vault was asked by one operation, and what came of it. */
 const asked = async (rpc: string, input: object) => {
