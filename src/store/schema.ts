@@ -58,6 +58,8 @@ export interface TokensTable {
   fingerprint: string | null
   /** JSON of `EgressLimits`; null: none. */
   egress: string | null
+  /** 1: the token has a mask of its own; null: its type's, if any. */
+  masked: 1 | null
   expires_at: number | null
   created_by: string
   created_at: number

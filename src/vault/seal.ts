@@ -52,6 +52,8 @@ export interface Seals {
   readonly sealed: Buffer
   readonly ephemeral: Buffer | null
   readonly ephemeral_until: number | null
+  /** 1: with a mask of its own, in clear. */
+  readonly masked: 1 | null
 }
 
 /** A copy of `value` with `member` at `pointer`; its parents exist. */
@@ -115,12 +117,14 @@ export const sealToken = (keys: Pick<TenantKeys, 'seal'>, opened: Opened, bound:
   if (plain.length > STORED)
     throw invalid({ data: [`must not be larger than ${STORED} bytes with its mask and expressions`] })
   const sealed = keys.seal(plain, { ...bound, part: 'sealed' })
-  if (opened.ephemeral.size === 0) return { sealed, ephemeral: null, ephemeral_until: null }
+  const masked = opened.mask === undefined ? null : 1
+  if (opened.ephemeral.size === 0) return { sealed, ephemeral: null, ephemeral_until: null, masked }
   const members = Buffer.from(JSON.stringify([...opened.ephemeral]))
   return {
     sealed,
     ephemeral: keys.seal(members, { ...bound, part: 'ephemeral' }),
     ephemeral_until: Math.max(...[...opened.ephemeral.values()].map(({ until }) => until)),
+    masked,
   }
 }
 

@@ -21,6 +21,7 @@ export const aToken = (changes: Partial<NewToken> = {}): NewToken => ({
   metadata: null,
   fingerprint: null,
   egress: null,
+  masked: null,
   expires_at: null,
   created_by: 'application-1',
   created_at: NOW,

@@ -24,6 +24,7 @@ const COLUMNS = {
   metadata: 'text',
   fingerprint: 'text',
   egress: 'text',
+  masked: 'bigint',
   expires_at: 'bigint',
   created_by: 'text',
   created_at: 'bigint',

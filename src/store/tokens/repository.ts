@@ -4,9 +4,10 @@ import { createTotals } from '../totals.ts'
 import type { NewToken, TokenStore } from '../types.ts'
 import type { Writer } from '../writer.ts'
 import { listTokens } from './list.ts'
-import { tokenById, tokenHeadsByIds, tokensByIds } from './statements.ts'
+import { locatedToken, tokenById, tokenHeadsByIds, tokensByIds } from './statements.ts'
 import { egressOf, own, revive, toTokenHead, toTokenRow } from './token-row.ts'
 import { countTokens } from './total.ts'
+import { groupsAfter, traitsOf } from './traits.ts'
 
 /** Packs the bytes of all tokens into one buffer: sending each to another thread would cost an allocation. */
 const packed = (tokens: readonly NewToken[]): NewToken[] => {
@@ -68,6 +69,15 @@ export const createTokenStore = ({
       const found = await session.all(tokenHeadsByIds, { tenant_id: tenantId, ids: list, now })
       return found.map(({ egress, ...head }) => toTokenHead({ ...head, egress: egressOf(egress) }))
     },
+
+    located: async (tenantId, id, now) => {
+      const found = await session.get(locatedToken, { tenant_id: tenantId, id, now })
+      return found && { ...found, egress: egressOf(found.egress) }
+    },
+
+    groups: (tenantId, after, limit) => groupsAfter(session, tenantId, after, limit),
+
+    traits: (tenantId, group, now, limit) => traitsOf(session, tenantId, group, now, limit),
 
     list: async (query) => (await listTokens(session, query)).map(toTokenHead),
 

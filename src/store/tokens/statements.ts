@@ -73,6 +73,17 @@ export const tokenByFingerprint = statement<
     .select(TOKEN_COLUMNS),
 )
 
+/** Container and traits of a token. */
+export const locatedToken = statement<
+  { tenant_id: string; id: string; now: number },
+  Pick<TokenRecord, 'container' | 'type' | 'masked' | 'egress'>
+>((dialect, slot) =>
+  tenantTokens(dialect, slot('tenant_id'))
+    .where('id', '=', slot('id'))
+    .where(live(slot('now')))
+    .select(['container', 'type', 'masked', 'egress']),
+)
+
 export type TokenValues = Omit<TokenRecord, 'seq' | 'version' | 'modified_by' | 'modified_at'>
 
 /** Writes no row when the id is in use. */
@@ -92,6 +103,7 @@ export const insertToken = statement<TokenValues, { seq: number }>(({ builder, n
         metadata: slot('metadata'),
         fingerprint: slot('fingerprint'),
         egress: slot('egress'),
+        masked: slot('masked'),
         expires_at: slot('expires_at'),
         created_by: slot('created_by'),
         created_at: slot('created_at'),
@@ -112,6 +124,7 @@ export type TokenChange = Pick<
   | 'metadata'
   | 'fingerprint'
   | 'egress'
+  | 'masked'
   | 'expires_at'
   | 'modified_by'
   | 'modified_at'
@@ -131,6 +144,7 @@ export const updateToken = statement<TokenChange>(({ builder }, slot) =>
       metadata: slot('metadata'),
       fingerprint: slot('fingerprint'),
       egress: slot('egress'),
+      masked: slot('masked'),
       expires_at: slot('expires_at'),
       modified_by: slot('modified_by'),
       modified_at: slot('modified_at'),

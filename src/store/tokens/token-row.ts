@@ -20,6 +20,7 @@ export const TOKEN_COLUMNS = [
   'metadata',
   'fingerprint',
   'egress',
+  'masked',
   'expires_at',
   'created_by',
   'created_at',

@@ -18,6 +18,8 @@ export interface TokenRow {
   readonly metadata: Readonly<Record<string, string>> | null
   readonly fingerprint: string | null
   readonly egress: EgressLimits | null
+  /** 1: it has a mask of its own; null: its type's, if any. */
+  readonly masked: 1 | null
   readonly expires_at: number | null
   readonly created_by: string
   readonly created_at: number
@@ -32,6 +34,12 @@ export interface TokenHead extends Pick<TokenRow, 'seq' | 'id' | 'type' | 'conta
   /** Absent in lists. */
   readonly egress?: EgressLimits | null
 }
+
+/** Columns that decide, besides the container, how a token is disclosed: known without opening it. */
+export type TokenTraits = Pick<TokenRow, 'type' | 'masked' | 'egress'>
+
+/** Tokens of one container and type. */
+export type TokenGroup = Pick<TokenRow, 'container' | 'type'>
 
 export interface NewToken extends Omit<TokenRow, 'seq' | 'version' | 'modified_by' | 'modified_at'> {
   /** Blind index terms (keyed hashes of search index values). */
@@ -122,6 +130,17 @@ export interface TokenStore {
   read(tenantId: string, ids: readonly string[], now: number): Eventual<readonly TokenRow[]>
   /** Same, without sealed columns, and with limits of egress. */
   heads(tenantId: string, ids: readonly string[], now: number): Promise<readonly TokenHead[]>
+  /** The token's container and traits; undefined when it is absent. */
+  located(tenantId: string, id: string, now: number): Promise<(TokenGroup & TokenTraits) | undefined>
+  /** The groups with tokens behind `after`, at most `limit`, by container, then type. */
+  groups(tenantId: string, after: TokenGroup, limit: number): Promise<readonly TokenGroup[]>
+  /** How many tokens of a group have which traits, among `limit` of them. */
+  traits(
+    tenantId: string,
+    group: TokenGroup,
+    now: number,
+    limit: number,
+  ): Promise<readonly (TokenTraits & { readonly tokens: number })[]>
   list(query: TokenListQuery): Promise<readonly TokenHead[]>
   /** Exact; above 10,000 it may be ten seconds old. */
   count(query: Omit<TokenListQuery, 'size' | 'offset' | 'beforeSeq'>): Promise<number>

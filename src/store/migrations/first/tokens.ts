@@ -15,6 +15,7 @@ export const tokens: Statements = ({ schema }, { text, integer, bytes, sequence,
     .addColumn('metadata', text)
     .addColumn('fingerprint', text)
     .addColumn('egress', text)
+    .addColumn('masked', integer)
     .addColumn('expires_at', integer)
     .addColumn('created_by', text, (c) => c.notNull())
     .addColumn('created_at', integer, (c) => c.notNull())
