@@ -33,10 +33,14 @@ export const Proxies = {
     binding: Type.Optional(Type.String()),
     request_reactor_id: Type.Optional(Type.String()),
     response_reactor_id: Type.Optional(Type.String()),
+    /** Version, author and time of the transforms; absent: the first ones, made with the proxy. */
+    code_version: Type.Optional(Type.Integer()),
+    code_by: Type.Optional(Type.String()),
+    code_at: Type.Optional(Type.Integer()),
     ...changeMembers,
   }),
   lookups: ['key_hash'],
-  indexes: ['bound_host'],
+  indexes: ['bound_host', 'application_id'],
   unique: ['binding'],
   hosts: 'bound_host',
   sealed: [
@@ -51,3 +55,21 @@ export const Proxies = {
 } as const
 
 export type ProxyRecord = Static<(typeof Proxies)['schema']>
+
+/** Former transforms of a proxy. The current ones are in the proxy. */
+export const ProxyVersions = {
+  name: 'proxy_versions',
+  schema: Type.Object({
+    id: Type.String(),
+    proxy_id: Type.String(),
+    version: Type.Integer(),
+    request_transform: Type.Optional(Transform),
+    response_transform: Type.Optional(ResponseTransform),
+    created_by: Type.String(),
+    created_at: Type.Integer(),
+  }),
+  indexes: ['proxy_id'],
+  sealed: ['request_transform', 'response_transform'],
+} as const
+
+export type VersionRecord = Static<(typeof ProxyVersions)['schema']>

@@ -144,3 +144,22 @@ export const patch: readonly Example[] = [
 export const remove: readonly Example[] = [
   { summary: 'Its key stops working at once', input: { id: ID }, output: {} },
 ]
+
+export const versions: readonly Example[] = [
+  {
+    summary: 'Code that was not changed since',
+    input: { id: ID },
+    output: {
+      pagination: { total_items: 1, page_number: 1, page_size: 20, total_pages: 1 },
+      data: [
+        {
+          version: 1,
+          created_by: MANAGEMENT_ID,
+          created_at: proxy.created_at,
+          request_transform,
+          response_transform,
+        },
+      ],
+    },
+  },
+]

@@ -1,5 +1,5 @@
 import { definePlugin, type PermissionInfo } from '#sdk'
-import { Proxies } from './collections.ts'
+import { Proxies, ProxyVersions } from './collections.ts'
 import { proxyOperations } from './operations.ts'
 import { proxySource } from './source.ts'
 
@@ -17,7 +17,7 @@ export const plugin = definePlugin({
   requires: ['applications'],
   setup: (kernel) => ({
     operations: proxyOperations(kernel),
-    collections: [Proxies],
+    collections: [Proxies, ProxyVersions],
     ports: { proxies: proxySource(kernel) },
     permissions: [
       permission('proxy:create', 'Create proxies'),

@@ -16,7 +16,9 @@ import {
   Nothing,
   newId,
   offsetPage,
+  offsetQuery,
   type PluginContext,
+  pageOf,
   Secret,
   type Static,
   Type,
@@ -25,7 +27,16 @@ import { Proxies, type ProxyRecord } from './collections.ts'
 import * as examples from './examples.ts'
 import { inputOf, parseProxy } from './input.ts'
 import { rethrowBound } from './intercept.ts'
-import { ProxyInput, ProxyOutput, ProxyPatch, ProxyUpdate, proxyOutput } from './schemas.ts'
+import {
+  ProxyInput,
+  ProxyOutput,
+  ProxyPatch,
+  ProxyUpdate,
+  ProxyVersion,
+  proxyOutput,
+  proxyVersion,
+} from './schemas.ts'
+import { createVersions } from './versions.ts'
 
 /** Characters of a proxy's key (completions §7). */
 const KEY_LENGTH = 22
@@ -35,6 +46,7 @@ const noProxy = (id: string) => notFound('proxy_not_found', id)
 /** Calls on stored proxies (interface, "Pre-configured proxies"). */
 export const proxyOperations = (kernel: PluginContext) => {
   const proxies = () => kernel.records(Proxies)
+  const versions = createVersions(kernel)
   const runExclusive = createKeyedMutex()
 
   /** Replaces the members that callers set by the result of `next`; retries when the proxy changed concurrently. */
@@ -55,8 +67,10 @@ export const proxyOperations = (kernel: PluginContext) => {
           before: current.record,
         })
         const { key, key_hash, created_by, created_at } = current.record
+        const code = await versions.retain(tenantId, current.record, members, { actorId, now })
         const proxy: ProxyRecord = {
           ...members,
+          ...code.members,
           id,
           key,
           key_hash,
@@ -65,7 +79,7 @@ export const proxyOperations = (kernel: PluginContext) => {
           modified_by: actorId,
           modified_at: now,
         }
-        await kernel.commit([proxies().replacing(tenantId, proxy, version)])
+        await kernel.commit([proxies().replacing(tenantId, proxy, version), ...code.mutations])
         return { proxy, warnings }
       }
       // A conflict with the version unchanged is about the binding, and would not go away.
@@ -175,8 +189,39 @@ export const proxyOperations = (kernel: PluginContext) => {
       status: 204,
       examples: examples.remove,
       run: async ({ id }, { caller }) => {
-        if (!(await proxies().delete(caller.tenantId, id))) throw noProxy(id)
+        const { tenantId } = caller
+        await runExclusive(`${tenantId} ${id}`, () =>
+          retryOnConflict(async () => {
+            const current = await proxies().read(tenantId, id)
+            if (current === undefined) throw noProxy(id)
+            // A concurrent change, which adds a version, is a conflict.
+            await kernel.commit([
+              proxies().replacing(tenantId, current.record, current.version),
+              ...(await versions.deleting(tenantId, id)),
+              proxies().deleting(tenantId, id),
+            ])
+          }),
+        )
         return {}
+      },
+    }),
+    defineOperation({
+      rpc: 'Proxies.ListVersions',
+      http: 'GET /proxies/{id}/versions',
+      summary: "List the versions of a proxy's code, the current one first",
+      description: 'The newest 20 are retained. A `PATCH` with the transforms of a version restores it.',
+      permission: 'proxy:read',
+      audit: 'none',
+      input: Type.Object({ ...offsetQuery, id: Type.String({ field: 3 }) }),
+      output: listOf(ProxyVersion),
+      examples: examples.versions,
+      run: async ({ id, ...input }, { caller }) => {
+        const proxy = await proxies().get(caller.tenantId, id)
+        if (proxy === undefined) throw noProxy(id)
+        const page = pageOf(input)
+        const all = await versions.list(caller.tenantId, proxy)
+        const first = (page.page - 1) * page.size
+        return offsetPage(all.slice(first, first + page.size).map(proxyVersion), all.length, page)
       },
     }),
   ]

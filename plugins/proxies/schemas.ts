@@ -1,6 +1,6 @@
 import { BODY_ONLY, CODE_LENGTH, CONFIGURATION_MEMBERS, MAX_SURFACES, Reference, warningsOf } from '#kit'
 import { type CodeWarning, field, isoTime, orNull, type Static, Type } from '#sdk'
-import type { ProxyRecord } from './collections.ts'
+import type { ProxyRecord, VersionRecord } from './collections.ts'
 import { DestinationTlsInput, DestinationTlsOutput, showDestinationTls } from './destination-tls.ts'
 
 const TransformInput = Type.Object(
@@ -107,6 +107,27 @@ export const ProxyOutput = Type.Object(
   { title: 'Proxy' },
 )
 
+/** The transforms that a proxy has, or had. */
+export const ProxyVersion = Type.Object(
+  {
+    version: Type.Integer({ field: 1, description: 'Counts the changes of the transforms, from 1.' }),
+    created_at: Type.String({ format: 'date-time', field: 2 }),
+    created_by: Type.String({ field: 3 }),
+    request_transform: transform(4),
+    response_transform: transform(5),
+  },
+  { title: 'ProxyVersion' },
+)
+
+export const proxyVersion = ({
+  proxy_id: _,
+  created_at,
+  ...version
+}: Omit<VersionRecord, 'id'>): Static<typeof ProxyVersion> => ({
+  ...version,
+  created_at: isoTime(created_at),
+})
+
 /** A proxy as the API returns it. */
 export const proxyOutput = (
   tenantId: string,
@@ -114,6 +135,9 @@ export const proxyOutput = (
     key_hash: _,
     bound_host: _host,
     binding: _binding,
+    code_version: _version,
+    code_by: _by,
+    code_at: _at,
     destination_tls,
     evaluate = BODY_ONLY,
     created_at,
