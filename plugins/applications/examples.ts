@@ -167,3 +167,52 @@ export const permissions: readonly Example[] = [
     },
   },
 ]
+
+const TOKEN_ID = '7a2c4e68-9b1d-4f35-a806-c3e5f7d9b124'
+const [rule] = rules
+
+export const access: readonly Example[] = [
+  {
+    summary: 'An application by its rule, and a proxy that acts as it',
+    input: { id: TOKEN_ID },
+    output: pageOf([
+      {
+        application: { id: ID, name: 'Checkout', type: 'private' },
+        permission: 'token:read',
+        disclosure: 'reveal',
+        rule: {
+          description: rule?.description,
+          priority: rule?.priority,
+          container: rule?.container,
+          transform: rule?.transform,
+        },
+      },
+      {
+        application: { id: ID, name: 'Checkout', type: 'private' },
+        permission: 'token:use',
+        disclosure: 'reveal',
+        rule: null,
+        through: { type: 'proxy', id: '2f9b7d51-8c3e-4a60-b1d4-e7a5c9f30286', name: 'Payments' },
+      },
+    ]),
+  },
+]
+
+export const diff: readonly Example[] = [
+  {
+    summary: 'Rules that show less',
+    input: { application: { id: ID }, rules: [{ ...rule, transform: 'mask' }] },
+    output: {
+      data: [
+        {
+          container: '/pci/high/',
+          permission: 'token:read',
+          from: 'reveal',
+          to: 'mask',
+          tokens: 1,
+          exact: true,
+        },
+      ],
+    },
+  },
+]

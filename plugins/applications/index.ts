@@ -1,4 +1,5 @@
 import { definePlugin } from '#sdk'
+import { accessOperations } from './access-operations.ts'
 import { applicationOperations } from './application-operations.ts'
 import { ApplicationKeys, Applications } from './collections.ts'
 import { credentialOf, credentials } from './credentials.ts'
@@ -20,6 +21,7 @@ export const plugin = definePlugin({
         ...applicationOperations(kernel, directory),
         ...keyOperations(kernel, directory),
         ...permissionOperations(kernel),
+        ...accessOperations(kernel, directory),
       ],
       collections: [Applications, ApplicationKeys],
       permissions,

@@ -56,3 +56,11 @@ export const entityTypes: readonly Example[] = [
     },
   },
 ]
+
+export const requests: readonly Example[] = [
+  {
+    summary: 'The end of the list',
+    input: { start: 'MCBhZG1pbi0wLTAwMDAwMDAwMDAwMA' },
+    output: { pagination: { page_size: 20 }, data: [] },
+  },
+]

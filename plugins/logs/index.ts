@@ -1,5 +1,6 @@
 import { definePlugin } from '#sdk'
 import { logOperations } from './operations.ts'
+import { requestOperations } from './requests.ts'
 
 /** The audit log of the calling key's tenant (interface, "Logs"). */
 export const plugin = definePlugin({
@@ -7,7 +8,7 @@ export const plugin = definePlugin({
   name: 'logs',
   version: '1.0.0',
   setup: (kernel) => ({
-    operations: logOperations(kernel),
+    operations: [...logOperations(kernel), ...requestOperations(kernel)],
     permissions: [{ type: 'log:read', description: 'Read the audit log', application_types: ['management'] }],
   }),
 })

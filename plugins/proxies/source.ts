@@ -1,3 +1,4 @@
+import { eachRecord } from '#kit'
 import type { PluginContext, ProxySource, StoredProxy } from '#sdk'
 import { Proxies, type ProxyRecord } from './collections.ts'
 import { tlsOf } from './destination-tls.ts'
@@ -30,6 +31,16 @@ export const proxySource = (kernel: PluginContext): ProxySource => {
     intercepting: async (tenantId, host) => {
       const { items } = await records().find(tenantId, { where: { bound_host: host } })
       return items.map((proxy) => stored(tenantId, proxy))
+    },
+    nameOf: async (tenantId, id) => (await records().get(tenantId, id))?.name,
+    actingAs: async function* (tenantId, applicationIds) {
+      for await (const proxy of eachRecord(records(), tenantId, { application_id: applicationIds })) {
+        const { id, name, application_id, request_transform, response_transform, require_auth } = proxy
+        const code = request_transform !== undefined || response_transform !== undefined
+        const anonymous = !require_auth && request_transform === undefined
+        if (application_id !== undefined && (code || anonymous))
+          yield { id, name, applicationId: application_id, code, anonymous }
+      }
     },
     newest: async (limit) =>
       (await records().newest(limit)).map(({ tenantId, record }) => stored(tenantId, record)),

@@ -34,7 +34,7 @@ export const Reactors = {
     callback_key: Type.String(),
     ...changeMembers,
   }),
-  indexes: ['formula_id'],
+  indexes: ['formula_id', 'application_id'],
   sealed: ['code', 'configuration', 'callback_key'],
 } as const
 

@@ -1,3 +1,4 @@
+import { eachRecord } from '#kit'
 import { definePlugin, type PermissionInfo, Type } from '#sdk'
 import { createRequests } from './async-invocations.ts'
 import { createCallbacks } from './callbacks.ts'
@@ -62,7 +63,17 @@ export const plugin = definePlugin({
         ...reactOperations(kernel, react, requests),
       ],
       collections: [Formulas, Reactors, Requests, Callbacks],
-      ports: { reactors: { programs: react.programs } },
+      ports: {
+        reactors: {
+          programs: react.programs,
+          actingAs: async function* (tenantId, applicationIds) {
+            const acting = eachRecord(kernel.records(Reactors), tenantId, { application_id: applicationIds })
+            for await (const { id, name, application_id } of acting)
+              if (application_id !== undefined)
+                yield { id, name, applicationId: application_id, code: true, anonymous: false }
+          },
+        },
+      },
       permissions: [
         permission('reactor:create', 'Create reactors and reactor formulas'),
         permission('reactor:read', 'Read reactors and reactor formulas'),

@@ -1,5 +1,5 @@
-import { exceeds } from '#kit'
-import type { DestinationList, PluginContext, Ports } from '#sdk'
+import { eachRecord, exceeds } from '#kit'
+import type { Credential, DestinationList, PluginContext, Ports } from '#sdk'
 import { type SessionRecord, Sessions } from './collections.ts'
 
 export interface SessionOptions {
@@ -15,11 +15,14 @@ export interface Life {
   readonly destinations: readonly DestinationList[]
 }
 
+/** What the life of a session depends on, of the plugin "applications". */
+type Applications = Pick<Ports['applications'], 'credential' | 'hasKey'>
+
 /** Undefined: it has ended, because an application or key was deleted, or the authorizing one no longer holds what it granted. */
 export const createLifeOf =
-  (kernel: PluginContext, { within }: SessionOptions) =>
+  (applications: () => Applications | undefined, { within }: SessionOptions) =>
   async (tenantId: string, session: SessionRecord): Promise<Life | undefined> => {
-    const port = kernel.port('applications')
+    const port = applications()
     const { application_id, authorized_by, authorized_key } = session
     const [application, authority, hasKey] = await Promise.all([
       port?.credential(tenantId, application_id),
@@ -46,8 +49,42 @@ export const createLifeOf =
 
 export type LifeOf = ReturnType<typeof createLifeOf>
 
+/** Asks each question once: many sessions depend on few applications and keys. */
+const remembering = ({ credential, hasKey }: Applications): Applications => {
+  const known = new Map<string, Promise<unknown>>()
+  const once = <T>(key: readonly string[], ask: () => Promise<T>): Promise<T> => {
+    const asked = (known.get(key.join(' ')) as Promise<T> | undefined) ?? ask()
+    known.set(key.join(' '), asked)
+    return asked
+  }
+  return {
+    credential: (...of) => once(of, () => credential(...of)),
+    hasKey: (...of) => once(of, () => hasKey(...of)),
+  }
+}
+
+const credentialOf = (
+  tenantId: string,
+  { id, application_id, permissions, rules }: SessionRecord,
+  { until, destinations }: Life,
+): Credential => ({
+  caller: {
+    tenantId,
+    actorId: id,
+    actorType: 'session',
+    applicationId: application_id,
+    applicationType: 'public',
+    grants: { permissions, rules, ...(destinations.length === 0 ? {} : { destinations }) },
+  },
+  expiresAt: until,
+})
+
 /** The port with which the kernel finds the session of a key. */
-export const sessionCredentials = (kernel: PluginContext, lifeOf: LifeOf): Ports['sessions'] => ({
+export const sessionCredentials = (
+  kernel: PluginContext,
+  lifeOf: LifeOf,
+  options: SessionOptions,
+): Ports['sessions'] => ({
   // Collections of the plugin "applications", through its port.
   collections: [Sessions.name, 'applications', 'application_keys'],
 
@@ -57,22 +94,20 @@ export const sessionCredentials = (kernel: PluginContext, lifeOf: LifeOf): Ports
     const { tenantId, record: session } = found
     const life = await lifeOf(tenantId, session)
     if (life === undefined) return undefined
-    const { until: expiresAt, destinations } = life
     return {
-      caller: {
-        tenantId,
-        actorId: session.id,
-        actorType: 'session',
-        applicationId: session.application_id,
-        applicationType: 'public',
-        grants: {
-          permissions: session.permissions,
-          rules: session.rules,
-          ...(destinations.length === 0 ? {} : { destinations }),
-        },
-      },
-      expiresAt,
+      ...credentialOf(tenantId, session, life),
       ...(session.authorized_at === undefined ? { unauthorized: true } : {}),
+    }
+  },
+
+  authorized: async function* (tenantId, now, where) {
+    const port = kernel.port('applications')
+    const applications = port && remembering(port)
+    const lifeInCall = createLifeOf(() => applications, options)
+    for await (const session of eachRecord(kernel.records(Sessions), tenantId)) {
+      if (session.authorized_at === undefined || session.expires_at <= now || !where(session)) continue
+      const life = await lifeInCall(tenantId, session)
+      if (life !== undefined && life.until > now) yield credentialOf(tenantId, session, life)
     }
   },
 })

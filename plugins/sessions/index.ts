@@ -22,12 +22,12 @@ export const plugin = definePlugin({
   config,
   setup: (kernel) => {
     const options = { within: kernel.config.grants === 'own' }
-    const lifeOf = createLifeOf(kernel, options)
+    const lifeOf = createLifeOf(() => kernel.port('applications'), options)
     return {
       operations: [...sessionOperations(kernel, options), ...sessionManagement(kernel, lifeOf)],
       collections: [Sessions],
       permissions,
-      ports: { sessions: sessionCredentials(kernel, lifeOf) },
+      ports: { sessions: sessionCredentials(kernel, lifeOf, options) },
     }
   },
 })

@@ -29,6 +29,7 @@ export const idleServices = (plugin: Plugin, config: unknown, log: Log): PluginC
     code: nothing,
     fetch: nothing,
     identify: nothing,
+    requests: nothing,
     tokenTypes: nothing,
     permissions: nothing,
     collectionsOf: nothing,

@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { measureLag } from './event-loop-lag.ts'
+import { createRequestRing } from './request-ring.ts'
 
 /** Gauges that prom-client names `_total`, which is reserved for counters. */
 const MISNAMED = ['handles', 'requests', 'resources']
@@ -11,8 +12,11 @@ const NEVER_MS = 2 ** 31 - 1
 /** From a tenth of a millisecond to half a minute, in seconds. */
 const BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 30]
 
-/** Labels are fixed names (routes, stages, types), never an id, a path, a host or a caller's value. */
-export const createMetrics = () => {
+/**
+ * Labels are fixed names (routes, stages, types), never an id, a path, a host or a caller's value. `node`: the name of the
+ * process.
+ */
+export const createMetrics = (node = 'main') => {
   const registry = new Registry()
   const registers = [registry]
   // Its own measurement of the event loop would wake an idle process 100 times a second.
@@ -22,6 +26,8 @@ export const createMetrics = () => {
   for (const name of MISNAMED) registry.removeSingleMetric(`sidevault_nodejs_active_${name}_total`)
   return {
     registry,
+    /** The newest calls. */
+    recent: createRequestRing(node),
     requests: new Counter({
       name: 'sidevault_requests_total',
       help: 'Requests, by operation (or "proxy") and status code.',

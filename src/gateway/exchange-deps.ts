@@ -13,7 +13,7 @@ import type { RecentHosts } from './recent-hosts.ts'
 import type { RequestRecordDeps } from './request-record.ts'
 import type { RequestResolver } from './resolve-request.ts'
 import type { UploadLimits } from './streaming/pipe-body.ts'
-import { createTimed, type Timed } from './timings.ts'
+import { createTimed, type Stages, type Timed } from './timings.ts'
 
 export interface ExchangeDeps
   extends RequestRecordDeps,
@@ -56,7 +56,8 @@ export interface ExchangeOptions {
 export interface GatewayState extends RequestResolver {
   readonly deps: ExchangeDeps
   readonly options: Omit<ExchangeOptions, keyof RequestResolver>
-  readonly timed: Timed
+  /** Makes the timer of one request. */
+  readonly timer: (stages: Stages) => Timed
 }
 
 export const createGatewayState = (
@@ -69,5 +70,5 @@ export const createGatewayState = (
   bodyLimit,
   destinations: createDestinations(destinations),
   clusterOf: deps.clusterOf,
-  timed: createTimed(deps.metrics),
+  timer: createTimed(deps.metrics),
 })

@@ -45,6 +45,7 @@ export const acceptRequestHeaders = (
   const since = deps.clock.now()
   return whenReady(state.resolve(head, state.shared), (resolved) => {
     const length = endOfStream ? 0 : lengthOf(head)
+    state.record.requestBytes = length
     state.takeShare(resolved, length)
     const { proxy, contentType, dryRun } = resolved
     const shape = proxy?.requestTransform === undefined ? undefined : shapeOf(contentType)
@@ -66,6 +67,7 @@ export const acceptRequestBody = async (state: RequestState, bytes: Buffer): Pro
   const accepted = state.accepted
   if (accepted === undefined) throw new Error('a body came without accepted headers')
   const { shape, since } = accepted
+  state.record.requestBytes = bytes.length
   state.memory.stopWaiting()
   state.memory.resize(bytes.length)
   const now = deps.clock.now()

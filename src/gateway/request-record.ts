@@ -7,6 +7,7 @@ import type { Eventual } from '../common/eventual.ts'
 import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
 import type { Identity } from './identify.ts'
+import type { Stages } from './timings.ts'
 
 export interface RequestRecordDeps {
   readonly log: Log
@@ -16,12 +17,26 @@ export interface RequestRecordDeps {
   readonly audit: (records: readonly AuditRecord[]) => Promise<void>
 }
 
+/** How a request ended; a number is the status of our own response. */
+type Ended = 'forwarded' | 'dry_run' | 'interrupted' | 'opened' | 'tunneled' | number
+
+/** Statuses of responses that are ours. The others pass the gateway by. */
+const OWN: Readonly<Record<string, number>> = { dry_run: 200, opened: 200 }
+
 /** What one request reports about itself. */
 export class RequestRecord {
   identity: Identity | undefined
   traceId = ''
   /** Tokens used. */
   tokens = 0
+  method = ''
+  /** The destination. */
+  host: string | undefined
+  destinationStatus: string | undefined
+  /** Of the body, where it is known. */
+  requestBytes: number | undefined
+  responseBytes: number | undefined
+  readonly stages: Stages = {}
   readonly #deps: RequestRecordDeps
   readonly #began = performance.now()
   readonly #operation: 'proxy' | 'connect'
@@ -47,16 +62,14 @@ export class RequestRecord {
     return this.#deps.audit([this.#record(identity, 'Tunnel passed on unopened')])
   }
 
-  /** Once: how it ended; a number is the status of our own response. */
-  finish(
-    ended: 'forwarded' | 'dry_run' | 'interrupted' | 'opened' | 'tunneled' | number,
-    error?: AppError,
-  ): void {
+  /** Once. */
+  finish(ended: Ended, error?: AppError): void {
     if (this.#finished) return
     this.#finished = true
     const { metrics, log } = this.#deps
     const { identity, tokens, traceId } = this
     const ms = performance.now() - this.#began
+    if (identity !== undefined) this.#remember(identity, ended, error, ms)
     metrics.requests.inc({ operation: this.#operation, status: ended })
     metrics.duration.observe({ at: this.#operation }, ms / 1000)
     const line: Record<string, unknown> = { operation: this.#operation }
@@ -71,6 +84,31 @@ export class RequestRecord {
     if (identity?.proxy !== undefined) line.proxy_id = identity.proxy.id
     if (error?.code === 'internal') log.error({ ...line, err: error.cause }, 'proxied call failed')
     else log.info(line, 'proxied call')
+  }
+
+  #remember({ caller, proxy }: Identity, ended: Ended, error: AppError | undefined, ms: number): void {
+    const { traceId, method, host, destinationStatus, stages, tokens, requestBytes, responseBytes } = this
+    const isForwarded = ended === 'forwarded' && destinationStatus !== undefined
+    this.#deps.metrics.recent.push({
+      traceId,
+      at: this.#deps.clock.now(),
+      kind: this.#operation,
+      tenantId: caller.tenantId,
+      applicationId: caller.applicationId,
+      proxyId: proxy?.id,
+      method,
+      route: this.#operation === 'connect' ? 'CONNECT' : '/proxy',
+      host,
+      outcome: typeof ended === 'number' ? 'responded' : ended,
+      status: typeof ended === 'number' ? ended : isForwarded ? Number(destinationStatus) : OWN[ended],
+      destinationStatus: destinationStatus === undefined ? undefined : Number(destinationStatus),
+      code: error?.code,
+      durationMs: ms,
+      stages,
+      tokens,
+      requestBytes,
+      responseBytes,
+    })
   }
 
   /** A call that was rejected. */

@@ -16,7 +16,7 @@ import { type CallHead, identify, ownerOf } from './identify.ts'
 import { dryRunReply, proxyError } from './replies.ts'
 import { RequestRecord } from './request-record.ts'
 import { outboundOf, type RequestResolver, type ResolvedRequest, resolveRequest } from './resolve-request.ts'
-import { measured, type Stage, type Timed } from './timings.ts'
+import type { Stages, Timed } from './timings.ts'
 import type { Shape } from './transform/content.ts'
 import type { CollectedResponse } from './transform/response.ts'
 import { runTransform, type Transformed, type TransformRun } from './transform/run.ts'
@@ -44,8 +44,8 @@ export class RequestState {
   readonly record: RequestRecord
   readonly memory: HeldMemory
   readonly stepTimeout = createStepTimeout(slow)
-  readonly stages: Partial<Record<Stage, number>> = {}
-  timed: Timed
+  readonly stages: Stages
+  readonly timed: Timed
   prefix: string
   traceHeader: string
   accepted: Accepted | undefined
@@ -66,12 +66,14 @@ export class RequestState {
     this.origin = origin
     this.record = new RequestRecord(shared.deps, operation)
     this.memory = new HeldMemory(shared.deps.held, shared.bodyLimit)
-    this.timed = shared.timed
+    this.stages = this.record.stages
+    this.timed = shared.timer(this.stages)
     this.prefix = shared.prefixes.prefixes[0]
     this.traceHeader = traceHeaderOf(shared.prefixes, this.prefix)
   }
 
   readPrefix(head: Head): void {
+    this.record.method = head.get(':method')?.[0] ?? ''
     const { prefixes } = this.shared
     if (this.origin !== undefined) {
       this.record.traceId = traceIdFor(undefined)
@@ -99,14 +101,12 @@ export class RequestState {
 
   resolve(head: Head, resolver: RequestResolver): Eventual<ResolvedRequest> {
     const { deps, prefixes } = this.shared
-    const identifying = (request: CallHead) => {
-      if (request.dryRun) this.timed = measured(this.timed, this.stages)
-      return this.timed('authenticate', () =>
+    const identifying = (request: CallHead) =>
+      this.timed('authenticate', () =>
         identify(deps, prefixes, request, (identity) => {
           this.record.identity = identity
         }),
       )
-    }
     return this.origin === undefined
       ? resolveRequest(head, this.prefix, resolver, identifying)
       : resolveTunneled(head, this.origin, resolver, identifying)
@@ -114,8 +114,9 @@ export class RequestState {
 
   /** Throws `rate_limited` when the tenant has its share of calls, of bytes that they hold, or of hosts. */
   takeShare({ caller, destination }: ResolvedRequest, length: number | undefined): void {
-    if (this.isCanceled) return
     const { upstream, host, port } = destination
+    this.record.host = host
+    if (this.isCanceled) return
     const owner = ownerOf(caller)
     this.memory.take(owner, length)
     if (upstream !== 'demo') this.shared.deps.hosts.use(owner, `${host}:${port}`)

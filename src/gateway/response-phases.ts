@@ -11,6 +11,7 @@ export const acceptResponseHeaders = (
 ): ExtProcReply => {
   const { bodyLimit, options } = state.shared
   state.destinationStatus = responseStatus(head, state.prefix)
+  state.record.destinationStatus = state.destinationStatus
   const otherwise = state.accepted?.resolved.proxy?.responseOtherwise
   state.response = endOfStream ? undefined : collectible(head, state.destinationStatus, otherwise, bodyLimit)
   if (state.response === undefined || state.destinationStatus === undefined) {
@@ -34,6 +35,7 @@ export const acceptResponseBody = async (state: RequestState, bytes: Buffer): Pr
   state.memory.resize(bytes.length)
   const run = () => transformResponse(response, bytes, state.runOf(resolved, proxy))
   const result = bytes.length === 0 ? undefined : await state.inCodeRoom(bytes, run, resolved.caller, proxy)
+  state.record.responseBytes = result?.body.length ?? bytes.length
   state.record.finish('forwarded')
   return result === undefined ? { kind: 'continueResponse' } : { kind: 'replaceResponse', ...result }
 }

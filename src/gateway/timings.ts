@@ -10,6 +10,9 @@ export interface Timed {
   <T>(stage: Stage, work: () => Eventual<T>): Eventual<T>
 }
 
+/** Milliseconds of a request's stages. */
+export type Stages = Partial<Record<Stage, number>>
+
 /** Runs `work`, and `done` when it is over. */
 const timing = <T>(work: () => Eventual<T>, done: (ms: number) => void): Eventual<T> => {
   const start = performance.now()
@@ -22,24 +25,18 @@ const timing = <T>(work: () => Eventual<T>, done: (ms: number) => void): Eventua
   }
 }
 
-/** The same, and notes the milliseconds of each stage in `stages`. */
-export const measured =
-  (timed: Timed, stages: Partial<Record<Stage, number>>): Timed =>
-  <T>(name: Stage, work: () => Eventual<T>) =>
-    timing(
-      () => timed(name, work),
-      (ms) => {
-        stages[name] = Math.round(ms * 1_000) / 1_000
-      },
-    ) as Promise<T>
-
-export const createTimed = ({ stage }: Metrics): Timed => {
+/** Makes the `Timed` of a request, which notes the milliseconds of each stage in `stages`. */
+export const createTimed = ({ stage }: Metrics): ((stages: Stages) => Timed) => {
   const observers = new Map(
     STAGES.map((name) => {
       const observed = stage.labels({ stage: name })
       return [name, (ms: number) => observed.observe(ms / 1000)]
     }),
   )
-  return <T>(name: Stage, work: () => Eventual<T>) =>
-    timing(work, observers.get(name) as (ms: number) => void) as Promise<T>
+  return (stages) =>
+    <T>(name: Stage, work: () => Eventual<T>) =>
+      timing(work, (ms) => {
+        observers.get(name)?.(ms)
+        stages[name] = Math.round(ms * 1_000) / 1_000
+      }) as Promise<T>
 }

@@ -3,6 +3,7 @@ import type { Journal } from '../audit/types.ts'
 import type { Clock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
+import { byPosition, type ListRequests, type RequestQuery } from '../common/request-ring.ts'
 import { TimeoutError, withTimeout } from '../common/with-timeout.ts'
 import type { Expressions } from '../expressions/types.ts'
 import type { Keys } from '../keys/types.ts'
@@ -63,6 +64,8 @@ export interface KernelDeps {
   readonly createVault: (services: VaultServices) => Vault
   readonly createCode: (parts: CodeParts) => Code
   readonly fetch: PluginContext['fetch']
+  /** Calls of the other processes of this node. Default: there are none. */
+  readonly peers?: ListRequests
 }
 
 export type KernelOptions = LoadOptions
@@ -78,7 +81,7 @@ const STOP_TIMEOUT = 5_000
  * are stopped and the issue is reported in the same way.
  */
 export const startKernel = async (deps: KernelDeps, options: KernelOptions): Promise<Kernel> => {
-  const { store, log } = deps
+  const { store, log, metrics, peers } = deps
   let registry: Registry | undefined
   let vault: Vault | undefined
   let code: Code | undefined
@@ -106,6 +109,10 @@ export const startKernel = async (deps: KernelDeps, options: KernelOptions): Pro
     code: () => code!,
     fetch: deps.fetch,
     identify: authenticator.identify,
+    requests: async (query: RequestQuery) => {
+      const [own, others] = [metrics.recent.newest(query), (await peers?.(query)) ?? []]
+      return [...own, ...others].sort(byPosition).slice(0, query.limit)
+    },
     tokenTypes: () => [...registry!.tokenTypes.values()],
     permissions: () => registry!.permissions,
     entityTypes: () => registry!.entityTypes,

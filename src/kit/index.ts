@@ -11,7 +11,7 @@ export {
 } from '../common/certificates.ts'
 export { parseIsoTime } from '../common/clock.ts'
 export { type FieldIssue, throwIfInvalid } from '../common/errors.ts'
-export { eachInTurn } from '../common/event-loop.ts'
+export { eachInTurn, yieldIfDue } from '../common/event-loop.ts'
 export { newKey, randomBase58 } from '../common/ids.ts'
 export { createKeyedMutex } from '../common/keyed-mutex.ts'
 export { notFound, unknownPermission } from '../common/not-found.ts'

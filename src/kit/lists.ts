@@ -1,5 +1,5 @@
 import { Type } from '../common/json-schema.ts'
-import { offsetQuery, pageOf } from '../sdk/index.ts'
+import { offsetQuery, pageOf, type RecordQuery, type Records } from '../sdk/index.ts'
 
 /** A query member that may be repeated, with one string each. */
 export const texts = (number: number) => Type.Optional(Type.Array(Type.String(), { field: number }))
@@ -22,3 +22,24 @@ export const namedPage = (input: {
   ...(input.id?.length ? { ids: input.id } : {}),
   ...(input.name ? { name: input.name } : {}),
 })
+
+/** Records of one read. */
+const EACH = 50
+
+/** All records that match, newest first, read in pages: for work that ends with the call, and holds few of them. */
+export async function* eachRecord<T extends { readonly id: string }>(
+  records: Pick<Records<T>, 'find'>,
+  tenantId: string,
+  where: NonNullable<RecordQuery['where']> = {},
+): AsyncGenerator<T> {
+  let start: string | undefined
+  do {
+    const page = await records.find(tenantId, {
+      where,
+      size: EACH,
+      ...(start === undefined ? {} : { start }),
+    })
+    yield* page.items
+    start = page.next
+  } while (start !== undefined)
+}

@@ -13,6 +13,7 @@ import { bootstrapTenant } from './bootstrap-tenant.ts'
 import { openAuthority } from './forward-authority.ts'
 import { startOperator } from './maintenance.ts'
 import { nodeHealth } from './node-health.ts'
+import { createPeerRequests } from './peer-requests.ts'
 import { type RoleEvents, type RunningRole, WARM_AFTER_MS } from './role-events.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
 
@@ -36,6 +37,7 @@ export const startAdminRole = async (
   log: Log,
   events: RoleEvents = {},
 ): Promise<RunningRole> => {
+  const sockets = socketsIn(start.runDir, config.workers)
   const runtime = await openRuntime(config, {
     name: 'admin',
     owner: true,
@@ -43,6 +45,7 @@ export const startAdminRole = async (
     trustBundle: start.settings.trustBundle,
     log,
     notify: events,
+    ...(start.role === 'admin' ? {} : { peers: createPeerRequests(sockets.status, log) }),
   })
   const { store, keys, kernel, metrics, maintenance } = runtime
   // If several machines start on one new store, one of them creates the first tenant.
@@ -63,7 +66,6 @@ export const startAdminRole = async (
   purge.start()
   const node = nodeHealth(runtime, config, start, log)
   const { checks, sources } = node
-  const sockets = socketsIn(start.runDir, config.workers)
   const demo = start.demo ? await startDemoDestination(sockets.demo, demoFiles(start.runDir)) : undefined
   const admin = await startAdmin(
     {

@@ -8,6 +8,7 @@ import { steadyClock, systemClock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import { createMetrics, type Metrics } from '../common/metrics.ts'
 import type { GuessLimiter, RateLimiter } from '../common/rate-limiter.ts'
+import type { ListRequests } from '../common/request-ring.ts'
 import { type Config, listenPorts } from '../config.ts'
 import { createExpressions } from '../expressions/expressions.ts'
 import { type CodeHost, createCodeHost } from '../host-api/host-api.ts'
@@ -93,10 +94,12 @@ export const openRuntime = async (
     readonly trustBundle?: string
     readonly log: Log
     readonly notify?: RoleEvents
+    /** Calls of the other processes of this node. Default: there are none. */
+    readonly peers?: ListRequests
   },
 ): Promise<Runtime> => {
   const { log, owner, name, notify: { onProgress, onSandbox } = {} } = options
-  const metrics = createMetrics()
+  const metrics = createMetrics(name)
   const closers: (() => Promise<void>)[] = []
   const close = async () => {
     for (const one of closers.splice(0).toReversed()) await one()
@@ -190,6 +193,7 @@ export const openRuntime = async (
           }),
         createCode: codeHost.createCode,
         fetch: egress.fetch,
+        ...(options.peers ? { peers: options.peers } : {}),
       },
       {
         plugins: config.plugins,

@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox'
 import type { Clock } from '../common/clock.ts'
 import type { Json } from '../common/json.ts'
 import type { Log } from '../common/log.ts'
+import type { ListRequests } from '../common/request-ring.ts'
 import type { Secret } from '../common/secret.ts'
 import type { ApplicationRef, ApplicationType, Caller, Credential, Grants } from './access.ts'
 import type { Code, Program } from './code.ts'
@@ -120,6 +121,17 @@ export interface DestinationTls {
   readonly authorities?: string
 }
 
+/** A proxy or reactor that acts as an application. */
+export interface ActsAs {
+  readonly id: string
+  readonly name: string
+  readonly applicationId: string
+  /** Its code calls the API as the application. */
+  readonly code: boolean
+  /** Its callers without a key use tokens as the application, and no code reads the values. */
+  readonly anonymous: boolean
+}
+
 /** Finds stored proxies. */
 export interface ProxySource {
   /** By the proxy key's keyed hash. */
@@ -128,6 +140,9 @@ export interface ProxySource {
   intercepting(tenantId: string, host: string): Promise<readonly StoredProxy[]>
   /** The newest of all tenants. */
   newest(limit: number): Promise<readonly StoredProxy[]>
+  nameOf(tenantId: string, id: string): Promise<string | undefined>
+  /** Proxies of the tenant that act as one of these applications, newest first. */
+  actingAs(tenantId: string, applicationIds: readonly string[]): AsyncIterable<ActsAs>
   /** Collections whose change counters invalidate cached results. */
   readonly collections: readonly string[]
 }
@@ -158,7 +173,10 @@ export interface Ports {
     install(tenantId: string, keyHash: string): Promise<void>
   }
   /** Keys of sessions; called when `credentials` does not find a key. */
-  readonly sessions: CredentialSource
+  readonly sessions: CredentialSource & {
+    /** Authorized sessions of the tenant whose grants satisfy `where`, newest first; those that have ended are left out. */
+    authorized(tenantId: string, now: number, where: (grants: Grants) => boolean): AsyncIterable<Credential>
+  }
   readonly applications: {
     get(tenantId: string, id: string): Promise<ApplicationInfo | undefined>
     /** The application as a caller: what sessions, code and anonymous callers of its proxies depend on. */
@@ -173,6 +191,8 @@ export interface Ports {
   readonly reactors: {
     /** The code of the newest reactors of all tenants, to warm caches. */
     programs(limit: number): Promise<readonly Program[]>
+    /** Reactors of the tenant that act as one of these applications, newest first. */
+    actingAs(tenantId: string, applicationIds: readonly string[]): AsyncIterable<ActsAs>
   }
   readonly members: {
     /** Makes a user who accepts an invitation a member, deletes the invitation, and returns the member's id. */
@@ -206,6 +226,8 @@ export interface PluginContext<Config = unknown> {
   audit(event: AuditEvent, origin: AuditOrigin): Promise<void>
   /** Includes all that was recorded before the call. */
   usage(tenantId: string): Promise<Usage>
+  /** The newest calls of a tenant to the processes of this node, newest first. */
+  readonly requests: ListRequests
   /** A port of another plugin; undefined when none provides it. */
   port<P extends keyof Ports>(name: P): Ports[P] | undefined
   /** Throws `invalid_destination` or `destination_not_allowed` when the gateway would reject the URL. */

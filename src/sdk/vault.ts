@@ -1,6 +1,6 @@
 import type { AppError } from '../common/errors.ts'
 import type { Json } from '../common/json.ts'
-import type { AccessRule, Caller, Disclosure, TokenPermission } from './access.ts'
+import type { AccessRule, Caller, Disclosure, Grants, TokenPermission } from './access.ts'
 import type { CodeScope, DestinationList, OutboundDestination } from './destinations.ts'
 import type { Surface } from './surfaces.ts'
 import type { TokenInput, TokenPatch } from './token-input.ts'
@@ -98,6 +98,37 @@ export interface UseContext {
   readonly code?: CodeScope | undefined
 }
 
+/** Who makes a call: the holder of a key, or code of a proxy or a reactor that acts as an application. */
+export type AccessBy = 'key' | 'transform' | 'reactor'
+
+/** How grants let a caller use one permission on a token, as the call itself would (completions §16). */
+export interface AccessDecision {
+  readonly permission: TokenPermission
+  /** The data of the response; `redact`: none. */
+  readonly disclosure: Disclosure
+  /** The deciding rule; absent: the plain permission. */
+  readonly rule: AccessRule | undefined
+}
+
+/** What a change of grants changes for one permission on tokens of one container. */
+export interface AccessDifference {
+  readonly container: string
+  readonly permission: TokenPermission
+  readonly from: Disclosure | 'none'
+  readonly to: Disclosure | 'none'
+  /** At most 10,000. */
+  readonly tokens: number
+  /** False: there may be more. */
+  readonly exact: boolean
+}
+
+export interface AccessComparison {
+  /** By container; lines without a difference are left out. */
+  readonly lines: readonly AccessDifference[]
+  /** The comparison ended early: further containers may differ. */
+  readonly more: boolean
+}
+
 /** Memory that a call holds. */
 export interface Held {
   /** Releases it; idempotent. */
@@ -159,6 +190,20 @@ export interface Vault {
    * or recorded (completions §13, closed surfaces).
    */
   known(ids: readonly string[], context: Pick<UseContext, 'caller' | 'now'>): Promise<ReadonlySet<string>>
+  /**
+   * How any grants let a caller use the token; permissions that they deny are left out. It is not opened, and nothing is
+   * disclosed or recorded. `token_not_found`.
+   */
+  access(
+    id: string,
+    context: Pick<UseContext, 'caller' | 'now'>,
+  ): Promise<(grants: Grants, by?: AccessBy) => readonly AccessDecision[]>
+  /** What other grants in the place of `from` change for the tokens of the caller's tenant. None is opened. */
+  compareAccess(
+    from: Grants,
+    to: Grants,
+    context: Pick<UseContext, 'caller' | 'now'>,
+  ): Promise<AccessComparison>
   /** Whether these tokens exist unchanged, by their seals: columns may have been edited. */
   areCurrent(states: readonly Omit<TokenState, 'until'>[], context: UseContext): Promise<boolean>
   /**

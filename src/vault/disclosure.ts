@@ -23,6 +23,16 @@ const withoutUnset = (mask: Json, masked: Json): Json =>
       ) as Json)
     : masked
 
+/** What a decision discloses: nothing of a type that is not installed, and no mask of a token without one. */
+export const effectiveDisclosure = (
+  type: CompiledType | undefined,
+  hasOwnMask: boolean,
+  disclosure: Disclosure,
+): Disclosure =>
+  type === undefined || (disclosure === 'mask' && !hasOwnMask && type.mask === undefined)
+    ? 'redact'
+    : disclosure
+
 /** Evaluates the mask over the data; undefined without a mask. Throws `invalid_expression`. */
 export const maskedData = (
   expressions: Expressions,
@@ -49,8 +59,9 @@ export const disclosedData = (
   purpose: 'show' | 'use',
   work?: Work,
 ): Json | undefined => {
-  if (type === undefined || disclosure === 'redact') return undefined
-  if (disclosure === 'mask') return maskedData(expressions, type, opened, work)
+  const effective = effectiveDisclosure(type, opened.mask !== undefined, disclosure)
+  if (type === undefined || effective === 'redact') return undefined
+  if (effective === 'mask') return maskedData(expressions, type, opened, work)
   const data = wholeData(opened)
   return purpose === 'use' ? data : omitNeverReturned(type, data)
 }

@@ -1,6 +1,7 @@
 import { createKeyedMutex, createKeyedSemaphore } from '../common/keyed-mutex.ts'
 import { createShares } from '../common/shares.ts'
 import type { Vault } from '../sdk/index.ts'
+import { accessTo, compareAccess } from './access.ts'
 import { associateTokens, createChild, dissociateTokens, listChildren } from './associations.ts'
 import { createTokens } from './create.ts'
 import { detokenizeBody } from './detokenize.ts'
@@ -63,6 +64,8 @@ export const createVault = (
       withMemoryBudget(context, (held) => detokenizeBody(parts, body, held, permission)),
     use: (ids, context) => withMemoryBudget(context, (held) => useTokens(parts, ids, held)),
     preview: (ids, context) => withMemoryBudget(context, (held) => previewUse(parts, ids, held)),
+    access: (id, context) => accessTo(parts, id, context),
+    compareAccess: (from, to, context) => compareAccess(parts, from, to, context),
     known: (ids, context) => knownTokens(parts, ids, context),
     areCurrent: (states, context) => withMemoryBudget(context, (held) => areCurrent(parts, states, held)),
   }

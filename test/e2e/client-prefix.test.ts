@@ -223,4 +223,21 @@ t.test('the proxy', async (t) => {
     status: 404,
   })
   t.match(await problemOf(use('POST', '/proxy', { body: {} })), { status: 400 })
+
+  const { data } = (await manage('GET', '/requests?size=100')).json
+  const proxied = data.filter(({ kind }: { kind: string }) => kind === 'proxy')
+  t.match(
+    proxied.filter(({ tokens }: { tokens: number }) => tokens === 1),
+    ['DELETE', 'PATCH', 'PUT', 'POST'].map((method) => ({
+      method,
+      host: 'demo.sidevault.test',
+      outcome: 'forwarded',
+      node: 'gateway-0',
+      trace_id: `trace-${method}-19`,
+      stages: { use: Number },
+    })),
+    '"the ring of all processes of this node"',
+  )
+  t.ok(data.some(({ kind, node }: { kind: string; node: string }) => kind === 'api' && node === 'admin'))
+  t.notMatch(JSON.stringify(data), /sub.path|q=1|through/)
 })

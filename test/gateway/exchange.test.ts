@@ -395,3 +395,38 @@ t.test('a key that is deleted in the middle of a body lets no further value out'
   t.equal(problemOf(went[2] as ExtProcReply).status, 401)
   t.equal(far.uses.length, 1)
 })
+
+t.test(
+  'a call is among the newest calls of its tenant, without its path, query, body and headers',
+  async (t) => {
+    const { exchange, far } = setUp()
+    const { metrics } = far.deps
+    await exchange.onRequestHeaders(head({ 'svc-trace-id': 'trace', 'x-secret': 'secret-header' }), false)
+    const body = Buffer.from('secret-body {{ name | raw }}')
+    await exchange.onRequestBody(body)
+    const denied = setUp({ metrics })
+    await denied.exchange.onRequestHeaders(head({ 'svc-proxy-url': 'https://127.0.0.1/' }), true)
+    const unknown = setUp({ metrics })
+    await unknown.exchange.onRequestHeaders(head({ 'svc-api-key': 'unknown' }), true)
+    const { tenantId } = far.uses[0]!.context.caller
+    const found = metrics.recent.newest({ tenantId, limit: 10 })
+    t.match(found, [
+      { outcome: 'responded', status: 403, code: 'destination_not_allowed', tokens: 0 },
+      {
+        kind: 'proxy',
+        traceId: 'trace',
+        applicationId: 'private',
+        method: 'POST',
+        route: '/proxy',
+        host: 'secret-host.test',
+        outcome: 'forwarded',
+        status: undefined,
+        tokens: 1,
+        requestBytes: body.length,
+        stages: { authenticate: Number, plan: Number, use: Number, apply: Number },
+      },
+    ])
+    t.equal(found.length, 2, 'a call of an unknown key is not the tenant’s')
+    t.notMatch(JSON.stringify(found), /secret-(path|query|base|header|body)/)
+  },
+)

@@ -35,6 +35,14 @@ t.test('metrics and health are answered on a private socket', async (t) => {
     ({ name }) => name === 'sidevault_requests_total',
   )
   t.match(counter?.values, [{ value: 1, labels: { operation: 'proxy', status: '401' } }])
+  metrics.recent.push({ tenantId: 'ours', at: 5 } as never)
+  metrics.recent.push({ tenantId: 'theirs', at: 6 } as never)
+  const query = (sent: object) => `/requests.json?${encodeURIComponent(JSON.stringify(sent))}`
+  t.match(await ask(socket, query({ tenantId: 'ours', limit: 9 })), {
+    status: 200,
+    json: [{ tenantId: 'ours', at: 5, node: 'main' }],
+  })
+  t.equal((await ask(socket, '/requests.json?%')).status, 500)
   t.same(await ask(socket, '/healthz'), { status: 200, json: { status: 'ok' } })
   healthy = false
   t.same(await ask(socket, '/healthz'), { status: 503, json: { status: 'failing' } })

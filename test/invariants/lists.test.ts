@@ -42,7 +42,9 @@ for (const container of ['/a/b/', '/a/c/', '/d/'])
       key: all,
       body: { type, data: '4242424242424242', containers: [container], metadata: { color: 'red' } },
     })
-await service.call('POST', '/proxies', { body: { name: 'p', destination_url: 'https://api.example.com' } })
+const { id: proxy } = (
+  await service.call('POST', '/proxies', { body: { name: 'p', destination_url: 'https://api.example.com' } })
+).json
 
 /** What members that filter may hold; those not named here take the least that their schema allows. */
 const VALUES: Readonly<Record<string, unknown>> = {
@@ -73,7 +75,8 @@ const QUERIES = [
 const inputsOf = (operation: Operation): readonly Record<string, unknown>[] => {
   const { properties = {} } = asSchema(operation.input)
   const inPath = pathParams(pathOf(operation))
-  const base = Object.fromEntries(inPath.map((name) => [name, token]))
+  const id = pathOf(operation).startsWith('/proxies/') ? proxy : token
+  const base = Object.fromEntries(inPath.map((name) => [name, id]))
   const filters = Object.entries(properties)
     .filter(([name]) => !inPath.includes(name) && name !== 'start' && name !== 'query')
     .map(

@@ -47,14 +47,14 @@ const createMapper = (operations: readonly Operation[]) => {
   }
 }
 
-/** An answer as proto3 can carry it: optional lists and maps that are empty are absent. */
+/** An answer as proto3 can carry it: optional lists and maps that are empty are absent, and so are messages that are null. */
 const carried = (message: Message, object: Record<string, unknown>): Record<string, unknown> => {
   const item = (of: Item, value: unknown) =>
     of.kind === 'message' ? carried(of.message, value as Record<string, unknown>) : value
   const retained: Record<string, unknown> = {}
   for (const { name, shape, required } of message.fields) {
     const value = object[name]
-    if (value === undefined) continue
+    if (value === undefined || (value === null && shape.kind === 'message')) continue
     if (shape.kind === 'list') {
       const items = value as unknown[]
       if (required || items.length > 0) retained[name] = items.map((each) => item(shape.item, each))

@@ -5,6 +5,7 @@ import {
   type ServerInterceptingCallInterface,
   type ServerInterceptor,
 } from '@grpc/grpc-js'
+import { systemClock } from '../../common/clock.ts'
 import type { AppError } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
 import type { Metrics } from '../../common/metrics.ts'
@@ -47,6 +48,8 @@ const STATUS: Readonly<Record<number, number>> = {
   [grpc.NOT_FOUND]: 404,
 }
 
+const NO_STAGES = Object.freeze({})
+
 /** Probes call these every few seconds: they are logged at debug. */
 const isQuiet = (operation: string) => operation.startsWith('grpc.health.')
 
@@ -70,6 +73,27 @@ export const createCalls = (
     const ms = performance.now() - startedAt
     metrics.requests.inc({ operation, status })
     if (!isQuiet(operation)) metrics.duration.observe({ at: 'management' }, ms / 1000)
+    if (caller !== undefined)
+      metrics.recent.push({
+        traceId,
+        at: systemClock.now(),
+        kind: 'api',
+        tenantId: caller.tenantId,
+        applicationId: caller.applicationId,
+        proxyId: undefined,
+        method: 'POST',
+        route: operation,
+        host: undefined,
+        outcome: 'responded',
+        status,
+        destinationStatus: undefined,
+        code: state.error?.code,
+        durationMs: ms,
+        stages: NO_STAGES,
+        tokens: 0,
+        requestBytes: undefined,
+        responseBytes: undefined,
+      })
     const entry = {
       operation,
       transport: 'grpc',

@@ -1,4 +1,5 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { systemClock } from '../../common/clock.ts'
 import { AppError } from '../../common/errors.ts'
 import { createAllowed } from './allow-header.ts'
 import { clientErrorHandler, type Unmatched } from './client-error.ts'
@@ -11,6 +12,10 @@ import type { AppDeps, AppOptions, RequestState } from './types.ts'
 const KEEP_ALIVE_TIMEOUT = 65 * 60_000
 
 const UNMATCHED = 'unmatched'
+
+const NO_STAGES = Object.freeze({})
+
+const bytesOf = (length: unknown): number | undefined => (length === undefined ? undefined : Number(length))
 
 /** The app, and what a further server in front of it needs. */
 export interface HttpTransport {
@@ -75,6 +80,27 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
     const ms = performance.now() - startedAt
     metrics.requests.inc({ operation, status })
     if (!(operation in quiet)) metrics.duration.observe({ at: 'management' }, ms / 1000)
+    if (caller !== undefined)
+      metrics.recent.push({
+        traceId,
+        at: systemClock.now(),
+        kind: 'api',
+        tenantId: caller.tenantId,
+        applicationId: caller.applicationId,
+        proxyId: undefined,
+        method: request.method,
+        route: request.routeOptions.url ?? operation,
+        host: undefined,
+        outcome: 'responded',
+        status,
+        destinationStatus: undefined,
+        code: errorCode,
+        durationMs: ms,
+        stages: NO_STAGES,
+        tokens: 0,
+        requestBytes: bytesOf(request.raw.headers['content-length']),
+        responseBytes: bytesOf(reply.getHeader('content-length')),
+      })
     const entry = {
       operation,
       status,

@@ -40,6 +40,7 @@ export class ConnectRequest implements Exchange {
     const state = this.#state
     // Not the caller's: no other tunnel may have this one.
     state.record.traceId = traceIdFor(undefined)
+    state.record.method = 'CONNECT'
     return Promise.resolve(state.step(state.shared.options.stepMs, 0, () => this.#accept(head)))
   }
 
@@ -80,6 +81,7 @@ export class ConnectRequest implements Exchange {
     const address = single(head, CLIENT_ADDRESS_HEADER)
     const caller = await this.#caller(key, address)
     const { host, port } = this.#destination(head)
+    record.host = host
     const connect = await bindings.connect(caller, host.replace(/^\[(.*)\]$/, '$1'), port)
     if (connect === 'deny') throw denied(host)
     if (!state.isCanceled) state.memory.take(ownerOf(caller), 0)

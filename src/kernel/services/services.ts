@@ -43,6 +43,7 @@ export interface ServiceDeps {
   readonly code: () => Code
   readonly fetch: PluginContext['fetch']
   readonly identify: PluginContext['identify']
+  readonly requests: PluginContext['requests']
   readonly tokenTypes: () => readonly TokenType[]
   readonly permissions: () => readonly PermissionInfo[]
   readonly entityTypes: () => readonly EntityType[]
@@ -113,6 +114,7 @@ export const createServices = (plugin: Plugin, config: unknown, runtime: Service
     port: (name) => ready('port', () => runtime.ports()[name]),
     code: lazily<Code>(() => ready('code', runtime.code)),
     identify: (application) => ready('identify', () => runtime.identify(application)),
+    requests: (query) => ready('requests', () => runtime.requests(query)),
     fetch: (request, signal) => ready('fetch', () => runtime.fetch(request, signal)),
     checkDestination: (url) => ready('checkDestination', () => runtime.checkDestination(url)),
     records: ((collection: Collection) =>

@@ -22,6 +22,8 @@ const setUp = () => {
         return state.found.get(hash)
       },
       intercepting: async () => [],
+      nameOf: async () => undefined,
+      actingAs: async function* () {},
       newest: async () => [{ ...PROXY, id: 'newest' }],
     }),
   })

@@ -1,0 +1,92 @@
+/** The newest calls of a process, in memory (completions §16). They never hold a body, a query or a header's value. */
+
+/** Calls that a process retains. */
+const RETAINED = 10_000
+
+/** A call that has ended; times in ms. */
+export interface EndedRequest {
+  readonly traceId: string
+  /** Time of its end, since the epoch. */
+  readonly at: number
+  readonly kind: 'proxy' | 'api' | 'connect'
+  readonly tenantId: string
+  readonly applicationId: string | undefined
+  readonly proxyId: string | undefined
+  readonly method: string
+  /** A template or a fixed name, never a path that was called. */
+  readonly route: string
+  /** The destination. */
+  readonly host: string | undefined
+  readonly outcome: 'responded' | 'forwarded' | 'dry_run' | 'interrupted' | 'opened' | 'tunneled'
+  /** Of the response, if this process sent or saw it. */
+  readonly status: number | undefined
+  readonly destinationStatus: number | undefined
+  readonly code: string | undefined
+  readonly durationMs: number
+  readonly stages: Readonly<Record<string, number>>
+  readonly tokens: number
+  readonly requestBytes: number | undefined
+  readonly responseBytes: number | undefined
+}
+
+export interface RecentRequest extends EndedRequest {
+  /** Unique among the processes of a node. */
+  readonly id: string
+  /** The process. */
+  readonly node: string
+}
+
+/** Place in a list that is newest first. */
+export type RequestPosition = Pick<RecentRequest, 'at' | 'id'>
+
+export interface RequestQuery {
+  readonly tenantId: string
+  /** Those behind it. */
+  readonly before?: RequestPosition | undefined
+  readonly limit: number
+}
+
+/** The newest calls of a tenant, newest first. */
+export type ListRequests = (query: RequestQuery) => Promise<readonly RecentRequest[]>
+
+/** Newest first; ids of one time in a fixed order. */
+export const byPosition = (a: RequestPosition, b: RequestPosition): number => {
+  if (a.at !== b.at) return b.at - a.at
+  if (a.id === b.id) return 0
+  return a.id < b.id ? 1 : -1
+}
+
+/** `node`: the name of the process. `size`: calls that are retained. */
+export const createRequestRing = (node: string, size = RETAINED) => {
+  const ring: EndedRequest[] = []
+  /** Unique among the runs of the process. */
+  const run = Date.now().toString(36)
+  let pushed = 0
+  let newestAt = 0
+
+  return {
+    /** Adds a call; the oldest one makes room. Calls of unknown tenants are nobody's to see, and are left out. */
+    push: (request: EndedRequest): void => {
+      if (request.tenantId === '') return
+      // The clock may have been set back: the order of the ring is that of the list.
+      newestAt = Math.max(newestAt, request.at)
+      ring[pushed % size] = request.at === newestAt ? request : { ...request, at: newestAt }
+      pushed++
+    },
+
+    newest: ({ tenantId, before, limit }: RequestQuery): readonly RecentRequest[] => {
+      const found: RecentRequest[] = []
+      const oldest = Math.max(0, pushed - size)
+      for (let number = pushed - 1; number >= oldest && found.length < limit; number--) {
+        const request = ring[number % size]
+        if (request?.tenantId !== tenantId) continue
+        if (before !== undefined && request.at > before.at) continue
+        const one = { ...request, node, id: `${node}-${run}-${String(number).padStart(12, '0')}` }
+        if (before === undefined || byPosition(before, one) < 0) found.push(one)
+      }
+      return found
+    },
+  }
+}
+
+export type RequestRing = ReturnType<typeof createRequestRing>
