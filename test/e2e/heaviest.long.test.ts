@@ -203,6 +203,12 @@ const inConfiguration = (base: Input) =>
 
 /** Of each operation: its heaviest inputs, besides those that anyone may send to it. */
 const HEAVIEST: Readonly<Record<string, readonly Input[]>> = {
+  'Access.Diff': grantInputs.map(({ permissions, rules: draft }) => ({
+    application: { id: application.id },
+    permissions,
+    rules: draft,
+  })),
+  'Access.ListByToken': [{ ...page, id: large[0] }],
   'Applications.Create': grantInputs,
   'Applications.Update': grantInputs.map((each) => ({ ...each, id: application.id })),
   'Applications.List': [page, { ...page, id: many(1_500, () => application.id) }],
@@ -239,6 +245,7 @@ const HEAVIEST: Readonly<Record<string, readonly Input[]>> = {
   'Proxies.List': [page, { ...page, name: '*a*b*c*d*e*f'.repeat(20) }],
   'Proxies.Get': [{ id: proxy.id }],
   'Proxies.Delete': [{ id: 'x' }],
+  'Proxies.ListVersions': [{ ...page, id: proxy.id }],
   'ReactorFormulas.Create': [formulaBody, { ...formulaBody, icon: TEXT }, { ...formulaBody, code: TEXT }],
   'ReactorFormulas.Update': [{ ...formulaBody, id: formula.id }],
   'ReactorFormulas.List': [page, { ...page, name: '*a*b*c*d*e*f'.repeat(20) }],
@@ -269,6 +276,7 @@ const HEAVIEST: Readonly<Record<string, readonly Input[]>> = {
   ],
   'Reactors.ReactAsync': [{ id: returning.id, args: texts(small) }],
   'Reactors.GetResult': [{ id: returning.id, request_id: 'x'.repeat(20_000) }],
+  'Requests.List': [cursor],
   'Sessions.Create': [{}],
   'Sessions.Authorize': [
     { nonce: 'x', rules: sessionRules },

@@ -51,6 +51,7 @@ const condition = { attribute: 'container', operator: 'equals', value: '/a/' }
 
 /** For each operation that takes a body: an input with which it succeeds. */
 const VALID: Readonly<Record<string, Input>> = {
+  'Access.Diff': { application: { id: application.id }, permissions: ['token:read'] },
   'Applications.Create': { name: 'n', type: 'private', ...grants, rules: [rule] },
   'Applications.Update': { id: application.id, name: 'n', ...grants, rules: [rule] },
   'Members.Update': { id: member, role: 'READ' },
