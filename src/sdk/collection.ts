@@ -72,7 +72,7 @@ export interface Records<T extends { readonly id: string }> {
   newest(limit: number): Promise<readonly { readonly tenantId: string; readonly record: T }[]>
   /** Rejects with `conflict` when the id or a lookup value exists. */
   insert(tenantId: string, record: T): Promise<void>
-  /** Applies `change` to the current record, again after a concurrent write; undefined when it does not exist. */
+  /** Applies `change` to the current record, again after a concurrent write; undefined when it does not exist. Writes nothing when `change` returns the record itself. */
   update(tenantId: string, id: string, change: (current: T) => T): Promise<T | undefined>
   /** False when it did not exist. */
   delete(tenantId: string, id: string): Promise<boolean>

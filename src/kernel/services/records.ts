@@ -103,8 +103,9 @@ export const createRecords = <T extends { readonly id: string }>(
           const current = await store.get(name, tenantId, id)
           if (current === undefined) return undefined
           version = current.version
-          const record = change(await opened(tenantId, current))
-          await commit(records.replacing(tenantId, record, version))
+          const before = await opened(tenantId, current)
+          const record = change(before)
+          if (record !== before) await commit(records.replacing(tenantId, record, version))
           return record
         }
         // A conflict with the version unchanged is about a lookup value, and would not go away.

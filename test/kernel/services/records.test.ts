@@ -94,6 +94,8 @@ t.test('each write moves the change counter of its collection', async (t) => {
   seen.push(await counter())
   await records.update(tenantId, '1', (current) => ({ ...current, visits: 1 }))
   seen.push(await counter())
+  await records.update(tenantId, '1', (current) => current)
+  t.equal(await counter(), seen.at(-1), 'an update without a change writes nothing')
   await records.delete(tenantId, '1')
   seen.push(await counter())
   t.equal(new Set(seen).size, 4)
