@@ -1,4 +1,4 @@
-import { EntityId, exceeds, handingOut, isWithin, texts } from '#kit'
+import { EntityId, exceeds, handingOut, isWithin, namedPage, namedQuery, nameFilter, texts } from '#kit'
 import {
   AppError,
   type Call,
@@ -8,9 +8,7 @@ import {
   listOf,
   Nothing,
   offsetPage,
-  offsetQuery,
   type PluginContext,
-  pageOf,
   Type,
 } from '#sdk'
 import type { ApplicationRecord } from './collections.ts'
@@ -85,15 +83,14 @@ export const applicationOperations = (kernel: PluginContext, directory: Director
     summary: 'List applications',
     permission: 'application:read',
     audit: 'none',
-    input: Type.Object({ ...offsetQuery, id: texts(3), type: texts(4) }),
+    input: Type.Object({ ...namedQuery, name: nameFilter(5), type: texts(4) }),
     output: listOf(ApplicationOutput),
     examples: examples.list,
     run: async (input, call) => {
       const { tenantId } = call.caller
-      const page = pageOf(input)
+      const page = namedPage(input)
       const found = await directory.applications().find(tenantId, {
         ...page,
-        ...(input.id?.length ? { ids: input.id } : {}),
         ...(input.type?.length ? { where: { type: input.type } } : {}),
       })
       const responses = found.items.map((application) => serializeApplication(tenantId, application))

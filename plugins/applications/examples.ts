@@ -95,6 +95,7 @@ export const list: readonly Example[] = [
     input: { type: ['private'] },
     output: pageOf([application]),
   },
+  { summary: 'By name', input: { name: 'web*' }, output: pageOf([web]) },
 ]
 
 export const getByKey: readonly Example[] = [

@@ -4,11 +4,15 @@ import { offsetQuery, pageOf, type RecordQuery, type Records } from '../sdk/inde
 /** A query member that may be repeated, with one string each. */
 export const texts = (number: number) => Type.Optional(Type.Array(Type.String(), { field: number }))
 
+/** The query member `name` (completions §3). */
+export const nameFilter = (number: number) =>
+  Type.Optional(Type.String({ field: number, description: 'Wildcards * and ?; else contains.' }))
+
 /** Query members of an offset list of entities with a name; fields 1 to 4 of its input. */
 export const namedQuery = {
   ...offsetQuery,
   id: texts(3),
-  name: Type.Optional(Type.String({ field: 4, description: 'Wildcards * and ?; else contains.' })),
+  name: nameFilter(4),
 }
 
 /** Such a query as a filter of a collection; empty members filter nothing. */

@@ -211,7 +211,7 @@ t.test('an application deleted while keys are made leaves no key that works', as
   }
 })
 
-t.test('"GET /applications (id, type)": an offset list, newest first', async (t) => {
+t.test('"GET /applications (id, type, name)": an offset list, newest first', async (t) => {
   const ids: string[] = []
   for (const type of ['public', 'private', 'public'])
     ids.push((await api.application(type, ['token:create'])).id)
@@ -227,6 +227,17 @@ t.test('"GET /applications (id, type)": an offset list, newest first', async (t)
     publics.data.map(({ id }: { id: string }) => id),
     [ids[2], ids[0]],
   )
+  const { name } = publics.data[0]
+  for (const [wanted, total] of [
+    [name.toUpperCase(), publics.data.filter((one: { name: string }) => one.name === name).length],
+    ['no*such', 0],
+  ] as const)
+    t.equal(
+      (await call('GET', `/applications?${query}&type=public&name=${encodeURIComponent(wanted)}`)).body
+        .pagination.total_items,
+      total,
+      wanted,
+    )
   const paged = (await call('GET', `/applications?${query}&page=2&size=2`)).body
   t.strictSame(
     paged.data.map(({ id }: { id: string }) => id),
