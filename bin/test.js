@@ -299,7 +299,9 @@ export const test = async (root, args = []) => {
       ? []
       : [
           check(root, 'lint and format', 'biome', ['ci', '--colors=off', '--error-on-warnings', '.']),
-          check(root, 'types', 'tsc', ['-p', '.']),
+          ...['.', 'src/console', 'test/console'].map((folder) =>
+            check(root, `types of ${folder}`, 'tsc', ['-p', folder]),
+          ),
         ]
   const total = { passed: 0, failed: 0, skipped: 0 }
   const checked = mkdtempSync(join(tmpdir(), 'sidevault-checked-'))

@@ -35,6 +35,8 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   // what the forward proxy opens for whom, and its certificates
   'forward-proxy': { values: 'common egress keys', types: 'sdk kernel store' },
   admin: { values: 'common kernel', types: 'sdk' },
+  // runs in browsers: packages are held to two names below
+  console: { values: '', types: 'sdk' },
   sandbox: { values: 'common', types: 'sdk' },
   'host-api': { values: 'common egress', types: 'sdk kernel sandbox' },
   supervisor: { values: 'common config control-plane egress' },
@@ -128,6 +130,18 @@ t.test('what runs in production imports only packages that npm start installs', 
     importsOf(file)
       .filter(({ target }) => !target.startsWith('.') && !target.startsWith('#') && !isBuiltin(target))
       .filter(({ target }) => !packages.some((name) => target === name || target.startsWith(`${name}/`)))
+      .map(({ target }) => `${file.path} imports ${target}`),
+  )
+  t.same(wrong, [])
+})
+
+t.test('pages import lit-html and signals only, which no other part does', async (t) => {
+  const PAGES = /^(?:lit-html(?:\/|$)|@preact\/signals-core$)/
+  const wrong = sourcesIn('src', 'plugins', 'bin').flatMap((file) =>
+    importsOf(file)
+      .filter(({ target }) => !target.startsWith('.'))
+      .filter(({ target }) => PAGES.test(target) !== (partOf(file.path) === 'console'))
+      .filter(({ target }) => PAGES.test(target) || partOf(file.path) === 'console')
       .map(({ target }) => `${file.path} imports ${target}`),
   )
   t.same(wrong, [])

@@ -1,0 +1,74 @@
+import { problemOf } from './problem.ts'
+
+export { ApiError } from './problem.ts'
+
+type Member = string | number | boolean | undefined
+
+export interface CallOptions {
+  /** undefined and `''` are left out; a list repeats its name. */
+  readonly query?: Readonly<Record<string, Member | readonly string[]>>
+  /** Sent as JSON. */
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface Api {
+  /** The parsed JSON of a successful response; throws `ApiError` for others. `path`: `/tokens`, or of the tag `path`. */
+  call<T>(method: string, path: string, options?: CallOptions): Promise<T>
+  /** Any response, whatever its status: for NDJSON, `/proxy` and texts. A string as `body` is sent as it is. */
+  raw(method: string, path: string, options?: CallOptions): Promise<Response>
+}
+
+/** A path whose parameters are encoded: path`/tokens/${id}`. */
+export const path = (parts: TemplateStringsArray, ...ids: readonly string[]): string =>
+  String.raw({ raw: parts }, ...ids.map(encodeURIComponent))
+
+/** `?a=1&b=2`, or `''`. */
+export const queryText = (query: CallOptions['query'] = {}): string => {
+  const members = new URLSearchParams()
+  for (const [name, value] of Object.entries(query))
+    for (const one of Array.isArray(value) ? value : [value])
+      if (one !== undefined && one !== '') members.append(name, String(one))
+  return members.size === 0 ? '' : `?${members}`
+}
+
+/** Every unsafe call of the console carries it: other sites cannot send it without a preflight. */
+export const CONSOLE_HEADER = { 'x-sidevault-console': '1' } as const
+
+/**
+ * The API as the session may call it. `onUnauthorized`: a response was 401, so that the session may have ended. `send`:
+ * `fetch` of the page.
+ */
+export const createApi = (
+  onUnauthorized: () => void,
+  send: typeof fetch = (...request) => fetch(...request),
+): Api => {
+  const raw: Api['raw'] = async (method, where, { query, body, headers, signal } = {}) => {
+    const response = await send(`/console/api${where}${queryText(query)}`, {
+      method,
+      headers: {
+        ...CONSOLE_HEADER,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+      cache: 'no-store',
+      credentials: 'same-origin',
+      redirect: 'error',
+      referrerPolicy: 'no-referrer',
+    })
+    if (response.status === 401) onUnauthorized()
+    return response
+  }
+  return {
+    raw,
+    call: async <T>(method: string, where: string, options?: CallOptions): Promise<T> => {
+      const response = await raw(method, where, options)
+      if (!response.ok) throw await problemOf(response)
+      const text = await response.text()
+      return (text === '' ? undefined : JSON.parse(text)) as T
+    },
+  }
+}

@@ -1,0 +1,73 @@
+/** Why a call failed, as the API says it. All texts are data of the API. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError'
+  /** HTTP status; 0: no response. */
+  readonly status: number
+  readonly code: string
+  readonly title: string
+  readonly detail: string
+  /** Sentences by member of the input. */
+  readonly issues: Readonly<Record<string, readonly string[]>>
+  readonly traceId: string | undefined
+  /** Seconds. */
+  readonly retryAfter: number | undefined
+
+  constructor(of: Partial<Omit<ApiError, 'name' | 'message' | 'stack' | 'cause'>>) {
+    super(of.detail ?? of.title ?? '')
+    this.status = of.status ?? 0
+    this.code = of.code ?? ''
+    this.title = of.title ?? 'The call failed'
+    this.detail = of.detail ?? ''
+    this.issues = of.issues ?? {}
+    this.traceId = of.traceId
+    this.retryAfter = of.retryAfter
+  }
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
+
+const issuesOf = (errors: unknown): ApiError['issues'] =>
+  isRecord(errors)
+    ? Object.fromEntries(
+        Object.entries(errors).map(([place, sentences]) => [
+          place,
+          Array.isArray(sentences) ? sentences.filter((one) => typeof one === 'string') : [],
+        ]),
+      )
+    : {}
+
+/** The trace id of a response; its header has a configured prefix. */
+export const traceIdOf = (headers: Headers): string | undefined => {
+  for (const [name, value] of headers) if (name.endsWith('-trace-id')) return value
+  return undefined
+}
+
+/** The error of a response (completions §2), or one that says that the response has none. */
+export const problemOf = async (response: Response): Promise<ApiError> => {
+  const parsed: unknown = await response.json().catch(() => undefined)
+  const body = isRecord(parsed) ? (isRecord(parsed.proxy_error) ? parsed.proxy_error : parsed) : {}
+  const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN)
+  return new ApiError({
+    status: response.status,
+    code: textOf(body.code) ?? '',
+    title: textOf(body.title) ?? `Status ${response.status}`,
+    detail: textOf(body.detail) ?? 'The response does not say why.',
+    issues: issuesOf(body.errors),
+    traceId: traceIdOf(response.headers),
+    retryAfter: Number.isFinite(retryAfter) ? retryAfter : undefined,
+  })
+}
+
+/** Anything thrown as an `ApiError`; a network error has status 0. */
+export const asApiError = (thrown: unknown): ApiError =>
+  thrown instanceof ApiError
+    ? thrown
+    : thrown instanceof TypeError || thrown instanceof DOMException
+      ? new ApiError({
+          title: 'No response',
+          detail: 'Sidevault did not respond. Check that it runs, then retry.',
+        })
+      : new ApiError({ title: 'The page failed', detail: 'Reload the page. Report this if it repeats.' })

@@ -1,0 +1,27 @@
+import type { Screen } from './kit/screen.ts'
+import { applicationsScreens } from './screens/applications/index.ts'
+import { auditScreens } from './screens/audit/index.ts'
+import { formulasScreens } from './screens/formulas/index.ts'
+import { overviewScreens } from './screens/overview/index.ts'
+import { proxiesScreens } from './screens/proxies/index.ts'
+import { reactorsScreens } from './screens/reactors/index.ts'
+import { requestsScreens } from './screens/requests/index.ts'
+import { settingsScreens } from './screens/settings/index.ts'
+import { startScreens } from './screens/start/index.ts'
+import { tokensScreens } from './screens/tokens/index.ts'
+import { tryCallScreens } from './screens/try/index.ts'
+
+/** Every screen, in the order of the navigation. The first that the session may see is opened at first. */
+export const screens: readonly Screen[] = [
+  ...overviewScreens,
+  ...requestsScreens,
+  ...tryCallScreens,
+  ...tokensScreens,
+  ...applicationsScreens,
+  ...proxiesScreens,
+  ...formulasScreens,
+  ...reactorsScreens,
+  ...auditScreens,
+  ...settingsScreens,
+  ...startScreens,
+]

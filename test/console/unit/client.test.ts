@@ -1,0 +1,82 @@
+import t from 'tap'
+import { ApiError, createApi, path, queryText } from '../../../src/console/api/client.ts'
+import { asApiError } from '../../../src/console/api/problem.ts'
+
+const respond = (status: number, body: unknown, headers: Record<string, string> = {}) =>
+  new Response(body === undefined ? null : JSON.stringify(body), { status, headers })
+
+const apiThat = (response: () => Response | Promise<Response>) => {
+  const sent: { url: string; init: RequestInit }[] = []
+  let unauthorized = 0
+  const api = createApi(
+    () => {
+      unauthorized++
+    },
+    async (url, init = {}) => {
+      sent.push({ url: String(url), init })
+      return response()
+    },
+  )
+  return { api, sent, unauthorized: () => unauthorized }
+}
+
+t.test('parameters of paths and members of queries are encoded', async (t) => {
+  t.equal(path`/tokens/${'a/../b?c#d'}/access`, '/tokens/a%2F..%2Fb%3Fc%23d/access')
+  t.equal(
+    queryText({ a: 1, b: 'x&y', c: undefined, d: '', e: false, f: ['1', '2'] }),
+    '?a=1&b=x%26y&e=false&f=1&f=2',
+  )
+  t.equal(queryText({}), '')
+})
+
+t.test('a call goes below /console/api with the header that denies other sites', async (t) => {
+  const { api, sent } = apiThat(() => respond(200, { ok: 1 }))
+  t.same(await api.call('POST', '/tokens', { body: { data: 'x' }, query: { a: 1 } }), { ok: 1 })
+  const { url, init } = sent[0] ?? { url: '', init: {} }
+  t.equal(url, '/console/api/tokens?a=1')
+  t.match(init, { method: 'POST', body: '{"data":"x"}', credentials: 'same-origin', redirect: 'error' })
+  t.match(init.headers, { 'x-sidevault-console': '1', 'content-type': 'application/json' })
+})
+
+t.test('a 204 is undefined', async (t) => {
+  t.equal(await apiThat(() => respond(204, undefined)).api.call('DELETE', '/tokens/a'), undefined)
+})
+
+t.test('an error has code, sentences by place, trace id and time to wait', async (t) => {
+  const problem = {
+    code: 'invalid',
+    title: 'Invalid',
+    detail: 'No.',
+    status: 400,
+    errors: { name: ['is required', 1] },
+  }
+  const { api } = apiThat(() => respond(400, problem, { 'bt-trace-id': 'abc', 'retry-after': '3' }))
+  const error = await api.call('GET', '/x').catch((thrown: unknown) => thrown)
+  t.ok(error instanceof ApiError)
+  t.match(error, { status: 400, code: 'invalid', detail: 'No.', traceId: 'abc', retryAfter: 3 })
+  t.same((error as ApiError).issues, { name: ['is required'] })
+})
+
+t.test('errors of the proxy, of no JSON and of no response are errors too', async (t) => {
+  const thrown = async (response: () => Response | Promise<Response>) =>
+    asApiError(
+      await apiThat(response)
+        .api.call('GET', '/x')
+        .catch((error: unknown) => error),
+    )
+  t.match(
+    await thrown(() => respond(502, { proxy_error: { code: 'unreachable', title: 'T', detail: 'D' } })),
+    {
+      status: 502,
+      code: 'unreachable',
+    },
+  )
+  t.match(await thrown(() => new Response('<html>', { status: 500 })), { status: 500, code: '' })
+  t.match(await thrown(() => Promise.reject(new TypeError('fetch failed'))), { status: 0 })
+})
+
+t.test('a 401 is reported: the session may have ended', async (t) => {
+  const { api, unauthorized } = apiThat(() => respond(401, {}))
+  await t.rejects(api.call('GET', '/x'))
+  t.equal(unauthorized(), 1)
+})
