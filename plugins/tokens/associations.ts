@@ -1,6 +1,7 @@
 import { texts } from '#kit'
 import {
   defineOperation,
+  field,
   listOf,
   Nothing,
   offsetPage,
@@ -10,7 +11,7 @@ import {
   TokenInput,
   Type,
 } from '#sdk'
-import { contextOf } from './context.ts'
+import { AtMost, contextOf } from './context.ts'
 import * as examples from './examples.ts'
 import { TokenOutput } from './schemas.ts'
 
@@ -79,7 +80,13 @@ export const associationOperations = (kernel: PluginContext) => [
     summary: 'List child tokens',
     permission: 'token:read',
     audit: 'none',
-    input: Type.Object({ ...offsetQuery, id: texts(3), type: texts(4), parent_id }),
+    input: Type.Object({
+      ...offsetQuery,
+      id: texts(3),
+      type: texts(4),
+      disclosure: Type.Optional(field(5, AtMost)),
+      parent_id,
+    }),
     output: listOf(TokenOutput),
     examples: examples.listChildren,
     run: async (input, call) => {
@@ -92,7 +99,7 @@ export const associationOperations = (kernel: PluginContext) => [
         input.parent_id,
         filter,
         { kind: 'offset', ...page },
-        contextOf(call),
+        contextOf(call, input.disclosure),
       )
       return offsetPage(found.data, found.total ?? 0, page)
     },

@@ -4,6 +4,7 @@ import {
   cursorPage,
   cursorQuery,
   defineOperation,
+  field,
   listOf,
   offsetPage,
   offsetQuery,
@@ -16,7 +17,7 @@ import {
   type TokenPermission,
   Type,
 } from '#sdk'
-import { contextOf } from './context.ts'
+import { AtMost, contextOf } from './context.ts'
 import * as examples from './examples.ts'
 import { TokenOutput } from './schemas.ts'
 
@@ -28,38 +29,49 @@ const TokenList = listOf(TokenOutput)
 const size = orNull(2, Type.Integer({ minimum: 1, maximum: PAGE_SIZE.maximum, default: PAGE_SIZE.default }))
 const query = orNull(3, Type.String({ description: 'The search query, e.g. `data:6789 AND type:card`.' }))
 
+const disclosure = Type.Optional(field(4, AtMost))
+
 const OffsetSearch = Type.Object({
   page: orNull(1, Type.Integer({ minimum: 1, default: 1 })),
   size,
   query,
+  disclosure,
 })
 
-const CursorSearch = Type.Object({ start: orNull(1, Type.String({ maxLength: 500 })), size, query })
+const CursorSearch = Type.Object({
+  start: orNull(1, Type.String({ maxLength: 500 })),
+  size,
+  query,
+  disclosure,
+})
 
 type Nullable<T> = T | null | undefined
+type Disclosed = { disclosure?: Static<typeof AtMost> | undefined }
 
 /** Lists of tokens as responses: pages by number, pages by cursor. */
 const listings = (kernel: PluginContext) => ({
   offset: async (
     filter: TokenFilter,
-    input: Parameters<typeof pageOf>[0],
+    input: Parameters<typeof pageOf>[0] & Disclosed,
     call: Call,
     permission: TokenPermission,
   ): Promise<Static<typeof TokenList>> => {
     const page = pageOf(input)
-    const found = await kernel.vault.list(filter, { kind: 'offset', ...page }, contextOf(call), permission)
+    const context = contextOf(call, input.disclosure)
+    const found = await kernel.vault.list(filter, { kind: 'offset', ...page }, context, permission)
     return offsetPage(found.data, found.total ?? 0, page)
   },
   cursor: async (
     filter: TokenFilter,
-    input: { start?: Nullable<string>; size?: Nullable<number> },
+    input: { start?: Nullable<string>; size?: Nullable<number> } & Disclosed,
     call: Call,
     permission: TokenPermission,
   ): Promise<Static<typeof TokenList>> => {
     const { size } = pageOf(input)
     const start = input.start ? { start: input.start } : {}
     const request = { kind: 'cursor', ...start, size } as const
-    const found = await kernel.vault.list(filter, request, contextOf(call), permission)
+    const context = contextOf(call, input.disclosure)
+    const found = await kernel.vault.list(filter, request, context, permission)
     return cursorPage(found.data, size, found.next)
   },
 })
@@ -88,7 +100,13 @@ export const listOperations = (kernel: PluginContext) => {
       summary: 'List tokens by page number',
       permission: 'token:read',
       audit: 'none',
-      input: Type.Object({ ...offsetQuery, id: texts(3), type: texts(4), metadata }),
+      input: Type.Object({
+        ...offsetQuery,
+        id: texts(3),
+        type: texts(4),
+        metadata,
+        disclosure: Type.Optional(field(6, AtMost)),
+      }),
       output: TokenList,
       examples: examples.list,
       run: (input, call) =>
@@ -111,6 +129,7 @@ export const listOperations = (kernel: PluginContext) => {
         type: texts(4),
         metadata,
         fingerprint: texts(6),
+        disclosure: Type.Optional(field(7, AtMost)),
       }),
       output: TokenList,
       examples: examples.listByCursor,

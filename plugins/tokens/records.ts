@@ -1,6 +1,6 @@
 import { EntityId } from '#kit'
-import { defineOperation, Nothing, type PluginContext, TokenInput, TokenPatch, Type } from '#sdk'
-import { contextOf } from './context.ts'
+import { defineOperation, field, Nothing, type PluginContext, TokenInput, TokenPatch, Type } from '#sdk'
+import { AtMost, contextOf } from './context.ts'
 import * as examples from './examples.ts'
 import { TokenOutput } from './schemas.ts'
 
@@ -28,10 +28,10 @@ export const recordOperations = (kernel: PluginContext) => [
     summary: 'Get a token',
     permission: 'token:read',
     audit: 'none',
-    input: EntityId,
+    input: Type.Object({ ...EntityId.properties, disclosure: Type.Optional(field(2, AtMost)) }),
     output: TokenOutput,
     examples: examples.get,
-    run: ({ id }, call) => kernel.vault.get(id, contextOf(call)),
+    run: ({ id, disclosure }, call) => kernel.vault.get(id, contextOf(call, disclosure)),
   }),
   defineOperation({
     rpc: 'Tokens.Update',

@@ -96,6 +96,8 @@ export interface UseContext {
   readonly copies?: readonly Surface[] | undefined
   /** The code that gets the values of the body, e.g. a request transform. */
   readonly code?: CodeScope | undefined
+  /** Reads and lists show this of a token at most, whatever the grants allow. Absent: what they allow. */
+  readonly atMost?: Exclude<Disclosure, 'reveal'> | undefined
 }
 
 /** Who makes a call: the holder of a key, or code of a proxy or a reactor that acts as an application. */

@@ -86,6 +86,12 @@ export const pathCheckOf = (row: Row, context: UseContext): ((path: string) => v
   }
 }
 
+/** The lower of both: callers may ask for less than their grants show. */
+const lower = <D extends Disclosure | 'denied'>(
+  disclosure: D,
+  atMost: UseContext['atMost'],
+): D | 'mask' | 'redact' => (atMost && disclosure !== 'redact' ? atMost : disclosure)
+
 /** The same for a read; throws for a token that may not reach the code that reads. */
 export const checkRead = (
   parts: VaultParts,
@@ -93,9 +99,10 @@ export const checkRead = (
   disclosure: Disclosure,
   context: UseContext,
 ): Eventual<Disclosure> => {
-  if (!row.egress) return disclosure
   const { code } = context
-  if (code === undefined || admitsCode(row, code)) return readable(disclosure, row)
+  const shown = lower(disclosure, context.atMost)
+  if (!row.egress) return shown
+  if (code === undefined || admitsCode(row, code)) return readable(shown, row)
   const error = denialError(row, { code: 'destination_not_allowed', by: 'token' }, code.destination)
   return deny(parts, row, 'read', context, error)
 }
@@ -104,10 +111,12 @@ export const checkRead = (
 export const shownTo = <D extends Disclosure | 'denied'>(
   row: Pick<Row, 'egress'>,
   disclosure: D,
-  { code }: Pick<UseContext, 'code'>,
+  { code, atMost }: Pick<UseContext, 'code' | 'atMost'>,
 ): D | 'mask' | 'redact' => {
-  if (!row.egress || disclosure === 'denied') return disclosure
-  return code === undefined || admitsCode(row, code) ? readable(disclosure, row) : 'redact'
+  if (disclosure === 'denied') return disclosure
+  const shown = lower(disclosure, atMost)
+  if (!row.egress) return shown
+  return code === undefined || admitsCode(row, code) ? readable(shown, row) : 'redact'
 }
 
 /** Whether `to` lets a value go to more places than `from`, or to more readers. */

@@ -421,3 +421,40 @@ t.test('a move shows no more than the weaker of both containers, and lifts no ma
     'who may use it sees as much everywhere',
   )
 })
+
+t.test('disclosure=mask and =redact lower what a revealing key sees, in every read', async (t) => {
+  const permissions = ['token:read', 'token:search']
+  const rule = { description: 'reveal', priority: 1, container: '/', transform: 'reveal', permissions }
+  const { key: revealing } = await api.application('private', [], [rule])
+  const data = 'the value 4242'
+  const { body } = await create({ data, mask: '{{ data | reveal_last: 4 }}', metadata: { lower: 'yes' } })
+  const other = await create({ data: 'has no mask', metadata: { lower: 'no' } })
+  await api.call('POST', `/tokens/${body.id}/children/${other.body.id}`, { key })
+  const search = { query: 'metadata.lower:yes' }
+  const reads = async (disclosure?: string, as = revealing) => {
+    const query = disclosure === undefined ? '' : `disclosure=${disclosure}`
+    const call = (path: string) => api.call('GET', path, { key: as })
+    const find = (path: string) =>
+      api.call('POST', path, { key: as, body: disclosure ? { ...search, disclosure } : search })
+    const lists = await Promise.all([
+      call(`/tokens?metadata.lower=yes&${query}`),
+      call(`/v2/tokens?metadata.lower=yes&${query}`),
+      find('/tokens/search'),
+      find('/v2/tokens/search'),
+    ])
+    const one = await call(`/tokens/${body.id}?${query}`)
+    return [one.body, ...lists.map((list) => list.body.data[0])].map((token) => token.data)
+  }
+  t.strictSame(new Set(await reads()), new Set([data]))
+  t.strictSame(new Set(await reads('mask')), new Set(['XXXXXXXXXX4242']))
+  t.strictSame(new Set(await reads('redact')), new Set([undefined]))
+  t.strictSame(new Set(await reads('redact', key)), new Set([undefined]), 'a mask, too')
+  const child = async (query: string) =>
+    (await api.call('GET', `/tokens/${body.id}/children${query}`, { key: revealing })).body.data[0].data
+  t.equal(await child(''), 'has no mask')
+  t.equal(await child('?disclosure=mask'), undefined, 'a token without a mask')
+  for (const disclosure of ['reveal', 'MASK'])
+    t.match(await api.call('GET', `/tokens/${body.id}?disclosure=${disclosure}`, { key: revealing }), {
+      status: 400,
+    })
+})
