@@ -30,6 +30,8 @@ export interface Config {
   readonly forwardCa: string | undefined
   /** True when `listen` is a loopback address. */
   readonly loopback: boolean
+  /** Whether the console is served, by processes with the role admin. */
+  readonly console: boolean
   /** Base of relative paths and plugin folders. */
   readonly baseDir: string
   readonly dataDir: string
@@ -262,6 +264,7 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
     forwardListen,
     forwardCa,
     loopback,
+    console: settings.console ?? (loopback && (apiListen === undefined || isLoopback(apiListen.host))),
     baseDir: cwd,
     dataDir,
     bootstrapKey: secret(settings.bootstrap_key),

@@ -5,6 +5,7 @@ import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
 import type { RateLimiter } from '../common/rate-limiter.ts'
 import type { Kernel } from '../kernel/types.ts'
+import { consoleRoutes } from './console/routes.ts'
 import { createApp } from './http/app.ts'
 import { type DirectListener, type Identity, startDirectListener } from './http/direct-listener.ts'
 import type { SlowBodyLimits } from './http/slow-body-limiter.ts'
@@ -68,6 +69,8 @@ export interface AdminOptions {
   readonly drainTimeout?: number
   /** ms for a component's health check, and for a process's metrics; default 2,000. */
   readonly partTimeout?: number
+  /** Whether the console is served; default false. */
+  readonly console?: boolean
   /** Whether the management API is served and documented; default true. Health and metrics always are. */
   readonly management?: boolean
   /** This process's name in `sidevault_process_up`; default `admin`. */
@@ -137,6 +140,7 @@ export const startAdmin = async (deps: AdminDeps, options: AdminOptions): Promis
           { name: options.processName ?? 'admin', timeout: partTimeout },
         ),
         ...(deps.caPem === undefined ? [] : [caPemRoute(deps.caPem)]),
+        ...(management && options.console === true ? consoleRoutes() : []),
         ...(management
           ? documentationRoutes(kernel.registry, {
               prefix: prefixes[0] ?? 'SVC',

@@ -16,6 +16,7 @@ const settingsOf = (config: Config): { readonly [N in SettingName]-?: unknown } 
     api_listen: apiListen && place(apiListen.host, apiListen.port),
     forward_listen: forwardListen && place(forwardListen.host, forwardListen.port),
     forward_ca: config.forwardCa,
+    console: config.console,
     data_dir: config.dataDir,
     bootstrap_key: hidden(config.bootstrapKey),
     header_prefixes: config.headerPrefixes,

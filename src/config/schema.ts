@@ -28,6 +28,10 @@ export const settingsSchema = Type.Partial(
       description:
         'PEM file with the certificate chain and the key (EC or RSA, mode 0600) of the authority that signs certificates for intercepted hosts. Unset: one made at first use, its key sealed in the store.',
     }),
+    console: Type.Boolean({
+      description:
+        'Serve the console at /console/: true or false. Unset: true while all listeners are on loopback. Not with the role gateway.',
+    }),
     data_dir: Type.String({
       minLength: 1,
       description: 'Directory of database, key file, audit journal and sockets (mode 0700).',

@@ -82,6 +82,7 @@ export const startAdminRole = async (
       version: programVersion(),
       bodyLimit: config.bodyLimit,
       admit: runtime.admit,
+      console: config.console,
       direct: start.api && {
         ...start.api,
         identity: config.tls && (await readIdentity(config.tls)),

@@ -4,7 +4,7 @@ import { type GeneratedKey, keyInShell, shownKey } from './generated-key.ts'
 import type { Role } from './messages.ts'
 
 export interface Announced {
-  readonly config: Pick<Config, 'headerPrefixes' | 'dataDir' | 'tls' | 'loopback'>
+  readonly config: Pick<Config, 'headerPrefixes' | 'dataDir' | 'tls' | 'loopback' | 'console'>
   readonly listen: { readonly host: string; readonly port: number }
   /** The management API without Envoy, besides `listen`. */
   readonly api: { readonly host: string; readonly port: number } | undefined
@@ -69,6 +69,7 @@ export const announcement = (announced: Announced): string => {
     ...(announced.forward === undefined
       ? []
       : [`  forward proxy   ${baseUrl(announced.forward, config.tls !== undefined)}   (HTTPS_PROXY)`]),
+    ...(config.console && announced.role !== 'gateway' ? [`  console         ${url}/console/`] : []),
     `  data directory  ${config.dataDir}`,
     ...(announced.role === 'gateway' ? [] : [`  management key  ${keyLine(announced)}`]),
     '',

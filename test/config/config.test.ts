@@ -20,6 +20,7 @@ t.test('an empty environment gives the documented defaults', async (t) => {
   t.match(config, {
     listen: { host: '127.0.0.1', port: 8080 },
     loopback: true,
+    console: true,
     dataDir: '/srv/vault/.sidevault',
     store: '/srv/vault/.sidevault/sidevault.db',
     bootstrapKey: undefined,
@@ -173,6 +174,19 @@ t.test('a certificate and its key come together, in files that can be read', asy
 t.test('listening beyond loopback without TLS takes an explicit word', async (t) => {
   const config = loadConfig({ SIDEVAULT_LISTEN: '0.0.0.0:80', SIDEVAULT_INSECURE_LISTEN: 'true' })
   t.match(config, { listen: { host: '0.0.0.0', port: 80 }, loopback: false })
+})
+
+t.test('the console is on while all listeners are on loopback, and where it is set', (t) => {
+  const dir = t.testdir({ 'cert.pem': 'c', 'key.pem': 'k' })
+  const tls = { SIDEVAULT_TLS_CERT: `${dir}/cert.pem`, SIDEVAULT_TLS_KEY: `${dir}/key.pem` }
+  const console = (env: Record<string, string>) => loadConfig({ ...tls, ...env }).console
+  t.equal(console({}), true)
+  t.equal(console({ SIDEVAULT_CONSOLE: 'false' }), false)
+  t.equal(console({ SIDEVAULT_API_LISTEN: '[::1]:8081' }), true)
+  t.equal(console({ SIDEVAULT_LISTEN: '0.0.0.0:8443' }), false)
+  t.equal(console({ SIDEVAULT_API_LISTEN: '0.0.0.0:8081' }), false)
+  t.equal(console({ SIDEVAULT_LISTEN: '0.0.0.0:8443', SIDEVAULT_CONSOLE: 'true' }), true)
+  t.end()
 })
 
 t.test('the listener of the management API is on loopback, or has a certificate', async (t) => {

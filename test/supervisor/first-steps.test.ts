@@ -63,7 +63,7 @@ t.test('the three printed lines show the card number at the destination, in sh a
 t.test('a terminal is shown the key itself, and no file holds it', async (t) => {
   const dataDir = t.testdir({})
   const announced = {
-    config: { headerPrefixes: ['SVC'], dataDir, tls: undefined, loopback: true },
+    config: { headerPrefixes: ['SVC'], dataDir, tls: undefined, loopback: true, console: true },
     ...{
       listen: { host: '127.0.0.1', port: 8080 },
       api: undefined,

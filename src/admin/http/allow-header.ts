@@ -1,5 +1,6 @@
 import { methodOf, pathOf, pathParams } from '../../kernel/check/operation.ts'
 import type { Operation } from '../../sdk/index.ts'
+import type { OwnRoute } from './types.ts'
 
 interface Template {
   readonly pattern: RegExp
@@ -22,7 +23,7 @@ const patternOf = (path: string) =>
  */
 export const createAllowed = (
   operations: readonly Operation[],
-  own: readonly string[],
+  own: readonly Pick<OwnRoute, 'method' | 'path'>[],
 ): ((path: string) => readonly string[]) => {
   const templates: Template[] = [
     ...operations.map((operation) => ({
@@ -30,7 +31,11 @@ export const createAllowed = (
       members: pathParams(pathOf(operation)).length,
       methods: methodOf(operation) === 'GET' && !operation.once ? ['GET', 'HEAD'] : [methodOf(operation)],
     })),
-    ...own.map((path) => ({ pattern: patternOf(path), members: 0, methods: ['GET', 'HEAD'] })),
+    ...own.map(({ method = 'GET', path }) => ({
+      pattern: patternOf(path),
+      members: 0,
+      methods: method === 'GET' ? ['GET', 'HEAD'] : [method],
+    })),
   ]
   return (path) => {
     const found = templates.filter(({ pattern }) => pattern.test(path))

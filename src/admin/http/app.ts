@@ -33,10 +33,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
   const { kernel, log, metrics } = deps
   const { admit } = options
   const prefixes = createHeaderPrefixes(options.prefixes)
-  const allowed = createAllowed(
-    kernel.registry.operations,
-    deps.own.map(({ path }) => path),
-  )
+  const allowed = createAllowed(kernel.registry.operations, deps.own)
 
   const unmatched: Unmatched = ({ url, method }) => {
     const allow = allowed(url.split('?', 1)[0]!)
@@ -174,9 +171,9 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
     return sendProblem(reply, error, request.routeOptions.config?.body)
   })
 
-  for (const { path, name, handler } of deps.own)
+  for (const { method = 'GET', path, name, handler } of deps.own)
     app.route({
-      method: 'GET',
+      method,
       url: path.replaceAll(/\{([^}]*)\}/g, ':$1'),
       config: { operation: name },
       // Liveness probes have no rate limit.

@@ -34,6 +34,8 @@ declare module 'fastify' {
 
 /** A page of the service itself: health, metrics, documentation. */
 export interface OwnRoute {
+  /** Default: GET, and HEAD with it. */
+  readonly method?: 'GET' | 'POST' | 'DELETE'
   readonly path: string
   readonly name: string
   readonly handler: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>

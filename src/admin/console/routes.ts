@@ -1,0 +1,4 @@
+import type { OwnRoute } from '../http/types.ts'
+
+/** All of `/console/`. */
+export const consoleRoutes = (): readonly OwnRoute[] => []
