@@ -13,8 +13,9 @@ const TIMEOUT = 600_000
 /** Test files per process. A process loads the product once, which takes three seconds of CPU. */
 const FILES = { programs: 4, others: 12 }
 
-/** Test files that start programs. They run first, so that none runs alone at the end. */
+/** Test files that start programs or a browser. They run first, so that none runs alone at the end. */
 const PROGRAMS = [
+  'test/console/',
   'test/faults/',
   'test/supervisor/',
   'test/e2e/',
@@ -64,6 +65,9 @@ const TOGETHER = [
     'test/invariants/mutations.test.ts',
   ],
 ]
+
+/** Unit tests in a folder of `PROGRAMS`. */
+const UNIT = ['test/console/unit/']
 
 /** Test files that change, measure or inspect their process. Each runs in a process of its own. */
 const OWN = ['test/faults/', 'test/bin/', 'test/common/gc-pressure.test.ts']
@@ -217,6 +221,12 @@ const testFiles = (root, only, long) =>
       return [plain, { ...plain, name: `${file} (gRPC, PostgreSQL)`, env }]
     })
 
+/** @param {readonly string[]} parts */
+const inProcesses = (parts) => {
+  const [starts, isUnit] = [startsWith(parts), startsWith(UNIT)]
+  return (/** @type {TestFile} */ file) => starts(file) && !isUnit(file)
+}
+
 /** @param {TestFile} file */
 const needsDatabase = ({ env }) => env?.SPEC_STORE === 'postgres'
 
@@ -266,7 +276,7 @@ const packs = (files, size) =>
 const shared = (files) => {
   const own = startsWith(OWN)
   const alone = (/** @type {TestFile} */ file) => file.file.endsWith('.long.test.ts') || own(file)
-  const program = startsWith(PROGRAMS)
+  const program = inProcesses(PROGRAMS)
   const groups = TOGETHER.map((group) => files.filter(({ file }) => group.includes(file)))
   const together = files.filter((file) => !alone(file) && !groups.flat().includes(file))
   return [
@@ -292,7 +302,7 @@ export const test = async (root, args = []) => {
     if (!existsSync(join(root, place))) throw new Error(`bin/test.js names ${place}, which does not exist`)
   const only = args.filter((arg) => !arg.startsWith('--'))
   const [unit, long] = [args.includes('--unit'), args.includes('--long')]
-  const larger = startsWith(LARGER)
+  const larger = inProcesses(LARGER)
   const files = testFiles(root, only, long).filter((file) => !unit || !larger(file))
   const checks =
     only.length > 0 || unit || long

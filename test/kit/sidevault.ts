@@ -153,7 +153,13 @@ export const startSidevault = async (options: SidevaultOptions = {}): Promise<Si
       },
       ...(body === undefined
         ? {}
-        : { body: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body) }),
+        : {
+            body: Buffer.isBuffer(body)
+              ? Buffer.from(body)
+              : typeof body === 'string'
+                ? body
+                : JSON.stringify(body),
+          }),
     })
     const text = await response.text()
     let json: unknown

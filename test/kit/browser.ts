@@ -1,0 +1,117 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { BrowserContext, Page } from 'playwright-core'
+import type { Test } from 'tap'
+import { browser } from './chromium.ts'
+import type { Sidevault } from './sidevault.ts'
+import { root } from './sources.ts'
+
+/** What these helpers use of a test. */
+export type BrowserTest = Pick<Test, 'name' | 'passing' | 'teardown'>
+
+export interface PageOptions {
+  readonly colorScheme?: 'light' | 'dark'
+  /** CSS pixels; default 1280. */
+  readonly width?: number
+  /** CSS pixels; default 800. */
+  readonly height?: number
+  /** Statuses from 500 that this test provokes. */
+  readonly expectedStatuses?: readonly number[]
+}
+
+export interface ConsoleOptions extends PageOptions {
+  /** Signs in with this key; default: the management key. `null`: stays on the sign-in form. */
+  readonly key?: string | null
+  /** The test sets the time of the page: `page.clock.runFor(30_000)`. It passes by itself too. */
+  readonly clock?: boolean
+  /** The first screen, e.g. `#/tokens`. */
+  readonly hash?: string
+}
+
+/** Reports violations of the content security policy that Chromium does not print. */
+const REPORT_VIOLATIONS = `addEventListener('securitypolicyviolation', (event) =>
+  console.error('content security policy: ' + event.violatedDirective + ' blocks ' + event.blockedURI + ' ' + event.sample), true)`
+
+/** Chromium prints each response from 400 as an error. Which of these are errors, `watch` decides by their status. */
+const FAILED_TO_LOAD = /^Failed to load resource: the server responded with a status of \d+/
+
+/** Opaque URLs made by the page itself. */
+const isOwn = (url: string, origin: string): boolean =>
+  url.startsWith('blob:') || url.startsWith('data:') || new URL(url).origin === origin
+
+/** Collects what no page may do, from all pages of the context. */
+const watch = (context: BrowserContext, origin: string, expected: readonly number[]): readonly string[] => {
+  const issues: string[] = []
+  context.on('console', (message) => {
+    if (!['error', 'warning', 'assert'].includes(message.type()) || FAILED_TO_LOAD.test(message.text()))
+      return
+    issues.push(`console ${message.type()}: ${message.text()}`)
+  })
+  context.on('weberror', (error) => issues.push(`page error: ${error.error().stack ?? error.error()}`))
+  context.on('request', (request) => {
+    if (!isOwn(request.url(), origin)) issues.push(`request to another origin: ${request.url()}`)
+  })
+  context.on('response', (response) => {
+    if (response.status() >= 500 && !expected.includes(response.status()))
+      issues.push(`status ${response.status()}: ${response.request().method()} ${response.url()}`)
+  })
+  return issues
+}
+
+/** What the pages of a failed test show, as files below `.cache/console/failures/`. */
+const describe = async (context: BrowserContext, name: string): Promise<void> => {
+  const folder = join(root, '.cache/console/failures')
+  mkdirSync(folder, { recursive: true })
+  for (const [index, page] of context.pages().entries()) {
+    const path = join(folder, `${name.replaceAll(/[^\w-]+/g, '-')}-${index}`)
+    await page.screenshot({ path: `${path}.png` })
+    writeFileSync(`${path}.yml`, `# ${page.url()}\n${await page.locator('body').ariaSnapshot()}\n`)
+  }
+}
+
+/**
+ * An empty page in a context of its own, for pages of this origin. The test fails at its end if a page of the context
+ * violated its content security policy, printed an error or a warning, threw, sent a request to another origin, or
+ * received a status from 500 that is not expected.
+ */
+export const openPage = async (t: BrowserTest, origin: string, options: PageOptions = {}): Promise<Page> => {
+  const { colorScheme = 'light', width = 1280, height = 800, expectedStatuses = [] } = options
+  const context = await (await browser()).newContext({
+    baseURL: origin,
+    colorScheme,
+    viewport: { width, height },
+    reducedMotion: 'reduce',
+    locale: 'en-GB',
+    timezoneId: 'UTC',
+  })
+  context.setDefaultTimeout(20_000)
+  await context.addInitScript(REPORT_VIOLATIONS)
+  const issues = watch(context, new URL(origin).origin, expectedStatuses)
+  t.teardown(async () => {
+    if (!t.passing()) await describe(context, t.name).catch(() => {})
+    await context.close()
+    if (issues.length > 0) throw new Error(`the pages of "${t.name}":\n  ${issues.join('\n  ')}`)
+  })
+  return context.newPage()
+}
+
+/** Fills in the sign-in form that the page shows. */
+export const signIn = async (page: Page, key: string): Promise<void> => {
+  await page.getByLabel('API key').fill(key)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('button', { name: 'Sign out' }).waitFor()
+}
+
+/** The console of a running Sidevault in a watched page (`openPage`), signed in through its form. */
+export const openConsole = async (
+  t: BrowserTest,
+  sidevault: Pick<Sidevault, 'url' | 'managementKey'>,
+  options: ConsoleOptions = {},
+): Promise<Page> => {
+  const { key = sidevault.managementKey, hash = '' } = options
+  const page = await openPage(t, sidevault.url, options)
+  if (options.clock) await page.clock.install()
+  await page.goto(`/console/${hash}`)
+  if (key !== null) await signIn(page, key)
+  return page
+}

@@ -1,0 +1,78 @@
+import type { Page } from 'playwright-core'
+
+/** An element that got the focus by the Tab key. */
+export interface Stop {
+  /** Tag, role and text, for messages. */
+  readonly label: string
+  /** Its place among all elements of the page. */
+  readonly index: number
+  /** Whether the focus changes its outline, shadow, border or background. */
+  readonly visible: boolean
+}
+
+/**
+ * Finds the focused element, and compares how it looks with and without the focus. `focus-visible` depends on how the
+ * focus came, so it gets it back with `focusVisible`.
+ */
+const INSPECT = `(() => {
+  const element = document.activeElement
+  if (element === null || element === document.body || element === document.documentElement) return null
+  const look = () => {
+    const style = getComputedStyle(element)
+    const outline = style.outlineStyle === 'none' || style.outlineWidth === '0px' ? 'none' : style.outline
+    return [outline, style.boxShadow, style.borderColor, style.backgroundColor, style.textDecoration].join('|')
+  }
+  const focused = look()
+  element.blur()
+  const blurred = look()
+  element.focus({ focusVisible: true, preventScroll: true })
+  const text = element.getAttribute('aria-label') ?? element.innerText ?? element.name ?? ''
+  return {
+    label: element.tagName.toLowerCase() + ' ' + (element.getAttribute('role') ?? '') + ' "' + text.trim().slice(0, 40) + '"',
+    index: [...document.querySelectorAll('*')].indexOf(element),
+    visible: focused !== blurred,
+  }
+})()`
+
+/** Elements that a keyboard must reach. Of a group of radio buttons it reaches one. */
+const REACHABLE = `(() => {
+  const all = [...document.querySelectorAll('*')]
+  const dialog = [...document.querySelectorAll('dialog:modal')].at(-1)
+  return [...document.querySelectorAll('a[href], button, input:not([type=hidden], [type=radio]), select, textarea, summary, [tabindex="0"]')]
+    .filter((element) => dialog === undefined || dialog.contains(element))
+    .filter((element) => !element.disabled && element.tabIndex >= 0 && element.checkVisibility({ visibilityProperty: true }))
+    .map((element) => ({ index: all.indexOf(element), label: element.tagName.toLowerCase() + ' "' + (element.innerText ?? element.name ?? '').trim().slice(0, 40) + '"' }))
+})()`
+
+/** The elements that the Tab key visits from where the focus is, once around the page, at most `limit`. */
+export const tabStops = async (page: Page, limit = 200): Promise<readonly Stop[]> => {
+  await page.evaluate(`document.activeElement?.blur?.()`)
+  const stops: Stop[] = []
+  let turns = 0
+  while (stops.length < limit) {
+    await page.keyboard.press('Tab')
+    const stop = await page.evaluate<Stop | null>(INSPECT)
+    // After the last element the focus leaves the page once. It then comes to the first one.
+    if (stop === null ? ++turns === 2 : stops.some(({ index }) => index === stop.index)) break
+    if (stop !== null) stops.push(stop)
+  }
+  return stops
+}
+
+/** Controls that the Tab key does not reach, reaches out of order, or focuses without a visible sign. */
+export const keyboardIssues = async (page: Page): Promise<readonly string[]> => {
+  const reachable = await page.evaluate<readonly Pick<Stop, 'index' | 'label'>[]>(REACHABLE)
+  const stops = await tabStops(page, reachable.length + 20)
+  // The first stop may be in the middle of the page.
+  const start = stops.reduce((least, { index }, at) => (index < (stops[least]?.index ?? 0) ? at : least), 0)
+  const turned = [...stops.slice(start), ...stops.slice(0, start)]
+  return [
+    ...reachable
+      .filter(({ index }) => !stops.some((stop) => stop.index === index))
+      .map(({ label }) => `Tab does not reach ${label}`),
+    ...turned
+      .filter(({ index }, at) => at > 0 && index < (turned[at - 1]?.index ?? 0))
+      .map(({ label }) => `Tab reaches ${label} out of order`),
+    ...stops.filter(({ visible }) => !visible).map(({ label }) => `no visible focus on ${label}`),
+  ]
+}
