@@ -1,3 +1,4 @@
+import { learnPrefix } from './prefix.ts'
 import { problemOf } from './problem.ts'
 
 export { ApiError } from './problem.ts'
@@ -59,6 +60,7 @@ export const createApi = (
       redirect: 'error',
       referrerPolicy: 'no-referrer',
     })
+    if (!where.startsWith('/proxy')) learnPrefix(response.headers)
     if (response.status === 401) onUnauthorized()
     return response
   }

@@ -1,0 +1,85 @@
+/** Responses that several screens read, as far as they read them. All texts are data. */
+
+export interface Named {
+  readonly id: string
+  /** Absent: it was deleted. */
+  readonly name?: string
+}
+
+/** `GET /requests`. */
+export interface RequestEntry {
+  readonly id: string
+  readonly trace_id: string
+  /** Its end. */
+  readonly at: string
+  readonly kind: 'proxy' | 'api' | 'connect'
+  readonly application?: Named
+  readonly method: string
+  readonly route: string
+  readonly proxy?: Named
+  readonly host?: string
+  readonly outcome: 'responded' | 'forwarded' | 'dry_run' | 'interrupted' | 'opened' | 'tunneled'
+  readonly status?: number
+  readonly destination_status?: number
+  readonly code?: string
+  readonly duration_ms: number
+  readonly stages: Readonly<Record<string, number>>
+  readonly tokens: number
+  readonly request_bytes?: number
+  readonly response_bytes?: number
+  readonly node: string
+}
+
+/** `GET /logs`. */
+export interface LogEntry {
+  readonly id?: string
+  readonly tenant_id: string
+  readonly actor_id?: string
+  readonly actor_type?: string
+  readonly entity_type: string
+  readonly entity_id: string
+  readonly operation: string
+  readonly message: string
+  readonly created_at: string
+}
+
+/** A rule of an application or a session. */
+export interface AccessRule {
+  readonly description?: string
+  readonly priority: number
+  readonly container: string
+  readonly transform: 'redact' | 'mask' | 'reveal'
+  readonly permissions: readonly string[]
+}
+
+export interface Application {
+  readonly id: string
+  readonly tenant_id: string
+  readonly name: string
+  readonly type: 'public' | 'private' | 'management'
+  readonly permissions: readonly string[]
+  readonly rules: readonly AccessRule[]
+  readonly created_by?: string
+  readonly created_at: string
+  readonly modified_by?: string
+  readonly modified_at?: string
+  readonly expires_at?: string
+}
+
+export interface Token {
+  readonly id: string
+  readonly tenant_id: string
+  readonly type: string
+  readonly data?: unknown
+  readonly mask?: unknown
+  readonly metadata?: Readonly<Record<string, string>>
+  readonly search_indexes?: readonly string[]
+  readonly fingerprint?: string
+  readonly fingerprint_expression?: string
+  readonly containers?: readonly string[]
+  readonly created_by?: string
+  readonly created_at: string
+  readonly modified_by?: string
+  readonly modified_at?: string
+  readonly expires_at?: string
+}

@@ -1,0 +1,108 @@
+import { closeDialogs } from './kit/dialog.ts'
+import type { Opened, Screen } from './kit/screen.ts'
+import { batch, effect, type ReadonlySignal, signal, untracked } from './kit/signals.ts'
+import { hashOf, matchOf, placeOf, withChanges } from './router.ts'
+import { screens } from './screens.ts'
+import { api, may, sessionStatus } from './session.ts'
+
+/** The open screen. */
+export interface Current {
+  readonly screen: Screen | undefined
+  readonly opened: Opened | undefined
+  readonly why?: 'not found' | 'not allowed'
+}
+
+const current = signal<Current>({ screen: undefined, opened: undefined })
+const heading = signal('')
+/** Counts navigations: focus moves to the heading after each but the first. */
+const navigations = signal(0)
+
+export const currentScreen: ReadonlySignal<Current> = current
+export const currentHeading: ReadonlySignal<string> = heading
+export const navigationCount: ReadonlySignal<number> = navigations
+
+/** Screens in the navigation that the session may see. */
+export const visibleScreens = (): readonly Screen[] =>
+  screens.filter(({ nav, needs }) => nav !== undefined && needs(may))
+
+let leave = () => {}
+let openPath: string | undefined
+let filters = signal(new URLSearchParams())
+
+const navigate = (hash: string): void => {
+  location.hash = hash
+}
+
+const open = (path: string, found: URLSearchParams): void => {
+  leave()
+  closeDialogs()
+  const controller = new AbortController()
+  const own = signal(found)
+  filters = own
+  openPath = path
+  const match = matchOf(screens, path)
+  const isAllowed = match?.screen.needs(may) ?? false
+  const title = (text: string) => {
+    if (!controller.signal.aborted) heading.value = text
+  }
+  batch(() => {
+    heading.value =
+      match === undefined ? 'Page not found' : isAllowed ? match.screen.title : 'This page is not available'
+    const opened =
+      match === undefined || !isAllowed
+        ? undefined
+        : match.screen.open({
+            api,
+            params: match.params,
+            filters: own,
+            setFilters: (changes) => {
+              if (controller.signal.aborted) return
+              const next = withChanges(own.peek(), changes)
+              history.replaceState(null, '', hashOf(path, next))
+              own.value = next
+            },
+            signal: controller.signal,
+            title,
+            navigate,
+          })
+    current.value = {
+      screen: match?.screen,
+      opened,
+      ...(opened === undefined ? { why: match === undefined ? 'not found' : 'not allowed' } : {}),
+    }
+    navigations.value++
+    leave = () => {
+      controller.abort()
+      opened?.close?.()
+    }
+  })
+}
+
+const follow = (): void => {
+  const place = placeOf(location.hash)
+  const path = place.path === '/' ? (visibleScreens()[0]?.path ?? '/start') : place.path
+  if (path !== openPath) open(path, place.filters)
+  else if (String(place.filters) !== String(filters.peek())) filters.value = place.filters
+}
+
+/** Opens the screen of the hash as soon as somebody is signed in, and each that follows. */
+export const startRouting = (): void => {
+  addEventListener('hashchange', follow)
+  effect(() => {
+    // A key that was added may open what was not available.
+    const isIn = sessionStatus.value === 'signed in'
+    const isClosed = current.peek().opened === undefined
+    for (const { needs } of screens) needs(may)
+    if (isIn && isClosed)
+      untracked(() => {
+        openPath = undefined
+        follow()
+      })
+  })
+}
+
+/** Opens the screen again, as a reload does. */
+export const reopen = (): void => {
+  openPath = undefined
+  follow()
+}

@@ -1,0 +1,116 @@
+import { html, nothing, ref, repeat, type TemplateResult } from './html.ts'
+import { signal } from './signals.ts'
+
+interface OpenDialog {
+  readonly id: number
+  readonly title: string
+  readonly body: () => TemplateResult
+  close(value?: unknown): void
+  /** Opens the element, as soon as it is in the page. */
+  readonly opened: (element: Element | undefined) => void
+}
+
+const dialogs = signal<readonly OpenDialog[]>([])
+let last = 0
+
+const showModal = (element: Element | undefined): void => {
+  queueMicrotask(() => {
+    if (element instanceof HTMLDialogElement && element.isConnected && !element.open) element.showModal()
+  })
+}
+
+export interface DialogOptions<T> {
+  readonly title: string
+  /** Below the title. `close` ends the dialog with a value. */
+  readonly body: (close: (value?: T) => void) => TemplateResult
+}
+
+/** A modal dialog. The value that it was closed with; undefined after Escape, and when the screen was left. */
+export const dialog = <T = void>({ title, body }: DialogOptions<T>): Promise<T | undefined> =>
+  new Promise((resolve) => {
+    const id = ++last
+    const close = (value?: unknown) => {
+      dialogs.value = dialogs.value.filter((one) => one.id !== id)
+      resolve(value as T | undefined)
+    }
+    dialogs.value = [
+      ...dialogs.value,
+      { id, title, body: () => body(close), close, opened: (element) => showModal(element) },
+    ]
+  })
+
+/** Closes all, as on navigation. */
+export const closeDialogs = (): void => {
+  for (const one of dialogs.peek()) one.close()
+}
+
+/** All open dialogs, for the shell. */
+export const dialogRegion = (): TemplateResult =>
+  html`${repeat(
+    dialogs.value,
+    ({ id }) => id,
+    (one) => html`<dialog
+    aria-labelledby=${`dialog-${one.id}`}
+    ${ref(one.opened)}
+    @cancel=${(event: Event) => {
+      event.preventDefault()
+      one.close()
+    }}
+    @close=${() => one.close()}
+  >
+    <h2 id=${`dialog-${one.id}`}>${one.title}</h2>
+    ${one.body()}
+  </dialog>`,
+  )}`
+
+export interface ConfirmOptions {
+  readonly title: string
+  readonly body?: TemplateResult | string
+  /** Label of the button: `Delete`. */
+  readonly action: string
+  readonly danger?: boolean
+  /** Text that has to be typed first. */
+  readonly typed?: string
+}
+
+/** Asks; true when confirmed. */
+export const confirm = async ({ title, body, action, danger, typed }: ConfirmOptions): Promise<boolean> => {
+  const text = signal('')
+  return (
+    (await dialog<boolean>({
+      title,
+      body: (close) => html`<form
+        method="dialog"
+        @submit=${(event: Event) => {
+          event.preventDefault()
+          if (typed === undefined || text.value === typed) close(true)
+        }}
+      >
+        ${typeof body === 'string' ? html`<p>${body}</p>` : (body ?? nothing)}
+        ${
+          typed === undefined
+            ? nothing
+            : html`<div class="field">
+                <label>
+                  <span>Type <code>${typed}</code> to confirm</span>
+                  <input
+                    autocomplete="off"
+                    spellcheck="false"
+                    autofocus
+                    @input=${(event: Event) => {
+                      text.value = (event.target as HTMLInputElement).value
+                    }}
+                  />
+                </label>
+              </div>`
+        }
+        <div class="buttons">
+          <button type="button" @click=${() => close(false)}>Cancel</button>
+          <button class=${danger ? 'danger' : 'primary'} ?disabled=${typed !== undefined && text.value !== typed}>
+            ${action}
+          </button>
+        </div>
+      </form>`,
+    })) === true
+  )
+}

@@ -1,0 +1,138 @@
+import type { Api, CallOptions } from '../api/client.ts'
+import { html, nothing, type TemplateResult } from './html.ts'
+import { count } from './numbers.ts'
+import { problem } from './problem.ts'
+import { type Resource, resource, show } from './resource.ts'
+import { computed, type ReadonlySignal, signal } from './signals.ts'
+
+/** As every list of the API responds (completions §3). */
+export interface ListResponse<T> {
+  readonly pagination: {
+    readonly total_items?: number
+    readonly page_number?: number
+    readonly page_size: number
+    readonly total_pages?: number
+    readonly next?: string
+  }
+  readonly data: readonly T[]
+}
+
+export interface Rows<T> {
+  readonly rows: readonly T[]
+  /** Of an offset list. */
+  readonly total: number | undefined
+  /** Query of the next page; absent: this is the end. */
+  readonly next: { readonly start: string } | { readonly page: number } | undefined
+}
+
+export interface List<T> extends Resource<Rows<T>> {
+  readonly rows: ReadonlySignal<readonly T[]>
+  /** Adds the next page. */
+  more(): Promise<void>
+  readonly loadingMore: ReadonlySignal<boolean>
+  readonly moreProblem: ReadonlySignal<unknown>
+}
+
+export interface ListOptions {
+  readonly api: Api
+  readonly path: string
+  /** Filters; reads signals, whose changes load the list again. */
+  readonly query?: () => NonNullable<CallOptions['query']>
+  readonly signal: AbortSignal
+  /** Rows of a page; default 50. */
+  readonly size?: number
+  /** Of the screen's context: retain how many rows are shown in the hash (`rows`), so that Back and links show as many. */
+  readonly filters?: ReadonlySignal<URLSearchParams>
+  setFilters?(changes: Readonly<Record<string, string | undefined>>): void
+}
+
+/** Most rows that a link loads at once. */
+const MOST_ROWS = 500
+
+const nextOf = ({ pagination }: ListResponse<unknown>): Rows<unknown>['next'] => {
+  const { next, page_number: page, total_pages: pages } = pagination
+  if (next !== undefined) return { start: next }
+  return page !== undefined && pages !== undefined && page < pages ? { page: page + 1 } : undefined
+}
+
+/** The sum of pages. */
+export const joined = <T>(before: Rows<T> | undefined, page: ListResponse<T>): Rows<T> => ({
+  rows: [...(before?.rows ?? []), ...page.data],
+  total: page.pagination.total_items,
+  next: nextOf(page),
+})
+
+/** An offset or cursor list of the API. In a screen: `listOf<Token>({ ...context, path: '/tokens', query })`. */
+export const listOf = <T>(options: ListOptions): List<T> => {
+  const { api, path, query = () => ({}), size = 50, filters, setFilters } = options
+  const loadPage = (asked: CallOptions['query'], signal: AbortSignal) =>
+    api.call<ListResponse<T>>('GET', path, { query: { ...asked, size }, signal })
+
+  const list = resource<Rows<T>>(async (signal) => {
+    const asked = query()
+    const wanted = Math.min(MOST_ROWS, Number(filters?.peek().get('rows') ?? 0) || 0)
+    let rows = joined(undefined, await loadPage(asked, signal))
+    while (rows.rows.length < wanted && rows.next !== undefined)
+      rows = joined(rows, await loadPage({ ...asked, ...rows.next }, signal))
+    return rows
+  }, options.signal)
+
+  /** Pages that were added to the rows of `to`. */
+  const added = signal<{ readonly to: Rows<T>; readonly rows: Rows<T> } | undefined>(undefined)
+  const loadingMore = signal(false)
+  const moreProblem = signal<unknown>(undefined)
+  const all = computed(() => {
+    const base = list.value.value
+    return base !== undefined && added.value?.to === base ? added.value.rows : base
+  })
+
+  return {
+    ...list,
+    value: all,
+    state: computed(() => {
+      const state = list.state.value
+      return state.kind === 'ready' ? { ...state, value: all.value ?? state.value } : state
+    }),
+    rows: computed(() => all.value?.rows ?? []),
+    loadingMore,
+    moreProblem,
+    more: async () => {
+      const base = list.value.peek()
+      const before = all.peek()
+      if (base === undefined || before?.next === undefined || loadingMore.peek()) return
+      loadingMore.value = true
+      moreProblem.value = undefined
+      try {
+        const rows = joined(before, await loadPage({ ...query(), ...before.next }, options.signal))
+        if (list.value.peek() === base) added.value = { to: base, rows }
+        setFilters?.({ rows: String(Math.min(MOST_ROWS, rows.rows.length)) })
+      } catch (thrown) {
+        moreProblem.value = thrown
+      } finally {
+        loadingMore.value = false
+      }
+    },
+  }
+}
+
+/** Rows by `view`, how many there are, and a button for more. */
+export const showList = <T>(list: List<T>, view: (rows: readonly T[]) => TemplateResult): TemplateResult =>
+  show(list, ({ rows, total, next }) => {
+    const failed = list.moreProblem.value
+    return html`${view(rows)}
+      ${failed === undefined ? nothing : problem(failed, () => void list.more())}
+      ${
+        rows.length === 0
+          ? nothing
+          : html`<p class="footer soft">
+              <span>${total === undefined ? `${count(rows.length)} shown` : `${count(rows.length)} of ${count(total)}`}</span>
+              ${
+                next === undefined
+                  ? nothing
+                  : html`<button type="button" ?disabled=${list.loadingMore.value} @click=${() => void list.more()}>
+                      ${list.loadingMore.value ? 'Loading …' : 'Load more'}
+                    </button>`
+              }
+            </p>`
+      }`
+  })

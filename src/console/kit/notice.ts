@@ -1,0 +1,39 @@
+import { html, nothing, repeat, type TemplateResult } from './html.ts'
+import { signal } from './signals.ts'
+
+export type NoticeKind = 'done' | 'info' | 'warning' | 'error'
+
+interface Notice {
+  readonly id: number
+  readonly kind: NoticeKind
+  readonly text: string
+}
+
+/** ms after which a message disappears. Errors stay until they are dismissed. */
+const SHOWN_MS = 6_000
+
+const notices = signal<readonly Notice[]>([])
+let last = 0
+
+const dismiss = (id: number) => {
+  notices.value = notices.value.filter((one) => one.id !== id)
+}
+
+/** A short message at the edge of the page, which screen readers read out. */
+export const notice = (kind: NoticeKind, text: string): void => {
+  const id = ++last
+  notices.value = [...notices.value.slice(-3), { id, kind, text }]
+  if (kind !== 'error') setTimeout(() => dismiss(id), SHOWN_MS)
+}
+
+/** The live region: always in the page, so that what enters it is announced. */
+export const noticeRegion = (): TemplateResult => html`<div class="notices" role="status" aria-live="polite">
+  ${repeat(
+    notices.value,
+    ({ id }) => id,
+    ({ id, kind, text }) => html`<p class=${`notice ${kind}`}>
+      <span>${kind === 'error' ? html`<strong>Error: </strong>` : nothing}${text}</span>
+      <button type="button" class="plain" aria-label="Dismiss" @click=${() => dismiss(id)}>×</button>
+    </p>`,
+  )}
+</div>`

@@ -1,0 +1,66 @@
+import { type CallOptions, queryText } from '../api/client.ts'
+
+/** A call as a program. The key is the variable `SIDEVAULT_API_KEY` of the environment, never a key. */
+export interface Snippet {
+  readonly method: string
+  readonly path: string
+  readonly query?: CallOptions['query']
+  readonly body?: unknown
+  /** Of the service: `https://vault.example`. */
+  readonly origin: string
+  /** Of its headers: `SVC`. */
+  readonly prefix: string
+}
+
+export type SnippetLanguage = 'curl' | 'fetch' | 'Python'
+
+const urlOf = ({ origin, path, query }: Snippet): string => `${origin}${path}${queryText(query)}`
+
+const shell = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+
+const literal = (text: string): string =>
+  JSON.stringify(text).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')
+
+const curl = (of: Snippet): string =>
+  [
+    `curl${of.method === 'GET' ? '' : ` -X ${of.method}`} ${shell(urlOf(of))}`,
+    `-H "${of.prefix}-API-KEY: $SIDEVAULT_API_KEY"`,
+    ...(of.body === undefined
+      ? []
+      : [`-H 'content-type: application/json'`, `--data-raw ${shell(JSON.stringify(of.body))}`]),
+  ].join(' \\\n  ')
+
+const fetchCall = (of: Snippet): string =>
+  [
+    `const response = await fetch(${literal(urlOf(of))}, {`,
+    ...(of.method === 'GET' ? [] : [`  method: ${literal(of.method)},`]),
+    `  headers: {`,
+    `    ${literal(`${of.prefix}-API-KEY`)}: process.env.SIDEVAULT_API_KEY,`,
+    ...(of.body === undefined ? [] : [`    "content-type": "application/json",`]),
+    '  },',
+    ...(of.body === undefined
+      ? []
+      : [`  body: JSON.stringify(${JSON.stringify(of.body, null, 2).replaceAll('\n', '\n  ')}),`]),
+    '})',
+    'const result = await response.json()',
+  ].join('\n')
+
+const python = (of: Snippet): string =>
+  [
+    'import json, os, urllib.request',
+    '',
+    'request = urllib.request.Request(',
+    `    ${literal(urlOf(of))},`,
+    `    method=${literal(of.method)},`,
+    `    headers={${literal(`${of.prefix}-API-KEY`)}: os.environ["SIDEVAULT_API_KEY"]${of.body === undefined ? '' : ', "content-type": "application/json"'}},`,
+    ...(of.body === undefined ? [] : [`    data=${literal(JSON.stringify(of.body))}.encode(),`]),
+    ')',
+    'with urllib.request.urlopen(request) as response:',
+    '    result = json.load(response)',
+  ].join('\n')
+
+export const SNIPPETS: Readonly<Record<SnippetLanguage, (of: Snippet) => string>> = {
+  curl,
+  fetch: fetchCall,
+  Python: python,
+}

@@ -1,0 +1,16 @@
+import { startRouting } from './current.ts'
+import { render } from './kit/html.ts'
+import { effect } from './kit/signals.ts'
+import { startSession } from './session.ts'
+import { page } from './shell.ts'
+
+const root = document.getElementById('root')
+if (root === null) throw new Error('index.html has no element "root"')
+
+effect(() => {
+  render(page(), root)
+})
+startRouting()
+startSession().catch(() => {
+  // the sign-in page shows the error of the next attempt
+})

@@ -1,0 +1,126 @@
+import { CONSOLE_HEADER, createApi } from './api/client.ts'
+import { ApiError, problemOf } from './api/problem.ts'
+import type { May } from './kit/screen.ts'
+import { batch, computed, type ReadonlySignal, signal } from './kit/signals.ts'
+
+/** An application, as one of the signed-in keys. */
+export interface Identity {
+  readonly application: { readonly id: string; readonly name: string; readonly type: string }
+  readonly permissions: readonly string[]
+  readonly tenant?: { readonly id: string; readonly name?: string }
+}
+
+/** Up to one key of each kind. The server chooses the key that a call goes out with. */
+export interface Session {
+  readonly management?: Identity
+  readonly private?: Identity
+  /** Times, ISO 8601. */
+  readonly expires_at: string
+  readonly idle_expires_at: string
+}
+
+/** `ended`: the page is still there, and continues when the same keys sign in again. */
+export type SessionStatus = 'unknown' | 'signed out' | 'signed in' | 'ended'
+
+const current = signal<Session | undefined>(undefined)
+const state = signal<SessionStatus>('unknown')
+
+export const session: ReadonlySignal<Session | undefined> = current
+export const sessionStatus: ReadonlySignal<SessionStatus> = state
+
+const permissions = computed(
+  () => new Set([current.value?.management, current.value?.private].flatMap((one) => one?.permissions ?? [])),
+)
+
+/** Whether one of the signed-in keys has a permission. For `needs`, and for buttons. */
+export const may: May = (permission) => permissions.value.has(permission)
+
+/** Other tabs share the cookie: they look again when it changes. */
+const tabs = globalThis.window === undefined ? undefined : new BroadcastChannel('sidevault-console')
+const CHANGED = 'session'
+
+const apply = (next: Session | undefined): void => {
+  const before = current.peek()
+  // What the page shows belongs to other keys. A key may be added, not exchanged.
+  const isOther = (kind: 'management' | 'private') =>
+    before?.[kind] !== undefined && before[kind].application.id !== next?.[kind]?.application.id
+  if (next !== undefined && (isOther('management') || isOther('private'))) {
+    location.reload()
+    return
+  }
+  batch(() => {
+    if (next !== undefined) current.value = next
+    state.value = next !== undefined ? 'signed in' : before === undefined ? 'signed out' : 'ended'
+  })
+  schedule(next)
+}
+
+let timer: ReturnType<typeof setTimeout> | undefined
+
+/** Looks again when the session should have ended. */
+const schedule = (next: Session | undefined): void => {
+  clearTimeout(timer)
+  if (next === undefined) return
+  const end = Math.min(Date.parse(next.expires_at), Date.parse(next.idle_expires_at))
+  if (Number.isFinite(end)) timer = setTimeout(() => void look(), Math.max(5_000, end - Date.now() + 1_000))
+}
+
+const request = (method: string, body?: unknown): Promise<Response> =>
+  fetch('/console/session', {
+    method,
+    headers: { ...CONSOLE_HEADER, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    cache: 'no-store',
+    credentials: 'same-origin',
+    redirect: 'error',
+  })
+
+const sessionIn = async (response: Response): Promise<Session | undefined> => {
+  if (response.status === 401 || response.status === 204) return undefined
+  if (!response.ok) throw await problemOf(response)
+  const found = (await response.json()) as Session
+  return found.management === undefined && found.private === undefined ? undefined : found
+}
+
+/** Asks the server who is signed in. */
+export const look = async (): Promise<void> => {
+  try {
+    apply(await sessionIn(await request('GET')))
+  } catch (thrown) {
+    if (state.peek() !== 'unknown') return // the next call shows that the server does not respond
+    state.value = 'signed out'
+    throw thrown
+  }
+}
+
+/** Signs in with a key, or adds it to the session. The key is sent once and stored nowhere. */
+export const signIn = async (key: string): Promise<void> => {
+  const response = await request('POST', { key })
+  const next = response.status === 401 ? undefined : await sessionIn(response)
+  if (next === undefined)
+    throw new ApiError({
+      ...(await problemOf(response)),
+      status: 400,
+      title: 'This key is not valid',
+      detail: 'Check that it is complete, and that it has not expired or been replaced.',
+    })
+  apply(next)
+  tabs?.postMessage(CHANGED)
+}
+
+/** Ends the session, and removes from memory all that the page has loaded. */
+export const signOut = async (): Promise<void> => {
+  const response = await request('DELETE')
+  if (!response.ok && response.status !== 401) throw await problemOf(response)
+  tabs?.postMessage(CHANGED)
+  location.replace(`${location.pathname}#/`)
+  location.reload()
+}
+
+export const api = createApi(() => void look())
+
+/** Begins to follow other tabs, and asks who is signed in. */
+export const startSession = (): Promise<void> => {
+  tabs?.addEventListener('message', () => void look())
+  return look()
+}

@@ -1,0 +1,84 @@
+import { closeDialogs, dialog } from './kit/dialog.ts'
+import { action, field } from './kit/form.ts'
+import { html, nothing, type TemplateResult } from './kit/html.ts'
+import { problem } from './kit/problem.ts'
+import { signIn } from './session.ts'
+
+/** The form of a key. The key lives in the field until it is sent, and nowhere else. */
+const createKeyForm = (label: string, done: () => void) => {
+  let form: HTMLFormElement | undefined
+  const send = action(async () => {
+    const input = form?.elements.namedItem('key')
+    if (!(input instanceof HTMLInputElement) || input.value.trim() === '') return
+    const key = input.value.trim()
+    try {
+      await signIn(key)
+      done()
+    } finally {
+      input.value = ''
+    }
+  })
+  return (hint: TemplateResult | string, cancel?: () => void): TemplateResult => html`<form
+    class="key"
+    @submit=${(event: SubmitEvent) => {
+      form = event.currentTarget as HTMLFormElement
+      void send.run(event)
+    }}
+  >
+    ${field({
+      label: 'API key',
+      hint,
+      error:
+        send.error.value?.status === 400
+          ? `${send.error.value.title}. ${send.error.value.detail}`
+          : undefined,
+      control: html`<input name="key" type="password" autocomplete="off" spellcheck="false" autofocus required />`,
+    })}
+    ${send.error.value === undefined || send.error.value.status === 400 ? nothing : problem(send.error.value)}
+    <div class="buttons">
+      ${cancel === undefined ? nothing : html`<button type="button" @click=${cancel}>Cancel</button>`}
+      <button class="primary" ?disabled=${send.busy.value}>${label}</button>
+    </div>
+  </form>`
+}
+
+const first = createKeyForm('Sign in', () => {})
+const again = createKeyForm('Sign in', closeDialogs)
+
+/** The page of somebody who is not signed in. */
+export const signInPage = (): TemplateResult => html`<main class="sign-in">
+  <h1>Sidevault</h1>
+  ${first(html`<code>npm start</code> prints the first one. Others are made under Applications.`)}
+  <details>
+    <summary>Which key?</summary>
+    <p>The key of a <strong>management</strong> application shows requests, applications, proxies and the audit log.</p>
+    <p>The key of a <strong>private</strong> application shows tokens, and tries calls. You can add the other one later.</p>
+    <p>The key is exchanged for a cookie that ends after 30 minutes without use. It is stored nowhere.</p>
+  </details>
+</main>`
+
+/** The session of an open page has ended: the page is hidden until the same keys sign in. */
+export const endedPage = (): TemplateResult => html`<main class="sign-in">
+  <h1>Your session ended</h1>
+  <p>Sign in again to continue where you were. Another key opens the page anew.</p>
+  ${again('The same key as before.')}
+</main>`
+
+/** Asks for the key of the other kind. */
+export const addKey = (kind: 'management' | 'private'): void => {
+  void dialog({
+    title: `Add a ${kind} key`,
+    body: (() => {
+      let form: ReturnType<typeof createKeyForm> | undefined
+      return (close: () => void) => {
+        form ??= createKeyForm('Add key', () => close())
+        return form(
+          kind === 'private'
+            ? 'Of a private application: shows tokens, and tries calls.'
+            : 'Of a management application: shows requests, applications, proxies and the audit log.',
+          () => close(),
+        )
+      }
+    })(),
+  })
+}
