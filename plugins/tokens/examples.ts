@@ -170,7 +170,7 @@ export const search: readonly Example[] = [
       detail: 'The search query is not supported; see "errors".',
       errors: {
         query: [
-          'a field must be one of id, type, data, fingerprint, container, metadata.<key>, created_by, created_at, modified_by, modified_at',
+          'a field must be one of id, type, data, fingerprint, container, metadata.<key>, created_by, created_at, modified_by, modified_at, expires_at',
         ],
       },
     },

@@ -28,7 +28,11 @@ export type Search = readonly [SearchNode, Matches]
 
 const between = (at: number | null, from: number, to: number) => at !== null && at >= from && at < to
 
-export const range = (field: 'created_at' | 'modified_at', from: number, to: number): Search => [
+export const range = (
+  field: 'created_at' | 'modified_at' | 'expires_at',
+  from: number,
+  to: number,
+): Search => [
   {
     kind: 'range',
     field,

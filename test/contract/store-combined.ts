@@ -33,7 +33,8 @@ const anySearch = (next: (below: number) => number, times: readonly number[]) =>
       () => prefix('container', '/pci/'),
       () => range('created_at', from, next(2) === 0 ? at() : from + next(20 * HOUR)),
       () => range('modified_at', from, from + next(2 * HOUR)),
-    ][next(9)]!()
+      () => range('expires_at', from, from + next(20 * HOUR)),
+    ][next(10)]!()
   }
   const tree = (depth: number): Search => {
     if (depth === 0 || next(4) === 0) return next(4) === 0 ? not(part()) : part()

@@ -48,6 +48,7 @@ const UNORDERED: ReadonlySet<string> = new Set([
   'created_at',
   'modified_by',
   'modified_at',
+  'expires_at',
 ])
 
 const column = (context: PredicateContext, field: string): RawBuilder<unknown> =>

@@ -104,6 +104,7 @@ export type SearchField =
   | 'modified_by'
   | 'created_at'
   | 'modified_at'
+  | 'expires_at'
 
 export interface Bound {
   readonly value: string | number

@@ -25,11 +25,15 @@ const TEXT_FIELDS: ReadonlySet<string> = new Set([
   'created_by',
   'modified_by',
 ] satisfies SearchField[])
-const TIME_FIELDS: ReadonlySet<string> = new Set(['created_at', 'modified_at'] satisfies SearchField[])
+const TIME_FIELDS: ReadonlySet<string> = new Set([
+  'created_at',
+  'modified_at',
+  'expires_at',
+] satisfies SearchField[])
 const METADATA = /^metadata\.([\w.-]{1,200})$/
 
 export const FIELDS =
-  'id, type, data, fingerprint, container, metadata.<key>, created_by, created_at, modified_by, modified_at'
+  'id, type, data, fingerprint, container, metadata.<key>, created_by, created_at, modified_by, modified_at, expires_at'
 
 const instantOf = (text: string) => {
   const instant = parseInstant(text)

@@ -99,6 +99,7 @@ const QUERIES: readonly (readonly [query: string, node: SearchNode])[] = [
     { kind: 'range', field: 'modified_at', to: { value: day, inclusive: false } },
   ],
   ['modified_at:[* TO *]', { kind: 'range', field: 'modified_at', from: { value: 0, inclusive: true } }],
+  ['expires_at:[* TO *]', { kind: 'range', field: 'expires_at', from: { value: 0, inclusive: true } }],
   [
     'id:[a TO b}',
     {
