@@ -99,7 +99,7 @@ export const openPage = async (t: BrowserTest, origin: string, options: PageOpti
 export const signIn = async (page: Page, key: string): Promise<void> => {
   await page.getByLabel('API key').fill(key)
   await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByRole('button', { name: 'Sign out' }).waitFor()
+  await page.getByLabel('API key').waitFor({ state: 'detached' })
 }
 
 /** The console of a running Sidevault in a watched page (`openPage`), signed in through its form. */

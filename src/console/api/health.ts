@@ -1,0 +1,28 @@
+import { problemOf } from './problem.ts'
+
+/** A component, as `/readyz` reports it. */
+export interface Part {
+  readonly name: string
+  readonly status: 'ok' | 'degraded' | 'failed'
+  /** Features that are not available. */
+  readonly missing?: readonly string[]
+  /** Start of a state that is not `ok`. */
+  readonly since?: string
+}
+
+export interface Health {
+  /** `failed`: the service is not ready. */
+  readonly status: 'ok' | 'degraded' | 'failed'
+  readonly parts: readonly Part[]
+}
+
+/** Components of the node that serves this page. */
+export const loadHealth = async (signal: AbortSignal): Promise<Health> => {
+  const response = await fetch('/readyz', { signal, cache: 'no-store', credentials: 'omit' })
+  const body = (await response
+    .clone()
+    .json()
+    .catch(() => undefined)) as { readonly status?: unknown; readonly parts?: readonly Part[] } | undefined
+  if (body?.parts === undefined) throw await problemOf(response)
+  return { status: response.ok ? (body.status === 'ok' ? 'ok' : 'degraded') : 'failed', parts: body.parts }
+}

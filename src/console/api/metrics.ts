@@ -1,0 +1,55 @@
+import { problemOf } from './problem.ts'
+
+export interface Sample {
+  readonly name: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+
+/** Figures of `/metrics`. Names without `sidevault_`. */
+export interface Metrics {
+  /** All samples of a name. */
+  of(name: string): readonly Sample[]
+  /** The sum of the samples with these labels; undefined without one. */
+  sum(name: string, labels?: Readonly<Record<string, string>>): number | undefined
+}
+
+const LINE = /^sidevault_(\w+)(?:\{(.*)\})? (\S+)/
+const LABEL = /(\w+)="((?:[^"\\]|\\.)*)"/g
+
+const numberOf = (text: string): number =>
+  text === '+Inf' ? Number.POSITIVE_INFINITY : text === '-Inf' ? Number.NEGATIVE_INFINITY : Number(text)
+
+const unescaped = (text: string): string =>
+  text.replaceAll(/\\(.)/g, (_, character: string) => (character === 'n' ? '\n' : character))
+
+/** Samples of Prometheus text (https://prometheus.io/docs/instrumenting/exposition_formats/). */
+export const parseMetrics = (text: string): Metrics => {
+  const samples = new Map<string, Sample[]>()
+  for (const line of text.split('\n')) {
+    const [, name, labels = '', value = ''] = LINE.exec(line) ?? []
+    if (name === undefined) continue
+    const found = [...labels.matchAll(LABEL)].map(
+      ([, label = '', of = '']) => [label, unescaped(of)] as const,
+    )
+    const sample = { name, labels: Object.fromEntries(found), value: numberOf(value) }
+    samples.get(name)?.push(sample) ?? samples.set(name, [sample])
+  }
+  const of = (name: string) => samples.get(name) ?? []
+  return {
+    of,
+    sum: (name, labels = {}) => {
+      const found = of(name).filter((sample) =>
+        Object.entries(labels).every(([label, value]) => sample.labels[label] === value),
+      )
+      return found.length === 0 ? undefined : found.reduce((sum, { value }) => sum + value, 0)
+    },
+  }
+}
+
+/** The figures of the node that serves this page. */
+export const loadMetrics = async (signal: AbortSignal): Promise<Metrics> => {
+  const response = await fetch('/metrics', { signal, cache: 'no-store', credentials: 'omit' })
+  if (!response.ok) throw await problemOf(response)
+  return parseMetrics(await response.text())
+}
