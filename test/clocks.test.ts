@@ -19,7 +19,6 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'test/kit/envoy.ts': 'waits a minute',
   'test/kit/postgres.ts': 'waits a minute',
   'test/kit/sidevault.ts': 'waits two minutes',
-  'test/roles/edge-certificate.test.ts': 'a certificate is valid for a year',
   'test/sandbox/hostile/beside-neighbour.ts': 'judges in the long run only',
   'test/sandbox/parent/pool.test.ts': 'hands a clock in',
   'test/sandbox/realm/modules.test.ts': 'looks at the shape of what is read',

@@ -1,4 +1,5 @@
 /** The forward proxy's certificate authority (completions §15): in the store, or in a file of the operator. */
+import { X509Certificate } from 'node:crypto'
 import { createSigner, type Leaf, type Signer, type SigningAuthority } from './certificates.ts'
 import { readAuthority } from './file-authority.ts'
 import {
@@ -14,6 +15,8 @@ export interface Authority {
   caPem(): Promise<string>
   /** A certificate for a host: a DNS name, `*.` and a name, or an address. */
   leaf(host: string): Promise<Leaf>
+  /** When the newest certificate expires, ms since the epoch. 0: it cannot be read. */
+  expiry(): Promise<number>
   /** Changes when certificates of hosts have to be signed anew at once. */
   generation(): Promise<number>
 }
@@ -61,6 +64,14 @@ export const createAuthority = (deps: AuthorityDeps, file?: string): Authority =
       if (signing?.chain !== authority.chain)
         signing = { chain: authority.chain, signer: createSigner(authority) }
       return (await signing.signer).sign(host, clock.now())
+    },
+    expiry: async () => {
+      try {
+        const newest = file === undefined ? (await versions()).at(-1) : await ofFile(file)
+        return newest === undefined ? 0 : Date.parse(new X509Certificate(newest.chain).validTo)
+      } catch {
+        return 0
+      }
     },
     generation: async () => {
       if (file !== undefined) return 0

@@ -7,8 +7,9 @@ import type { Config } from '../config.ts'
 import { checkEnvoyConfig, envoyConfigMetrics } from '../control-plane/config-status.ts'
 import { envoyIsLive } from '../supervisor/envoy.ts'
 import { type ProcessStart, socketsIn } from '../supervisor/messages.ts'
-import { watchEdgeCertificate } from './edge-certificate.ts'
+import { edgeCertificate, forwardAuthority, watchCertificates } from './certificate-expiry.ts'
 import { envoyMetrics } from './envoy-metrics.ts'
+import { openAuthority } from './forward-authority.ts'
 import type { Runtime } from './runtime.ts'
 
 /** Checks and metric sources of all processes of a machine, for `/readyz` and `/metrics`. */
@@ -39,7 +40,14 @@ const ownParts = (
 export const nodeHealth = (runtime: Runtime, config: Config, start: ProcessStart, log: Log): NodeHealth => {
   const sockets = socketsIn(start.runDir, config.workers)
   const { registry } = runtime.metrics
-  const certificate = watchEdgeCertificate(config.tls?.certificate, { registry, log, clock: systemClock })
+  let edgeFile = config.tls?.certificate
+  const certificates = watchCertificates(
+    {
+      ...(config.tls && { edge_certificate: edgeCertificate(() => edgeFile) }),
+      ...(config.forwardListen && { forward_ca: forwardAuthority(openAuthority(config, runtime)) }),
+    },
+    { registry, log, clock: systemClock },
+  )
   const checks: Record<string, Check> = {
     ...ownParts(runtime, config),
     ...(start.edge
@@ -50,7 +58,7 @@ export const nodeHealth = (runtime: Runtime, config: Config, start: ProcessStart
           configuration: (signal: AbortSignal) => checkEnvoyConfig(sockets.control, signal),
         }
       : {}),
-    ...(config.tls === undefined ? {} : { certificate: () => certificate.health() }),
+    ...certificates,
   }
   const sources: MetricSource[] = start.edge
     ? [
@@ -78,5 +86,11 @@ export const nodeHealth = (runtime: Runtime, config: Config, start: ProcessStart
         JSON.parse((await unixHttp(socket, 'GET', '/metrics.json', { signal })).body),
     })
   }
-  return { checks, sources, reload: (next) => certificate.reload(next.tls?.certificate) }
+  return {
+    checks,
+    sources,
+    reload: (next) => {
+      edgeFile = next.tls?.certificate
+    },
+  }
 }

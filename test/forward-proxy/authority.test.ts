@@ -61,6 +61,7 @@ t.test('the first use makes one authority: P-256, ten years', async (t) => {
   t.equal(certificate?.publicKey.asymmetricKeyDetails?.namedCurve, 'prime256v1')
   const years = (Date.parse(certificate?.validTo ?? '') - clock.now()) / DAY / 365
   t.ok(years > 9.9 && years < 10.1)
+  t.equal(await authority.expiry(), Date.parse(certificate?.validTo ?? ''))
 })
 
 t.test('certificates of hosts are accepted by a client that trusts the authority', async (t) => {
@@ -223,6 +224,8 @@ t.test('the authority of a file signs, with its chain', async (t) => {
   for (const wrong of ['', chain, chain + other, cert + own]) t.type(signerError(wrong, now), 'string')
   for (const wrong of ['', cert + own])
     await t.rejects(createAuthority(deps, file(wrong)).caPem(), { code: 'invalid' })
+  t.equal(await authority.expiry(), Date.parse(new X509Certificate(chain).validTo))
+  t.equal(await createAuthority(deps, file('')).expiry(), 0, 'a file that cannot be read')
   chmodSync(path, 0o644)
   await t.rejects(createAuthority(deps, path).caPem(), { code: 'invalid', message: /chmod 600/ })
   const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
