@@ -163,3 +163,15 @@ export const versions: readonly Example[] = [
     },
   },
 ]
+
+export const checkCode: readonly Example[] = [
+  {
+    summary: 'A member without its value',
+    input: {
+      request_transform: { code: 'module.exports = async ({ args }) => ({\n  body: args.body, headers: })' },
+    },
+    output: {
+      warnings: [{ path: 'request_transform.code', line: 2, column: 29, message: "Unexpected token '}'" }],
+    },
+  },
+]

@@ -1,4 +1,5 @@
 import { definePlugin, type PermissionInfo } from '#sdk'
+import { checkCodeOperation } from './check-code.ts'
 import { Proxies, ProxyVersions } from './collections.ts'
 import { proxyOperations } from './operations.ts'
 import { proxySource } from './source.ts'
@@ -16,7 +17,7 @@ export const plugin = definePlugin({
   version: '1.0.0',
   requires: ['applications'],
   setup: (kernel) => ({
-    operations: proxyOperations(kernel),
+    operations: [...proxyOperations(kernel), checkCodeOperation(kernel)],
     collections: [Proxies, ProxyVersions],
     ports: { proxies: proxySource(kernel) },
     permissions: [

@@ -4,7 +4,7 @@ import type { Caller, CodeWarning, PluginContext } from '#sdk'
 import type { ProxyRecord } from './collections.ts'
 import { parseDestinationTls, type StoredTls } from './destination-tls.ts'
 import { bindingOf } from './intercept.ts'
-import type { ProxyInput } from './schemas.ts'
+import type { ProxyCode, ProxyInput } from './schemas.ts'
 
 /** The members of a proxy that callers set, in stored form. */
 export type ProxyMembers = Pick<
@@ -29,6 +29,12 @@ export type ProxyMembers = Pick<
 const codeOf = (transform: { readonly code?: string | null } | null | undefined): string | undefined =>
   transform?.code ? transform.code : undefined
 
+/** The code of a request by the paths of its members. */
+export const codeMembers = ({ request_transform, response_transform }: Static<typeof ProxyCode>) => ({
+  'request_transform.code': codeOf(request_transform),
+  'response_transform.code': codeOf(response_transform),
+})
+
 const otherwiseOf = ({ response_transform: transform }: Static<typeof ProxyInput>) =>
   transform?.otherwise ? { otherwise: transform.otherwise } : {}
 
@@ -49,10 +55,7 @@ export const parseProxy = async (
   const change = { from: before && inputOf(before), to: input }
   if (input.application) await checkApplication(kernel, caller, input.application.id, change)
   const [request, response] = [codeOf(input.request_transform), codeOf(input.response_transform)]
-  const warnings = await codeWarnings(kernel, caller.tenantId, {
-    'request_transform.code': request,
-    'response_transform.code': response,
-  })
+  const warnings = await codeWarnings(kernel, caller.tenantId, codeMembers(input))
   return {
     members: {
       name: input.name,

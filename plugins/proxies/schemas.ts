@@ -23,10 +23,17 @@ const reactorId = Type.String({ maxLength: 200 })
 const name = Type.String({ minLength: 1, maxLength: 200 })
 const destinationUrl = Type.String({ minLength: 1, maxLength: 400 })
 
-/** Members that may be left out, or null. */
-const optional = {
+const transforms = {
   request_transform: orNull(3, TransformInput),
   response_transform: orNull(4, TransformInput),
+}
+
+/** Body of a check of code. */
+export const ProxyCode = Type.Object(transforms)
+
+/** Members that may be left out, or null. */
+const optional = {
+  ...transforms,
   application: orNull(5, Reference),
   configuration: orNull(6, configuration),
   require_auth: orNull(7, Type.Boolean({ description: 'Default: true.' })),

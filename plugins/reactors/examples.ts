@@ -174,3 +174,11 @@ export const getResult: readonly Example[] = [
     output: { tokens: { receipt: 'e1c7a5d9-6b3f-4280-8d4e-9f2b7c5a1036' }, raw: result.raw },
   },
 ]
+
+export const checkCode: readonly Example[] = [
+  {
+    summary: 'A member without its value',
+    input: { code: 'module.exports = async ({ args }) => ({\n  raw: })' },
+    output: { warnings: [{ path: 'code', line: 2, column: 8, message: "Unexpected token '}'" }] },
+  },
+]

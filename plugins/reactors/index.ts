@@ -2,6 +2,7 @@ import { eachRecord } from '#kit'
 import { definePlugin, type PermissionInfo, Type } from '#sdk'
 import { createRequests } from './async-invocations.ts'
 import { createCallbacks } from './callbacks.ts'
+import { checkCodeOperation } from './check-code.ts'
 import { Callbacks, Formulas, Reactors, Requests } from './collections.ts'
 import { formulaOperations } from './formula-operations.ts'
 import { createReact } from './react.ts'
@@ -61,6 +62,7 @@ export const plugin = definePlugin({
         ...formulaOperations(kernel),
         ...reactorOperations(kernel),
         ...reactOperations(kernel, react, requests),
+        checkCodeOperation(kernel),
       ],
       collections: [Formulas, Reactors, Requests, Callbacks],
       ports: {

@@ -61,6 +61,9 @@ const optional = {
   application: orNull(5, Reference),
 }
 
+/** Body of a check of code. */
+export const ReactorCode = Type.Object({ code: field(1, code) })
+
 /** Body of a create and of an update of a reactor. */
 export const ReactorInput = Type.Object({ name: field(1, name), ...optional })
 
