@@ -1,0 +1,94 @@
+/** Edits and places of code, as plain functions of its text. */
+
+/** Replaces `from` to `to` by `insert`, then selects `start` to `end`. Offsets in UTF-16 units. */
+export interface Edit {
+  readonly from: number
+  readonly to: number
+  readonly insert: string
+  readonly start: number
+  readonly end: number
+}
+
+export interface Place {
+  /** From 1. */
+  readonly line: number
+  /** UTF-16 units, from 1. */
+  readonly column: number
+}
+
+/** A fault of code where the API found it. */
+export interface Problem extends Place {
+  readonly message: string
+}
+
+export const placeAt = (text: string, offset: number): Place => {
+  let line = 1
+  let start = 0
+  for (let at = text.indexOf('\n'); at !== -1 && at < offset; at = text.indexOf('\n', at + 1)) {
+    line++
+    start = at + 1
+  }
+  return { line, column: offset - start + 1 }
+}
+
+/** The offset of a place; the end of its line, or of the text, where it lies beyond. */
+export const offsetAt = (text: string, { line, column }: Place): number => {
+  let start = 0
+  for (let at = 1; at < line; at++) {
+    const next = text.indexOf('\n', start)
+    if (next === -1) return text.length
+    start = next + 1
+  }
+  const end = text.indexOf('\n', start)
+  return Math.min(start + Math.max(0, column - 1), end === -1 ? text.length : end)
+}
+
+export const lineCount = (text: string): number => {
+  let count = 1
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count++
+  return count
+}
+
+/** One level of indentation: a tab where the text indents with tabs, else two blanks. */
+export const indentUnit = (text: string): string => (/^\t/m.test(text) ? '\t' : '  ')
+
+const lineStart = (text: string, offset: number) => text.lastIndexOf('\n', offset - 1) + 1
+
+/** The lines that a selection touches. A selection that ends at the start of a line does not touch that line. */
+const touched = (text: string, start: number, end: number) => {
+  const from = lineStart(text, start)
+  const last = end > start && text[end - 1] === '\n' ? end - 1 : end
+  const next = text.indexOf('\n', last)
+  const to = next === -1 ? text.length : next
+  return { from, to, lines: text.slice(from, to).split('\n') }
+}
+
+/** Tab: one level at the caret, or before each line of a selection of several. */
+export const indent = (text: string, start: number, end: number): Edit => {
+  const unit = indentUnit(text)
+  if (!text.slice(start, end).includes('\n'))
+    return { from: start, to: end, insert: unit, start: start + unit.length, end: start + unit.length }
+  const { from, to, lines } = touched(text, start, end)
+  const insert = lines.map((line) => (line === '' ? line : unit + line)).join('\n')
+  return { from, to, insert, start: from, end: from + insert.length }
+}
+
+/** Shift+Tab: one level less for each line of the selection; undefined where there is none. */
+export const outdent = (text: string, start: number, end: number): Edit | undefined => {
+  const { from, to, lines } = touched(text, start, end)
+  const shorter = lines.map((line) => line.replace(/^(\t| {1,2})/, ''))
+  const insert = shorter.join('\n')
+  if (insert.length === to - from) return undefined
+  if (lines.length > 1) return { from, to, insert, start: from, end: from + insert.length }
+  const less = to - from - insert.length
+  return { from, to, insert, start: Math.max(from, start - less), end: Math.max(from, end - less) }
+}
+
+/** Enter: a line with the indentation of the current one, and one level more behind an opening bracket. */
+export const newLine = (text: string, start: number, end: number): Edit => {
+  const line = text.slice(lineStart(text, start), start)
+  const deeper = /[([{]\s*$/.test(line) ? indentUnit(text) : ''
+  const insert = `\n${/^[\t ]*/.exec(line)![0]}${deeper}`
+  const at = start + insert.length
+  return { from: start, to: end, insert, start: at, end: at }
+}

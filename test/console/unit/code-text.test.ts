@@ -1,0 +1,92 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { placedDetail, placedIssues } from '../../../src/console/kit/code-problems.ts'
+import {
+  type Edit,
+  indent,
+  indentUnit,
+  lineCount,
+  newLine,
+  offsetAt,
+  outdent,
+  placeAt,
+} from '../../../src/console/kit/code-text.ts'
+
+const after = (text: string, edit: Edit | undefined) =>
+  edit === undefined ? undefined : text.slice(0, edit.from) + edit.insert + text.slice(edit.to)
+
+t.test('a place and its offset are the same position', (t) => {
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom('a', '\n', '\t', '😀')), fc.nat(40), (parts, wanted) => {
+      const text = parts.join('')
+      const offset = Math.min(wanted, text.length)
+      const place = placeAt(text, offset)
+      t.equal(offsetAt(text, place), offset)
+      t.ok(place.line <= lineCount(text))
+    }),
+  )
+  t.end()
+})
+
+t.test('a place beyond its line, or the text, is its end', (t) => {
+  t.equal(offsetAt('ab\ncd', { line: 1, column: 99 }), 2)
+  t.equal(offsetAt('ab\ncd', { line: 9, column: 1 }), 5)
+  t.equal(offsetAt('ab', { line: 0, column: 0 }), 0)
+  t.end()
+})
+
+t.test('Tab indents at the caret, or each line of a selection that is not empty', (t) => {
+  t.equal(after('ab', indent('ab', 1, 1)), 'a  b')
+  t.equal(after('abc', indent('abc', 1, 2)), 'a  c')
+  const text = 'a\n\nb\nc'
+  t.equal(after(text, indent(text, 0, 4)), '  a\n\n  b\nc')
+  t.equal(after(text, indent(text, 0, 3)), '  a\n\nb\nc')
+  t.end()
+})
+
+t.test('Shift+Tab takes one level, and is nothing where there is none', (t) => {
+  t.equal(after('    a', outdent('    a', 4, 4)), '  a')
+  t.equal(outdent('    a', 4, 4)?.start, 2)
+  t.equal(outdent(' a', 0, 0)?.start, 0)
+  t.equal(after('\ta\n  b\nc', outdent('\ta\n  b\nc', 0, 6)), 'a\nb\nc')
+  t.equal(outdent('a', 0, 1), undefined)
+  t.end()
+})
+
+t.test('indent and outdent of a selection restore the text', (t) => {
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom('a', '  b', '\tc'), { minLength: 2 }), (lines) => {
+      const text = lines.join('\n')
+      const edit = indent(text, 0, text.length)
+      const indented = after(text, edit)!
+      t.equal(after(indented, outdent(indented, edit.start, edit.end)), text)
+    }),
+  )
+  t.end()
+})
+
+t.test('Enter keeps the indentation, and is deeper behind an opening bracket', (t) => {
+  t.equal(after('  a', newLine('  a', 3, 3)), '  a\n  ')
+  t.equal(after('\tf({', newLine('\tf({', 4, 4)), '\tf({\n\t\t')
+  t.equal(after('  a', newLine('  a', 1, 3)), ' \n ')
+  t.equal(indentUnit('a\n\tb'), '\t')
+  t.end()
+})
+
+t.test('sentences of the API give the places of problems', (t) => {
+  t.strictSame(
+    placedIssues({
+      'request_transform.code': ['line 2, column 42: Unexpected token', 'must have at most 50000 characters'],
+      name: ['is required'],
+    }),
+    [{ path: 'request_transform.code', line: 2, column: 42, message: 'Unexpected token' }],
+  )
+  t.strictSame(placedDetail("The request_transform cannot run: Unexpected token '}' (line 2, column 42)"), {
+    path: 'request_transform.code',
+    line: 2,
+    column: 42,
+    message: "Unexpected token '}'",
+  })
+  t.equal(placedDetail('The reactor cannot run: it exports no function'), undefined)
+  t.end()
+})
