@@ -1,12 +1,12 @@
-import { html } from '../../kit/html.ts'
 import type { Screen } from '../../kit/screen.ts'
+import { applicationScreen } from './application.ts'
+import { createScreen } from './create.ts'
+import { editScreen } from './edit.ts'
+import { listScreen } from './list.ts'
 
 export const applicationsScreens: readonly Screen[] = [
-  {
-    path: '/applications',
-    title: 'Applications',
-    nav: 'Applications',
-    needs: (may) => may('application:read'),
-    open: () => ({ view: () => html`<p>Nothing here yet.</p>` }),
-  },
+  listScreen,
+  createScreen,
+  applicationScreen,
+  editScreen,
 ]

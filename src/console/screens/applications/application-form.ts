@@ -1,0 +1,75 @@
+import type { ApiError } from '../../api/client.ts'
+import { field } from '../../kit/form.ts'
+import { html, live, nothing, type TemplateResult } from '../../kit/html.ts'
+import { may } from '../../session.ts'
+import { destinationsEditor } from './destinations-editor.ts'
+import type { Draft } from './draft.ts'
+import { issuesAt } from './issues.ts'
+import { permissionBoxes } from './permission-boxes.ts'
+import { rulesEditor } from './rules-editor.ts'
+import type { PermissionInfo } from './types.ts'
+
+export interface ApplicationForm {
+  readonly draft: Draft
+  /** Those that its type may hold. */
+  readonly permissions: readonly PermissionInfo[]
+  readonly containers: readonly string[]
+  readonly error: ApiError | undefined
+  change(part: Partial<Draft>): void
+}
+
+/** Fields of a new and of a stored application. */
+export const applicationForm = (of: ApplicationForm): TemplateResult => {
+  const { draft, permissions, error, change } = of
+  const isManagement = draft.type === 'management'
+  return html`
+    ${field({
+      label: 'Name',
+      error: issuesAt(error, 'name'),
+      control: html`<input
+        name="name"
+        maxlength="200"
+        autocomplete="off"
+        .value=${live(draft.name)}
+        @input=${(event: Event) => change({ name: (event.target as HTMLInputElement).value })}
+      />`,
+    })}
+    <h2>Permissions</h2>
+    ${
+      isManagement
+        ? html`<p class="soft">A management application sees no token.</p>`
+        : html`<p class="soft">
+            They hold in all containers where no rule decides: <em>use</em> reveals to destinations, the others mask.
+          </p>`
+    }
+    ${permissionBoxes({
+      legend: 'Permissions',
+      known: permissions,
+      held: draft.permissions,
+      error: issuesAt(error, 'permissions'),
+      ...(isManagement ? { note: (type) => (may(type) ? undefined : 'Your key does not hold it') } : {}),
+      change: (next) => change({ permissions: next }),
+    })}
+    ${
+      isManagement
+        ? nothing
+        : html`<h2>Rules</h2>
+            <p class="soft">
+              The first rule that covers a token's container and grants the permission decides what is seen.
+            </p>
+            ${rulesEditor({ rules: draft.rules, permissions, error, change: (rules) => change({ rules }) })}
+            <h2>Destinations</h2>
+            <p class="soft">Where <code>token:use</code> may send values. Each entry allows one host; lists are separated by commas.</p>
+            ${destinationsEditor({
+              list: draft.destinations,
+              place: 'destinations',
+              whose: 'the application',
+              error,
+              change: (destinations) => change({ destinations }),
+            })}
+            <datalist id="containers">
+              ${of.containers.map((container) => html`<option value=${container}></option>`)}
+            </datalist>`
+    }
+  `
+}

@@ -1,0 +1,152 @@
+import { path } from '../../api/client.ts'
+import { copyable } from '../../kit/copy.ts'
+import { confirm } from '../../kit/dialog.ts'
+import { action } from '../../kit/form.ts'
+import { html, nothing, type TemplateResult } from '../../kit/html.ts'
+import type { ListResponse } from '../../kit/list.ts'
+import { notice } from '../../kit/notice.ts'
+import { problem } from '../../kit/problem.ts'
+import { type Resource, resource, show } from '../../kit/resource.ts'
+import type { Screen, ScreenContext } from '../../kit/screen.ts'
+import { snippet } from '../../kit/snippet.ts'
+import { when } from '../../kit/time.ts'
+import { hashOf, link } from '../../router.ts'
+import { may } from '../../session.ts'
+import { dependentsOf } from './dependents.ts'
+import { keysOf } from './keys.ts'
+import { isOwn } from './own.ts'
+import { phraseOf } from './phrase.ts'
+import type { Application } from './types.ts'
+import { destinationNames, expiry, permissionNames, rulesTable } from './views.ts'
+
+/** Calls of this node that are looked through for the newest of the application. */
+const LOOKED = 100
+
+interface RecentRequest {
+  readonly at: string
+  readonly method: string
+  readonly route: string
+  readonly application?: { readonly id: string }
+}
+
+/** Text that a person can type: the name, where its letters are plain; else the beginning of the id. */
+const typedOf = ({ id, name }: Application): string =>
+  /^[!-~](?:[ -~]{0,58}[!-~])?$/.test(name) && !name.includes('  ') ? name : id.slice(0, 8)
+
+const newestCall = (of: Resource<RecentRequest | undefined>): TemplateResult => {
+  const state = of.state.value
+  if (state.kind === 'error') return html`<span class="soft">not known: ${state.error.detail}</span>`
+  if (state.kind !== 'ready') return html`<span class="soft">…</span>`
+  const { value } = state
+  return value === undefined
+    ? html`<span class="soft">none among the newest ${LOOKED} calls of this machine</span>`
+    : html`${when(value.at)} <code>${value.method} ${value.route}</code>`
+}
+
+const details = (context: ScreenContext, application: Application): (() => TemplateResult) => {
+  const { api, signal: within } = context
+  const { id, type } = application
+  const keys = keysOf(context, application)
+  const calls = may('log:read')
+    ? resource(
+        async (abort) =>
+          (
+            await api.call<ListResponse<RecentRequest>>('GET', '/requests', {
+              query: { size: LOOKED },
+              signal: abort,
+            })
+          ).data.find((call) => call.application?.id === id),
+        within,
+      )
+    : undefined
+
+  return () => html`
+    <p class="lead">${phraseOf(application)}.</p>
+    ${isOwn(id) ? html`<p class="warning">You are signed in with this application.</p>` : nothing}
+    <dl class="facts">
+      <dt>Type</dt>
+      <dd><span class="badge">${type}</span></dd>
+      <dt>Id</dt>
+      <dd>${copyable(id)}</dd>
+      <dt>Created</dt>
+      <dd>${when(application.created_at)}</dd>
+      ${
+        application.modified_at === undefined
+          ? nothing
+          : html`<dt>Changed</dt><dd>${when(application.modified_at)}</dd>`
+      }
+      <dt>Expires</dt>
+      <dd>${expiry(application.expires_at)}</dd>
+      ${calls === undefined ? nothing : html`<dt>Newest call</dt><dd>${newestCall(calls)}</dd>`}
+    </dl>
+    <section aria-labelledby="keys">
+      <h2 id="keys">Keys</h2>
+      ${keys()}
+    </section>
+    <section aria-labelledby="access">
+      <h2 id="access">Access</h2>
+      <dl class="facts">
+        <dt>Permissions</dt>
+        <dd>${permissionNames(application.permissions)}</dd>
+        ${type === 'management' ? nothing : html`<dt>Destinations</dt><dd>${destinationNames(application.destinations)}</dd>`}
+      </dl>
+      ${type === 'management' || application.rules.length === 0 ? nothing : rulesTable(application.rules)}
+    </section>
+    <p class="actions">
+      ${may('log:read') ? html`<a href=${hashOf('/audit', { entity_type: 'application', entity_id: id })}>Audit records</a>` : nothing}
+      ${snippet('GET', path`/applications/${id}`)}
+    </p>
+  `
+}
+
+export const applicationScreen: Screen = {
+  path: '/applications/:id',
+  title: 'Application',
+  needs: (may) => may('application:read'),
+  open: (context) => {
+    const { api, params, signal: within, title, navigate } = context
+    const { id = '' } = params
+    const loaded = resource(async (abort) => {
+      const application = await api.call<Application>('GET', path`/applications/${id}`, { signal: abort })
+      title(application.name)
+      return { application, view: details(context, application) }
+    }, within)
+
+    const remove = action(async () => {
+      const application = loaded.value.peek()?.application
+      if (application === undefined) return
+      const sentences = await dependentsOf(api, id, may, within)
+      const body = html`<p>This cannot be undone.</p>
+        <ul>
+          ${sentences.map((sentence) => html`<li>${sentence}</li>`)}
+        </ul>
+        ${isOwn(id) ? html`<p class="warning"><strong>You are signed in with this application.</strong> Your session ends with it.</p>` : nothing}`
+      const isConfirmed = await confirm({
+        title: `Delete ${application.name}?`,
+        body,
+        action: 'Delete',
+        danger: true,
+        typed: typedOf(application),
+      })
+      if (!isConfirmed) return
+      await api.call('DELETE', path`/applications/${id}`)
+      notice('done', 'Application deleted.')
+      navigate('#/applications')
+    })
+
+    return {
+      actions: () =>
+        loaded.value.value === undefined
+          ? html``
+          : html`${may('application:update') ? html`<a class="button" href=${link`/applications/${id}/edit`}>Edit</a>` : nothing}
+            ${
+              may('application:delete')
+                ? html`<button type="button" class="danger" ?disabled=${remove.busy.value} @click=${remove.run}>Delete</button>`
+                : nothing
+            }`,
+      view: () =>
+        html`${remove.error.value === undefined ? nothing : problem(remove.error.value)}
+        ${show(loaded, ({ view }) => view())}`,
+    }
+  },
+}

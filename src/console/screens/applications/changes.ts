@@ -1,0 +1,90 @@
+import type { Sentence } from './difference.ts'
+import { bodyOf, type Draft, type DraftBody, draftOf, ruleBody } from './draft.ts'
+import { destinationText } from './phrase.ts'
+import type { Application, Destination, Rule } from './types.ts'
+
+const one = (effect: Sentence['effect'], strong: string, text: string): Sentence => ({
+  effect,
+  parts: [{ strong }, ` ${text}`],
+})
+
+/** Permissions added and removed. */
+export const permissionSentences = (
+  before: readonly string[],
+  after: readonly string[],
+): readonly Sentence[] => [
+  ...before.filter((name) => !after.includes(name)).map((name) => one('loses', 'loses', name)),
+  ...after.filter((name) => !before.includes(name)).map((name) => one('gains', 'gains', name)),
+]
+
+type Destinations = DraftBody['destinations']
+
+const textsOf = (list: Destinations = []): readonly string[] =>
+  list.map((entry) => destinationText(entry as Destination))
+
+/** An absent list allows any destination. */
+const destinationSentences = (
+  before: Destinations,
+  after: Destinations,
+  whose: string,
+): readonly Sentence[] => {
+  const [old, next] = [textsOf(before), textsOf(after)]
+  if (old.length > 0 && next.length === 0)
+    return [one('reveals', 'may send anywhere', `that egress allows${whose}`)]
+  const added = next.filter((text) => !old.includes(text))
+  return [
+    ...old
+      .filter((text) => !next.includes(text))
+      .map((text) => one('loses', 'may not send to', text + whose)),
+    ...added.map((text) =>
+      one(
+        old.length === 0 ? 'loses' : 'gains',
+        old.length === 0 ? 'may send only to' : 'may send to',
+        text + whose,
+      ),
+    ),
+  ]
+}
+
+const withoutPriority = ({ priority: _, ...rule }: object & { priority: number }): string =>
+  JSON.stringify(rule)
+
+const storedBody = (rule: Rule) =>
+  draftOf({ name: '', type: 'private', permissions: [], rules: [rule] }).rules.map(ruleBody)[0]!
+
+const ruleSentences = (before: readonly Rule[], { rules }: Draft): readonly Sentence[] => {
+  const named = (rule: Pick<Rule, 'description'>) => `“${rule.description}”`
+  const retained = rules.flatMap(({ stored }) => (stored === undefined ? [] : [stored]))
+  const isMoved = before
+    .filter((rule) => retained.includes(rule))
+    .some((rule, index) => retained[index] !== rule)
+  return [
+    ...before
+      .filter((rule) => !retained.includes(rule))
+      .map((rule) => one('changes', 'removes', `rule ${named(rule)}`)),
+    ...rules.flatMap((rule) => {
+      if (rule.stored === undefined) return [one('changes', 'adds', `rule ${named(rule)}`)]
+      const [old, next] = [storedBody(rule.stored), ruleBody(rule)]
+      if (withoutPriority(old) === withoutPriority(next)) return []
+      return [
+        one('changes', 'changes', `rule ${named(rule.stored)}`),
+        ...destinationSentences(old.destinations, next.destinations, ` by rule ${named(rule.stored)}`),
+      ]
+    }),
+    ...(isMoved ? [one('changes', 'changes', 'the order of rules')] : []),
+  ]
+}
+
+/** The changes of a draft that the comparison of access does not show. `before` is what the draft was made of. */
+export const changesOf = (before: Application, draft: Draft): readonly Sentence[] => {
+  const [old, next] = [bodyOf(draftOf(before)), bodyOf(draft)]
+  return [
+    ...permissionSentences(old.permissions, next.permissions),
+    ...destinationSentences(old.destinations, next.destinations, ''),
+    ...ruleSentences(
+      before.rules.toSorted((a, b) => a.priority - b.priority),
+      draft,
+    ),
+    ...(old.name === next.name ? [] : [one('changes', 'renames', `it to “${next.name}”`)]),
+  ]
+}

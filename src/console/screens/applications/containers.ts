@@ -1,0 +1,59 @@
+import { type Api, path } from '../../api/client.ts'
+import type { ListResponse } from '../../kit/list.ts'
+import type { Application, Diff } from './types.ts'
+
+/** Suggestions that a field shows. */
+const MOST = 300
+
+/** `/a/b/` → `/`, `/a/`, `/a/b/`. */
+const withParents = (container: string): readonly string[] =>
+  container
+    .split('/')
+    .slice(0, -1)
+    .map((_, index, parts) => `${parts.slice(0, index + 1).join('/')}/`)
+
+/** Containers, their parents and all of them (`/`), each once. */
+export const suggestionsOf = (containers: readonly string[]): readonly string[] =>
+  [...new Set(['/', ...containers.flatMap(withParents)])].sort().slice(0, MOST)
+
+/**
+ * Containers that tokens lie in: the API has no list of them, but a comparison with grants that no application has, one
+ * permission everywhere without a value, has a line for each. `id`: any application that is not of management.
+ */
+const containersBy = async (api: Api, id: string, signal: AbortSignal): Promise<readonly string[]> => {
+  const rule = {
+    description: 'all',
+    priority: 1,
+    container: '/',
+    transform: 'redact',
+    permissions: ['token:update'],
+  }
+  const { data } = await api.call<Diff>('POST', '/access/diff', {
+    body: { application: { id }, permissions: [], rules: [rule] },
+    signal,
+  })
+  return data.map(({ container }) => container)
+}
+
+/** Suggestions for the container of a rule; without a vault to ask, those of the rules. They are never an error. */
+export const suggestContainers = async (
+  api: Api,
+  application: Application | undefined,
+  signal: AbortSignal,
+): Promise<readonly string[]> => {
+  const own = application?.rules.map(({ container }) => container) ?? []
+  try {
+    const asked =
+      application ??
+      (
+        await api.call<ListResponse<Application>>('GET', path`/applications`, {
+          query: { type: 'private', size: 1 },
+          signal,
+        })
+      ).data[0]
+    if (asked === undefined || asked.type === 'management') return suggestionsOf(own)
+    return suggestionsOf([...own, ...(await containersBy(api, asked.id, signal))])
+  } catch {
+    return suggestionsOf(own)
+  }
+}

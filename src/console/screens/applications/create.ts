@@ -1,0 +1,149 @@
+import { path } from '../../api/client.ts'
+import { action, field, formProblem } from '../../kit/form.ts'
+import { html, live } from '../../kit/html.ts'
+import { once } from '../../kit/idempotency.ts'
+import { resource } from '../../kit/resource.ts'
+import type { Screen } from '../../kit/screen.ts'
+import { signal } from '../../kit/signals.ts'
+import { link } from '../../router.ts'
+import { may } from '../../session.ts'
+import { applicationForm } from './application-form.ts'
+import { suggestContainers } from './containers.ts'
+import { bodyOf, type Draft, draftOf } from './draft.ts'
+import { issuesAt, shownPlaces } from './issues.ts'
+import { showKey } from './new-key.ts'
+import { type Template, templates } from './templates.ts'
+import type { Application, ApplicationType, PermissionInfo } from './types.ts'
+
+const TYPES: readonly (readonly [ApplicationType, string])[] = [
+  ['private', 'private: a service of yours'],
+  ['public', 'public: a browser or an app'],
+  ['management', 'management: no tokens'],
+]
+
+const draftFrom = (template: Template): Draft => draftOf(template, false)
+
+const templateOf = (id: string | null): Template =>
+  templates.find((template) => template.id === id) ?? (templates[0] as Template)
+
+/** `2030-01-31T12:00` in the reader's zone as ISO 8601; what is no time is left for the API to reject. */
+const isoOf = (text: string): string => {
+  const at = new Date(text)
+  return Number.isNaN(at.getTime()) ? text : at.toISOString()
+}
+
+export const createScreen: Screen = {
+  path: '/applications/new',
+  title: 'New application',
+  needs: (may) => may('application:create'),
+  open: ({ api, filters, setFilters, signal: within, navigate }) => {
+    const draft = signal(draftFrom(templateOf(filters.peek().get('template'))))
+    const expires = signal('')
+    const sending = once()
+
+    const permissions = resource(
+      (abort) =>
+        api.call<readonly PermissionInfo[]>('GET', path`/permissions`, {
+          query: { application_type: draft.value.type },
+          signal: abort,
+        }),
+      within,
+    )
+    const containers = resource(
+      (abort) =>
+        may('application:read') ? suggestContainers(api, undefined, abort) : Promise.resolve(['/']),
+      within,
+    )
+
+    const create = action(async () => {
+      const now = draft.peek()
+      const body = {
+        type: now.type,
+        ...bodyOf(now),
+        ...(expires.peek() === '' ? {} : { expires_at: isoOf(expires.peek()) }),
+      }
+      const made = await api.call<Application>('POST', '/applications', {
+        body,
+        headers: sending.headers(body),
+      })
+      sending.done()
+      await showKey(made.name, made.key)
+      if (!within.aborted)
+        navigate(may('application:read') ? link`/applications/${made.id}` : '#/applications/new')
+    })
+
+    const change = (part: Partial<Draft>) => {
+      create.reset()
+      draft.value = { ...draft.peek(), ...part }
+    }
+    const choose = ({ id }: Template) => {
+      create.reset()
+      setFilters({ template: id })
+      draft.value = draftFrom(templateOf(id))
+    }
+    const setType = (type: ApplicationType) =>
+      change({ type, permissions: [], ...(type === 'management' ? { rules: [], destinations: [] } : {}) })
+
+    return {
+      view: () => {
+        const error = create.error.value
+        const chosen = templateOf(filters.value.get('template')).id
+        return html`<form class="application" @submit=${create.run} novalidate>
+          <fieldset class="templates">
+            <legend>Template</legend>
+            ${templates.map(
+              (template) => html`<label class="template">
+                <input
+                  type="radio"
+                  name="template"
+                  .checked=${live(template.id === chosen)}
+                  @change=${() => choose(template)}
+                />
+                <span><strong>${template.title}</strong><span class="soft small">${template.about}</span></span>
+              </label>`,
+            )}
+          </fieldset>
+          ${formProblem(error, shownPlaces(error))}
+          ${field({
+            label: 'Type',
+            hint: 'It cannot be changed later.',
+            error: issuesAt(error, 'type'),
+            control: html`<select
+              @change=${(event: Event) => setType((event.target as HTMLSelectElement).value as ApplicationType)}
+            >
+              ${TYPES.map(
+                ([type, label]) =>
+                  html`<option value=${type} ?selected=${type === draft.value.type}>${label}</option>`,
+              )}
+            </select>`,
+          })}
+          ${applicationForm({
+            draft: draft.value,
+            permissions: permissions.value.value ?? [],
+            containers: containers.value.value ?? [],
+            error,
+            change,
+          })}
+          <h2>Expiry</h2>
+          ${field({
+            label: 'Expires',
+            hint: 'Its keys stop working then. It cannot be changed later; empty: never.',
+            error: issuesAt(error, 'expires_at'),
+            control: html`<input
+              type="datetime-local"
+              .value=${live(expires.value)}
+              @input=${(event: Event) => {
+                create.reset()
+                expires.value = (event.target as HTMLInputElement).value
+              }}
+            />`,
+          })}
+          <div class="buttons">
+            <a class="button" href="#/applications">Cancel</a>
+            <button class="primary" ?disabled=${create.busy.value}>Create</button>
+          </div>
+        </form>`
+      },
+    }
+  },
+}

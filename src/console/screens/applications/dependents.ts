@@ -1,0 +1,70 @@
+import type { Api } from '../../api/client.ts'
+import type { ListResponse } from '../../kit/list.ts'
+import type { May } from '../../kit/screen.ts'
+import type { ApplicationKey } from './types.ts'
+
+/** Newest entities of each kind that are looked through. */
+const LOOKED = 100
+
+interface Acting {
+  readonly id: string
+  readonly name: string
+  /** Of a proxy. */
+  readonly application_id?: string
+  /** Of a reactor. */
+  readonly application?: { readonly id: string }
+}
+
+interface SessionInfo {
+  readonly application_id: string
+  readonly authorized_by?: string
+  readonly state: string
+}
+
+const counted = (count: number, one: string): string => `${count} ${count === 1 ? one : `${one}s`}`
+
+/** Names of proxies and reactors, at most a few of them. */
+const named = (all: readonly Acting[]): string =>
+  all
+    .slice(0, 3)
+    .map(({ name }) => `“${name}”`)
+    .join(', ') + (all.length > 3 ? ` and ${all.length - 3} more` : '')
+
+/**
+ * Sentences about what ends with an application, as far as the signed-in keys may know: its keys, its open sessions, and
+ * proxies and reactors that act as it.
+ */
+export const dependentsOf = async (
+  api: Api,
+  id: string,
+  may: May,
+  signal: AbortSignal,
+): Promise<readonly string[]> => {
+  const list = async <T>(where: string, permission: string): Promise<readonly T[]> =>
+    may(permission)
+      ? (await api.call<ListResponse<T>>('GET', where, { query: { size: LOOKED }, signal })).data
+      : []
+  const [keys, sessions, proxies, reactors] = await Promise.all([
+    api.call<readonly ApplicationKey[]>('GET', `/applications/${encodeURIComponent(id)}/keys`, { signal }),
+    list<SessionInfo>('/sessions', 'session:read'),
+    list<Acting>('/proxies', 'proxy:read'),
+    list<Acting>('/reactors', 'reactor:read'),
+  ])
+  const open = sessions.filter(
+    (one) => one.state !== 'ended' && (one.application_id === id || one.authorized_by === id),
+  )
+  const actingProxies = proxies.filter((one) => one.application_id === id)
+  const actingReactors = reactors.filter((one) => one.application?.id === id)
+  return [
+    keys.length === 0 ? 'It has no key.' : `${counted(keys.length, 'key')} stop working at once.`,
+    ...(open.length === 0 ? [] : [`${counted(open.length, 'open session')} end.`]),
+    ...(actingProxies.length === 0
+      ? []
+      : [
+          `Code of ${counted(actingProxies.length, 'proxy').replace('proxys', 'proxies')} acts as it: ${named(actingProxies)}.`,
+        ]),
+    ...(actingReactors.length === 0
+      ? []
+      : [`${counted(actingReactors.length, 'reactor')} act as it: ${named(actingReactors)}.`]),
+  ]
+}

@@ -1,0 +1,78 @@
+import type { Diff, DiffLine } from './types.ts'
+
+export type Effect = 'reveals' | 'loses' | 'gains' | 'changes'
+
+/** A sentence about a difference of access, in parts: levels and verbs, which are emphasized, and text between them. */
+export interface Sentence {
+  readonly effect: Effect
+  readonly parts: readonly (string | { readonly strong: string })[]
+}
+
+const RANK = { none: 0, redact: 1, mask: 2, reveal: 3 } as const
+const ORDER: readonly Effect[] = ['reveals', 'loses', 'gains', 'changes']
+
+const number = new Intl.NumberFormat('en')
+
+const countOf = ({ tokens, exact }: DiffLine): string => {
+  if (!exact) return `more than ${number.format(tokens)} tokens`
+  return `${number.format(tokens)} ${tokens === 1 ? 'token' : 'tokens'}`
+}
+
+export const placeOf = (container: string): string => (container === '/' ? 'all containers' : container)
+
+const verbOf = (permission: string): string => permission.replace(/^token:/, '')
+
+/** Lines that only their permission tells apart are one sentence. Creating and deleting show nothing, so they stand alone. */
+const groupOf = ({ container, permission, from, to, tokens, exact }: DiffLine): string =>
+  permission === 'token:create' || permission === 'token:delete'
+    ? `${permission} ${container} ${from === 'none'} ${to === 'none'}`
+    : `${container} ${from} ${to} ${tokens} ${exact}`
+
+const sentenceOf = (lines: readonly [DiffLine, ...DiffLine[]]): Sentence | undefined => {
+  const [line] = lines
+  const { container, permission, from, to } = line
+  const gains = RANK[to] > RANK[from]
+  const begin = { strong: gains ? 'gains' : 'loses' }
+  const where = ` in ${container}`
+  if (permission === 'token:create' || permission === 'token:delete') {
+    if (from !== 'none' && to !== 'none') return undefined
+    const verb = { strong: verbOf(permission) }
+    const what = permission === 'token:create' ? `: new tokens${where}` : ` of ${countOf(line)}${where}`
+    return { effect: gains ? 'gains' : 'loses', parts: [begin, ' ', verb, what] }
+  }
+  const level = { strong: gains ? to : from }
+  const other = gains ? from : to
+  const rest = other === 'none' ? '' : gains ? `, had ${other}` : `, keeps ${other}`
+  const verbs = lines.map((one) => verbOf(one.permission)).join(', ')
+  return {
+    effect: gains ? (to === 'reveal' ? 'reveals' : 'gains') : 'loses',
+    parts: [begin, ' ', level, ` on ${countOf(line)}${where} (${verbs})${rest}`],
+  }
+}
+
+/** The sentences of a difference: reveals first, then losses, then other gains, each by container. */
+export const sentencesOf = ({ data }: Diff): readonly Sentence[] => {
+  const groups = Map.groupBy(data, groupOf)
+  return [...groups.values()]
+    .flatMap((lines) => sentenceOf(lines as [DiffLine, ...DiffLine[]]) ?? [])
+    .toSorted((a, b) => ORDER.indexOf(a.effect) - ORDER.indexOf(b.effect))
+}
+
+/** As one line of text. */
+export const textOf = ({ parts }: Sentence): string =>
+  parts.map((part) => (typeof part === 'string' ? part : part.strong)).join('')
+
+/** `2 reveals, 1 loss, 4 gains`; `''` without sentences. */
+export const summaryOf = (sentences: readonly Sentence[]): string =>
+  (
+    [
+      ['reveals', 'reveal', 'reveals'],
+      ['loses', 'loss', 'losses'],
+      ['gains', 'gain', 'gains'],
+    ] as const
+  )
+    .flatMap(([effect, one, many]) => {
+      const count = sentences.filter((sentence) => sentence.effect === effect).length
+      return count === 0 ? [] : [`${number.format(count)} ${count === 1 ? one : many}`]
+    })
+    .join(', ')

@@ -1,0 +1,175 @@
+import { path } from '../../api/client.ts'
+import { dialog } from '../../kit/dialog.ts'
+import { action, formProblem } from '../../kit/form.ts'
+import { html, nothing, type TemplateResult } from '../../kit/html.ts'
+import { notice } from '../../kit/notice.ts'
+import { problem } from '../../kit/problem.ts'
+import { resource, show } from '../../kit/resource.ts'
+import type { Screen, ScreenContext } from '../../kit/screen.ts'
+import { computed, signal } from '../../kit/signals.ts'
+import { exact } from '../../kit/time.ts'
+import { link } from '../../router.ts'
+import { applicationForm } from './application-form.ts'
+import { changesOf } from './changes.ts'
+import { suggestContainers } from './containers.ts'
+import { sentencesOf } from './difference.ts'
+import { type Differences, differences } from './difference-pane.ts'
+import { bodyOf, type Draft, draftOf, isSame } from './draft.ts'
+import { shownPlaces } from './issues.ts'
+import { compare, liveDifference } from './live-difference.ts'
+import { ownWarning } from './own.ts'
+import type { Application, Diff, PermissionInfo } from './types.ts'
+
+const NO_DIFFERENCE: Diff = { data: [] }
+
+/** The editor of one application, as it was read. */
+const editor = ({ api, signal: within, navigate }: ScreenContext, base: Application, reload: () => void) => {
+  const { id } = base
+  const isManagement = base.type === 'management'
+  const draft = signal(draftOf(base))
+  const stored = bodyOf(draft.peek())
+  const changed = computed(() => {
+    const body = bodyOf(draft.value)
+    return isSame(body, stored) ? undefined : body
+  })
+  const grantsChanged = computed(() => {
+    const body = changed.value
+    if (body === undefined || isManagement) return undefined
+    const { permissions, rules } = body
+    return isSame({ ...stored, permissions, rules }, stored) ? undefined : body
+  })
+  const live = liveDifference(api, id, grantsChanged, within)
+  const containers = resource((abort) => suggestContainers(api, base, abort), within)
+  const permissions = resource(
+    (abort) =>
+      api.call<readonly PermissionInfo[]>('GET', path`/permissions`, {
+        query: { application_type: base.type },
+        signal: abort,
+      }),
+    within,
+  )
+
+  const differencesOf = (diff: Diff, before: Application, of: Draft): Differences => ({
+    access: sentencesOf(diff),
+    changes: changesOf(before, of),
+    more: diff.more === true,
+    isManagement,
+  })
+
+  const save = action(async () => {
+    const saved = draft.peek()
+    const body = bodyOf(saved)
+    const now = await api.call<Application>('GET', path`/applications/${id}`, { signal: within })
+    const diff = isManagement ? NO_DIFFERENCE : await compare(api, id, body, within)
+    const isOverwrite = !isSame(bodyOf(draftOf(now)), stored)
+    const choice = await dialog<'save' | 'reload'>({
+      title: `Save ${base.name}?`,
+      body: (close) => html`
+        ${
+          isOverwrite
+            ? html`<div class="problem" role="alert">
+                <h3>The application changed since you opened it</h3>
+                <p>
+                  ${now.modified_at === undefined ? '' : `It was changed on ${exact(now.modified_at)}. `}Saving replaces that
+                  change. The differences below are with what is stored now.
+                </p>
+              </div>`
+            : nothing
+        }
+        ${ownWarning(now, body.permissions)}
+        ${differences(differencesOf(diff, now, isOverwrite ? draftAgainst(now, saved) : saved))}
+        <div class="buttons">
+          <button type="button" @click=${() => close()}>Cancel</button>
+          ${
+            isOverwrite
+              ? html`<button type="button" @click=${() => close('reload')}>Discard mine, load what is stored</button>`
+              : nothing
+          }
+          <button type="button" class=${isOverwrite ? 'danger' : 'primary'} @click=${() => close('save')}>
+            ${isOverwrite ? 'Save over it' : 'Save'}
+          </button>
+        </div>
+      `,
+    })
+    if (choice === 'reload') return reload()
+    if (choice !== 'save') return
+    await api.call('PUT', path`/applications/${id}`, { body })
+    notice('done', 'Application saved.')
+    navigate(link`/applications/${id}`)
+  })
+
+  const change = (part: Partial<Draft>) => {
+    save.reset()
+    draft.value = { ...draft.peek(), ...part }
+  }
+
+  const pane = (): TemplateResult => {
+    const state = live.state.value
+    if (changed.value === undefined) return html`<p class="soft">Nothing changed yet.</p>`
+    if (state.kind === 'error')
+      return state.error.status === 400
+        ? html`<p role="status">Correct the marked fields to see the differences.</p>`
+        : problem(state.error, live.reload)
+    const isOld = live.waiting.value || live.busy.value
+    const diff = live.value.value ?? NO_DIFFERENCE
+    return html`<div class=${isOld ? 'comparing' : ''} aria-busy=${String(isOld)}>
+      ${
+        state.kind === 'ready'
+          ? differences(differencesOf(diff, base, draft.value))
+          : html`<p class="soft">Comparing with all tokens …</p>`
+      }
+    </div>`
+  }
+
+  return (): TemplateResult => {
+    const state = live.state.value
+    const error =
+      save.error.value ?? (state.kind === 'error' && state.error.status === 400 ? state.error : undefined)
+    return html`<form class="application with-pane" @submit=${save.run} novalidate>
+      <div>
+        ${formProblem(save.error.value, shownPlaces(save.error.value))}
+        ${applicationForm({
+          draft: draft.value,
+          permissions: permissions.value.value ?? [],
+          containers: containers.value.value ?? [],
+          error,
+          change,
+        })}
+      </div>
+      <aside aria-label="Differences" class="pane">
+        <h2>Differences</h2>
+        ${pane()}
+        <div class="buttons">
+          <a class="button" href=${link`/applications/${id}`}>Cancel</a>
+          <button class="primary" ?disabled=${save.busy.value || changed.value === undefined}>Save …</button>
+        </div>
+      </aside>
+    </form>`
+  }
+}
+
+/** The draft with its rules joined to those that are stored now, to name what saving changes. */
+const draftAgainst = (now: Application, draft: Draft): Draft => ({
+  ...draft,
+  rules: draft.rules.map(({ stored: _, ...rule }) => {
+    const same = now.rules.find(({ priority }) => priority === rule.priority)
+    return same === undefined ? rule : { ...rule, stored: same }
+  }),
+})
+
+export const editScreen: Screen = {
+  path: '/applications/:id/edit',
+  title: 'Edit application',
+  needs: (may) => may('application:read') && may('application:update'),
+  open: (context) => {
+    const { api, params, signal: within, title } = context
+    const loaded = resource(async (abort) => {
+      const application = await api.call<Application>('GET', path`/applications/${params.id ?? ''}`, {
+        signal: abort,
+      })
+      title(`Edit ${application.name}`)
+      return { view: editor(context, application, () => loaded.reload()) }
+    }, within)
+    return { view: () => show(loaded, ({ view }) => view()) }
+  },
+}

@@ -1,0 +1,107 @@
+import { path } from '../../api/client.ts'
+import { confirm } from '../../kit/dialog.ts'
+import { action } from '../../kit/form.ts'
+import { html, nothing, type TemplateResult } from '../../kit/html.ts'
+import { once } from '../../kit/idempotency.ts'
+import { notice } from '../../kit/notice.ts'
+import { problem } from '../../kit/problem.ts'
+import { resource, show } from '../../kit/resource.ts'
+import type { ScreenContext } from '../../kit/screen.ts'
+import { table } from '../../kit/table.ts'
+import { exact, when } from '../../kit/time.ts'
+import { may } from '../../session.ts'
+import { showKey } from './new-key.ts'
+import { isOwn } from './own.ts'
+import type { Application, ApplicationKey } from './types.ts'
+import { expiry } from './views.ts'
+
+/** Keys at a time, those of runs aside (completions §4). */
+const MOST = 3
+
+/** Keys of an application: a second one is how a caller rotates without downtime. */
+export const keysOf = ({ api, signal: within }: ScreenContext, { id, name }: Application) => {
+  const where = path`/applications/${id}/keys`
+  const keys = resource(
+    async (abort) =>
+      (await api.call<readonly ApplicationKey[]>('GET', where, { signal: abort })).toSorted(
+        (a, b) => Number(b.version) - Number(a.version),
+      ),
+    within,
+  )
+
+  const sending = once()
+  const create = action(async () => {
+    const made = await api.call<ApplicationKey>('POST', where, { headers: sending.headers(id) })
+    sending.done()
+    keys.reload()
+    await showKey(name, made.key)
+  })
+
+  let chosen: ApplicationKey | undefined
+  const remove = action(async () => {
+    if (chosen === undefined) return
+    const { id: keyId, version, created_at } = chosen
+    const isLast = keys.value.peek()?.length === 1
+    const body = html`<p>
+        Key ${version} of <strong>${name}</strong>, made on ${exact(created_at)}. Calls with it fail at once.
+      </p>
+      ${isLast ? html`<p><strong>It is the only key.</strong> The application cannot call until it gets another one.</p>` : nothing}
+      ${isOwn(id) ? html`<p><strong>You are signed in with a key of this application.</strong> If it is this one, your session ends.</p>` : nothing}`
+    if (!(await confirm({ title: `Delete key ${version}?`, body, action: 'Delete', danger: true }))) return
+    await api.call('DELETE', `${where}/${encodeURIComponent(keyId)}`)
+    notice('done', `Key ${version} deleted.`)
+    keys.reload()
+  })
+
+  const deleteButton = (key: ApplicationKey) => html`<button
+    type="button"
+    aria-label=${`Delete key ${key.version}`}
+    ?disabled=${remove.busy.value}
+    @click=${() => {
+      chosen = key
+      void remove.run()
+    }}
+  >
+    Delete
+  </button>`
+
+  const createButton = (count: number) => html`<p class="actions">
+    <button type="button" ?disabled=${create.busy.value} @click=${create.run}>
+      ${count === 0 ? 'Create a key' : 'Create another key'}
+    </button>
+    ${
+      count === 1
+        ? html`<span class="soft">To rotate: create a second key, deploy it, then delete the first.</span>`
+        : nothing
+    }
+  </p>`
+
+  const rows = (all: readonly ApplicationKey[]): TemplateResult => {
+    const count = all.filter(({ expires_at }) => expires_at === undefined).length
+    return html`${table({
+      caption: 'Keys',
+      rows: all,
+      key: (key) => key.id,
+      columns: [
+        { head: 'Key', cell: (key) => `Key ${key.version}` },
+        { head: 'Id', kind: 'code', cell: (key) => key.id },
+        { head: 'Created', cell: (key) => when(key.created_at) },
+        { head: 'Expires', cell: (key) => expiry(key.expires_at, 'with its run') },
+        ...(may('application:delete') ? [{ head: 'Actions', cell: deleteButton }] : []),
+      ],
+      empty: 'No key. The application cannot call.',
+    })}
+    ${
+      !may('application:create')
+        ? nothing
+        : count >= MOST
+          ? html`<p class="soft">Three keys are the most. Delete one before you create another.</p>`
+          : createButton(count)
+    }`
+  }
+
+  return (): TemplateResult => {
+    const failed = create.error.value ?? remove.error.value
+    return html`${failed === undefined ? nothing : problem(failed)} ${show(keys, rows)}`
+  }
+}

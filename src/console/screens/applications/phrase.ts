@@ -1,0 +1,80 @@
+import { placeOf } from './difference.ts'
+import type { Application, Destination, Rule } from './types.ts'
+
+const VERBS: Readonly<Record<string, string>> = {
+  'token:create': 'creates',
+  'token:read': 'reads',
+  'token:search': 'searches',
+  'token:update': 'updates',
+  'token:delete': 'deletes',
+  'token:use': 'uses',
+}
+
+const LEVELS = { redact: 'without values', mask: 'masked', reveal: 'revealed' } as const
+
+const listed = (words: readonly string[]): string =>
+  words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`
+
+const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+
+const verbsOf = (permissions: readonly string[]): string => {
+  const known = Object.keys(VERBS).filter((permission) => permissions.includes(permission))
+  const others = permissions.filter((permission) => !(permission in VERBS))
+  return listed([...known.map((permission) => VERBS[permission] as string), ...others])
+}
+
+const ruleOf = ({ permissions, container, transform }: Rule): string =>
+  `${verbsOf(permissions)} in ${placeOf(container)}, ${LEVELS[transform]}`
+
+/** `tenant:member:read` → `tenant members`. */
+const resourceOf = (permission: string): string => {
+  const parts = permission.split(':').slice(0, -1)
+  if (parts[0] === 'tenant') return parts.length === 1 ? 'the tenant' : `${parts.slice(1).join(' ')}s`
+  return `${parts.join(' ')}s`
+}
+
+const managementPhrase = (permissions: readonly string[]): string => {
+  const resources = [...new Set(permissions.map(resourceOf))]
+  const isManaged = (resource: string) =>
+    permissions.some((permission) => resourceOf(permission) === resource && !permission.endsWith(':read'))
+  const managed = resources.filter(isManaged)
+  const read = resources.filter((resource) => !isManaged(resource))
+  return [
+    ...(managed.length > 0 ? [`manages ${listed(managed)}`] : []),
+    ...(read.length > 0 ? [`reads ${listed(read)}`] : []),
+  ].join('; ')
+}
+
+/** Rules that a phrase names. */
+const NAMED = 2
+
+/** What an application may do, in one phrase. */
+export const phraseOf = ({
+  type,
+  permissions,
+  rules,
+}: Pick<Application, 'type' | 'permissions' | 'rules'>) => {
+  if (type === 'management') return capitalized(managementPhrase(permissions))
+  const named = rules.slice(0, NAMED).map(ruleOf)
+  const rest = rules.length - named.length
+  return capitalized(
+    [
+      ...named,
+      ...(rest > 0 ? [`${rest} more ${rest === 1 ? 'rule' : 'rules'}`] : []),
+      ...(permissions.length > 0
+        ? [`${verbsOf(permissions)} ${rules.length > 0 ? 'elsewhere' : 'tokens'}`]
+        : []),
+    ].join('; '),
+  )
+}
+
+/** `POST https://api.example.com/v1/** (body)`. */
+export const destinationText = ({ host, ports = [443], methods, path, surfaces }: Destination): string => {
+  const address = host.includes(':') ? `[${host}]` : host
+  const port = ports.length === 1 && ports[0] === 443 ? '' : `:${ports.join(',')}`
+  return [
+    ...(methods === undefined ? [] : [methods.join('|')]),
+    `https://${address}${port}${path ?? ''}`,
+    ...(surfaces === undefined ? [] : [`(${surfaces.join(', ')})`]),
+  ].join(' ')
+}

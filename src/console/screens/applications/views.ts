@@ -1,0 +1,42 @@
+import { html, type TemplateResult } from '../../kit/html.ts'
+import { table } from '../../kit/table.ts'
+import { when } from '../../kit/time.ts'
+import { placeOf } from './difference.ts'
+import { destinationText } from './phrase.ts'
+import type { Destination, Rule } from './types.ts'
+
+/** When something ends; `note` is said beside a time. */
+export const expiry = (at: string | undefined, note = ''): TemplateResult =>
+  at === undefined
+    ? html`<span class="soft">never</span>`
+    : html`${when(at)} <span class="soft small">${note}</span>`
+
+/** Names of permissions, which wrap between them. */
+export const permissionNames = (permissions: readonly string[]): TemplateResult =>
+  permissions.length === 0
+    ? html`<span class="soft">none</span>`
+    : html`${permissions.map((permission) => html`<code>${permission}</code> `)}`
+
+export const destinationNames = (list: readonly Destination[] | undefined): TemplateResult =>
+  list === undefined
+    ? html`<span class="soft">anywhere that egress allows</span>`
+    : html`<ul class="plain">${list.map((one) => html`<li><code>${destinationText(one)}</code></li>`)}</ul>`
+
+/** Rules in the order in which they are tried. */
+export const rulesTable = (rules: readonly Rule[]): TemplateResult =>
+  table({
+    caption: 'Rules',
+    rows: rules.toSorted((a, b) => a.priority - b.priority),
+    columns: [
+      { head: 'Priority', kind: 'number', cell: (rule) => rule.priority },
+      {
+        head: 'Container',
+        cell: (rule) => html`<code title=${placeOf(rule.container)}>${rule.container}</code>`,
+      },
+      { head: 'Disclosure', cell: (rule) => html`<span class="badge">${rule.transform}</span>` },
+      { head: 'Permissions', cell: (rule) => permissionNames(rule.permissions) },
+      { head: 'Description', kind: 'wide', cell: (rule) => rule.description },
+      { head: 'Destinations', cell: (rule) => destinationNames(rule.destinations) },
+    ],
+    empty: 'No rules.',
+  })

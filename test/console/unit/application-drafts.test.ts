@@ -1,0 +1,151 @@
+import t from 'tap'
+import { changesOf } from '../../../src/console/screens/applications/changes.ts'
+import { sentencesOf, summaryOf, textOf } from '../../../src/console/screens/applications/difference.ts'
+import {
+  bodyOf,
+  destinationDraft,
+  draftOf,
+  isSame,
+  withMoved,
+  withRule,
+} from '../../../src/console/screens/applications/draft.ts'
+import { destinationText, phraseOf } from '../../../src/console/screens/applications/phrase.ts'
+import type { Application, DiffLine } from '../../../src/console/screens/applications/types.ts'
+
+const line = (of: Partial<DiffLine>): DiffLine => ({
+  container: '/pci/',
+  permission: 'token:read',
+  from: 'none',
+  to: 'mask',
+  tokens: 1_204,
+  exact: true,
+  ...of,
+})
+
+const rule = (priority: number, description: string) => ({
+  description,
+  priority,
+  container: '/pci/',
+  transform: 'mask' as const,
+  permissions: ['token:read'],
+})
+
+const application: Application = {
+  id: 'b3f1',
+  name: 'Checkout',
+  type: 'private',
+  permissions: ['token:create'],
+  rules: [rule(2, 'second'), rule(1, 'first'), rule(7, 'third')],
+  created_by: 'a',
+  created_at: '2026-01-01T00:00:00.000+00:00',
+}
+
+t.test('lines of a difference become sentences: reveals, then losses, then gains', async (t) => {
+  const sentences = sentencesOf({
+    data: [
+      line({}),
+      line({ permission: 'token:search' }),
+      line({ container: '/hr/', from: 'reveal', to: 'none', tokens: 3 }),
+      line({ container: '/hr/', permission: 'token:use', from: 'reveal', to: 'mask', tokens: 1 }),
+      line({ from: 'mask', to: 'reveal', tokens: 10_000, exact: false }),
+      line({ permission: 'token:delete', to: 'redact', tokens: 2 }),
+      line({ permission: 'token:create', from: 'mask', to: 'none' }),
+      line({ permission: 'token:create', from: 'mask', to: 'reveal' }),
+    ],
+  })
+  t.strictSame(sentences.map(textOf), [
+    'gains reveal on more than 10,000 tokens in /pci/ (read), had mask',
+    'loses reveal on 3 tokens in /hr/ (read)',
+    'loses reveal on 1 token in /hr/ (use), keeps mask',
+    'loses create: new tokens in /pci/',
+    'gains mask on 1,204 tokens in /pci/ (read, search)',
+    'gains delete of 2 tokens in /pci/',
+  ])
+  t.equal(summaryOf(sentences), '1 reveal, 3 losses, 2 gains')
+  t.equal(summaryOf([]), '')
+})
+
+t.test('a draft of what is stored is the same as it, whatever the order of its rules', async (t) => {
+  const draft = draftOf(application)
+  t.strictSame(
+    draft.rules.map(({ description }) => description),
+    ['first', 'second', 'third'],
+  )
+  t.ok(isSame(bodyOf(draft), bodyOf(draftOf({ ...application, rules: application.rules.toReversed() }))))
+  t.strictSame(changesOf(application, draft), [])
+})
+
+t.test('rules that are moved exchange priorities; a new one gets the next', async (t) => {
+  const { rules } = draftOf(application)
+  const order = (list: typeof rules) => list.map((one) => `${one.priority} ${one.description}`)
+  t.strictSame(order(withMoved(rules, 2, -1)), ['1 first', '2 third', '7 second'])
+  t.equal(withMoved(rules, 0, -1), rules)
+  t.equal(withMoved(rules, 2, 1), rules)
+  t.equal(withRule(rules, []).at(-1)?.priority, 8)
+  const full = withRule(draftOf({ ...application, rules: [rule(2_147_483_647, 'last')] }).rules, [])
+  t.strictSame(
+    full.map(({ priority }) => priority),
+    [1, 2],
+    'behind the highest priority, all get new ones',
+  )
+})
+
+t.test('changes that no token shows are sentences, too', async (t) => {
+  const draft = draftOf({ ...application, destinations: [{ host: 'old.test' }] })
+  const before = { ...application, destinations: [{ host: 'old.test' }] }
+  const next = {
+    ...draft,
+    name: 'Payments',
+    permissions: ['token:use'],
+    destinations: [{ ...destinationDraft(), host: 'new.test', methods: 'post', path: '/v1/**' }],
+    rules: withRule(withMoved(draft.rules.slice(0, 2), 0, 1), []).map((one, index) =>
+      index === 0 ? { ...one, transform: 'reveal' as const } : one,
+    ),
+  }
+  t.strictSame(changesOf(before, next).map(textOf), [
+    'loses token:create',
+    'gains token:use',
+    'may not send to https://old.test',
+    'may send to POST https://new.test/v1/**',
+    'removes rule “third”',
+    'changes rule “second”',
+    'adds rule “New rule”',
+    'changes the order of rules',
+    'renames it to “Payments”',
+  ])
+  const [open] = changesOf(before, { ...draft, destinations: [] })
+  t.equal(open && textOf(open), 'may send anywhere that egress allows')
+  t.equal(open?.effect, 'reveals')
+})
+
+t.test('texts of a destination are sent as lists, numbers where they are some', async (t) => {
+  const destinations = [
+    { ...destinationDraft(), host: ' a.test ', ports: '443, x', methods: 'get,', surfaces: 'body, header:x' },
+  ]
+  t.strictSame(bodyOf({ ...draftOf(application), destinations }).destinations, [
+    { host: 'a.test', ports: [443, 'x'], methods: ['GET'], surfaces: ['body', 'header:x'] },
+  ])
+})
+
+t.test('what an application may do, in one phrase', async (t) => {
+  const of = (part: Partial<Application>) =>
+    phraseOf({ type: 'private', permissions: [], rules: [], ...part })
+  t.equal(of({ permissions: ['token:use', 'token:create'] }), 'Creates and uses tokens')
+  t.equal(
+    of({ rules: [rule(1, 'a')], permissions: ['token:create'] }),
+    'Reads in /pci/, masked; creates elsewhere',
+  )
+  t.equal(
+    of({ rules: [1, 2, 3, 4].map((n) => ({ ...rule(n, ''), container: '/' })) }),
+    'Reads in all containers, masked; reads in all containers, masked; 2 more rules',
+  )
+  t.equal(
+    of({ type: 'management', permissions: ['application:create', 'log:read', 'tenant:read'] }),
+    'Manages applications; reads logs and the tenant',
+  )
+  t.equal(of({ permissions: ['passport:issue'] }), 'Passport:issue tokens')
+  t.equal(
+    destinationText({ host: '::1', ports: [80, 81], methods: ['GET'], surfaces: ['body'] }),
+    'GET https://[::1]:80,81 (body)',
+  )
+})
