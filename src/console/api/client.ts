@@ -21,9 +21,15 @@ export interface Api {
   raw(method: string, path: string, options?: CallOptions): Promise<Response>
 }
 
+/** Throws for `.` and `..`, which the browser would resolve, encoded or not: the call would be another one. */
+const segment = (id: string): string => {
+  if (id === '.' || id === '..') throw new Error(`"${id}" cannot be part of a path`)
+  return encodeURIComponent(id)
+}
+
 /** A path whose parameters are encoded: path`/tokens/${id}`. */
 export const path = (parts: TemplateStringsArray, ...ids: readonly string[]): string =>
-  String.raw({ raw: parts }, ...ids.map(encodeURIComponent))
+  String.raw({ raw: parts }, ...ids.map(segment))
 
 /** `?a=1&b=2`, or `''`. */
 export const queryText = (query: CallOptions['query'] = {}): string => {

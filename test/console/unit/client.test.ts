@@ -22,6 +22,7 @@ const apiThat = (response: () => Response | Promise<Response>) => {
 
 t.test('parameters of paths and members of queries are encoded', async (t) => {
   t.equal(path`/tokens/${'a/../b?c#d'}/access`, '/tokens/a%2F..%2Fb%3Fc%23d/access')
+  for (const id of ['.', '..']) t.throws(() => path`/tokens/${id}/access`, /cannot be part of a path/)
   t.equal(
     queryText({ a: 1, b: 'x&y', c: undefined, d: '', e: false, f: ['1', '2'] }),
     '?a=1&b=x%26y&e=false&f=1&f=2',
