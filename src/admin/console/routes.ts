@@ -1,4 +1,5 @@
 import type { OwnRoute } from '../http/types.ts'
+import { pageRoutes } from './pages.ts'
 
 /** All of `/console/`. */
-export const consoleRoutes = (): readonly OwnRoute[] => []
+export const consoleRoutes = (): readonly OwnRoute[] => [...pageRoutes()]

@@ -12,7 +12,13 @@ const patternOf = (path: string) =>
   new RegExp(
     `^${path
       .split('/')
-      .map((segment) => (segment.startsWith('{') ? '[^/]+' : segment.replaceAll(/[.*+?^$()|[\]\\]/g, '\\$&')))
+      .map((segment) =>
+        segment === '*'
+          ? '.+'
+          : segment.startsWith('{')
+            ? '[^/]+'
+            : segment.replaceAll(/[.*+?^$()|[\]\\]/g, '\\$&'),
+      )
       .join('/')}/?$`,
   )
 

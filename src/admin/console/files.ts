@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { extname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import { yieldIfDue } from '../../common/event-loop.ts'
+import { indexPage } from './index-page.ts'
+import { isOfPackage, linked, packageFile } from './packages.ts'
+import { stripTypes } from './strip-types.ts'
+
+const ROOT = fileURLToPath(new URL('../../console', import.meta.url))
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.ts': 'text/javascript; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+
+const INDEX = 'index.html'
+
+const SOURCE_MAP = /^\/\/# sourceMappingURL=.*$/m
+
+/** A file as it is served. */
+export interface ConsoleFile {
+  readonly type: string
+  readonly brotli: Buffer
+  readonly gzip: Buffer
+}
+
+export interface ConsoleFiles {
+  /** Of all files: a part of their URLs. */
+  readonly hash: string
+  readonly index: ConsoleFile
+  /** By path: `kit/table.ts`. */
+  readonly files: ReadonlyMap<string, ConsoleFile>
+}
+
+const compressed = async (type: string, text: string): Promise<ConsoleFile> => {
+  const bytes = Buffer.from(text)
+  const [brotli, gzipped] = await Promise.all([
+    promisify(brotliCompress)(bytes, {
+      params: { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length, [constants.BROTLI_PARAM_QUALITY]: 9 },
+    }),
+    promisify(gzip)(bytes, { level: 9 }),
+  ])
+  return { type, brotli, gzip: gzipped }
+}
+
+/**
+ * The texts that browsers load, by path: `main.ts` and what it imports, as JavaScript, with the packages' files among them;
+ * styles and pictures. Files of types alone are imported by nothing that runs.
+ */
+const readTexts = async (): Promise<ReadonlyMap<string, string>> => {
+  const texts = new Map<string, string>()
+  const names = (await readdir(ROOT, { recursive: true })).map((path) => path.replaceAll('\\', '/'))
+  for (const path of names.filter((name) => /\.(?:css|svg|html)$/.test(name)).sort())
+    texts.set(path, await readFile(join(ROOT, path), 'utf8'))
+  const modules = ['main.ts']
+  for (let path = modules.shift(); path !== undefined; path = modules.shift()) {
+    if (texts.has(path)) continue
+    const text = await readFile(isOfPackage(path) ? packageFile(path) : join(ROOT, path), 'utf8')
+    const pause = yieldIfDue()
+    if (pause) await pause
+    const program = linked(path, path.endsWith('.ts') ? stripTypes(text) : text.replace(SOURCE_MAP, ''))
+    texts.set(path, program.text)
+    modules.push(...program.imports)
+  }
+  return texts
+}
+
+/** Reads and compresses everything. Costs about half a second of CPU time, in short turns and in other threads. */
+export const loadFiles = async (): Promise<ConsoleFiles> => {
+  const texts = new Map(await readTexts())
+  const index = texts.get(INDEX) ?? ''
+  texts.delete(INDEX)
+  const digest = createHash('sha256')
+  for (const [path, text] of [...texts].sort(([a], [b]) => (a < b ? -1 : 1)))
+    digest.update(`${path}\0${text.length}\0${text}`)
+  const hash = digest.digest('base64url').slice(0, 20)
+  const files = await Promise.all(
+    [...texts].map(
+      async ([path, text]) => [path, await compressed(TYPES[extname(path)] ?? '', text)] as const,
+    ),
+  )
+  return {
+    hash,
+    index: await compressed(
+      'text/html; charset=utf-8',
+      indexPage(index, `/console/assets/${hash}/`, [...texts.keys()]),
+    ),
+    files: new Map(files),
+  }
+}

@@ -1,0 +1,36 @@
+/** Only what this service serves may load or be called; templates become elements through lit-html alone. */
+export const CONSOLE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+  "require-trusted-types-for 'script'",
+  'trusted-types lit-html',
+].join('; ')
+
+/** Headers of the index, and what applies to it. */
+export const INDEX_HEADERS = {
+  'content-security-policy': CONSOLE_POLICY,
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy':
+    'accelerometer=(), camera=(), clipboard-read=(), display-capture=(), geolocation=(), gyroscope=(), microphone=(), payment=(), usb=()',
+} as const
+
+/** `index.html` with the URLs of its files, all styles of screens, and a preload of each module. */
+export const indexPage = (text: string, base: string, paths: readonly string[]): string => {
+  const styles = paths.filter((path) => path.endsWith('.css') && path !== 'style.css')
+  const modules = paths.filter((path) => /\.(?:ts|js|mjs)$/.test(path) && path !== 'main.ts')
+  const links = [
+    ...styles.map((path) => `<link rel="stylesheet" href="${base}${path}" />`),
+    ...modules.map((path) => `<link rel="modulepreload" href="${base}${path}" />`),
+  ]
+  return text
+    .replaceAll(/(?<=\b(?:href|src)=")(?=[a-z])/g, base)
+    .replace('</head>', `${links.join('\n    ')}\n  </head>`)
+}
