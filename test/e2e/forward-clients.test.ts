@@ -21,7 +21,7 @@ const directory = mkdtempSync(join(tmpdir(), 'sidevault-clients-'))
 const authority = await createAuthority('Destinations')
 const ca = await createAuthority('Forward proxy')
 const dns = await startDns()
-for (const host of ['api.stripe.com', 'git.test', 'echo.test', 'late.test', 'free.test'])
+for (const host of ['api.stripe.com', 'git.test', 'echo.test', 'late.test', 'hung.test', 'free.test'])
   dns.set(host, { a: ['127.0.0.1'] })
 writeFileSync(join(directory, 'trust.pem'), authority.pem)
 writeFileSync(join(directory, 'forward.pem'), `${ca.pem}${ca.key}`, { mode: 0o600 })
@@ -34,6 +34,7 @@ const { cert, key } = await authority.issue([
   'git.test',
   'echo.test',
   'late.test',
+  'hung.test',
   'free.test',
 ])
 const destination = createServer({ cert, key }, async (request, response) => {
@@ -224,6 +225,33 @@ t.test('a new host is in force soon, and open tunnels stay', async (t) => {
   open.destroy()
 })
 
+t.test('a hung control plane stops no tunnel, and opens no host that Envoy does not know', async (t) => {
+  const { socket } = await tunnel('echo.test')
+  const open = await secure(socket, 'echo.test', { ca: ca.pem })
+  const authority = `echo.test:${port}`
+  const body = `{{ ${token} | json: '$.number' }}`
+  process.kill(sidevault.pid, 'SIGSTOP')
+  try {
+    t.equal((await overHttp1(open, authority, { body, path: '/hung' })).status, 200)
+    t.same(last()?.slice(0, 2), ['/hung', PAN])
+    const other = await secure((await tunnel('echo.test')).socket, 'echo.test', { ca: ca.pem })
+    t.equal((await overHttp1(other, authority, { body, path: '/other' })).status, 200)
+    t.same(last()?.slice(0, 2), ['/other', PAN])
+    other.destroy()
+    const before = arrived.length
+    await bind('hung.test')
+    const { status, socket: unknown } = await tunnel('hung.test')
+    t.equal(status, 200)
+    await t.rejects(secure(unknown, 'hung.test', { ca: ca.pem }))
+    t.equal(arrived.length, before)
+  } finally {
+    process.kill(sidevault.pid, 'SIGCONT')
+  }
+  await bound('hung.test')
+  t.equal((await overHttp1(open, authority)).status, 200)
+  open.destroy()
+})
+
 t.test('an unbound host passes unopened where the tenant says so, and never to this service', async (t) => {
   t.equal((await tunnel('free.test')).status, 403)
   const changed = await sidevault.call('PUT', '/tenants/self', {
@@ -266,7 +294,7 @@ t.test('a new certificate of a host cuts no tunnel', async (t) => {
     const issued = await ca.issue([host])
     return { host, certificate: issued.cert, key: issued.key }
   }
-  const names = ['api.stripe.com', 'git.test', 'echo.test', 'late.test']
+  const names = ['api.stripe.com', 'git.test', 'echo.test', 'late.test', 'hung.test']
   const open = await secure((await tunnel('echo.test')).socket, 'echo.test', { ca: ca.pem })
   const other = await secure((await tunnel('git.test')).socket, 'git.test', { ca: ca.pem })
   const hosts = await Promise.all(names.map(leaf))
