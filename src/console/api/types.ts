@@ -41,6 +41,8 @@ export interface LogEntry {
   readonly operation: string
   readonly message: string
   readonly created_at: string
+  /** Of a use: the places that the value was put into. */
+  readonly surfaces?: readonly string[]
 }
 
 /** A rule of an application or a session. */

@@ -12,7 +12,7 @@ export interface Screen {
   /** Heading, until the screen sets another. */
   readonly title: string
   /** Label in the navigation; absent: not there. */
-  readonly nav?: string
+  readonly nav?: string | undefined
   /** False: neither its link nor the screen is shown. */
   readonly needs: (may: May) => boolean
   /** Called on each entry. State of the screen lives in signals made here. */

@@ -1,12 +1,47 @@
-import { html } from '../../kit/html.ts'
-import type { Screen } from '../../kit/screen.ts'
+import { html, type TemplateResult } from '../../kit/html.ts'
+import type { Opened, Screen, ScreenContext } from '../../kit/screen.ts'
+import { may } from '../../session.ts'
+import { createInvitations } from './invitations.ts'
+import { createMembers } from './members.ts'
+import { createNode } from './node.ts'
+import { createTenant } from './tenant.ts'
+import { createUsage } from './usage.ts'
+
+interface Section {
+  readonly id: string
+  readonly title: string
+  readonly needs?: string
+  create(context: ScreenContext): () => TemplateResult
+}
+
+const SECTIONS: readonly Section[] = [
+  { id: 'tenant', title: 'Tenant', needs: 'tenant:read', create: createTenant },
+  { id: 'usage', title: 'Usage', needs: 'report:read', create: createUsage },
+  { id: 'members', title: 'Members', needs: 'tenant:member:read', create: createMembers },
+  { id: 'invitations', title: 'Invitations', needs: 'tenant:invitation:read', create: createInvitations },
+  { id: 'node', title: 'This node', create: ({ signal }) => createNode(signal) },
+]
+
+const open = (context: ScreenContext): Opened => {
+  const sections = SECTIONS.filter(({ needs }) => needs === undefined || may(needs)).map((section) => ({
+    ...section,
+    view: section.create(context),
+  }))
+  return {
+    view: () =>
+      html`${sections.map(
+        ({ id, title, view }) =>
+          html`<section aria-labelledby=${id}><h2 id=${id}>${title}</h2>${view()}</section>`,
+      )}`,
+  }
+}
 
 export const settingsScreens: readonly Screen[] = [
   {
     path: '/settings',
     title: 'Settings',
     nav: 'Settings',
-    needs: (may) => may('tenant:read'),
-    open: () => ({ view: () => html`<p>Nothing here yet.</p>` }),
+    needs: (may) => SECTIONS.some(({ needs }) => needs !== undefined && may(needs)),
+    open,
   },
 ]

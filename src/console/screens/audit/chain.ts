@@ -1,0 +1,78 @@
+import { type Health, loadHealth } from '../../api/health.ts'
+import { loadMetrics, type Metrics } from '../../api/metrics.ts'
+import { html, type TemplateResult } from '../../kit/html.ts'
+import { bytes, decimal } from '../../kit/numbers.ts'
+import { poll } from '../../kit/poll.ts'
+import { resource, show } from '../../kit/resource.ts'
+import { when } from '../../kit/time.ts'
+
+export interface Chain {
+  readonly state: 'intact' | 'broken' | 'not verified yet'
+  /** ms since the epoch. */
+  readonly verifiedAt: number | undefined
+  readonly brokenJournals: number
+  /** Seconds that the oldest record has waited to be stored. */
+  readonly backlog: number | undefined
+  readonly journalBytes: number | undefined
+  /** Components of the audit log that are not `ok`. */
+  readonly parts: Health['parts']
+}
+
+/** The audit chain, as figures and components report it. */
+export const chainOf = (metrics: Pick<Metrics, 'sum'>, { parts }: Pick<Health, 'parts'>): Chain => {
+  const brokenJournals =
+    (metrics.sum('audit_rows_broken_journals') ?? 0) + (metrics.sum('audit_journals_broken') ?? 0)
+  const verified = metrics.sum('audit_rows_verified_timestamp_seconds') ?? 0
+  return {
+    state: brokenJournals > 0 ? 'broken' : verified > 0 ? 'intact' : 'not verified yet',
+    verifiedAt: verified > 0 ? verified * 1_000 : undefined,
+    brokenJournals,
+    backlog: metrics.sum('audit_backlog_seconds'),
+    journalBytes: metrics.sum('audit_journal_bytes'),
+    parts: parts.filter(({ name, status }) => ['audit', 'journal'].includes(name) && status !== 'ok'),
+  }
+}
+
+const view = (chain: Chain): TemplateResult => html`<dl class="figures">
+    <div>
+      <dt>Chain</dt>
+      <dd>
+        <span class=${`badge ${chain.state === 'broken' ? 'failed' : chain.state === 'intact' ? 'ok' : ''}`}>${chain.state}</span>
+      </dd>
+    </div>
+    <div>
+      <dt>Last verified</dt>
+      <dd>${when(chain.verifiedAt)}</dd>
+    </div>
+    <div>
+      <dt>Backlog</dt>
+      <dd>${chain.backlog === undefined ? '–' : `${decimal(chain.backlog)} s`}</dd>
+    </div>
+    <div>
+      <dt>Journal files</dt>
+      <dd>${chain.journalBytes === undefined ? '–' : bytes(chain.journalBytes)}</dd>
+    </div>
+  </dl>
+  ${
+    chain.state === 'broken'
+      ? html`<p class="problem" role="alert">
+          The audit chain is broken. Run <code>sidevault audit verify --rows</code> on the node.
+          <a href="/docs/operations#a-broken-audit-journal" target="_blank" rel="noopener">What to do</a>
+        </p>`
+      : html``
+  }
+  ${chain.parts.map(
+    ({ name, status, since }) =>
+      html`<p class="stale">Component <code>${name}</code> is ${status} since ${when(since)}.</p>`,
+  )}`
+
+/** How the audit chain of this node is, every 15 seconds. */
+export const createChain = (signal: AbortSignal): (() => TemplateResult) => {
+  const chain = resource(async (within) => {
+    const [metrics, health] = await Promise.all([loadMetrics(within), loadHealth(within)])
+    return chainOf(metrics, health)
+  }, signal)
+  poll(15_000, chain.refresh, signal)
+  return () =>
+    html`<section aria-labelledby="chain"><h2 id="chain">Chain of this node</h2>${show(chain, view)}</section>`
+}

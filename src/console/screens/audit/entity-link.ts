@@ -1,0 +1,22 @@
+import type { May } from '../../kit/screen.ts'
+import { link } from '../../router.ts'
+
+const PLACES: Readonly<Record<string, readonly [permission: string, hash: (id: string) => string]>> = {
+  application: ['application:read', (id) => link`/applications/${id}`],
+  proxy: ['proxy:read', (id) => link`/proxies/${id}`],
+  reactor: ['reactor:read', (id) => link`/reactors/${id}`],
+  reactor_formula: ['reactor:read', (id) => link`/formulas/${id}`],
+  tenant: ['tenant:read', () => '#/settings'],
+  tenant_member: ['tenant:member:read', () => '#/settings'],
+  tenant_invitation: ['tenant:invitation:read', () => '#/settings'],
+}
+
+/** Entity types without a page of their own, besides types of tokens. */
+const WITHOUT_PAGE = new Set(['application_key', 'log', 'report', 'session', 'token_association'])
+
+/** The hash of the page of an entity that a record names; undefined without one that the session may see. */
+export const entityLink = (type: string, id: string, may: May): string | undefined => {
+  if (id === '' || WITHOUT_PAGE.has(type)) return undefined
+  const [permission, hash] = PLACES[type] ?? ['token:read', (token: string) => link`/tokens/${token}`]
+  return may(permission) ? hash(id) : undefined
+}

@@ -1,0 +1,85 @@
+import { field } from '../../kit/form.ts'
+import { html, live, type TemplateResult } from '../../kit/html.ts'
+import type { ScreenContext } from '../../kit/screen.ts'
+
+/** Filters of `GET /logs`, with the names that they have in the hash. */
+export const FILTERS = ['entity_type', 'entity_id', 'start_date', 'end_date'] as const
+
+export type LogQuery = Readonly<Record<(typeof FILTERS)[number], string | undefined>>
+
+export const queryOf = (filters: URLSearchParams): LogQuery =>
+  Object.fromEntries(FILTERS.map((name) => [name, filters.get(name)?.trim() || undefined])) as LogQuery
+
+export const isFiltered = (query: LogQuery): boolean => FILTERS.some((name) => query[name] !== undefined)
+
+const two = (value: number): string => String(value).padStart(2, '0')
+
+/** An ISO time as the value of a `datetime-local` input: in the reader's zone, by the minute. */
+export const toLocal = (iso: string | undefined): string => {
+  const at = new Date(iso ?? Number.NaN)
+  return Number.isNaN(at.getTime())
+    ? ''
+    : `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}T${two(at.getHours())}:${two(at.getMinutes())}`
+}
+
+/** The value of a `datetime-local` input as an ISO time. */
+export const fromLocal = (value: string): string | undefined => {
+  const at = new Date(value)
+  return Number.isNaN(at.getTime()) ? undefined : at.toISOString()
+}
+
+export interface EntityType {
+  readonly display_name: string
+  readonly value: string
+}
+
+const valueIn = (event: Event): string => (event.target as HTMLInputElement | HTMLSelectElement).value
+
+/** The filters as a form; each change reloads the list. */
+export const filterForm = (
+  { filters, setFilters }: Pick<ScreenContext, 'filters' | 'setFilters'>,
+  types: readonly EntityType[],
+): TemplateResult => {
+  const query = queryOf(filters.value)
+  const set = (changes: Partial<LogQuery>) => setFilters({ ...changes, rows: undefined })
+  const sorted = [...types].sort((a, b) => a.display_name.localeCompare(b.display_name))
+  const time = (label: string, name: 'start_date' | 'end_date') =>
+    field({
+      label,
+      control: html`<input
+        type="datetime-local"
+        .value=${live(toLocal(query[name]))}
+        @change=${(event: Event) => set({ [name]: fromLocal(valueIn(event)) })}
+      />`,
+    })
+  return html`<form class="filters" role="search" aria-label="Filter records" @submit=${(event: Event) => event.preventDefault()}>
+    ${field({
+      label: 'Entity type',
+      control: html`<select @change=${(event: Event) => set({ entity_type: valueIn(event) })}>
+        <option value="" ?selected=${query.entity_type === undefined}>Any</option>
+        ${sorted.map(
+          ({ display_name, value }) =>
+            html`<option value=${value} ?selected=${query.entity_type === value}>${display_name}</option>`,
+        )}
+      </select>`,
+    })}
+    ${field({
+      label: 'Entity id',
+      control: html`<input
+        type="search"
+        spellcheck="false"
+        autocomplete="off"
+        .value=${live(query.entity_id ?? '')}
+        @change=${(event: Event) => set({ entity_id: valueIn(event).trim() })}
+      />`,
+    })}
+    ${time('From', 'start_date')} ${time('Until', 'end_date')}
+    <button
+      type="button"
+      ?disabled=${!isFiltered(query)}
+      @click=${() => set({ entity_type: undefined, entity_id: undefined, start_date: undefined, end_date: undefined })}
+    >
+      Clear
+    </button>
+  </form>`
+}

@@ -1,0 +1,84 @@
+import { loadHealth } from '../../api/health.ts'
+import { loadMetrics } from '../../api/metrics.ts'
+import { problemOf } from '../../api/problem.ts'
+import { html, nothing, type TemplateResult } from '../../kit/html.ts'
+import { bytes } from '../../kit/numbers.ts'
+import { resource, show } from '../../kit/resource.ts'
+import { table } from '../../kit/table.ts'
+import { when } from '../../kit/time.ts'
+
+interface OpenApi {
+  readonly info: { readonly version: string }
+  readonly tags: readonly { readonly name: string }[]
+  readonly components: { readonly schemas: Readonly<Record<string, unknown>> }
+}
+
+interface NodeState {
+  readonly version: string
+  readonly node: string | undefined
+  readonly tokenTypes: readonly string[]
+  readonly groups: readonly string[]
+  readonly diskFree: number | undefined
+  /** ms since the epoch. */
+  readonly certificateEnds: number | undefined
+  readonly parts: Awaited<ReturnType<typeof loadHealth>>['parts']
+}
+
+const TYPE = 'data.'
+
+const loadNode = async (signal: AbortSignal): Promise<NodeState> => {
+  const load = async (): Promise<OpenApi> => {
+    const response = await fetch('/openapi.json', { signal, credentials: 'omit' })
+    if (!response.ok) throw await problemOf(response)
+    return response.json()
+  }
+  const [api, metrics, { parts }] = await Promise.all([load(), loadMetrics(signal), loadHealth(signal)])
+  const ends = metrics.sum('certificate_expiry_timestamp_seconds') ?? 0
+  return {
+    version: api.info.version,
+    node: metrics.of('nodejs_version_info')[0]?.labels.version,
+    tokenTypes: Object.keys(api.components.schemas)
+      .filter((name) => name.startsWith(TYPE))
+      .map((name) => name.slice(TYPE.length)),
+    groups: api.tags.map(({ name }) => name),
+    diskFree: metrics.sum('data_disk_free_bytes'),
+    certificateEnds: ends > 0 ? ends * 1_000 : undefined,
+    parts,
+  }
+}
+
+const badges = (texts: readonly string[]): TemplateResult =>
+  html`<ul class="badges">${texts.map((text) => html`<li><span class="badge">${text}</span></li>`)}</ul>`
+
+const view = (state: NodeState): TemplateResult => html`<dl class="facts">
+    <div><dt>Sidevault</dt><dd>${state.version}</dd></div>
+    ${state.node === undefined ? nothing : html`<div><dt>Node</dt><dd>${state.node}</dd></div>`}
+    ${state.diskFree === undefined ? nothing : html`<div><dt>Free on disk</dt><dd>${bytes(state.diskFree)}</dd></div>`}
+    ${state.certificateEnds === undefined ? nothing : html`<div><dt>Certificate ends</dt><dd>${when(state.certificateEnds)}</dd></div>`}
+    <div><dt>Token types</dt><dd>${badges(state.tokenTypes)}</dd></div>
+    <div><dt>Operations</dt><dd>${badges(state.groups)}</dd></div>
+    <div>
+      <dt>Limits</dt>
+      <dd>
+        <a href="/docs/limits" target="_blank" rel="noopener">All limits</a> and
+        <a href="/docs/configuration" target="_blank" rel="noopener">the settings that change them</a>
+      </dd>
+    </div>
+  </dl>
+  <h3>Components</h3>
+  ${table({
+    caption: 'Components',
+    rows: state.parts,
+    columns: [
+      { head: 'Component', cell: ({ name }) => name },
+      { head: 'State', cell: ({ status }) => html`<span class=${`badge ${status}`}>${status}</span>` },
+      { head: 'Since', cell: ({ since }) => (since === undefined ? nothing : when(since)) },
+      { head: 'Not available', kind: 'wide', cell: ({ missing }) => missing?.join(', ') },
+    ],
+  })}`
+
+/** Versions, plugins' token types and operations, and components of this node. */
+export const createNode = (within: AbortSignal): (() => TemplateResult) => {
+  const node = resource(loadNode, within)
+  return () => show(node, view)
+}

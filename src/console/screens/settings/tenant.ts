@@ -1,0 +1,149 @@
+import { copyable } from '../../kit/copy.ts'
+import { action, field, formProblem, issue } from '../../kit/form.ts'
+import { html, live, nothing, type TemplateResult } from '../../kit/html.ts'
+import { notice } from '../../kit/notice.ts'
+import { resource, show } from '../../kit/resource.ts'
+import type { ScreenContext } from '../../kit/screen.ts'
+import { signal } from '../../kit/signals.ts'
+import { when } from '../../kit/time.ts'
+import { may } from '../../session.ts'
+
+interface Tenant {
+  readonly id: string
+  readonly owner_id: string
+  readonly name: string
+  readonly settings: Readonly<Record<string, string>>
+  readonly created_at?: string
+  readonly modified_at?: string
+}
+
+/** Settings of a tenant: their values, and what they do. */
+const SETTINGS: Readonly<
+  Record<string, { readonly label: string; readonly hint: string; readonly values: readonly string[] }>
+> = {
+  fingerprint_tokens: {
+    label: 'Fingerprint all tokens',
+    hint: "Each new token gets a fingerprint by its type's default expression.",
+    values: ['false', 'true'],
+  },
+  deduplicate_tokens: {
+    label: 'Deduplicate tokens',
+    hint: 'Creating a token with the data of another returns that one.',
+    values: ['false', 'true'],
+  },
+  strict_code: {
+    label: 'Strict code',
+    hint: 'Code that does not parse is rejected when it is saved, instead of a warning.',
+    values: ['false', 'true'],
+  },
+  grants_within_own: {
+    label: 'Grant within own',
+    hint: 'A key grants only what it holds itself.',
+    values: ['true', 'false'],
+  },
+  unbound_destinations: {
+    label: 'Unbound destinations',
+    hint: 'Tunnels of the forward proxy to hosts that nothing binds: denied, or passed on unopened.',
+    values: ['deny', 'tunnel'],
+  },
+}
+
+const TEXTS: Readonly<Record<string, string>> = { true: 'on', false: 'off' }
+
+const text = (value: string): string => TEXTS[value] ?? value
+
+const shown = (tenant: Tenant): TemplateResult => html`<dl class="facts">
+  <div><dt>Name</dt><dd>${tenant.name}</dd></div>
+  <div><dt>Id</dt><dd>${copyable(tenant.id, 'tenant id')}</dd></div>
+  <div><dt>Created</dt><dd>${when(tenant.created_at)}</dd></div>
+  <div><dt>Changed</dt><dd>${when(tenant.modified_at)}</dd></div>
+  ${Object.entries(SETTINGS).map(
+    ([name, { label, hint }]) => html`<div>
+      <dt>${label}</dt>
+      <dd>${text(tenant.settings[name] ?? '')}<span class="small soft">${hint}</span></dd>
+    </div>`,
+  )}
+</dl>`
+
+/** Name and settings of the tenant, with a form for those who may change them. */
+export const createTenant = ({ api, signal: within }: ScreenContext): (() => TemplateResult) => {
+  const tenant = resource((signal) => api.call<Tenant>('GET', '/tenants/self', { signal }), within)
+  const editing = signal<Tenant | undefined>(undefined)
+  const save = action(async () => {
+    const draft = editing.peek()
+    if (draft === undefined) return
+    const before = tenant.value.peek()?.settings ?? {}
+    const settings = Object.fromEntries(
+      Object.entries(draft.settings).filter(([name, value]) => before[name] !== value),
+    )
+    await api.call('PUT', '/tenants/self', {
+      body: { name: draft.name, ...(Object.keys(settings).length === 0 ? {} : { settings: draft.settings }) },
+    })
+    editing.value = undefined
+    notice('done', 'Tenant saved.')
+    tenant.reload()
+  })
+
+  const form = (draft: Tenant): TemplateResult => html`<form class="stack" @submit=${save.run}>
+    ${formProblem(save.error.value, ['name'])}
+    ${field({
+      label: 'Name',
+      error: issue(save.error.value, 'name'),
+      control: html`<input
+        required
+        maxlength="200"
+        .value=${live(draft.name)}
+        @input=${(event: Event) => {
+          editing.value = { ...draft, name: (event.target as HTMLInputElement).value }
+        }}
+      />`,
+    })}
+    ${Object.entries(SETTINGS).map(([name, { label, hint, values }]) =>
+      field({
+        label,
+        hint,
+        control: html`<select
+          @change=${(event: Event) => {
+            const { value } = event.target as HTMLSelectElement
+            editing.value = { ...draft, settings: { ...draft.settings, [name]: value } }
+          }}
+        >
+          ${values.map((value) => html`<option value=${value} ?selected=${draft.settings[name] === value}>${text(value)}</option>`)}
+        </select>`,
+      }),
+    )}
+    <div class="buttons">
+      <button
+        type="button"
+        @click=${() => {
+          save.reset()
+          editing.value = undefined
+        }}
+      >
+        Cancel
+      </button>
+      <button class="primary" ?disabled=${save.busy.value}>Save</button>
+    </div>
+  </form>`
+
+  return () =>
+    show(tenant, (found) =>
+      editing.value === undefined
+        ? html`${shown(found)}
+          ${
+            may('tenant:update')
+              ? html`<div class="buttons">
+                  <button
+                    type="button"
+                    @click=${() => {
+                      editing.value = found
+                    }}
+                  >
+                    Change
+                  </button>
+                </div>`
+              : nothing
+          }`
+        : form(editing.value),
+    )
+}

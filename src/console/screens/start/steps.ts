@@ -1,0 +1,41 @@
+/** The lines that `npm start` prints (src/supervisor/startup-banner.ts), as calls of the page and as lines of a shell. */
+
+export const DEMO_URL = 'https://demo.sidevault.test/pay'
+
+export const APPLICATION = {
+  name: 'First steps',
+  type: 'private',
+  permissions: ['token:create', 'token:read', 'token:use'],
+}
+
+export const CARD = {
+  type: 'card',
+  data: { number: '4242424242424242', expiration_month: 12, expiration_year: 2030, cvc: '123' },
+}
+
+/** What is sent to the destination: an expression stands where the number will be. */
+export const payment = (token: string) => ({ card: `{{ ${token} | json: '$.number' }}` })
+
+interface Service {
+  /** Of the service: `http://127.0.0.1:8080`. */
+  readonly origin: string
+  /** Of its headers: `SVC`. */
+  readonly prefix: string
+}
+
+const JSON_TYPE = "-H 'Content-Type: application/json'"
+
+const field = (name: string): string => String.raw`sed -n 's/.*"${name}":"\([^"]*\)".*/\1/p'`
+
+const key = ({ prefix }: Service, variable: string): string => `-H "${prefix}-API-KEY: $${variable}"`
+
+/** The same three steps for sh, bash, dash and zsh. Each line uses variables of those before it. */
+export const shellLines = (service: Service): readonly [application: string, token: string, call: string] => {
+  const { origin, prefix } = service
+  const body = String.raw`"{\"card\":\"{{ $TOKEN | json: '\$.number' }}\"}"`
+  return [
+    `KEY=$(curl -s ${origin}/applications ${key(service, 'SIDEVAULT_API_KEY')} ${JSON_TYPE} -d '${JSON.stringify(APPLICATION)}' | ${field('key')})`,
+    `TOKEN=$(curl -s ${origin}/tokens ${key(service, 'KEY')} ${JSON_TYPE} -d '${JSON.stringify(CARD)}' | ${field('id')})`,
+    `curl -s ${origin}/proxy ${key(service, 'KEY')} -H '${prefix}-PROXY-URL: ${DEMO_URL}' ${JSON_TYPE} -d ${body}`,
+  ]
+}

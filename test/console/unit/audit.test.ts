@@ -1,0 +1,110 @@
+import t from 'tap'
+import type { LogEntry } from '../../../src/console/api/types.ts'
+import { chainOf } from '../../../src/console/screens/audit/chain.ts'
+import { entityLink } from '../../../src/console/screens/audit/entity-link.ts'
+import { exportLogs, PAGE } from '../../../src/console/screens/audit/export.ts'
+import { fromLocal, isFiltered, queryOf, toLocal } from '../../../src/console/screens/audit/filters.ts'
+
+t.test('filters of the hash are the query; others are left out', async (t) => {
+  const query = queryOf(new URLSearchParams('entity_type=card&entity_id=%20a%26b%20&rows=100&start_date='))
+  t.same(query, { entity_type: 'card', entity_id: 'a&b', start_date: undefined, end_date: undefined })
+  t.ok(isFiltered(query))
+  t.notOk(isFiltered(queryOf(new URLSearchParams('rows=100'))))
+})
+
+t.test('times of inputs are those of the hash, by the minute', async (t) => {
+  const iso = '2026-03-01T12:30:00.000Z'
+  t.equal(fromLocal(toLocal(iso)), iso)
+  t.match(toLocal(iso), /^\d{4}-\d\d-\d\dT\d\d:\d\d$/)
+  for (const text of [undefined, '', 'yesterday']) t.equal(toLocal(text), '')
+  t.equal(fromLocal(''), undefined)
+})
+
+t.test('entities link to pages that the session may see, with encoded ids', async (t) => {
+  const all = () => true
+  t.equal(entityLink('card', 'a/../b', all), '#/tokens/a%2F..%2Fb')
+  t.equal(entityLink('application', 'x', all), '#/applications/x')
+  t.equal(entityLink('reactor_formula', 'x', all), '#/formulas/x')
+  t.equal(entityLink('application_key', 'x', all), undefined)
+  t.equal(entityLink('card', '', all), undefined)
+  t.equal(
+    entityLink('card', 'x', (permission) => permission !== 'token:read'),
+    undefined,
+  )
+})
+
+const chain = (figures: Record<string, number>) =>
+  chainOf(
+    { sum: (name) => figures[name] },
+    {
+      parts: [
+        { name: 'audit', status: 'degraded' },
+        { name: 'disk', status: 'degraded' },
+        { name: 'journal', status: 'ok' },
+      ],
+    },
+  )
+
+t.test('the chain is intact, broken, or not verified yet', async (t) => {
+  t.equal(chain({}).state, 'not verified yet')
+  t.equal(chain({ audit_rows_verified_timestamp_seconds: 1_000 }).state, 'intact')
+  t.equal(chain({ audit_rows_verified_timestamp_seconds: 1_000 }).verifiedAt, 1_000_000)
+  t.equal(chain({ audit_rows_verified_timestamp_seconds: 1, audit_rows_broken_journals: 1 }).state, 'broken')
+  t.equal(chain({ audit_journals_broken: 1 }).state, 'broken')
+  t.same(
+    chain({}).parts.map(({ name }) => name),
+    ['audit'],
+  )
+})
+
+const record = (at: number): LogEntry => ({
+  tenant_id: 't',
+  entity_type: 'card',
+  entity_id: `\n"${at}`,
+  operation: 'read',
+  message: 'Card retrieved',
+  created_at: '2026-03-01T12:30:00.000Z',
+})
+
+const pages =
+  (records: readonly LogEntry[]) =>
+  async ({ start = '0', size }: { start?: string; size: number }) => {
+    const end = Number(start) + size
+    return {
+      pagination: {
+        page_size: size,
+        ...(start === '0' ? { total_items: records.length } : {}),
+        ...(end < records.length ? { next: String(end) } : {}),
+      },
+      data: records.slice(Number(start), end),
+    }
+  }
+
+t.test('an export is one record a line, of all pages', async (t) => {
+  const records = Array.from({ length: 2 * PAGE + 1 }, (_, at) => record(at))
+  const seen: unknown[] = []
+  const { signal } = new AbortController()
+  const file = await exportLogs(pages(records), { signal, onProgress: (now) => seen.push(now) })
+  const lines = (await file.text()).trimEnd().split('\n')
+  t.same(
+    lines.map((line) => JSON.parse(line)),
+    records,
+  )
+  const total = records.length
+  t.same(seen, [
+    { records: PAGE, total },
+    { records: 2 * PAGE, total },
+    { records: total, total },
+  ])
+})
+
+t.test('an export that is aborted or fails makes no file', async (t) => {
+  const records = Array.from({ length: 2 * PAGE }, (_, at) => record(at))
+  const controller = new AbortController()
+  const abort = () => controller.abort()
+  await t.rejects(exportLogs(pages(records), { signal: controller.signal, onProgress: abort }), {
+    name: 'AbortError',
+  })
+  const fails = () => Promise.reject(new Error('boo'))
+  await t.rejects(exportLogs(fails, { signal: new AbortController().signal, onProgress: () => {} }), /boo/)
+})

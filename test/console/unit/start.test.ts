@@ -1,0 +1,30 @@
+import t from 'tap'
+import { APPLICATION, CARD, DEMO_URL, payment, shellLines } from '../../../src/console/screens/start/steps.ts'
+import { announcement } from '../../../src/supervisor/startup-banner.ts'
+
+const printed = announcement({
+  config: { headerPrefixes: ['SVC'], dataDir: '/data', tls: undefined, loopback: true, console: true },
+  listen: { host: '127.0.0.1', port: 8080 },
+  api: undefined,
+  forward: undefined,
+  role: 'all',
+  firstSteps: true,
+  installed: false,
+  key: undefined,
+})
+
+t.test('the lines of First minute are those that npm start prints', async (t) => {
+  const lines = shellLines({ origin: 'http://127.0.0.1:8080', prefix: 'SVC' })
+  const expected = printed.split('\n').filter((line) => /^(KEY=|TOKEN=|curl )/.test(line))
+  t.same(
+    lines,
+    expected.map((line) => line.replace('$SIDEVAULT_BOOTSTRAP_KEY', '$SIDEVAULT_API_KEY')),
+  )
+})
+
+t.test('the calls of First minute send what the lines send', async (t) => {
+  t.ok(printed.includes(JSON.stringify(APPLICATION)))
+  t.ok(printed.includes(JSON.stringify(CARD)))
+  t.ok(printed.includes(DEMO_URL))
+  t.same(payment('abc'), { card: "{{ abc | json: '$.number' }}" })
+})
