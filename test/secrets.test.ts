@@ -3,6 +3,7 @@ import { sourcesIn } from './kit/sources.ts'
 
 /** Where a Secret may be opened (docs/security-model.md, "No plaintext at rest"), and what for. */
 const MAY_REVEAL: Readonly<Record<string, string>> = {
+  'src/admin/console/session.ts': 'sets the cookie of a new console session',
   'src/kernel/services/services.ts': 'hashes an API key that a plugin made',
   'src/keys/root-keyring.ts': 'hands the root key to the cipher',
   'src/keys/root-key-rotation.ts': 'hands both root keys to the cipher',

@@ -32,9 +32,12 @@ export const plugin = definePlugin({
             const application = await directory.applications().get(tenantId, id)
             return application && { ...application, tenant_id: tenantId }
           },
-          credential: async (tenantId, id) => {
+          credential: async (tenantId, id, keyId) => {
             const application = await directory.applications().get(tenantId, id)
-            return application && credentialOf(tenantId, application)
+            if (application === undefined || keyId === undefined)
+              return application && credentialOf(tenantId, application)
+            const key = await directory.keys().get(tenantId, keyId)
+            return key?.application_id === id ? credentialOf(tenantId, application, key) : undefined
           },
           hasKey: async (tenantId, applicationId, keyId) => {
             const key = await directory.keys().get(tenantId, keyId)

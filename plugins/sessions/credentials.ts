@@ -58,7 +58,7 @@ const remembering = ({ credential, hasKey }: Applications): Applications => {
     return asked
   }
   return {
-    credential: (...of) => once(of, () => credential(...of)),
+    credential: (tenantId, id) => once([tenantId, id], () => credential(tenantId, id)),
     hasKey: (...of) => once(of, () => hasKey(...of)),
   }
 }

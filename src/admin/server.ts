@@ -140,7 +140,7 @@ export const startAdmin = async (deps: AdminDeps, options: AdminOptions): Promis
           { name: options.processName ?? 'admin', timeout: partTimeout },
         ),
         ...(deps.caPem === undefined ? [] : [caPemRoute(deps.caPem)]),
-        ...(management && options.console === true ? consoleRoutes() : []),
+        ...(management && options.console === true ? consoleRoutes({ kernel, admit: options.admit }) : []),
         ...(management
           ? documentationRoutes(kernel.registry, {
               prefix: prefixes[0] ?? 'SVC',
@@ -158,6 +158,7 @@ export const startAdmin = async (deps: AdminDeps, options: AdminOptions): Promis
       baseUrl: options.baseUrl,
       absent: management ? NOTHING_HERE : NO_MANAGEMENT_HERE,
       admit: options.admit,
+      console: management && options.console === true,
     },
   )
   const { app } = transport

@@ -28,7 +28,13 @@ export const createRegistry = (loaded: readonly LoadedPlugin[]): Registry => {
     operations: Object.freeze(operations),
     tokenTypes,
     permissions: Object.freeze(permissions),
-    entityTypes: Object.freeze(entityTypesOf(types, operations)),
+    entityTypes: Object.freeze(
+      entityTypesOf(
+        types,
+        operations,
+        plugins.flatMap(({ contribution }) => contribution.entities ?? []),
+      ),
+    ),
     ports: Object.freeze(ports),
   })
 }

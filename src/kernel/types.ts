@@ -6,6 +6,7 @@ import type {
   Caller,
   Code,
   CodeScope,
+  ConsoleSession,
   Contribution,
   EntityType,
   Operation,
@@ -42,10 +43,24 @@ export interface Identified {
   readonly at: number
 }
 
+/** The cookie of a call of the console. */
+export interface ConsoleSecret {
+  /** Undefined: there is none, or no valid one. */
+  readonly secret: string | undefined
+  /** Whether the call is a use of the session, which moves its end. */
+  readonly isUse: boolean
+}
+
+/** An API key as sent, absent when none was; or a console session's secret, which is no API key. */
+export type Presented = string | ConsoleSecret | undefined
+
+export interface LiveConsoleSession extends ConsoleSession {
+  readonly callers: readonly [Caller, ...Caller[]]
+}
+
 /** The sender of a request, from its transport. */
 export interface Invocation {
-  /** The API key as sent; absent when none was. */
-  readonly key: string | undefined
+  readonly key: Presented
   /** The key's owner, if the transport has authenticated the key. Used for a second; then the key is looked up again. */
   readonly identified?: Identified | undefined
   readonly traceId: string
@@ -70,8 +85,13 @@ export interface CodeInvocation extends Pick<Invocation, 'traceId' | 'signal'> {
 }
 
 export interface Authenticator {
-  /** `unauthenticated` without, with an unknown, an expired or a replaced key; `forbidden` for unauthorized sessions. */
-  authenticate(key: string | undefined): Eventual<Caller>
+  /**
+   * `unauthenticated` without, with an unknown, an expired or a replaced key; `forbidden` for unauthorized sessions. Of the
+   * two callers of a console session, the one that holds `permission`, else its first.
+   */
+  authenticate(key: Presented, permission?: Operation['permission']): Eventual<Caller>
+  /** A console session with the callers that it is now, at least one. `unauthenticated` when it has ended. */
+  consoleSession(secret: ConsoleSecret): Eventual<LiveConsoleSession>
   /** The caller for work as a public or private application; rejects with `unauthenticated` when it was deleted or has expired. */
   identify(application: ApplicationRef): Promise<Caller>
 }

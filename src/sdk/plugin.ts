@@ -165,6 +165,37 @@ export interface RunKeys {
   delete(tenantId: string, id: string): Promise<void>
 }
 
+/** A session of the console, and the callers that its calls go out as. Times in ms since the epoch. */
+export interface ConsoleSession {
+  readonly tenantId: string
+  readonly id: string
+  /** The application that its audit records name. */
+  readonly actorId: string
+  /** Those of its keys that exist: at most one of a management and one of a private application, in this order. */
+  readonly credentials: readonly Credential[]
+  /** A call from then on writes that the session is in use. */
+  readonly renewsAt: number
+  readonly idleExpiresAt: number
+  readonly expiresAt: number
+}
+
+/** Sessions of people who signed in to the console (completions §16). */
+export interface ConsoleSessions {
+  /** By the keyed hash of the cookie's secret; those that have ended too, until they are removed. */
+  find(secretHash: string): Promise<ConsoleSession | undefined>
+  /** Collections whose change counters invalidate cached results. */
+  readonly collections: readonly string[]
+  /**
+   * A new session with the caller's key, and a secret that no other had. `former`, which ends, leaves it the key of the other
+   * type. `forbidden` for callers other than management and private applications.
+   */
+  signIn(caller: Caller, former: ConsoleSession | undefined, traceId: string): Promise<Secret<string>>
+  /** Writes that the session is in use. Never rejects. */
+  renew(session: ConsoleSession): Promise<void>
+  /** Deletes it, with an audit record; nothing when it does not exist. */
+  end(session: ConsoleSession, why: string, traceId: string): Promise<void>
+}
+
 /** Interfaces that plugins provide to kernel, gateway and each other; each port has at most one provider. */
 export interface Ports {
   /** Keys of applications. */
@@ -179,14 +210,18 @@ export interface Ports {
   }
   readonly applications: {
     get(tenantId: string, id: string): Promise<ApplicationInfo | undefined>
-    /** The application as a caller: what sessions, code and anonymous callers of its proxies depend on. */
-    credential(tenantId: string, id: string): Promise<Credential | undefined>
+    /**
+     * The application as a caller: what sessions, code and anonymous callers of its proxies depend on. With `keyId`: as a
+     * call with this key, undefined without such a key.
+     */
+    credential(tenantId: string, id: string, keyId?: string): Promise<Credential | undefined>
     /** Whether the application still has this key. */
     hasKey(tenantId: string, applicationId: string, keyId: string): Promise<boolean>
     /** The union of the permissions of the tenant's management applications. */
     held(tenantId: string): Promise<ReadonlySet<string>>
     readonly runKeys: RunKeys
   }
+  readonly console: ConsoleSessions
   readonly proxies: ProxySource
   readonly reactors: {
     /** The code of the newest reactors of all tenants, to warm caches. */
@@ -261,6 +296,8 @@ export interface Contribution {
   readonly filters?: Readonly<Record<string, Filter>>
   readonly collections?: readonly Collection[]
   readonly permissions?: readonly PermissionInfo[]
+  /** Entities of audit records that no operation names. */
+  readonly entities?: readonly string[]
   readonly ports?: Partial<Ports>
   start?(signal: AbortSignal): Promise<void> | void
   stop?(): Promise<void> | void

@@ -158,10 +158,11 @@ export const createFarSide = (log: Log = silentLog()): FarSide => {
       expressions: createExpressions(),
       authenticator: {
         authenticate: async (key) => {
-          const found = key === undefined ? undefined : CALLERS.get(key)
+          const found = typeof key === 'string' ? CALLERS.get(key) : undefined
           if (found === undefined) throw new AppError('unauthenticated', 'The key is not known.')
           return found
         },
+        consoleSession: () => Promise.reject(new AppError('unauthenticated', 'Nobody has signed in here.')),
         identify: async ({ tenantId, id }) => {
           const found = [...CALLERS.values()].find(
             (each) => each.tenantId === tenantId && each.actorId === id,

@@ -1,5 +1,9 @@
 import type { OwnRoute } from '../http/types.ts'
 import { pageRoutes } from './pages.ts'
+import { type SessionDeps, sessionRoutes } from './session.ts'
 
-/** All of `/console/`. */
-export const consoleRoutes = (): readonly OwnRoute[] => [...pageRoutes()]
+/** All of `/console/` but `/console/api/`, which leads to the operations. */
+export const consoleRoutes = (deps: SessionDeps): readonly OwnRoute[] => [
+  ...pageRoutes(),
+  ...sessionRoutes(deps),
+]

@@ -1,6 +1,14 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { systemClock } from '../../common/clock.ts'
 import { AppError } from '../../common/errors.ts'
+import {
+  checkConsoleCall,
+  guardResponse,
+  headerOf,
+  isConsoleCall,
+  presentedSession,
+  routedPath,
+} from '../console/api.ts'
 import { createAllowed } from './allow-header.ts'
 import { clientErrorHandler, type Unmatched } from './client-error.ts'
 import { createHeaderPrefixes } from './header-prefixes.ts'
@@ -33,6 +41,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
   const { kernel, log, metrics } = deps
   const { admit } = options
   const prefixes = createHeaderPrefixes(options.prefixes)
+  const ownHeaders = options.prefixes.map((prefix) => `${prefix.toLowerCase()}-`)
   const allowed = createAllowed(kernel.registry.operations, deps.own)
 
   const unmatched: Unmatched = ({ url, method }) => {
@@ -51,10 +60,12 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
   const receive = (request: FastifyRequest, reply: FastifyReply) => {
     const { headers } = request.raw
     const { key, traceId, traceIdName, idempotencyKey } = prefixes(headers)
+    const isConsole = options.console === true && isConsoleCall(request.raw)
     const contentType = headers['content-type']
     const startedAt = performance.now()
     request.state = {
-      key,
+      key: isConsole ? presentedSession(headerOf(request.raw)) : key,
+      isConsole,
       traceId,
       traceIdName,
       idempotencyKey,
@@ -69,6 +80,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
     reply.header(traceIdName, traceId)
     reply.header('x-content-type-options', 'nosniff')
     reply.header('cache-control', 'no-store')
+    if (isConsole) guardResponse(reply, ownHeaders)
   }
 
   const record = (request: FastifyRequest, reply: FastifyReply, operation: string) => {
@@ -114,6 +126,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
 
   const app = fastify({
     logger: false,
+    ...(options.console === true ? { rewriteUrl: routedPath } : {}),
     bodyLimit: options.bodyLimit,
     requestTimeout: options.requestTimeout,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
@@ -151,9 +164,15 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
   // Hooks with a callback cost less than those with a promise.
   app.addHook('onRequest', (request, reply, done) => {
     receive(request, reply)
-    if (request.is404) done(unmatched(request))
-    else done()
+    if (request.is404) return done(unmatched(request))
+    if (request.state.isConsole) checkConsoleCall(request, prefixes(request.raw.headers).key)
+    done()
   })
+  if (options.console === true)
+    app.addHook('onSend', (request, reply, _payload, done) => {
+      if (request.state.isConsole) guardResponse(reply, ownHeaders)
+      done()
+    })
   app.addHook('onResponse', (request, reply, done) => {
     record(request, reply, request.routeOptions.config?.operation ?? UNMATCHED)
     done()
@@ -171,9 +190,10 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
     return sendProblem(reply, error, request.routeOptions.config?.body)
   })
 
-  for (const { method = 'GET', path, name, handler } of deps.own)
+  for (const { method = 'GET', path, name, bodyLimit, handler } of deps.own)
     app.route({
       method,
+      ...(bodyLimit === undefined ? {} : { bodyLimit }),
       url: path.replaceAll(/\{([^}]*)\}/g, ':$1'),
       config: { operation: name },
       // Liveness probes have no rate limit.

@@ -24,6 +24,9 @@ export const clientAddress = (request: FastifyRequest): string | undefined => {
   return typeof value === 'string' ? value : undefined
 }
 
+const limitedKey = ({ state: { key } }: FastifyRequest): string | undefined =>
+  typeof key === 'object' ? key.secret : key
+
 const NO_QUERY = new URLSearchParams()
 
 const queryOf = (request: FastifyRequest): URLSearchParams => {
@@ -83,7 +86,8 @@ export const addOperations = (app: FastifyInstance, kernel: Kernel, options: App
     /** Authenticates and authorizes before any byte of the body is read. */
     const authenticateFirst: preParsingHookHandler = (request, _reply, _payload, done) => {
       if (operation.permission === 'none' || !hasBody(request)) return done()
-      const authenticated = (async () => kernel.authenticator.authenticate(request.state.key))()
+      const authenticated = (async () =>
+        kernel.authenticator.authenticate(request.state.key, operation.permission))()
       authenticated.then((caller) => {
         request.state.caller = caller
         request.state.identified = { caller, at: performance.now() }
@@ -108,7 +112,8 @@ export const addOperations = (app: FastifyInstance, kernel: Kernel, options: App
       ...(admit === undefined
         ? {}
         : {
-            onRequest: async (request) => admit({ key: request.state.key, address: clientAddress(request) }),
+            onRequest: async (request) =>
+              admit({ key: limitedKey(request), address: clientAddress(request) }),
           }),
       preParsing: authenticateFirst,
       handler: async (request, reply) => {

@@ -3,13 +3,16 @@ import type { ErrorCode } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
 import type { Metrics } from '../../common/metrics.ts'
 import type { RateLimiter } from '../../common/rate-limiter.ts'
-import type { Identified, Kernel } from '../../kernel/types.ts'
+import type { Identified, Kernel, Presented } from '../../kernel/types.ts'
 import type { Caller } from '../../sdk/index.ts'
 import type { PrefixedHeaders } from './header-prefixes.ts'
 import type { SlowBodyLimits } from './slow-body-limiter.ts'
 
 /** State of one request. */
-export interface RequestState extends PrefixedHeaders {
+export interface RequestState extends Omit<PrefixedHeaders, 'key'> {
+  readonly key: Presented
+  /** A call of the console: below `/console/api/`, with a session in the place of a key. */
+  readonly isConsole: boolean
   /** As sent; ours to judge, once it is known that there is a body. */
   readonly contentType: string | undefined
   readonly startedAt: number
@@ -38,6 +41,8 @@ export interface OwnRoute {
   readonly method?: 'GET' | 'POST' | 'DELETE'
   readonly path: string
   readonly name: string
+  /** Bytes of a body; default: as operations. */
+  readonly bodyLimit?: number
   readonly handler: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 }
 
@@ -71,4 +76,6 @@ export interface AppOptions {
   readonly admit?: RateLimiter | undefined
   /** Where clients see the service; default: the host and scheme of each request. */
   readonly baseUrl: string | undefined
+  /** Operations are served below `/console/api/` too, with console sessions. Default false. */
+  readonly console?: boolean | undefined
 }

@@ -67,7 +67,7 @@ export const checkTogether = (loaded: readonly LoadedPlugin[], issues: Issue[]):
     loaded.flatMap(({ contribution }) => (contribution.collections ?? []).map(({ name }) => name)),
   )
   for (const { plugin, contribution } of loaded)
-    for (const port of ['credentials', 'sessions'] as const)
+    for (const port of ['credentials', 'sessions', 'console'] as const)
       for (const name of contribution.ports?.[port]?.collections ?? [])
         if (!collections.has(name))
           issuesAt(`${placeOf(plugin)} › port "${port}"`, issues).add(

@@ -1,3 +1,4 @@
+import { isAuthorized } from '../../access/authorize.ts'
 import type { Clock } from '../../common/clock.ts'
 import { AppError } from '../../common/errors.ts'
 import { type Eventual, whenReady } from '../../common/eventual.ts'
@@ -7,6 +8,7 @@ import type { RecordStore } from '../../store/types.ts'
 import { createCachedLookup } from '../services/cached-lookup.ts'
 import { createKeyHash } from '../services/key-hash.ts'
 import type { Authenticator } from '../types.ts'
+import { createConsoleLookup } from './console-sessions.ts'
 
 /** Characters of a key. Longer ones are unknown and are not hashed. */
 const MAX_KEY_LENGTH = 200
@@ -16,7 +18,9 @@ export interface AuthenticatorDeps {
   readonly records: Pick<RecordStore, 'changes'>
   readonly clock: Clock
   /** Ports that no plugin provides know nothing. */
-  readonly ports: () => Readonly<Partial<Pick<Ports, 'credentials' | 'sessions' | 'applications'>>>
+  readonly ports: () => Readonly<
+    Partial<Pick<Ports, 'credentials' | 'sessions' | 'applications' | 'console'>>
+  >
 }
 
 export interface AuthenticatorOptions {
@@ -65,8 +69,17 @@ export const createAuthenticator = (
     return caller
   }
 
+  const consoleSession = createConsoleLookup({ records, clock, ports, hashOf })
+
   return {
-    authenticate: (key) => {
+    consoleSession,
+
+    authenticate: (key, permission = 'any key') => {
+      if (typeof key === 'object')
+        return whenReady(
+          consoleSession(key),
+          ({ callers }) => callers.find((caller) => isAuthorized(caller, permission)) ?? callers[0],
+        )
       if (key === undefined || key === '')
         throw unauthenticated('This call needs an API key. Send one in the API-KEY header.')
       return whenReady(key.length > MAX_KEY_LENGTH ? undefined : find(hashOf(key)), (credential) =>

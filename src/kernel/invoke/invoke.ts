@@ -258,14 +258,17 @@ export const createInvoke = (
         },
       )
     })
-  const callerOf = async ({ key, identified }: Pick<Invocation, 'key' | 'identified'>): Promise<Caller> =>
+  const callerOf = async (
+    { permission }: Operation,
+    { key, identified }: Pick<Invocation, 'key' | 'identified'>,
+  ): Promise<Caller> =>
     identified !== undefined && performance.now() - identified.at <= IDENTIFIED_MS
       ? identified.caller
-      : authenticator.authenticate(key)
+      : authenticator.authenticate(key, permission)
 
   return {
     invoke: (operation, given, invocation) =>
-      begin(operation, given, invocation, 0, () => callerOf(invocation)),
+      begin(operation, given, invocation, 0, () => callerOf(operation, invocation)),
     invokeAs: (application, operation, given, invocation) =>
       begin(operation, given, invocation, invocation.depth, () => authenticator.identify(application)),
     settled: async () => {
