@@ -1,4 +1,4 @@
-import { CONSOLE_HEADER, createApi } from './api/client.ts'
+import { consoleHeader, createApi } from './api/client.ts'
 import { ApiError, problemOf } from './api/problem.ts'
 import type { May } from './kit/screen.ts'
 import { batch, computed, type ReadonlySignal, signal } from './kit/signals.ts'
@@ -68,7 +68,10 @@ const schedule = (next: Session | undefined): void => {
 const request = (method: string, body?: unknown): Promise<Response> =>
   fetch('/console/session', {
     method,
-    headers: { ...CONSOLE_HEADER, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    headers: {
+      ...consoleHeader(method === 'GET'),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     cache: 'no-store',
     credentials: 'same-origin',

@@ -104,7 +104,7 @@ const frame = (): TemplateResult => html`<a
         </div>
       </details>
       <a class="brand" href="#/">
-        <svg viewBox="0 0 20 20" aria-hidden="true"><path d="M3 3h14v14H3z M10 7v6 M7 10h6" /></svg>
+        <svg viewBox="0 0 20 20" aria-hidden="true"><path d="M3 3h14v14H3z" /><path d="M10 6.5v7M6.5 10h7" /></svg>
         Sidevault
       </a>
     </header>

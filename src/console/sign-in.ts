@@ -48,7 +48,7 @@ const again = createKeyForm('Sign in', closeDialogs)
 /** The page of somebody who is not signed in. */
 export const signInPage = (): TemplateResult => html`<main class="sign-in">
   <h1>Sidevault</h1>
-  ${first(html`<code>npm start</code> prints the first one. Others are made under Applications.`)}
+  ${first(html`The first one is in <code>management.key</code> in the data directory, whose path <code>npm start</code> prints.`)}
   <details>
     <summary>Which key?</summary>
     <p>The key of a <strong>management</strong> application shows requests, applications, proxies and the audit log.</p>

@@ -12,6 +12,8 @@ export interface CallOptions {
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal | undefined
+  /** A call of no person, as polls make: it does not move the end of an idle session. */
+  readonly background?: boolean
 }
 
 export interface Api {
@@ -41,7 +43,9 @@ export const queryText = (query: CallOptions['query'] = {}): string => {
 }
 
 /** Every unsafe call of the console carries it: other sites cannot send it without a preflight. */
-export const CONSOLE_HEADER = { 'x-sidevault-console': '1' } as const
+export const consoleHeader = (background = false) => ({
+  'x-sidevault-console': background ? 'background' : '1',
+})
 
 /**
  * The API as the session may call it. `onUnauthorized`: a response was 401, so that the session may have ended. `send`:
@@ -51,11 +55,11 @@ export const createApi = (
   onUnauthorized: () => void,
   send: typeof fetch = (...request) => fetch(...request),
 ): Api => {
-  const raw: Api['raw'] = async (method, where, { query, body, headers, signal } = {}) => {
+  const raw: Api['raw'] = async (method, where, { query, body, headers, signal, background } = {}) => {
     const response = await send(`/console/api${where}${queryText(query)}`, {
       method,
       headers: {
-        ...CONSOLE_HEADER,
+        ...consoleHeader(background),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },

@@ -65,15 +65,15 @@ export const joined = <T>(before: Rows<T> | undefined, page: ListResponse<T>): R
 /** An offset or cursor list of the API. In a screen: `listOf<Token>({ ...context, path: '/tokens', query })`. */
 export const listOf = <T>(options: ListOptions): List<T> => {
   const { api, path, query = () => ({}), size = 50, filters, setFilters } = options
-  const loadPage = (asked: CallOptions['query'], signal: AbortSignal) =>
-    api.call<ListResponse<T>>('GET', path, { query: { ...asked, size }, signal })
+  const loadPage = (asked: CallOptions['query'], signal: AbortSignal, background = false) =>
+    api.call<ListResponse<T>>('GET', path, { query: { ...asked, size }, signal, background })
 
-  const list = resource<Rows<T>>(async (signal) => {
+  const list = resource<Rows<T>>(async (signal, background) => {
     const asked = query()
     const wanted = Math.min(MOST_ROWS, Number(filters?.peek().get('rows') ?? 0) || 0)
-    let rows = joined(undefined, await loadPage(asked, signal))
+    let rows = joined(undefined, await loadPage(asked, signal, background))
     while (rows.rows.length < wanted && rows.next !== undefined)
-      rows = joined(rows, await loadPage({ ...asked, ...rows.next }, signal))
+      rows = joined(rows, await loadPage({ ...asked, ...rows.next }, signal, background))
     return rows
   }, options.signal)
 

@@ -27,9 +27,12 @@ export interface Resource<T> {
 
 /**
  * Loads at once, and again whenever a signal changes that `load` read before its first `await`. A newer load aborts the
- * older one; `within` ends all.
+ * older one; `within` ends all. `background`: this is a `refresh`.
  */
-export const resource = <T>(load: (signal: AbortSignal) => Promise<T>, within: AbortSignal): Resource<T> => {
+export const resource = <T>(
+  load: (signal: AbortSignal, background: boolean) => Promise<T>,
+  within: AbortSignal,
+): Resource<T> => {
   const state = signal<State<T>>({ kind: 'loading' })
   const value = signal<T | undefined>(undefined)
   const busy = signal(false)
@@ -74,7 +77,7 @@ export const resource = <T>(load: (signal: AbortSignal) => Promise<T>, within: A
       current.abort()
       current = own
     })
-    const loaded = Promise.resolve(load(AbortSignal.any([own.signal, within])))
+    const loaded = Promise.resolve(load(AbortSignal.any([own.signal, within]), keep))
     untracked(() => run(loaded, own, keep))
   })
   within.addEventListener('abort', () => {
