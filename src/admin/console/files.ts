@@ -21,7 +21,7 @@ const TYPES: Readonly<Record<string, string>> = {
 
 const INDEX = 'index.html'
 
-const SOURCE_MAP = /^\/\/# sourceMappingURL=.*$/m
+const SOURCE_MAP = /\/\/# sourceMappingURL=.*$/m
 
 /** A file as it is served. */
 export interface ConsoleFile {
