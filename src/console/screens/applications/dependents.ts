@@ -1,6 +1,7 @@
 import type { Api } from '../../api/client.ts'
 import type { ListResponse } from '../../kit/list.ts'
 import type { May } from '../../kit/screen.ts'
+import { counted } from './phrase.ts'
 import type { ApplicationKey } from './types.ts'
 
 /** Newest entities of each kind that are looked through. */
@@ -21,7 +22,7 @@ interface SessionInfo {
   readonly state: string
 }
 
-const counted = (count: number, one: string): string => `${count} ${count === 1 ? one : `${one}s`}`
+const verb = (of: readonly unknown[], one: string): string => (of.length === 1 ? `${one}s` : one)
 
 /** Names of proxies and reactors, at most a few of them. */
 const named = (all: readonly Acting[]): string =>
@@ -56,15 +57,19 @@ export const dependentsOf = async (
   const actingProxies = proxies.filter((one) => one.application_id === id)
   const actingReactors = reactors.filter((one) => one.application?.id === id)
   return [
-    keys.length === 0 ? 'It has no key.' : `${counted(keys.length, 'key')} stop working at once.`,
-    ...(open.length === 0 ? [] : [`${counted(open.length, 'open session')} end.`]),
+    keys.length === 0
+      ? 'It has no key.'
+      : `${counted(keys.length, 'key')} ${verb(keys, 'stop')} working at once.`,
+    ...(open.length === 0 ? [] : [`${counted(open.length, 'open session')} ${verb(open, 'end')}.`]),
     ...(actingProxies.length === 0
       ? []
       : [
-          `Code of ${counted(actingProxies.length, 'proxy').replace('proxys', 'proxies')} acts as it: ${named(actingProxies)}.`,
+          `${counted(actingProxies.length, 'proxy')} ${verb(actingProxies, 'act')} as it: ${named(actingProxies)}.`,
         ]),
     ...(actingReactors.length === 0
       ? []
-      : [`${counted(actingReactors.length, 'reactor')} act as it: ${named(actingReactors)}.`]),
+      : [
+          `${counted(actingReactors.length, 'reactor')} ${verb(actingReactors, 'act')} as it: ${named(actingReactors)}.`,
+        ]),
   ]
 }

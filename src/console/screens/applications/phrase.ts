@@ -26,11 +26,17 @@ const verbsOf = (permissions: readonly string[]): string => {
 const ruleOf = ({ permissions, container, transform }: Rule): string =>
   `${verbsOf(permissions)} in ${placeOf(container)}, ${LEVELS[transform]}`
 
-/** `tenant:member:read` → `tenant members`. */
+const plural = (noun: string): string => (noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : `${noun}s`)
+
+/** `1 proxy`, `2 proxies`. */
+export const counted = (count: number, noun: string): string =>
+  `${count} ${count === 1 ? noun : plural(noun)}`
+
+/** `tenant:member:read` → `members`. */
 const resourceOf = (permission: string): string => {
   const parts = permission.split(':').slice(0, -1)
-  if (parts[0] === 'tenant') return parts.length === 1 ? 'the tenant' : `${parts.slice(1).join(' ')}s`
-  return `${parts.join(' ')}s`
+  if (parts[0] === 'tenant') return parts.length === 1 ? 'the tenant' : plural(parts.slice(1).join(' '))
+  return plural(parts.join(' '))
 }
 
 const managementPhrase = (permissions: readonly string[]): string => {
