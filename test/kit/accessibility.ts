@@ -61,13 +61,16 @@ const nameIssues = (nodes: readonly Node[]): readonly string[] =>
     return nameFrom === 'placeholder' ? [`named by its placeholder only: ${role} ${element?.path}`] : []
   })
 
+/** An open modal dialog: the page around it is inert, and not among the nodes. */
+const isModal = (nodes: readonly Node[]): boolean => nodes.some(({ role }) => role === 'dialog')
+
 const headingIssues = (nodes: readonly Node[]): readonly string[] => {
   const headings = nodes
     .filter(({ role, element }) => role === 'heading' && element !== undefined)
     .sort((a, b) => a.element!.index - b.element!.index)
   const first = headings.filter(({ level }) => level === 1)
   return [
-    ...(first.length === 1 ? [] : [`${first.length} headings of level 1`]),
+    ...(first.length === 1 || isModal(nodes) ? [] : [`${first.length} headings of level 1`]),
     ...headings.flatMap(({ name, level = 0 }, index) => {
       if (name === '') return [`empty heading of level ${level}`]
       const before = headings[index - 1]?.level ?? 1
@@ -104,7 +107,7 @@ const pageIssues = (nodes: readonly Node[], elements: readonly Element[]): reado
   return [
     ...(html?.attributes.lang ? [] : ['no lang on <html>']),
     ...(title ? [] : ['no title']),
-    ...(mains === 1 ? [] : [`${mains} main landmarks`]),
+    ...(mains === 1 || isModal(nodes) ? [] : [`${mains} main landmarks`]),
   ]
 }
 

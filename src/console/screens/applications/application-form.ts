@@ -44,6 +44,7 @@ export const applicationForm = (of: ApplicationForm): TemplateResult => {
     }
     ${permissionBoxes({
       legend: 'Permissions',
+      isTitled: false,
       known: permissions,
       held: draft.permissions,
       error: issuesAt(error, 'permissions'),

@@ -60,8 +60,8 @@ const details = (context: ScreenContext, application: Application): (() => Templ
       )
     : undefined
 
-  return () => html`
-    <p class="lead">${phraseOf(application)}.</p>
+  return () => html`<div class="stack">
+    <p>${phraseOf(application)}.</p>
     ${isOwn(id) ? html`<p class="warning">You are signed in with this application.</p>` : nothing}
     <dl class="facts">
       <dt>Type</dt>
@@ -96,7 +96,7 @@ const details = (context: ScreenContext, application: Application): (() => Templ
       ${may('log:read') ? html`<a href=${hashOf('/audit', { entity_type: 'application', entity_id: id })}>Audit records</a>` : nothing}
       ${snippet('GET', path`/applications/${id}`)}
     </p>
-  `
+  </div>`
 }
 
 export const applicationScreen: Screen = {

@@ -88,7 +88,7 @@ export const createScreen: Screen = {
       view: () => {
         const error = create.error.value
         const chosen = templateOf(filters.value.get('template')).id
-        return html`<form class="application" @submit=${create.run} novalidate>
+        return html`<form class="application" aria-label="New application" @submit=${create.run} novalidate>
           <fieldset class="templates">
             <legend>Template</legend>
             ${templates.map(

@@ -110,9 +110,8 @@ const editor = ({ api, signal: within, navigate }: ScreenContext, base: Applicat
       return state.error.status === 400
         ? html`<p role="status">Correct the marked fields to see the differences.</p>`
         : problem(state.error, live.reload)
-    const isOld = live.waiting.value || live.busy.value
     const diff = live.value.value ?? NO_DIFFERENCE
-    return html`<div class=${isOld ? 'comparing' : ''} aria-busy=${String(isOld)}>
+    return html`<div class="differences">
       ${
         state.kind === 'ready'
           ? differences(differencesOf(diff, base, draft.value))
@@ -125,8 +124,8 @@ const editor = ({ api, signal: within, navigate }: ScreenContext, base: Applicat
     const state = live.state.value
     const error =
       save.error.value ?? (state.kind === 'error' && state.error.status === 400 ? state.error : undefined)
-    return html`<form class="application with-pane" @submit=${save.run} novalidate>
-      <div>
+    return html`<form class="application with-pane" aria-label="Application" @submit=${save.run} novalidate>
+      <div class="stack">
         ${formProblem(save.error.value, shownPlaces(save.error.value))}
         ${applicationForm({
           draft: draft.value,
@@ -137,7 +136,10 @@ const editor = ({ api, signal: within, navigate }: ScreenContext, base: Applicat
         })}
       </div>
       <aside aria-label="Differences" class="pane">
-        <h2>Differences</h2>
+        <h2>
+          Differences
+          ${live.waiting.value || live.busy.value ? html`<span class="soft small">comparing …</span>` : nothing}
+        </h2>
         ${pane()}
         <div class="buttons">
           <a class="button" href=${link`/applications/${id}`}>Cancel</a>

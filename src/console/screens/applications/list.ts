@@ -1,6 +1,8 @@
+import { field } from '../../kit/form.ts'
 import { html, live } from '../../kit/html.ts'
 import { listOf, showList } from '../../kit/list.ts'
 import type { Screen } from '../../kit/screen.ts'
+import { effect, signal } from '../../kit/signals.ts'
 import { snippet } from '../../kit/snippet.ts'
 import { table } from '../../kit/table.ts'
 import { when } from '../../kit/time.ts'
@@ -20,19 +22,31 @@ export const listScreen: Screen = {
   nav: 'Applications',
   needs: (may) => may('application:read'),
   open: (context) => {
-    const { filters, setFilters, signal } = context
+    const { filters, setFilters } = context
     const query = () => ({ type: filters.value.get('type') ?? '', name: filters.value.get('name') ?? '' })
     const list = listOf<Application>({ ...context, path: '/applications', query })
 
+    /** What the field holds: the hash follows a moment later. */
+    const typed = signal('')
+    const dispose = effect(() => {
+      typed.value = filters.value.get('name') ?? ''
+    })
     let timer: ReturnType<typeof setTimeout> | undefined
-    signal.addEventListener('abort', () => clearTimeout(timer))
-    const search = (event: Event) => {
-      const name = (event.target as HTMLInputElement).value
+    const filter = (changes: { readonly type?: string }) => {
       clearTimeout(timer)
-      timer = setTimeout(() => setFilters({ name, rows: undefined }), QUIET_MS)
+      setFilters({ name: typed.peek(), rows: undefined, ...changes })
+    }
+    const search = (event: Event) => {
+      typed.value = (event.target as HTMLInputElement).value
+      clearTimeout(timer)
+      timer = setTimeout(() => filter({}), QUIET_MS)
     }
 
     return {
+      close: () => {
+        clearTimeout(timer)
+        dispose()
+      },
       actions: () =>
         may('application:create')
           ? html`<a class="button primary" href="#/applications/new">New application</a>`
@@ -41,20 +55,25 @@ export const listScreen: Screen = {
         const { type, name } = query()
         return html`
           <form class="filters" role="search" @submit=${(event: Event) => event.preventDefault()}>
-            <label
-              ><span>Name</span>
-              <input type="search" .value=${live(name)} placeholder="checkout*" autocomplete="off" @input=${search} />
-            </label>
-            <label
-              ><span>Type</span>
-              <select
-                @change=${(event: Event) =>
-                  setFilters({ type: (event.target as HTMLSelectElement).value, rows: undefined })}
+            ${field({
+              label: 'Name',
+              control: html`<input
+                type="search"
+                .value=${live(typed.value)}
+                placeholder="checkout*"
+                autocomplete="off"
+                @input=${search}
+              />`,
+            })}
+            ${field({
+              label: 'Type',
+              control: html`<select
+                @change=${(event: Event) => filter({ type: (event.target as HTMLSelectElement).value })}
               >
                 <option value="" ?selected=${type === ''}>any</option>
                 ${TYPES.map((one) => html`<option value=${one} ?selected=${type === one}>${one}</option>`)}
-              </select>
-            </label>
+              </select>`,
+            })}
             ${snippet('GET', '/applications', { query: query() })}
           </form>
           ${showList(list, (rows) =>
@@ -66,7 +85,7 @@ export const listScreen: Screen = {
               columns: [
                 { head: 'Name', cell: (one) => one.name },
                 { head: 'Type', cell: (one) => html`<span class="badge">${one.type}</span>` },
-                { head: 'May', kind: 'wide', cell: phraseOf },
+                { head: 'May do', kind: 'wide', cell: phraseOf },
                 { head: 'Created', cell: (one) => when(one.created_at) },
                 {
                   head: 'Expires',

@@ -3,6 +3,8 @@ import type { PermissionInfo } from './types.ts'
 
 export interface PermissionBoxes {
   readonly legend: string
+  /** False: a heading above shows the legend. */
+  readonly isTitled: boolean
   readonly known: readonly PermissionInfo[]
   readonly held: readonly string[]
   readonly error?: string | undefined
@@ -14,6 +16,7 @@ export interface PermissionBoxes {
 /** A box for each permission that the type of the application allows, and for those that are held. */
 export const permissionBoxes = ({
   legend,
+  isTitled,
   known,
   held,
   error,
@@ -22,8 +25,8 @@ export const permissionBoxes = ({
 }: PermissionBoxes): TemplateResult => {
   const unknown = held.filter((type) => !known.some((info) => info.type === type))
   const all = [...known, ...unknown.map((type) => ({ type, description: 'Not known to this service' }))]
-  return html`<fieldset class="boxes">
-    <legend>${legend}</legend>
+  return html`<fieldset class=${isTitled ? 'boxes' : 'boxes bare'}>
+    <legend class=${isTitled ? '' : 'visually-hidden'}>${legend}</legend>
     ${all.map(({ type, description }) => {
       const beside = note?.(type)
       return html`<label class="box">

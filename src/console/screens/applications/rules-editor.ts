@@ -123,6 +123,7 @@ export const rulesEditor = ({ rules, permissions, error, change }: RulesEditor):
         </div>
         ${permissionBoxes({
           legend: 'Permissions',
+          isTitled: true,
           known: permissions,
           held: rule.permissions,
           error: issuesAt(error, `${at}.permissions`) ?? issuesAt(error, `${at}.priority`),

@@ -15,7 +15,7 @@ export const expiry = (at: string | undefined, note = ''): TemplateResult =>
 export const permissionNames = (permissions: readonly string[]): TemplateResult =>
   permissions.length === 0
     ? html`<span class="soft">none</span>`
-    : html`${permissions.map((permission) => html`<code>${permission}</code> `)}`
+    : html`<span class="names">${permissions.map((permission) => html`<code>${permission}</code> `)}</span>`
 
 export const destinationNames = (list: readonly Destination[] | undefined): TemplateResult =>
   list === undefined
@@ -35,7 +35,7 @@ export const rulesTable = (rules: readonly Rule[]): TemplateResult =>
       },
       { head: 'Disclosure', cell: (rule) => html`<span class="badge">${rule.transform}</span>` },
       { head: 'Permissions', cell: (rule) => permissionNames(rule.permissions) },
-      { head: 'Description', kind: 'wide', cell: (rule) => rule.description },
+      { head: 'Description', cell: (rule) => rule.description },
       { head: 'Destinations', cell: (rule) => destinationNames(rule.destinations) },
     ],
     empty: 'No rules.',

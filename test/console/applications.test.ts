@@ -1,0 +1,119 @@
+import t from 'tap'
+import { expectAccessible } from '../kit/accessible.ts'
+import { openConsole } from '../kit/browser.ts'
+import { sharedSidevault } from '../kit/shared-sidevault.ts'
+
+const HOSTILE = '<img src=x onerror=alert(1)>{{7*7}}‮‏'
+
+t.test('Applications: a person creates one, rotates its key, changes its rules and deletes it', async (t) => {
+  const sidevault = await sharedSidevault()
+  const { call, managementKey: key } = sidevault
+  const make = async (body: object) =>
+    (await call('POST', '/applications', { key, body: { type: 'private', ...body } })).json
+  const rule = (priority: number, container: string, transform: string) => ({
+    description: `Support in ${container}`,
+    priority,
+    container,
+    transform,
+    permissions: ['token:read'],
+  })
+  const writer = await make({ name: HOSTILE, permissions: ['token:create'] })
+  const support = await make({ name: 'Support', rules: [rule(1, '/hr/', 'reveal')] })
+  for (const container of ['/hr/', '/pci/high/', '/pci/high/'])
+    await call('POST', '/tokens', {
+      key: writer.key,
+      body: { type: 'token', data: 'value', mask: '{{ data | reveal_last: 2 }}', containers: [container] },
+    })
+
+  const page = await openConsole(t, sidevault, { hash: '#/applications' })
+  const button = (name: string) => page.getByRole('button', { name, exact: true })
+  const dialog = page.getByRole('dialog')
+  const heading = (name: string) => page.getByRole('heading', { level: 1, name, exact: true }).waitFor()
+  const isValid = async (key: string) => (await call('GET', '/applications/key', { key })).status === 200
+
+  await t.test('the list is filtered by the hash', async (t) => {
+    await page.getByRole('link', { name: HOSTILE }).waitFor()
+    await page.getByRole('searchbox', { name: 'Name' }).fill('supp*')
+    await page.getByText('1 of 1').waitFor()
+    await page.getByRole('cell', { name: 'Reads in /hr/, revealed' }).waitFor()
+    t.match(page.url(), /#\/applications\?name=supp\*$/)
+    await expectAccessible(t, page)
+  })
+
+  await t.test('a template makes one application, whose key is shown once', async (t) => {
+    await page.getByRole('link', { name: 'New application' }).click()
+    await page.getByRole('radio', { name: /Back office/ }).check()
+    await expectAccessible(t, page)
+    await page.getByLabel('Name', { exact: true }).fill('Help desk')
+    await button('Create').dblclick()
+    const shown = await dialog.getByLabel('Key').textContent()
+    await expectAccessible(t, page)
+    t.ok(await isValid(shown ?? ''))
+    await button('I have stored it').click()
+    await heading('Help desk')
+    t.notOk((await page.content()).includes(shown ?? ''), 'the key left the page')
+    const { json } = await call('GET', '/applications?name=Help*', { key })
+    t.equal(json.pagination.total_items, 1)
+    t.match(json.data[0], { rules: [{ container: '/', transform: 'mask' }] })
+
+    await button('Create another key').click()
+    const second = await dialog.getByLabel('Key').textContent()
+    await button('I have stored it').click()
+    await expectAccessible(t, page)
+    await button('Delete key 1').click()
+    await dialog.getByRole('button', { name: 'Delete' }).click()
+    await button('Delete key 1').waitFor({ state: 'detached' })
+    t.notOk(await isValid(shown ?? ''))
+    t.ok(await isValid(second ?? ''))
+  })
+
+  await t.test('changed rules show their differences, and do not overwrite those of others', async (t) => {
+    const pane = page.getByRole('complementary', { name: 'Differences' })
+    await page.goto(`/console/#/applications/${support.id}`)
+    await page.getByRole('link', { name: 'Edit' }).click()
+    await pane.getByText('Nothing changed yet.').waitFor()
+    await page.getByLabel('Disclosure').selectOption('mask')
+    await pane.getByText('loses reveal on 1 token in /hr/ (read), keeps mask').waitFor()
+    await button('Add a rule').click()
+    await pane.getByText('gains mask on 2 tokens in /pci/high/ (read)').waitFor()
+    await page.getByRole('group', { name: 'Rule 2' }).getByLabel('Disclosure').selectOption('reveal')
+    await pane.getByText('gains reveal on 2 tokens in /pci/high/ (read)').waitFor()
+    await button('Move rule 2 up').press('Enter')
+    t.equal(
+      await page.locator(':focus').getAttribute('aria-label'),
+      'Move rule 1 down',
+      'focus follows the rule',
+    )
+    await pane.getByText('loses reveal').waitFor({ state: 'detached' })
+    await expectAccessible(t, page)
+
+    const description = page.getByRole('group', { name: 'Rule 1' }).getByLabel('Description')
+    await description.fill('')
+    await page.getByText('must not be empty').waitFor()
+    t.equal(await description.getAttribute('aria-invalid'), 'true')
+    await description.fill('Everything')
+
+    await call('PUT', `/applications/${support.id}`, {
+      key,
+      body: { name: 'Support', permissions: ['token:search'], rules: [] },
+    })
+    await button('Save …').click()
+    await dialog.getByText('The application changed since you opened it').waitFor()
+    await dialog.getByText('loses token:search').waitFor()
+    await expectAccessible(t, page)
+    await button('Save over it').click()
+    await heading('Support')
+    const { json } = await call('GET', `/applications/${support.id}`, { key })
+    t.match(json, { permissions: [], rules: [{ description: 'Everything' }, { container: '/hr/' }] })
+  })
+
+  await t.test('it is deleted when its name is typed, and then is nowhere', async () => {
+    await button('Delete').click()
+    await dialog.getByText('1 key stops working at once.').waitFor()
+    await dialog.getByLabel('Type Support to confirm').fill('Support')
+    await dialog.getByRole('button', { name: 'Delete' }).click()
+    await heading('Applications')
+    await page.goto(`/console/#/applications/${support.id}/edit`)
+    await page.getByRole('heading', { name: 'Not found' }).waitFor()
+  })
+})
