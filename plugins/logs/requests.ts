@@ -6,6 +6,7 @@ import {
   invalid,
   isoTime,
   listOf,
+  PAGE_SIZE,
   type PluginContext,
   pageOf,
   type RecentRequest,
@@ -24,6 +25,9 @@ const Named = Type.Object(
 
 const optional = <T extends Parameters<typeof Type.Optional>[0]>(number: number, schema: T) =>
   Type.Optional(field(number, schema))
+
+/** Most calls of a page, as of logs (completions §3). */
+const MOST = 1_000
 
 /** A call, as `GET /requests` shows it (completions §16). */
 export const RequestOutput = Type.Object(
@@ -118,7 +122,12 @@ export const requestOperations = (kernel: PluginContext) => {
         "Of the proxy, the forward proxy and the API, by the processes of this node: each retains 10,000 in memory. Calls that were not identified as the tenant's are left out.",
       permission: 'log:read',
       audit: 'none',
-      input: Type.Object(cursorQuery),
+      input: Type.Object({
+        start: cursorQuery.start,
+        size: Type.Optional(
+          Type.Integer({ minimum: 1, maximum: MOST, default: PAGE_SIZE.default, field: 2 }),
+        ),
+      }),
       output: listOf(RequestOutput),
       examples: examples.requests,
       run: async ({ start, size: asked }, { caller: { tenantId } }) => {

@@ -26,6 +26,10 @@ export const routedPath = ({ url = '/' }: IncomingMessage): string =>
 export const isConsoleCall = (request: Rewritten): boolean =>
   request.originalUrl !== undefined && request.originalUrl !== request.url
 
+/** Whether a page of the console reads by itself, every few seconds. Such calls are no news. */
+export const isBackground = ({ method, state }: Pick<FastifyRequest, 'method' | 'state'>): boolean =>
+  method === 'GET' && typeof state.key === 'object' && !state.key.isUse
+
 export const headerOf =
   ({ headers }: Pick<IncomingMessage, 'headers'>): HeaderOf =>
   (name) => {

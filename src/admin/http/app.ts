@@ -5,6 +5,7 @@ import {
   checkConsoleCall,
   guardResponse,
   headerOf,
+  isBackground,
   isConsoleCall,
   presentedSession,
   routedPath,
@@ -89,7 +90,8 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
     const ms = performance.now() - startedAt
     metrics.requests.inc({ operation, status })
     if (!(operation in quiet)) metrics.duration.observe({ at: 'management' }, ms / 1000)
-    if (caller !== undefined)
+    const isPoll = operation in quiet || isBackground(request)
+    if (caller !== undefined && !isPoll)
       metrics.recent.push({
         traceId,
         at: systemClock.now(),
@@ -118,10 +120,10 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
       trace_id: traceId,
       ...(caller && caller.tenantId !== '' ? { tenant_id: caller.tenantId, actor_id: caller.actorId } : {}),
     }
-    if (operation in quiet && status < 400) log.debug(entry, 'response sent')
+    if (isPoll && status < 400) log.debug(entry, 'response sent')
     else log.info(entry, 'response sent')
   }
-  /** Probes call these every few seconds: they are logged at debug. */
+  /** Probes call these every few seconds, as pages of the console do: they are logged at debug. */
   const quiet: Readonly<Record<string, true>> = { healthz: true, readyz: true, metrics: true }
 
   const app = fastify({
