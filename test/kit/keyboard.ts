@@ -26,13 +26,13 @@ const INSPECT = `(() => {
   // A date has fields of its own inside, which Tab visits: it retains the focus.
   const isDate = /^(date|time|month|week|datetime-local)$/.test(element.type ?? '')
   if (!isDate) element.blur()
-  const blurred = isDate ? '' : look()
+  const blurred = isDate ? 'none' : look()
   if (!isDate) element.focus({ focusVisible: true, preventScroll: true })
   const text = element.getAttribute('aria-label') ?? element.innerText ?? element.name ?? ''
   return {
     label: element.tagName.toLowerCase() + ' ' + (element.getAttribute('role') ?? '') + ' "' + text.trim().slice(0, 40) + '"',
     index: [...document.querySelectorAll('*')].indexOf(element),
-    visible: focused !== blurred,
+    visible: isDate ? !focused.startsWith('none|none|') : focused !== blurred,
   }
 })()`
 
