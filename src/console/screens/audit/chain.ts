@@ -4,6 +4,7 @@ import { html, type TemplateResult } from '../../kit/html.ts'
 import { bytes, decimal } from '../../kit/numbers.ts'
 import { poll } from '../../kit/poll.ts'
 import { resource, show } from '../../kit/resource.ts'
+import { figures, section } from '../../kit/section.ts'
 import { when } from '../../kit/time.ts'
 
 export interface Chain {
@@ -33,26 +34,14 @@ export const chainOf = (metrics: Pick<Metrics, 'sum'>, { parts }: Pick<Health, '
   }
 }
 
-const view = (chain: Chain): TemplateResult => html`<dl class="figures">
-    <div>
-      <dt>Chain</dt>
-      <dd>
-        <span class=${`badge ${chain.state === 'broken' ? 'failed' : chain.state === 'intact' ? 'ok' : ''}`}>${chain.state}</span>
-      </dd>
-    </div>
-    <div>
-      <dt>Last verified</dt>
-      <dd>${when(chain.verifiedAt)}</dd>
-    </div>
-    <div>
-      <dt>Backlog</dt>
-      <dd>${chain.backlog === undefined ? '–' : `${decimal(chain.backlog)} s`}</dd>
-    </div>
-    <div>
-      <dt>Journal files</dt>
-      <dd>${chain.journalBytes === undefined ? '–' : bytes(chain.journalBytes)}</dd>
-    </div>
-  </dl>
+const KINDS = { intact: 'good', broken: 'bad', 'not verified yet': '' } as const
+
+const view = (chain: Chain): TemplateResult => html`${figures([
+  { label: 'State', value: html`<span class=${`badge ${KINDS[chain.state]}`}>${chain.state}</span>` },
+  { label: 'Last verified', value: when(chain.verifiedAt) },
+  { label: 'Backlog', value: chain.backlog === undefined ? '–' : `${decimal(chain.backlog)} s` },
+  { label: 'Journal files', value: chain.journalBytes === undefined ? '–' : bytes(chain.journalBytes) },
+])}
   ${
     chain.state === 'broken'
       ? html`<p class="problem" role="alert">
@@ -73,6 +62,5 @@ export const createChain = (signal: AbortSignal): (() => TemplateResult) => {
     return chainOf(metrics, health)
   }, signal)
   poll(15_000, chain.refresh, signal)
-  return () =>
-    html`<section aria-labelledby="chain"><h2 id="chain">Chain of this node</h2>${show(chain, view)}</section>`
+  return () => section('chain', 'Chain of this node', show(chain, view))
 }

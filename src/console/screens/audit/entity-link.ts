@@ -12,7 +12,14 @@ const PLACES: Readonly<Record<string, readonly [permission: string, hash: (id: s
 }
 
 /** Entity types without a page of their own, besides types of tokens. */
-const WITHOUT_PAGE = new Set(['application_key', 'log', 'report', 'session', 'token_association'])
+const WITHOUT_PAGE = new Set([
+  'application_key',
+  'console_session',
+  'log',
+  'report',
+  'session',
+  'token_association',
+])
 
 /** The hash of the page of an entity that a record names; undefined without one that the session may see. */
 export const entityLink = (type: string, id: string, may: May): string | undefined => {

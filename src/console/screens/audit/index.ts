@@ -4,6 +4,7 @@ import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { listOf, showList } from '../../kit/list.ts'
 import { resource } from '../../kit/resource.ts'
 import type { Opened, Screen, ScreenContext } from '../../kit/screen.ts'
+import { section } from '../../kit/section.ts'
 import { snippet } from '../../kit/snippet.ts'
 import { type Column, table } from '../../kit/table.ts'
 import { when } from '../../kit/time.ts'
@@ -13,8 +14,13 @@ import { entityLink } from './entity-link.ts'
 import { createExport } from './export-button.ts'
 import { type EntityType, filterForm, isFiltered, queryOf } from './filters.ts'
 
-const linked = (hash: string | undefined, text: TemplateResult | string): TemplateResult =>
-  hash === undefined ? html`${text}` : html`<a href=${hash}>${text}</a>`
+/** A name or an id, shortened by its look only, with a link where it has a page. */
+const party = (id: string, name: string | undefined, hash: string | undefined): TemplateResult => {
+  const text = name === undefined ? html`<code>${id}</code>` : html`${name}`
+  return hash === undefined
+    ? html`<span class="record-id" title=${id}>${text}</span>`
+    : html`<a class="record-id" href=${hash} title=${id}>${text}</a>`
+}
 
 const columns = (
   typeName: (type: string) => string,
@@ -26,9 +32,10 @@ const columns = (
   {
     head: 'Entity',
     cell: ({ entity_type, entity_id }) =>
-      linked(
+      party(
+        entity_id,
+        entity_type === 'application' ? nameOf(entity_id) : undefined,
         entityLink(entity_type, entity_id, may),
-        (entity_type === 'application' ? nameOf(entity_id) : undefined) ?? html`<code>${entity_id}</code>`,
       ),
   },
   {
@@ -36,14 +43,14 @@ const columns = (
     cell: ({ actor_id, actor_type = '' }) =>
       actor_id === undefined
         ? html`<span class="soft">anonymous</span>`
-        : linked(
+        : party(
+            actor_id,
+            nameOf(actor_id),
             actor_type === 'application' ? entityLink('application', actor_id, may) : undefined,
-            nameOf(actor_id) ?? html`<code>${actor_id}</code>`,
           ),
   },
   {
     head: 'Message',
-    kind: 'wide',
     cell: ({ message, surfaces }) =>
       html`${message}${surfaces === undefined ? nothing : html` <span class="soft">in ${surfaces.join(', ')}</span>`}`,
   },
@@ -77,21 +84,18 @@ const open = (context: ScreenContext): Opened => {
         (type) => typeNames.get(type) ?? type,
         (id) => names.value.get(id),
       )
+      const rows = showList(list, (found) =>
+        table({
+          caption: 'Audit records',
+          columns: shown,
+          rows: found,
+          empty: isFiltered(queryOf(filters.value))
+            ? 'No record has these properties. Change or clear the filters.'
+            : 'No records yet. The first call that creates, reads or uses something writes one.',
+        }),
+      )
       return html`${chain()}
-        <section aria-labelledby="records">
-          <h2 id="records">Records</h2>
-          ${filterForm(context, known)} ${file.status()}
-          ${showList(list, (rows) =>
-            table({
-              caption: 'Audit records',
-              columns: shown,
-              rows,
-              empty: isFiltered(queryOf(filters.value))
-                ? 'No record has these properties. Change or clear the filters.'
-                : 'No records yet. The first call that creates, reads or uses something writes one.',
-            }),
-          )}
-        </section>`
+        ${section('records', 'Records', html`${filterForm(context, known)} ${file.status()} ${rows}`)}`
     },
   }
 }

@@ -1,5 +1,6 @@
 import { html, type TemplateResult } from '../../kit/html.ts'
 import type { Opened, Screen, ScreenContext } from '../../kit/screen.ts'
+import { section } from '../../kit/section.ts'
 import { may } from '../../session.ts'
 import { createInvitations } from './invitations.ts'
 import { createMembers } from './members.ts'
@@ -23,16 +24,12 @@ const SECTIONS: readonly Section[] = [
 ]
 
 const open = (context: ScreenContext): Opened => {
-  const sections = SECTIONS.filter(({ needs }) => needs === undefined || may(needs)).map((section) => ({
-    ...section,
-    view: section.create(context),
+  const sections = SECTIONS.filter(({ needs }) => needs === undefined || may(needs)).map((one) => ({
+    ...one,
+    view: one.create(context),
   }))
   return {
-    view: () =>
-      html`${sections.map(
-        ({ id, title, view }) =>
-          html`<section aria-labelledby=${id}><h2 id=${id}>${title}</h2>${view()}</section>`,
-      )}`,
+    view: () => html`${sections.map(({ id, title, view }) => section(id, title, view()))}`,
   }
 }
 

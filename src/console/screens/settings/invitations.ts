@@ -79,7 +79,7 @@ export const createInvitations = ({ api, signal }: ScreenContext): (() => Templa
   ]
 
   const inviteForm = (): TemplateResult => html`<form
-    class="inline"
+    class="filters"
     aria-label="Invite somebody"
     @submit=${(event: SubmitEvent) => {
       form = event.currentTarget as HTMLFormElement

@@ -4,6 +4,7 @@ import { problemOf } from '../../api/problem.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { bytes } from '../../kit/numbers.ts'
 import { resource, show } from '../../kit/resource.ts'
+import { badges } from '../../kit/section.ts'
 import { table } from '../../kit/table.ts'
 import { when } from '../../kit/time.ts'
 
@@ -47,23 +48,20 @@ const loadNode = async (signal: AbortSignal): Promise<NodeState> => {
   }
 }
 
-const badges = (texts: readonly string[]): TemplateResult =>
-  html`<ul class="badges">${texts.map((text) => html`<li><span class="badge">${text}</span></li>`)}</ul>`
+const KINDS = { ok: 'good', degraded: 'warn', failed: 'bad' } as const
 
 const view = (state: NodeState): TemplateResult => html`<dl class="facts">
-    <div><dt>Sidevault</dt><dd>${state.version}</dd></div>
-    ${state.node === undefined ? nothing : html`<div><dt>Node</dt><dd>${state.node}</dd></div>`}
-    ${state.diskFree === undefined ? nothing : html`<div><dt>Free on disk</dt><dd>${bytes(state.diskFree)}</dd></div>`}
-    ${state.certificateEnds === undefined ? nothing : html`<div><dt>Certificate ends</dt><dd>${when(state.certificateEnds)}</dd></div>`}
-    <div><dt>Token types</dt><dd>${badges(state.tokenTypes)}</dd></div>
-    <div><dt>Operations</dt><dd>${badges(state.groups)}</dd></div>
-    <div>
-      <dt>Limits</dt>
+    <dt>Sidevault</dt><dd>${state.version}</dd>
+    ${state.node === undefined ? nothing : html`<dt>Node</dt><dd>${state.node}</dd>`}
+    ${state.diskFree === undefined ? nothing : html`<dt>Free on disk</dt><dd>${bytes(state.diskFree)}</dd>`}
+    ${state.certificateEnds === undefined ? nothing : html`<dt>Certificate ends</dt><dd>${when(state.certificateEnds)}</dd>`}
+    <dt>Token types</dt><dd>${badges(state.tokenTypes)}</dd>
+    <dt>Operations</dt><dd>${badges(state.groups)}</dd>
+    <dt>Limits</dt>
       <dd>
         <a href="/docs/limits" target="_blank" rel="noopener">All limits</a> and
         <a href="/docs/configuration" target="_blank" rel="noopener">the settings that change them</a>
       </dd>
-    </div>
   </dl>
   <h3>Components</h3>
   ${table({
@@ -71,7 +69,7 @@ const view = (state: NodeState): TemplateResult => html`<dl class="facts">
     rows: state.parts,
     columns: [
       { head: 'Component', cell: ({ name }) => name },
-      { head: 'State', cell: ({ status }) => html`<span class=${`badge ${status}`}>${status}</span>` },
+      { head: 'State', cell: ({ status }) => html`<span class=${`badge ${KINDS[status]}`}>${status}</span>` },
       { head: 'Since', cell: ({ since }) => (since === undefined ? nothing : when(since)) },
       { head: 'Not available', kind: 'wide', cell: ({ missing }) => missing?.join(', ') },
     ],

@@ -53,15 +53,13 @@ const TEXTS: Readonly<Record<string, string>> = { true: 'on', false: 'off' }
 const text = (value: string): string => TEXTS[value] ?? value
 
 const shown = (tenant: Tenant): TemplateResult => html`<dl class="facts">
-  <div><dt>Name</dt><dd>${tenant.name}</dd></div>
-  <div><dt>Id</dt><dd>${copyable(tenant.id, 'tenant id')}</dd></div>
-  <div><dt>Created</dt><dd>${when(tenant.created_at)}</dd></div>
-  <div><dt>Changed</dt><dd>${when(tenant.modified_at)}</dd></div>
+  <dt>Name</dt><dd>${tenant.name}</dd>
+  <dt>Id</dt><dd>${copyable(tenant.id, 'tenant id')}</dd>
+  <dt>Created</dt><dd>${when(tenant.created_at)}</dd>
+  <dt>Changed</dt><dd>${when(tenant.modified_at)}</dd>
   ${Object.entries(SETTINGS).map(
-    ([name, { label, hint }]) => html`<div>
-      <dt>${label}</dt>
-      <dd>${text(tenant.settings[name] ?? '')}<span class="small soft">${hint}</span></dd>
-    </div>`,
+    ([name, { label, hint }]) => html`<dt>${label}</dt>
+      <dd>${text(tenant.settings[name] ?? '')} <span class="small soft">– ${hint}</span></dd>`,
   )}
 </dl>`
 
@@ -84,7 +82,7 @@ export const createTenant = ({ api, signal: within }: ScreenContext): (() => Tem
     tenant.reload()
   })
 
-  const form = (draft: Tenant): TemplateResult => html`<form class="stack" @submit=${save.run}>
+  const form = (draft: Tenant): TemplateResult => html`<form class="card" @submit=${save.run}>
     ${formProblem(save.error.value, ['name'])}
     ${field({
       label: 'Name',

@@ -2,6 +2,7 @@ import { html, type TemplateResult } from '../../kit/html.ts'
 import { count } from '../../kit/numbers.ts'
 import { resource, show } from '../../kit/resource.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
+import { figures } from '../../kit/section.ts'
 import { table } from '../../kit/table.ts'
 import { when } from '../../kit/time.ts'
 
@@ -17,14 +18,17 @@ export interface Usage {
   }
 }
 
-const view = ({ token_report: report }: Usage): TemplateResult => html`<dl class="figures">
-    <div><dt>Tokens</dt><dd>${count(report.total_tokens)}</dd></div>
-    <div><dt>Active this month</dt><dd>${count(report.monthly_active_tokens)}</dd></div>
-    <div>
-      <dt>Included a month</dt>
-      <dd>${report.included_monthly_active_tokens === 0 ? 'unlimited' : count(report.included_monthly_active_tokens)}</dd>
-    </div>
-  </dl>
+const view = ({ token_report: report }: Usage): TemplateResult => html`${figures([
+  { label: 'Tokens', value: count(report.total_tokens) },
+  { label: 'Active this month', value: count(report.monthly_active_tokens) },
+  {
+    label: 'Included a month',
+    value:
+      report.included_monthly_active_tokens === 0
+        ? 'unlimited'
+        : count(report.included_monthly_active_tokens),
+  },
+])}
   ${table({
     caption: 'Tokens by type',
     rows: Object.entries(report.metrics_by_type),

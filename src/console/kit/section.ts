@@ -1,0 +1,22 @@
+import { html, type TemplateResult } from './html.ts'
+
+/** A part of a screen with a heading. `id`: of the heading. */
+export const section = (id: string, title: string, body: TemplateResult): TemplateResult => html`<section
+  class="part"
+  aria-labelledby=${id}
+>
+  <h2 id=${id}>${title}</h2>
+  ${body}
+</section>`
+
+/** A few facts beside each other, large. */
+export const figures = (
+  facts: readonly { readonly label: string; readonly value: TemplateResult | string }[],
+): TemplateResult => html`<dl class="figures">
+  ${facts.map(({ label, value }) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}
+</dl>`
+
+/** Names beside each other. */
+export const badges = (texts: readonly string[]): TemplateResult => html`<ul class="badges">
+  ${texts.map((text) => html`<li class="badge">${text}</li>`)}
+</ul>`

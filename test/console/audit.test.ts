@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { expectAccessible } from '../kit/accessible.ts'
+import { openConsole } from '../kit/browser.ts'
+import { sharedSidevault } from '../kit/shared-sidevault.ts'
+import type { Sidevault } from '../kit/sidevault.ts'
+
+/** Waits until the audit log lists so many records of an entity: rows follow the journal after 0.2 s. */
+const recordsOf = async ({ call }: Pick<Sidevault, 'call'>, key: string, id: string, count: number) => {
+  for (;;) {
+    const { json } = await call('GET', `/logs?entity_id=${id}`, { key })
+    if (json.pagination.total_items >= count) return
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+t.test('Audit: finds who read a token, follows the link, and exports the records', async (t) => {
+  const sidevault = await sharedSidevault()
+  const { call, managementKey } = sidevault
+  const key = await sidevault.application({ permissions: ['token:create', 'token:read'] })
+  const { json: token } = await call('POST', '/tokens', { key, body: { type: 'token', data: 'secret' } })
+  for (let reads = 0; reads < 3; reads++) await call('GET', `/tokens/${token.id}`, { key })
+  await recordsOf(sidevault, managementKey, token.id, 4)
+
+  const page = await openConsole(t, sidevault, { hash: '#/audit' })
+  const records = page.getByRole('table', { name: 'Audit records' })
+  await records.getByRole('row', { name: /Console session created/ }).waitFor()
+  await page.getByRole('heading', { level: 1, name: 'Audit' }).waitFor()
+
+  await t.test('is accessible', (t) => expectAccessible(t, page))
+
+  await t.test('filters are in the hash', async (t) => {
+    await page.getByLabel('Entity type').selectOption('Token')
+    await page.getByLabel('Entity id').fill(token.id)
+    await page.keyboard.press('Enter')
+    await page.getByText('4 of 4').waitFor()
+    t.equal(new URL(page.url()).hash, `#/audit?entity_type=token&entity_id=${token.id}`)
+    t.equal(await records.getByRole('row', { name: /Token retrieved/ }).count(), 3)
+    await page.reload()
+    await page.getByText('4 of 4').waitFor()
+    t.equal(await page.getByLabel('Entity id').inputValue(), token.id)
+  })
+
+  await t.test('an export holds the filtered records, one a line', async (t) => {
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Export as NDJSON' }).click(),
+    ])
+    t.match(file.suggestedFilename(), /^audit-.*\.ndjson$/)
+    const lines = readFileSync(await file.path(), 'utf8')
+      .trimEnd()
+      .split('\n')
+    t.same(
+      lines.map((line) => JSON.parse(line).operation),
+      ['read', 'read', 'read', 'create'],
+    )
+  })
+
+  await t.test('records link to their actor, and back to all', async (t) => {
+    await records.getByRole('link', { name: 'test' }).first().click()
+    await page.getByRole('heading', { level: 1, name: 'test' }).waitFor()
+    await page.goBack()
+    await page.getByText('4 of 4').waitFor()
+    await page.getByRole('button', { name: 'Clear' }).click()
+    await records.getByRole('row', { name: /Application created/ }).waitFor()
+    t.equal(new URL(page.url()).hash, '#/audit')
+  })
+
+  await t.test('without records there is a sentence', async () => {
+    await page.getByLabel('Entity id').fill('none')
+    await page.getByLabel('Entity id').press('Enter')
+    await page.getByText('No record has these properties.').waitFor()
+  })
+})
+
+t.test('Audit: a key without log:read sees no trace of it', async (t) => {
+  const sidevault = await sharedSidevault()
+  const key = await sidevault.application({ permissions: ['tenant:read'] }, 'management')
+  const page = await openConsole(t, sidevault, { key, hash: '#/audit' })
+  await page.getByRole('heading', { level: 1, name: 'This page is not available' }).waitFor()
+  t.equal(await page.getByRole('link', { name: 'Audit' }).count(), 0)
+})

@@ -1,0 +1,56 @@
+import t from 'tap'
+import { expectAccessible } from '../kit/accessible.ts'
+import { openConsole } from '../kit/browser.ts'
+import { sharedSidevault } from '../kit/shared-sidevault.ts'
+
+t.test('Settings: changes the tenant, and invites somebody', async (t) => {
+  const sidevault = await sharedSidevault()
+  const { call, managementKey: key } = sidevault
+  const page = await openConsole(t, sidevault, { hash: '#/settings' })
+  const tenant = page.getByRole('region', { name: 'Tenant' })
+  const invitations = page.getByRole('region', { name: 'Invitations' })
+  await tenant.getByText('Of a test file').waitFor()
+  await page.getByRole('table', { name: 'Members' }).getByRole('row', { name: /owner/ }).waitFor()
+  await page.getByRole('row', { name: /^envoy ok/ }).waitFor()
+
+  await t.test('is accessible', (t) => expectAccessible(t, page))
+
+  await t.test('the tenant gets a name and a setting', async (t) => {
+    await tenant.getByRole('button', { name: 'Change' }).click()
+    await page.getByLabel('Name').fill('Ada & Co')
+    await page.getByLabel('Strict code').selectOption('on')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Tenant saved.').waitFor()
+    await tenant.getByText('Ada & Co').waitFor()
+    const { json } = await call('GET', '/tenants/self', { key })
+    t.match(json, { name: 'Ada & Co', settings: { strict_code: 'true', deduplicate_tokens: 'false' } })
+  })
+
+  await t.test('an invitation is created, renewed and withdrawn', async (t) => {
+    await page.getByLabel('Address').fill('ada@example.com')
+    await page.getByRole('button', { name: 'Invite' }).click()
+    await invitations.getByRole('row', { name: /ada@example\.com/ }).waitFor()
+    await page.getByRole('button', { name: 'Renew the invitation of ada@example.com' }).click()
+    await page.getByText('Invitation renewed.').waitFor()
+    await page.getByRole('button', { name: 'Withdraw the invitation of ada@example.com' }).click()
+    await page.getByText('No open invitations.').waitFor()
+    const { json } = await call('GET', '/tenants/self/invitations', { key })
+    t.equal(json.pagination.total_items, 0)
+  })
+
+  await t.test('an address that the API rejects is marked', async () => {
+    await page.getByLabel('Address').fill('ada@localhost')
+    await page.getByRole('button', { name: 'Invite' }).click()
+    await invitations.getByRole('alert').waitFor()
+  })
+})
+
+t.test('Settings: a key that may read only the tenant sees the tenant only', async (t) => {
+  const sidevault = await sharedSidevault()
+  const key = await sidevault.application({ permissions: ['tenant:read'] }, 'management')
+  const page = await openConsole(t, sidevault, { key, hash: '#/settings' })
+  await page.getByRole('region', { name: 'Tenant' }).waitFor()
+  t.equal(await page.getByRole('button', { name: 'Change' }).count(), 0)
+  for (const name of ['Usage', 'Members', 'Invitations'])
+    t.equal(await page.getByRole('region', { name, exact: true }).count(), 0)
+})
