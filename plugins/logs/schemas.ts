@@ -36,7 +36,6 @@ export const LogOutput = Type.Object(
         field: 9,
       }),
     ),
-    trace_id: Type.Optional(Type.String({ field: 10, description: 'Of the call.' })),
   },
   { title: 'Log' },
 )
@@ -67,5 +66,4 @@ export const logOutput = (log: LogEntry): Static<typeof LogOutput> => ({
   message: log.message,
   created_at: isoTime(log.created_at),
   ...(log.surfaces === undefined ? {} : { surfaces: [...log.surfaces] }),
-  ...(log.trace_id ? { trace_id: log.trace_id } : {}),
 })

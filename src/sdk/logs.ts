@@ -10,8 +10,6 @@ export interface LogEntry {
   readonly entity_id: string
   readonly operation: string
   readonly message: string
-  /** Of the call that the record is about. */
-  readonly trace_id?: string
   readonly created_at: number
   /** Where in a proxied request a used token was put (`Surface`). */
   readonly surfaces?: readonly string[]
