@@ -1,0 +1,44 @@
+import type { Token } from '../../api/types.ts'
+import { html, nothing, type TemplateResult } from '../../kit/html.ts'
+
+const SHOWN = 80
+
+const cut = (text: string): string => {
+  const characters = Array.from(text.slice(0, 4 * SHOWN))
+  return characters.length > SHOWN ? `${characters.slice(0, SHOWN - 1).join('')}…` : text
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Masked data in one line. */
+export const summaryOf = (data: unknown): string => {
+  if (typeof data === 'string') return cut(data)
+  if (!isRecord(data)) return cut(JSON.stringify(data) ?? '')
+  const { number, expiration_month: month, expiration_year: year } = data
+  if (typeof number === 'string')
+    return cut(
+      [number, ...(month === undefined || year === undefined ? [] : [`${month}/${year}`])].join('  '),
+    )
+  return cut(
+    Object.entries(data)
+      .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+      .join(', '),
+  )
+}
+
+/** Data of a response that was asked for as masked; a token without a mask has none. */
+export const maskedData = ({ data }: Pick<Token, 'data'>): TemplateResult =>
+  data === undefined
+    ? html`<span class="soft">no mask</span>`
+    : html`<code class="one-line">${summaryOf(data)}</code>`
+
+/** The first entries of metadata. */
+export const metadataChips = ({ metadata = {} }: Pick<Token, 'metadata'>, most = 2): TemplateResult => {
+  const entries = Object.entries(metadata)
+  return html`<span class="chips"
+    >${entries.slice(0, most).map(([key, value]) => html`<span class="chip" title=${`${key}: ${value}`}>${cut(key)}: ${cut(value)}</span>`)}${
+      entries.length > most ? html`<span class="soft">+ ${entries.length - most}</span>` : nothing
+    }</span
+  >`
+}

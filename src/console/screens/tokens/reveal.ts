@@ -1,0 +1,153 @@
+import type { Api } from '../../api/client.ts'
+import { path } from '../../api/client.ts'
+import type { Application, Token } from '../../api/types.ts'
+import { confirm } from '../../kit/dialog.ts'
+import { action } from '../../kit/form.ts'
+import { html, nothing, ref, type TemplateResult } from '../../kit/html.ts'
+import { notice } from '../../kit/notice.ts'
+import { problem } from '../../kit/problem.ts'
+import { effect, signal } from '../../kit/signals.ts'
+import { sessionStatus } from '../../session.ts'
+import { containerOf } from './query.ts'
+import type { TokenDetail } from './types.ts'
+
+/** s that a value is shown. */
+const SHOWN_S = 30
+
+/** Whether an application's rules reveal a token to reads (completions §4). Plain permissions show masks. */
+export const reveals = (
+  { rules }: Pick<Application, 'rules'>,
+  { containers = [], egress_only }: Pick<TokenDetail, 'containers' | 'egress_only'>,
+): boolean => {
+  const container = containers[0] ?? '/'
+  const rule = [...rules]
+    .sort((a, b) => a.priority - b.priority)
+    .find(
+      (one) =>
+        one.permissions.includes('token:read') &&
+        container.startsWith((containerOf(one.container) || '/').toLowerCase()),
+    )
+  return rule?.transform === 'reveal' && !egress_only
+}
+
+const textOf = (data: unknown): string => (typeof data === 'string' ? data : JSON.stringify(data, null, 2))
+
+export interface Reveal {
+  /** The button; the value while it is shown. */
+  view(): TemplateResult
+  hide(): void
+}
+
+/**
+ * Shows the value of a token for 30 seconds, in one text node that no template, signal or closure knows. Leaving the
+ * screen or the tab, the end of the session and a button hide it.
+ */
+export const createReveal = (api: Api, id: string, within: AbortSignal): Reveal => {
+  /** s left; undefined: hidden. */
+  const left = signal<number | undefined>(undefined)
+  let element: Element | undefined
+  let timer: ReturnType<typeof setInterval> | undefined
+  let request: AbortController | undefined
+
+  const hide = () => {
+    clearInterval(timer)
+    request?.abort()
+    // Both: the node is emptied before it leaves the page.
+    element?.firstChild?.remove()
+    element?.replaceChildren()
+    left.value = undefined
+  }
+
+  const show = async (own: AbortController): Promise<void> => {
+    const token = await api.call<Token>('GET', path`/tokens/${id}`, { signal: own.signal })
+    if (own.signal.aborted || document.hidden || element === undefined) return hide()
+    if (token.data === undefined) {
+      hide()
+      notice('info', 'This key sees no value of this token.')
+      return
+    }
+    element.replaceChildren(document.createTextNode(textOf(token.data)))
+    const end = Date.now() + SHOWN_S * 1_000
+    timer = setInterval(() => {
+      const seconds = Math.ceil((end - Date.now()) / 1_000)
+      if (seconds <= 0) hide()
+      else left.value = seconds
+    }, 250)
+  }
+
+  const reveal = action(async () => {
+    const isSure = await confirm({
+      title: 'Reveal the value?',
+      body: html`<p>It is shown on this page for ${SHOWN_S} seconds. The audit log records that this key read it.</p>`,
+      action: 'Reveal',
+    })
+    if (!isSure || within.aborted) return
+    hide()
+    request = new AbortController()
+    left.value = SHOWN_S
+    try {
+      await show(request)
+    } catch (thrown) {
+      const isHidden = request.signal.aborted
+      hide()
+      if (!isHidden) throw thrown
+    }
+  })
+
+  const hideIfHidden = () => {
+    if (document.hidden) hide()
+  }
+  document.addEventListener('visibilitychange', hideIfHidden)
+  addEventListener('pagehide', hide)
+  const dispose = effect(() => {
+    if (sessionStatus.value !== 'signed in') hide()
+  })
+  within.addEventListener('abort', () => {
+    hide()
+    dispose()
+    document.removeEventListener('visibilitychange', hideIfHidden)
+    removeEventListener('pagehide', hide)
+  })
+
+  const copyValue = async () => {
+    try {
+      await navigator.clipboard.writeText(element?.textContent ?? '')
+      notice('warning', 'Copied. The clipboard retains the value until something else is copied.')
+    } catch {
+      notice('error', 'The browser denied copying. Select the value instead.')
+    }
+  }
+
+  const shown = (
+    seconds: number,
+  ): TemplateResult => html`<section class="revealed" aria-label="Revealed value">
+    <pre
+      tabindex="0"
+      aria-label="Value"
+      ${ref((found) => {
+        element = found
+      })}
+    ></pre>
+    <p class="countdown">
+      <progress max=${SHOWN_S} value=${seconds} aria-label="Time left"></progress>
+      <span role="timer">Hidden in ${seconds} s</span>
+      <button type="button" @click=${() => void copyValue()}>Copy</button>
+      <button type="button" class="primary" @click=${hide}>Hide</button>
+    </p>
+  </section>`
+
+  return {
+    hide,
+    view: () => {
+      const seconds = left.value
+      const error = reveal.error.value
+      return html`${
+        seconds === undefined
+          ? html`<button type="button" ?disabled=${reveal.busy.value} @click=${(event: Event) => void reveal.run(event)}>
+              Reveal …
+            </button>`
+          : shown(seconds)
+      }${error === undefined ? nothing : problem(error)}`
+    },
+  }
+}

@@ -1,0 +1,152 @@
+import { html, live, nothing, ref, type TemplateResult } from '../../kit/html.ts'
+import { batch, signal } from '../../kit/signals.ts'
+import { applied, FIELDS, type Known, type Suggestion, suggest } from './suggest.ts'
+
+export interface SearchBoxOptions {
+  readonly known: () => Known
+  /** Somebody searches for this query. */
+  readonly search: (query: string) => void
+}
+
+export interface SearchBox {
+  /** `error`: what the API says about the query that was searched for. */
+  view(error: string | undefined): TemplateResult
+  set(query: string): void
+}
+
+/** A box that suggests, at the caret, what the search language knows (ARIA: combobox with a listbox). */
+export const createSearchBox = ({ known, search }: SearchBoxOptions): SearchBox => {
+  const text = signal('')
+  const caret = signal(0)
+  const isOpen = signal(false)
+  const active = signal(-1)
+  let input: HTMLInputElement | undefined
+
+  const found = () => (isOpen.value ? suggest(text.value, caret.value, known()) : undefined)
+  const read = (open: boolean) =>
+    batch(() => {
+      text.value = input?.value ?? ''
+      caret.value = input?.selectionStart ?? text.value.length
+      isOpen.value = open
+      active.value = -1
+    })
+  const close = () => {
+    isOpen.value = false
+  }
+  const accept = (suggestion: Suggestion) => {
+    const place = found()
+    if (place === undefined || input === undefined) return
+    const next = applied(text.value, place, suggestion)
+    input.value = next.text
+    input.setSelectionRange(next.caret, next.caret)
+    input.focus()
+    read(true)
+  }
+
+  const onKey = (event: KeyboardEvent) => {
+    const options = found()?.options ?? []
+    if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+      event.preventDefault()
+      if (!isOpen.value) read(true)
+      else if (options.length > 0) {
+        const step = event.key === 'ArrowDown' ? 1 : -1
+        active.value = (Math.max(active.value, step < 0 ? 0 : -1) + step + options.length) % options.length
+      }
+    } else if (event.key === 'Escape' && isOpen.value && options.length > 0) {
+      event.preventDefault()
+      close()
+    } else if (event.key === 'Enter') {
+      const option = options[active.value]
+      if (option === undefined) return
+      event.preventDefault()
+      accept(option)
+    }
+  }
+
+  const view = (error: string | undefined): TemplateResult => {
+    const options = found()?.options ?? []
+    const isShown = options.length > 0
+    return html`<form
+      role="search"
+      class="search"
+      @submit=${(event: Event) => {
+        event.preventDefault()
+        close()
+        search(input?.value ?? '')
+      }}
+    >
+      <div class="field combobox">
+        <label>
+          <span>Search</span>
+          <input
+            ${ref((element) => {
+              input = element instanceof HTMLInputElement ? element : undefined
+            })}
+            type="search"
+            role="combobox"
+            autocomplete="off"
+            autocapitalize="off"
+            spellcheck="false"
+            maxlength="4000"
+            placeholder="type:card AND metadata.order:7"
+            aria-autocomplete="list"
+            aria-expanded=${String(isShown)}
+            aria-controls=${isShown ? 'search-suggestions' : nothing}
+            aria-activedescendant=${isShown && active.value >= 0 ? `search-suggestion-${active.value}` : nothing}
+            aria-invalid=${String(error !== undefined)}
+            aria-describedby=${error === undefined ? nothing : 'search-error'}
+            .value=${live(text.value)}
+            @input=${() => read(true)}
+            @click=${() => read(isOpen.value)}
+            @keydown=${onKey}
+            @blur=${close}
+          />
+        </label>
+        ${
+          isShown
+            ? html`<ul role="listbox" id="search-suggestions" aria-label="Suggestions">
+                ${options.map(
+                  (option, index) => html`<li
+                    role="option"
+                    id=${`search-suggestion-${index}`}
+                    aria-selected=${String(index === active.value)}
+                    @pointerdown=${(event: Event) => {
+                      event.preventDefault()
+                      accept(option)
+                    }}
+                  >
+                    <code>${option.insert}</code> <span class="soft">${option.hint}</span>
+                  </li>`,
+                )}
+              </ul>`
+            : nothing
+        }
+      </div>
+      <button class="primary">Search</button>
+      ${error === undefined ? nothing : html`<p class="error" id="search-error" role="alert">${error}</p>`}
+    </form>`
+  }
+
+  return {
+    view,
+    set: (query) => {
+      text.value = query
+    },
+  }
+}
+
+/** The language on one page. */
+export const languageHelp = (): TemplateResult => html`<details class="language">
+  <summary>Search language</summary>
+  <p>
+    Terms are <code>field:value</code>. Terms that follow each other must all match. Use <code>AND</code>,
+    <code>OR</code>, <code>NOT</code> (or <code>-</code>) and parentheses. Quote values with blanks or special
+    characters. Ranges are <code>[a TO b]</code>, or <code>{a TO b}</code> without both ends; <code>*</code> is open.
+  </p>
+  <dl class="terms">
+    ${FIELDS.map(
+      ([field, hint, example]) =>
+        html`<dt><code>${field}</code></dt><dd>${hint} <code>${example}</code></dd>`,
+    )}
+  </dl>
+</details>`

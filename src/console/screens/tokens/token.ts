@@ -1,0 +1,169 @@
+import { path } from '../../api/client.ts'
+import { asApiError } from '../../api/problem.ts'
+import type { Application } from '../../api/types.ts'
+import { copyable } from '../../kit/copy.ts'
+import { html, nothing, type TemplateResult } from '../../kit/html.ts'
+import { createNames } from '../../kit/names.ts'
+import { notice } from '../../kit/notice.ts'
+import { resource, show } from '../../kit/resource.ts'
+import type { Opened, ScreenContext } from '../../kit/screen.ts'
+import { snippet } from '../../kit/snippet.ts'
+import { when } from '../../kit/time.ts'
+import { hashOf, link } from '../../router.ts'
+import { may, session } from '../../session.ts'
+import { createAccess } from './access.ts'
+import { createAssociations } from './associations.ts'
+import { deleteToken, editExpiry, editMetadata } from './change.ts'
+import { createHistory } from './history.ts'
+import { quoted } from './query.ts'
+import { createReveal, reveals } from './reveal.ts'
+import { type Destination, MASKED, type TokenDetail } from './types.ts'
+
+const json = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value, null, 2))
+
+const fact = (name: string, value: unknown): TemplateResult =>
+  value === undefined || value === nothing ? html`` : html`<dt>${name}</dt><dd>${value}</dd>`
+
+const search = (q: string): string => hashOf('/tokens', { q })
+
+const destination = ({ host, ports = [443], methods, path, surfaces }: Destination): TemplateResult =>
+  html`<li><code>${host}:${ports.join(', ')}${path ?? ''}</code> ${[...(methods ?? []), ...(surfaces ?? [])].join(', ')}</li>`
+
+/** Expressions and lists: what a developer looks up. */
+const definition = (token: TokenDetail): TemplateResult => html`<details>
+  <summary>Expressions</summary>
+  <dl class="facts">
+    ${fact('Mask', token.mask === undefined ? html`<span class="soft">none</span>` : html`<pre tabindex="0" aria-label="Mask">${json(token.mask)}</pre>`)}
+    ${fact('Fingerprint expression', token.fingerprint_expression && html`<code>${token.fingerprint_expression}</code>`)}
+    ${fact('Search indexes', token.search_indexes && html`<ul>${token.search_indexes.map((one) => html`<li><code>${one}</code></li>`)}</ul>`)}
+  </dl>
+</details>`
+
+/** `/tokens/:id`. Sections fail alone: each shows what its key may see. */
+export const openToken = (context: ScreenContext): Opened => {
+  const { api, params, signal, navigate, title } = context
+  const id = params.id ?? ''
+  title(id)
+  const token = may('token:read')
+    ? resource(
+        (own) => api.call<TokenDetail>('GET', path`/tokens/${id}`, { query: MASKED, signal: own }),
+        signal,
+      )
+    : undefined
+  /** The private key's application, whose rules decide. Undefined where the key may not read it: then only a try shows. */
+  const owner = resource(async (own) => {
+    const key = session.peek()?.private?.application.id
+    if (key === undefined) return undefined
+    const where = may('application:read') ? path`/applications/${key}` : '/applications/key'
+    const found = await api.call<Application>('GET', where, { signal: own }).catch(() => undefined)
+    return found?.id === key ? found : undefined
+  }, signal)
+  const reveal = createReveal(api, id, signal)
+  const names = createNames(api, signal)
+  const access = may('application:read') ? createAccess(context, id) : undefined
+  const history = may('log:read') ? createHistory(context, id) : undefined
+  const children = may('token:read') ? createAssociations(context, id) : undefined
+
+  const change = (edit: Promise<boolean>, done: string) =>
+    edit.then(
+      (isChanged) => {
+        if (!isChanged || signal.aborted) return
+        notice('done', done)
+        token?.reload()
+        history?.reload()
+      },
+      (thrown: unknown) => notice('error', asApiError(thrown).detail),
+    )
+  const remove = () =>
+    deleteToken(api, id).then(
+      (isDeleted) => {
+        if (!isDeleted) return
+        notice('done', 'The token is deleted.')
+        navigate('#/tokens')
+      },
+      (thrown: unknown) => notice('error', asApiError(thrown).detail),
+    )
+
+  const canReveal = (of: TokenDetail): boolean => {
+    const state = owner.state.value
+    return state.kind === 'ready' && (state.value === undefined || reveals(state.value, of))
+  }
+  const data = (of: TokenDetail): TemplateResult => html`${
+    of.data === undefined
+      ? html`<p class="soft">This token has no mask.</p>`
+      : html`<pre tabindex="0" aria-label="Masked data">${json(of.data)}</pre>`
+  }
+    ${
+      canReveal(of)
+        ? reveal.view()
+        : html`<p class="soft small">
+            ${of.egress_only ? 'This value is for proxies only. Nobody reads it.' : 'This key sees masks. A key whose rules reveal this container sees the value.'}
+          </p>`
+    }`
+  const metadata = (of: TokenDetail): TemplateResult => {
+    const entries = Object.entries(of.metadata ?? {})
+    return html`${
+      entries.length === 0
+        ? html`<span class="soft">none</span>`
+        : html`<dl class="facts metadata">
+            ${entries.map(([key, value]) => fact(key, html`<a href=${search(`metadata.${key}:${quoted(value)}`)} title="Tokens with this entry">${value}</a>`))}
+          </dl>`
+    }
+    ${
+      may('token:update')
+        ? html`<button type="button" @click=${() => void change(editMetadata(api, of), 'Metadata is saved.')}>Edit metadata …</button>`
+        : nothing
+    }`
+  }
+  const by = (actor: string | undefined) =>
+    actor === undefined
+      ? nothing
+      : html` by ${may('application:read') ? html`<a href=${link`/applications/${actor}`}>${names(actor) ?? actor.slice(0, 8)}</a>` : html`<code>${actor.slice(0, 8)}</code>`}`
+  const details = (
+    of: TokenDetail,
+  ): TemplateResult => html`<section class="card stack" aria-label="Data"><h2>Data</h2>${data(of)}</section>
+    <section class="stack" aria-label="Details">
+      <h2>Details</h2>
+      <dl class="facts">
+        ${fact('Id', copyable(of.id))}
+        ${fact('Type', html`<a href=${hashOf('/tokens', { type: of.type })}>${of.type}</a>`)}
+        ${fact(
+          'Container',
+          of.containers?.map(
+            (one) => html`<a href=${hashOf('/tokens', { container: one })}><code>${one}</code></a> `,
+          ),
+        )}
+        ${fact('Metadata', metadata(of))}
+        ${fact('Expires', of.expires_at === undefined ? html`<span class="soft">never</span>` : when(of.expires_at))}
+        ${fact('Created', html`${when(of.created_at)}${by(of.created_by)}`)}
+        ${fact('Changed', of.modified_at && html`${when(of.modified_at)}${by(of.modified_by)}`)}
+        ${fact('Fingerprint', of.fingerprint && html`<a href=${search(`fingerprint:${quoted(of.fingerprint)}`)} title="Tokens with the same value"><code>${of.fingerprint}</code></a>`)}
+        ${fact('Destinations', of.destinations ? html`<ul>${of.destinations.map(destination)}</ul>` : html`<span class="soft">any that the service allows</span>`)}
+        ${fact('Egress only', of.egress_only ? 'yes: proxies send the value, and nothing else reads it' : undefined)}
+      </dl>
+      ${definition(of)}
+    </section>`
+
+  const section = (heading: string, body: (() => TemplateResult) | undefined) =>
+    body === undefined
+      ? nothing
+      : html`<section class="stack" aria-label=${heading}><h2>${heading}</h2>${body()}</section>`
+
+  return {
+    actions: () => {
+      const of = token?.value.value
+      return html`${token === undefined ? nothing : snippet('GET', path`/tokens/${id}`, { query: MASKED })}${
+        of !== undefined && may('token:update')
+          ? html`<button type="button" @click=${() => void change(editExpiry(api, of), 'The expiry is set.')}>Set expiry …</button>`
+          : nothing
+      }${of !== undefined && may('token:delete') ? html`<button type="button" class="danger" @click=${() => void remove()}>Delete …</button>` : nothing}`
+    },
+    view: () => html`${
+      token === undefined
+        ? html`<p class="soft">A management key does not read tokens: it shows who can see this one, and its history. Add a private key to see its mask.</p>`
+        : show(token, details)
+    }
+    ${section('Who can see it', access)} ${section('Associations', children)} ${section('History', history?.view)}`,
+    close: reveal.hide,
+  }
+}

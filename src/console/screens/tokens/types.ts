@@ -1,0 +1,43 @@
+import type { AccessRule, Application, Token } from '../../api/types.ts'
+
+/** A token as its own page shows it. */
+export interface TokenDetail extends Token {
+  readonly egress_only?: boolean
+  readonly destinations?: readonly Destination[]
+}
+
+export interface Destination {
+  readonly host: string
+  readonly ports?: readonly number[]
+  readonly methods?: readonly string[]
+  readonly path?: string
+  readonly surfaces?: readonly string[]
+}
+
+export type Disclosure = 'reveal' | 'mask' | 'redact'
+
+/** `GET /tokens/{id}/access`. */
+export interface AccessEntry {
+  readonly application: Pick<Application, 'id' | 'name' | 'type'>
+  readonly permission: string
+  readonly disclosure: Disclosure
+  readonly rule?:
+    | (Omit<AccessRule, 'container' | 'permissions'> & {
+        readonly container?: string
+        readonly conditions?: readonly {
+          readonly attribute: string
+          readonly operator: string
+          readonly value: string
+        }[]
+        readonly destinations?: readonly Destination[]
+      })
+    | null
+  readonly through?: {
+    readonly type: 'session' | 'proxy' | 'reactor'
+    readonly id: string
+    readonly name?: string
+  }
+}
+
+/** What every call of this screen asks for, but that of *Reveal*: no response holds more than a mask. */
+export const MASKED = { disclosure: 'mask' } as const
