@@ -65,6 +65,7 @@ export const createAssociations = ({ api, signal }: ScreenContext, id: string): 
   )}
     <form
       class="inline"
+      aria-label="Add a child"
       @submit=${(event: SubmitEvent) => {
         form = event.currentTarget as HTMLFormElement
         void add.run(event)

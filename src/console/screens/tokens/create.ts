@@ -60,7 +60,8 @@ export const inputOf = (
 ): { readonly body: object } | { readonly wrong: Readonly<Record<string, string>> } => {
   const data = dataOf(of('data'))
   const metadata = parseMetadata(of('metadata'))
-  const mask = dataOf(of('mask'))
+  const written = of('mask').trim()
+  const mask = written.startsWith('{{') ? { data: written } : dataOf(written)
   if (data === undefined) return { wrong: { data: 'This is not valid JSON.' } }
   if (mask === undefined) return { wrong: { mask: 'This is not valid JSON.' } }
   if ('line' in metadata)

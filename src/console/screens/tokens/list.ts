@@ -183,7 +183,10 @@ export const openList = (context: ScreenContext): Opened => {
       empty: empty(),
       columns: [
         { head: 'Token', kind: 'code', cell: ({ id }) => html`<span class="one-line">${id}</span>` },
-        { head: 'Type', cell: (token) => html`<span class="one-line short" title=${token.type}>${token.type}</span>` },
+        {
+          head: 'Type',
+          cell: (token) => html`<span class="one-line short" title=${token.type}>${token.type}</span>`,
+        },
         { head: 'Masked data', cell: maskedData },
         {
           head: 'Container',

@@ -1,0 +1,116 @@
+import type { CDPSession, Page } from 'playwright-core'
+import t from 'tap'
+import { accessibilityIssues } from '../kit/accessibility.ts'
+import { expectAccessible } from '../kit/accessible.ts'
+import { openConsole } from '../kit/browser.ts'
+import { sharedSidevault } from '../kit/shared-sidevault.ts'
+
+const PAN = '4539578763621486'
+const EVERY = ['create', 'read', 'search', 'update', 'delete', 'use'].map((verb) => `token:${verb}`)
+const reveal = {
+  description: 'disputes',
+  priority: 1,
+  container: '/pci/',
+  transform: 'reveal',
+  permissions: ['token:read'],
+}
+
+const sidevault = await sharedSidevault()
+const key = await sidevault.application({ permissions: EVERY, rules: [reveal] })
+const create = async (body: object): Promise<string> =>
+  (await sidevault.call('POST', '/tokens', { key, body })).json.id
+const cardOf = (number: string, more: object = {}) =>
+  create({
+    type: 'card',
+    data: { number, expiration_month: 12, expiration_year: 2031 },
+    containers: ['/pci/high/'],
+    ...more,
+  })
+
+/** Strings in the memory of the page's program that hold a text, after a collection of garbage. */
+const heapHolds = async (page: Page, text: string): Promise<boolean> => {
+  const session: CDPSession = await page.context().newCDPSession(page)
+  let snapshot = ''
+  session.on('HeapProfiler.addHeapSnapshotChunk', ({ chunk }) => {
+    snapshot += chunk
+  })
+  await session.send('HeapProfiler.collectGarbage')
+  await session.send('HeapProfiler.takeHeapSnapshot')
+  await session.detach()
+  return snapshot.includes(text)
+}
+
+t.test('Tokens: finds tokens, learns who can see one, reveals it, and deletes it', async (t) => {
+  const id = await cardOf(PAN, { metadata: { order: '7 b' } })
+  await create({ id: 'customer-42-email', data: 'ada@example.com', metadata: { order: '8' } })
+  const page = await openConsole(t, sidevault, { hash: '#/tokens', clock: true })
+
+  await page.getByLabel('Token id').waitFor()
+  await expectAccessible(t, page)
+  await page.getByRole('button', { name: 'Add the other key' }).click()
+  await page.getByRole('dialog').getByLabel('API key').fill(key)
+  await page.getByRole('dialog').getByRole('button', { name: 'Add key' }).click()
+
+  await page.getByRole('table', { name: 'Tokens' }).getByText('customer-42-email').waitFor()
+  await expectAccessible(t, page)
+  const box = page.getByRole('combobox', { name: 'Search' })
+  await box.fill('colour:red')
+  await box.press('Enter')
+  await page.getByRole('alert').getByText('A field must be one of id, type').waitFor()
+  await box.fill('metadata.o')
+  await box.press('ArrowDown')
+  await page.getByRole('option', { name: 'metadata.order:', selected: true }).waitFor()
+  t.same(await accessibilityIssues(page), [], 'with suggestions')
+  await box.press('Enter')
+  await box.pressSequentially('"7 b"')
+  await box.press('Enter')
+  await page.getByText('1 shown').waitFor()
+  t.match(decodeURIComponent(page.url()), /#\/tokens\?q=metadata\.order:"7\+b"$/)
+  t.equal(await page.getByRole('row').count(), 2)
+
+  await page.getByRole('link', { name: id }).click()
+  await page.getByRole('heading', { name: id }).waitFor()
+  await page.getByLabel('Masked data').getByText('XXXXXXXXXXXX1486').waitFor()
+  await page
+    .getByRole('table', { name: 'See the value' })
+    .getByRole('row', { name: /read rule 1 “disputes”: reveal/ })
+    .waitFor()
+  await page.getByRole('table', { name: 'History' }).getByText('Card created').waitFor()
+  await expectAccessible(t, page)
+  t.notOk(await heapHolds(page, PAN), 'nothing is revealed before it is asked for')
+
+  const revealIt = async () => {
+    await page.getByRole('button', { name: 'Reveal …' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Reveal' }).click()
+    await page.getByLabel('Value', { exact: true }).getByText(PAN).waitFor()
+  }
+  await revealIt()
+  await expectAccessible(t, page)
+  t.ok(await heapHolds(page, PAN), 'the search of the memory finds it while it is shown')
+  await page.clock.runFor(29_000)
+  await page.getByText(PAN).waitFor()
+  await page.clock.runFor(2_000)
+  await page.getByRole('button', { name: 'Reveal …' }).waitFor()
+  t.notMatch(await page.content(), PAN)
+  t.notOk(await heapHolds(page, PAN), 'it is not in the memory of the program')
+
+  await revealIt()
+  await page.getByRole('button', { name: 'Hide' }).click()
+  t.equal(await page.getByText(PAN).count(), 0)
+  await revealIt()
+  await page.getByRole('link', { name: 'Tokens', exact: true }).click()
+  await page.getByRole('table', { name: 'Tokens' }).waitFor()
+  t.notMatch(await page.content(), PAN)
+  const kept =
+    'JSON.stringify([location.href, document.title, document.cookie, { ...localStorage }, { ...sessionStorage }])'
+  t.notMatch(await page.evaluate<string>(kept), PAN)
+
+  await page.goBack()
+  await page.getByRole('button', { name: 'Delete …' }).click()
+  const sure = page.getByRole('dialog')
+  t.ok(await sure.getByRole('button', { name: 'Delete' }).isDisabled())
+  await sure.getByRole('textbox').fill(id)
+  await sure.getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('heading', { name: 'Tokens' }).waitFor()
+  t.equal((await sidevault.call('GET', `/tokens/${id}`, { key })).status, 404)
+})

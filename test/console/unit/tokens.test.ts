@@ -1,0 +1,219 @@
+import t from 'tap'
+import { groupsOf } from '../../../src/console/screens/tokens/access.ts'
+import { summaryOf } from '../../../src/console/screens/tokens/cells.ts'
+import { dataOf, inputOf, typesOf } from '../../../src/console/screens/tokens/create.ts'
+import {
+  metadataPatch,
+  metadataText,
+  parseMetadata,
+} from '../../../src/console/screens/tokens/metadata-text.ts'
+import {
+  containerOf,
+  EXPIRIES,
+  isByData,
+  listQuery,
+  metadataOf,
+  searchQuery,
+} from '../../../src/console/screens/tokens/query.ts'
+import { reveals } from '../../../src/console/screens/tokens/reveal.ts'
+import { applied, FIELDS, suggest } from '../../../src/console/screens/tokens/suggest.ts'
+import { parseQuery } from '../../../src/vault/search/parser.ts'
+
+const NOW = Date.parse('2030-01-31T12:00:00Z')
+const NONE = { q: '', type: '', container: '', metadata: '', expiry: '' }
+const parses = (query: string) => parseQuery(query, (text) => Buffer.from(text))
+
+t.test('filters become one query that the search language reads', async (t) => {
+  t.equal(searchQuery(NONE, NOW), '')
+  t.equal(searchQuery({ ...NONE, q: ' type:a OR type:b ' }, NOW), 'type:a OR type:b')
+  const all = {
+    q: 'type:a OR id:b',
+    type: 'card',
+    container: 'pci/High',
+    metadata: 'order=7 "b"',
+    expiry: 'day',
+  }
+  t.equal(
+    searchQuery(all, NOW),
+    String.raw`(type:a OR id:b) AND type:"card" AND container:"/pci/High/" AND metadata.order:"7 \"b\"" AND expires_at:[* TO "2030-02-01T12:00:00.000Z"]`,
+  )
+  for (const expiry of ['', ...Object.keys(EXPIRIES), 'other'])
+    for (const metadata of ['', 'order', 'a.b-c: x\\y"*', 'not a key'])
+      for (const type of ['', '"', '\\', '"\\"', 'a) OR (type:b'])
+        for (const q of ['', 'id:a*', 'NOT type:b']) {
+          const query = searchQuery({ ...NONE, q, type, metadata, expiry }, NOW)
+          if (query !== '') t.doesNotThrow(() => parses(query), query)
+        }
+})
+
+t.test('filters of a list without search', async (t) => {
+  t.strictSame(listQuery({ ...NONE, q: 'x', type: 'card', container: 'pci', metadata: 'order: 7' }), {
+    type: 'card',
+    container: '/pci/',
+    'metadata[order]': '7',
+  })
+  t.strictSame(listQuery({ ...NONE, metadata: 'order' }), {})
+  t.strictSame(['', '/', 'a', '//a//b/'].map(containerOf), ['', '', '/a/', '/a/b/'])
+  t.strictSame(metadataOf(' order = a = b '), { key: 'order', value: 'a = b' })
+  t.equal(metadataOf('two words=1'), undefined)
+})
+
+t.test('queries by data are recognized in every place of a term', async (t) => {
+  for (const query of [
+    'data:1',
+    ' data:1',
+    'type:a data:1',
+    '(data:1)',
+    'NOT(data:1)',
+    '!data:1',
+    '-data:1',
+    'a:b OR\tdata:"1"',
+  ])
+    t.ok(isByData(query), query)
+  for (const query of ['', 'metadata.data:1', 'type:data', 'id:a-b']) t.notOk(isByData(query), query)
+})
+
+const KNOWN = { types: ['card', 'bank'], containers: ['/pci/', '/hr/'], metadata: ['order'], now: NOW }
+const inserts = (text: string, caret = text.length) =>
+  suggest(text, caret, KNOWN).options.map(({ insert }) => insert)
+
+t.test('suggestions follow the caret', async (t) => {
+  t.strictSame(inserts('ty'), ['type:'])
+  t.strictSame(inserts('-exp'), ['expires_at:'])
+  t.strictSame(inserts('type:'), ['card ', 'bank '])
+  t.strictSame(inserts('(type:c'), ['card '])
+  t.strictSame(inserts('metadata.'), ['metadata.order:'])
+  t.strictSame(inserts('type:card ').slice(0, 4), ['AND ', 'OR ', 'NOT ', 'id:'])
+  t.strictSame(inserts('type:card AND ')[0], 'id:', 'a field follows an operator')
+  t.strictSame(inserts('NOT '), inserts(''), 'and a negation')
+  t.match(inserts('expires_at:'), ['[* TO 2030-02-07] ', /2030-03-02/, '[* TO *] '])
+  for (const text of ['metadata.order:"', 'metadata.a:"x \\" ty', 'created_at:[20', 'created_at:{a TO '])
+    t.strictSame(inserts(text), [], text)
+  t.strictSame(inserts('type:card AND x', 7), ['card '], 'in the middle')
+})
+
+t.test('a suggestion replaces the word at the caret', async (t) => {
+  const apply = (text: string, caret = text.length) => {
+    const place = suggest(text, caret, KNOWN)
+    return applied(text, place, place.options[0]!)
+  }
+  t.strictSame(apply('a:b ty'), { text: 'a:b type:', caret: 9 })
+  t.strictSame(apply('type:c AND id:x', 6), { text: 'type:card AND id:x', caret: 10 })
+})
+
+t.test('every field of the help is one of the language, and its example is valid', async (t) => {
+  for (const [, , example] of FIELDS) t.doesNotThrow(() => parses(example.replace('…', '')), example)
+})
+
+t.test('metadata as lines', async (t) => {
+  const metadata = { a: '1', 'b.c-d': ' x ', e: 'two\nlines', f: '"quoted"', g: '', h: 'a: b = c' }
+  t.strictSame(parseMetadata(metadataText(metadata)), { metadata })
+  t.strictSame(parseMetadata('a: 1\n\n b=2 '), { metadata: { a: '1', b: '2' } })
+  t.strictSame(parseMetadata('a: 1\nno entry'), { line: 2 })
+  t.strictSame(parseMetadata('a: "open'), { line: 1 })
+  t.strictSame(metadataPatch({ a: '1', b: '2' }, { b: '3', c: '4' }), { a: null, b: '3', c: '4' })
+  const own = parseMetadata('__proto__: x\nconstructor: y')
+  t.strictSame('metadata' in own && Object.entries(own.metadata), [
+    ['__proto__', 'x'],
+    ['constructor', 'y'],
+  ])
+  t.strictSame(Object.keys(metadataPatch({}, { constructor: 'y' })), ['constructor'])
+})
+
+const rule = (
+  priority: number,
+  container: string,
+  transform: 'reveal' | 'mask',
+  permissions = ['token:read'],
+) => ({
+  priority,
+  container,
+  transform,
+  permissions,
+})
+
+t.test('Reveal is offered where the deciding rule reveals', async (t) => {
+  const rules = [rule(3, '/', 'reveal'), rule(1, '/PCI', 'mask'), rule(2, '/hr/', 'reveal', ['token:use'])]
+  const of = (container: string, more = {}) => reveals({ rules }, { containers: [container], ...more })
+  t.ok(of('/a/'))
+  t.notOk(of('/pci/high/'), 'an earlier rule masks')
+  t.ok(of('/hr/'), 'a rule for another permission does not decide')
+  t.ok(of('/pcix/'), 'by segments')
+  t.notOk(of('/a/', { egress_only: true }))
+  t.notOk(reveals({ rules: [] }, { containers: ['/a/'] }), 'a plain permission masks')
+})
+
+t.test('who can see a token is grouped by what they see, and by the reason', async (t) => {
+  const application = (id: string) => ({ id, name: id, type: 'private' as const })
+  const because = { ...rule(1, '/', 'reveal'), description: 'all' }
+  const groups = groupsOf([
+    { application: application('a'), permission: 'token:read', disclosure: 'reveal', rule: because },
+    { application: application('a'), permission: 'token:search', disclosure: 'reveal', rule: because },
+    { application: application('a'), permission: 'token:use', disclosure: 'reveal', rule: null },
+    { application: application('b'), permission: 'token:read', disclosure: 'mask' },
+    {
+      application: application('b'),
+      permission: 'token:read',
+      disclosure: 'mask',
+      through: { type: 'proxy', id: 'p' },
+    },
+    { application: application('b'), permission: 'token:delete', disclosure: 'redact' },
+  ])
+  t.strictSame(
+    groups.map(({ title, rows }) => [
+      title,
+      rows.map(({ application, permissions, through }) => [application.id, permissions.join(), through?.id]),
+    ]),
+    [
+      ['See the value', [['a', 'read,search', undefined]]],
+      ['Use the value', [['a', 'use', undefined]]],
+      [
+        'See a mask',
+        [
+          ['b', 'read', undefined],
+          ['b', 'read', 'p'],
+        ],
+      ],
+      ['See no data', [['b', 'delete', undefined]]],
+    ],
+  )
+})
+
+t.test('a token from a form', async (t) => {
+  const of = (values: Readonly<Record<string, string>>) => inputOf((name) => values[name] ?? '')
+  const card = { type: 'card', data: '{"number":"42"}', containers: 'pci', metadata: 'a: 1' }
+  const body = { type: 'card', data: { number: '42' }, containers: ['/pci/'], metadata: { a: '1' } }
+  t.strictSame(of({ ...card, mask: ' {{ data }} ' }), { body: { ...body, mask: '{{ data }}' } })
+  t.strictSame(of({ ...card, mask: '{"number":"{{ data }}"}' }), {
+    body: { ...body, mask: { number: '{{ data }}' } },
+  })
+  t.strictSame(of({ ...card, mask: '{"number":' }), { wrong: { mask: 'This is not valid JSON.' } })
+  t.strictSame(of({ type: 'token', data: ' 123 ' }), { body: { type: 'token', data: '123' } })
+  t.strictSame(of({ type: 'token', data: '{"a":' }), { wrong: { data: 'This is not valid JSON.' } })
+  t.strictSame(dataOf('"123"'), { data: '123' })
+  t.strictSame(
+    typesOf({
+      components: {
+        schemas: {
+          'data.card': { type: 'object', examples: [{ a: 1 }] },
+          'data.b': { type: 'string', examples: ['x'] },
+          Other: {},
+        },
+      },
+    }),
+    [
+      { name: 'b', isJson: false, example: 'x' },
+      { name: 'card', isJson: true, example: '{\n  "a": 1\n}' },
+    ],
+  )
+})
+
+t.test('masked data in one line', async (t) => {
+  t.equal(
+    summaryOf({ number: 'XX42', expiration_month: 1, expiration_year: 2030, cvc: null }),
+    'XX42  1/2030',
+  )
+  t.equal(summaryOf({ a: 'b', c: { d: 1 } }), 'a: b, c: {"d":1}')
+  t.equal(summaryOf([1, 'x']), '[1,"x"]')
+  t.ok(Array.from(summaryOf('😀'.repeat(5_000))).length <= 80)
+})
