@@ -1,0 +1,107 @@
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { expectAccessible } from '../kit/accessible.ts'
+import { openConsole, signIn } from '../kit/browser.ts'
+import { sharedSidevault } from '../kit/shared-sidevault.ts'
+import { tracesOf } from '../kit/traces.ts'
+
+/** A secret, as the console handles it after sign-in, is in the cookie that no script reads. */
+const sessionCookie = async (page: Page) => {
+  const [cookie] = await page.context().cookies()
+  if (cookie === undefined) throw new Error('no cookie')
+  return cookie
+}
+
+const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name })
+
+t.test('a key becomes a cookie, and is nowhere else', async (t) => {
+  const sidevault = await sharedSidevault()
+  const { managementKey: key } = sidevault
+  const page = await openConsole(t, sidevault, { key: null, hash: '#/audit?entity_type=card' })
+  const field = page.getByLabel('API key')
+  await field.waitFor()
+  await t.test('the form is accessible', (t) => expectAccessible(t, page))
+
+  await field.fill('key_2222222222222222222222222222222')
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByText('This key is not valid').waitFor()
+  t.equal(await field.inputValue(), '', 'a rejected key does not stay in the form')
+  t.same(await page.context().cookies(), [])
+
+  await signIn(page, key)
+  await heading(page, 'Audit').waitFor()
+  t.equal(new URL(page.url()).hash, '#/audit?entity_type=card', 'the link that was opened')
+  t.same(await tracesOf(page, key), [])
+
+  const cookie = await sessionCookie(page)
+  t.match(cookie, {
+    name: /^sidevault-console-\d+$/,
+    path: '/console/',
+    httpOnly: true,
+    sameSite: 'Strict',
+    expires: -1,
+  })
+  t.same(await tracesOf(page, cookie.value), ['cookies'])
+  t.match(await tracesOf(page, 'Export as NDJSON'), ['the document', 'its text', 'the accessibility tree'])
+})
+
+t.test('signing out ends the session, also in other tabs', async (t) => {
+  const sidevault = await sharedSidevault()
+  const page = await openConsole(t, sidevault, { hash: '#/settings' })
+  const other = await page.context().newPage()
+  await other.goto('/console/#/audit')
+  await heading(other, 'Audit').waitFor()
+  const { name, value } = await sessionCookie(page)
+
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByLabel('API key').waitFor()
+  await heading(other, 'Your session ended').waitFor()
+  t.equal(await other.getByRole('table').count(), 0, 'nothing of the vault is shown')
+  const response = await sidevault.call('GET', '/console/api/tenants/self', {
+    headers: { cookie: `${name}=${value}`, 'sec-fetch-site': 'same-origin' },
+  })
+  t.equal(response.status, 401)
+
+  await signIn(other, sidevault.managementKey)
+  await heading(other, 'Audit').waitFor()
+  await page.getByRole('button', { name: 'Sign out' }).waitFor()
+})
+
+t.test('the session ends with its key, and the page says so at its next call', async (t) => {
+  const sidevault = await sharedSidevault()
+  const { call, managementKey } = sidevault
+  const body = { name: 'Short-lived', type: 'management', permissions: ['tenant:read', 'log:read'] }
+  const { json } = await call('POST', '/applications', { key: managementKey, body })
+  const page = await openConsole(t, sidevault, { key: json.key, hash: '#/settings' })
+  await page.getByRole('region', { name: 'Tenant' }).waitFor()
+  await call('DELETE', `/applications/${json.id}`, { key: managementKey })
+  await page.getByRole('link', { name: 'Audit' }).click()
+  await heading(page, 'Your session ended').waitFor()
+  t.equal(await page.title(), 'Sign in · Sidevault')
+  await t.test('the page is accessible', (t) => expectAccessible(t, page))
+
+  await t.test('another key opens the page anew', async (t) => {
+    await page.getByLabel('API key').fill(managementKey)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await heading(page, 'Audit').waitFor()
+    t.equal(await page.getByRole('link', { name: 'Applications' }).count(), 1)
+  })
+})
+
+t.test('a second key adds what it may do, and calls go out as the one that may', async (t) => {
+  const sidevault = await sharedSidevault()
+  const privateKey = await sidevault.application({
+    permissions: ['token:create', 'token:read', 'token:search'],
+  })
+  const page = await openConsole(t, sidevault, { hash: '#/settings' })
+  const screens = page.getByRole('navigation', { name: 'Screens' })
+  t.equal(await screens.getByRole('link', { name: 'Tokens' }).count(), 0)
+  await page.getByRole('button', { name: 'Add the other key' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Add a private key' })
+  await dialog.getByLabel('API key').fill(privateKey)
+  await t.test('the dialog is accessible', (t) => expectAccessible(t, page))
+  await dialog.getByRole('button', { name: 'Add key' }).click()
+  await screens.getByRole('link', { name: 'Tokens' }).click()
+  await heading(page, 'Tokens').waitFor()
+  t.same(await tracesOf(page, privateKey), [])
+})
