@@ -1,4 +1,5 @@
 import t from 'tap'
+import { templates } from '../../src/console/screens/applications/templates.ts'
 import { expectAccessible } from '../kit/accessible.ts'
 import { openConsole } from '../kit/browser.ts'
 import { sharedSidevault } from '../kit/shared-sidevault.ts'
@@ -116,4 +117,42 @@ t.test('Applications: a person creates one, rotates its key, changes its rules a
     await page.goto(`/console/#/applications/${support.id}/edit`)
     await page.getByRole('heading', { name: 'Not found' }).waitFor()
   })
+})
+
+t.test('Applications: the API accepts each template', async (t) => {
+  const { call, managementKey: key } = await sharedSidevault()
+  for (const { id, name, type, permissions, rules } of templates) {
+    const { status, json } = await call('POST', '/applications', {
+      key,
+      body: { name, type, permissions, rules },
+    })
+    if (id === 'empty') t.strictSame(Object.keys(json.errors), ['name'])
+    else t.equal(status, 201, id)
+  }
+})
+
+t.test('Applications: shows and does what the key may', async (t) => {
+  const sidevault = await sharedSidevault()
+  const { call, managementKey } = sidevault
+  const make = async (body: object) =>
+    (await call('POST', '/applications', { key: managementKey, body: { name: 'One', ...body } })).json
+  const one = await make({ type: 'private', permissions: ['token:create'] })
+  const { key } = await make({ type: 'management', permissions: ['application:read', 'application:update'] })
+  const page = await openConsole(t, sidevault, { key, hash: `#/applications/${one.id}` })
+  await page
+    .getByRole('cell', { name: 'Key 1' })
+    .or(page.getByRole('rowheader', { name: 'Key 1' }))
+    .waitFor()
+  for (const name of ['Delete', 'Delete key 1', 'Create another key'])
+    t.equal(await page.getByRole('button', { name }).count(), 0, name)
+  await page.getByRole('link', { name: 'Edit' }).click()
+  await page.getByRole('checkbox', { name: /token:read/ }).check()
+  await page.getByRole('button', { name: 'Save …' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Grants on tokens need a caller that holds').waitFor()
+  t.ok(await page.getByRole('checkbox', { name: /token:read/ }).isChecked(), 'the draft is still there')
+
+  await call('DELETE', `/applications/${one.id}`, { key: managementKey })
+  await page.getByRole('button', { name: 'Save …' }).click()
+  await page.getByRole('heading', { name: 'Not found' }).waitFor()
 })

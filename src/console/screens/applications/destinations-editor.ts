@@ -2,6 +2,7 @@ import type { ApiError } from '../../api/client.ts'
 import { field } from '../../kit/form.ts'
 import { html, live, nothing, repeat, type TemplateResult } from '../../kit/html.ts'
 import { type DestinationDraft, destinationDraft } from './draft.ts'
+import { focus } from './focus.ts'
 import { issuesAt } from './issues.ts'
 
 type Text = Exclude<keyof DestinationDraft, 'key'>
@@ -41,6 +42,7 @@ export const destinationsEditor = ({
         label,
         error: issuesAt(error, `${place}[${index}].${member}`),
         control: html`<input
+          id=${member === 'host' ? `destination-${entry.key}` : nothing}
           .value=${live(entry[member])}
           placeholder=${placeholder}
           autocomplete="off"
@@ -55,7 +57,10 @@ export const destinationsEditor = ({
       type="button"
       class="plain"
       aria-label=${`Remove destination ${index + 1} of ${whose}`}
-      @click=${() => change(list.toSpliced(index, 1))}
+      @click=${() => {
+        change(list.toSpliced(index, 1))
+        focus(`add-${place}`)
+      }}
     >
       Remove
     </button>
@@ -71,7 +76,16 @@ export const destinationsEditor = ({
     ${
       list.length >= MOST
         ? nothing
-        : html`<button type="button" aria-label=${`Add a destination of ${whose}`} @click=${() => change([...list, destinationDraft()])}>
+        : html`<button
+            type="button"
+            id=${`add-${place}`}
+            aria-label=${`Add a destination of ${whose}`}
+            @click=${() => {
+              const entry = destinationDraft()
+              change([...list, entry])
+              focus(`destination-${entry.key}`)
+            }}
+          >
             Add a destination
           </button>`
     }

@@ -77,7 +77,7 @@ const editor = ({ api, signal: within, navigate }: ScreenContext, base: Applicat
             : nothing
         }
         ${ownWarning(now, body.permissions)}
-        ${differences(differencesOf(diff, now, isOverwrite ? draftAgainst(now, saved) : saved))}
+        ${differences(isOverwrite ? differencesOf(diff, now, draftAgainst(now, saved)) : differencesOf(diff, base, saved))}
         <div class="buttons">
           <button type="button" @click=${() => close()}>Cancel</button>
           ${

@@ -84,10 +84,10 @@ export const keysOf = ({ api, signal: within }: ScreenContext, { id, name }: App
       key: (key) => key.id,
       columns: [
         { head: 'Key', cell: (key) => `Key ${key.version}` },
-        { head: 'Id', kind: 'code', cell: (key) => key.id },
         { head: 'Created', cell: (key) => when(key.created_at) },
         { head: 'Expires', cell: (key) => expiry(key.expires_at, 'with its run') },
         ...(may('application:delete') ? [{ head: 'Actions', cell: deleteButton }] : []),
+        { head: 'Id', kind: 'code', cell: (key) => key.id },
       ],
       empty: 'No key. The application cannot call.',
     })}

@@ -24,7 +24,10 @@ export const permissionBoxes = ({
   change,
 }: PermissionBoxes): TemplateResult => {
   const unknown = held.filter((type) => !known.some((info) => info.type === type))
-  const all = [...known, ...unknown.map((type) => ({ type, description: 'Not known to this service' }))]
+  const all = [
+    ...known,
+    ...unknown.map((type) => ({ type, description: 'Not allowed for this type of application' })),
+  ]
   return html`<fieldset class=${isTitled ? 'boxes' : 'boxes bare'}>
     <legend class=${isTitled ? '' : 'visually-hidden'}>${legend}</legend>
     ${all.map(({ type, description }) => {

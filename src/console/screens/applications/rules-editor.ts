@@ -4,6 +4,7 @@ import { html, live, nothing, repeat, type TemplateResult } from '../../kit/html
 import { notice } from '../../kit/notice.ts'
 import { destinationsEditor } from './destinations-editor.ts'
 import { type RuleDraft, withMoved, withRule } from './draft.ts'
+import { focus } from './focus.ts'
 import { issuesAt } from './issues.ts'
 import { permissionBoxes } from './permission-boxes.ts'
 import type { Disclosure, PermissionInfo } from './types.ts'
@@ -22,16 +23,6 @@ export interface RulesEditor {
   readonly permissions: readonly PermissionInfo[]
   readonly error: ApiError | undefined
   change(rules: readonly RuleDraft[]): void
-}
-
-/** After the page was rendered; the first of these ids that can be focused. */
-const focus = (...ids: readonly string[]): void => {
-  for (const id of ids) {
-    const element = document.getElementById(id)
-    if (element === null || (element instanceof HTMLButtonElement && element.disabled)) continue
-    element.focus()
-    return
-  }
 }
 
 /** Rules in the order in which they are tried. */

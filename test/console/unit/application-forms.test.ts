@@ -1,0 +1,40 @@
+import t from 'tap'
+import { ApiError } from '../../../src/console/api/problem.ts'
+import { once } from '../../../src/console/kit/idempotency.ts'
+import { suggestionsOf } from '../../../src/console/screens/applications/containers.ts'
+import { issuesAt, shownPlaces } from '../../../src/console/screens/applications/issues.ts'
+
+t.test('an idempotency key is that of one input, until the call succeeds', async (t) => {
+  const sending = once()
+  const first = sending.headers({ name: 'a' })
+  t.match(first['SVC-IDEMPOTENCY-KEY'], /^[0-9a-f]{32}$/)
+  t.strictSame(sending.headers({ name: 'a' }), first, 'again, as after a timeout')
+  const second = sending.headers({ name: 'b' })
+  t.notSame(second, first, 'another input')
+  sending.done()
+  t.notSame(sending.headers({ name: 'b' }), second, 'another call')
+})
+
+t.test('containers are suggested with those above them', async (t) => {
+  t.strictSame(suggestionsOf(['/pci/high/', '/hr/', '/hr/']), ['/', '/hr/', '/pci/', '/pci/high/'])
+  t.strictSame(suggestionsOf([]), ['/'])
+})
+
+t.test('sentences of an error stand at their fields, others above the form', async (t) => {
+  const error = new ApiError({
+    issues: {
+      'rules[0].destinations[1].ports[0]': ['must be an integer'],
+      'rules[0].description': ['must not be empty'],
+      'rules[0].permissions': ['is unknown', 'is unknown'],
+      rules: ['must have at most 100 items'],
+    },
+  })
+  t.equal(issuesAt(error, 'rules[0].destinations[1].ports'), 'must be an integer')
+  t.equal(issuesAt(error, 'rules[0].permissions'), 'is unknown')
+  t.equal(issuesAt(error, 'rules[0]'), undefined, 'not those of its members')
+  t.equal(issuesAt(undefined, 'name'), undefined)
+  t.strictSame(
+    Object.keys(error.issues).filter((place) => !shownPlaces(error).includes(place)),
+    ['rules'],
+  )
+})
