@@ -42,26 +42,33 @@ const INTERNAL = 'type.googleapis.com/envoy.extensions.bootstrap.internal_listen
  */
 const internalListeners = {
   bootstrap_extensions: [{ name: 'envoy.bootstrap.internal_listener', typed_config: { '@type': INTERNAL } }],
-  layered_runtime: {
-    layers: [
-      {
-        name: 'static',
-        static_layer: { 'envoy.reloadable_features.enable_send_rst_on_user_space_socket': false },
-      },
-    ],
-  },
 }
+const INTERNAL_RUNTIME = { 'envoy.reloadable_features.enable_send_rst_on_user_space_socket': false }
 
-interface Common extends Pick<BootstrapOptions, 'envoyAdminSocket' | 'memoryBytes'> {
+/** For the pattern of headers that do not reach the console (`console-routes.ts`). */
+const CONSOLE_RUNTIME = { 're2.max_program_size.error_level': 5_000 }
+
+interface Common extends Pick<BootstrapOptions, 'envoyAdminSocket' | 'memoryBytes' | 'console'> {
   /** The forward proxy may have listeners. */
   readonly forwards?: boolean
 }
 
-const common = ({ envoyAdminSocket: adminSocket, memoryBytes = DEFAULT_MEMORY_BYTES, forwards }: Common) => ({
+const layered = (layer: Readonly<Record<string, unknown>>) =>
+  Object.keys(layer).length === 0
+    ? {}
+    : { layered_runtime: { layers: [{ name: 'static', static_layer: layer }] } }
+
+const common = ({
+  envoyAdminSocket: adminSocket,
+  memoryBytes = DEFAULT_MEMORY_BYTES,
+  forwards,
+  console,
+}: Common) => ({
   node: { id: 'sidevault', cluster: 'sidevault' },
   admin: { address: { pipe: { path: adminSocket, mode: 0o600 } } },
   overload_manager: overload(memoryBytes),
   ...(forwards ? internalListeners : {}),
+  ...layered({ ...(forwards ? INTERNAL_RUNTIME : {}), ...(console ? CONSOLE_RUNTIME : {}) }),
 })
 
 /** `Bootstrap` message in JSON: only the connection to the control plane, which serves everything else. */

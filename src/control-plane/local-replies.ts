@@ -2,6 +2,7 @@
  * Envoy's local replies in the form of completions §2: `{ "proxy_error": … }` for the proxy, the plain problem
  * elsewhere, always as `application/json; charset=utf-8` with the trace id. The first matching mapper applies.
  */
+import { CONSOLE_API } from '../common/console.ts'
 import { ERRORS, type ErrorCode, problemOf } from '../common/errors.ts'
 import { TRACE_ID_LENGTH, TRACE_ID_PATTERN } from '../common/trace-id.ts'
 import { METADATA, PROXY_METHODS, prefixHeaders } from '../ext-proc/contract.ts'
@@ -201,8 +202,13 @@ const FORWARD: readonly Rule[] = [
   ...PROXY,
 ]
 
-const inProxy = any(metadata('active', { bool_match: true }), {
-  header_filter: { header: { name: ':path', string_match: { safe_regex: { regex: '/proxy([/?].*)?' } } } },
+const inProxy = any(metadata('active', { bool_match: true }), metadata('console', { bool_match: true }), {
+  header_filter: {
+    header: {
+      name: ':path',
+      string_match: { safe_regex: { regex: `(${CONSOLE_API})?/proxy([/?].*)?` } },
+    },
+  },
 })
 
 /** The request uses this header prefix: by the gateway's metadata, or before that by its headers. */

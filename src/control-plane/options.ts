@@ -34,6 +34,8 @@ export interface BootstrapOptions {
     readonly tls: boolean
     readonly hosts: readonly ForwardHost[]
   }
+  /** Whether `/console/api/proxy` is served. Default false. */
+  readonly console?: boolean
   /** One unix socket per gateway process. */
   readonly gatewaySockets: readonly string[]
   /** Unix socket of the admin process: every path but `/proxy`. */

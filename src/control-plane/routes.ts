@@ -115,15 +115,16 @@ const toAdmin = (cluster: string, { apiTimeoutMs, requestTimeoutMs }: Settings) 
   retry_policy: RECONNECT,
 })
 
-/** Routes to destinations. */
+/** Routes to destinations. `start`: of the names of their upstreams. */
 export const releasedRoutes = (
   settings: Settings,
   clusters: Readonly<Record<string, string>>,
   prefixes: readonly string[],
+  start: '' | 'console_' = '',
 ) => {
   const upstreams = [
-    ...Object.entries(clusters).map(([upstream, cluster]) => ({ upstream, cluster })),
-    { upstream: 'tls' satisfies Upstream },
+    ...Object.entries(clusters).map(([upstream, cluster]) => ({ upstream: `${start}${upstream}`, cluster })),
+    { upstream: `${start}${'tls' satisfies Upstream}` },
   ]
   return prefixes.flatMap((prefix) => upstreams.map((upstream) => released(settings, upstream, prefix)))
 }
@@ -135,11 +136,32 @@ export const holdRoute = (settings: Settings) => ({
   ...waiting(settings),
 })
 
+/** 405 for methods that the proxy does not take. */
+export const methodRoute = (path: string) => ({
+  name: ROUTES.method,
+  match: {
+    path_separated_prefix: path,
+    headers: [
+      {
+        name: ':method',
+        string_match: { safe_regex: { regex: PROXY_METHODS.join('|') } },
+        invert_match: true,
+      },
+    ],
+  },
+  response_headers_to_add: [{ header: { key: 'allow', value: PROXY_METHODS.join(', ') } }],
+  direct_response: { status: 405 },
+  ...withoutGateway,
+})
+
 /** Name of the edge listener's routes. */
 export const EDGE_ROUTES = 'edge'
 
 /** Its `RouteConfiguration`. */
-export const routes = (settings: Settings) => {
+export const routes = (
+  settings: Settings,
+  ofConsole: { readonly released: readonly object[]; readonly pending: readonly object[] },
+) => {
   // Unless Envoy sets the address header, it comes from the caller.
   const notForApi = settings.clientAddress ? COPIES : [...COPIES, CLIENT_ADDRESS_HEADER]
   return {
@@ -151,22 +173,8 @@ export const routes = (settings: Settings) => {
         routes: [
           ...releasedRoutes(settings, destinationClusters(settings), settings.prefixes),
           holdRoute(settings),
-          {
-            name: ROUTES.method,
-            match: {
-              path_separated_prefix: '/proxy',
-              headers: [
-                {
-                  name: ':method',
-                  string_match: { safe_regex: { regex: PROXY_METHODS.join('|') } },
-                  invert_match: true,
-                },
-              ],
-            },
-            response_headers_to_add: [{ header: { key: 'allow', value: PROXY_METHODS.join(', ') } }],
-            direct_response: { status: 405 },
-            ...withoutGateway,
-          },
+          ...ofConsole.released,
+          methodRoute('/proxy'),
           ...settings.prefixes.map((prefix) => ({
             name: ROUTES.stream,
             match: {
@@ -186,6 +194,7 @@ export const routes = (settings: Settings) => {
             match: { path_separated_prefix: '/proxy' },
             ...waiting(settings),
           },
+          ...ofConsole.pending,
           {
             name: ROUTES.connect,
             match: { connect_matcher: {} },

@@ -1,5 +1,6 @@
 /** All resources of the control plane, as immutable plain data. */
 import { clusters } from './clusters.ts'
+import { consoleRoutes } from './console-routes.ts'
 import { forwardListeners } from './forward-listeners.ts'
 import { connectRoutes, tunneledRoutes } from './forward-routes.ts'
 import { listener } from './listener.ts'
@@ -19,7 +20,10 @@ export const createSnapshot = (options: BootstrapOptions): Snapshot => {
   return {
     clusters: clusters(settings),
     listeners: [listener(settings), ...forwardListeners(settings)],
-    routes: [routes(settings), ...(settings.forward ? [connectRoutes(), tunneledRoutes(settings)] : [])],
+    routes: [
+      routes(settings, consoleRoutes(settings)),
+      ...(settings.forward ? [connectRoutes(), tunneledRoutes(settings)] : []),
+    ],
     secrets: secrets(settings),
   }
 }

@@ -10,6 +10,9 @@ export const METADATA = 'sidevault.proxy'
  */
 export type Upstream = 'https' | 'http' | 'demo' | 'tls'
 
+/** The same clusters for a call of the console, on routes whose responses are guarded. */
+export type ConsoleUpstream = `console_${Upstream}`
+
 /**
  * Cluster of a request with a streamed body. `dialed_*` go to the address that the gateway has resolved, at
  * once: Envoy 1.40 truncates a body when it resolves a name while pieces arrive (envoy/README.md, "Uploads").
@@ -23,8 +26,10 @@ export type WebSocketUpstream = 'websocket'
 export interface ExchangeMetadata {
   /** The gateway holds the request: it never falls through to the API, whatever its path. */
   readonly active?: true
+  /** The same for a call of the console, in the place of `active`. */
+  readonly console?: true
   /** The gate: set with the last reply only, which carries the replaced body (envoy/README.md). */
-  readonly upstream?: Upstream | UploadUpstream | WebSocketUpstream
+  readonly upstream?: Upstream | ConsoleUpstream | UploadUpstream | WebSocketUpstream
   /** The gate of a CONNECT: opened with our certificate, or passed to `address` unopened. */
   readonly connect?: 'open' | 'tunnel'
   /** Identity of an opened tunnel (`Tunnel`), and a text that no other has: Envoy shares no connection between two. */
@@ -57,7 +62,7 @@ export const ATTRIBUTES = {
 } as const
 
 /**
- * Names a cluster, on requests with the metadata `upstream: tls` only. It is removed from client requests before any
+ * Names a cluster, on requests with the metadata `upstream: tls` or `console_tls` only. It is removed from client requests before any
  * filter runs, and removed before the request is forwarded: only the gateway sets it.
  */
 export const CLUSTER_HEADER = 'x-sidevault-cluster'

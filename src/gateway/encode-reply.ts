@@ -77,7 +77,9 @@ const remembered = (key: string, metadata: ExchangeMetadata): Buffer => {
 const metadataOf = (reply: ExtProcReply): Buffer | undefined => {
   switch (reply.kind) {
     case 'buffered':
-      return remembered(`buffered ${reply.prefix}`, { active: true, prefix: reply.prefix })
+      return reply.ofConsole
+        ? remembered(`buffered console ${reply.prefix}`, { console: true, prefix: reply.prefix })
+        : remembered(`buffered ${reply.prefix}`, { active: true, prefix: reply.prefix })
     case 'connect': {
       const { prefix, nonce, tunnel, address } = reply
       if (tunnel !== undefined) return metadataBytes({ active: true, prefix, connect: 'open', nonce, tunnel })
@@ -86,7 +88,10 @@ const metadataOf = (reply: ExtProcReply): Buffer | undefined => {
     case 'continue': {
       const { prefix, upstream, address } = reply
       if (address !== undefined) return metadataBytes({ active: true, prefix, upstream, address })
-      return remembered(`${upstream} ${prefix}`, { active: true, prefix, upstream })
+      const held = upstream.startsWith('console_')
+        ? ({ console: true } as const)
+        : ({ active: true } as const)
+      return remembered(`${upstream} ${prefix}`, { ...held, prefix, upstream })
     }
     case 'immediateResponse':
       return remembered(`reply ${reply.prefix}`, { active: true, prefix: reply.prefix, reply: true })

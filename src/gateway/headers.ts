@@ -1,11 +1,14 @@
 /** Request headers: prefixes, trace ids, and headers that are removed before a request is forwarded (completions §1, §7). */
 
+import { holdsConsoleCookie } from '../common/console.ts'
 import { AppError } from '../common/errors.ts'
 import { HOP_BY_HOP } from '../common/http-headers.ts'
 import { CLIENT_ADDRESS_HEADER } from '../common/rate-limiter.ts'
 import { traceIdFor } from '../common/trace-id.ts'
 import { CONNECTION_COPY, COPIES } from '../control-plane/early-header-mutation.ts'
 import { HEADER_KIB, HEADER_LINES, prefixHeaders } from '../ext-proc/contract.ts'
+import { isOfPage } from './console.ts'
+import type { CallHead } from './identify.ts'
 
 /** Headers by lower-case name, pseudo-headers included; several lines of one name keep their order. */
 export type Head = ReadonlyMap<string, readonly string[]>
@@ -169,8 +172,15 @@ const nominated = (head: Head): ReadonlySet<string> => {
   )
 }
 
-/** Names that must not reach the destination. */
-export const strippedNames = (head: Head, { own }: HeaderRules): string[] => {
+/**
+ * Names that must not reach the destination. Browsers send the console's cookie to `/proxy` of its host too: then cookies
+ * do not. Inside a tunnel, cookies are the destination's.
+ */
+export const strippedNames = (
+  head: Head,
+  { own }: HeaderRules,
+  { session, tunnel }: Pick<CallHead, 'session' | 'tunnel'> = {},
+): string[] => {
   const dropped = nominated(head)
   const stripped: string[] = []
   head.forEach((_, name) => {
@@ -181,9 +191,12 @@ export const strippedNames = (head: Head, { own }: HeaderRules): string[] => {
         name === CLIENT_ADDRESS_HEADER ||
         HOP_BY_HOP.has(name) ||
         dropped.has(name) ||
+        (session !== undefined && isOfPage(name)) ||
         !FORWARDED_NAME.test(name))
     )
       stripped.push(name)
   })
+  const isBrowser = session === undefined && tunnel === undefined
+  if (isBrowser && head.get('cookie')?.some(holdsConsoleCookie)) stripped.push('cookie')
   return stripped
 }

@@ -5,7 +5,7 @@ import { AppError } from '../common/errors.ts'
 import { type Eventual, whenReady } from '../common/eventual.ts'
 import { CLIENT_ADDRESS_HEADER, type RateLimiter } from '../common/rate-limiter.ts'
 import type { Bindings } from '../forward-proxy/bindings.ts'
-import type { Authenticator, ProxyDirectory } from '../kernel/types.ts'
+import type { Authenticator, ConsoleSecret, Presented, ProxyDirectory } from '../kernel/types.ts'
 import type { Caller, StoredProxy, Surface } from '../sdk/index.ts'
 import type { Tunnel } from './forward/tunnel.ts'
 import { type Head, type HeaderRules, prefixed } from './headers.ts'
@@ -68,6 +68,8 @@ export interface CallHead {
   readonly head: Head
   readonly proxyKey: string | undefined
   readonly dryRun: boolean
+  /** Of a call of the console, in the place of an API key. */
+  readonly session?: ConsoleSecret | undefined
   /** The tunnel that it is inside of, and its path: both decide, and no header. */
   readonly tunnel?: Tunnel & { readonly path: string }
 }
@@ -97,13 +99,13 @@ const authenticateTunneled = (
   })
 }
 
-const keyOf = ({ head, tunnel }: CallHead, prefixes: HeaderRules): string | undefined =>
-  tunnel === undefined ? prefixed(head, prefixes, 'apiKey') : tunnel.key
+const keyOf = ({ head, tunnel, session }: CallHead, prefixes: HeaderRules): Presented =>
+  tunnel === undefined ? (session ?? prefixed(head, prefixes, 'apiKey')) : tunnel.key
 
 /** The caller and its proxy, without a rate limit. `seen` gets them as soon as they are known. */
 const authenticate = (
   deps: IdentifyDeps,
-  key: string | undefined,
+  key: Presented,
   { proxyKey, dryRun, tunnel }: CallHead,
   seen?: (identity: Identity) => void,
 ): Eventual<Identity> => {
@@ -117,7 +119,7 @@ const authenticate = (
       if (dryRun) authorizeDryRun(identity)
       return identity
     }
-    return whenReady(authenticator.authenticate(key), (caller) => {
+    return whenReady(authenticator.authenticate(key, 'token:use'), (caller) => {
       if (proxy !== undefined && proxy.tenantId !== caller.tenantId) throw unknownProxy()
       const identity = { caller, proxy, dryRun }
       seen?.(identity)
@@ -143,7 +145,8 @@ export const identify = (
   const { head, tunnel } = request
   const key = keyOf(request, prefixes)
   const address = tunnel === undefined ? head.get(CLIENT_ADDRESS_HEADER)?.[0] : tunnel.address
-  return whenReady(deps.admit({ key, address }), () => authenticate(deps, key, request, seen))
+  const limited = typeof key === 'object' ? key.secret : key
+  return whenReady(deps.admit({ key: limited, address }), () => authenticate(deps, key, request, seen))
 }
 
 /** The same for an accepted request: a key that was deleted since then opens nothing any more. */

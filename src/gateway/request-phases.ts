@@ -25,8 +25,8 @@ const modeOverrideOf = (proxy: StoredProxy | undefined): ModeOverride | undefine
 /** A WebSocket's handshake is its hop-by-hop headers. */
 const HANDSHAKE = ['connection', 'upgrade']
 
-const strippedOf = ({ shared, origin }: RequestState, head: Head): readonly string[] => {
-  const stripped = strippedNames(head, shared.prefixes)
+const strippedOf = ({ shared, origin }: RequestState, { request }: ResolvedRequest): readonly string[] => {
+  const stripped = strippedNames(request.head, shared.prefixes, request)
   return origin?.isBodyUnread ? stripped.filter((name) => !HANDSHAKE.includes(name)) : stripped
 }
 
@@ -41,21 +41,22 @@ export const acceptRequestHeaders = (
   endOfStream: boolean,
 ): Eventual<ExtProcReply> => {
   const { deps, prefixes } = state.shared
-  if (isFlagSet(head, prefixes, 'stream')) throw new Error('a streamed body came in the buffered mode')
   const since = deps.clock.now()
   return whenReady(state.resolve(head, state.shared), (resolved) => {
+    if (isFlagSet(head, prefixes, 'stream')) throw new Error('a streamed body came in the buffered mode')
     const length = endOfStream ? 0 : lengthOf(head)
     state.record.requestBytes = length
     state.takeShare(resolved, length)
     const { proxy, contentType, dryRun } = resolved
     const shape = proxy?.requestTransform === undefined ? undefined : shapeOf(contentType)
-    const accepted: Accepted = { resolved, since, head, stripped: strippedOf(state, head), shape }
+    const accepted: Accepted = { resolved, since, head, stripped: strippedOf(state, resolved), shape }
     const edits = state.editsOf(resolved, accepted.stripped)
     const modeOverride = dryRun || state.origin?.isBodyUnread ? undefined : modeOverrideOf(proxy)
     state.accepted = accepted
     if (endOfStream) return acceptBodiless(state, accepted, edits, modeOverride)
     state.memory.wait(length)
-    return { kind: 'buffered', prefix: state.prefix, edits, modeOverride }
+    const ofConsole = resolved.request.session !== undefined
+    return { kind: 'buffered', prefix: state.prefix, edits, modeOverride, ofConsole }
   })
 }
 

@@ -1,4 +1,5 @@
 /** Validates the headers of a request to the proxy (interface "Ephemeral proxy", completions §7). */
+import { CONSOLE_API } from '../common/console.ts'
 import { AppError } from '../common/errors.ts'
 import { type Eventual, whenReady } from '../common/eventual.ts'
 import {
@@ -9,8 +10,15 @@ import {
   type Suffix,
 } from '../egress/parse-url.ts'
 import { BODY_ONLY, parseSurfaces } from '../egress/surfaces.ts'
-import { PROXY_METHODS, prefixHeaders, type Upstream, type WebSocketUpstream } from '../ext-proc/contract.ts'
+import {
+  type ConsoleUpstream,
+  PROXY_METHODS,
+  prefixHeaders,
+  type Upstream,
+  type WebSocketUpstream,
+} from '../ext-proc/contract.ts'
 import type { DestinationTls, OutboundDestination, StoredProxy, Surface } from '../sdk/index.ts'
+import { isOfConsole, sessionOf } from './console.ts'
 import { checkHead, type Head, type HeaderRules, isFlagSet, prefixed, single } from './headers.ts'
 import type { CallHead, Identity } from './identify.ts'
 import { mayHoldBraces } from './surfaces/url.ts'
@@ -28,8 +36,8 @@ export interface ResolvedRequest extends Identity {
   /** By what the caller was identified. */
   readonly request: CallHead
   readonly destination: Destination
-  readonly upstream: Upstream | WebSocketUpstream
-  /** With the upstream `tls`. */
+  readonly upstream: Upstream | ConsoleUpstream | WebSocketUpstream
+  /** With the upstreams `tls` and `console_tls`. */
   readonly cluster: string | undefined
   readonly method: string
   /** The path after `/proxy`, without proxy keys. */
@@ -119,6 +127,9 @@ const surfacesOf = (
   return parseSurfaces(texts, prefixes.prefixes)
 }
 
+/** The path that a call of the console is for. */
+const ofProxy = (path: string): string => path.slice(CONSOLE_API.length)
+
 const ON_PROXY = /^\/proxy(?:[/?]|$)/
 
 /** One header line of all lines of a name. */
@@ -129,6 +140,9 @@ const checkLength = (head: Head, { bodyLimit }: RequestResolver): void => {
   if (Number(single(head, 'content-length') ?? 0) > bodyLimit)
     throw new AppError('too_large', `The body is larger than ${bodyLimit} bytes. Send a smaller one.`)
 }
+
+const upstreamOf = ({ session }: CallHead, upstream: Upstream): Upstream | ConsoleUpstream =>
+  session === undefined ? upstream : `console_${upstream}`
 
 /** An identified request, when Envoy has its cluster. `expressions`: of its headers; the URL is looked at here. */
 export const resolvedRequest = (
@@ -146,7 +160,7 @@ export const resolvedRequest = (
     proxy: identity.proxy,
     dryRun: identity.dryRun,
     request,
-    upstream: cluster === undefined ? destination.upstream : 'tls',
+    upstream: upstreamOf(request, cluster === undefined ? destination.upstream : 'tls'),
     cluster,
     destination,
     method: single(head, ':method') ?? '',
@@ -176,13 +190,16 @@ export const resolveRequest = (
       allow: PROXY_METHODS,
     })
   const hasBraces = checkHead(head)
-  const requested = single(head, ':path') ?? ''
+  const sent = single(head, ':path') ?? ''
+  const session = isOfConsole(sent) ? sessionOf(head, prefixes) : undefined
+  const requested = session === undefined ? sent : ofProxy(sent)
   if (!ON_PROXY.test(requested)) throw new Error('a request off /proxy reached the gateway')
   const suffix = parseSuffix(requested, prefixes.keyParameters)
   const request = {
     head,
     proxyKey: proxyKeyOf(head, prefixes, suffix),
     dryRun: isFlagSet(head, prefixes, 'dryRun'),
+    session,
   }
   return whenReady(identify(request), (identity) => {
     checkLength(head, resolver)

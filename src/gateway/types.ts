@@ -1,6 +1,6 @@
 /** Replies of an exchange to Envoy, and Envoy's stream as an exchange sees it. */
 import type { Eventual } from '../common/eventual.ts'
-import type { UploadUpstream, Upstream, WebSocketUpstream } from '../ext-proc/contract.ts'
+import type { ConsoleUpstream, UploadUpstream, Upstream, WebSocketUpstream } from '../ext-proc/contract.ts'
 import type { Edits, Head } from './headers.ts'
 import type { Reply } from './replies.ts'
 
@@ -20,6 +20,8 @@ export type ExtProcReply =
   | {
       readonly kind: 'buffered'
       readonly prefix: string
+      /** A call of the console, whose responses Envoy guards. */
+      readonly ofConsole?: boolean
       readonly edits: Edits
       readonly modeOverride?: ModeOverride | undefined
     }
@@ -27,7 +29,7 @@ export type ExtProcReply =
       readonly kind: 'continue'
       readonly prefix: string
       readonly edits: Edits
-      readonly upstream: Upstream | UploadUpstream | WebSocketUpstream
+      readonly upstream: Upstream | ConsoleUpstream | UploadUpstream | WebSocketUpstream
       /** With the upstream `tls`: the cluster. */
       readonly cluster?: string | undefined
       /** With an upstream that is dialed. */

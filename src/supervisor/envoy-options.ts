@@ -101,6 +101,7 @@ export const envoyOptions = async (
     ...(forward === undefined
       ? {}
       : { forward: { listen: forward, tls: config.tls !== undefined, hosts: [] } }),
+    ...(config.console && role !== 'gateway' ? { console: true } : {}),
     gatewaySockets: sockets.gateways,
     apiSocket: sockets.api,
     // Without the socket, gRPC calls end with `unimplemented`.

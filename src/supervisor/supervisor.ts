@@ -202,6 +202,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
         renderBootstrap({
           ...{ envoyAdminSocket, controlSocket, memoryBytes: config.envoyMemoryBytes },
           forwards: forward !== undefined,
+          console: given.console === true,
         }),
       ),
       {

@@ -126,7 +126,7 @@ export const runDryRun = async (dryRun: DryRunRequest, deps: DryRunDeps): Promis
   const sent = await decodedBody({ bytes: body, contentType, contentEncoding }, run.limits)
   const fixture = responseFixture(head, run.prefixes)
   const work = bodyWork()
-  const stripped = strippedNames(head, run.prefixes)
+  const stripped = strippedNames(head, run.prefixes, accepted.request)
   const { prefixes } = run
   const source = { head, stripped, prefixes, proxy, path, surfaces, hasBraces, streamed: false }
   const request = await timed('plan', () =>

@@ -68,7 +68,7 @@ export const forwardTunneled = async (state: RequestState, head: Head, flow: Bod
     return resolved
   }
   const resolved = await state.stepTimeout.within(options.stepMs, deps.admission.run(0, resolve))
-  const stripped = strippedNames(head, prefixes)
+  const stripped = strippedNames(head, prefixes, resolved.request)
   const first = await collect(state, flow, bodyLimit)
   if (!first.isLast) {
     checkStreamable(resolved)

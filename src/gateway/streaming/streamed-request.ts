@@ -128,7 +128,7 @@ export const forwardStream = async (
     return resolved
   }
   const resolved = await state.stepTimeout.within(options.stepMs, deps.admission.run(0, resolve))
-  const stripped = strippedNames(head, prefixes)
+  const stripped = strippedNames(head, prefixes, resolved.request)
   if (endOfStream) {
     const edits = await state.stepTimeout.within(options.stepMs, editsOf(state, resolved, stripped))
     await flow.write(await continueRequest(state, resolved, edits))

@@ -1,0 +1,84 @@
+import t from 'tap'
+import { PASSED_HEADERS } from '../../src/common/console.ts'
+import { noneOf } from '../../src/control-plane/console-routes.ts'
+import type { BootstrapOptions } from '../../src/control-plane/options.ts'
+import { createSnapshot } from '../../src/control-plane/snapshot.ts'
+
+const OPTIONS: BootstrapOptions = {
+  listen: { host: '127.0.0.1', port: 8080 },
+  gatewaySockets: ['run/gateway-0.sock'],
+  apiSocket: 'run/api.sock',
+  envoyAdminSocket: 'run/envoy.sock',
+  prefixes: ['SVC', 'BT'],
+  egress: { allow: [], http: true, trustBundle: 'run/trust.pem' },
+}
+
+interface Route {
+  readonly name: string
+  readonly match: object
+  readonly typed_per_filter_config?: Readonly<Record<string, unknown>>
+}
+
+const routesOf = (options: Partial<BootstrapOptions>): readonly Route[] => {
+  const [config] = createSnapshot({ ...OPTIONS, ...options }).routes as unknown as [
+    { virtual_hosts: [{ routes: Route[] }] },
+  ]
+  return config.virtual_hosts[0].routes
+}
+
+const MUTATION = 'envoy.filters.http.header_mutation'
+
+t.test('without the console there is no route of it', (t) => {
+  t.notMatch(JSON.stringify(routesOf({})), /console/)
+  t.end()
+})
+
+t.test('the routes of the console are added in their place, and all guard their responses', (t) => {
+  const [without, routes] = [routesOf({}), routesOf({ console: true })]
+  const isOwn = (route: Route) => !without.some((one) => JSON.stringify(one) === JSON.stringify(route))
+  const own = routes.filter(isOwn)
+  t.same(
+    routes.filter((route) => !isOwn(route)),
+    without,
+    'the others keep their order',
+  )
+  t.same(
+    own.map(({ name }) => name),
+    [
+      ...['svc', 'bt'].flatMap(() => ['proxy_console_https', 'proxy_console_http', 'proxy_console_tls']),
+      'proxy_hold',
+      'proxy_method',
+      'proxy_pending',
+    ],
+  )
+  for (const { name, typed_per_filter_config } of own) t.ok(typed_per_filter_config?.[MUTATION], name)
+  const at = (match: RegExp) => routes.findIndex((route) => match.test(JSON.stringify(route)))
+  t.ok(at(/proxy_console_https/) > at(/"name":"proxy_hold"/), 'behind those of /proxy, which cost no more')
+  t.ok(
+    at(/"name":"proxy_hold".*console/) < at(/"name":"proxy_method"/),
+    'before paths: destinations choose theirs',
+  )
+  t.ok(at(/console\/api\/proxy/) < at(/"name":"api"/))
+  t.end()
+})
+
+t.test('a pattern of all names but the given ones matches exactly the others', (t) => {
+  const isRemoved = new RegExp(`^(?:${noneOf(PASSED_HEADERS, [':', 'x-', 'svc-', 'bt-'])})$`, 's')
+  for (const name of [...PASSED_HEADERS, ':status', 'x-', 'x-anything', 'svc-trace-id', 'bt-trace-id'])
+    t.notMatch(name, isRemoved)
+  const near = PASSED_HEADERS.flatMap((name) => [`${name}s`, `x${name}`, name.slice(0, -1), name.slice(1)])
+  for (const name of [
+    ...near,
+    'set-cookie',
+    'location',
+    'svc',
+    'x',
+    'b',
+    'sx-',
+    'content-security-policy',
+    '',
+  ])
+    if (!PASSED_HEADERS.includes(name) && !name.startsWith('x-')) t.match(name, isRemoved, name)
+  t.equal(noneOf(['a'], []), '|[^a].*|a(?:.+)')
+  t.end()
+})
