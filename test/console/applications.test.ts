@@ -48,7 +48,6 @@ t.test('Applications: a person creates one, rotates its key, changes its rules a
     await page.getByLabel('Name', { exact: true }).fill('Help desk')
     await button('Create').dblclick()
     const shown = await dialog.getByLabel('Key').textContent()
-    await expectAccessible(t, page)
     t.ok(await isValid(shown ?? ''))
     await button('I have stored it').click()
     await heading('Help desk')
@@ -93,6 +92,8 @@ t.test('Applications: a person creates one, rotates its key, changes its rules a
     await page.getByText('must not be empty').waitFor()
     t.equal(await description.getAttribute('aria-invalid'), 'true')
     await description.fill('Everything')
+    await pane.getByText('adds rule “Everything”').waitFor()
+    await pane.getByText('comparing …').waitFor({ state: 'detached' })
 
     await call('PUT', `/applications/${support.id}`, {
       key,
@@ -154,5 +155,5 @@ t.test('Applications: shows and does what the key may', async (t) => {
 
   await call('DELETE', `/applications/${one.id}`, { key: managementKey })
   await page.getByRole('button', { name: 'Save …' }).click()
-  await page.getByRole('heading', { name: 'Not found' }).waitFor()
+  await page.getByRole('alert').getByRole('heading', { name: 'Not found' }).first().waitFor()
 })
