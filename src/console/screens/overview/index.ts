@@ -1,12 +1,59 @@
-import { html } from '../../kit/html.ts'
-import type { Screen } from '../../kit/screen.ts'
+import { html, type TemplateResult } from '../../kit/html.ts'
+import type { Opened, Screen, ScreenContext } from '../../kit/screen.ts'
+import { may } from '../../session.ts'
+import { createCalls, MINUTES, minutesOf } from './calls.ts'
+import { createNode } from './node.ts'
+
+const withoutCalls = (): TemplateResult => html`<div class="empty">
+  <p>Calls are shown to keys that have <code>log:read</code>. Add a management key to see them.</p>
+</div>`
+
+const open = (context: ScreenContext): Opened => {
+  const { filters, setFilters, signal } = context
+  const node = createNode(signal)
+  const calls = may('log:read') ? createCalls(context) : undefined
+
+  const span = (): TemplateResult => html`<label class="inline"
+    >Last
+    <select
+      @change=${(event: Event) => setFilters({ minutes: (event.target as HTMLSelectElement).value })}
+    >
+      ${MINUTES.map(
+        (minutes) => html`<option value=${minutes} ?selected=${minutes === minutesOf(filters.value)}>
+          ${minutes} minutes
+        </option>`,
+      )}
+    </select>
+  </label>`
+
+  return {
+    ...(calls === undefined ? {} : { actions: span }),
+    view: () => html`${node.notices()}
+      <section aria-labelledby="calls">
+        <h2 id="calls">Calls</h2>
+        ${calls === undefined ? withoutCalls() : calls.course()}
+      </section>
+      <div class="columns">
+        ${
+          calls === undefined
+            ? html``
+            : html`<section class="card" aria-labelledby="disclosures">
+                <h2 id="disclosures">Disclosures by destination, 24 hours</h2>
+                ${calls.disclosures()}
+              </section>`
+        }
+        <section class="card" aria-labelledby="node">
+          <h2 id="node">This node</h2>
+          ${node.facts()}
+        </section>
+        <section class="card" aria-labelledby="components">
+          <h2 id="components">Components</h2>
+          ${node.components()}
+        </section>
+      </div>`,
+  }
+}
 
 export const overviewScreens: readonly Screen[] = [
-  {
-    path: '/overview',
-    title: 'Overview',
-    nav: 'Overview',
-    needs: () => true,
-    open: () => ({ view: () => html`<p>Nothing here yet.</p>` }),
-  },
+  { path: '/overview', title: 'Overview', nav: 'Overview', needs: () => true, open },
 ]

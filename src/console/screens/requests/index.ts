@@ -1,5 +1,6 @@
-import { html } from '../../kit/html.ts'
 import type { Screen } from '../../kit/screen.ts'
+import { openDetail } from './detail.ts'
+import { openList } from './list.ts'
 
 export const requestsScreens: readonly Screen[] = [
   {
@@ -7,6 +8,7 @@ export const requestsScreens: readonly Screen[] = [
     title: 'Requests',
     nav: 'Requests',
     needs: (may) => may('log:read'),
-    open: () => ({ view: () => html`<p>Nothing here yet.</p>` }),
+    open: openList,
   },
+  { path: '/requests/:id', title: 'Request', needs: (may) => may('log:read'), open: openDetail },
 ]

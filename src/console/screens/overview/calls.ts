@@ -1,0 +1,142 @@
+import { html, nothing, type TemplateResult } from '../../kit/html.ts'
+import { count, decimal, milliseconds, percent } from '../../kit/numbers.ts'
+import { bars, plot } from '../../kit/plot.ts'
+import { poll } from '../../kit/poll.ts'
+import { show } from '../../kit/resource.ts'
+import type { ScreenContext } from '../../kit/screen.ts'
+import { when } from '../../kit/time.ts'
+import { type Calls, loadCalls } from '../requests/calls.ts'
+import { requestsHash } from '../requests/list.ts'
+import { type Course, courseOf, disclosuresOf, spanOf } from './figures.ts'
+
+const POLL_MS = 5_000
+
+/** Pages of 1,000 calls that the figures are made of, at most. */
+const PAGES = 3
+
+/** Minutes that a reader may choose. */
+export const MINUTES = [5, 15, 60] as const
+const HOSTS = 8
+
+export const minutesOf = (filters: URLSearchParams): number =>
+  MINUTES.find((one) => String(one) === filters.get('minutes')) ?? 15
+
+const figure = (
+  label: string,
+  value: string,
+  href: string,
+  drawing: TemplateResult,
+  note: string,
+): TemplateResult => html`<section class="card figure" aria-label=${label}>
+  <h3>${label}</h3>
+  <p class="value"><a href=${href}>${value}</a> <span class="soft small">${note}</span></p>
+  ${drawing}
+</section>`
+
+const orNone = (value: number | undefined, format: (value: number) => string): string =>
+  value === undefined ? '–' : format(value)
+
+const figures = (course: Course, minutes: number, span: { from: number; to: number }): TemplateResult => {
+  const { all } = course
+  const rate = (value: number) => `${decimal(value)}/s`
+  return html`<div class="cards">
+    ${figure(
+      'Calls per second',
+      decimal(all.perSecond),
+      requestsHash({}),
+      plot({
+        ...span,
+        title: `Calls per second, last ${minutes} minutes`,
+        format: rate,
+        series: [{ label: 'Calls', points: course.perSecond }],
+      }),
+      `${count(all.calls)} calls`,
+    )}
+    ${figure(
+      'Time in Sidevault, p99',
+      orNone(all.p99, milliseconds),
+      requestsHash({ sort: 'slowest' }),
+      plot({
+        ...span,
+        title: `Time of calls, last ${minutes} minutes`,
+        format: milliseconds,
+        series: [
+          { label: 'p50', points: course.p50 },
+          { label: 'p99', points: course.p99 },
+        ],
+      }),
+      `p50 ${orNone(all.p50, milliseconds)}`,
+    )}
+    ${figure(
+      'Rejected',
+      orNone(all.rejectedShare, percent),
+      requestsHash({ outcome: 'rejected' }),
+      plot({
+        ...span,
+        title: `Share of calls rejected, last ${minutes} minutes`,
+        format: percent,
+        series: [{ label: 'Rejected', points: course.rejectedShare }],
+      }),
+      `${count(all.rejected)} calls`,
+    )}
+  </div>`
+}
+
+/** Figures of the newest calls of this node. */
+export const createCalls = ({ api, filters, signal }: ScreenContext) => {
+  const calls = loadCalls(api, signal, PAGES)
+  poll(POLL_MS, calls.refresh, signal)
+
+  const course = ({ entries, next }: Calls): TemplateResult => {
+    const now = Date.now()
+    const minutes = minutesOf(filters.value)
+    const span = spanOf(minutes, now)
+    const made = courseOf(entries, span, { now, isAll: next === undefined })
+    return html`${figures(made, minutes, span)}
+    ${
+      made.coveredFrom > span.from
+        ? html`<p class="soft small">
+            There are more calls than are read: figures are of the newest ${count(entries.length)}, since
+            ${when(made.coveredFrom)}.
+          </p>`
+        : nothing
+    }`
+  }
+
+  const disclosures = ({ entries, next }: Calls): TemplateResult => {
+    const { hosts, tokens, missingBefore } = disclosuresOf(entries, {
+      now: Date.now(),
+      isAll: next === undefined,
+    })
+    const rest = hosts.slice(HOSTS).reduce((sum, one) => sum + one.tokens, 0)
+    return html`${
+      hosts.length === 0
+        ? html`<p class="soft">No value left for a destination.</p>`
+        : bars(
+            'Values that left, by destination',
+            [
+              ...hosts.slice(0, HOSTS).map(({ host, tokens: value }) => ({
+                label: host,
+                value,
+                href: requestsHash({ host, outcome: 'forwarded' }),
+              })),
+              ...(rest > 0 ? [{ label: `${hosts.length - HOSTS} others`, value: rest }] : []),
+            ],
+            count,
+          )
+    }
+    <p class="soft small">
+      ${tokens === 0 ? nothing : html`${count(tokens)} values in all. `}
+      ${
+        missingBefore === undefined
+          ? 'Of the calls that this node retains.'
+          : html`Partial: of the newest ${count(entries.length)} calls, since ${when(missingBefore)}.`
+      }
+    </p>`
+  }
+
+  return {
+    course: () => show(calls, course),
+    disclosures: () => (calls.value.value === undefined ? html`` : disclosures(calls.value.value)),
+  }
+}

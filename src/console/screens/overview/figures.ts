@@ -1,0 +1,123 @@
+import type { RequestEntry } from '../../api/types.ts'
+import type { Point } from '../../kit/plot.ts'
+import { isRejected } from '../requests/filters.ts'
+
+/** Points of a plot. */
+const BUCKETS = 60
+
+export const DAY_MS = 86_400_000
+
+/** A time that figures are about, in equal parts. Times in ms. */
+export interface Span {
+  readonly from: number
+  readonly to: number
+  readonly step: number
+}
+
+/** The last `minutes`, by whole parts, so that parts stay the same as time passes. */
+export const spanOf = (minutes: number, now: number): Span => {
+  const step = (minutes * 60_000) / BUCKETS
+  const to = Math.ceil(now / step) * step
+  return { from: to - BUCKETS * step, to, step }
+}
+
+/** The value below which a share of them lies; `values` ascending. */
+export const quantile = (values: readonly number[], share: number): number | undefined =>
+  values[Math.max(0, Math.ceil(share * values.length) - 1)]
+
+export interface Figures {
+  readonly calls: number
+  readonly perSecond: number
+  readonly p50: number | undefined
+  readonly p99: number | undefined
+  readonly rejected: number
+  /** Of one; undefined without calls. */
+  readonly rejectedShare: number | undefined
+}
+
+const figuresOf = (calls: readonly RequestEntry[], ms: number): Figures => {
+  const times = calls.map(({ duration_ms }) => duration_ms).sort((a, b) => a - b)
+  const rejected = calls.filter(isRejected).length
+  return {
+    calls: calls.length,
+    perSecond: ms > 0 ? calls.length / (ms / 1_000) : 0,
+    p50: quantile(times, 0.5),
+    p99: quantile(times, 0.99),
+    rejected,
+    rejectedShare: calls.length === 0 ? undefined : rejected / calls.length,
+  }
+}
+
+export interface Course {
+  readonly all: Figures
+  /** ms since the epoch; earlier calls are not loaded. */
+  readonly coveredFrom: number
+  readonly perSecond: readonly Point[]
+  readonly p50: readonly Point[]
+  readonly p99: readonly Point[]
+  readonly rejectedShare: readonly Point[]
+}
+
+/**
+ * Figures of a span, together and by its parts. `isAll`: no older calls exist; otherwise parts before the oldest are gaps,
+ * and the sums begin there.
+ */
+export const courseOf = (
+  entries: readonly RequestEntry[],
+  { from, to, step }: Span,
+  { now, isAll }: { readonly now: number; readonly isAll: boolean },
+): Course => {
+  const oldest = entries.at(-1)
+  const coveredFrom = isAll || oldest === undefined ? from : Math.max(from, Date.parse(oldest.at))
+  const parts: RequestEntry[][] = Array.from({ length: Math.round((to - from) / step) }, () => [])
+  for (const call of entries) {
+    const at = Date.parse(call.at)
+    if (at < coveredFrom) break
+    parts[Math.floor((at - from) / step)]?.push(call)
+  }
+  const figures = parts.map((calls, index) => {
+    const start = from + index * step
+    const isCovered = start >= coveredFrom && start < now
+    // The last part has not ended.
+    return [start, isCovered ? figuresOf(calls, Math.min(step, now - start)) : undefined] as const
+  })
+  const points = (of: (figures: Figures) => number | undefined): readonly Point[] =>
+    figures.map(([start, one]) => [start, one === undefined ? undefined : of(one)])
+  return {
+    all: figuresOf(parts.flat(), Math.max(1_000, now - coveredFrom)),
+    coveredFrom,
+    perSecond: points(({ perSecond }) => perSecond),
+    p50: points(({ p50 }) => p50),
+    p99: points(({ p99 }) => p99),
+    rejectedShare: points(({ rejectedShare }) => rejectedShare),
+  }
+}
+
+export interface Disclosures {
+  readonly hosts: readonly { readonly host: string; readonly tokens: number; readonly calls: number }[]
+  readonly tokens: number
+  /** ms since the epoch: of the oldest call that is counted, if calls of the last 24 hours are missing. */
+  readonly missingBefore: number | undefined
+}
+
+/** Tokens whose values left for a destination in the last 24 hours, by host. */
+export const disclosuresOf = (
+  entries: readonly RequestEntry[],
+  { now, isAll }: { readonly now: number; readonly isAll: boolean },
+): Disclosures => {
+  const hosts = new Map<string, { tokens: number; calls: number }>()
+  const recent = entries.filter(({ at }) => Date.parse(at) >= now - DAY_MS)
+  for (const { host, outcome, tokens } of recent) {
+    if (host === undefined || tokens === 0 || outcome !== 'forwarded') continue
+    const before = hosts.get(host) ?? { tokens: 0, calls: 0 }
+    hosts.set(host, { tokens: before.tokens + tokens, calls: before.calls + 1 })
+  }
+  const list = [...hosts].map(([host, of]) => ({ host, ...of })).sort((a, b) => b.tokens - a.tokens)
+  const oldest = recent.at(-1)
+  return {
+    hosts: list,
+    tokens: list.reduce((sum, { tokens }) => sum + tokens, 0),
+    missingBefore:
+      isAll || recent.length < entries.length || oldest === undefined ? undefined : Date.parse(oldest.at),
+  }
+}

@@ -1,0 +1,84 @@
+import { type Health, loadHealth, type Part } from '../../api/health.ts'
+import { loadMetrics, type Metrics } from '../../api/metrics.ts'
+import { html, nothing, type TemplateResult } from '../../kit/html.ts'
+import { bytes, decimal } from '../../kit/numbers.ts'
+import { poll } from '../../kit/poll.ts'
+import { resource, show } from '../../kit/resource.ts'
+import { when } from '../../kit/time.ts'
+import { certificatesOf, type Notice, noticesOf } from './notices.ts'
+
+/** /readyz and /metrics check components of all processes: less often than calls are read. */
+const POLL_MS = 10_000
+
+interface Node {
+  readonly health: Health
+  readonly metrics: Metrics
+  readonly at: number
+}
+
+const READY: Readonly<Record<Health['status'], readonly [kind: string, text: string]>> = {
+  ok: ['good', 'Ready'],
+  degraded: ['warn', 'Ready, degraded'],
+  failed: ['bad', 'Not ready'],
+}
+
+const STATES: Readonly<Record<Part['status'], readonly [kind: string, text: string]>> = {
+  ok: ['good', 'ok'],
+  degraded: ['warn', 'degraded'],
+  failed: ['bad', 'failed'],
+}
+
+const noticeItem = ({ kind, text, at, href }: Notice): TemplateResult => html`<li class=${kind}>
+  <span class=${`badge ${kind}`}>${kind === 'bad' ? 'Error' : 'Warning'}</span>
+  <a href=${href}>${text}</a> ${at === undefined ? nothing : when(at)}
+</li>`
+
+const notices = ({ health, metrics, at }: Node): TemplateResult => {
+  const found = noticesOf(health, metrics, at)
+  const [kind, text] = READY[health.status]
+  return html`<div class=${`readiness ${kind}`}>
+    <p><strong>${text}</strong>${found.length === 0 ? html` <span class="soft">Nothing needs attention.</span>` : nothing}</p>
+    ${found.length === 0 ? nothing : html`<ul>${found.map(noticeItem)}</ul>`}
+  </div>`
+}
+
+const components = ({ health: { parts } }: Node): TemplateResult => html`<ul class="components">
+  ${parts.map(({ name, status, since }) => {
+    const [kind, text] = STATES[status]
+    return html`<li>
+      <span>${name}</span>
+      <span><span class=${`badge ${kind}`}>${text}</span>${since === undefined ? nothing : html` <span class="soft small">since ${when(since)}</span>`}</span>
+    </li>`
+  })}
+</ul>`
+
+const facts = ({ metrics }: Node): TemplateResult => {
+  const backlog = metrics.sum('audit_backlog_seconds')
+  const free = metrics.sum('data_disk_free_bytes')
+  const verified = metrics.sum('audit_rows_verified_timestamp_seconds') ?? 0
+  return html`<dl class="facts">
+    ${certificatesOf(metrics).map(
+      ({ name, ends }) =>
+        html`<dt>Certificate “${name}”</dt>
+          <dd>${ends === undefined ? 'cannot be read' : html`ends ${when(ends)}`}</dd>`,
+    )}
+    <dt>Audit chain verified</dt>
+    <dd><a href="#/audit">${verified > 0 ? when(verified * 1_000) : 'not yet'}</a></dd>
+    ${backlog === undefined ? nothing : html`<dt>Audit backlog</dt><dd><a href="#/audit">${decimal(backlog)} s</a></dd>`}
+    ${free === undefined ? nothing : html`<dt>Disk free</dt><dd>${bytes(free)}</dd>`}
+  </dl>`
+}
+
+/** How this node is: notices, and its components. */
+export const createNode = (signal: AbortSignal) => {
+  const node = resource(async (within): Promise<Node> => {
+    const [health, metrics] = await Promise.all([loadHealth(within), loadMetrics(within)])
+    return { health, metrics, at: Date.now() }
+  }, signal)
+  poll(POLL_MS, node.refresh, signal)
+  return {
+    notices: () => show(node, notices),
+    components: () => (node.value.value === undefined ? html`` : components(node.value.value)),
+    facts: () => (node.value.value === undefined ? html`` : facts(node.value.value)),
+  }
+}

@@ -1,0 +1,105 @@
+import type { Health } from '../../api/health.ts'
+import type { Metrics } from '../../api/metrics.ts'
+import { bytes, count, decimal } from '../../kit/numbers.ts'
+
+const DAY_MS = 86_400_000
+const GIB = 1024 ** 3
+
+/** When figures become a notice. */
+const LIMITS = { certificateDays: 21, backlogSeconds: 60, freeBytes: GIB } as const
+
+export interface Notice {
+  readonly kind: 'bad' | 'warn'
+  readonly text: string
+  /** Since, ISO 8601, or the time that it is about in ms. */
+  readonly at?: string | number
+  readonly href: string
+}
+
+const docs = (anchor = ''): string => `/docs/operations${anchor}`
+
+const ofComponents = ({ parts }: Health): readonly Notice[] =>
+  parts
+    .filter(({ status }) => status !== 'ok')
+    .map(({ name, status, since, missing = [] }) => ({
+      kind: status === 'failed' ? 'bad' : 'warn',
+      text: `Component ${name} is ${status}${missing.length > 0 ? `: without ${missing.join(', ')}` : ''}.`,
+      ...(since === undefined ? {} : { at: since }),
+      href: docs(),
+    }))
+
+export interface Certificate {
+  readonly name: string
+  /** ms since the epoch; undefined: it cannot be read. */
+  readonly ends: number | undefined
+}
+
+export const certificatesOf = (metrics: Metrics): readonly Certificate[] =>
+  metrics.of('certificate_expiry_timestamp_seconds').map(({ labels, value }) => ({
+    name: labels.certificate ?? 'edge',
+    ends: value > 0 ? value * 1_000 : undefined,
+  }))
+
+const ofCertificate = ({ name, ends }: Certificate, now: number): readonly Notice[] => {
+  if (ends === undefined)
+    return [{ kind: 'bad', text: `The certificate “${name}” cannot be read.`, href: docs() }]
+  if (ends - now > LIMITS.certificateDays * DAY_MS) return []
+  const isOver = ends <= now
+  return [
+    {
+      kind: isOver || ends - now < 7 * DAY_MS ? 'bad' : 'warn',
+      text: isOver ? `The certificate “${name}” has ended.` : `The certificate “${name}” ends soon.`,
+      at: ends,
+      href: docs(),
+    },
+  ]
+}
+
+/** What an operator should look at, worst first. */
+export const noticesOf = (health: Health, metrics: Metrics, now: number): readonly Notice[] => {
+  const sum = (name: string) => metrics.sum(name)
+  const broken = (sum('audit_journals_broken') ?? 0) + (sum('audit_rows_broken_journals') ?? 0)
+  const backlog = sum('audit_backlog_seconds') ?? 0
+  const free = sum('data_disk_free_bytes')
+  const rejected = sum('records_rejected_total') ?? 0
+  const down = metrics.of('process_up').filter(({ value }) => value === 0)
+  const all: readonly (Notice | false)[] = [
+    broken > 0 && {
+      kind: 'bad',
+      text: `The audit chain is broken: ${count(broken)} ${broken === 1 ? 'journal' : 'journals'}.`,
+      href: '#/audit',
+    },
+    rejected > 0 && {
+      kind: 'bad',
+      text: `${count(rejected)} stored records were changed outside the service, and are rejected.`,
+      href: docs(),
+    },
+    ...down.map(
+      ({ labels }): Notice => ({
+        kind: 'bad',
+        text: `Process ${labels.name} does not respond.`,
+        href: docs(),
+      }),
+    ),
+    ...certificatesOf(metrics).flatMap((one) => ofCertificate(one, now)),
+    backlog > LIMITS.backlogSeconds && {
+      kind: 'warn',
+      text: `Audit records have waited ${decimal(backlog)} s to be stored.`,
+      href: '#/audit',
+    },
+    free !== undefined &&
+      free < LIMITS.freeBytes && {
+        kind: 'warn',
+        text: `The disk of the data directory has ${bytes(free)} free.`,
+        href: docs(),
+      },
+    sum('redis_up') === 0 && {
+      kind: 'warn',
+      text: 'Redis does not respond: each process counts rate limits by itself.',
+      href: docs(),
+    },
+    ...ofComponents(health),
+  ]
+  const found = all.filter((one) => one !== false)
+  return [...found.filter(({ kind }) => kind === 'bad'), ...found.filter(({ kind }) => kind === 'warn')]
+}

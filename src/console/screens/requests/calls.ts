@@ -1,0 +1,95 @@
+import type { Api } from '../../api/client.ts'
+import type { RequestEntry } from '../../api/types.ts'
+import type { ListResponse } from '../../kit/list.ts'
+import { type Resource, resource } from '../../kit/resource.ts'
+import { type ReadonlySignal, signal } from '../../kit/signals.ts'
+
+/** Calls of a page; of a poll. */
+const PAGE = 1_000
+const POLLED = 200
+/** Pages that a poll reads until it finds a call that is known. */
+const POLL_PAGES = 5
+/** Calls in memory: those of about two processes. */
+const MOST = 20_000
+
+/** The newest calls without a gap, newest first. */
+export interface Calls {
+  readonly entries: readonly RequestEntry[]
+  /** Cursor of older ones; absent: there are none. */
+  readonly next: string | undefined
+}
+
+const NONE: Calls = { entries: [], next: undefined }
+
+/** Calls with a newer page. `isJoined`: the page reaches the calls; otherwise there is a gap, and older calls are left out. */
+export const withNewer = (
+  calls: Calls,
+  page: Calls,
+): { readonly calls: Calls; readonly isJoined: boolean } => {
+  const known = new Set(calls.entries.map(({ id }) => id))
+  const fresh = page.entries.filter(({ id }) => !known.has(id))
+  const isJoined = fresh.length < page.entries.length || page.next === undefined
+  if (!isJoined) return { calls: page, isJoined }
+  // Processes report by themselves: one of them may be behind.
+  const entries = [...fresh, ...calls.entries].sort((a, b) => (a.at === b.at ? 0 : a.at < b.at ? 1 : -1))
+  return {
+    calls: { entries: entries.slice(0, MOST), next: entries.length > MOST ? undefined : calls.next },
+    isJoined,
+  }
+}
+
+export const withOlder = (calls: Calls, page: Calls): Calls => ({
+  entries: [...calls.entries, ...page.entries],
+  next: calls.entries.length + page.entries.length >= MOST ? undefined : page.next,
+})
+
+export interface LoadedCalls extends Resource<Calls> {
+  /** Loads another page of older calls. */
+  more(): void
+  readonly pages: ReadonlySignal<number>
+}
+
+/** Retained when a screen is left, so that another continues. A page belongs to one session. */
+let retained = NONE
+
+/** The newest calls of this node: `pages` of 1,000 at first; `refresh` adds new ones. */
+export const loadCalls = (api: Api, within: AbortSignal, pages = 1): LoadedCalls => {
+  const wanted = signal(Math.max(pages, Math.ceil(retained.entries.length / PAGE)))
+
+  const read = async (signal: AbortSignal, size: number, start: string | undefined): Promise<Calls> => {
+    const { data, pagination } = await api.call<ListResponse<RequestEntry>>('GET', '/requests', {
+      query: { size, start },
+      signal,
+      background: true,
+    })
+    return { entries: data, next: pagination.next }
+  }
+
+  const newer = async (calls: Calls, signal: AbortSignal): Promise<Calls> => {
+    let page = await read(signal, POLLED, undefined)
+    let found = withNewer(calls, page)
+    for (let pages = 1; !found.isJoined && pages < POLL_PAGES; pages++) {
+      page = withOlder(page, await read(signal, POLLED, page.next))
+      found = withNewer(calls, page)
+    }
+    return found.calls
+  }
+
+  const loaded = resource(async (signal) => {
+    const count = wanted.value * PAGE
+    let calls =
+      retained.entries.length === 0 ? await read(signal, PAGE, undefined) : await newer(retained, signal)
+    while (calls.next !== undefined && calls.entries.length < count)
+      calls = withOlder(calls, await read(signal, PAGE, calls.next))
+    retained = calls
+    return calls
+  }, within)
+
+  return {
+    ...loaded,
+    pages: wanted,
+    more: () => {
+      wanted.value = Math.ceil(retained.entries.length / PAGE) + 1
+    },
+  }
+}

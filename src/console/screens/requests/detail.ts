@@ -1,0 +1,136 @@
+import type { RequestEntry } from '../../api/types.ts'
+import { copyable } from '../../kit/copy.ts'
+import { html, nothing, type TemplateResult } from '../../kit/html.ts'
+import { bytes, count, milliseconds } from '../../kit/numbers.ts'
+import { errorLink } from '../../kit/problem.ts'
+import { resource, show } from '../../kit/resource.ts'
+import type { Opened, ScreenContext } from '../../kit/screen.ts'
+import { exact, when } from '../../kit/time.ts'
+import { hashOf, link } from '../../router.ts'
+import { may } from '../../session.ts'
+import { loadCalls } from './calls.ts'
+import { KINDS } from './filters.ts'
+import { outcomeBadge } from './outcome.ts'
+import { loadRemedy } from './remedy.ts'
+import { stageBar, stagesOf } from './stages.ts'
+import { type Step, stepsOf, stepTime } from './steps.ts'
+
+/** Pages of older calls that are looked through for a call that a link names. */
+const PAGES = 10
+
+/** ms around a call in which its records were written. */
+const AROUND_MS = 1_000
+
+const fact = (name: string, value: unknown): TemplateResult | typeof nothing =>
+  value === undefined ? nothing : html`<dt>${name}</dt><dd>${value}</dd>`
+
+/** The audit records of the time of a call. */
+const auditHash = ({ at, duration_ms }: RequestEntry): string =>
+  hashOf('/audit', {
+    start_date: new Date(Date.parse(at) - duration_ms - AROUND_MS).toISOString(),
+    end_date: new Date(Date.parse(at) + AROUND_MS).toISOString(),
+  })
+
+const party = (of: RequestEntry['proxy'], hash: string, permission: string): TemplateResult | undefined =>
+  of === undefined
+    ? undefined
+    : of.name === undefined
+      ? html`<code>${of.id}</code> <span class="soft">deleted</span>`
+      : may(permission)
+        ? html`<a href=${hash}>${of.name}</a>`
+        : html`${of.name}`
+
+const facts = (call: RequestEntry): TemplateResult => html`<dl class="facts card">
+  ${fact('Outcome', outcomeBadge(call))}
+  ${fact('Time', html`${exact(call.at)} <span class="soft">(${when(call.at)})</span>`)}
+  ${fact('Kind', KINDS[call.kind] ?? call.kind)}
+  ${fact('Application', party(call.application, link`/applications/${call.application?.id ?? ''}`, 'application:read'))}
+  ${fact('Proxy', party(call.proxy, link`/proxies/${call.proxy?.id ?? ''}`, 'proxy:read'))}
+  ${fact('Destination', call.host)} ${fact("Destination's status", call.destination_status)}
+  ${fact('Tokens', count(call.tokens))}
+  ${fact('Request', call.request_bytes === undefined ? undefined : bytes(call.request_bytes))}
+  ${fact('Response', call.response_bytes === undefined ? undefined : bytes(call.response_bytes))}
+  ${fact('Process', html`<code>${call.node}</code>`)} ${fact('Trace id', copyable(call.trace_id, 'trace id'))}
+</dl>`
+
+const stepItem = (step: Step): TemplateResult => html`<li class=${step.state}>
+  <h3>${step.title}${step.state === 'failed' ? html` <span class="badge bad">Ended here</span>` : nothing}</h3>
+  <span class="number soft">${stepTime(step)}</span>
+  <p>${step.text}</p>
+</li>`
+
+const times = (call: RequestEntry): TemplateResult => html`<table class="stage-table">
+  <caption class="visually-hidden">Time by stage</caption>
+  <tbody>
+    ${stagesOf(call).map(
+      ({ name, label, ms }) => html`<tr>
+        <th scope="row"><span class=${`swatch stage-${name}`} aria-hidden="true"></span>${label}</th>
+        <td class="number">${milliseconds(ms)}</td>
+      </tr>`,
+    )}
+    <tr><th scope="row">Together</th><td class="number">${milliseconds(call.duration_ms)}</td></tr>
+  </tbody>
+</table>`
+
+export const openDetail = (context: ScreenContext): Opened => {
+  const { api, params, signal } = context
+  const calls = loadCalls(api, signal)
+  const found = resource(async () => {
+    const state = calls.state.value
+    if (state.kind === 'error') throw state.error
+    if (state.kind !== 'ready') return new Promise<RequestEntry | undefined>(() => {})
+    const call = state.value.entries.find(({ id }) => id === params.id)
+    if (call === undefined && state.value.next !== undefined && calls.pages.peek() < PAGES) {
+      calls.more()
+      return new Promise<RequestEntry | undefined>(() => {})
+    }
+    if (call !== undefined) context.title(call.kind === 'connect' ? 'Tunnel' : `${call.method} ${call.route}`)
+    return call
+  }, signal)
+  const remedy = resource(async () => {
+    const code = found.value.value?.code
+    return code === undefined ? undefined : loadRemedy(code)
+  }, signal)
+
+  const failure = ({ code }: RequestEntry): TemplateResult | typeof nothing =>
+    code === undefined
+      ? nothing
+      : html`<div class="problem">
+          <h2>${errorLink(code)}</h2>
+          <p>${remedy.value.value ?? 'The documentation of this code says why, and what to do.'}</p>
+        </div>`
+
+  return {
+    actions: () => html`<a class="button" href="#/requests">All requests</a>`,
+    view: () =>
+      show(found, (call) =>
+        call === undefined
+          ? html`<div class="empty">
+              <p>This call is not among the newest of this node. Each process retains 10,000, until it restarts.</p>
+              <p><a href="#/requests">All requests</a></p>
+            </div>`
+          : html`${failure(call)}
+              <div class="request">
+                <section aria-labelledby="steps">
+                  <h2 id="steps">Step by step</h2>
+                  <ol class="steps">${stepsOf(call).map(stepItem)}</ol>
+                </section>
+                <section aria-labelledby="facts">
+                  <h2 id="facts">Metadata</h2>
+                  ${facts(call)}
+                </section>
+                <section aria-labelledby="times">
+                  <h2 id="times">Time</h2>
+                  <div class="card">${stageBar(call, call.duration_ms)} ${times(call)}</div>
+                </section>
+                <section aria-labelledby="records">
+                  <h2 id="records">Audit records</h2>
+                  <div class="card">
+                    <p>Records name no call. Those of its time, of all calls:</p>
+                    <p><a href=${auditHash(call)}>Audit records of this time</a></p>
+                  </div>
+                </section>
+              </div>`,
+      ),
+  }
+}

@@ -1,0 +1,200 @@
+import type { RequestEntry } from '../../api/types.ts'
+import { field } from '../../kit/form.ts'
+import { html, live, nothing, type TemplateResult } from '../../kit/html.ts'
+import { count, milliseconds } from '../../kit/numbers.ts'
+import { poll } from '../../kit/poll.ts'
+import { show } from '../../kit/resource.ts'
+import type { Opened, ScreenContext } from '../../kit/screen.ts'
+import { computed } from '../../kit/signals.ts'
+import { snippet } from '../../kit/snippet.ts'
+import { type Column, table } from '../../kit/table.ts'
+import { when } from '../../kit/time.ts'
+import { hashOf, link } from '../../router.ts'
+import { type Calls, loadCalls } from './calls.ts'
+import { FILTERS, filtersOf, KINDS, matches, OUTCOMES, type RequestFilters, sorted } from './filters.ts'
+import { outcomeBadge } from './outcome.ts'
+import { stageBar } from './stages.ts'
+
+const POLL_MS = 3_000
+const ROWS = 100
+
+const valueIn = (event: Event): string => (event.target as HTMLInputElement | HTMLSelectElement).value
+
+const columns = (most: number): readonly Column<RequestEntry>[] => [
+  { head: 'Time', cell: ({ at }) => when(at) },
+  {
+    head: 'Call',
+    cell: ({ kind, method, route }) =>
+      html`<code class="call">${kind === 'connect' ? route : `${method} ${route}`}</code>`,
+  },
+  {
+    head: 'Application',
+    cell: ({ application }) =>
+      application === undefined ? '–' : (application.name ?? html`<span class="soft">deleted</span>`),
+  },
+  {
+    head: 'Proxy or host',
+    cell: ({ proxy, host }) =>
+      html`${proxy?.name ?? nothing} ${host === undefined ? nothing : html`<span class=${proxy ? 'soft small' : ''}>${host}</span>`}`,
+  },
+  { head: 'Outcome', cell: outcomeBadge },
+  { head: 'Destination', kind: 'number', cell: ({ destination_status }) => destination_status ?? '' },
+  { head: 'Tokens', kind: 'number', cell: ({ tokens }) => (tokens === 0 ? '' : count(tokens)) },
+  { head: 'Time taken', kind: 'number', cell: ({ duration_ms }) => milliseconds(duration_ms) },
+  { head: 'Stages', cell: (call) => stageBar(call, most) },
+  {
+    head: 'Trace id',
+    kind: 'code',
+    cell: ({ trace_id }) => html`<span title=${trace_id}>${trace_id.slice(0, 8)}</span>`,
+  },
+]
+
+/** Values among the loaded calls, for the choices of a filter. */
+const choices = (
+  entries: readonly RequestEntry[],
+  of: (call: RequestEntry) => readonly [value: string, label: string] | undefined,
+): readonly (readonly [string, string])[] =>
+  [
+    ...new Map(
+      entries.flatMap((call) => [of(call) ?? []].filter((one) => one.length === 2) as [string, string][]),
+    ),
+  ].sort(([, a], [, b]) => a.localeCompare(b))
+
+export const openList = (context: ScreenContext): Opened => {
+  const { api, filters, setFilters, signal } = context
+  const calls = loadCalls(api, signal)
+  const asked = computed(() => filtersOf(filters.value))
+  const isLive = computed(() => filters.value.get('live') !== 'off')
+  const limit = computed(() => Math.max(ROWS, Number(filters.value.get('rows')) || 0))
+  poll(POLL_MS, () => isLive.peek() && calls.refresh(), signal)
+
+  const set = (changes: Readonly<Record<string, string | undefined>>) =>
+    setFilters({ ...changes, rows: undefined })
+
+  const select = (
+    label: string,
+    name: keyof RequestFilters | 'sort',
+    any: string,
+    options: readonly (readonly [string, string])[],
+  ) => {
+    const value = filters.value.get(name) ?? ''
+    // A link may name a value that no loaded call has.
+    const all =
+      value === '' || options.some(([one]) => one === value) ? options : [...options, [value, value] as const]
+    return field({
+      label,
+      control: html`<select @change=${(event: Event) => set({ [name]: valueIn(event) })}>
+        <option value="" ?selected=${value === ''}>${any}</option>
+        ${all.map(([one, text]) => html`<option value=${one} ?selected=${one === value}>${text}</option>`)}
+      </select>`,
+    })
+  }
+
+  const text = (label: string, name: 'status' | 'text', hint: string, kind = 'text') =>
+    field({
+      label,
+      control: html`<input
+        type=${kind}
+        placeholder=${hint}
+        autocomplete="off"
+        spellcheck="false"
+        size=${name === 'status' ? 6 : 24}
+        .value=${live(filters.value.get(name) ?? '')}
+        @input=${(event: Event) => set({ [name]: valueIn(event) })}
+      />`,
+    })
+
+  const form = (entries: readonly RequestEntry[]): TemplateResult => html`<form
+    class="filters"
+    role="search"
+    aria-label="Filter requests"
+    @submit=${(event: Event) => event.preventDefault()}
+  >
+    ${text('Find', 'text', 'route, name, code, trace id', 'search')}
+    ${select('Kind', 'kind', 'Any', Object.entries(KINDS))}
+    ${select('Outcome', 'outcome', 'Any', Object.entries(OUTCOMES))}
+    ${select(
+      'Application',
+      'application',
+      'Any',
+      choices(
+        entries,
+        ({ application }) => application && [application.id, application.name ?? application.id],
+      ),
+    )}
+    ${select(
+      'Host',
+      'host',
+      'Any',
+      choices(entries, ({ host }) => (host === undefined ? undefined : [host, host])),
+    )}
+    ${text('Status', 'status', '4xx')}
+    ${select('Order', 'sort', 'Newest first', [['slowest', 'Slowest first']])}
+    ${
+      FILTERS.every((name) => asked.value[name] === undefined)
+        ? nothing
+        : html`<button type="button" @click=${() => set(Object.fromEntries(FILTERS.map((name) => [name, undefined])))}>
+            Clear
+          </button>`
+    }
+  </form>`
+
+  const list = ({ entries, next }: Calls): TemplateResult => {
+    const found = sorted(
+      entries.filter((call) => matches(call, asked.value)),
+      filters.value.get('sort'),
+    )
+    const rows = found.slice(0, limit.value)
+    const most = Math.max(...rows.map(({ duration_ms }) => duration_ms), 0)
+    return html`${table({
+      caption: 'Requests',
+      columns: columns(most),
+      rows,
+      key: ({ id }) => id,
+      link: ({ id }) => link`/requests/${id}`,
+      empty:
+        entries.length === 0
+          ? html`<p>No calls yet. Send one with <a href="#/try">Try a call</a>.</p>`
+          : html`<p>No call of the newest ${count(entries.length)} matches.</p>`,
+    })}
+    <p class="footer soft">
+      <span>
+        ${count(found.length)} of the newest ${count(entries.length)} calls of this
+        node${entries.length === 0 ? nothing : html`, since ${when(entries.at(-1)?.at)}`}.
+      </span>
+      <span class="buttons">
+        ${
+          found.length > rows.length
+            ? html`<button type="button" @click=${() => setFilters({ rows: String(limit.peek() + ROWS) })}>
+                Show more
+              </button>`
+            : nothing
+        }
+        ${
+          next === undefined
+            ? nothing
+            : html`<button type="button" ?disabled=${calls.busy.value} @click=${calls.more}>Load older calls</button>`
+        }
+      </span>
+    </p>`
+  }
+
+  return {
+    actions: () => html`<button
+        type="button"
+        aria-pressed=${String(isLive.value)}
+        @click=${() => {
+          setFilters({ live: isLive.peek() ? 'off' : undefined })
+          if (isLive.peek()) calls.refresh()
+        }}
+      >
+        ${isLive.value ? 'Pause' : 'Resume'}
+      </button>
+      ${snippet('GET', '/requests', { query: { size: ROWS } })}`,
+    view: () => html`${form(calls.value.value?.entries ?? [])} ${show(calls, list)}`,
+  }
+}
+
+/** The list with a filter. */
+export const requestsHash = (filters: RequestFilters & { readonly sort?: string }): string =>
+  hashOf('/requests', filters)
