@@ -37,14 +37,16 @@ export const lineOf = (
 ): string => {
   let isDrawing = false
   return points
-    .flatMap(([at, value]) => {
+    .flatMap(([at, value], index) => {
       if (value === undefined || at < scale.from) {
         isDrawing = false
         return []
       }
       const x = ((at - scale.from) / (scale.to - scale.from)) * WIDTH
       const y = HEIGHT - (value / scale.top) * HEIGHT
-      const part = `${isDrawing ? 'L' : 'M'}${x.toFixed(1)} ${y.toFixed(1)}`
+      // A point between gaps is a dot.
+      const isAlone = !isDrawing && points[index + 1]?.[1] === undefined
+      const part = `${isDrawing ? 'L' : 'M'}${x.toFixed(1)} ${y.toFixed(1)}${isAlone ? 'h0.01' : ''}`
       isDrawing = true
       return [part]
     })

@@ -42,7 +42,7 @@ const figures = (course: Course, minutes: number, span: { from: number; to: numb
   return html`<div class="cards">
     ${figure(
       'Calls per second',
-      decimal(all.perSecond),
+      all.perSecond < 10 ? all.perSecond.toFixed(2) : decimal(all.perSecond),
       requestsHash({}),
       plot({
         ...span,

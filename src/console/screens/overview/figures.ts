@@ -1,5 +1,6 @@
 import type { RequestEntry } from '../../api/types.ts'
 import type { Point } from '../../kit/plot.ts'
+import { quantile } from '../../kit/quantile.ts'
 import { isRejected } from '../requests/filters.ts'
 
 /** Points of a plot. */
@@ -20,10 +21,6 @@ export const spanOf = (minutes: number, now: number): Span => {
   const to = Math.ceil(now / step) * step
   return { from: to - BUCKETS * step, to, step }
 }
-
-/** The value below which a share of them lies; `values` ascending. */
-export const quantile = (values: readonly number[], share: number): number | undefined =>
-  values[Math.max(0, Math.ceil(share * values.length) - 1)]
 
 export interface Figures {
   readonly calls: number

@@ -46,11 +46,11 @@ const open = (context: ScreenContext): Opened => {
           <h2 id="node">This node</h2>
           ${node.facts()}
         </section>
-        <section class="card" aria-labelledby="components">
-          <h2 id="components">Components</h2>
-          ${node.components()}
-        </section>
-      </div>`,
+      </div>
+      <section class="card" aria-labelledby="components">
+        <h2 id="components">Components</h2>
+        ${node.components()}
+      </section>`,
   }
 }
 

@@ -3,6 +3,7 @@ import { field } from '../../kit/form.ts'
 import { html, live, nothing, type TemplateResult } from '../../kit/html.ts'
 import { count, milliseconds } from '../../kit/numbers.ts'
 import { poll } from '../../kit/poll.ts'
+import { quantile } from '../../kit/quantile.ts'
 import { show } from '../../kit/resource.ts'
 import type { Opened, ScreenContext } from '../../kit/screen.ts'
 import { computed } from '../../kit/signals.ts'
@@ -37,11 +38,21 @@ const columns = (most: number): readonly Column<RequestEntry>[] => [
     cell: ({ proxy, host }) =>
       html`${proxy?.name ?? nothing} ${host === undefined ? nothing : html`<span class=${proxy ? 'soft small' : ''}>${host}</span>`}`,
   },
-  { head: 'Outcome', cell: outcomeBadge },
-  { head: 'Destination', kind: 'number', cell: ({ destination_status }) => destination_status ?? '' },
+  {
+    head: 'Outcome',
+    cell: (call) =>
+      html`<span class="outcome">${outcomeBadge(call)}${
+        call.destination_status === undefined
+          ? nothing
+          : html` <span class="soft small" title="Status of the destination">→ ${call.destination_status}</span>`
+      }</span>`,
+  },
   { head: 'Tokens', kind: 'number', cell: ({ tokens }) => (tokens === 0 ? '' : count(tokens)) },
-  { head: 'Time taken', kind: 'number', cell: ({ duration_ms }) => milliseconds(duration_ms) },
-  { head: 'Stages', cell: (call) => stageBar(call, most) },
+  {
+    head: 'Time taken',
+    kind: 'number',
+    cell: (call) => html`<span class="taken">${stageBar(call, most)}${milliseconds(call.duration_ms)}</span>`,
+  },
   {
     head: 'Trace id',
     kind: 'code',
@@ -98,7 +109,7 @@ export const openList = (context: ScreenContext): Opened => {
         placeholder=${hint}
         autocomplete="off"
         spellcheck="false"
-        size=${name === 'status' ? 6 : 24}
+        size=${name === 'status' ? 5 : 22}
         .value=${live(filters.value.get(name) ?? '')}
         @input=${(event: Event) => set({ [name]: valueIn(event) })}
       />`,
@@ -145,7 +156,12 @@ export const openList = (context: ScreenContext): Opened => {
       filters.value.get('sort'),
     )
     const rows = found.slice(0, limit.value)
-    const most = Math.max(...rows.map(({ duration_ms }) => duration_ms), 0)
+    // A single slow call should not make all other bars invisible.
+    const most =
+      quantile(
+        rows.map(({ duration_ms }) => duration_ms).sort((a, b) => a - b),
+        0.9,
+      ) ?? 0
     return html`${table({
       caption: 'Requests',
       columns: columns(most),

@@ -38,7 +38,7 @@ export const stageBar = (call: RequestEntry, most: number): TemplateResult => {
   const parts = stages.map(({ name, ms }) => {
     const x = from
     from += ms * scale
-    return svg`<rect class=${`stage-${name}`} x=${x} width=${Math.max(0, ms * scale - 0.4)} height="8" />`
+    return svg`<rect class=${`stage-${name}`} x=${x} width=${Math.max(0.4, ms * scale - 0.4)} height="8" />`
   })
   const text = stages.map(({ label, ms }) => `${label} ${milliseconds(ms)}`).join(', ')
   return html`<span class="stages" title=${text}
