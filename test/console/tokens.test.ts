@@ -87,9 +87,9 @@ t.test('Tokens: finds tokens, learns who can see one, reveals it, and deletes it
   await revealIt()
   await expectAccessible(t, page)
   t.ok(await heapHolds(page, PAN), 'the search of the memory finds it while it is shown')
-  await page.clock.runFor(29_000)
+  await page.clock.runFor(12_000)
   await page.getByText(PAN).waitFor()
-  await page.clock.runFor(2_000)
+  await page.clock.runFor(20_000)
   await page.getByRole('button', { name: 'Reveal …' }).waitFor()
   t.notMatch(await page.content(), PAN)
   t.notOk(await heapHolds(page, PAN), 'it is not in the memory of the program')
@@ -113,4 +113,96 @@ t.test('Tokens: finds tokens, learns who can see one, reveals it, and deletes it
   await sure.getByRole('button', { name: 'Delete' }).click()
   await page.getByRole('heading', { name: 'Tokens' }).waitFor()
   t.equal((await sidevault.call('GET', `/tokens/${id}`, { key })).status, 404)
+})
+
+t.test('Tokens: creates a token, changes it, and gives it a child', async (t) => {
+  const child = await cardOf(PAN)
+  const page = await openConsole(t, sidevault, { key, hash: '#/tokens' })
+  await page.getByRole('button', { name: 'Create a token' }).click()
+  const form = page.getByRole('dialog')
+  await form.getByLabel('Data', { exact: true }).fill('{"number":"42"}')
+  await form.getByRole('button', { name: 'Create' }).click()
+  await form.getByText('must').first().waitFor()
+  await expectAccessible(t, page)
+  await form.getByLabel('Type').selectOption('token')
+  await form.getByLabel('Data', { exact: true }).fill('a text')
+  await form.getByLabel('Container').fill('general/notes')
+  await form.getByLabel('Metadata').fill('order: 9\nb: <b>x</b>')
+  await form.getByRole('button', { name: 'Create' }).click()
+  await page.getByText('This token has no mask.').waitFor()
+  await page.getByRole('link', { name: '/general/notes/' }).waitFor()
+  t.equal(
+    await page.getByRole('button', { name: 'Reveal …' }).count(),
+    0,
+    'this key sees masks in this container',
+  )
+
+  await page.getByRole('button', { name: 'Edit metadata …' }).click()
+  await form.getByLabel('Metadata').fill('no entry')
+  await form.getByRole('button', { name: 'Save' }).click()
+  await form.getByText('Line 1 is not of the form').waitFor()
+  await form.getByLabel('Metadata').fill('order: 10')
+  await form.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('link', { name: '10', exact: true }).waitFor()
+  t.equal(await page.getByText('<b>x</b>').count(), 0)
+
+  await page.getByRole('button', { name: 'Set expiry …' }).click()
+  await form.getByLabel('Expires').fill('2099-01-31T12:00')
+  await form.getByRole('button', { name: 'Set expiry' }).click()
+  await page.getByText(/in \d+ years/).waitFor()
+
+  await page.getByLabel('Add a child').getByRole('textbox').fill('no such token')
+  await page.getByRole('button', { name: 'Add', exact: true }).click()
+  await page.getByRole('alert').getByText('does not exist').waitFor()
+  await page.getByLabel('Add a child').getByRole('textbox').fill(child)
+  await page.getByRole('button', { name: 'Add', exact: true }).click()
+  await page.getByRole('table', { name: 'Children' }).getByText('XXXXXXXXXXXX1486').waitFor()
+})
+
+t.test('Tokens: hostile texts are text, and a value goes with the tab, the token and the key', async (t) => {
+  const own = await sidevault.application({ permissions: EVERY, rules: [reveal] })
+  const { id: application } = (await sidevault.call('GET', '/applications/key', { key: own })).json
+  const id = "weird: é ;,'()~!@$* </script>".replaceAll(/[</>]/g, '"')
+  const hostile = '"><img src=x onerror=alert(1)>{{ 7*7 }}\u202eevil'
+  const more = Object.fromEntries(
+    Array.from({ length: 20 }, (_, index) => [`entry.${index}`, 'x'.repeat(500)]),
+  )
+  await cardOf(PAN, { id, metadata: { hostile, constructor: 'x', ...more } })
+  const page = await openConsole(t, sidevault, { key: own, hash: '#/tokens', expectedStatuses: [503] })
+  await page.getByRole('link', { name: id }).click()
+  await page.getByRole('heading', { name: id }).waitFor()
+  await page.getByRole('link', { name: hostile }).waitFor()
+  await expectAccessible(t, page)
+
+  const revealIt = async () => {
+    await page.getByRole('button', { name: 'Reveal …' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Reveal' }).click()
+  }
+  await revealIt()
+  await page.getByText(PAN).waitFor()
+  await page.evaluate(`Object.defineProperty(document, 'hidden', { get: () => true, configurable: true })
+    document.dispatchEvent(new Event('visibilitychange'))
+    delete document.hidden`)
+  t.notMatch(await page.content(), PAN, 'the tab was hidden')
+
+  const url = '**/console/api/tokens/weird*'
+  await page.route(url, (route) =>
+    route.fulfill({ status: 503, json: { title: 'Service unavailable', detail: 'Retry.' } }),
+  )
+  await revealIt()
+  await page.getByRole('alert').getByText('Sidevault is not ready').waitFor()
+  await page.unroute(url)
+
+  await sidevault.call('DELETE', `/tokens/${encodeURIComponent(id)}`, { key })
+  await revealIt()
+  await page.getByRole('alert').getByText('Not found').waitFor()
+  await page.reload()
+  await page.getByText('This token does not exist.').waitFor()
+
+  await page.goto(`/console/#/tokens/${await cardOf(PAN)}`)
+  await page.getByRole('button', { name: 'Reveal …' }).click()
+  await sidevault.call('DELETE', `/applications/${application}`, { key: sidevault.managementKey })
+  await page.getByRole('dialog').getByRole('button', { name: 'Reveal' }).click()
+  await page.getByRole('heading', { name: 'Your session ended' }).waitFor()
+  t.notMatch(await page.content(), PAN, 'the key was revoked')
 })

@@ -2,9 +2,9 @@ import { path } from '../../api/client.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { listOf, showList } from '../../kit/list.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
-import { table } from '../../kit/table.ts'
+import { type Column, table } from '../../kit/table.ts'
 import { link } from '../../router.ts'
-import type { AccessEntry } from './types.ts'
+import { type AccessEntry, GONE } from './types.ts'
 
 /** Entries of one way to a token with the same outcome and reason. */
 export interface AccessRow extends Pick<AccessEntry, 'application' | 'disclosure' | 'rule' | 'through'> {
@@ -71,38 +71,38 @@ const throughOf = ({ through }: AccessRow): TemplateResult => {
   return html`session <code>${name}</code>`
 }
 
+const columns: readonly Column<AccessRow>[] = [
+  {
+    head: 'Application',
+    cell: ({ application: { id, name, type } }) =>
+      html`<a href=${link`/applications/${id}`}>${name}</a> <span class="soft">${type}</span>`,
+  },
+  { head: 'Through', cell: throughOf },
+  {
+    head: 'May',
+    cell: ({ permissions }) => html`<span class="one-line">${permissions.join(', ')}</span>`,
+  },
+  { head: 'Because of', kind: 'wide', cell: reason },
+]
+
 /** "Who can see it and through what": needs `application:read`. */
 export const createAccess = ({ api, signal }: ScreenContext, id: string): (() => TemplateResult) => {
   const list = listOf<AccessEntry>({ api, signal, path: path`/tokens/${id}/access`, size: 100 })
-  return () =>
-    showList(list, (entries) =>
+  return () => {
+    const state = list.state.value
+    if (state.kind === 'error' && state.error.status === 404) return html`<p class="empty">${GONE}</p>`
+    return showList(list, (entries) =>
       entries.length === 0
         ? html`<p class="empty">No key can see or use this token.</p>`
         : html`${groupsOf(entries).map(
-            ({
-              title,
-              about,
-              rows,
-            }) => html`<h3>${title} <span class="badge">${new Set(rows.map(({ application }) => application.id)).size}</span></h3>
-              <p class="soft small">${about}</p>
-              ${table<AccessRow>({
-                caption: title,
-                rows,
-                columns: [
-                  {
-                    head: 'Application',
-                    cell: ({ application }) =>
-                      html`<a href=${link`/applications/${application.id}`}>${application.name}</a>
-                        <span class="soft">${application.type}</span>`,
-                  },
-                  { head: 'Through', cell: throughOf },
-                  {
-                    head: 'May',
-                    cell: ({ permissions }) => html`<span class="one-line">${permissions.join(', ')}</span>`,
-                  },
-                  { head: 'Because of', kind: 'wide', cell: reason },
-                ],
-              })}`,
+            ({ title, about, rows }) => html`<div class="group">
+                <h3>
+                  ${title} <span class="badge">${new Set(rows.map(({ application }) => application.id)).size}</span>
+                </h3>
+                <p class="soft small">${about}</p>
+              </div>
+              ${table<AccessRow>({ caption: title, rows, columns })}`,
           )}`,
     )
+  }
 }

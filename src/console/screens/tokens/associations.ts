@@ -52,7 +52,7 @@ export const createAssociations = ({ api, signal }: ScreenContext, id: string): 
         { head: 'Child', kind: 'code', cell: (child) => html`<span class="one-line">${child.id}</span>` },
         { head: 'Type', cell: (child) => child.type },
         { head: 'Masked data', cell: maskedData },
-        { head: 'Metadata', kind: 'wide', cell: (child) => metadataChips(child) },
+        { head: 'Metadata', kind: 'wide', cell: metadataChips },
         {
           head: 'Change',
           cell: (child) =>

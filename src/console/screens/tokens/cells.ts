@@ -27,18 +27,26 @@ export const summaryOf = (data: unknown): string => {
   )
 }
 
+/** Data may be large, and views are made again as time passes. */
+const summaries = new WeakMap<object, string>()
+
 /** Data of a response that was asked for as masked; a token without a mask has none. */
-export const maskedData = ({ data }: Pick<Token, 'data'>): TemplateResult =>
-  data === undefined
-    ? html`<span class="soft">no mask</span>`
-    : html`<code class="one-line">${summaryOf(data)}</code>`
+export const maskedData = (token: Pick<Token, 'data'>): TemplateResult => {
+  if (token.data === undefined) return html`<span class="soft">no mask</span>`
+  const text = summaries.get(token) ?? summaryOf(token.data)
+  summaries.set(token, text)
+  return html`<code class="one-line">${text}</code>`
+}
+
+/** Entries of a row. */
+const CHIPS = 2
 
 /** The first entries of metadata. */
-export const metadataChips = ({ metadata = {} }: Pick<Token, 'metadata'>, most = 2): TemplateResult => {
+export const metadataChips = ({ metadata = {} }: Pick<Token, 'metadata'>): TemplateResult => {
   const entries = Object.entries(metadata)
   return html`<span class="chips"
-    >${entries.slice(0, most).map(([key, value]) => html`<span class="chip" title=${`${key}: ${value}`}>${cut(key)}: ${cut(value)}</span>`)}${
-      entries.length > most ? html`<span class="soft">+ ${entries.length - most}</span>` : nothing
+    >${entries.slice(0, CHIPS).map(([key, value]) => html`<span class="chip" title=${`${key}: ${value}`}>${cut(key)}: ${cut(value)}</span>`)}${
+      entries.length > CHIPS ? html`<span class="soft">+ ${entries.length - CHIPS}</span>` : nothing
     }</span
   >`
 }

@@ -2,6 +2,7 @@ import type { Token } from '../../api/types.ts'
 import { dialog } from '../../kit/dialog.ts'
 import { action, field, formProblem, issue } from '../../kit/form.ts'
 import { html, type TemplateResult } from '../../kit/html.ts'
+import { once } from '../../kit/idempotency.ts'
 import { resource, show } from '../../kit/resource.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
 import { signal } from '../../kit/signals.ts'
@@ -84,6 +85,7 @@ export const createToken = async ({ api, signal: within, navigate }: ScreenConte
   const description = resource((signal) => api.call<Description>('GET', '/openapi.json', { signal }), within)
   const type = signal('card')
   const wrong = signal<Readonly<Record<string, string>>>({})
+  const keys = once()
   let form: HTMLFormElement | undefined
   let done = (_id?: string) => {}
   const send = action(async () => {
@@ -91,7 +93,8 @@ export const createToken = async ({ api, signal: within, navigate }: ScreenConte
     const input = inputOf((name) => String(controls.get(name) ?? ''))
     wrong.value = 'wrong' in input ? input.wrong : {}
     if (!('body' in input)) return
-    const { id } = await api.call<Token>('POST', '/tokens', { body: input.body })
+    const { body } = input
+    const { id } = await api.call<Token>('POST', '/tokens', { body, headers: keys.headers(body) })
     done(id)
   })
   const sentence = (member: string): string | undefined =>

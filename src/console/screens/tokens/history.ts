@@ -1,31 +1,26 @@
 import type { LogEntry } from '../../api/types.ts'
 import { html, type TemplateResult } from '../../kit/html.ts'
 import { listOf, showList } from '../../kit/list.ts'
-import { createNames } from '../../kit/names.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
 import { table } from '../../kit/table.ts'
 import { when } from '../../kit/time.ts'
-import { hashOf, link } from '../../router.ts'
+import { hashOf } from '../../router.ts'
 
-type Entry = LogEntry & { readonly surfaces?: readonly string[] }
+export interface History {
+  view(by: (actor: string) => TemplateResult): TemplateResult
+  /** Ids of applications. */
+  actors(): readonly string[]
+  reload(): void
+}
 
 /** A token's audit records: needs `log:read`. */
-export const createHistory = (
-  { api, signal }: ScreenContext,
-  id: string,
-): { readonly view: () => TemplateResult; readonly reload: () => void } => {
-  const names = createNames(api, signal)
-  const list = listOf<Entry>({ api, signal, path: '/logs', query: () => ({ entity_id: id }), size: 20 })
-  const actor = ({ actor_id: by, actor_type: type }: Entry): TemplateResult =>
-    by === undefined
-      ? html`<span class="soft">anonymous</span>`
-      : type === 'application'
-        ? html`<a href=${link`/applications/${by}`}>${names(by) ?? html`<code>${by.slice(0, 8)}</code>`}</a>`
-        : html`${type} <code>${by.slice(0, 8)}</code>`
+export const createHistory = ({ api, signal }: ScreenContext, id: string): History => {
+  const list = listOf<LogEntry>({ api, signal, path: '/logs', query: () => ({ entity_id: id }), size: 20 })
   return {
     reload: list.refresh,
-    view: () => html`${showList(list, (rows) =>
-      table<Entry>({
+    actors: () => list.rows.value.flatMap(({ actor_id }) => actor_id ?? []),
+    view: (by) => html`${showList(list, (rows) =>
+      table<LogEntry>({
         caption: 'History',
         rows,
         empty: 'No audit records of this token are retained.',
@@ -34,13 +29,13 @@ export const createHistory = (
           {
             head: 'What',
             kind: 'wide',
-            cell: ({ message, surfaces }) =>
-              html`${message}${surfaces === undefined ? '' : ` (${surfaces.join(', ')})`}`,
+            cell: ({ message, surfaces = [] }) =>
+              html`${message} <span class="soft">${surfaces.join(', ')}</span>`,
           },
-          { head: 'By', cell: actor },
+          { head: 'By', cell: ({ actor_id }) => (actor_id === undefined ? 'anonymous' : by(actor_id)) },
         ],
       }),
     )}
-      <p><a href=${hashOf('/audit', { entity_id: id })}>All records in Audit</a></p>`,
+      <p><a href=${hashOf('/audit', { entity_id: id })}>These records in Audit</a></p>`,
   }
 }

@@ -10,6 +10,9 @@ export interface Filters {
   readonly expiry: string
 }
 
+/** Their names in the hash. */
+export const FILTERS = ['q', 'type', 'container', 'metadata', 'expiry'] as const satisfies (keyof Filters)[]
+
 export const EXPIRIES = {
   day: 'Ends within 24 hours',
   week: 'Ends within 7 days',

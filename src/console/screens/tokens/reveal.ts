@@ -30,8 +30,6 @@ export const reveals = (
   return rule?.transform === 'reveal' && !egress_only
 }
 
-const textOf = (data: unknown): string => (typeof data === 'string' ? data : JSON.stringify(data, null, 2))
-
 export interface Reveal {
   /** The button; the value while it is shown. */
   view(): TemplateResult
@@ -43,30 +41,45 @@ export interface Reveal {
  * screen or the tab, the end of the session and a button hide it.
  */
 export const createReveal = (api: Api, id: string, within: AbortSignal): Reveal => {
-  /** s left; undefined: hidden. */
-  const left = signal<number | undefined>(undefined)
+  /** s left; 'reading': the value is on its way; undefined: hidden. */
+  const left = signal<number | 'reading' | undefined>(undefined)
   let element: Element | undefined
+  let button: Element | undefined
   let timer: ReturnType<typeof setInterval> | undefined
   let request: AbortController | undefined
+  const bindElement = (found: Element | undefined) => {
+    // The view of the token was replaced, e.g. by an error.
+    if (found === undefined && left.peek() !== undefined) {
+      element?.replaceChildren()
+      queueMicrotask(hide)
+    }
+    element = found
+  }
+  const bindButton = (found: Element | undefined) => {
+    button = found
+  }
 
   const hide = () => {
     clearInterval(timer)
     request?.abort()
-    // Both: the node is emptied before it leaves the page.
-    element?.firstChild?.remove()
+    if (left.peek() === undefined) return
+    const hadFocus = element?.parentElement?.contains(document.activeElement) === true
+    // The node is emptied before it leaves the page.
     element?.replaceChildren()
     left.value = undefined
+    if (hadFocus && button instanceof HTMLElement) button.focus()
   }
 
   const show = async (own: AbortController): Promise<void> => {
-    const token = await api.call<Token>('GET', path`/tokens/${id}`, { signal: own.signal })
-    if (own.signal.aborted || document.hidden || element === undefined) return hide()
-    if (token.data === undefined) {
+    const { data } = await api.call<Token>('GET', path`/tokens/${id}`, { signal: own.signal })
+    if (own.signal.aborted || document.hidden || data === undefined || !(element instanceof HTMLElement)) {
       hide()
-      notice('info', 'This key sees no value of this token.')
+      if (data === undefined) notice('info', 'This key sees no value of this token.')
       return
     }
-    element.replaceChildren(document.createTextNode(textOf(token.data)))
+    element.textContent = typeof data === 'string' ? data : JSON.stringify(data, null, 2)
+    left.value = SHOWN_S
+    element.focus()
     const end = Date.now() + SHOWN_S * 1_000
     timer = setInterval(() => {
       const seconds = Math.ceil((end - Date.now()) / 1_000)
@@ -84,7 +97,7 @@ export const createReveal = (api: Api, id: string, within: AbortSignal): Reveal 
     if (!isSure || within.aborted) return
     hide()
     request = new AbortController()
-    left.value = SHOWN_S
+    left.value = 'reading'
     try {
       await show(request)
     } catch (thrown) {
@@ -119,18 +132,12 @@ export const createReveal = (api: Api, id: string, within: AbortSignal): Reveal 
   }
 
   const shown = (
-    seconds: number,
+    of: number | 'reading',
   ): TemplateResult => html`<section class="revealed" aria-label="Revealed value">
-    <pre
-      tabindex="0"
-      aria-label="Value"
-      ${ref((found) => {
-        element = found
-      })}
-    ></pre>
+    <pre tabindex="0" aria-label="Value" ${ref(bindElement)}></pre>
     <p class="countdown">
-      <progress max=${SHOWN_S} value=${seconds} aria-label="Time left"></progress>
-      <span role="timer">Hidden in ${seconds} s</span>
+      <progress max=${SHOWN_S} value=${of === 'reading' ? SHOWN_S : of} aria-label="Time left"></progress>
+      <span role="timer">${of === 'reading' ? 'Reading …' : `Hidden in ${of} s`}</span>
       <button type="button" @click=${() => void copyValue()}>Copy</button>
       <button type="button" class="primary" @click=${hide}>Hide</button>
     </p>
@@ -139,14 +146,21 @@ export const createReveal = (api: Api, id: string, within: AbortSignal): Reveal 
   return {
     hide,
     view: () => {
-      const seconds = left.value
+      const of = left.value
       const error = reveal.error.value
       return html`${
-        seconds === undefined
-          ? html`<button type="button" ?disabled=${reveal.busy.value} @click=${(event: Event) => void reveal.run(event)}>
-              Reveal …
-            </button>`
-          : shown(seconds)
+        of === undefined
+          ? html`<div class="buttons">
+              <button
+                type="button"
+                ${ref(bindButton)}
+                ?disabled=${reveal.busy.value}
+                @click=${(event: Event) => void reveal.run(event)}
+              >
+                Reveal …
+              </button>
+            </div>`
+          : shown(of)
       }${error === undefined ? nothing : problem(error)}`
     },
   }

@@ -1,12 +1,13 @@
+import { applicationNames } from '../../api/application-names.ts'
 import { path } from '../../api/client.ts'
 import { asApiError } from '../../api/problem.ts'
 import type { Application } from '../../api/types.ts'
 import { copyable } from '../../kit/copy.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
-import { createNames } from '../../kit/names.ts'
 import { notice } from '../../kit/notice.ts'
-import { resource, show } from '../../kit/resource.ts'
+import { type Resource, resource, show } from '../../kit/resource.ts'
 import type { Opened, ScreenContext } from '../../kit/screen.ts'
+import { section } from '../../kit/section.ts'
 import { snippet } from '../../kit/snippet.ts'
 import { when } from '../../kit/time.ts'
 import { hashOf, link } from '../../router.ts'
@@ -17,7 +18,7 @@ import { deleteToken, editExpiry, editMetadata } from './change.ts'
 import { createHistory } from './history.ts'
 import { quoted } from './query.ts'
 import { createReveal, reveals } from './reveal.ts'
-import { type Destination, MASKED, type TokenDetail } from './types.ts'
+import { type Destination, GONE, MASKED, type TokenDetail } from './types.ts'
 
 const json = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value, null, 2))
 
@@ -59,30 +60,45 @@ export const openToken = (context: ScreenContext): Opened => {
     return found?.id === key ? found : undefined
   }, signal)
   const reveal = createReveal(api, id, signal)
-  const names = createNames(api, signal)
-  const access = may('application:read') ? createAccess(context, id) : undefined
+  const mayLink = may('application:read')
+  const access = mayLink ? createAccess(context, id) : undefined
   const history = may('log:read') ? createHistory(context, id) : undefined
   const children = may('token:read') ? createAssociations(context, id) : undefined
+  const names = applicationNames(
+    api,
+    () => {
+      const { created_by = '', modified_by = '' } = token?.value.value ?? {}
+      return [created_by, modified_by, ...(history?.actors() ?? [])].filter((one) => one !== '')
+    },
+    { isAllowed: mayLink, within: signal },
+  )
+  const by = (actor: string): TemplateResult => {
+    const name = names.value.get(actor)
+    const text = name === undefined ? html`<code>${actor.slice(0, 8)}</code>` : html`${name}`
+    return mayLink ? html`<a href=${link`/applications/${actor}`}>${text}</a>` : text
+  }
 
-  const change = (edit: Promise<boolean>, done: string) =>
-    edit.then(
-      (isChanged) => {
-        if (!isChanged || signal.aborted) return
-        notice('done', done)
+  const run = (work: Promise<boolean>, done: () => void) =>
+    work.then(
+      (isDone) => {
+        if (isDone && !signal.aborted) done()
+      },
+      (thrown: unknown) => {
+        notice('error', asApiError(thrown).detail)
         token?.reload()
-        history?.reload()
       },
-      (thrown: unknown) => notice('error', asApiError(thrown).detail),
     )
+  const change = (edit: Promise<boolean>, sentence: string) =>
+    run(edit, () => {
+      notice('done', sentence)
+      token?.reload()
+      history?.reload()
+    })
   const remove = () =>
-    deleteToken(api, id).then(
-      (isDeleted) => {
-        if (!isDeleted) return
-        notice('done', 'The token is deleted.')
-        navigate('#/tokens')
-      },
-      (thrown: unknown) => notice('error', asApiError(thrown).detail),
-    )
+    run(deleteToken(api, id), () => {
+      notice('done', 'The token is deleted.')
+      navigate('#/tokens')
+    })
 
   const canReveal = (of: TokenDetail): boolean => {
     const state = owner.state.value
@@ -97,7 +113,7 @@ export const openToken = (context: ScreenContext): Opened => {
       canReveal(of)
         ? reveal.view()
         : html`<p class="soft small">
-            ${of.egress_only ? 'This value is for proxies only. Nobody reads it.' : 'This key sees masks. A key whose rules reveal this container sees the value.'}
+            ${of.egress_only ? 'Only proxies send this value. No response holds it.' : 'This key sees masks. A key whose rules reveal this container sees the value.'}
           </p>`
     }`
   const metadata = (of: TokenDetail): TemplateResult => {
@@ -115,15 +131,11 @@ export const openToken = (context: ScreenContext): Opened => {
         : nothing
     }`
   }
-  const by = (actor: string | undefined) =>
-    actor === undefined
-      ? nothing
-      : html` by ${may('application:read') ? html`<a href=${link`/applications/${actor}`}>${names(actor) ?? actor.slice(0, 8)}</a>` : html`<code>${actor.slice(0, 8)}</code>`}`
-  const details = (
-    of: TokenDetail,
-  ): TemplateResult => html`<section class="card stack" aria-label="Data"><h2>Data</h2>${data(of)}</section>
-    <section class="stack" aria-label="Details">
-      <h2>Details</h2>
+  const details = (of: TokenDetail): TemplateResult => html`${section('data', 'Data', data(of))}
+    ${section(
+      'details',
+      'Details',
+      html`
       <dl class="facts">
         ${fact('Id', copyable(of.id))}
         ${fact('Type', html`<a href=${hashOf('/tokens', { type: of.type })}>${of.type}</a>`)}
@@ -135,19 +147,21 @@ export const openToken = (context: ScreenContext): Opened => {
         )}
         ${fact('Metadata', metadata(of))}
         ${fact('Expires', of.expires_at === undefined ? html`<span class="soft">never</span>` : when(of.expires_at))}
-        ${fact('Created', html`${when(of.created_at)}${by(of.created_by)}`)}
-        ${fact('Changed', of.modified_at && html`${when(of.modified_at)}${by(of.modified_by)}`)}
+        ${fact('Created', html`${when(of.created_at)}${of.created_by && html` by ${by(of.created_by)}`}`)}
+        ${fact('Changed', of.modified_at && html`${when(of.modified_at)}${of.modified_by && html` by ${by(of.modified_by)}`}`)}
         ${fact('Fingerprint', of.fingerprint && html`<a href=${search(`fingerprint:${quoted(of.fingerprint)}`)} title="Tokens with the same value"><code>${of.fingerprint}</code></a>`)}
         ${fact('Destinations', of.destinations ? html`<ul>${of.destinations.map(destination)}</ul>` : html`<span class="soft">any that the service allows</span>`)}
         ${fact('Egress only', of.egress_only ? 'yes: proxies send the value, and nothing else reads it' : undefined)}
       </dl>
-      ${definition(of)}
-    </section>`
+      ${definition(of)}`,
+    )}`
 
-  const section = (heading: string, body: (() => TemplateResult) | undefined) =>
-    body === undefined
-      ? nothing
-      : html`<section class="stack" aria-label=${heading}><h2>${heading}</h2>${body()}</section>`
+  const ownData = (of: Resource<TokenDetail>): TemplateResult => {
+    const state = of.state.value
+    return state.kind === 'error' && state.error.status === 404
+      ? html`<p class="empty">${GONE}</p>`
+      : show(of, details)
+  }
 
   return {
     actions: () => {
@@ -158,12 +172,21 @@ export const openToken = (context: ScreenContext): Opened => {
           : nothing
       }${of !== undefined && may('token:delete') ? html`<button type="button" class="danger" @click=${() => void remove()}>Delete …</button>` : nothing}`
     },
-    view: () => html`${
-      token === undefined
-        ? html`<p class="soft">A management key does not read tokens: it shows who can see this one, and its history. Add a private key to see its mask.</p>`
-        : show(token, details)
-    }
-    ${section('Who can see it', access)} ${section('Associations', children)} ${section('History', history?.view)}`,
+    view: () => {
+      const state = token?.state.value
+      const status = state?.kind === 'error' ? state.error.status : undefined
+      return html`${
+        token === undefined
+          ? html`<p class="soft">
+              A management key does not read tokens. It shows who can see this one, and its history. Add a private key to
+              see the masked data.
+            </p>`
+          : ownData(token)
+      }
+      ${access === undefined || status === 404 ? nothing : section('access', 'Who can see it', access())}
+      ${children === undefined || status !== undefined ? nothing : section('associations', 'Associations', children())}
+      ${history === undefined ? nothing : section('history', 'History', history.view(by))}`
+    },
     close: reveal.hide,
   }
 }

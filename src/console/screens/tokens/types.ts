@@ -41,3 +41,5 @@ export interface AccessEntry {
 
 /** What every call of this screen asks for, but that of *Reveal*: no response holds more than a mask. */
 export const MASKED = { disclosure: 'mask' } as const
+
+export const GONE = 'This token does not exist. It was deleted or it expired, or its id is misspelled.'
