@@ -89,8 +89,14 @@ export const openPage = async (t: BrowserTest, origin: string, options: PageOpti
   const issues = watch(context, new URL(origin).origin, expectedStatuses)
   t.teardown(async () => {
     if (!t.passing()) await describe(context, t.name).catch(() => {})
+    // Calls in flight end with the page.
+    await Promise.all(context.pages().map((page) => page.unrouteAll({ behavior: 'ignoreErrors' })))
     await context.close()
-    if (issues.length > 0) throw new Error(`the pages of "${t.name}":\n  ${issues.join('\n  ')}`)
+    if (issues.length === 0) return
+    const message = `the pages of "${t.name}":\n  ${issues.join('\n  ')}`
+    // tap does not print what a teardown throws.
+    process.stderr.write(`${message}\n`)
+    throw new Error(message)
   })
   return context.newPage()
 }
@@ -114,4 +120,12 @@ export const openConsole = async (
   await page.goto(`/console/${hash}`)
   if (key !== null) await signIn(page, key)
   return page
+}
+
+/** Opens a screen by its hash, and waits until nothing of it loads. */
+export const openScreen = async (page: Page, hash: string): Promise<void> => {
+  await page.evaluate(
+    `new Promise((done) => { location.hash = ${JSON.stringify(hash)}; setTimeout(() => setTimeout(done, 20)) })`,
+  )
+  await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
 }

@@ -27,6 +27,7 @@ t.test('entities link to pages that the session may see, with encoded ids', asyn
   t.equal(entityLink('reactor_formula', 'x', all), '#/formulas/x')
   t.equal(entityLink('application_key', 'x', all), undefined)
   t.equal(entityLink('card', '', all), undefined)
+  t.equal(entityLink('constructor', 'x', all), '#/tokens/x')
   t.equal(
     entityLink('card', 'x', (permission) => permission !== 'token:read'),
     undefined,

@@ -1,7 +1,9 @@
 import type { May } from '../../kit/screen.ts'
 import { link } from '../../router.ts'
 
-const PLACES: Readonly<Record<string, readonly [permission: string, hash: (id: string) => string]>> = {
+type Place = readonly [permission: string, hash: (id: string) => string]
+
+const PLACES: Readonly<Record<string, Place>> = {
   application: ['application:read', (id) => link`/applications/${id}`],
   proxy: ['proxy:read', (id) => link`/proxies/${id}`],
   reactor: ['reactor:read', (id) => link`/reactors/${id}`],
@@ -10,6 +12,8 @@ const PLACES: Readonly<Record<string, readonly [permission: string, hash: (id: s
   tenant_member: ['tenant:member:read', () => '#/settings'],
   tenant_invitation: ['tenant:invitation:read', () => '#/settings'],
 }
+
+const TOKEN: Place = ['token:read', (id) => link`/tokens/${id}`]
 
 /** Entity types without a page of their own, besides types of tokens. */
 const WITHOUT_PAGE = new Set([
@@ -24,6 +28,7 @@ const WITHOUT_PAGE = new Set([
 /** The hash of the page of an entity that a record names; undefined without one that the session may see. */
 export const entityLink = (type: string, id: string, may: May): string | undefined => {
   if (id === '' || WITHOUT_PAGE.has(type)) return undefined
-  const [permission, hash] = PLACES[type] ?? ['token:read', (token: string) => link`/tokens/${token}`]
+  // The type is data, and may be the name of a member of every object.
+  const [permission, hash] = (Object.hasOwn(PLACES, type) ? PLACES[type] : undefined) ?? TOKEN
   return may(permission) ? hash(id) : undefined
 }

@@ -1,0 +1,113 @@
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { openConsole, openScreen, signIn } from '../kit/browser.ts'
+import { fillVault } from '../kit/demo-vault.ts'
+import { reflowIssues } from '../kit/reflow.ts'
+import { sharedSidevault } from '../kit/shared-sidevault.ts'
+import { allHashes } from './all-screens.ts'
+import { HOSTILE, HOSTILE_VAULT, LONG, MARK, poison } from './hostile.ts'
+
+/** What the page shows as text, also in controls and names of elements. */
+const shown = (page: Page): Promise<string> =>
+  page.evaluate(() => {
+    const controls = [...document.querySelectorAll<HTMLInputElement>('input, textarea, select')]
+    const names = [...document.querySelectorAll('[aria-label], [title]')]
+    return [
+      document.body.textContent ?? '',
+      ...controls.map(({ value }) => value),
+      ...names.flatMap((one) => [one.getAttribute('aria-label') ?? '', one.getAttribute('title') ?? '']),
+    ].join('\n')
+  })
+
+/** Elements that a text became, and links that leave the console by a scheme that runs code. */
+const intruders = (page: Page): Promise<readonly string[]> =>
+  page.evaluate((mark) => {
+    const links = [...document.querySelectorAll<HTMLAnchorElement>('a[href]')]
+    return [
+      ...[...document.querySelectorAll(`[${mark}], iframe, object, embed, base`)].map((one) => one.outerHTML),
+      ...links
+        .filter(({ protocol }) => !['http:', 'https:', 'blob:'].includes(protocol))
+        .map(({ href }) => href),
+      ...links.filter(({ host }) => host !== location.host).map(({ href }) => href),
+    ]
+  }, MARK)
+
+/** Visits all screens; `look` sees each. */
+const visitAll = async (
+  t: Test,
+  page: Page,
+  hashes: readonly string[],
+  look: (hash: string) => Promise<void>,
+) => {
+  page.on('dialog', (dialog) => {
+    t.fail(`a page opened a dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  for (const hash of hashes) {
+    await openScreen(page, hash)
+    t.same(await intruders(page), [], hash)
+    t.notMatch(await page.title(), /^hostile/, hash)
+    await look(hash)
+  }
+}
+
+t.test('hostile texts of a vault are shown as text on every screen', async (t) => {
+  const sidevault = await sharedSidevault()
+  const vault = await fillVault(sidevault, HOSTILE_VAULT)
+  const page = await openConsole(t, sidevault)
+  await page.getByRole('button', { name: 'Add the other key' }).click()
+  await page.getByRole('dialog').getByLabel('API key').fill(vault.privateKey)
+  await page.getByRole('button', { name: 'Add key' }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  let seen = ''
+  await visitAll(t, page, allHashes(vault), async (hash) => {
+    seen += await shown(page)
+    t.same(await reflowIssues(page), [], `${hash} is not widened`)
+  })
+  const used = [...HOSTILE.slice(0, 8), ...HOSTILE.slice(0, 9)]
+  for (const text of used) t.ok(seen.includes(text), `shows ${JSON.stringify(text.slice(0, 40))}`)
+})
+
+t.test('hostile texts of responses are shown as text, however long', async (t) => {
+  const sidevault = await sharedSidevault()
+  const vault = await fillVault(sidevault)
+  const page = await openConsole(t, sidevault, { key: null })
+  await page.route('**/console/api/**', async (route) => {
+    const response = await route.fetch()
+    const json: unknown = await response.json().catch(() => undefined)
+    return json === undefined ? route.fulfill({ response }) : route.fulfill({ response, json: poison(json) })
+  })
+  await signIn(page, sidevault.managementKey)
+  let seen = ''
+  await visitAll(t, page, allHashes(vault), async () => {
+    seen += await shown(page)
+  })
+  t.ok(seen.includes(LONG.trim()))
+  for (const text of HOSTILE) t.ok(seen.includes(text), `shows ${JSON.stringify(text.slice(0, 40))}`)
+})
+
+t.test('hostile texts of errors are shown as text on every screen', async (t) => {
+  const sidevault = await sharedSidevault()
+  const { ids } = await fillVault(sidevault)
+  const page = await openConsole(t, sidevault)
+  let turn = 0
+  const text = () => HOSTILE[turn++ % HOSTILE.length] ?? ''
+  await page.route('**/console/api/**', (route) => {
+    const status = [400, 403, 404, 409, 422, 429][turn % 6] ?? 400
+    const json = {
+      type: text(),
+      code: text(),
+      title: text(),
+      status,
+      detail: text(),
+      instance: text(),
+      errors: { [text()]: [text(), LONG] },
+    }
+    return route.fulfill({ status, json, headers: { 'svc-trace-id': 'x"><b>', 'retry-after': '<b>' } })
+  })
+  let seen = ''
+  await visitAll(t, page, allHashes({ ids }), async () => {
+    seen += await shown(page)
+  })
+  t.ok(HOSTILE.some((one) => seen.includes(one)))
+})
