@@ -1,4 +1,4 @@
-import { type Api, path } from '../../api/client.ts'
+import type { Api } from '../../api/client.ts'
 import type { ListResponse } from '../../kit/list.ts'
 import type { Application, Diff } from './types.ts'
 
@@ -46,7 +46,7 @@ export const suggestContainers = async (
     const asked =
       application ??
       (
-        await api.call<ListResponse<Application>>('GET', path`/applications`, {
+        await api.call<ListResponse<Application>>('GET', '/applications', {
           query: { type: 'private', size: 1 },
           signal,
         })

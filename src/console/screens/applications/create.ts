@@ -1,8 +1,7 @@
-import { path } from '../../api/client.ts'
 import { action, field, formProblem } from '../../kit/form.ts'
 import { html, live } from '../../kit/html.ts'
 import { once } from '../../kit/idempotency.ts'
-import { resource } from '../../kit/resource.ts'
+import { resource, show } from '../../kit/resource.ts'
 import type { Screen } from '../../kit/screen.ts'
 import { signal } from '../../kit/signals.ts'
 import { link } from '../../router.ts'
@@ -43,7 +42,7 @@ export const createScreen: Screen = {
 
     const permissions = resource(
       (abort) =>
-        api.call<readonly PermissionInfo[]>('GET', path`/permissions`, {
+        api.call<readonly PermissionInfo[]>('GET', '/permissions', {
           query: { application_type: draft.value.type },
           signal: abort,
         }),
@@ -117,17 +116,19 @@ export const createScreen: Screen = {
               )}
             </select>`,
           })}
-          ${applicationForm({
-            draft: draft.value,
-            permissions: permissions.value.value ?? [],
-            containers: containers.value.value ?? [],
-            error,
-            change,
-          })}
+          ${show(permissions, (known) =>
+            applicationForm({
+              draft: draft.value,
+              permissions: known,
+              containers: containers.value.value ?? [],
+              error,
+              change,
+            }),
+          )}
           <h2>Expiry</h2>
           ${field({
             label: 'Expires',
-            hint: 'Its keys stop working then. It cannot be changed later; empty: never.',
+            hint: 'In your time zone. Its keys stop working then. It cannot be changed later; empty: never.',
             error: issuesAt(error, 'expires_at'),
             control: html`<input
               type="datetime-local"

@@ -1,4 +1,4 @@
-import type { Api } from '../../api/client.ts'
+import { type Api, path } from '../../api/client.ts'
 import type { ListResponse } from '../../kit/list.ts'
 import type { May } from '../../kit/screen.ts'
 import { counted } from './phrase.ts'
@@ -46,7 +46,7 @@ export const dependentsOf = async (
       ? (await api.call<ListResponse<T>>('GET', where, { query: { size: LOOKED }, signal })).data
       : []
   const [keys, sessions, proxies, reactors] = await Promise.all([
-    api.call<readonly ApplicationKey[]>('GET', `/applications/${encodeURIComponent(id)}/keys`, { signal }),
+    api.call<readonly ApplicationKey[]>('GET', path`/applications/${id}/keys`, { signal }),
     list<SessionInfo>('/sessions', 'session:read'),
     list<Acting>('/proxies', 'proxy:read'),
     list<Acting>('/reactors', 'reactor:read'),

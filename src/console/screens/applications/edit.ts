@@ -23,7 +23,12 @@ import type { Application, Diff, PermissionInfo } from './types.ts'
 const NO_DIFFERENCE: Diff = { data: [] }
 
 /** The editor of one application, as it was read. */
-const editor = ({ api, signal: within, navigate }: ScreenContext, base: Application, reload: () => void) => {
+const editor = (
+  { api, signal: within, navigate }: ScreenContext,
+  base: Application,
+  permissions: readonly PermissionInfo[],
+  reload: () => void,
+) => {
   const { id } = base
   const isManagement = base.type === 'management'
   const draft = signal(draftOf(base))
@@ -40,15 +45,6 @@ const editor = ({ api, signal: within, navigate }: ScreenContext, base: Applicat
   })
   const live = liveDifference(api, id, grantsChanged, within)
   const containers = resource((abort) => suggestContainers(api, base, abort), within)
-  const permissions = resource(
-    (abort) =>
-      api.call<readonly PermissionInfo[]>('GET', path`/permissions`, {
-        query: { application_type: base.type },
-        signal: abort,
-      }),
-    within,
-  )
-
   const differencesOf = (diff: Diff, before: Application, of: Draft): Differences => ({
     access: sentencesOf(diff),
     changes: changesOf(before, of),
@@ -129,7 +125,7 @@ const editor = ({ api, signal: within, navigate }: ScreenContext, base: Applicat
         ${formProblem(save.error.value, shownPlaces(save.error.value))}
         ${applicationForm({
           draft: draft.value,
-          permissions: permissions.value.value ?? [],
+          permissions,
           containers: containers.value.value ?? [],
           error,
           change,
@@ -169,8 +165,12 @@ export const editScreen: Screen = {
       const application = await api.call<Application>('GET', path`/applications/${params.id ?? ''}`, {
         signal: abort,
       })
+      const permissions = await api.call<readonly PermissionInfo[]>('GET', '/permissions', {
+        query: { application_type: application.type },
+        signal: abort,
+      })
       title(`Edit ${application.name}`)
-      return { view: editor(context, application, () => loaded.reload()) }
+      return { view: editor(context, application, permissions, () => loaded.reload()) }
     }, within)
     return { view: () => show(loaded, ({ view }) => view()) }
   },

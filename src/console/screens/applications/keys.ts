@@ -48,7 +48,7 @@ export const keysOf = ({ api, signal: within }: ScreenContext, { id, name }: App
       ${isLast ? html`<p><strong>It is the only key.</strong> The application cannot call until it gets another one.</p>` : nothing}
       ${isOwn(id) ? html`<p><strong>You are signed in with a key of this application.</strong> If it is this one, your session ends.</p>` : nothing}`
     if (!(await confirm({ title: `Delete key ${version}?`, body, action: 'Delete', danger: true }))) return
-    await api.call('DELETE', `${where}/${encodeURIComponent(keyId)}`)
+    await api.call('DELETE', path`/applications/${id}/keys/${keyId}`)
     notice('done', `Key ${version} deleted.`)
     keys.reload()
   })
