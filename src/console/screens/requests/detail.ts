@@ -40,7 +40,7 @@ const party = (of: RequestEntry['proxy'], hash: string, permission: string): Tem
         ? html`<a href=${hash}>${of.name}</a>`
         : html`${of.name}`
 
-const facts = (call: RequestEntry): TemplateResult => html`<dl class="facts card">
+const facts = (call: RequestEntry): TemplateResult => html`<div class="card"><dl class="facts">
   ${fact('Outcome', outcomeBadge(call))}
   ${fact('Time', html`${exact(call.at)} <span class="soft">(${when(call.at)})</span>`)}
   ${fact('Kind', KINDS[call.kind] ?? call.kind)}
@@ -51,7 +51,7 @@ const facts = (call: RequestEntry): TemplateResult => html`<dl class="facts card
   ${fact('Request', call.request_bytes === undefined ? undefined : bytes(call.request_bytes))}
   ${fact('Response', call.response_bytes === undefined ? undefined : bytes(call.response_bytes))}
   ${fact('Process', html`<code>${call.node}</code>`)} ${fact('Trace id', copyable(call.trace_id, 'trace id'))}
-</dl>`
+</dl></div>`
 
 const stepItem = (step: Step): TemplateResult => html`<li class=${step.state}>
   <h3>${step.title}${step.state === 'failed' ? html` <span class="badge bad">Ended here</span>` : nothing}</h3>

@@ -109,7 +109,7 @@ export const openList = (context: ScreenContext): Opened => {
         placeholder=${hint}
         autocomplete="off"
         spellcheck="false"
-        size=${name === 'status' ? 5 : 22}
+        size=${name === 'status' ? 4 : 19}
         .value=${live(filters.value.get(name) ?? '')}
         @input=${(event: Event) => set({ [name]: valueIn(event) })}
       />`,
@@ -121,7 +121,7 @@ export const openList = (context: ScreenContext): Opened => {
     aria-label="Filter requests"
     @submit=${(event: Event) => event.preventDefault()}
   >
-    ${text('Find', 'text', 'route, name, code, trace id', 'search')}
+    ${text('Find', 'text', 'route, code, trace id', 'search')}
     ${select('Kind', 'kind', 'Any', Object.entries(KINDS))}
     ${select('Outcome', 'outcome', 'Any', Object.entries(OUTCOMES))}
     ${select(

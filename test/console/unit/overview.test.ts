@@ -1,0 +1,181 @@
+import t from 'tap'
+import type { Health } from '../../../src/console/api/health.ts'
+import { parseMetrics } from '../../../src/console/api/metrics.ts'
+import type { RequestEntry } from '../../../src/console/api/types.ts'
+import { bytes, decimal, milliseconds, percent } from '../../../src/console/kit/numbers.ts'
+import { ceiling, lineOf } from '../../../src/console/kit/plot.ts'
+import { quantile } from '../../../src/console/kit/quantile.ts'
+import { relative } from '../../../src/console/kit/time.ts'
+import { courseOf, disclosuresOf, spanOf } from '../../../src/console/screens/overview/figures.ts'
+import { noticesOf } from '../../../src/console/screens/overview/notices.ts'
+
+const NOW = Date.parse('2026-03-01T12:00:00Z')
+const MINUTE = 60_000
+
+const call = (ago: number, of: Partial<RequestEntry> = {}): RequestEntry => ({
+  id: String(ago),
+  trace_id: 't',
+  at: new Date(NOW - ago).toISOString(),
+  kind: 'proxy',
+  method: 'POST',
+  route: '/proxy',
+  outcome: 'forwarded',
+  duration_ms: 2,
+  stages: {},
+  tokens: 0,
+  node: 'gateway-0',
+  ...of,
+})
+
+t.test('figures of a span are those of its calls', async (t) => {
+  const calls = [
+    call(1_000, { duration_ms: 10 }),
+    call(30_000, { outcome: 'responded', status: 403, code: 'forbidden', duration_ms: 1 }),
+    call(2 * MINUTE, { duration_ms: 4 }),
+    call(20 * MINUTE),
+  ]
+  const span = spanOf(5, NOW)
+  t.equal(span.to - span.from, 5 * MINUTE)
+  const { all, perSecond, coveredFrom, rejectedShare, p50 } = courseOf(calls, span, { now: NOW, isAll: true })
+  t.match(all, { calls: 3, p50: 4, p99: 10, rejected: 1 })
+  t.equal(all.perSecond, 3 / 300)
+  t.equal(coveredFrom, span.from)
+  t.equal(perSecond.length, 60)
+  t.equal(perSecond.filter(([, value]) => (value ?? 0) > 0).length, 3)
+  t.equal(perSecond.filter(([, value]) => value === undefined).length, 0, 'no calls are no gap')
+  t.same(
+    rejectedShare.filter(([, value]) => value !== undefined).map(([, value]) => value),
+    [0, 1, 0],
+  )
+  t.equal(p50.filter(([, value]) => value !== undefined).length, 3)
+})
+
+t.test('where older calls were not read, there is a gap, and sums begin behind it', async (t) => {
+  const calls = [call(1_000), call(MINUTE), call(2 * MINUTE)]
+  const span = spanOf(5, NOW)
+  const { all, coveredFrom, perSecond } = courseOf(calls, span, { now: NOW, isAll: false })
+  t.equal(coveredFrom, NOW - 2 * MINUTE)
+  t.equal(all.perSecond, 3 / 120)
+  t.ok(perSecond.filter(([, value]) => value === undefined).length >= 36)
+})
+
+t.test('without calls nothing is invented', async (t) => {
+  const { all, p50 } = courseOf([], spanOf(5, NOW), { now: NOW, isAll: true })
+  t.match(all, { calls: 0, perSecond: 0, p50: undefined, p99: undefined, rejectedShare: undefined })
+  t.ok(p50.every(([, value]) => value === undefined))
+  t.same(disclosuresOf([], { now: NOW, isAll: true }), { hosts: [], tokens: 0, missingBefore: undefined })
+})
+
+t.test('disclosures are values that left, by host, of 24 hours', async (t) => {
+  const calls = [
+    call(1, { host: 'a.example', tokens: 2 }),
+    call(2, { host: 'b.example', tokens: 5 }),
+    call(3, { host: 'a.example', tokens: 1 }),
+    call(4, { host: 'a.example', tokens: 7, outcome: 'dry_run' }),
+    call(5, { host: 'a.example', tokens: 7, outcome: 'responded', status: 403, code: 'forbidden' }),
+    call(25 * 60 * MINUTE, { host: 'c.example', tokens: 9 }),
+  ]
+  const { hosts, tokens, missingBefore } = disclosuresOf(calls, { now: NOW, isAll: false })
+  t.same(hosts, [
+    { host: 'b.example', tokens: 5, calls: 1 },
+    { host: 'a.example', tokens: 3, calls: 2 },
+  ])
+  t.equal(tokens, 8)
+  t.equal(
+    missingBefore,
+    undefined,
+    'a call from before the 24 hours is known, so that none of them is missing',
+  )
+  t.equal(disclosuresOf(calls.slice(0, 3), { now: NOW, isAll: false }).missingBefore, NOW - 3)
+})
+
+const WELL: Health = { status: 'ok', parts: [{ name: 'store', status: 'ok' }] }
+const notices = (metrics: string, health = WELL) =>
+  noticesOf(health, parseMetrics(metrics), NOW).map(({ kind, text }) => `${kind}: ${text}`)
+const seconds = (days: number) => (NOW + days * 86_400_000) / 1_000
+
+t.test('notices: nothing while all is well', async (t) => {
+  t.same(
+    notices(`sidevault_certificate_expiry_timestamp_seconds{certificate="edge"} ${seconds(60)}
+sidevault_audit_backlog_seconds 0.2
+sidevault_data_disk_free_bytes 50000000000
+sidevault_audit_journals_broken 0
+sidevault_process_up{name="envoy"} 1
+`),
+    [],
+  )
+  t.same(notices(''), [], 'nor where a figure does not exist')
+})
+
+t.test('notices: errors come first', async (t) => {
+  const health: Health = {
+    status: 'degraded',
+    parts: [{ name: 'sandbox', status: 'degraded', missing: ['uid'], since: '2026-03-01T11:00:00Z' }],
+  }
+  t.same(
+    notices(
+      `sidevault_certificate_expiry_timestamp_seconds{certificate="edge"} ${seconds(10)}
+sidevault_certificate_expiry_timestamp_seconds{certificate="forward"} 0
+sidevault_audit_backlog_seconds 90
+sidevault_data_disk_free_bytes 1048576
+sidevault_audit_journals_broken 1
+sidevault_process_up{name="gateway-1"} 0
+sidevault_redis_up 0
+sidevault_records_rejected_total{collection="proxies"} 2
+`,
+      health,
+    ),
+    [
+      'bad: The audit chain is broken: 1 journal.',
+      'bad: 2 stored records were changed outside the service, and are rejected.',
+      'bad: Process gateway-1 does not respond.',
+      'bad: The certificate “forward” cannot be read.',
+      'warn: The certificate “edge” ends soon.',
+      'warn: Audit records have waited 90 s to be stored.',
+      'warn: The disk of the data directory has 1 MiB free.',
+      'warn: Redis does not respond: each process counts rate limits by itself.',
+      'warn: Component sandbox is degraded: without uid.',
+    ],
+  )
+})
+
+t.test('numbers have three digits and a unit', async (t) => {
+  t.same([0.01234, 1.5, 12.34, 1_204].map(decimal), ['0.0123', '1.5', '12.3', '1,204'])
+  t.same([0.42, 12.34, 1_234].map(milliseconds), ['0.42 ms', '12.3 ms', '1.23 s'])
+  t.same([0, 512, 1_536, 3 * 1024 ** 2].map(bytes), ['0 B', '512 B', '1.5 KiB', '3 MiB'])
+  t.equal(percent(0.1234), '12.3 %')
+  t.equal(quantile([1, 2, 3, 4], 0.5), 2)
+  t.equal(quantile([], 0.5), undefined)
+})
+
+t.test('a plot has a round top, gaps, and dots between gaps', async (t) => {
+  t.same([0, 0.3, 7, 11, 60].map(ceiling), [1, 0.5, 10, 20, 100])
+  const scale = { from: 0, to: 4, top: 1 }
+  t.equal(
+    lineOf(
+      [
+        [0, 0],
+        [1, 1],
+      ],
+      scale,
+    ),
+    'M0.0 72.0L80.0 0.0',
+  )
+  t.equal(
+    lineOf(
+      [
+        [0, 1],
+        [1, undefined],
+        [2, 1],
+      ],
+      scale,
+    ),
+    'M0.0 0.0h0.01M160.0 0.0h0.01',
+  )
+})
+
+t.test('times are relative to the present', async (t) => {
+  t.equal(relative(NOW - 5_000, NOW), 'just now')
+  t.equal(relative(NOW - 5 * MINUTE, NOW), '5 minutes ago')
+  t.equal(relative(NOW + 3 * 86_400_000, NOW), 'in 3 days')
+})
