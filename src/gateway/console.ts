@@ -30,6 +30,19 @@ export const sessionOf = (head: Head, rules: HeaderRules): ConsoleSecret => {
   }
 }
 
+/**
+ * Throws `forbidden` for a request whose response a browser would show as a page, or run as a script, of the console's
+ * origin (Fetch Metadata Request Headers, W3C, §2.1): it could act with the session of whoever is signed in.
+ */
+export const checkNotShown = (head: Head): void => {
+  const use = head.get('sec-fetch-dest')?.[0]
+  if (use !== undefined && use !== 'empty')
+    throw new AppError(
+      'forbidden',
+      "A browser would show this response on the console's origin. Call /proxy by fetch(), or from another host.",
+    )
+}
+
 /** Headers of a browser about the console's page, which are nothing to a destination. */
 export const isOfPage = (name: string): boolean =>
   name === 'cookie' ||

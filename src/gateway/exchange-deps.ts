@@ -48,6 +48,8 @@ export interface ExchangeOptions {
   readonly responseMs: number
   /** Bytes of a body. */
   readonly bodyLimit: number
+  /** Whether the console is served on the same origin. */
+  readonly hasConsole: boolean
   readonly body: BodyLimits
   readonly upload: UploadLimits
 }
@@ -62,12 +64,13 @@ export interface GatewayState extends RequestResolver {
 
 export const createGatewayState = (
   deps: ExchangeDeps,
-  { prefixes, bodyLimit, destinations, ...options }: ExchangeOptions,
+  { prefixes, bodyLimit, hasConsole, destinations, ...options }: ExchangeOptions,
 ): GatewayState => ({
   deps,
   options,
   prefixes,
   bodyLimit,
+  hasConsole,
   destinations: createDestinations(destinations),
   clusterOf: deps.clusterOf,
   timer: createTimed(deps.metrics),

@@ -18,7 +18,7 @@ import {
   type WebSocketUpstream,
 } from '../ext-proc/contract.ts'
 import type { DestinationTls, OutboundDestination, StoredProxy, Surface } from '../sdk/index.ts'
-import { isOfConsole, sessionOf } from './console.ts'
+import { checkNotShown, isOfConsole, sessionOf } from './console.ts'
 import { checkHead, type Head, type HeaderRules, isFlagSet, prefixed, single } from './headers.ts'
 import type { CallHead, Identity } from './identify.ts'
 import { mayHoldBraces } from './surfaces/url.ts'
@@ -28,6 +28,8 @@ export interface RequestResolver {
   readonly destinations: Destinations
   /** Bytes of a body. */
   readonly bodyLimit: number
+  /** Whether the console is served on the same origin. */
+  readonly hasConsole: boolean
   /** Resolves with the cluster's name when Envoy has it. */
   readonly clusterOf: (tls: DestinationTls, tenantId: string) => Promise<string>
 }
@@ -192,6 +194,7 @@ export const resolveRequest = (
   const hasBraces = checkHead(head)
   const sent = single(head, ':path') ?? ''
   const session = isOfConsole(sent) ? sessionOf(head, prefixes) : undefined
+  if (resolver.hasConsole && session === undefined) checkNotShown(head)
   const requested = session === undefined ? sent : ofProxy(sent)
   if (!ON_PROXY.test(requested)) throw new Error('a request off /proxy reached the gateway')
   const suffix = parseSuffix(requested, prefixes.keyParameters)

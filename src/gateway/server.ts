@@ -34,6 +34,8 @@ export interface GatewayOptions {
   readonly egress: GatewaySettings['egress']
   /** Host of the demo destination, when it runs. */
   readonly demoHost?: string
+  /** Whether the console is served on the same origin. Default false. */
+  readonly hasConsole?: boolean
   readonly limits?: {
     /** Default 8 MiB. */
     readonly bodyBytes?: number
@@ -106,6 +108,7 @@ export const startGateway = async (deps: GatewayDeps, options: GatewayOptions): 
         // Envoy's buffer has one limit for what comes in and what is put in its place.
         body: { ...BODY_LIMITS, decodedBytes: bodyBytes, rewrittenBytes: bodyBytes, ...limits.body },
         bodyLimit: bodyBytes,
+        hasConsole: options.hasConsole === true,
         upload,
       },
     )

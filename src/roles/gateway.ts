@@ -99,6 +99,7 @@ export const startGatewayRole = async (
       prefixes: config.headerPrefixes,
       egress: config.egress,
       ...(start.demo ? { demoHost: DEMO_HOST } : {}),
+      hasConsole: config.console && start.role !== 'gateway',
       limits: {
         bodyBytes: config.proxyBodyLimit,
         responseMs: config.destinationTimeoutMs,

@@ -57,6 +57,22 @@ t.test(
   },
 )
 
+t.test('no response of /proxy becomes a page or a script of the console', async (t) => {
+  const call = (use?: string) =>
+    sidevault.call('GET', '/proxy', {
+      key: privateKey,
+      headers: { 'svc-proxy-url': url('/echo'), ...(use === undefined ? {} : { 'sec-fetch-dest': use }) },
+    })
+  for (const use of ['document', 'iframe', 'script', 'serviceworker', 'object', 'empty, document', '']) {
+    const { status, json } = await call(use)
+    t.equal(status, 403, use)
+    t.equal(json.proxy_error.code, 'forbidden')
+  }
+  t.same(destination.received, [])
+  t.equal((await call('empty')).status, 200)
+  t.equal((await call()).status, 200)
+})
+
 t.test('a destination does not act on the console by its headers', async (t) => {
   const hostile = {
     'set-cookie': `${cookie.split('=')[0]}=con_111111111111111111111111111111111; Path=/`,

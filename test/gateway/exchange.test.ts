@@ -21,6 +21,7 @@ const OPTIONS: ExchangeOptions = {
   codeStepMs: 1000,
   responseMs: 1000,
   body: BODY_LIMITS,
+  hasConsole: false,
   bodyLimit: 1000,
   upload: UPLOAD_LIMITS,
 }

@@ -44,6 +44,7 @@ const setUp = (deps: Partial<ExchangeDeps> = {}) => {
       codeStepMs: 1000,
       responseMs: 1000,
       body: BODY_LIMITS,
+      hasConsole: false,
       bodyLimit: 1000,
       upload: UPLOAD_LIMITS,
     },
