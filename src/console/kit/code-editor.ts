@@ -15,7 +15,12 @@ import { computed, type Signal, signal } from './signals.ts'
 export interface CodeEditor {
   /** The text, with line feeds alone. Setting it ends the history of undo. */
   readonly text: Signal<string>
-  view(state?: { readonly problems?: readonly Problem[]; readonly readonly?: boolean }): TemplateResult
+  view(state?: {
+    readonly problems?: readonly Problem[]
+    /** A sentence about all of it. */
+    readonly error?: string | undefined
+    readonly readonly?: boolean
+  }): TemplateResult
 }
 
 /** Makes the edit where the browser records it for undo. */
@@ -113,7 +118,7 @@ export const codeEditor = ({
 
   return {
     text,
-    view: ({ problems = [], readonly = false } = {}) => html`
+    view: ({ problems = [], error, readonly = false } = {}) => html`
       <div class="code">
         <div class="code-head">
           <label for=${id}>${label}</label>
@@ -136,7 +141,7 @@ export const codeEditor = ({
               autocapitalize="off"
               ?readonly=${readonly}
               aria-describedby=${`${id}-hint${problems.length > 0 ? ` ${id}-problems` : ''}`}
-              aria-invalid=${problems.length > 0 || isTooLong.value ? 'true' : 'false'}
+              aria-invalid=${String(problems.length > 0 || error !== undefined || isTooLong.value)}
               .value=${live(text.value)}
               @input=${(event: Event) => {
                 text.value = areaIn(event).value
@@ -158,6 +163,7 @@ export const codeEditor = ({
         </div>
         <p class="code-hint" id="${id}-hint">
           ${readonly ? 'Read only.' : 'Tab indents. Press Escape, then Tab, to leave the editor.'}
+          ${error === undefined ? nothing : html`<span class="error">${error}</span>`}
         </p>
         ${
           problems.length === 0

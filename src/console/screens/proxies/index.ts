@@ -1,12 +1,6 @@
-import { html } from '../../kit/html.ts'
 import type { Screen } from '../../kit/screen.ts'
+import { listScreen } from './list.ts'
+import { newScreen } from './new.ts'
+import { proxyScreen } from './proxy.ts'
 
-export const proxiesScreens: readonly Screen[] = [
-  {
-    path: '/proxies',
-    title: 'Proxies',
-    nav: 'Proxies',
-    needs: (may) => may('proxy:read'),
-    open: () => ({ view: () => html`<p>Nothing here yet.</p>` }),
-  },
-]
+export const proxiesScreens: readonly Screen[] = [listScreen, newScreen, proxyScreen]

@@ -1,0 +1,93 @@
+import { type Api, ApiError } from '../api/client.ts'
+import { type CodeWarning, placedIssues } from './code-problems.ts'
+import { confirm } from './dialog.ts'
+import { html } from './html.ts'
+import { effect, signal } from './signals.ts'
+
+/** ms without another letter before code is checked. */
+const QUIET_MS = 800
+
+export interface CodeCheck {
+  /** Of the member `request_transform.code`. */
+  problems(path: string): readonly CodeWarning[]
+  /** Checks now. Asks when the code does not parse; true: save it. */
+  confirm(): Promise<boolean>
+  /** Shows the problems in the error of a save (`strict_code`). */
+  learn(thrown: unknown): void
+}
+
+/** Checks code by the API: at once, after each pause of typing, and before a save. `body` reads signals; undefined: no code. */
+export const codeCheck = ({
+  api,
+  path,
+  body,
+  signal: within,
+}: {
+  readonly api: Api
+  readonly path: '/proxies/check-code' | '/reactors/check-code'
+  readonly body: () => object | undefined
+  readonly signal: AbortSignal
+}): CodeCheck => {
+  const found = signal<readonly CodeWarning[]>([])
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let current = new AbortController()
+
+  /** A check that fails finds nothing: the save reports what is wrong. */
+  const check = async (of: object | undefined): Promise<void> => {
+    clearTimeout(timer)
+    current.abort()
+    const own = new AbortController()
+    current = own
+    const next =
+      of === undefined
+        ? []
+        : await api
+            .call<{ readonly warnings: readonly CodeWarning[] }>('POST', path, {
+              body: of,
+              signal: AbortSignal.any([own.signal, within]),
+            })
+            .then(
+              ({ warnings }) => warnings,
+              () => [],
+            )
+    if (own === current) found.value = next
+  }
+
+  let isFirst = true
+  const dispose = effect(() => {
+    const of = body()
+    clearTimeout(timer)
+    timer = setTimeout(() => void check(of), isFirst ? 0 : QUIET_MS)
+    isFirst = false
+  })
+  within.addEventListener('abort', () => {
+    dispose()
+    clearTimeout(timer)
+    current.abort()
+  })
+
+  return {
+    problems: (at) => found.value.filter(({ path }) => path === at),
+    learn: (thrown) => {
+      const placed = thrown instanceof ApiError ? placedIssues(thrown.issues) : []
+      if (placed.length > 0) found.value = placed
+    },
+    confirm: async () => {
+      await check(body())
+      const problems = found.peek()
+      if (problems.length === 0) return true
+      return confirm({
+        title: 'Save code that does not parse?',
+        body: html`<p>Calls that need this code fail until it is corrected.</p>
+          <ul>
+            ${problems.map(
+              ({ path, line, column, message }) =>
+                html`<li><code>${path}</code>, line ${line}, column ${column}: ${message}</li>`,
+            )}
+          </ul>`,
+        action: 'Save anyway',
+        danger: true,
+      })
+    },
+  }
+}

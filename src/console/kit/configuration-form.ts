@@ -1,0 +1,71 @@
+import { type CodeEditor, codeEditor } from './code-editor.ts'
+import { action, formProblem } from './form.ts'
+import { html, nothing, type TemplateResult } from './html.ts'
+import { type JsonObject, objectText, parseObject } from './json-object.ts'
+import { mergePatch } from './merge-patch.ts'
+import { notice } from './notice.ts'
+import { signal } from './signals.ts'
+
+/**
+ * The configuration of code as JSON. Its values may be secrets, which the API returns: they enter the page when somebody
+ * asks for them. `save` gets a merge patch of what was changed.
+ */
+export const configurationForm = ({
+  id,
+  stored,
+  save,
+  isReadonly,
+}: {
+  readonly id: string
+  readonly stored: () => JsonObject
+  readonly save: (configuration: JsonObject) => Promise<void>
+  readonly isReadonly: boolean
+}): (() => TemplateResult) => {
+  const open = signal<{ readonly editor: CodeEditor; readonly base: JsonObject } | undefined>(undefined)
+  const invalid = signal<string | undefined>(undefined)
+  const saving = action(async () => {
+    const current = open.peek()
+    if (current === undefined) return
+    const { value, error } = parseObject(current.editor.text.peek())
+    invalid.value = error
+    if (value === undefined) return
+    const patch = mergePatch(current.base, value)
+    if (patch !== undefined) await save(patch)
+    open.value = undefined
+    notice('done', patch === undefined ? 'Nothing was changed.' : 'Configuration saved.')
+  })
+  const show = () => {
+    const base = stored()
+    saving.reset()
+    invalid.value = undefined
+    open.value = { editor: codeEditor({ id, label: 'Configuration (JSON)', text: objectText(base), rows: 8 }), base }
+  }
+  const hide = () => {
+    open.value = undefined
+  }
+  return () => {
+    const current = open.value
+    const names = Object.keys(stored())
+    if (current === undefined)
+      return html`<p>
+          ${names.length === 0 ? 'No values.' : html`Values of ${names.map((name, at) => html`${at === 0 ? '' : ', '}<code>${name}</code>`)}, hidden.`}
+        </p>
+        ${
+          isReadonly && names.length === 0
+            ? nothing
+            : html`<button type="button" @click=${show}>
+                ${isReadonly ? 'Show values' : names.length === 0 ? 'Add values' : 'Show and edit values'}
+              </button>`
+        }`
+    return html`
+      ${formProblem(saving.error.value)}
+      <form class="form" @submit=${saving.run}>
+        ${current.editor.view({ error: invalid.value, readonly: isReadonly })}
+        <div class="buttons">
+          ${isReadonly ? nothing : html`<button class="primary" ?disabled=${saving.busy.value}>Save configuration</button>`}
+          <button type="button" @click=${hide}>${isReadonly ? 'Hide' : 'Cancel'}</button>
+        </div>
+      </form>
+    `
+  }
+}

@@ -1,0 +1,37 @@
+import { confirm } from './dialog.ts'
+import { type Action, action } from './form.ts'
+import type { TemplateResult } from './html.ts'
+import { notice } from './notice.ts'
+import type { ScreenContext } from './screen.ts'
+
+/** Text that a person can type: the name where its letters are plain, else the beginning of the id. */
+export const typedOf = ({ id, name }: { readonly id: string; readonly name: string }): string =>
+  /^[!-~](?:[ -~]{0,58}[!-~])?$/.test(name) && !name.includes('  ') ? name : id.slice(0, 8)
+
+/** Deletes an entity after its name was typed, then opens the list at `back`. `what`: `Proxy`. */
+export const deletion = (
+  { api, navigate }: ScreenContext,
+  options: {
+    readonly what: string
+    readonly path: string
+    readonly back: string
+    readonly body: TemplateResult | string
+    readonly of: () => { readonly id: string; readonly name: string } | undefined
+  },
+): Action =>
+  action(async () => {
+    const entity = options.of()
+    if (entity === undefined) return
+    const { what, path, back, body } = options
+    const isConfirmed = await confirm({
+      title: `Delete ${entity.name}?`,
+      body,
+      action: 'Delete',
+      danger: true,
+      typed: typedOf(entity),
+    })
+    if (!isConfirmed) return
+    await api.call('DELETE', path)
+    notice('done', `${what} deleted.`)
+    navigate(back)
+  })

@@ -1,0 +1,23 @@
+import { copy } from './copy.ts'
+import { html, type TemplateResult } from './html.ts'
+import { signal } from './signals.ts'
+
+/** A secret that the API returns: hidden until somebody asks for it. `what`: `Proxy key`. */
+export const masked = (what: string): ((value: string) => TemplateResult) => {
+  const isShown = signal(false)
+  return (value) => html`<span class="copyable"
+    ><code>${isShown.value ? value : '••••••••••••'}</code>
+    <button
+      type="button"
+      class="link"
+      aria-pressed=${String(isShown.value)}
+      aria-label=${`Show ${what}`}
+      @click=${() => {
+        isShown.value = !isShown.value
+      }}
+    >
+      ${isShown.value ? 'Hide' : 'Show'}
+    </button>
+    <button type="button" class="plain" aria-label=${`Copy ${what}`} @click=${() => void copy(value)}>⧉</button></span
+  >`
+}

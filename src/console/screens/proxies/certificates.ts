@@ -1,0 +1,110 @@
+import { action, field, formProblem, issue } from '../../kit/form.ts'
+import { html, nothing, type TemplateResult } from '../../kit/html.ts'
+import { notice } from '../../kit/notice.ts'
+import { table } from '../../kit/table.ts'
+import { may } from '../../session.ts'
+import { ending } from './certificate-end.ts'
+import type { Certificate, ProxyPage } from './types.ts'
+
+const PARTS = {
+  client_certificate: ['Client certificate', 'PEM chain, the leaf certificate first.'],
+  client_key: ['Client key', 'PEM without a passphrase. It is never shown again.'],
+  ca: ["Authorities for the destination's certificate", "PEM, in place of the service's."],
+} as const
+
+type Part = keyof typeof PARTS
+
+const NAMES = Object.keys(PARTS) as Part[]
+
+/** `7f:3a:…`: the beginning, in pairs. */
+const short = (fingerprint: string) => fingerprint.slice(0, 16).replace(/(..)(?=.)/g, '$1:')
+
+/** Certificates for the destination, with their end. Keys and PEM texts are sent, and never come back. */
+export const certificatesSection = ({ proxy, patch }: ProxyPage): (() => TemplateResult) => {
+  let form: HTMLFormElement | undefined
+  const change = async (destination_tls: object | null, done: string) => {
+    await patch({ destination_tls })
+    form?.reset()
+    notice('done', done)
+  }
+  const save = action(async () => {
+    const given = new FormData(form)
+    const parts = NAMES.map((name) => [name, String(given.get(name) ?? '').trim()] as const).filter(
+      ([, text]) => text !== '',
+    )
+    if (parts.length === 0) return notice('info', 'Paste a certificate first.')
+    await change(Object.fromEntries(parts), 'Certificates saved.')
+  })
+  const remove = (which: 'client' | 'ca') =>
+    action(() => {
+      const { client_certificate, ca } = proxy.peek().destination_tls ?? {}
+      const isLast = which === 'client' ? ca === undefined : client_certificate === undefined
+      const parts = which === 'client' ? { client_certificate: null, client_key: null } : { ca: null }
+      return change(isLast ? null : parts, 'Certificate removed.')
+    })
+  const removals = { client: remove('client'), ca: remove('ca') }
+  const actions = [save, removals.client, removals.ca]
+
+  return () => {
+    const { client_certificate: own, ca = [] } = proxy.value.destination_tls ?? {}
+    const rows: readonly (Certificate & { readonly use: string })[] = [
+      ...(own === undefined ? [] : [{ ...own, use: 'client' }]),
+      ...ca.map((one) => ({ ...one, use: 'authority' })),
+    ]
+    const error = actions.map((one) => one.error.value).find((one) => one !== undefined)
+    const removal = (which: 'client' | 'ca', label: string) => html`<button
+      type="button"
+      ?disabled=${removals[which].busy.value}
+      @click=${removals[which].run}
+    >${label}</button>`
+    return html`
+      ${formProblem(error, NAMES.map((name) => `destination_tls.${name}`))}
+      ${table({
+        caption: 'Certificates',
+        rows,
+        columns: [
+          { head: 'Subject', cell: ({ subject }) => subject },
+          { head: 'Use', cell: ({ use }) => html`<span class="badge">${use}</span>` },
+          { head: 'End', cell: ending },
+          {
+            head: 'SHA-256',
+            kind: 'code',
+            cell: ({ fingerprint }) => html`<span title=${fingerprint}>${short(fingerprint)}…</span>`,
+          },
+        ],
+        empty: "None. The destination's certificate is checked against the service's authorities.",
+      })}
+      ${
+        may('proxy:update')
+          ? html`<div class="buttons">
+                ${own === undefined ? nothing : removal('client', 'Remove client certificate')}
+                ${ca.length === 0 ? nothing : removal('ca', 'Remove authorities')}
+              </div>
+              <details>
+                <summary>${rows.length === 0 ? 'Add certificates' : 'Replace certificates'}</summary>
+                <form
+                  class="form"
+                  autocomplete="off"
+                  @submit=${(event: Event) => {
+                    form = event.currentTarget as HTMLFormElement
+                    void save.run(event)
+                  }}
+                >
+                  ${NAMES.map((name) =>
+                    field({
+                      label: PARTS[name][0],
+                      hint: PARTS[name][1],
+                      error: issue(error, `destination_tls.${name}`),
+                      control: html`<textarea name=${name} rows="4" spellcheck="false" autocomplete="off"></textarea>`,
+                    }),
+                  )}
+                  <div class="buttons">
+                    <button class="primary" ?disabled=${save.busy.value}>Save certificates</button>
+                  </div>
+                </form>
+              </details>`
+          : nothing
+      }
+    `
+  }
+}

@@ -1,0 +1,42 @@
+import { html, nothing } from '../../kit/html.ts'
+import { namedList } from '../../kit/named-list.ts'
+import type { Screen } from '../../kit/screen.ts'
+import { when } from '../../kit/time.ts'
+import { may } from '../../session.ts'
+import { ending } from './certificate-end.ts'
+import { certificatesOf, type Proxy } from './types.ts'
+
+const code = ({ request_transform, response_transform }: Proxy) =>
+  [
+    ...(request_transform === undefined ? [] : ['request']),
+    ...(response_transform === undefined ? [] : ['response']),
+  ].join(', ')
+
+export const listScreen: Screen = {
+  path: '/proxies',
+  title: 'Proxies',
+  nav: 'Proxies',
+  needs: (may) => may('proxy:read'),
+  open: (context) =>
+    namedList<Proxy>(context, {
+      path: '/proxies',
+      screen: '/proxies',
+      title: 'Proxies',
+      create: may('proxy:create') ? 'New proxy' : undefined,
+      columns: [
+        { head: 'Name', cell: ({ name }) => name },
+        { head: 'Destination', kind: 'wide', cell: ({ destination_url }) => destination_url },
+        { head: 'Callers', cell: ({ require_auth }) => (require_auth ? 'with a key' : 'anonymous') },
+        { head: 'Transforms', cell: (proxy) => code(proxy) },
+        {
+          head: 'Certificate',
+          cell: (proxy) => {
+            const [first] = certificatesOf(proxy)
+            return first === undefined ? nothing : ending(first)
+          },
+        },
+        { head: 'Changed', cell: ({ modified_at, created_at }) => when(modified_at ?? created_at) },
+      ],
+      empty: html`No proxies yet. A proxy sends requests to one destination, with its settings and code.`,
+    }),
+}

@@ -1,0 +1,60 @@
+import type { ReadonlySignal } from '../../kit/signals.ts'
+import type { ScreenContext } from '../../kit/screen.ts'
+
+export interface Certificate {
+  readonly subject: string
+  readonly fingerprint: string
+  readonly expires_at: string
+}
+
+export interface Transform {
+  readonly code: string
+  readonly otherwise?: 'fail' | 'pass'
+}
+
+export interface Transforms {
+  readonly request_transform?: Transform
+  readonly response_transform?: Transform
+}
+
+export interface Proxy extends Transforms {
+  readonly id: string
+  readonly key: string
+  readonly name: string
+  readonly destination_url: string
+  readonly require_auth: boolean
+  readonly application_id?: string
+  readonly configuration?: Readonly<Record<string, unknown>>
+  readonly destination_tls?: {
+    readonly client_certificate?: Certificate
+    readonly ca?: readonly Certificate[]
+  }
+  readonly evaluate: readonly string[]
+  readonly intercept: boolean
+  readonly created_by?: string
+  readonly created_at: string
+  readonly modified_by?: string
+  readonly modified_at?: string
+}
+
+export interface ProxyVersion extends Transforms {
+  readonly version: number
+  readonly created_at: string
+  readonly created_by: string
+}
+
+/** One open proxy, for the sections of its page. */
+export interface ProxyPage {
+  readonly context: ScreenContext
+  readonly proxy: ReadonlySignal<Proxy>
+  /** The proxy as it is stored now. */
+  fresh(): Promise<Proxy>
+  /** Merges the changes (RFC 7386) into the stored proxy, and loads it. */
+  patch(changes: object): Promise<void>
+}
+
+/** Certificates of a proxy, that which ends first in front. */
+export const certificatesOf = ({ destination_tls: tls }: Proxy): readonly Certificate[] =>
+  [...(tls?.client_certificate ? [tls.client_certificate] : []), ...(tls?.ca ?? [])].sort(
+    (a, b) => Date.parse(a.expires_at) - Date.parse(b.expires_at),
+  )

@@ -1,0 +1,130 @@
+import { path } from '../../api/client.ts'
+import { confirm } from '../../kit/dialog.ts'
+import { difference } from '../../kit/difference.ts'
+import { action } from '../../kit/form.ts'
+import { html, nothing, type TemplateResult } from '../../kit/html.ts'
+import type { ListResponse } from '../../kit/list.ts'
+import { notice } from '../../kit/notice.ts'
+import { problem } from '../../kit/problem.ts'
+import { resource, show } from '../../kit/resource.ts'
+import { table } from '../../kit/table.ts'
+import { when } from '../../kit/time.ts'
+import { link } from '../../router.ts'
+import { may } from '../../session.ts'
+import type { ProxyPage, ProxyVersion, Transforms } from './types.ts'
+
+const LABELS = { request_transform: 'Request transform', response_transform: 'Response transform' } as const
+const KINDS = Object.keys(LABELS) as (keyof typeof LABELS)[]
+
+/** The merge patch that gives a proxy the transforms of `version`. */
+export const restoring = (current: Transforms, version: Transforms): object => ({
+  request_transform: version.request_transform ?? null,
+  response_transform:
+    version.response_transform === undefined
+      ? null
+      : {
+          ...version.response_transform,
+          // A merge patch would leave the current one; no value is the default.
+          ...(version.response_transform.otherwise === undefined &&
+          current.response_transform?.otherwise !== undefined
+            ? { otherwise: 'fail' }
+            : {}),
+        },
+})
+
+const differences = (from: ProxyVersion, to: ProxyVersion): TemplateResult => {
+  const changed = KINDS.filter((kind) => from[kind]?.code !== to[kind]?.code)
+  const otherwise = [from, to].map((one) => one.response_transform?.otherwise ?? 'fail')
+  return html`
+    ${changed.map((kind) =>
+      difference(
+        from[kind]?.code ?? '',
+        to[kind]?.code ?? '',
+        `${LABELS[kind]}, version ${from.version} to ${to.version}`,
+      ),
+    )}
+    ${otherwise[0] === otherwise[1] ? nothing : html`<p>Other content types: ${otherwise[0]} before, ${otherwise[1]} after.</p>`}
+    ${changed.length === 0 && otherwise[0] === otherwise[1] ? html`<p>The code is the same.</p>` : nothing}
+  `
+}
+
+/** The newest versions of a proxy's code: compare with the current one, and restore. */
+export const versionsSection = ({ context, proxy, patch }: ProxyPage): (() => TemplateResult) => {
+  const { api, filters, setFilters, signal } = context
+  const versions = resource(async (abort) => {
+    const { id } = proxy.value
+    const found = await api.call<ListResponse<ProxyVersion>>('GET', path`/proxies/${id}/versions`, {
+      query: { size: 20 },
+      signal: abort,
+    })
+    return found.data
+  }, signal)
+  let wanted: ProxyVersion | undefined
+  const restore = action(async () => {
+    const [current] = versions.value.peek() ?? []
+    if (wanted === undefined || current === undefined) return
+    const { version } = wanted
+    const isConfirmed = await confirm({
+      title: `Restore version ${version}?`,
+      body: html`<p>It becomes the newest version, and runs from the next request on.</p>
+        ${differences(current, wanted)}`,
+      action: 'Restore',
+    })
+    if (!isConfirmed) return
+    await patch(restoring(proxy.peek(), wanted))
+    setFilters({ compare: undefined })
+    notice('done', `Version ${version} restored.`)
+  })
+  const by = ({ created_by }: ProxyVersion) =>
+    may('application:read')
+      ? html`<a href=${link`/applications/${created_by}`}><code>${created_by.slice(0, 8)}</code></a>`
+      : html`<code>${created_by.slice(0, 8)}</code>`
+
+  return () =>
+    show(versions, (all) => {
+      const [current] = all
+      const compared = all.find(({ version }) => String(version) === filters.value.get('compare'))
+      return html`
+        ${restore.error.value === undefined ? nothing : problem(restore.error.value)}
+        ${table({
+          caption: 'Versions of the code',
+          rows: all,
+          key: ({ version }) => String(version),
+          columns: [
+            { head: 'Version', cell: ({ version }) => (version === current?.version ? `${version} (current)` : version) },
+            { head: 'Saved', cell: ({ created_at }) => when(created_at) },
+            { head: 'By', cell: by },
+            {
+              head: 'Actions',
+              cell: (one) =>
+                one === current
+                  ? nothing
+                  : html`<button
+                        type="button"
+                        aria-label=${`Compare version ${one.version} with the current one`}
+                        @click=${() => setFilters({ compare: String(one.version) })}
+                      >
+                        Compare
+                      </button>
+                      ${
+                        may('proxy:update')
+                          ? html`<button
+                              type="button"
+                              aria-label=${`Restore version ${one.version}`}
+                              ?disabled=${restore.busy.value}
+                              @click=${() => {
+                                wanted = one
+                                void restore.run()
+                              }}
+                            >
+                              Restore
+                            </button>`
+                          : nothing
+                      }`,
+            },
+          ],
+        })}
+        ${compared === undefined || current === undefined ? nothing : differences(compared, current)}
+      `
+    })
+}
