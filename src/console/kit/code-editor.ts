@@ -53,7 +53,7 @@ export const codeEditor = ({
   id,
   label,
   text: initial = '',
-  rows = 16,
+  rows = Math.min(24, Math.max(6, lineCount(initial) + 1)),
   limit = 50_000,
 }: {
   readonly id: string
@@ -171,7 +171,7 @@ export const codeEditor = ({
             : html`<ul class="code-problems" id="${id}-problems" aria-label="Problems in ${label}">
                 ${problems.map(
                   (problem) => html`<li>
-                    <button type="button" class="link" @click=${() => go(problem)}>
+                    <button type="button" class="plain" @click=${() => go(problem)}>
                       Line ${problem.line}, column ${problem.column}
                     </button>
                     ${problem.message}

@@ -38,7 +38,10 @@ export const configurationForm = ({
     const base = stored()
     saving.reset()
     invalid.value = undefined
-    open.value = { editor: codeEditor({ id, label: 'Configuration (JSON)', text: objectText(base), rows: 8 }), base }
+    open.value = {
+      editor: codeEditor({ id, label: 'Configuration (JSON)', text: objectText(base), rows: 8 }),
+      base,
+    }
   }
   const hide = () => {
     open.value = undefined
@@ -59,7 +62,7 @@ export const configurationForm = ({
         }`
     return html`
       ${formProblem(saving.error.value)}
-      <form class="form" @submit=${saving.run}>
+      <form @submit=${saving.run}>
         ${current.editor.view({ error: invalid.value, readonly: isReadonly })}
         <div class="buttons">
           ${isReadonly ? nothing : html`<button class="primary" ?disabled=${saving.busy.value}>Save configuration</button>`}

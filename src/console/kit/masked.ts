@@ -9,7 +9,7 @@ export const masked = (what: string): ((value: string) => TemplateResult) => {
     ><code>${isShown.value ? value : '••••••••••••'}</code>
     <button
       type="button"
-      class="link"
+      class="plain"
       aria-pressed=${String(isShown.value)}
       aria-label=${`Show ${what}`}
       @click=${() => {

@@ -58,7 +58,10 @@ export const certificatesSection = ({ proxy, patch }: ProxyPage): (() => Templat
       @click=${removals[which].run}
     >${label}</button>`
     return html`
-      ${formProblem(error, NAMES.map((name) => `destination_tls.${name}`))}
+      ${formProblem(
+        error,
+        NAMES.map((name) => `destination_tls.${name}`),
+      )}
       ${table({
         caption: 'Certificates',
         rows,
@@ -83,7 +86,7 @@ export const certificatesSection = ({ proxy, patch }: ProxyPage): (() => Templat
               <details>
                 <summary>${rows.length === 0 ? 'Add certificates' : 'Replace certificates'}</summary>
                 <form
-                  class="form"
+                  class="form disclosed"
                   autocomplete="off"
                   @submit=${(event: Event) => {
                     form = event.currentTarget as HTMLFormElement

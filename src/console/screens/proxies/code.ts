@@ -85,8 +85,11 @@ export const codeSection = ({ context, proxy, fresh, patch }: ProxyPage): (() =>
     const isReadonly = !may('proxy:update')
     const error = save.error.value
     return html`
-      ${formProblem(error, KINDS.map((kind) => `${kind}.code`))}
-      <form class="form" @submit=${save.run}>
+      ${formProblem(
+        error,
+        KINDS.map((kind) => `${kind}.code`),
+      )}
+      <form @submit=${save.run}>
         ${KINDS.map((kind) =>
           editors[kind].view({
             problems: check.problems(`${kind}.code`),
@@ -100,7 +103,7 @@ export const codeSection = ({ context, proxy, fresh, patch }: ProxyPage): (() =>
                 No code: requests and responses pass as they are.
                 <button
                   type="button"
-                  class="link"
+                  class="plain"
                   @click=${() => {
                     request.text.value = SAMPLE
                   }}

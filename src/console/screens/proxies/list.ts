@@ -4,9 +4,9 @@ import type { Screen } from '../../kit/screen.ts'
 import { when } from '../../kit/time.ts'
 import { may } from '../../session.ts'
 import { ending } from './certificate-end.ts'
-import { certificatesOf, type Proxy } from './types.ts'
+import { certificatesOf, type StoredProxy } from './types.ts'
 
-const code = ({ request_transform, response_transform }: Proxy) =>
+const code = ({ request_transform, response_transform }: StoredProxy) =>
   [
     ...(request_transform === undefined ? [] : ['request']),
     ...(response_transform === undefined ? [] : ['response']),
@@ -18,7 +18,7 @@ export const listScreen: Screen = {
   nav: 'Proxies',
   needs: (may) => may('proxy:read'),
   open: (context) =>
-    namedList<Proxy>(context, {
+    namedList<StoredProxy>(context, {
       path: '/proxies',
       screen: '/proxies',
       title: 'Proxies',
@@ -26,7 +26,11 @@ export const listScreen: Screen = {
       columns: [
         { head: 'Name', cell: ({ name }) => name },
         { head: 'Destination', kind: 'wide', cell: ({ destination_url }) => destination_url },
-        { head: 'Callers', cell: ({ require_auth }) => (require_auth ? 'with a key' : 'anonymous') },
+        {
+          head: 'Callers',
+          cell: ({ require_auth }) =>
+            require_auth ? 'API key' : html`<span class="badge warn">anonymous</span>`,
+        },
         { head: 'Transforms', cell: (proxy) => code(proxy) },
         {
           head: 'Certificate',

@@ -5,7 +5,7 @@ import { notice } from '../../kit/notice.ts'
 import type { Screen } from '../../kit/screen.ts'
 import { signal } from '../../kit/signals.ts'
 import { link } from '../../router.ts'
-import type { Proxy } from './types.ts'
+import type { StoredProxy } from './types.ts'
 
 export const newScreen: Screen = {
   path: '/proxies/new',
@@ -17,7 +17,7 @@ export const newScreen: Screen = {
     const create = action(async () => {
       const body = input.peek()
       const headers = idempotency.headers(body)
-      const proxy = await api.call<Proxy>('POST', '/proxies', { body, headers })
+      const proxy = await api.call<StoredProxy>('POST', '/proxies', { body, headers })
       idempotency.done()
       notice('done', 'Proxy created. Its code, settings and certificates are below.')
       navigate(link`/proxies/${proxy.id}`)

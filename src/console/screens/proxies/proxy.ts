@@ -8,6 +8,7 @@ import { masked } from '../../kit/masked.ts'
 import { problem } from '../../kit/problem.ts'
 import { resource, show } from '../../kit/resource.ts'
 import type { Screen, ScreenContext } from '../../kit/screen.ts'
+import { section } from '../../kit/section.ts'
 import { signal } from '../../kit/signals.ts'
 import { snippet } from '../../kit/snippet.ts'
 import { when } from '../../kit/time.ts'
@@ -16,13 +17,8 @@ import { may } from '../../session.ts'
 import { certificatesSection } from './certificates.ts'
 import { codeSection } from './code.ts'
 import { settingsSection } from './settings.ts'
-import type { Proxy, ProxyPage } from './types.ts'
+import type { ProxyPage, StoredProxy } from './types.ts'
 import { versionsSection } from './versions.ts'
-
-const section = (id: string, title: string, body: TemplateResult) => html`<section aria-labelledby=${id}>
-  <h2 id=${id}>${title}</h2>
-  ${body}
-</section>`
 
 const facts = (page: ProxyPage): (() => TemplateResult) => {
   const key = masked('proxy key')
@@ -46,9 +42,9 @@ const facts = (page: ProxyPage): (() => TemplateResult) => {
                 <dd><a href=${link`/applications/${proxy.application_id}`}><code>${proxy.application_id}</code></a></dd>`
         }
       </dl>
-      <div class="actions">
-        <span>A call through it ${snippet('POST', '/proxy', call)}</span>
-        <span>This record ${snippet('GET', path`/proxies/${proxy.id}`)}</span>
+      <div class="buttons">
+        <span class="soft">A call through it</span> ${snippet('POST', '/proxy', call)}
+        <span class="soft">This proxy in the API</span> ${snippet('GET', path`/proxies/${proxy.id}`)}
       </div>`
   }
 }
@@ -62,19 +58,20 @@ const sections = (page: ProxyPage): (() => TemplateResult) => {
   })
   const [summary, code, settings] = [facts(page), codeSection(page), settingsSection(page)]
   const [certificates, versions] = [certificatesSection(page), versionsSection(page)]
-  return () => html`
-    ${summary()} ${section('code', 'Code', code())}
+  return () => html`<div class="sections">
+    <div>${summary()}</div>
+    ${section('code', 'Code', code())}
     ${section('settings', 'Settings', settings())}
     ${section('configuration-title', 'Configuration', configuration())}
     ${section('certificates', 'Certificates', certificates())}
     ${section('versions', 'Versions', versions())}
-  `
+  </div>`
 }
 
-const pageOf = (context: ScreenContext, first: Proxy): ProxyPage => {
+const pageOf = (context: ScreenContext, first: StoredProxy): ProxyPage => {
   const proxy = signal(first)
   const where = path`/proxies/${first.id}`
-  const fresh = () => context.api.call<Proxy>('GET', where, { signal: context.signal })
+  const fresh = () => context.api.call<StoredProxy>('GET', where, { signal: context.signal })
   return {
     context,
     proxy,
@@ -95,7 +92,7 @@ export const proxyScreen: Screen = {
     const { id = '' } = context.params
     const where = path`/proxies/${id}`
     const loaded = resource(async (abort) => {
-      const proxy = await context.api.call<Proxy>('GET', where, { signal: abort })
+      const proxy = await context.api.call<StoredProxy>('GET', where, { signal: abort })
       context.title(proxy.name)
       return { proxy, view: sections(pageOf(context, proxy)) }
     }, context.signal)

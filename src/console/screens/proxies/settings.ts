@@ -1,9 +1,10 @@
+import { checkbox } from '../../kit/checkbox.ts'
 import { entityChoice } from '../../kit/entity-choice.ts'
 import { action, field, formProblem, issue } from '../../kit/form.ts'
 import { html, type TemplateResult } from '../../kit/html.ts'
 import { notice } from '../../kit/notice.ts'
 import { may } from '../../session.ts'
-import type { Proxy, ProxyPage } from './types.ts'
+import type { ProxyPage, StoredProxy } from './types.ts'
 
 /** `body, header:authorization` → its parts. */
 export const surfacesOf = (text: string): readonly string[] =>
@@ -13,7 +14,7 @@ export const surfacesOf = (text: string): readonly string[] =>
     .filter((one) => one !== '')
 
 /** The members that a form changes, as a merge patch; undefined when there is none. */
-export const settingsPatch = (proxy: Proxy, form: FormData): object | undefined => {
+export const settingsPatch = (proxy: StoredProxy, form: FormData): object | undefined => {
   const text = (name: string) => String(form.get(name) ?? '')
   const application = text('application').trim()
   const next = {
@@ -54,12 +55,7 @@ export const settingsSection = ({ context, proxy, patch }: ProxyPage): (() => Te
     notice('done', 'Settings saved. They hold from the next request on.')
   })
   const box = (name: 'require_auth' | 'intercept', label: string, hint: string) =>
-    field({
-      label,
-      hint,
-      error: issue(save.error.value, name),
-      control: html`<input type="checkbox" name=${name} .checked=${proxy.value[name]} />`,
-    })
+    checkbox({ name, label, hint, checked: proxy.value[name], error: issue(save.error.value, name) })
   return () => {
     const { name, destination_url, application_id, evaluate } = proxy.value
     const error = save.error.value
@@ -72,7 +68,7 @@ export const settingsSection = ({ context, proxy, patch }: ProxyPage): (() => Te
           void save.run(event)
         }}
       >
-        <fieldset ?disabled=${!may('proxy:update')}>
+        <fieldset class="bare" ?disabled=${!may('proxy:update')}>
           ${field({
             label: 'Name',
             error: issue(error, 'name'),

@@ -1,5 +1,5 @@
-import type { ReadonlySignal } from '../../kit/signals.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
+import type { ReadonlySignal } from '../../kit/signals.ts'
 
 export interface Certificate {
   readonly subject: string
@@ -17,7 +17,7 @@ export interface Transforms {
   readonly response_transform?: Transform
 }
 
-export interface Proxy extends Transforms {
+export interface StoredProxy extends Transforms {
   readonly id: string
   readonly key: string
   readonly name: string
@@ -46,15 +46,15 @@ export interface ProxyVersion extends Transforms {
 /** One open proxy, for the sections of its page. */
 export interface ProxyPage {
   readonly context: ScreenContext
-  readonly proxy: ReadonlySignal<Proxy>
+  readonly proxy: ReadonlySignal<StoredProxy>
   /** The proxy as it is stored now. */
-  fresh(): Promise<Proxy>
+  fresh(): Promise<StoredProxy>
   /** Merges the changes (RFC 7386) into the stored proxy, and loads it. */
   patch(changes: object): Promise<void>
 }
 
 /** Certificates of a proxy, that which ends first in front. */
-export const certificatesOf = ({ destination_tls: tls }: Proxy): readonly Certificate[] =>
+export const certificatesOf = ({ destination_tls: tls }: StoredProxy): readonly Certificate[] =>
   [...(tls?.client_certificate ? [tls.client_certificate] : []), ...(tls?.ca ?? [])].sort(
     (a, b) => Date.parse(a.expires_at) - Date.parse(b.expires_at),
   )

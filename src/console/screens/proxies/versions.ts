@@ -91,7 +91,10 @@ export const versionsSection = ({ context, proxy, patch }: ProxyPage): (() => Te
           rows: all,
           key: ({ version }) => String(version),
           columns: [
-            { head: 'Version', cell: ({ version }) => (version === current?.version ? `${version} (current)` : version) },
+            {
+              head: 'Version',
+              cell: ({ version }) => (version === current?.version ? `${version} (current)` : version),
+            },
             { head: 'Saved', cell: ({ created_at }) => when(created_at) },
             { head: 'By', cell: by },
             {

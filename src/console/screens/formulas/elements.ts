@@ -1,0 +1,115 @@
+import type { ApiError } from '../../api/client.ts'
+import { issue } from '../../kit/form.ts'
+import { html, live, nothing, type TemplateResult } from '../../kit/html.ts'
+import type { Signal } from '../../kit/signals.ts'
+import { ELEMENT_TYPES, type Parameter } from './types.ts'
+
+const EMPTY: Parameter = { name: '', type: 'string', optional: false }
+
+/** Rows of declared values or arguments. `member`: of the formula, for the places of issues. */
+export const elementsEditor = ({
+  member,
+  legend,
+  hint,
+  rows,
+  error,
+}: {
+  readonly member: 'configuration' | 'request_parameters'
+  readonly legend: string
+  readonly hint: string
+  readonly rows: Signal<readonly Parameter[]>
+  readonly error: ApiError | undefined
+}): TemplateResult => {
+  const change = (index: number, part: Partial<Parameter>) => {
+    rows.value = rows.value.map((row, at) => (at === index ? { ...row, ...part } : row))
+  }
+  const text = (index: number, name: 'name' | 'description', label: string) => html`<input
+    aria-label=${`${label} ${index + 1}`}
+    autocomplete="off"
+    .value=${live(rows.value[index]?.[name] ?? '')}
+    @input=${(event: Event) => change(index, { [name]: (event.target as HTMLInputElement).value })}
+  />`
+  const row = ({ type, optional }: Parameter, index: number) => {
+    const wrong = ['name', 'type', 'description']
+      .map((part) => issue(error, `${member}[${index}].${part}`))
+      .filter((sentence) => sentence !== undefined)
+    return html`<tr>
+      <td>${text(index, 'name', 'Name')} ${wrong.length === 0 ? nothing : html`<p class="issues">${wrong.join(' ')}</p>`}</td>
+      <td>
+        <select
+          aria-label=${`Type ${index + 1}`}
+          @change=${(event: Event) =>
+            change(index, {
+              type: ELEMENT_TYPES[(event.target as HTMLSelectElement).selectedIndex] ?? 'string',
+            })}
+        >
+          ${ELEMENT_TYPES.map((one) => html`<option .selected=${one === type}>${one}</option>`)}
+        </select>
+      </td>
+      <td class="wide">${text(index, 'description', 'Description')}</td>
+      ${
+        member === 'configuration'
+          ? nothing
+          : html`<td>
+              <input
+                type="checkbox"
+                aria-label=${`Optional ${index + 1}`}
+                .checked=${live(optional)}
+                @change=${(event: Event) => change(index, { optional: (event.target as HTMLInputElement).checked })}
+              />
+            </td>`
+      }
+      <td>
+        <button
+          type="button"
+          class="plain"
+          aria-label=${`Remove ${index + 1}`}
+          @click=${() => {
+            rows.value = rows.value.filter((_, at) => at !== index)
+          }}
+        >
+          ×
+        </button>
+      </td>
+    </tr>`
+  }
+  return html`<fieldset class="elements">
+    <legend>${legend}</legend>
+    <p class="hint">${hint}</p>
+    ${
+      rows.value.length === 0
+        ? nothing
+        : html`<div class="scroll">
+            <table>
+              <thead>
+                <tr>
+                  <th scope="col">Name</th>
+                  <th scope="col">Type</th>
+                  <th scope="col">Description</th>
+                  ${member === 'configuration' ? nothing : html`<th scope="col">Optional</th>`}
+                  <th scope="col"><span class="visually-hidden">Remove</span></th>
+                </tr>
+              </thead>
+              <tbody>${rows.value.map(row)}</tbody>
+            </table>
+          </div>`
+    }
+    <button
+      type="button"
+      @click=${() => {
+        rows.value = [...rows.value, EMPTY]
+      }}
+    >
+      Add
+    </button>
+  </fieldset>`
+}
+
+/** Rows as the API takes them. */
+export const elementsOf = (rows: readonly Parameter[], member: 'configuration' | 'request_parameters') =>
+  rows.map(({ name, type, description, optional }) => ({
+    name: name.trim(),
+    type,
+    ...(description ? { description } : {}),
+    ...(member === 'configuration' ? {} : { optional }),
+  }))

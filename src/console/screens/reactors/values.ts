@@ -1,0 +1,77 @@
+import type { ApiError } from '../../api/client.ts'
+import { field, issue } from '../../kit/form.ts'
+import { html, type TemplateResult } from '../../kit/html.ts'
+import type { JsonObject } from '../../kit/json-object.ts'
+import type { Element, Parameter } from '../formulas/types.ts'
+
+/** Of the form members that hold values. */
+const PREFIX = 'value:'
+
+const textOf = (value: unknown): string =>
+  value === undefined || value === null
+    ? ''
+    : typeof value === 'object'
+      ? JSON.stringify(value)
+      : String(value)
+
+/** A field for each value that a formula declares. */
+export const valueFields = (
+  elements: readonly Element[],
+  values: JsonObject,
+  error: ApiError | undefined,
+): readonly TemplateResult[] =>
+  elements.map(({ name, type, description }) => {
+    const text = textOf(Object.hasOwn(values, name) ? values[name] : undefined)
+    return field({
+      label: name,
+      hint: description ?? (type === 'string' ? 'Text' : type === 'number' ? 'A number' : 'true or false'),
+      error: issue(error, `configuration.${name}`),
+      control:
+        type === 'boolean'
+          ? html`<select name=${PREFIX + name}>
+              ${['', 'true', 'false'].map((one) => html`<option .selected=${one === text}>${one}</option>`)}
+            </select>`
+          : html`<input
+              name=${PREFIX + name}
+              inputmode=${type === 'number' ? 'decimal' : 'text'}
+              autocomplete="off"
+              spellcheck="false"
+              .value=${text}
+            />`,
+    })
+  })
+
+const typed = (text: string, type: Element['type']): unknown => {
+  if (type === 'number') return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text
+  return type === 'boolean' ? text === 'true' : text
+}
+
+/** What the fields hold, over `values`; an empty field has no value, except text that is stored so. */
+export const valuesIn = (form: FormData, elements: readonly Element[], values: JsonObject): JsonObject => {
+  const result = new Map(Object.entries(values))
+  for (const { name, type } of elements) {
+    const text = String(form.get(PREFIX + name) ?? '')
+    if (text === textOf(values[name]) && result.has(name)) continue
+    if (text === '') result.delete(name)
+    else result.set(name, typed(text, type))
+  }
+  return Object.fromEntries(result)
+}
+
+const SAMPLES = { string: '', number: 0, boolean: false } as const
+
+/** Arguments with every parameter that is not optional, nested by dots. */
+export const sampleArguments = (parameters: readonly Parameter[]): JsonObject => {
+  const result: Record<string, unknown> = {}
+  for (const { name, type, optional } of parameters) {
+    if (optional) continue
+    const parts = name.split('.')
+    let at = result
+    for (const part of parts.slice(0, -1)) {
+      if (typeof at[part] !== 'object' || !Object.hasOwn(at, part)) at[part] = {}
+      at = at[part] as Record<string, unknown>
+    }
+    at[parts.at(-1)!] = SAMPLES[type]
+  }
+  return result
+}
