@@ -18,6 +18,6 @@ export const masked = (what: string): ((value: string) => TemplateResult) => {
     >
       ${isShown.value ? 'Hide' : 'Show'}
     </button>
-    <button type="button" class="plain" aria-label=${`Copy ${what}`} @click=${() => void copy(value)}>⧉</button></span
+    <button type="button" class="plain" aria-label=${`Copy ${what}`} @click=${() => void copy(value)}>Copy</button></span
   >`
 }

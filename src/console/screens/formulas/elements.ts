@@ -75,7 +75,7 @@ export const elementsEditor = ({
   }
   return html`<fieldset class="elements">
     <legend>${legend}</legend>
-    <p class="hint">${hint}</p>
+    <p class="small soft">${hint}</p>
     ${
       rows.value.length === 0
         ? nothing

@@ -63,6 +63,7 @@ export const formulaScreen: Screen = {
         ${show(loaded, ({ stored, form }) => {
           const formula = stored.value
           return html`<div class="sections">
+            <div>
             <dl class="facts">
               <dt>Id</dt>
               <dd>${copyable(formula.id)}</dd>
@@ -71,7 +72,8 @@ export const formulaScreen: Screen = {
               <dt>Changed</dt>
               <dd>${when(formula.modified_at ?? formula.created_at)}</dd>
             </dl>
-            <div>${snippet('GET', where)}</div>
+            <div class="buttons"><span class="soft">This formula in the API</span> ${snippet('GET', where)}</div>
+            </div>
             ${form()}
           </div>`
         })}`,

@@ -128,7 +128,7 @@ export const codeSection = ({ context, proxy, fresh, patch }: ProxyPage): (() =>
                     (one) => html`<option
                       value=${one}
                       .selected=${one === (otherwise.value ?? proxy.value.response_transform?.otherwise ?? 'fail')}
-                    >${one === 'fail' ? 'is 502' : 'goes to the caller unchanged'}</option>`,
+                    >${one === 'fail' ? 'fails with 502' : 'goes to the caller unchanged'}</option>`,
                   )}
                 </select>`,
               })
