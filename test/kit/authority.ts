@@ -42,7 +42,7 @@ export const createAuthority = async (name = 'Sidevault test authority'): Promis
     notBefore: new Date(now - DAY),
     notAfter: new Date(now + DAY),
     signingAlgorithm: ALGORITHM,
-    keys,
+    keys: keys as never,
     extensions: [
       new x509.BasicConstraintsExtension(true, 1, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
@@ -62,8 +62,8 @@ export const createAuthority = async (name = 'Sidevault test authority'): Promis
         notBefore: new Date(now - DAY),
         notAfter: new Date(expired ? now - 3_600_000 : now + DAY),
         signingAlgorithm: ALGORITHM,
-        publicKey: leaf.publicKey,
-        signingKey: keys.privateKey,
+        publicKey: leaf.publicKey as never,
+        signingKey: keys.privateKey as never,
         extensions: [
           new x509.SubjectAlternativeNameExtension(
             names.map((value) => ({ type: /^[\d.]+$/.test(value) ? 'ip' : 'dns', value }) as const),

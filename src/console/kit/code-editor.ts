@@ -68,7 +68,8 @@ export const codeEditor = ({
   const count = computed(() => lineCount(text.value))
   const numbers = computed(() => Array.from({ length: count.value }, (_, at) => at + 1).join('\n'))
   const isTooLong = computed(() => text.value.length > limit)
-  let isLeaving = false
+  /** Tab leaves: after Escape, and on the way through the page, until somebody types or clicks. */
+  let isLeaving = true
 
   const place = (event: Event) => {
     const area = areaIn(event)
@@ -90,7 +91,7 @@ export const codeEditor = ({
     const isTab = event.key === 'Tab'
     const isPlain = !(event.ctrlKey || event.metaKey || event.altKey || event.isComposing)
     const leaves = isTab && isLeaving
-    if (event.key !== 'Shift') isLeaving = event.key === 'Escape'
+    if (!isTab && event.key !== 'Shift') isLeaving = event.key === 'Escape'
     if (
       areaIn(event).readOnly ||
       leaves ||
@@ -144,15 +145,19 @@ export const codeEditor = ({
               aria-invalid=${String(problems.length > 0 || error !== undefined || isTooLong.value)}
               .value=${live(text.value)}
               @input=${(event: Event) => {
+                isLeaving = false
                 text.value = areaIn(event).value
                 place(event)
               }}
               @keydown=${onKey}
               @keyup=${place}
-              @click=${place}
+              @click=${(event: Event) => {
+                isLeaving = false
+                place(event)
+              }}
               @select=${place}
               @blur=${() => {
-                isLeaving = false
+                isLeaving = true
               }}
               @scroll=${(event: Event) => {
                 const area = areaIn(event)
@@ -162,7 +167,7 @@ export const codeEditor = ({
           </div>
         </div>
         <p class="code-hint" id="${id}-hint">
-          ${readonly ? 'Read only.' : 'Tab indents. Press Escape, then Tab, to leave the editor.'}
+          ${readonly ? 'Read only.' : 'Once you type, Tab indents. Escape, then Tab, leaves the editor.'}
           ${error === undefined ? nothing : html`<span class="error">${error}</span>`}
         </p>
         ${

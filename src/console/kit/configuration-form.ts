@@ -56,9 +56,11 @@ export const configurationForm = ({
         ${
           isReadonly && names.length === 0
             ? nothing
-            : html`<button type="button" @click=${show}>
-                ${isReadonly ? 'Show values' : names.length === 0 ? 'Add values' : 'Show and edit values'}
-              </button>`
+            : html`<div class="buttons">
+                <button type="button" @click=${show}>
+                  ${isReadonly ? 'Show values' : names.length === 0 ? 'Add values' : 'Show and edit values'}
+                </button>
+              </div>`
         }`
     return html`
       ${formProblem(saving.error.value)}

@@ -12,7 +12,7 @@ const rowOf = (row: DifferenceRow): TemplateResult =>
     : html`<tr class="difference-${row.kind}">
         <td class="number">${row.before}</td>
         <td class="number">${row.after}</td>
-        <td>
+        <td class="sign">
           ${
             row.kind === 'same'
               ? nothing

@@ -94,14 +94,15 @@ export const proxyScreen: Screen = {
     const loaded = resource(async (abort) => {
       const proxy = await context.api.call<StoredProxy>('GET', where, { signal: abort })
       context.title(proxy.name)
-      return { proxy, view: sections(pageOf(context, proxy)) }
+      const page = pageOf(context, proxy)
+      return { page, view: sections(page) }
     }, context.signal)
     const remove = deletion(context, {
       what: 'Proxy',
       path: where,
       back: '#/proxies',
       body: 'Its key stops working at once. Its code and former versions are deleted.',
-      of: () => loaded.value.peek()?.proxy,
+      of: () => loaded.value.peek()?.page.proxy.peek(),
     })
     return {
       actions: () =>

@@ -146,14 +146,15 @@ export const reactorScreen: Screen = {
     const loaded = resource(async (abort) => {
       const reactor = await context.api.call<Reactor>('GET', where, { signal: abort })
       context.title(reactor.name)
-      return { reactor, view: sections(pageOf(context, reactor)) }
+      const page = pageOf(context, reactor)
+      return { page, view: sections(page) }
     }, context.signal)
     const remove = deletion(context, {
       what: 'Reactor',
       path: where,
       back: '#/reactors',
       body: 'Calls of it fail from now on.',
-      of: () => loaded.value.peek()?.reactor,
+      of: () => loaded.value.peek()?.page.reactor.peek(),
     })
     return {
       actions: () =>

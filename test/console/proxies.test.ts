@@ -1,0 +1,180 @@
+import t from 'tap'
+import { expectAccessible } from '../kit/accessible.ts'
+import { createAuthority } from '../kit/authority.ts'
+import { openConsole } from '../kit/browser.ts'
+import { sharedSidevault } from '../kit/shared-sidevault.ts'
+
+const HOSTILE = '<img src=x onerror=alert(1)>{{7*7}}\u202e\u200f'
+const GOOD = 'module.exports = async ({ args }) => ({\n  body: args.body,\n  headers: args.headers,\n})\n'
+const BAD = GOOD.replace('args.body', '')
+
+t.test('Proxies: a person makes one, writes its code, restores a version and deletes it', async (t) => {
+  const sidevault = await sharedSidevault()
+  const { call, managementKey: key } = sidevault
+  const page = await openConsole(t, sidevault, { hash: '#/proxies' })
+  const button = (name: string) => page.getByRole('button', { name, exact: true })
+  const dialog = page.getByRole('dialog')
+  const done = (text: string) =>
+    page.getByRole('paragraph').filter({ hasText: text }).getByRole('button', { name: 'Dismiss' }).click()
+  const request = page.getByLabel('Request transform', { exact: true })
+  const stored = async () => (await call('GET', `/proxies/${id}`, { key })).json
+  const patch = (body: object) => call('PATCH', `/proxies/${id}`, { key, body })
+  let id = ''
+
+  await t.test('a destination that is not allowed is reported at its field', async (t) => {
+    await page.getByText('No proxies yet.').waitFor()
+    await page.getByRole('link', { name: 'New proxy' }).click()
+    await page.getByLabel('Name').fill(HOSTILE)
+    await page.getByLabel('Destination URL').fill('https://169.254.169.254/latest')
+    await button('Create proxy').click()
+    await page.getByRole('alert').waitFor()
+    t.equal(await page.getByLabel('Destination URL').getAttribute('aria-invalid'), 'true')
+    await expectAccessible(t, page)
+    await page.getByLabel('Destination URL').fill('https://demo.sidevault.test/pay')
+    await button('Create proxy').dblclick()
+    await page.getByRole('heading', { level: 1, name: HOSTILE }).waitFor()
+    const { data, pagination } = (await call('GET', '/proxies', { key })).json
+    t.equal(pagination.total_items, 1)
+    id = data[0].id
+  })
+
+  await t.test('code that does not parse has its place, and is saved only on demand', async (t) => {
+    await request.fill(BAD)
+    await page.getByRole('list', { name: 'Problems in Request transform' }).waitFor()
+    await button('Line 2, column 9').click()
+    t.equal(await request.evaluate((area: HTMLTextAreaElement) => area.selectionStart), BAD.indexOf(',\n'))
+    await expectAccessible(t, page)
+    await button('Save code').click()
+    await dialog.getByText("Unexpected token ','").waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    t.notOk((await stored()).request_transform, 'nothing was saved')
+    await request.pressSequentially('args.body')
+    await page.getByRole('list', { name: 'Problems in Request transform' }).waitFor({ state: 'detached' })
+    await button('Save code').click()
+    await done('Code saved.')
+    t.equal((await stored()).request_transform.code, GOOD)
+  })
+
+  await t.test('Tab indents after a key, undo restores, and Escape with Tab leaves', async (t) => {
+    const value = () => request.inputValue()
+    await request.fill('{')
+    await request.press('Enter')
+    await request.press('a')
+    t.equal(await value(), '{\n  a')
+    await request.press('Shift+Tab')
+    t.equal(await value(), '{\na')
+    await request.press('Tab')
+    t.equal(await value(), '{\na  ')
+    await request.press('Control+z')
+    t.equal(await value(), '{\na')
+    await request.press('Escape')
+    await request.press('Tab')
+    t.notOk(await request.evaluate((area) => area === document.activeElement))
+    await request.focus()
+    await request.press('Tab')
+    t.equal(await value(), '{\na', 'a person who only passes is not held')
+    await button('Discard changes').click()
+    t.equal(await value(), GOOD)
+  })
+
+  await t.test('drafts stay in the page, and do not replace what others saved', async (t) => {
+    await request.fill(`${GOOD}// mine\n`)
+    await page.getByRole('link', { name: 'Formulas' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Formulas' }).waitFor()
+    await patch({ request_transform: { code: `${GOOD}// theirs\r\n` } })
+    await page.goBack()
+    t.match(await request.inputValue(), '// mine')
+    await button('Save code').click()
+    await dialog.getByRole('row', { name: /added \/\/ theirs/ }).waitFor()
+    await expectAccessible(t, page)
+    await dialog.getByRole('button', { name: 'Replace them' }).click()
+    await done('Code saved.')
+    t.match((await stored()).request_transform.code, '// mine')
+  })
+
+  await t.test('a version is compared with the current one, and restored', async (t) => {
+    await button('Compare version 1 with the current one').click()
+    await page.getByRole('table', { name: 'Request transform, version 1 to 4: 5 added' }).waitFor()
+    await button('Restore version 3').click()
+    await dialog.getByRole('row', { name: /added \/\/ theirs/ }).waitFor()
+    await dialog.getByRole('button', { name: 'Restore' }).click()
+    await done('Version 3 restored.')
+    t.equal((await stored()).request_transform.code, `${GOOD}// theirs\r\n`)
+    t.equal(await request.inputValue(), `${GOOD}// theirs\n`)
+    await request.fill(`${GOOD}// ours\n`)
+    await button('Save code').click()
+    await done('Code saved.')
+    t.equal((await stored()).request_transform.code, `${GOOD.replaceAll('\n', '\r\n')}// ours\r\n`)
+  })
+
+  await t.test('settings change what was changed, and values stay hidden', async (t) => {
+    await patch({ configuration: { secret: 'tiger', limits: { day: 1, month: 2 } } })
+    await page.reload()
+    await page.getByText('Values of secret, limits, hidden.').waitFor()
+    t.notMatch(await page.content(), /tiger/)
+    await button('Show and edit values').click()
+    const values = page.getByLabel('Configuration (JSON)')
+    await values.fill('{ "secret": ')
+    await button('Save configuration').click()
+    await page.getByText('This is not JSON').waitFor()
+    await values.fill('{ "secret": "lion", "limits": { "day": 1 } }')
+    await patch({ configuration: { other: true } })
+    await button('Save configuration').click()
+    await done('Configuration saved.')
+    t.strictSame((await stored()).configuration, { secret: 'lion', limits: { day: 1 }, other: true })
+    await page.getByLabel('Name').fill('Payments')
+    await page.getByLabel('Callers need an API key').uncheck()
+    await page.getByLabel('Expressions count in').fill('body, header:host')
+    await button('Save settings').click()
+    await page.getByRole('alert').waitFor()
+    await page.getByLabel('Expressions count in').fill('body, header:authorization')
+    await button('Save settings').click()
+    await done('Settings saved.')
+    const { name, require_auth, evaluate } = await stored()
+    t.strictSame([name, require_auth, evaluate], ['Payments', false, ['body', 'header:authorization']])
+  })
+
+  await t.test('certificates have their end, and keys are never shown', async (t) => {
+    const authority = await createAuthority()
+    const leaf = await authority.issue(['a.test'])
+    await page.getByText('Add certificates').click()
+    await page.getByLabel('Client certificate').fill(leaf.cert)
+    await button('Save certificates').click()
+    await page.getByRole('alert').waitFor()
+    await page.getByLabel('Client key').fill(leaf.key)
+    await page.getByLabel('Authorities').fill(authority.pem)
+    await button('Save certificates').click()
+    await page.getByRole('row', { name: /CN=leaf client ends soon/ }).waitFor()
+    t.equal(await page.getByLabel('Client key').inputValue(), '')
+    await expectAccessible(t, page)
+    await button('Remove authorities').click()
+    await page.getByRole('row', { name: /authority/ }).waitFor({ state: 'detached' })
+    await button('Remove client certificate').click()
+    await page.getByText('None. The destination').waitFor()
+    t.notOk((await stored()).destination_tls)
+  })
+
+  await t.test('the key is shown on demand, and the proxy is deleted by its name', async (t) => {
+    const { key: proxyKey } = await stored()
+    t.notMatch(await page.content(), proxyKey)
+    await button('Show proxy key').click()
+    await page.getByText(proxyKey).waitFor()
+    await button('Delete').click()
+    await dialog.getByLabel('Type Payments to confirm').fill('Payments')
+    await dialog.getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('No proxies yet.').waitFor()
+  })
+
+  await t.test('a proxy that was deleted elsewhere is reported, and the code remains', async (t) => {
+    const { json } = await call('POST', '/proxies', {
+      key,
+      body: { name: 'Gone', destination_url: 'https://demo.sidevault.test' },
+    })
+    await page.goto(`/console/#/proxies/${json.id}`)
+    await request.fill(GOOD)
+    await call('DELETE', `/proxies/${json.id}`, { key })
+    await button('Save code').click()
+    await page.getByRole('alert').getByText('Not found').waitFor()
+    t.equal(await request.inputValue(), GOOD)
+  })
+})
