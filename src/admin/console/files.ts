@@ -42,7 +42,7 @@ const compressed = async (type: string, text: string): Promise<ConsoleFile> => {
   const bytes = Buffer.from(text)
   const [brotli, gzipped] = await Promise.all([
     promisify(brotliCompress)(bytes, {
-      params: { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length, [constants.BROTLI_PARAM_QUALITY]: 9 },
+      params: { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length, [constants.BROTLI_PARAM_QUALITY]: 10 },
     }),
     promisify(gzip)(bytes, { level: 9 }),
   ])
