@@ -107,12 +107,12 @@ export const openList = (context: ScreenContext): Opened => {
     untracked(() => box.set(q))
   })
 
-  /** What the API says about the query. */
+  /** What the API says about the query and the filters. */
   const queryError = (): string | undefined => {
     const state = list.state.value
-    if (state.kind !== 'error' || current.value.q === '') return undefined
-    const sentence = asApiError(state.error).issues.query?.join('; ')
-    return sentence && `${sentence[0]?.toUpperCase()}${sentence.slice(1)}.`
+    if (state.kind !== 'error') return undefined
+    const sentence = Object.values(asApiError(state.error).issues).flat().join('; ')
+    return sentence === '' ? undefined : `${sentence[0]?.toUpperCase()}${sentence.slice(1)}.`
   }
   const createButton = (kind = '') =>
     html`<button type="button" class=${kind} @click=${() => void createToken(context)}>Create a token</button>`
@@ -167,7 +167,9 @@ export const openList = (context: ScreenContext): Opened => {
                 ...(may('token:read') ? { link: ({ id }: Token) => link`/tokens/${id}` } : {}),
               }),
             )
-          : nothing
+          : isSearching
+            ? nothing
+            : html`<p class="error" role="alert">${queryError()}</p>`
       }`,
     close: dispose,
   }

@@ -38,9 +38,9 @@ export interface Reveal {
 
 /**
  * Shows the value of a token for 30 seconds, in one text node that no template, signal or closure knows. Leaving the
- * screen or the tab, the end of the session and a button hide it.
+ * screen or the tab, the end of the session and a button hide it. `onRead`: it is shown, and recorded.
  */
-export const createReveal = (api: Api, id: string, within: AbortSignal): Reveal => {
+export const createReveal = (api: Api, id: string, within: AbortSignal, onRead: () => void): Reveal => {
   /** s left; 'reading': the value is on its way; undefined: hidden. */
   const left = signal<number | 'reading' | undefined>(undefined)
   let element: Element | undefined
@@ -80,6 +80,7 @@ export const createReveal = (api: Api, id: string, within: AbortSignal): Reveal 
     element.textContent = typeof data === 'string' ? data : JSON.stringify(data, null, 2)
     left.value = SHOWN_S
     element.focus()
+    onRead()
     const end = Date.now() + SHOWN_S * 1_000
     timer = setInterval(() => {
       const seconds = Math.ceil((end - Date.now()) / 1_000)

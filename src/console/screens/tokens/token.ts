@@ -59,10 +59,10 @@ export const openToken = (context: ScreenContext): Opened => {
     const found = await api.call<Application>('GET', where, { signal: own }).catch(() => undefined)
     return found?.id === key ? found : undefined
   }, signal)
-  const reveal = createReveal(api, id, signal)
   const mayLink = may('application:read')
   const access = mayLink ? createAccess(context, id) : undefined
   const history = may('log:read') ? createHistory(context, id) : undefined
+  const reveal = createReveal(api, id, signal, () => history?.reload())
   const children = may('token:read') ? createAssociations(context, id) : undefined
   const names = applicationNames(
     api,
