@@ -111,6 +111,10 @@ t.test('Applications: a person creates one, rotates its key, changes its rules a
 
   await t.test('it is deleted when its name is typed, and then is nowhere', async () => {
     await button('Delete').click()
+    await dialog.waitFor()
+    await page.keyboard.press('Escape')
+    await page.locator('button:focus', { hasText: 'Delete' }).waitFor()
+    await button('Delete').click()
     await dialog.getByText('1 key stops working at once.').waitFor()
     await dialog.getByLabel('Type Support to confirm').fill('Support')
     await dialog.getByRole('button', { name: 'Delete' }).click()

@@ -19,6 +19,14 @@ const showModal = (element: Element | undefined): void => {
   })
 }
 
+/** Gives the focus back to what had it before a dialog, unless something else got it. */
+const restoreFocus = (before: Element | null | undefined): void => {
+  setTimeout(() => {
+    if (document.activeElement !== document.body || !(before instanceof HTMLElement)) return
+    before.focus({ preventScroll: true })
+  })
+}
+
 export interface DialogOptions<T> {
   readonly title: string
   /** Below the title. `close` ends the dialog with a value. */
@@ -29,8 +37,11 @@ export interface DialogOptions<T> {
 export const dialog = <T = void>({ title, body }: DialogOptions<T>): Promise<T | undefined> =>
   new Promise((resolve) => {
     const id = ++last
+    const before = globalThis.document?.activeElement
     const close = (value?: unknown) => {
+      if (!dialogs.peek().some((one) => one.id === id)) return
       dialogs.value = dialogs.value.filter((one) => one.id !== id)
+      restoreFocus(before)
       resolve(value as T | undefined)
     }
     dialogs.value = [

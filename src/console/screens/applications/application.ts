@@ -80,7 +80,7 @@ const details = (context: ScreenContext, application: Application): (() => Templ
       ${calls === undefined ? nothing : html`<dt>Newest call</dt><dd>${newestCall(calls)}</dd>`}
     </dl>
     <section aria-labelledby="keys">
-      <h2 id="keys">Keys</h2>
+      <h2 id="keys" tabindex="-1">Keys</h2>
       ${keys()}
     </section>
     <section aria-labelledby="access">
@@ -141,7 +141,7 @@ export const applicationScreen: Screen = {
           : html`${may('application:update') ? html`<a class="button" href=${link`/applications/${id}/edit`}>Edit</a>` : nothing}
             ${
               may('application:delete')
-                ? html`<button type="button" class="danger" ?disabled=${remove.busy.value} @click=${remove.run}>Delete</button>`
+                ? html`<button type="button" class="danger" @click=${remove.run}>Delete</button>`
                 : nothing
             }`,
       view: () =>

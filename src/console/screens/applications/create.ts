@@ -141,7 +141,7 @@ export const createScreen: Screen = {
           })}
           <div class="buttons">
             <a class="button" href="#/applications">Cancel</a>
-            <button class="primary" ?disabled=${create.busy.value}>Create</button>
+            <button class="primary">Create</button>
           </div>
         </form>`
       },

@@ -139,7 +139,7 @@ const editor = (
         ${pane()}
         <div class="buttons">
           <a class="button" href=${link`/applications/${id}`}>Cancel</a>
-          <button class="primary" ?disabled=${save.busy.value || changed.value === undefined}>Save …</button>
+          <button class="primary" ?disabled=${changed.value === undefined}>Save …</button>
         </div>
       </aside>
     </form>`

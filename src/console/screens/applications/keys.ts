@@ -10,6 +10,7 @@ import type { ScreenContext } from '../../kit/screen.ts'
 import { table } from '../../kit/table.ts'
 import { exact, when } from '../../kit/time.ts'
 import { may } from '../../session.ts'
+import { focus } from './focus.ts'
 import { showKey } from './new-key.ts'
 import { isOwn } from './own.ts'
 import type { Application, ApplicationKey } from './types.ts'
@@ -50,13 +51,13 @@ export const keysOf = ({ api, signal: within }: ScreenContext, { id, name }: App
     if (!(await confirm({ title: `Delete key ${version}?`, body, action: 'Delete', danger: true }))) return
     await api.call('DELETE', path`/applications/${id}/keys/${keyId}`)
     notice('done', `Key ${version} deleted.`)
+    focus('keys')
     keys.reload()
   })
 
   const deleteButton = (key: ApplicationKey) => html`<button
     type="button"
     aria-label=${`Delete key ${key.version}`}
-    ?disabled=${remove.busy.value}
     @click=${() => {
       chosen = key
       void remove.run()
@@ -66,7 +67,7 @@ export const keysOf = ({ api, signal: within }: ScreenContext, { id, name }: App
   </button>`
 
   const createButton = (count: number) => html`<p class="actions">
-    <button type="button" ?disabled=${create.busy.value} @click=${create.run}>
+    <button type="button" @click=${create.run}>
       ${count === 0 ? 'Create a key' : 'Create another key'}
     </button>
     ${
