@@ -92,6 +92,10 @@ t.test('Applications: a person creates one, rotates its key, changes its rules a
     await page.getByText('must not be empty').waitFor()
     t.equal(await description.getAttribute('aria-invalid'), 'true')
     await description.fill('Everything')
+    await page.goto('/console/#/applications')
+    await heading('Applications')
+    await page.goBack()
+    await page.getByText('Your unsaved changes are still here.').waitFor()
     await pane.getByText('adds rule “Everything”').waitFor()
     await pane.getByText('comparing …').waitFor({ state: 'detached' })
 

@@ -22,17 +22,32 @@ import type { Application, Diff, PermissionInfo } from './types.ts'
 
 const NO_DIFFERENCE: Diff = { data: [] }
 
+/** Drafts of screens that were left, by application, with what they were made of. Signing out forgets them with the page. */
+const unsaved = new Map<string, { readonly base: Application; readonly draft: Draft }>()
+
+/** The draft of before, while what it was made of is still stored. */
+const draftFor = (application: Application): { readonly base: Application; readonly draft: Draft } => {
+  const former = unsaved.get(application.id)
+  if (former !== undefined && isSame(bodyOf(draftOf(former.base)), bodyOf(draftOf(application)))) {
+    notice('info', 'Your unsaved changes are still here.')
+    return former
+  }
+  unsaved.delete(application.id)
+  return { base: application, draft: draftOf(application) }
+}
+
 /** The editor of one application, as it was read. */
 const editor = (
   { api, signal: within, navigate }: ScreenContext,
-  base: Application,
+  application: Application,
   permissions: readonly PermissionInfo[],
   reload: () => void,
 ) => {
-  const { id } = base
+  const { id } = application
+  const { base, draft: first } = draftFor(application)
   const isManagement = base.type === 'management'
-  const draft = signal(draftOf(base))
-  const stored = bodyOf(draft.peek())
+  const draft = signal(first)
+  const stored = bodyOf(draftOf(base))
   const changed = computed(() => {
     const body = bodyOf(draft.value)
     return isSame(body, stored) ? undefined : body
@@ -87,9 +102,13 @@ const editor = (
         </div>
       `,
     })
-    if (choice === 'reload') return reload()
+    if (choice === 'reload') {
+      unsaved.delete(id)
+      return reload()
+    }
     if (choice !== 'save') return
     await api.call('PUT', path`/applications/${id}`, { body })
+    unsaved.delete(id)
     notice('done', 'Application saved.')
     navigate(link`/applications/${id}`)
   })
@@ -97,6 +116,8 @@ const editor = (
   const change = (part: Partial<Draft>) => {
     save.reset()
     draft.value = { ...draft.peek(), ...part }
+    if (changed.peek() === undefined) unsaved.delete(id)
+    else unsaved.set(id, { base, draft: draft.peek() })
   }
 
   const pane = (): TemplateResult => {
@@ -138,7 +159,7 @@ const editor = (
         </h2>
         ${pane()}
         <div class="buttons">
-          <a class="button" href=${link`/applications/${id}`}>Cancel</a>
+          <a class="button" href=${link`/applications/${id}`} @click=${() => unsaved.delete(id)}>Cancel</a>
           <button class="primary" ?disabled=${changed.value === undefined}>Save …</button>
         </div>
       </aside>
