@@ -64,8 +64,12 @@ t.test('hostile texts of a vault are shown as text on every screen', async (t) =
     seen += await shown(page)
     t.same(await reflowIssues(page), [], `${hash} is not widened`)
   })
-  const used = [...HOSTILE.slice(0, 8), ...HOSTILE.slice(0, 9)]
-  for (const text of used) t.ok(seen.includes(text), `shows ${JSON.stringify(text.slice(0, 40))}`)
+  const used = HOSTILE.slice(0, 12)
+  t.same(
+    used.filter((text) => !seen.includes(text)),
+    [],
+    'each name and value is shown',
+  )
 })
 
 t.test('hostile texts of responses are shown as text, however long', async (t) => {
@@ -83,7 +87,11 @@ t.test('hostile texts of responses are shown as text, however long', async (t) =
     seen += await shown(page)
   })
   t.ok(seen.includes(LONG.trim()))
-  for (const text of HOSTILE) t.ok(seen.includes(text), `shows ${JSON.stringify(text.slice(0, 40))}`)
+  t.same(
+    HOSTILE.filter((text) => !seen.includes(text)),
+    [],
+    'each is shown',
+  )
 })
 
 t.test('hostile texts of errors are shown as text on every screen', async (t) => {

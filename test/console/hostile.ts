@@ -58,7 +58,11 @@ export const poison = (value: unknown, isFree = false): unknown => {
   return Object.fromEntries(
     Object.entries(value).map(([name, one]) => [
       name,
-      poison(one, FREE.has(name) || (isFree && name !== 'id' && name !== 'type')),
+      poison(
+        one,
+        (FREE.has(name) && !(name === 'data' && Array.isArray(one))) ||
+          (isFree && name !== 'id' && name !== 'type'),
+      ),
     ]),
   )
 }

@@ -90,7 +90,7 @@ export const openPage = async (t: BrowserTest, origin: string, options: PageOpti
   t.teardown(async () => {
     if (!t.passing()) await describe(context, t.name).catch(() => {})
     // Calls in flight end with the page.
-    await Promise.all(context.pages().map((page) => page.unrouteAll({ behavior: 'ignoreErrors' })))
+    await Promise.all(context.pages().map((page) => page.unrouteAll({ behavior: 'wait' })))
     await context.close()
     if (issues.length === 0) return
     const message = `the pages of "${t.name}":\n  ${issues.join('\n  ')}`

@@ -12,7 +12,9 @@ export interface VaultTexts {
 
 /** Ids of what the vault holds, by the first part of the console's paths; and a key that reads and uses all tokens. */
 export interface FilledVault {
-  readonly ids: Readonly<Record<'tokens' | 'applications' | 'proxies' | 'formulas' | 'reactors', string>>
+  readonly ids: Readonly<
+    Record<'requests' | 'tokens' | 'applications' | 'proxies' | 'formulas' | 'reactors', string>
+  >
   readonly privateKey: string
 }
 
@@ -170,8 +172,13 @@ export const fillVault = async (
   await call('GET', `/tokens/${token}`, { key: reports.key })
   await call('POST', `/reactors/${reactor.id}/react`, { key: checkout.key, body: { args: { amount: 120 } } })
 
+  const { json: newest } = await call('GET', '/requests?size=100', { key: managementKey })
+  const calls: readonly { readonly id: string; readonly kind: string; readonly tokens: number }[] =
+    newest.data
+
   return {
     ids: {
+      requests: calls.find(({ kind, tokens: count }) => kind === 'proxy' && count > 0)?.id ?? '',
       tokens: token,
       applications: office.id,
       proxies: proxy.id,
