@@ -22,7 +22,15 @@ interface Step {
   readonly line: string
 }
 
-const step = ({ title, text, button, run, isReady, result, line }: Step): TemplateResult => html`<li>
+const step = ({
+  title,
+  text,
+  button,
+  run,
+  isReady,
+  result,
+  line,
+}: Step): TemplateResult => html`<li class=${result === undefined ? '' : 'done'}>
   <h2>${title}</h2>
   <p>${text}</p>
   <div class="buttons">
@@ -36,7 +44,7 @@ const step = ({ title, text, button, run, isReady, result, line }: Step): Templa
     </button>
   </div>
   ${run.error.value === undefined ? nothing : problem(run.error.value)}
-  <div role="status">${result ?? nothing}</div>
+  <div class="part" role="status">${result ?? nothing}</div>
   <details>
     <summary>As curl</summary>
     <pre tabindex="0" aria-label=${`${title}, as curl`}>${line}</pre>
@@ -45,6 +53,17 @@ const step = ({ title, text, button, run, isReady, result, line }: Step): Templa
     </button>
   </details>
 </li>`
+
+const pretty = (value: unknown): string => JSON.stringify(value, null, 2)
+
+/** The body that the demo destination received: it responds with the request. */
+const receivedIn = (response: string): string => {
+  try {
+    return pretty((JSON.parse(response) as { readonly body?: unknown }).body)
+  } catch {
+    return response
+  }
+}
 
 const open = ({ api }: ScreenContext): Opened => {
   const token = signal<string | undefined>(undefined)
@@ -64,7 +83,7 @@ const open = ({ api }: ScreenContext): Opened => {
       body: payment(token.peek() ?? ''),
     })
     if (!response.ok) throw await problemOf(response)
-    arrived.value = await response.text()
+    arrived.value = receivedIn(await response.text())
   })
 
   const view = (): TemplateResult => {
@@ -72,7 +91,7 @@ const open = ({ api }: ScreenContext): Opened => {
     const hasKey = APPLICATION.permissions.every((one) => own?.permissions.includes(one))
     const [first, second, third] = shellLines({ origin: location.origin, prefix: headerPrefix() })
     return html`<p>Store a card, send it to a destination, and see that only the destination gets its number.</p>
-      <ol class="steps">
+      <ol class="minute">
         ${step({
           title: 'Create an application',
           text: html`Applications hold keys. This one may create, read and use tokens. Its key is added to this session.`,
@@ -105,8 +124,10 @@ const open = ({ api }: ScreenContext): Opened => {
           result:
             arrived.value === undefined
               ? undefined
-              : html`<p>The demo destination received this:</p>
-                  <pre tabindex="0" aria-label="Response">${arrived.value}</pre>
+              : html`<dl class="both">
+                    <div><dt>You sent</dt><dd><pre>${pretty(payment(token.value ?? ''))}</pre></dd></div>
+                    <div><dt>The destination received</dt><dd><pre>${arrived.value}</pre></dd></div>
+                  </dl>
                   <p><a href="#/requests">See the call</a>, or <a href="#/try">try another one</a>.</p>`,
           line: third,
         })}

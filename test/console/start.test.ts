@@ -1,0 +1,48 @@
+import t from 'tap'
+import { expectAccessible } from '../kit/accessible.ts'
+import { openConsole } from '../kit/browser.ts'
+import { sharedSidevault } from '../kit/shared-sidevault.ts'
+
+t.test('First minute: stores a card and sends it, by three buttons', async (t) => {
+  const sidevault = await sharedSidevault()
+  const { call, managementKey } = sidevault
+  const page = await openConsole(t, sidevault)
+  const screens = page.getByRole('navigation', { name: 'Screens' })
+  await screens.getByRole('link', { name: 'First minute' }).click()
+  await page.getByRole('heading', { level: 1, name: 'First minute' }).waitFor()
+  const [create, store, send] = ['Create application', 'Create token', 'Send'].map((name) =>
+    page.getByRole('button', { name, exact: true }),
+  )
+  if (create === undefined || store === undefined || send === undefined) throw new Error('no buttons')
+  await create.waitFor()
+  t.same(await Promise.all([store.isDisabled(), send.isDisabled()]), [true, true])
+
+  await create.click()
+  await page.getByText('Signed in as First steps.').waitFor()
+  t.ok(await create.isDisabled())
+  await store.click()
+  const token = page.getByRole('link', { name: /^[0-9a-f-]{36}$/ })
+  await token.waitFor()
+  const id = (await token.textContent()) ?? ''
+  await send.click()
+  await page.getByText('The destination received').waitFor()
+  const [sent, received] = await page.getByRole('definition').allTextContents()
+  t.same(JSON.parse(sent ?? ''), { card: `{{ ${id} | json: '$.number' }}` })
+  t.same(JSON.parse(received ?? ''), { card: '4242424242424242' })
+  await t.test('is accessible', (t) => expectAccessible(t, page))
+
+  await page.getByText('As curl').last().click()
+  await page
+    .getByLabel('Send it, as curl')
+    .getByText('SVC-PROXY-URL: https://demo.sidevault.test/pay')
+    .waitFor()
+  const { json } = await call('GET', '/tenants/self/reports/usage', { key: managementKey })
+  t.equal(json.token_report.total_tokens, 1)
+
+  await t.test('a vault with tokens does not offer it, and has it', async (t) => {
+    await page.reload()
+    await page.getByRole('heading', { level: 1, name: 'First minute' }).waitFor()
+    await page.getByText('Signed in as First steps.').waitFor()
+    t.equal(await screens.getByRole('link', { name: 'First minute' }).count(), 0)
+  })
+})
