@@ -15,7 +15,8 @@ export const deletion = (
     readonly what: string
     readonly path: string
     readonly back: string
-    readonly body: TemplateResult | string
+    /** What ends with it. A function is called first, and may throw. */
+    readonly body: TemplateResult | string | (() => Promise<TemplateResult>)
     readonly of: () => { readonly id: string; readonly name: string } | undefined
   },
 ): Action =>
@@ -25,7 +26,7 @@ export const deletion = (
     const { what, path, back, body } = options
     const isConfirmed = await confirm({
       title: `Delete ${entity.name}?`,
-      body,
+      body: typeof body === 'function' ? await body() : body,
       action: 'Delete',
       danger: true,
       typed: typedOf(entity),

@@ -1,11 +1,20 @@
+import { field } from './form.ts'
 import { html, live, type TemplateResult } from './html.ts'
 import { listOf, showList } from './list.ts'
 import type { Opened, ScreenContext } from './screen.ts'
+import { effect, signal } from './signals.ts'
 import { snippet } from './snippet.ts'
 import { type Column, table } from './table.ts'
 
 /** ms without another letter before the list is loaded again. */
 const QUIET_MS = 300
+
+/** Another filter: a member of the query, with the values to choose from. */
+interface Choice {
+  readonly member: string
+  readonly label: string
+  readonly values: readonly string[]
+}
 
 /** A list of the API that is filtered by name, with a link to each and to a new one. */
 export const namedList = <T extends { readonly id: string; readonly name: string }>(
@@ -19,30 +28,56 @@ export const namedList = <T extends { readonly id: string; readonly name: string
     /** Label of the link to a new one; undefined: the key may not create one. */
     readonly create: string | undefined
     readonly columns: readonly Column<T>[]
+    readonly choices?: readonly Choice[]
     /** When there is none: what it is for, and the next step. */
     readonly empty: TemplateResult | string
   },
 ): Opened => {
-  const { filters, setFilters, signal } = context
-  const { path, screen, title, create, columns, empty } = options
-  const query = () => ({ name: filters.value.get('name') ?? '' })
+  const { filters, setFilters, signal: within } = context
+  const { path, screen, title, create, columns, choices = [], empty } = options
+  const members = ['name', ...choices.map(({ member }) => member)]
+  const shown = (member: string) => filters.value.get(member) ?? ''
+  const query = () => Object.fromEntries(members.map((member) => [member, shown(member)]))
   const list = listOf<T>({ ...context, path, query })
+  /** What the field holds: the hash follows a moment later. */
+  const typed = signal('')
+  const dispose = effect(() => {
+    typed.value = shown('name')
+  })
   let timer: ReturnType<typeof setTimeout> | undefined
-  signal.addEventListener('abort', () => clearTimeout(timer))
-  const search = (event: Event) => {
-    const name = (event.target as HTMLInputElement).value
+  within.addEventListener('abort', () => {
     clearTimeout(timer)
-    timer = setTimeout(() => setFilters({ name, rows: undefined }), QUIET_MS)
+    dispose()
+  })
+  const filter = (changes: Readonly<Record<string, string>> = {}) => {
+    clearTimeout(timer)
+    setFilters({ name: typed.peek(), rows: undefined, ...changes })
   }
+  const search = (event: Event) => {
+    typed.value = (event.target as HTMLInputElement).value
+    clearTimeout(timer)
+    timer = setTimeout(filter, QUIET_MS)
+  }
+  const choice = ({ member, label, values }: Choice) =>
+    field({
+      label,
+      control: html`<select
+        @change=${(event: Event) => filter({ [member]: (event.target as HTMLSelectElement).value })}
+      >
+        <option value="" ?selected=${shown(member) === ''}>any</option>
+        ${values.map((value) => html`<option value=${value} ?selected=${value === shown(member)}>${value}</option>`)}
+      </select>`,
+    })
   return {
     actions: () =>
       create === undefined ? html`` : html`<a class="button primary" href=${`#${screen}/new`}>${create}</a>`,
     view: () => html`
       <form class="filters" role="search" @submit=${(event: Event) => event.preventDefault()}>
-        <label
-          ><span>Name</span>
-          <input type="search" .value=${live(query().name)} autocomplete="off" @input=${search} />
-        </label>
+        ${field({
+          label: 'Name',
+          control: html`<input type="search" .value=${live(typed.value)} autocomplete="off" @input=${search} />`,
+        })}
+        ${choices.map(choice)}
         ${snippet('GET', path, { query: query() })}
       </form>
       ${showList(list, (rows) =>
@@ -52,11 +87,12 @@ export const namedList = <T extends { readonly id: string; readonly name: string
           columns,
           key: ({ id }) => id,
           link: ({ id }) => `#${screen}/${encodeURIComponent(id)}`,
-          empty:
-            query().name === ''
-              ? empty
-              : html`Nothing has this name.
-                  <button type="button" @click=${() => setFilters({ name: undefined })}>Show all</button>`,
+          empty: members.every((member) => shown(member) === '')
+            ? empty
+            : html`Nothing here has that.
+                  <button type="button" @click=${() => setFilters(Object.fromEntries(members.map((member) => [member, undefined])))}>
+                    Show all
+                  </button>`,
         }),
       )}
     `,

@@ -1,11 +1,9 @@
 import type { ApiError } from '../../api/client.ts'
-import { field } from '../../kit/form.ts'
-import { html, live, nothing, type TemplateResult } from '../../kit/html.ts'
+import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { may } from '../../session.ts'
 import { destinationsEditor } from './destinations-editor.ts'
 import type { Draft } from './draft.ts'
-import { issuesAt } from './issues.ts'
-import { permissionBoxes } from './permission-boxes.ts'
+import { issuesAt, permissionBoxes, textField } from './fields.ts'
 import { rulesEditor } from './rules-editor.ts'
 import type { PermissionInfo } from './types.ts'
 
@@ -23,16 +21,12 @@ export const applicationForm = (of: ApplicationForm): TemplateResult => {
   const { draft, permissions, error, change } = of
   const isManagement = draft.type === 'management'
   return html`
-    ${field({
+    ${textField({
       label: 'Name',
+      most: 200,
+      value: draft.name,
       error: issuesAt(error, 'name'),
-      control: html`<input
-        name="name"
-        maxlength="200"
-        autocomplete="off"
-        .value=${live(draft.name)}
-        @input=${(event: Event) => change({ name: (event.target as HTMLInputElement).value })}
-      />`,
+      set: (name) => change({ name }),
     })}
     <h2>Permissions</h2>
     ${
@@ -43,13 +37,12 @@ export const applicationForm = (of: ApplicationForm): TemplateResult => {
           </p>`
     }
     ${permissionBoxes({
-      legend: 'Permissions',
       isTitled: false,
       known: permissions,
       held: draft.permissions,
       error: issuesAt(error, 'permissions'),
-      ...(isManagement ? { note: (type) => (may(type) ? undefined : 'Your key does not hold it') } : {}),
-      change: (next) => change({ permissions: next }),
+      note: (type) => (isManagement && !may(type) ? '. Your key does not hold it' : ''),
+      set: (next) => change({ permissions: next }),
     })}
     ${
       isManagement
@@ -66,7 +59,7 @@ export const applicationForm = (of: ApplicationForm): TemplateResult => {
               place: 'destinations',
               whose: 'the application',
               error,
-              change: (destinations) => change({ destinations }),
+              set: (destinations) => change({ destinations }),
             })}
             <datalist id="containers">
               ${of.containers.map((container) => html`<option value=${container}></option>`)}

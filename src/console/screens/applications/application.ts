@@ -1,23 +1,21 @@
 import { path } from '../../api/client.ts'
 import { copyable } from '../../kit/copy.ts'
-import { confirm } from '../../kit/dialog.ts'
-import { action } from '../../kit/form.ts'
+import { deletion } from '../../kit/deletion.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import type { ListResponse } from '../../kit/list.ts'
-import { notice } from '../../kit/notice.ts'
 import { problem } from '../../kit/problem.ts'
 import { type Resource, resource, show } from '../../kit/resource.ts'
 import type { Screen, ScreenContext } from '../../kit/screen.ts'
+import { section } from '../../kit/section.ts'
 import { snippet } from '../../kit/snippet.ts'
 import { when } from '../../kit/time.ts'
 import { hashOf, link } from '../../router.ts'
 import { may } from '../../session.ts'
 import { dependentsOf } from './dependents.ts'
 import { keysOf } from './keys.ts'
-import { isOwn } from './own.ts'
 import { phraseOf } from './phrase.ts'
 import type { Application } from './types.ts'
-import { destinationNames, expiry, permissionNames, rulesTable } from './views.ts'
+import { destinationNames, expiry, isOwn, permissionNames, rulesTable } from './views.ts'
 
 /** Calls of this node that are looked through for the newest of the application. */
 const LOOKED = 100
@@ -28,10 +26,6 @@ interface RecentRequest {
   readonly route: string
   readonly application?: { readonly id: string }
 }
-
-/** Text that a person can type: the name, where its letters are plain; else the beginning of the id. */
-const typedOf = ({ id, name }: Application): string =>
-  /^[!-~](?:[ -~]{0,58}[!-~])?$/.test(name) && !name.includes('  ') ? name : id.slice(0, 8)
 
 const newestCall = (of: Resource<RecentRequest | undefined>): TemplateResult => {
   const state = of.state.value
@@ -79,19 +73,17 @@ const details = (context: ScreenContext, application: Application): (() => Templ
       <dd>${expiry(application.expires_at)}</dd>
       ${calls === undefined ? nothing : html`<dt>Newest call</dt><dd>${newestCall(calls)}</dd>`}
     </dl>
-    <section aria-labelledby="keys">
-      <h2 id="keys" tabindex="-1">Keys</h2>
-      ${keys()}
-    </section>
-    <section aria-labelledby="access">
-      <h2 id="access">Access</h2>
-      <dl class="facts">
-        <dt>Permissions</dt>
-        <dd>${permissionNames(application.permissions)}</dd>
-        ${type === 'management' ? nothing : html`<dt>Destinations</dt><dd>${destinationNames(application.destinations)}</dd>`}
-      </dl>
-      ${type === 'management' || application.rules.length === 0 ? nothing : rulesTable(application.rules)}
-    </section>
+    ${section('keys', 'Keys', keys())}
+    ${section(
+      'access',
+      'Access',
+      html`<dl class="facts">
+          <dt>Permissions</dt>
+          <dd>${permissionNames(application.permissions)}</dd>
+          ${type === 'management' ? nothing : html`<dt>Destinations</dt><dd>${destinationNames(application.destinations)}</dd>`}
+        </dl>
+        ${type === 'management' || application.rules.length === 0 ? nothing : rulesTable(application.rules)}`,
+    )}
     <p class="actions">
       ${may('log:read') ? html`<a href=${hashOf('/audit', { entity_type: 'application', entity_id: id })}>Audit records</a>` : nothing}
       ${snippet('GET', path`/applications/${id}`)}
@@ -104,7 +96,7 @@ export const applicationScreen: Screen = {
   title: 'Application',
   needs: (may) => may('application:read'),
   open: (context) => {
-    const { api, params, signal: within, title, navigate } = context
+    const { api, params, signal: within, title } = context
     const { id = '' } = params
     const loaded = resource(async (abort) => {
       const application = await api.call<Application>('GET', path`/applications/${id}`, { signal: abort })
@@ -112,26 +104,17 @@ export const applicationScreen: Screen = {
       return { application, view: details(context, application) }
     }, within)
 
-    const remove = action(async () => {
-      const application = loaded.value.peek()?.application
-      if (application === undefined) return
-      const sentences = await dependentsOf(api, id, may, within)
-      const body = html`<p>This cannot be undone.</p>
-        <ul>
-          ${sentences.map((sentence) => html`<li>${sentence}</li>`)}
-        </ul>
-        ${isOwn(id) ? html`<p class="warning"><strong>You are signed in with this application.</strong> Your session ends with it.</p>` : nothing}`
-      const isConfirmed = await confirm({
-        title: `Delete ${application.name}?`,
-        body,
-        action: 'Delete',
-        danger: true,
-        typed: typedOf(application),
-      })
-      if (!isConfirmed) return
-      await api.call('DELETE', path`/applications/${id}`)
-      notice('done', 'Application deleted.')
-      navigate('#/applications')
+    const remove = deletion(context, {
+      what: 'Application',
+      path: path`/applications/${id}`,
+      back: '#/applications',
+      of: () => loaded.value.peek()?.application,
+      body: async () => {
+        const sentences = await dependentsOf(api, id, may, within)
+        return html`<p>This cannot be undone.</p>
+          <ul>${sentences.map((sentence) => html`<li>${sentence}</li>`)}</ul>
+          ${isOwn(id) ? html`<p class="warning"><strong>You are signed in with this application.</strong> Your session ends with it.</p>` : nothing}`
+      },
     })
 
     return {

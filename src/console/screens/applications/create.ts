@@ -1,15 +1,15 @@
-import { action, field, formProblem } from '../../kit/form.ts'
+import { action, formProblem } from '../../kit/form.ts'
 import { html, live } from '../../kit/html.ts'
 import { once } from '../../kit/idempotency.ts'
 import { resource, show } from '../../kit/resource.ts'
 import type { Screen } from '../../kit/screen.ts'
-import { signal } from '../../kit/signals.ts'
+import { computed, signal } from '../../kit/signals.ts'
 import { link } from '../../router.ts'
 import { may } from '../../session.ts'
 import { applicationForm } from './application-form.ts'
 import { suggestContainers } from './containers.ts'
 import { bodyOf, type Draft, draftOf } from './draft.ts'
-import { issuesAt, shownPlaces } from './issues.ts'
+import { choiceField, issuesAt, shownPlaces, textField } from './fields.ts'
 import { showKey } from './new-key.ts'
 import { type Template, templates } from './templates.ts'
 import type { Application, ApplicationType, PermissionInfo } from './types.ts'
@@ -20,10 +20,10 @@ const TYPES: readonly (readonly [ApplicationType, string])[] = [
   ['management', 'management: no tokens'],
 ]
 
-const draftFrom = (template: Template): Draft => draftOf(template, false)
-
 const templateOf = (id: string | null): Template =>
   templates.find((template) => template.id === id) ?? (templates[0] as Template)
+
+const draftFrom = (id: string | null): Draft => draftOf(templateOf(id), false)
 
 /** `2030-01-31T12:00` in the reader's zone as ISO 8601; what is no time is left for the API to reject. */
 const isoOf = (text: string): string => {
@@ -36,14 +36,15 @@ export const createScreen: Screen = {
   title: 'New application',
   needs: (may) => may('application:create'),
   open: ({ api, filters, setFilters, signal: within, navigate }) => {
-    const draft = signal(draftFrom(templateOf(filters.peek().get('template'))))
+    const draft = signal(draftFrom(filters.peek().get('template')))
+    const type = computed(() => draft.value.type)
     const expires = signal('')
     const sending = once()
 
     const permissions = resource(
       (abort) =>
         api.call<readonly PermissionInfo[]>('GET', '/permissions', {
-          query: { application_type: draft.value.type },
+          query: { application_type: type.value },
           signal: abort,
         }),
       within,
@@ -78,7 +79,7 @@ export const createScreen: Screen = {
     const choose = ({ id }: Template) => {
       create.reset()
       setFilters({ template: id })
-      draft.value = draftFrom(templateOf(id))
+      draft.value = draftFrom(id)
     }
     const setType = (type: ApplicationType) =>
       change({ type, permissions: [], ...(type === 'management' ? { rules: [], destinations: [] } : {}) })
@@ -103,18 +104,13 @@ export const createScreen: Screen = {
             )}
           </fieldset>
           ${formProblem(error, shownPlaces(error))}
-          ${field({
+          ${choiceField({
             label: 'Type',
             hint: 'It cannot be changed later.',
+            choices: TYPES,
+            value: draft.value.type,
             error: issuesAt(error, 'type'),
-            control: html`<select
-              @change=${(event: Event) => setType((event.target as HTMLSelectElement).value as ApplicationType)}
-            >
-              ${TYPES.map(
-                ([type, label]) =>
-                  html`<option value=${type} ?selected=${type === draft.value.type}>${label}</option>`,
-              )}
-            </select>`,
+            set: setType,
           })}
           ${show(permissions, (known) =>
             applicationForm({
@@ -126,18 +122,16 @@ export const createScreen: Screen = {
             }),
           )}
           <h2>Expiry</h2>
-          ${field({
+          ${textField({
             label: 'Expires',
             hint: 'In your time zone. Its keys stop working then. It cannot be changed later; empty: never.',
+            type: 'datetime-local',
+            value: expires.value,
             error: issuesAt(error, 'expires_at'),
-            control: html`<input
-              type="datetime-local"
-              .value=${live(expires.value)}
-              @input=${(event: Event) => {
-                create.reset()
-                expires.value = (event.target as HTMLInputElement).value
-              }}
-            />`,
+            set: (value) => {
+              create.reset()
+              expires.value = value
+            },
           })}
           <div class="buttons">
             <a class="button" href="#/applications">Cancel</a>

@@ -22,7 +22,9 @@ interface SessionInfo {
   readonly state: string
 }
 
-const verb = (of: readonly unknown[], one: string): string => (of.length === 1 ? `${one}s` : one)
+/** `1 key stops`, `2 keys stop`. */
+const subject = (of: readonly unknown[], noun: string, verb: string): string =>
+  `${counted(of.length, noun)} ${of.length === 1 ? `${verb}s` : verb}`
 
 /** Names of proxies and reactors, at most a few of them. */
 const named = (all: readonly Acting[]): string =>
@@ -54,22 +56,14 @@ export const dependentsOf = async (
   const open = sessions.filter(
     (one) => one.state !== 'ended' && (one.application_id === id || one.authorized_by === id),
   )
-  const actingProxies = proxies.filter((one) => one.application_id === id)
-  const actingReactors = reactors.filter((one) => one.application?.id === id)
+  const acting = (noun: string, all: readonly Acting[]) => {
+    const found = all.filter((one) => (one.application_id ?? one.application?.id) === id)
+    return found.length === 0 ? [] : [`${subject(found, noun, 'act')} as it: ${named(found)}.`]
+  }
   return [
-    keys.length === 0
-      ? 'It has no key.'
-      : `${counted(keys.length, 'key')} ${verb(keys, 'stop')} working at once.`,
-    ...(open.length === 0 ? [] : [`${counted(open.length, 'open session')} ${verb(open, 'end')}.`]),
-    ...(actingProxies.length === 0
-      ? []
-      : [
-          `${counted(actingProxies.length, 'proxy')} ${verb(actingProxies, 'act')} as it: ${named(actingProxies)}.`,
-        ]),
-    ...(actingReactors.length === 0
-      ? []
-      : [
-          `${counted(actingReactors.length, 'reactor')} ${verb(actingReactors, 'act')} as it: ${named(actingReactors)}.`,
-        ]),
+    keys.length === 0 ? 'It has no key.' : `${subject(keys, 'key', 'stop')} working at once.`,
+    ...(open.length === 0 ? [] : [`${subject(open, 'open session', 'end')}.`]),
+    ...acting('proxy', proxies),
+    ...acting('reactor', reactors),
   ]
 }

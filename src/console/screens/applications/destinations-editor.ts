@@ -1,9 +1,7 @@
 import type { ApiError } from '../../api/client.ts'
-import { field } from '../../kit/form.ts'
-import { html, live, nothing, repeat, type TemplateResult } from '../../kit/html.ts'
+import { html, nothing, repeat, type TemplateResult } from '../../kit/html.ts'
 import { type DestinationDraft, destinationDraft } from './draft.ts'
-import { focus } from './focus.ts'
-import { issuesAt } from './issues.ts'
+import { focus, issuesAt, textField } from './fields.ts'
 
 type Text = Exclude<keyof DestinationDraft, 'key'>
 
@@ -25,7 +23,7 @@ export interface DestinationsEditor {
   /** Of what: `the application`. */
   readonly whose: string
   readonly error: ApiError | undefined
-  change(list: readonly DestinationDraft[]): void
+  set(list: readonly DestinationDraft[]): void
 }
 
 /** Hosts that values may be sent to: rows of texts, which the API judges. */
@@ -34,33 +32,35 @@ export const destinationsEditor = ({
   place,
   whose,
   error,
-  change,
+  set,
 }: DestinationsEditor): TemplateResult => {
+  const hostOf = ({ key }: DestinationDraft) => `destination-${key}`
+  const addId = `add-${place}`
+  const add = () => {
+    const entry = destinationDraft()
+    set([...list, entry])
+    focus(hostOf(entry))
+  }
+  const remove = (index: number) => {
+    set(list.toSpliced(index, 1))
+    focus(addId)
+  }
   const row = (entry: DestinationDraft, index: number) => html`<li class="destination">
     ${FIELDS.map(([member, label, placeholder]) =>
-      field({
+      textField({
         label,
+        placeholder,
+        value: entry[member],
         error: issuesAt(error, `${place}[${index}].${member}`),
-        control: html`<input
-          id=${member === 'host' ? `destination-${entry.key}` : nothing}
-          .value=${live(entry[member])}
-          placeholder=${placeholder}
-          autocomplete="off"
-          autocapitalize="off"
-          spellcheck="false"
-          @input=${(event: Event) =>
-            change(list.with(index, { ...entry, [member]: (event.target as HTMLInputElement).value }))}
-        />`,
+        id: member === 'host' ? hostOf(entry) : undefined,
+        set: (value) => set(list.with(index, { ...entry, [member]: value })),
       }),
     )}
     <button
       type="button"
       class="plain"
       aria-label=${`Remove destination ${index + 1} of ${whose}`}
-      @click=${() => {
-        change(list.toSpliced(index, 1))
-        focus(`add-${place}`)
-      }}
+      @click=${() => remove(index)}
     >
       Remove
     </button>
@@ -76,16 +76,7 @@ export const destinationsEditor = ({
     ${
       list.length >= MOST
         ? nothing
-        : html`<button
-            type="button"
-            id=${`add-${place}`}
-            aria-label=${`Add a destination of ${whose}`}
-            @click=${() => {
-              const entry = destinationDraft()
-              change([...list, entry])
-              focus(`destination-${entry.key}`)
-            }}
-          >
+        : html`<button type="button" id=${addId} aria-label=${`Add a destination of ${whose}`} @click=${add}>
             Add a destination
           </button>`
     }

@@ -15,10 +15,10 @@ import { suggestContainers } from './containers.ts'
 import { sentencesOf } from './difference.ts'
 import { type Differences, differences } from './difference-pane.ts'
 import { bodyOf, type Draft, draftOf, isSame } from './draft.ts'
-import { shownPlaces } from './issues.ts'
+import { shownPlaces } from './fields.ts'
 import { compare, liveDifference } from './live-difference.ts'
-import { ownWarning } from './own.ts'
 import type { Application, Diff, PermissionInfo } from './types.ts'
+import { ownWarning } from './views.ts'
 
 const NO_DIFFERENCE: Diff = { data: [] }
 

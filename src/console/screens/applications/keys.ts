@@ -10,11 +10,10 @@ import type { ScreenContext } from '../../kit/screen.ts'
 import { table } from '../../kit/table.ts'
 import { exact, when } from '../../kit/time.ts'
 import { may } from '../../session.ts'
-import { focus } from './focus.ts'
+import { focus } from './fields.ts'
 import { showKey } from './new-key.ts'
-import { isOwn } from './own.ts'
 import type { Application, ApplicationKey } from './types.ts'
-import { expiry } from './views.ts'
+import { expiry, isOwn } from './views.ts'
 
 /** Keys at a time, those of runs aside (completions §4). */
 const MOST = 3
@@ -51,7 +50,7 @@ export const keysOf = ({ api, signal: within }: ScreenContext, { id, name }: App
     if (!(await confirm({ title: `Delete key ${version}?`, body, action: 'Delete', danger: true }))) return
     await api.call('DELETE', path`/applications/${id}/keys/${keyId}`)
     notice('done', `Key ${version} deleted.`)
-    focus('keys')
+    focus('create-key')
     keys.reload()
   })
 
@@ -67,7 +66,7 @@ export const keysOf = ({ api, signal: within }: ScreenContext, { id, name }: App
   </button>`
 
   const createButton = (count: number) => html`<p class="actions">
-    <button type="button" @click=${create.run}>
+    <button type="button" id="create-key" @click=${create.run}>
       ${count === 0 ? 'Create a key' : 'Create another key'}
     </button>
     ${

@@ -1,12 +1,9 @@
 import type { ApiError } from '../../api/client.ts'
-import { field } from '../../kit/form.ts'
-import { html, live, nothing, repeat, type TemplateResult } from '../../kit/html.ts'
+import { html, nothing, repeat, type TemplateResult } from '../../kit/html.ts'
 import { notice } from '../../kit/notice.ts'
 import { destinationsEditor } from './destinations-editor.ts'
 import { type RuleDraft, withMoved, withRule } from './draft.ts'
-import { focus } from './focus.ts'
-import { issuesAt } from './issues.ts'
-import { permissionBoxes } from './permission-boxes.ts'
+import { choiceField, focus, issuesAt, permissionBoxes, textField } from './fields.ts'
 import type { Disclosure, PermissionInfo } from './types.ts'
 
 /** Rules that an application may have (completions §4). */
@@ -18,6 +15,8 @@ const LEVELS: readonly (readonly [Disclosure, string])[] = [
   ['reveal', 'reveal: values'],
 ]
 
+type Way = 'up' | 'down'
+
 export interface RulesEditor {
   readonly rules: readonly RuleDraft[]
   readonly permissions: readonly PermissionInfo[]
@@ -27,12 +26,22 @@ export interface RulesEditor {
 
 /** Rules in the order in which they are tried. */
 export const rulesEditor = ({ rules, permissions, error, change }: RulesEditor): TemplateResult => {
-  const move = (index: number, by: -1 | 1) => {
+  const move = (index: number, to: Way) => {
     const { key } = rules[index] as RuleDraft
+    const by = to === 'up' ? -1 : 1
     change(withMoved(rules, index, by))
-    focus(`rule-${key}-${by < 0 ? 'up' : 'down'}`, `rule-${key}-${by < 0 ? 'down' : 'up'}`)
+    focus(`rule-${key}-${to}`, `rule-${key}-${to === 'up' ? 'down' : 'up'}`)
     notice('info', `Rule moved to place ${index + by + 1} of ${rules.length}.`)
   }
+  const mover = ({ key }: RuleDraft, index: number, to: Way) => html`<button
+    type="button"
+    id=${`rule-${key}-${to}`}
+    aria-label=${`Move rule ${index + 1} ${to}`}
+    ?disabled=${index === (to === 'up' ? 0 : rules.length - 1)}
+    @click=${() => move(index, to)}
+  >
+    ${to === 'up' ? '↑' : '↓'}
+  </button>`
   const remove = (index: number) => {
     const rest = rules.toSpliced(index, 1)
     change(rest)
@@ -54,71 +63,40 @@ export const rulesEditor = ({ rules, permissions, error, change }: RulesEditor):
       <fieldset class="rule">
         <legend>Rule ${number} <span class="soft small">priority ${rule.priority}</span></legend>
         <div class="rule-buttons">
-          <button
-            type="button"
-            id=${`rule-${rule.key}-up`}
-            aria-label=${`Move rule ${number} up`}
-            ?disabled=${index === 0}
-            @click=${() => move(index, -1)}
-          >
-            ↑
-          </button>
-          <button
-            type="button"
-            id=${`rule-${rule.key}-down`}
-            aria-label=${`Move rule ${number} down`}
-            ?disabled=${index === rules.length - 1}
-            @click=${() => move(index, 1)}
-          >
-            ↓
-          </button>
+          ${mover(rule, index, 'up')} ${mover(rule, index, 'down')}
           <button type="button" aria-label=${`Remove rule ${number}`} @click=${() => remove(index)}>Remove</button>
         </div>
         <div class="rule-fields">
-          ${field({
+          ${textField({
             label: 'Description',
+            id: `rule-${rule.key}-description`,
+            most: 1000,
+            value: rule.description,
             error: issuesAt(error, `${at}.description`),
-            control: html`<input
-              id=${`rule-${rule.key}-description`}
-              maxlength="1000"
-              .value=${live(rule.description)}
-              @input=${(event: Event) => set({ description: (event.target as HTMLInputElement).value })}
-            />`,
+            set: (description) => set({ description }),
           })}
-          ${field({
+          ${textField({
             label: 'Container, with those below it',
+            list: 'containers',
+            most: 400,
+            value: rule.container,
             error: issuesAt(error, `${at}.container`),
-            control: html`<input
-              list="containers"
-              maxlength="400"
-              autocomplete="off"
-              autocapitalize="off"
-              spellcheck="false"
-              .value=${live(rule.container)}
-              @input=${(event: Event) => set({ container: (event.target as HTMLInputElement).value })}
-            />`,
+            set: (container) => set({ container }),
           })}
-          ${field({
+          ${choiceField({
             label: 'Disclosure',
+            choices: LEVELS,
+            value: rule.transform,
             error: issuesAt(error, `${at}.transform`),
-            control: html`<select
-              .value=${live(rule.transform)}
-              @change=${(event: Event) => set({ transform: (event.target as HTMLSelectElement).value as Disclosure })}
-            >
-              ${LEVELS.map(
-                ([level, label]) =>
-                  html`<option value=${level} ?selected=${level === rule.transform}>${label}</option>`,
-              )}
-            </select>`,
+            set: (transform) => set({ transform }),
           })}
         </div>
         ${permissionBoxes({
-          legend: 'Permissions',
           isTitled: true,
           known: permissions,
           held: rule.permissions,
           error: issuesAt(error, `${at}.permissions`) ?? issuesAt(error, `${at}.priority`),
-          change: (next) => set({ permissions: next }),
+          set: (next) => set({ permissions: next }),
         })}
         ${
           rule.permissions.includes('token:use') || rule.destinations.length > 0
@@ -129,7 +107,7 @@ export const rulesEditor = ({ rules, permissions, error, change }: RulesEditor):
                   place: `${at}.destinations`,
                   whose: `rule ${number}`,
                   error,
-                  change: (destinations) => set({ destinations }),
+                  set: (destinations) => set({ destinations }),
                 })}
               </details>`
             : nothing

@@ -1,9 +1,10 @@
-import { html, type TemplateResult } from '../../kit/html.ts'
+import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { table } from '../../kit/table.ts'
 import { when } from '../../kit/time.ts'
+import { session } from '../../session.ts'
 import { placeOf } from './difference.ts'
 import { destinationText } from './phrase.ts'
-import type { Destination, Rule } from './types.ts'
+import type { Application, Destination, Rule } from './types.ts'
 
 /** When something ends; `note` is said beside a time. */
 export const expiry = (at: string | undefined, note = ''): TemplateResult =>
@@ -40,3 +41,17 @@ export const rulesTable = (rules: readonly Rule[]): TemplateResult =>
     ],
     empty: 'No rules.',
   })
+
+/** Whether a key of the application is signed in. */
+export const isOwn = (id: string): boolean =>
+  [session.value?.management, session.value?.private].some((identity) => identity?.application.id === id)
+
+/** A change of the application that is signed in takes permissions from this very page. */
+export const ownWarning = (
+  { id, permissions }: Application,
+  next: readonly string[],
+): TemplateResult | typeof nothing => {
+  const lost = permissions.filter((permission) => !next.includes(permission))
+  if (!isOwn(id) || lost.length === 0) return nothing
+  return html`<p class="warning"><strong>You are signed in with this application.</strong> You lose ${lost.join(', ')}.</p>`
+}
