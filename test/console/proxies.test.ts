@@ -24,6 +24,7 @@ t.test('Proxies: a person makes one, writes its code, restores a version and del
   await t.test('a destination that is not allowed is reported at its field', async (t) => {
     await page.getByText('No proxies yet.').waitFor()
     await page.getByRole('link', { name: 'New proxy' }).click()
+    await page.getByRole('heading', { level: 1, name: 'New proxy' }).waitFor()
     await page.getByLabel('Name').fill(HOSTILE)
     await page.getByLabel('Destination URL').fill('https://169.254.169.254/latest')
     await button('Create proxy').click()

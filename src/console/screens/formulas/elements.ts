@@ -81,6 +81,7 @@ export const elementsEditor = ({
         ? nothing
         : html`<div class="scroll">
             <table>
+              <caption class="visually-hidden">${legend}</caption>
               <thead>
                 <tr>
                   <th scope="col">Name</th>

@@ -1,0 +1,114 @@
+import t from 'tap'
+import { typedOf } from '../../../src/console/kit/deletion.ts'
+import { settingsPatch, surfacesOf } from '../../../src/console/screens/proxies/settings.ts'
+import type { StoredProxy } from '../../../src/console/screens/proxies/types.ts'
+import { restoring } from '../../../src/console/screens/proxies/versions.ts'
+import { sampleArguments, valuesIn } from '../../../src/console/screens/reactors/values.ts'
+
+const form = (members: Readonly<Record<string, string>>): FormData => {
+  const data = new FormData()
+  for (const [name, value] of Object.entries(members)) data.append(name, value)
+  return data
+}
+
+const proxy: StoredProxy = {
+  id: 'p',
+  key: 'k',
+  name: 'Payments',
+  destination_url: 'https://a.test',
+  require_auth: true,
+  intercept: false,
+  application_id: 'a',
+  evaluate: ['body'],
+  created_at: '2026-03-01T12:00:00.000+00:00',
+}
+const same = {
+  name: 'Payments',
+  destination_url: 'https://a.test',
+  require_auth: 'on',
+  evaluate: 'body',
+  application: 'a',
+}
+
+t.test('settings send what was changed, and nothing else', (t) => {
+  t.equal(settingsPatch(proxy, form(same)), undefined)
+  t.strictSame(settingsPatch(proxy, form({ ...same, evaluate: ' body,,\nheader:x ', application: ' ' })), {
+    evaluate: ['body', 'header:x'],
+    application: null,
+  })
+  const { require_auth: _, ...anonymous } = same
+  t.strictSame(settingsPatch(proxy, form(anonymous)), { require_auth: false })
+  t.strictSame(surfacesOf(' '), [])
+  t.end()
+})
+
+t.test('restoring a version restores what the current one has set', (t) => {
+  const code = (text: string) => ({ code: text })
+  t.strictSame(restoring({}, { request_transform: code('a') }), {
+    request_transform: code('a'),
+    response_transform: null,
+  })
+  t.strictSame(
+    restoring({ response_transform: { code: 'b', otherwise: 'pass' } }, { response_transform: code('a') }),
+    { request_transform: null, response_transform: { code: 'a', otherwise: 'fail' } },
+  )
+  t.end()
+})
+
+t.test('values of a reactor have the types of its formula', (t) => {
+  const elements = [
+    { name: 'a', type: 'string' },
+    { name: 'n', type: 'number' },
+    { name: 'b', type: 'boolean' },
+    { name: '__proto__', type: 'string' },
+  ] as const
+  const values = valuesIn(
+    form({ 'value:a': 'x', 'value:n': '1.50', 'value:b': 'false', 'value:__proto__': 'y' }),
+    elements,
+    { other: [1], n: '1.5' },
+  )
+  t.strictSame(Object.entries(values).sort(), [
+    ['__proto__', 'y'],
+    ['a', 'x'],
+    ['b', false],
+    ['n', 1.5],
+    ['other', [1]],
+  ])
+  t.strictSame(valuesIn(form({ 'value:a': '', 'value:n': 'many', 'value:b': '' }), elements, { a: 'x' }), {
+    n: 'many',
+  })
+  t.strictSame(
+    valuesIn(form({ 'value:a': '', 'value:n': '7', 'value:b': 'true' }), elements, {
+      a: '',
+      n: '7',
+      b: 'true',
+    }),
+    { a: '', n: '7', b: 'true' },
+    'untouched values stay as they are stored',
+  )
+  t.end()
+})
+
+t.test('arguments to begin with hold what a call has to give', (t) => {
+  t.strictSame(
+    sampleArguments([
+      { name: 'amount', type: 'number', optional: false },
+      { name: 'customer.name', type: 'string', optional: false },
+      { name: 'customer.vip', type: 'boolean', optional: false },
+      { name: 'note', type: 'string', optional: true },
+    ]),
+    { amount: 0, customer: { name: '', vip: false } },
+  )
+  const hostile = sampleArguments([{ name: 'constructor.prototype.x', type: 'string', optional: false }])
+  t.strictSame(JSON.stringify(hostile), '{"constructor":{"prototype":{"x":""}}}')
+  t.equal(({} as { x?: string }).x, undefined)
+  t.end()
+})
+
+t.test('a name is typed where it can be, else the beginning of the id', (t) => {
+  const id = '0123456789'
+  t.equal(typedOf({ id, name: 'Payments EU' }), 'Payments EU')
+  for (const name of [' a', 'a  b', 'a\u202eb', 'ä', 'x'.repeat(61)])
+    t.equal(typedOf({ id, name }), '01234567')
+  t.end()
+})

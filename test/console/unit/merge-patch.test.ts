@@ -1,0 +1,44 @@
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import t from 'tap'
+import { mergePatch as applyPatch } from '../../../src/common/json.ts'
+import { objectText, parseObject } from '../../../src/console/kit/json-object.ts'
+import { mergePatch } from '../../../src/console/kit/merge-patch.ts'
+
+const { value: json } = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 3 },
+    fc.constantFrom('a', '', 1, true, [], [1, { a: null }]),
+    fc.dictionary(fc.constantFrom('a', 'b', 'toString', '__proto__'), tie('value'), { maxKeys: 3 }),
+  ),
+}))
+const object = fc.dictionary(fc.constantFrom('a', 'b', 'c'), json, { maxKeys: 4 })
+
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
+
+t.test('the patch makes one object of the other, and is none when nothing changes', (t) => {
+  fc.assert(
+    fc.property(object, object, (before, after) => {
+      const patch = mergePatch(before, after)
+      const made = patch === undefined ? before : applyPatch(before, patch)
+      if (!isDeepStrictEqual(plain(made), plain(after))) throw new Error(JSON.stringify(patch))
+      t.equal(mergePatch(after, after), undefined)
+    }),
+    { numRuns: 500 },
+  )
+  t.end()
+})
+
+t.test('a null that a patch cannot set is reported with its place', (t) => {
+  t.throws(() => mergePatch({}, { a: { b: null } }), /a\.b/)
+  t.strictSame(mergePatch({ a: null }, { a: null, b: [null] }), { b: [null] })
+  t.end()
+})
+
+t.test('a text is an object, or a sentence', (t) => {
+  t.strictSame(parseObject(objectText({ a: [1] })).value, { a: [1] })
+  t.strictSame(parseObject(' ').value, {})
+  for (const text of ['[]', 'null', '1', '"a"']) t.match(parseObject(text).error, /Write an object/)
+  t.match(parseObject('{"a": }').error, /not JSON/)
+  t.end()
+})
