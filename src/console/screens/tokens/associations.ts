@@ -1,11 +1,10 @@
 import { path } from '../../api/client.ts'
 import type { Token } from '../../api/types.ts'
 import { confirm } from '../../kit/dialog.ts'
-import { action, field, issue } from '../../kit/form.ts'
+import { action, field, formProblem } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { listOf, showList } from '../../kit/list.ts'
 import { notice } from '../../kit/notice.ts'
-import { problem } from '../../kit/problem.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
 import { table } from '../../kit/table.ts'
 import { link } from '../../router.ts'
@@ -73,10 +72,9 @@ export const createAssociations = ({ api, signal }: ScreenContext, id: string): 
     >
       ${field({
         label: 'Add a child',
-        error: issue(add.error.value, 'child_id'),
         control: html`<input name="child" placeholder="Id of a token" autocomplete="off" spellcheck="false" />`,
       })}
       <button ?disabled=${add.busy.value}>Add</button>
     </form>
-    ${add.error.value === undefined || issue(add.error.value, 'child_id') ? nothing : problem(add.error.value)}`
+    ${formProblem(add.error.value)}`
 }

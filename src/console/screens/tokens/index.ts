@@ -1,13 +1,35 @@
-import { html } from '../../kit/html.ts'
-import type { May, Screen } from '../../kit/screen.ts'
+import { field } from '../../kit/form.ts'
+import { html, type TemplateResult } from '../../kit/html.ts'
+import type { May, Screen, ScreenContext } from '../../kit/screen.ts'
 import { untracked } from '../../kit/signals.ts'
+import { link } from '../../router.ts'
 import { may } from '../../session.ts'
 import { openList } from './list.ts'
-import { lookup } from './lookup.ts'
 import { openToken } from './token.ts'
 
 const lists = (may: May): boolean => may('token:read') || may('token:search')
 const shows = (may: May): boolean => may('token:read') || may('application:read') || may('log:read')
+
+/** For keys that may not list tokens: a token by its id. */
+const lookup = ({ navigate }: ScreenContext): TemplateResult => html`<p>
+    The key that is signed in may not list tokens. It shows who can see a token, and its history.
+  </p>
+  <p class="soft">To list and search tokens, add the key of a private application with <code>token:read</code> and <code>token:search</code>.</p>
+  <form
+    class="inline"
+    role="search"
+    @submit=${(event: SubmitEvent) => {
+      event.preventDefault()
+      const id = String(new FormData(event.currentTarget as HTMLFormElement).get('id') ?? '').trim()
+      if (id !== '') navigate(link`/tokens/${id}`)
+    }}
+  >
+    ${field({
+      label: 'Token id',
+      control: html`<input name="id" autocomplete="off" spellcheck="false" autocapitalize="off" required />`,
+    })}
+    <button class="primary">Open</button>
+  </form>`
 
 const PERMISSIONS = ['token:read', 'token:search', 'application:read', 'log:read']
 

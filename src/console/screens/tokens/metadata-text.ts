@@ -1,5 +1,8 @@
-/** Metadata as lines of text: `key: value`. */
+import { field } from '../../kit/form.ts'
+import { html, type TemplateResult } from '../../kit/html.ts'
+import { invalid } from './form-dialog.ts'
 
+/** Metadata as lines of text: `key: value`. */
 export type Metadata = Readonly<Record<string, string>>
 
 export const metadataText = (metadata: Metadata): string =>
@@ -7,22 +10,25 @@ export const metadataText = (metadata: Metadata): string =>
     .map(([key, value]) => `${key}: ${/^\s|\s$|[\r\n]|^"/.test(value) ? JSON.stringify(value) : value}`)
     .join('\n')
 
-/** What the lines say, or the first one that says nothing. A value in quotes is JSON. */
-export const parseMetadata = (text: string): { readonly metadata: Metadata } | { readonly line: number } => {
-  const entries: [string, string][] = []
-  for (const [index, line] of text.split('\n').entries()) {
-    if (line.trim() === '') continue
-    const found = /^\s*([\w.-]{1,200})\s*[:=]\s*(.*?)\s*$/u.exec(line)
-    if (found === null) return { line: index + 1 }
-    const [, key = '', value = ''] = found
-    try {
-      entries.push([key, value.startsWith('"') ? String(JSON.parse(value)) : value])
-    } catch {
-      return { line: index + 1 }
-    }
+const entryOf = (line: string): readonly [string, string] | undefined => {
+  const [, key, value = ''] = /^\s*([\w.-]{1,200})\s*[:=]\s*(.*?)\s*$/u.exec(line) ?? []
+  try {
+    return key === undefined ? undefined : [key, value.startsWith('"') ? String(JSON.parse(value)) : value]
+  } catch {
+    return undefined
   }
-  return { metadata: Object.fromEntries(entries) }
 }
+
+/** What the lines say. A value in quotes is JSON. Throws `invalid` for a line that is no entry. */
+export const parseMetadata = (text: string): Metadata =>
+  Object.fromEntries(
+    text.split('\n').flatMap((line, index) => {
+      if (line.trim() === '') return []
+      const entry = entryOf(line)
+      if (entry === undefined) throw invalid('metadata', `Line ${index + 1} is not of the form key: value.`)
+      return [entry]
+    }),
+  )
 
 /** A merge patch (RFC 7386) that makes `to` of `from`. */
 export const metadataPatch = (from: Metadata, to: Metadata): Readonly<Record<string, string | null>> =>
@@ -30,3 +36,17 @@ export const metadataPatch = (from: Metadata, to: Metadata): Readonly<Record<str
     ...Object.keys(from).flatMap((key) => (Object.hasOwn(to, key) ? [] : [[key, null] as const])),
     ...Object.entries(to).filter(([key, value]) => !Object.hasOwn(from, key) || from[key] !== value),
   ])
+
+export const metadataField = (error: string | undefined, metadata: Metadata = {}): TemplateResult =>
+  field({
+    label: 'Metadata',
+    hint: 'One entry a line: key: value. It is stored in clear text: no sensitive data here.',
+    error,
+    control: html`<textarea
+      name="metadata"
+      rows="4"
+      spellcheck="false"
+      placeholder="order: 1001"
+      .defaultValue=${metadataText(metadata)}
+    ></textarea>`,
+  })

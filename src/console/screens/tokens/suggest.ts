@@ -25,7 +25,7 @@ export const FIELDS: readonly (readonly [field: string, hint: string, example: s
   ['id', 'the token; * at the end', 'id:customer-42*'],
   ['type', 'its type', 'type:card'],
   ['container', 'its container, and those below', 'container:/pci/'],
-  ['metadata.', 'an entry of its metadata', 'metadata.order:"7 b"'],
+  ['metadata.<key>', 'an entry of its metadata', 'metadata.order:"7 b"'],
   ['data', 'a value of its search indexes, exactly', 'data:6789'],
   ['fingerprint', 'its fingerprint', 'fingerprint:CC2X…'],
   ['created_at', 'when it was created', 'created_at:[2030-01-01 TO *]'],
@@ -67,10 +67,10 @@ const valuesOf = (field: string, known: Known): readonly Suggestion[] => {
 
 const fieldsOf = (known: Known): readonly Suggestion[] =>
   FIELDS.flatMap(([field, hint]) =>
-    field === 'metadata.'
+    field.endsWith('<key>')
       ? [
           ...known.metadata.map((key) => ({ insert: `metadata.${key}:`, hint })),
-          { insert: 'metadata.', hint: `${hint}: metadata.<key>:<value>` },
+          { insert: 'metadata.', hint: `${hint}, metadata.<key>:<value>` },
         ]
       : [{ insert: `${field}:`, hint }],
   )
