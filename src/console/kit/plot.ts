@@ -61,8 +61,7 @@ export const plot = ({ title, series, format, from, to }: PlotOptions): Template
   const top = ceiling(Math.max(0, ...values))
   const times = [...new Set(series.flatMap(({ points }) => points.map(([at]) => at)))].sort((a, b) => b - a)
   const valueAt = ({ points }: Series, time: number) => points.find(([at]) => at === time)?.[1]
-  return html`<figure class="plot">
-    <figcaption>${title}</figcaption>
+  return html`<figure class="plot" aria-label=${title}>
     <div class="drawing" aria-hidden="true">
       <span class="top">${format(top)}</span>
       <svg viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none">
@@ -80,8 +79,9 @@ export const plot = ({ title, series, format, from, to }: PlotOptions): Template
     </div>
     <details>
       <summary>As a table</summary>
-      <div class="scroll" role="region" aria-label=${title} tabindex="0">
+      <div class="scroll" role="region" aria-label=${`Table: ${title}`} tabindex="0">
         <table>
+          <caption class="visually-hidden">${title}</caption>
           <thead>
             <tr><th scope="col">Time</th>${series.map(({ label }) => html`<th scope="col" class="number">${label}</th>`)}</tr>
           </thead>

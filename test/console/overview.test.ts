@@ -1,0 +1,93 @@
+import t from 'tap'
+import { expectAccessible } from '../kit/accessible.ts'
+import { openConsole } from '../kit/browser.ts'
+import { fillVault } from '../kit/demo-vault.ts'
+import { sharedSidevault } from '../kit/shared-sidevault.ts'
+
+t.test('Overview: shows how the node is and what goes on, and leads to the calls', async (t) => {
+  const sidevault = await sharedSidevault()
+  await fillVault(sidevault)
+  const page = await openConsole(t, sidevault)
+  await page.getByText('Nothing needs attention.').or(page.getByText('Ready, degraded')).waitFor()
+  await page.getByRole('list').filter({ hasText: 'gateway-0' }).waitFor()
+  const figure = (name: string) => page.getByRole('region', { name, exact: true })
+  await figure('Calls per second').getByRole('link').waitFor()
+  t.match(await figure('Calls per second').textContent(), /[1-9]\d* calls/)
+  await page.getByRole('table', { name: 'Values that left, by destination' }).waitFor()
+
+  await t.test('a plot has its figures as a table', async () => {
+    await figure('Calls per second').getByText('As a table').click()
+    await figure('Calls per second').getByRole('columnheader', { name: 'Calls' }).waitFor()
+    await expectAccessible(t, page)
+  })
+
+  await t.test('new calls arrive by themselves', async () => {
+    const [before = ''] = /[\d,]+ calls/.exec((await figure('Calls per second').textContent()) ?? '') ?? []
+    await sidevault.call('GET', '/applications', { key: sidevault.managementKey })
+    await figure('Calls per second').getByText(before, { exact: true }).waitFor({ state: 'detached' })
+  })
+
+  await t.test('the time is in the hash', async (t) => {
+    await page.getByRole('combobox').selectOption('60 minutes')
+    t.match(page.url(), /#\/overview\?minutes=60$/)
+  })
+
+  await t.test('each number leads to its list', async (t) => {
+    await figure('Rejected').getByRole('link').click()
+    await page.getByRole('heading', { level: 1, name: 'Requests' }).waitFor()
+    t.equal(await page.getByLabel('Outcome').inputValue(), 'rejected')
+    await page
+      .getByRole('cell', { name: /^Rejected 4/ })
+      .first()
+      .waitFor()
+  })
+})
+
+t.test('Overview: what needs attention comes first', async (t) => {
+  const page = await openConsole(t, await sharedSidevault(), { key: null, expectedStatuses: [503] })
+  const since = new Date(Date.now() - 3_700_000).toISOString()
+  await page.route('**/readyz', (route) =>
+    route.fulfill({
+      status: 503,
+      json: {
+        status: 503,
+        code: 'overloaded',
+        title: 'Service unavailable',
+        detail: 'Not ready.',
+        parts: [
+          { name: 'store', status: 'failed', since },
+          { name: 'sandbox', status: 'degraded', missing: ['uid'], since },
+        ],
+      },
+    }),
+  )
+  const ends = Date.now() / 1_000 + 5 * 86_400
+  await page.route('**/metrics', (route) =>
+    route.fulfill({
+      contentType: 'text/plain',
+      body: `sidevault_certificate_expiry_timestamp_seconds{certificate="edge"} ${ends}\nsidevault_audit_journals_broken 1\n`,
+    }),
+  )
+  const { managementKey } = await sharedSidevault()
+  await page.getByLabel('API key').fill(managementKey)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByText('Not ready').waitFor()
+  const items = page.getByRole('listitem')
+  await items.filter({ hasText: 'Component store is failed. 1 hour ago' }).waitFor()
+  await items.filter({ hasText: 'The certificate “edge” ends soon. in 4 days' }).waitFor()
+  const chain = page.getByRole('link', { name: 'The audit chain is broken: 1 journal.' })
+  await expectAccessible(t, page)
+  await chain.click()
+  await page.getByRole('heading', { level: 1, name: 'Audit' }).waitFor()
+})
+
+t.test('Overview: without log:read it shows the node, and says which key shows calls', async (t) => {
+  const sidevault = await sharedSidevault()
+  const page = await openConsole(t, sidevault, {
+    key: await sidevault.application({ permissions: ['token:read'] }),
+    hash: '#/overview',
+  })
+  await page.getByText('Add a management key to see them.').waitFor()
+  await page.getByRole('heading', { name: 'Components' }).waitFor()
+  t.equal(await page.getByRole('link', { name: 'Requests' }).count(), 0)
+})

@@ -1,0 +1,116 @@
+import type { Page, Route } from 'playwright-core'
+import t from 'tap'
+import { expectAccessible } from '../kit/accessible.ts'
+import { openConsole, signIn } from '../kit/browser.ts'
+import { sharedSidevault } from '../kit/shared-sidevault.ts'
+
+const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name, exact: true })
+const screens = (page: Page) => page.getByRole('navigation', { name: 'Screens' })
+
+/** Whether the heading of the screen has the focus. */
+const isHeadingFocused = (page: Page) =>
+  heading(page, 'Audit').evaluate((element) => element === document.activeElement)
+
+t.test('Shell: a person moves between screens by links and keys', async (t) => {
+  const page = await openConsole(t, await sharedSidevault())
+  await heading(page, 'Overview').waitFor()
+  await screens(page).getByRole('link', { name: 'Audit' }).click()
+  await heading(page, 'Audit').waitFor()
+  t.ok(await isHeadingFocused(page), 'screen readers continue at the heading')
+  t.equal(await page.title(), 'Audit · Sidevault')
+  t.equal(await page.getByRole('link', { name: 'Audit' }).getAttribute('aria-current'), 'page')
+  await page.goBack()
+  await heading(page, 'Overview').waitFor()
+
+  await page.keyboard.press('Tab')
+  await page.goto('/console/#/nowhere')
+  await heading(page, 'Page not found').waitFor()
+  await expectAccessible(t, page)
+  await page.goto('/console/#/try')
+  await heading(page, 'This page is not available').waitFor()
+  t.equal(await screens(page).getByRole('link', { name: 'Try a call' }).count(), 0, 'nor is its link')
+  await page.goto('/console/#/audit')
+  await heading(page, 'Audit').waitFor()
+  await page.reload()
+  await heading(page, 'Audit').waitFor()
+  t.equal(await page.getByLabel('API key').count(), 0, 'the session outlives a reload')
+})
+
+t.test('Shell: a phone has the screens in a menu', async (t) => {
+  const page = await openConsole(t, await sharedSidevault(), { width: 390, height: 844, colorScheme: 'dark' })
+  await heading(page, 'Overview').waitFor()
+  t.notOk(await page.getByRole('link', { name: 'Audit' }).isVisible())
+  await page.getByText('Menu').click()
+  await expectAccessible(t, page)
+  await screens(page).getByRole('link', { name: 'Audit' }).click()
+  await heading(page, 'Audit').waitFor()
+  await page.getByRole('link', { name: 'Requests' }).waitFor({ state: 'hidden' })
+})
+
+t.test('Shell: slow calls, errors and a service that is away are shown, and retried', async (t) => {
+  const page = await openConsole(t, await sharedSidevault(), { clock: true, expectedStatuses: [503] })
+  await heading(page, 'Overview').waitFor()
+  let respond: (route: Route) => Promise<void> | void = () => {}
+  await page.route('**/console/api/logs?*', (route) => respond(route))
+  const problem = (status: number, code: string, detail: string) => (route: Route) =>
+    route.fulfill({
+      status,
+      json: { status, code, title: 'Title', detail },
+      headers: { 'svc-trace-id': 'trace-of-the-test' },
+    })
+
+  const held = Promise.withResolvers<Route>()
+  respond = held.resolve
+  await screens(page).getByRole('link', { name: 'Audit' }).click()
+  await page.clock.runFor(1_500)
+  await page.getByText('This takes longer than usual').waitFor()
+
+  await problem(503, 'overloaded', 'Retry later.')(await held.promise)
+  await page.getByRole('heading', { name: 'Sidevault is not ready' }).waitFor()
+  await page.getByText('trace-of-the-test').waitFor()
+  t.equal(
+    await page.getByRole('link', { name: 'overloaded' }).getAttribute('href'),
+    '/docs/errors#overloaded',
+  )
+  await expectAccessible(t, page)
+
+  respond = problem(429, 'rate_limited', 'Send fewer calls.')
+  await page.getByRole('button', { name: 'Retry' }).click()
+  await page.getByRole('heading', { name: 'Too many calls' }).waitFor()
+  respond = problem(403, 'forbidden', 'This call needs "log:read".')
+  await page.getByRole('button', { name: 'Retry' }).click()
+  await page.getByRole('heading', { name: 'This key may not do this' }).waitFor()
+  t.equal(await page.getByRole('button', { name: 'Retry' }).count(), 0, 'it would not help')
+  respond = (route) => route.continue()
+  await page.reload()
+  await page
+    .getByRole('table', { name: /records/i })
+    .or(page.getByText(/^No record/))
+    .first()
+    .waitFor()
+})
+
+t.test('Shell: a session that ended hides the page, which continues as it was', async (t) => {
+  const sidevault = await sharedSidevault()
+  const page = await openConsole(t, sidevault, { hash: '#/requests' })
+  await page.getByRole('searchbox', { name: 'Find' }).fill('console')
+  await page
+    .getByRole('link', { name: /ago|just now/ })
+    .first()
+    .waitFor()
+  await page.context().clearCookies()
+  await page
+    .getByRole('button', { name: 'Resume' })
+    .or(page.getByRole('button', { name: 'Pause' }))
+    .click()
+  await page.getByRole('button', { name: 'Resume' }).click()
+  await heading(page, 'Your session ended').waitFor()
+  t.notOk(await page.getByRole('searchbox').isVisible(), 'nothing of the vault is shown')
+  await expectAccessible(t, page)
+  await signIn(page, sidevault.managementKey)
+  t.equal(
+    await page.getByRole('searchbox', { name: 'Find' }).inputValue(),
+    'console',
+    'the page was not lost',
+  )
+})
