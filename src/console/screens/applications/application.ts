@@ -85,7 +85,12 @@ const details = (context: ScreenContext, application: Application): (() => Templ
         ${type === 'management' || application.rules.length === 0 ? nothing : rulesTable(application.rules)}`,
     )}
     <p class="actions">
-      ${may('log:read') ? html`<a href=${hashOf('/audit', { entity_type: 'application', entity_id: id })}>Audit records</a>` : nothing}
+      ${
+        may('log:read')
+          ? html`<a href=${hashOf('/requests', { application: id })}>Requests</a>
+              <a href=${hashOf('/audit', { entity_type: 'application', entity_id: id })}>Audit records</a>`
+          : nothing
+      }
       ${snippet('GET', path`/applications/${id}`)}
     </p>
   </div>`

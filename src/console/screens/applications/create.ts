@@ -112,14 +112,17 @@ export const createScreen: Screen = {
             error: issuesAt(error, 'type'),
             set: setType,
           })}
-          ${show(permissions, (known) =>
-            applicationForm({
-              draft: draft.value,
-              permissions: known,
-              containers: containers.value.value ?? [],
-              error,
-              change,
-            }),
+          ${show(
+            permissions,
+            (known) => html`<div class="stack">
+              ${applicationForm({
+                draft: draft.value,
+                permissions: known,
+                containers: containers.value.value ?? [],
+                error,
+                change,
+              })}
+            </div>`,
           )}
           <h2>Expiry</h2>
           ${textField({

@@ -106,7 +106,7 @@ export const permissionBoxes = ({
     const rest = held.filter((one) => one !== type)
     set((event.target as HTMLInputElement).checked ? [...rest, type] : rest)
   }
-  return html`<fieldset class=${isTitled ? 'boxes' : 'boxes bare'}>
+  return html`<fieldset class=${isTitled ? 'boxes' : 'boxes untitled'}>
     <legend class=${isTitled ? '' : 'visually-hidden'}>Permissions</legend>
     ${all.map(
       ({ type, description }) => html`<label class="box">
