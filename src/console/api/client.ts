@@ -67,7 +67,8 @@ export const createApi = (
       ...(signal === undefined ? {} : { signal }),
       cache: 'no-store',
       credentials: 'same-origin',
-      redirect: 'error',
+      // Responses of destinations have no location to follow; the API redirects nobody.
+      redirect: where.startsWith('/proxy') ? 'follow' : 'error',
       referrerPolicy: 'no-referrer',
     })
     if (!where.startsWith('/proxy')) learnPrefix(response.headers)

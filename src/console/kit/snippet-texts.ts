@@ -5,7 +5,10 @@ export interface Snippet {
   readonly method: string
   readonly path: string
   readonly query?: CallOptions['query']
+  /** A string is sent as it is, anything else as JSON. */
   readonly body?: unknown
+  /** Besides the key; with a body, `content-type` is JSON unless it is here. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
   /** Of the service: `https://vault.example`. */
   readonly origin: string
   /** Of its headers: `SVC`. */
@@ -21,13 +24,22 @@ const shell = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 const literal = (text: string): string =>
   JSON.stringify(text).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')
 
+const headersOf = ({ body, headers = {} }: Snippet): readonly (readonly [name: string, value: string])[] => {
+  const hasType = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type')
+  return Object.entries({
+    ...(body === undefined || hasType ? {} : { 'content-type': 'application/json' }),
+    ...headers,
+  })
+}
+
 const curl = (of: Snippet): string =>
   [
     `curl${of.method === 'GET' ? '' : ` -X ${of.method}`} ${shell(urlOf(of))}`,
     `-H "${of.prefix}-API-KEY: $SIDEVAULT_API_KEY"`,
+    ...headersOf(of).map(([name, value]) => `-H ${shell(`${name}: ${value}`)}`),
     ...(of.body === undefined
       ? []
-      : [`-H 'content-type: application/json'`, `--data-raw ${shell(JSON.stringify(of.body))}`]),
+      : [`--data-raw ${shell(typeof of.body === 'string' ? of.body : JSON.stringify(of.body))}`]),
   ].join(' \\\n  ')
 
 const fetchCall = (of: Snippet): string =>
@@ -36,11 +48,13 @@ const fetchCall = (of: Snippet): string =>
     ...(of.method === 'GET' ? [] : [`  method: ${literal(of.method)},`]),
     `  headers: {`,
     `    ${literal(`${of.prefix}-API-KEY`)}: process.env.SIDEVAULT_API_KEY,`,
-    ...(of.body === undefined ? [] : [`    "content-type": "application/json",`]),
+    ...headersOf(of).map(([name, value]) => `    ${literal(name)}: ${literal(value)},`),
     '  },',
     ...(of.body === undefined
       ? []
-      : [`  body: JSON.stringify(${JSON.stringify(of.body, null, 2).replaceAll('\n', '\n  ')}),`]),
+      : typeof of.body === 'string'
+        ? [`  body: ${literal(of.body)},`]
+        : [`  body: JSON.stringify(${JSON.stringify(of.body, null, 2).replaceAll('\n', '\n  ')}),`]),
     '})',
     'const result = await response.json()',
   ].join('\n')
@@ -52,8 +66,12 @@ const python = (of: Snippet): string =>
     'request = urllib.request.Request(',
     `    ${literal(urlOf(of))},`,
     `    method=${literal(of.method)},`,
-    `    headers={${literal(`${of.prefix}-API-KEY`)}: os.environ["SIDEVAULT_API_KEY"]${of.body === undefined ? '' : ', "content-type": "application/json"'}},`,
-    ...(of.body === undefined ? [] : [`    data=${literal(JSON.stringify(of.body))}.encode(),`]),
+    `    headers={${literal(`${of.prefix}-API-KEY`)}: os.environ["SIDEVAULT_API_KEY"]${headersOf(of)
+      .map(([name, value]) => `, ${literal(name)}: ${literal(value)}`)
+      .join('')}},`,
+    ...(of.body === undefined
+      ? []
+      : [`    data=${literal(typeof of.body === 'string' ? of.body : JSON.stringify(of.body))}.encode(),`]),
     ')',
     'with urllib.request.urlopen(request) as response:',
     '    result = json.load(response)',

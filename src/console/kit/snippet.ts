@@ -8,7 +8,7 @@ import { SNIPPETS, type SnippetLanguage } from './snippet-texts.ts'
 export const snippet = (
   method: string,
   path: string,
-  { query, body }: Pick<CallOptions, 'query' | 'body'> = {},
+  { query, body, headers }: Pick<CallOptions, 'query' | 'body' | 'headers'> = {},
 ): TemplateResult => html`<details class="pick">
   <summary>Copy as …</summary>
   <div class="menu">
@@ -21,6 +21,7 @@ export const snippet = (
             path,
             query,
             body,
+            headers,
             origin: location.origin,
             prefix: headerPrefix(),
           })

@@ -1,12 +1,135 @@
-import { html } from '../../kit/html.ts'
-import type { Screen } from '../../kit/screen.ts'
+import { headerPrefix } from '../../api/prefix.ts'
+import { action, formProblem } from '../../kit/form.ts'
+import { html, nothing, type TemplateResult } from '../../kit/html.ts'
+import { resource } from '../../kit/resource.ts'
+import type { Opened, Screen, ScreenContext } from '../../kit/screen.ts'
+import { computed, effect, signal } from '../../kit/signals.ts'
+import { snippet } from '../../kit/snippet.ts'
+import { may, session } from '../../session.ts'
+import { type Draft, issuesOf, requestOf } from './call.ts'
+import { type FormState, formFields, type ProxyRow } from './form.ts'
+import { responseView } from './response.ts'
+import { rehearse, send } from './send.ts'
+import { steps } from './steps.ts'
+import type { DryRun, Sent } from './types.ts'
+
+/** The call that was tried last: it stays while the page does, and is stored nowhere. */
+const draft = signal<Draft>({
+  method: 'POST',
+  url: '',
+  proxyKey: '',
+  path: '',
+  headers: '',
+  body: '{\n  "card": ""\n}',
+  response: '{"status": 200, "headers": {"content-type": "application/json"}, "body": {}}',
+})
+
+type Result =
+  | { readonly kind: 'plan'; readonly plan: DryRun }
+  | { readonly kind: 'sent'; readonly sent: Sent }
+
+/** Of an application that is signed in. */
+const nameOf = (id: string): string | undefined =>
+  [session.value?.private, session.value?.management].find((one) => one?.application.id === id)?.application
+    .name
+
+const open = (context: ScreenContext): Opened => {
+  const { api, filters, setFilters, signal: within } = context
+  const loaded = resource<readonly ProxyRow[]>(
+    async (signal) =>
+      may('proxy:read')
+        ? (await api.call<{ data: readonly ProxyRow[] }>('GET', '/proxies', { query: { size: 100 }, signal }))
+            .data
+        : [],
+    within,
+  )
+  const proxies = computed(() => loaded.value.value ?? [])
+  const proxy = computed(() => proxies.value.find(({ id }) => id === filters.value.get('proxy')))
+  // The hash has the id of a proxy, never its key.
+  const dispose = effect(() => {
+    const key = proxy.value?.key
+    if (may('proxy:read') && loaded.value.value !== undefined)
+      draft.value = { ...draft.peek(), proxyKey: key ?? '' }
+  })
+  const url = filters.peek().get('url')
+  if (url !== null) draft.value = { ...draft.peek(), url }
+
+  const submitted = signal(false)
+  const state: FormState = {
+    draft,
+    proxies,
+    proxy,
+    issues: computed(() => (submitted.value ? issuesOf(draft.value) : {})),
+    choose: (id) => setFilters({ proxy: id }),
+  }
+  const result = signal<Result | undefined>(undefined)
+
+  const tried = (work: () => Promise<Result>) =>
+    action(async () => {
+      submitted.value = true
+      if (Object.keys(issuesOf(draft.peek())).length > 0) return
+      result.value = undefined
+      result.value = await work()
+    })
+  const request = (dryRun: boolean) => requestOf(draft.peek(), headerPrefix(), dryRun)
+  const rehearsing = tried(async () => ({ kind: 'plan', plan: await rehearse(api, request(true), within) }))
+  const sending = tried(async () => ({ kind: 'sent', sent: await send(api, request(false), within) }))
+
+  const copied = (): TemplateResult => {
+    const { method, path, headers, body } = requestOf(draft.value, headerPrefix(), false)
+    const key = `${headerPrefix()}-PROXY-KEY`
+    const shown = key in headers ? { ...headers, [key]: 'PROXY_KEY' } : headers
+    return snippet(method, path, { headers: shown, ...(body === undefined ? {} : { body }) })
+  }
+
+  const outcome = (): TemplateResult | typeof nothing => {
+    const of = result.value
+    if (of === undefined) return nothing
+    return of.kind === 'plan'
+      ? html`<section aria-labelledby="try-result">
+          <h2 id="try-result">${of.plan.forwards ? 'It would be sent' : 'It would not be sent'}</h2>
+          ${steps(of.plan, nameOf)}
+        </section>`
+      : html`<section aria-labelledby="try-result">
+          <h2 id="try-result">Response</h2>
+          ${responseView(of.sent)}
+        </section>`
+  }
+
+  return {
+    close: dispose,
+    actions: copied,
+    view: () => {
+      const isBusy = rehearsing.busy.value || sending.busy.value
+      return html`<form class="try-form" novalidate @submit=${rehearsing.run}>
+          ${formFields(context, state)}
+          <div class="buttons">
+            <button class="primary" ?disabled=${isBusy}>Rehearse</button>
+            <button
+              type="button"
+              ?disabled=${isBusy || !may('token:use')}
+              aria-describedby="try-send"
+              @click=${sending.run}
+            >
+              Send
+            </button>
+            <span class="small soft" id="try-send">
+              ${may('token:use') ? 'Rehearse sends nothing and shows masks. Send sends the values to the destination.' : 'To send, add the key of a private application with token:use.'}
+            </span>
+          </div>
+        </form>
+        <div role="status" class="visually-hidden">${isBusy ? 'Working' : result.value === undefined ? '' : 'Done'}</div>
+        ${formProblem(rehearsing.error.value ?? sending.error.value)} ${outcome()}`
+    },
+  }
+}
 
 export const tryCallScreens: readonly Screen[] = [
   {
     path: '/try',
     title: 'Try a call',
     nav: 'Try a call',
-    needs: (may) => may('token:use'),
-    open: () => ({ view: () => html`<p>Nothing here yet.</p>` }),
+    needs: (may) => may('token:use') || may('proxy:read'),
+    open,
   },
 ]

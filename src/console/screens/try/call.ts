@@ -1,0 +1,130 @@
+/** A call of `/proxy` as the form has it, and the request that it becomes. Pure functions. */
+
+export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+
+export interface Draft {
+  readonly method: string
+  /** Base URL of the destination; unused with a proxy key. */
+  readonly url: string
+  /** Of a stored proxy. */
+  readonly proxyKey: string
+  /** Behind the base URL: `/charges?expand=all`. */
+  readonly path: string
+  /** Lines of `name: value`. */
+  readonly headers: string
+  readonly body: string
+  /** JSON of a response for the response transform, in a dry run. */
+  readonly response: string
+}
+
+export interface ProxyRequest {
+  readonly method: string
+  /** `/proxy/charges?expand=all`. */
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | undefined
+}
+
+/** Names that a page cannot set (Fetch, "forbidden request-header"), or that the console does not forward. */
+const FORBIDDEN =
+  /^(?:accept-(?:charset|encoding)|access-control-.*|connection|content-length|cookie2?|date|dnt|expect|host|keep-alive|origin|permissions-policy|proxy-.*|referer|sec-.*|set-cookie|te|trailer|transfer-encoding|upgrade|via|x-sidevault-console)$/i
+
+const NAME = /^[\w!#$%&'*+.^`|~-]+$/
+
+/** Headers of the lines, and sentences about lines that are none. */
+export const parseHeaders = (
+  text: string,
+): {
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  readonly issues: readonly string[]
+} => {
+  const headers: [string, string][] = []
+  const issues: string[] = []
+  for (const [index, line] of text.split(/\r?\n/).entries()) {
+    if (line.trim() === '') continue
+    const colon = line.indexOf(':')
+    const [name, value] = [line.slice(0, colon).trim(), line.slice(colon + 1).trim()]
+    if (colon < 1 || !NAME.test(name)) issues.push(`Line ${index + 1} is not "name: value".`)
+    else if (FORBIDDEN.test(name)) issues.push(`Browsers do not send the header "${name}". Use curl for it.`)
+    else if (/[^\t\x20-\x7e\x80-\xff]/.test(value))
+      issues.push(`The value of "${name}" has a character that no header can hold.`)
+    else headers.push([name, value])
+  }
+  return { headers, issues }
+}
+
+/** ASCII JSON in one line, as a header can hold; undefined when the text is no JSON. */
+export const headerJson = (text: string): string | undefined => {
+  try {
+    return JSON.stringify(JSON.parse(text)).replaceAll(
+      /[\u007f-\uffff]/g,
+      (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    )
+  } catch {
+    return undefined
+  }
+}
+
+/** What is wrong with a draft, by the name of its field. */
+export const issuesOf = (draft: Draft): Readonly<Partial<Record<keyof Draft, string>>> => {
+  const headers = parseHeaders(draft.headers).issues.join(' ')
+  const isPath = draft.path === '' || /^[/?]/.test(draft.path)
+  return {
+    ...(draft.url === '' && draft.proxyKey === ''
+      ? { url: 'Name a destination, e.g. https://api.example.com/v1, or choose a stored proxy.' }
+      : {}),
+    ...(isPath ? {} : { path: 'Begin it with / or ?.' }),
+    ...(headers === '' ? {} : { headers }),
+    ...(draft.response.trim() !== '' && headerJson(draft.response) === undefined
+      ? { response: 'This is not JSON.' }
+      : {}),
+  }
+}
+
+/** The request of a draft. `prefix`: of the service's headers. */
+export const requestOf = (draft: Draft, prefix: string, dryRun: boolean): ProxyRequest => {
+  const { headers } = parseHeaders(draft.headers)
+  const body = draft.body === '' ? undefined : draft.body
+  const response = dryRun && draft.response.trim() !== '' ? headerJson(draft.response) : undefined
+  const hasType = headers.some(([name]) => name.toLowerCase() === 'content-type')
+  return {
+    method: draft.method,
+    path: `/proxy${draft.path}`,
+    headers: {
+      ...(body === undefined || hasType ? {} : { 'content-type': 'application/json' }),
+      ...Object.fromEntries(headers),
+      ...(draft.proxyKey === ''
+        ? { [`${prefix}-PROXY-URL`]: draft.url }
+        : { [`${prefix}-PROXY-KEY`]: draft.proxyKey }),
+      ...(dryRun ? { [`${prefix}-PROXY-DRY-RUN`]: 'true' } : {}),
+      ...(response === undefined ? {} : { [`${prefix}-PROXY-DRY-RUN-ANSWER`]: response }),
+    },
+    body,
+  }
+}
+
+/** An expression for a token: all of it, or what a JSONPath finds in it. */
+export const expression = (id: string, path: string): string =>
+  path === '' ? `{{ ${id} }}` : `{{ ${id} | json: '${path.replaceAll("'", "\\'")}' }}`
+
+const NAMED = /^[A-Za-z_]\w*$/
+
+/** JSONPaths of the members of masked data, for picking: `$.number`, `$.owner.name`. */
+export const pathsIn = (data: unknown, at = '$', depth = 3): readonly string[] => {
+  if (depth === 0 || typeof data !== 'object' || data === null || Array.isArray(data)) return []
+  return Object.entries(data)
+    .flatMap(([name, value]) => {
+      const path = NAMED.test(name) ? `${at}.${name}` : `${at}['${name.replaceAll(/(['\\])/g, '\\$1')}']`
+      return [path, ...pathsIn(value, path, depth - 1)]
+    })
+    .slice(0, 40)
+}
+
+/** JSON with an indentation of two; other texts as they are. */
+export const pretty = (text: string): string => {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
+}

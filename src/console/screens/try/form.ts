@@ -1,0 +1,143 @@
+import { field } from '../../kit/form.ts'
+import { html, live, nothing, type TemplateResult } from '../../kit/html.ts'
+import type { ScreenContext } from '../../kit/screen.ts'
+import type { ReadonlySignal, Signal } from '../../kit/signals.ts'
+import { link } from '../../router.ts'
+import { may } from '../../session.ts'
+import { type Draft, METHODS } from './call.ts'
+import { pickToken } from './token-picker.ts'
+
+/** A stored proxy, as its list has it. */
+export interface ProxyRow {
+  readonly id: string
+  readonly name: string
+  readonly key: string
+  readonly destination_url: string
+  readonly request_transform?: unknown
+  readonly response_transform?: unknown
+}
+
+export interface FormState {
+  readonly draft: Signal<Draft>
+  readonly proxies: ReadonlySignal<readonly ProxyRow[]>
+  readonly proxy: ReadonlySignal<ProxyRow | undefined>
+  /** Sentences by field; empty until the form was submitted once. */
+  readonly issues: ReadonlySignal<Readonly<Partial<Record<keyof Draft, string>>>>
+  /** Chooses a stored proxy by its id; `''`: none. */
+  choose(id: string): void
+}
+
+type Area = HTMLTextAreaElement | HTMLInputElement
+
+/** Where the caret was last, in which field. */
+let target: Area | undefined
+
+const insert = async (context: ScreenContext, change: (name: keyof Draft, value: string) => void) => {
+  const area = target
+  const [from, to] = [area?.selectionStart ?? 0, area?.selectionEnd ?? 0]
+  const text = await pickToken(context)
+  if (text === undefined || area === undefined || !area.isConnected) return
+  area.setRangeText(text, from, to, 'end')
+  change(area.name as keyof Draft, area.value)
+  area.focus()
+}
+
+/** The fields of a call. */
+export const formFields = (context: ScreenContext, state: FormState): TemplateResult => {
+  const { draft, proxies, proxy, issues } = state
+  const { method, url, proxyKey, path, headers, body, response } = draft.value
+  const change = (name: keyof Draft, value: string) => {
+    draft.value = { ...draft.peek(), [name]: value }
+  }
+  const onInput = (event: Event) => {
+    const { name, value } = event.target as Area
+    change(name as keyof Draft, value)
+  }
+  const onFocus = (event: Event) => {
+    target = event.target as Area
+  }
+  const error = (name: keyof Draft) => issues.value[name]
+  const input = (name: keyof Draft, value: string, placeholder = '') => html`<input
+    name=${name}
+    autocomplete="off"
+    spellcheck="false"
+    autocapitalize="off"
+    placeholder=${placeholder}
+    .value=${live(value)}
+    @input=${onInput}
+    @focus=${onFocus}
+  />`
+  const area = (name: keyof Draft, value: string, rows: number) => html`<textarea
+    class="code-text"
+    name=${name}
+    rows=${rows}
+    wrap="off"
+    autocomplete="off"
+    spellcheck="false"
+    autocapitalize="off"
+    .value=${live(value)}
+    @input=${onInput}
+    @focus=${onFocus}
+  ></textarea>`
+  return html`<div class="try-line">
+      ${field({
+        label: 'Method',
+        control: html`<select name="method" @change=${onInput}>
+          ${METHODS.map((one) => html`<option ?selected=${one === method}>${one}</option>`)}
+        </select>`,
+      })}
+      ${
+        may('proxy:read')
+          ? field({
+              label: 'Through',
+              control: html`<select @change=${(event: Event) => state.choose((event.target as HTMLSelectElement).value)}>
+                <option value="" ?selected=${proxy.value === undefined}>a destination URL</option>
+                ${proxies.value.map((one) => html`<option value=${one.id} ?selected=${one.id === proxy.value?.id}>${one.name}</option>`)}
+              </select>`,
+            })
+          : field({
+              label: 'Proxy key',
+              hint: 'Of a stored proxy. Empty: a destination URL.',
+              control: input('proxyKey', proxyKey),
+            })
+      }
+      ${
+        proxyKey === ''
+          ? field({
+              label: 'Destination URL',
+              error: error('url'),
+              control: input('url', url, 'https://api.example.com/v1'),
+            })
+          : nothing
+      }
+      ${field({ label: 'Path and query', error: error('path'), control: input('path', path, '/charges?expand=all') })}
+    </div>
+    ${
+      proxy.value === undefined
+        ? nothing
+        : html`<p class="small soft">
+            Destination <code>${proxy.value.destination_url}</code>.
+            <a href=${link`/proxies/${proxy.value.id}`}>Open the proxy</a> to edit its code; a rehearsal runs the code that is saved.
+          </p>`
+    }
+    ${field({ label: 'Headers', hint: 'One "name: value" a line.', error: error('headers'), control: area('headers', headers, 2) })}
+    ${field({ label: 'Body', hint: 'JSON, unless the headers have another content-type.', control: area('body', body, 7) })}
+    ${
+      proxy.value?.response_transform === undefined
+        ? nothing
+        : field({
+            label: 'Response to rehearse with',
+            hint: 'A rehearsal has no response. The response transform runs on this one.',
+            error: error('response'),
+            control: area('response', response, 3),
+          })
+    }
+    <div class="buttons">
+      <button type="button" @mousedown=${(event: Event) => event.preventDefault()} @click=${() => {
+        target = target?.isConnected
+          ? target
+          : (document.querySelector<HTMLTextAreaElement>('textarea[name="body"]') ?? undefined)
+        void insert(context, change)
+      }}>Insert a token …</button>
+    </div>`
+}

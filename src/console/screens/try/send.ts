@@ -1,0 +1,53 @@
+import type { Api } from '../../api/client.ts'
+import { problemOf, traceIdOf } from '../../api/problem.ts'
+import type { ProxyRequest } from './call.ts'
+import type { DryRun, Sent } from './types.ts'
+
+/** Bytes of a response that are read. */
+const MOST = 512 * 1024
+
+const call = (api: Api, { method, path, headers, body }: ProxyRequest, signal: AbortSignal) =>
+  api.raw(method, path, { headers, ...(body === undefined ? {} : { body }), signal })
+
+/** Throws `ApiError` for a call that would be denied before its body. */
+export const rehearse = async (api: Api, request: ProxyRequest, signal: AbortSignal): Promise<DryRun> => {
+  const response = await call(api, request, signal)
+  if (!response.ok) throw await problemOf(response)
+  return (await response.json()) as DryRun
+}
+
+/** The beginning of a body as text, whatever its type. */
+const beginning = async ({ body }: Response): Promise<{ readonly text: string; readonly isCut: boolean }> => {
+  const reader = body?.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  for (let bytes = 0; reader !== undefined; ) {
+    const { done, value } = await reader.read()
+    if (done) break
+    text += decoder.decode(value, { stream: true })
+    bytes += value.length
+    if (bytes < MOST) continue
+    await reader.cancel()
+    return { text, isCut: true }
+  }
+  return { text: text + decoder.decode(), isCut: false }
+}
+
+/** Any response, errors of the destination and of Sidevault included. */
+export const send = async (api: Api, request: ProxyRequest, signal: AbortSignal): Promise<Sent> => {
+  const start = performance.now()
+  const response = await call(api, request, signal)
+  const headers = [...response.headers]
+  const { text, isCut } = await beginning(response)
+  const ms = performance.now() - start
+  const destinationStatus = headers.find(([name]) => name.endsWith('-proxy-destination-status'))?.[1]
+  return {
+    status: response.status,
+    destinationStatus,
+    headers,
+    text,
+    isCut,
+    ms,
+    traceId: traceIdOf(response.headers),
+  }
+}

@@ -1,0 +1,119 @@
+import t from 'tap'
+import {
+  type Draft,
+  expression,
+  headerJson,
+  issuesOf,
+  parseHeaders,
+  pathsIn,
+  pretty,
+  requestOf,
+} from '../../../src/console/screens/try/call.ts'
+
+const DRAFT: Draft = {
+  method: 'POST',
+  url: 'https://a.test/v1',
+  proxyKey: '',
+  path: '',
+  headers: '',
+  body: '',
+  response: '',
+}
+
+t.test('header lines are split at their first colon; others are named', (t) => {
+  t.same(parseHeaders('A: b: c\r\n\n x-y :z\nempty:'), {
+    headers: [
+      ['A', 'b: c'],
+      ['x-y', 'z'],
+      ['empty', ''],
+    ],
+    issues: [],
+  })
+  for (const line of [
+    'no colon',
+    ': v',
+    'a b: c',
+    'Host: x',
+    'cookie: a=b',
+    'Sec-Fetch-Site: none',
+    'x-sidevault-console: 1',
+    'a: \u0001',
+    'a: \u20ac',
+  ])
+    t.equal(parseHeaders(line).issues.length, 1, line)
+  t.same(parseHeaders('a: \u00e9').issues, [])
+  t.end()
+})
+
+t.test('a draft becomes a request to a URL or through a stored proxy', (t) => {
+  t.same(requestOf(DRAFT, 'BT', false), {
+    method: 'POST',
+    path: '/proxy',
+    headers: { 'BT-PROXY-URL': 'https://a.test/v1' },
+    body: undefined,
+  })
+  t.same(
+    requestOf(
+      {
+        ...DRAFT,
+        proxyKey: 'k',
+        path: '/x?y',
+        body: '{}',
+        headers: 'a: b',
+        response: '{"status": 200, "body": "\u20ac"}',
+      },
+      'SVC',
+      true,
+    ),
+    {
+      method: 'POST',
+      path: '/proxy/x?y',
+      headers: {
+        'content-type': 'application/json',
+        a: 'b',
+        'SVC-PROXY-KEY': 'k',
+        'SVC-PROXY-DRY-RUN': 'true',
+        'SVC-PROXY-DRY-RUN-ANSWER': '{"status":200,"body":"\\u20ac"}',
+      },
+      body: '{}',
+    },
+  )
+  t.same(requestOf({ ...DRAFT, body: 'a=b', headers: 'Content-Type: text/plain' }, 'SVC', false).headers, {
+    'Content-Type': 'text/plain',
+    'SVC-PROXY-URL': 'https://a.test/v1',
+  })
+  t.end()
+})
+
+t.test('what is wrong with a draft is named by field', (t) => {
+  t.same(issuesOf(DRAFT), {})
+  t.same(Object.keys(issuesOf({ ...DRAFT, url: '', path: 'x', headers: 'x', response: '{' })), [
+    'url',
+    'path',
+    'headers',
+    'response',
+  ])
+  t.same(issuesOf({ ...DRAFT, url: '', proxyKey: 'k', path: '?a' }), {})
+  t.end()
+})
+
+t.test('expressions name a token and a part of it', (t) => {
+  t.equal(expression('id', ''), '{{ id }}')
+  t.equal(expression('id', "$['a b']"), String.raw`{{ id | json: '$[\'a b\']' }}`)
+  t.same(pathsIn({ number: 'X', owner: { 'a b': 1 }, list: [1] }), [
+    '$.number',
+    '$.owner',
+    "$.owner['a b']",
+    '$.list',
+  ])
+  t.same(pathsIn('text'), [])
+  t.equal(pathsIn(Object.fromEntries(Array.from({ length: 99 }, (_, at) => [`m${at}`, 1]))).length, 40)
+  t.end()
+})
+
+t.test('texts that are no JSON stay as they are', (t) => {
+  t.equal(pretty('{"a":1}'), '{\n  "a": 1\n}')
+  t.equal(pretty('<b>'), '<b>')
+  t.equal(headerJson('{'), undefined)
+  t.end()
+})
