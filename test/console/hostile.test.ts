@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { openConsole, openScreen, signIn } from '../kit/browser.ts'
+import { addKey, openConsole, openScreen, signIn } from '../kit/browser.ts'
 import { fillVault } from '../kit/demo-vault.ts'
 import { reflowIssues } from '../kit/reflow.ts'
 import { sharedSidevault } from '../kit/shared-sidevault.ts'
@@ -55,10 +55,7 @@ t.test('hostile texts of a vault are shown as text on every screen', async (t) =
   const sidevault = await sharedSidevault()
   const vault = await fillVault(sidevault, HOSTILE_VAULT)
   const page = await openConsole(t, sidevault)
-  await page.getByRole('button', { name: 'Add the other key' }).click()
-  await page.getByRole('dialog').getByLabel('API key').fill(vault.privateKey)
-  await page.getByRole('button', { name: 'Add key' }).click()
-  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await addKey(page, vault.privateKey)
   let seen = ''
   await visitAll(t, page, allHashes(vault), async (hash) => {
     seen += await shown(page)

@@ -14,7 +14,7 @@ interface Node {
 
 /** Roles of which each has a name. */
 const NAMED = new Set(
-  'button link textbox searchbox combobox listbox checkbox radio switch slider spinbutton tab menuitem DisclosureTriangle table grid dialog alertdialog img image figure progressbar meter region'.split(
+  'button link textbox searchbox combobox listbox checkbox radio switch slider spinbutton tab menuitem DisclosureTriangle table grid dialog alertdialog img image progressbar meter region'.split(
     ' ',
   ),
 )

@@ -122,6 +122,15 @@ export const openConsole = async (
   return page
 }
 
+/** Adds the key of the other kind, as a person does; in a window that is wide enough for the navigation. */
+export const addKey = async (page: Page, key: string): Promise<void> => {
+  await page.getByRole('button', { name: 'Add the other key' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('API key').fill(key)
+  await dialog.getByRole('button', { name: 'Add key' }).click()
+  await dialog.waitFor({ state: 'detached' })
+}
+
 /** Opens a screen by its hash, and waits until nothing of it loads. */
 export const openScreen = async (page: Page, hash: string): Promise<void> => {
   await page.evaluate(

@@ -56,6 +56,18 @@ const isLarge = (style: Element['style'] & object): boolean => {
   return size >= 24 || (size >= 18.66 && Number(style['font-weight']) >= 700)
 }
 
+/** Content of closed details is laid out, and not shown. */
+const isFolded = (element: Element): boolean => {
+  const line = ancestors(element)
+  return line.some(
+    ({ tag, attributes }, at) =>
+      tag === 'details' &&
+      !('open' in attributes) &&
+      line[at + 1] !== undefined &&
+      line[at + 1]?.tag !== 'summary',
+  )
+}
+
 const isDisabled = (element: Element): boolean =>
   ancestors(element).some(({ attributes }) => 'disabled' in attributes)
 
@@ -71,7 +83,14 @@ const contrastOf = (element: Element, style: Element['style'] & object): number 
 export const contrastIssues = (elements: readonly Element[]): readonly string[] =>
   elements.flatMap((element) => {
     const { style, text, path } = element
-    if (style === undefined || text === '' || style.visibility !== 'visible' || isDisabled(element)) return []
+    if (
+      style === undefined ||
+      text === '' ||
+      style.visibility !== 'visible' ||
+      isDisabled(element) ||
+      isFolded(element)
+    )
+      return []
     const least = isLarge(style) ? 3 : 4.5
     const contrast = contrastOf(element, style)
     if (contrast >= least) return []
