@@ -39,7 +39,10 @@ export const formDialog = <T>({ title, submit, fields, send }: FormDialog<T>): P
       const controls = fields((member) => {
         const own = places.filter((place) => place.replace(/[.[].*/s, '') === member)
         shown.push(...own)
-        return own.map((place) => issue(error, place)).join('; ') || undefined
+        const sentences = own.map((place) =>
+          `${place.slice(member.length + 1)} ${issue(error, place)}`.trim(),
+        )
+        return sentences.join('; ') || undefined
       })
       const isShown = places.length > 0 && places.every((place) => shown.includes(place))
       return html`<form @submit=${onSubmit}>

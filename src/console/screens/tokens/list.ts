@@ -140,7 +140,7 @@ export const openList = (context: ScreenContext): Opened => {
       ${
         unlisted.value === ''
           ? nothing
-          : html`<p class="soft small">A query by data is in no address of this page, and not in the browser's history.</p>`
+          : html`<p class="soft small">A query by data stays out of the page's address and of the browser's history.</p>`
       }
       ${filterRow({
         filters: current.value,
