@@ -1,5 +1,5 @@
 import { currentHeading, currentScreen, navigationCount, reopen, visibleScreens } from './current.ts'
-import { dialogRegion } from './kit/dialog.ts'
+import { dialogRegion, hasDialog } from './kit/dialog.ts'
 import { html, nothing, ref, type TemplateResult } from './kit/html.ts'
 import { notice, noticeRegion } from './kit/notice.ts'
 import { problem } from './kit/problem.ts'
@@ -131,7 +131,7 @@ export const page = (): TemplateResult => {
   if (status === 'signed out') return signInPage()
   const hasEnded = status === 'ended'
   return html`<div ?hidden=${hasEnded} ?inert=${hasEnded}>${frame()} ${hasEnded ? nothing : dialogRegion()}</div>
-    ${hasEnded ? endedPage() : nothing} ${noticeRegion()}`
+    ${hasEnded ? endedPage() : nothing} ${hasDialog() && !hasEnded ? nothing : noticeRegion()}`
 }
 
 effect(() => {

@@ -1,4 +1,5 @@
 import { html, nothing, ref, repeat, type TemplateResult } from './html.ts'
+import { noticeRegion } from './notice.ts'
 import { signal } from './signals.ts'
 
 interface OpenDialog {
@@ -55,7 +56,10 @@ export const closeDialogs = (): void => {
   for (const one of dialogs.peek()) one.close()
 }
 
-/** All open dialogs, for the shell. */
+/** Whether one is open: the rest of the page is inert then. */
+export const hasDialog = (): boolean => dialogs.value.length > 0
+
+/** All open dialogs, for the shell. Messages appear in the uppermost, where they are seen and read out. */
 export const dialogRegion = (): TemplateResult =>
   html`${repeat(
     dialogs.value,
@@ -70,7 +74,7 @@ export const dialogRegion = (): TemplateResult =>
     @close=${() => one.close()}
   >
     <h2 id=${`dialog-${one.id}`}>${one.title}</h2>
-    ${one.body()}
+    ${one.body()} ${one === dialogs.value.at(-1) ? noticeRegion() : nothing}
   </dialog>`,
   )}`
 
