@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ApiError } from '../../../src/console/api/problem.ts'
 import { once } from '../../../src/console/kit/idempotency.ts'
-import { suggestionsOf } from '../../../src/console/screens/applications/containers.ts'
+import { suggestionsOf } from '../../../src/console/screens/applications/access-diff.ts'
 import { issuesAt, shownPlaces } from '../../../src/console/screens/applications/fields.ts'
 
 t.test('an idempotency key is that of one input, until the call succeeds', async (t) => {

@@ -1,5 +1,6 @@
 import { path } from '../../api/client.ts'
-import { confirm } from '../../kit/dialog.ts'
+import { copy } from '../../kit/copy.ts'
+import { confirm, dialog } from '../../kit/dialog.ts'
 import { action } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { once } from '../../kit/idempotency.ts'
@@ -11,9 +12,24 @@ import { table } from '../../kit/table.ts'
 import { exact, when } from '../../kit/time.ts'
 import { may } from '../../session.ts'
 import { focus } from './fields.ts'
-import { showKey } from './new-key.ts'
 import type { Application, ApplicationKey } from './types.ts'
 import { expiry, isOwn } from './views.ts'
+
+/** Shows a new key once; it leaves the page with the dialog. */
+export const showKey = (name: string, key: string | undefined): Promise<void> =>
+  dialog({
+    title: `Key of ${name}`,
+    body: (close) =>
+      key === undefined
+        ? html`<p>The key was shown before. Create another one, then delete this one.</p>
+            <div class="buttons"><button type="button" class="primary" @click=${() => close()}>Close</button></div>`
+        : html`<p><strong>This key is shown once.</strong> Store it now: Sidevault has a hash of it only.</p>
+            <p><code class="new-key" tabindex="0" aria-label="Key">${key}</code></p>
+            <div class="buttons">
+              <button type="button" @click=${() => void copy(key, 'Key copied.')}>Copy</button>
+              <button type="button" class="primary" @click=${() => close()}>I have stored it</button>
+            </div>`,
+  })
 
 /** Keys at a time, those of runs aside (completions §4). */
 const MOST = 3

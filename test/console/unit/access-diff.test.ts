@@ -2,8 +2,8 @@ import { mock } from 'node:test'
 import t from 'tap'
 import type { Api } from '../../../src/console/api/client.ts'
 import { signal } from '../../../src/console/kit/signals.ts'
+import { liveDifference } from '../../../src/console/screens/applications/access-diff.ts'
 import type { DraftBody } from '../../../src/console/screens/applications/draft.ts'
-import { liveDifference } from '../../../src/console/screens/applications/live-difference.ts'
 import type { Diff } from '../../../src/console/screens/applications/types.ts'
 
 const body = (permission: string): DraftBody => ({ name: 'One', permissions: [permission], rules: [] })
