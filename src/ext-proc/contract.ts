@@ -86,6 +86,7 @@ export const prefixHeaders = (prefix: string) =>
     evaluate: `${prefix}-proxy-evaluate`,
     dryRun: `${prefix}-proxy-dry-run`,
     dryRunResponse: `${prefix}-proxy-dry-run-answer`,
+    dryRunCode: `${prefix}-proxy-dry-run-code`,
     stream: `${prefix}-proxy-stream`,
     idempotencyKey: `${prefix}-idempotency-key`,
     traceId: `${prefix}-trace-id`,

@@ -56,16 +56,17 @@ export const headerRules = (prefixes: readonly string[]): HeaderRules => {
   const names = new Map(all.map((prefix) => [prefix, prefixHeaders(prefix)]))
   const ofPrefixes = [...names.values()]
   const own = ofPrefixes.flatMap(
-    ({ apiKey, proxyKey, proxyUrl, evaluate, dryRun, dryRunResponse, stream, idempotencyKey }) => [
+    ({
       apiKey,
       proxyKey,
       proxyUrl,
       evaluate,
       dryRun,
       dryRunResponse,
+      dryRunCode,
       stream,
       idempotencyKey,
-    ],
+    }) => [apiKey, proxyKey, proxyUrl, evaluate, dryRun, dryRunResponse, dryRunCode, stream, idempotencyKey],
   )
   return {
     prefixes: all,
@@ -116,7 +117,7 @@ export const single = (head: Head, name: string): string | undefined => {
 export const prefixed = (
   head: Head,
   { ofPrefixes }: HeaderRules,
-  kind: 'apiKey' | 'proxyUrl' | 'evaluate' | 'dryRunResponse',
+  kind: 'apiKey' | 'proxyUrl' | 'evaluate' | 'dryRunResponse' | 'dryRunCode',
 ): string | undefined => {
   for (const own of ofPrefixes) {
     const value = single(head, own[kind])

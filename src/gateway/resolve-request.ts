@@ -19,6 +19,7 @@ import {
 } from '../ext-proc/contract.ts'
 import type { DestinationTls, OutboundDestination, StoredProxy, Surface } from '../sdk/index.ts'
 import { checkNotShown, isOfConsole, sessionOf } from './console.ts'
+import { withDraftCode } from './dry-run/draft-code.ts'
 import { checkHead, type Head, type HeaderRules, isFlagSet, prefixed, single } from './headers.ts'
 import type { CallHead, Identity } from './identify.ts'
 import { mayHoldBraces } from './surfaces/url.ts'
@@ -204,7 +205,8 @@ export const resolveRequest = (
     dryRun: isFlagSet(head, prefixes, 'dryRun'),
     session,
   }
-  return whenReady(identify(request), (identity) => {
+  return whenReady(identify(request), (found) => {
+    const identity = found.dryRun ? { ...found, proxy: withDraftCode(found.proxy, head, prefixes) } : found
     checkLength(head, resolver)
     const destination = destinationOf(head, prefix, resolver, identity.proxy)
     if (destinations.isOwn(destination, single(head, ':authority') ?? '', single(head, ':scheme') ?? ''))

@@ -152,6 +152,42 @@ t.test('a transform runs on masked values, and the report has its changes, conso
   t.match(own.json.notes.join(' '), /masked values.*bt and fetch do nothing.*configuration/s)
 })
 
+t.test('code that is not saved runs in dry runs, and in no call', async (t) => {
+  const saved = 'return { body: { saved: true }, headers: args.headers }'
+  const proxy = await create({ configuration: { secret: 'readable' }, request_transform: code(saved) })
+  const { code: draft } = code(
+    'console.log(configuration.secret); return { body: { pan: args.body.card, text: "ä€" }, headers: args.headers }',
+  )
+  const drafted = (members: unknown) => ({
+    'svc-proxy-key': proxy.key,
+    'svc-proxy-dry-run-code': Buffer.from(JSON.stringify(members)).toString('latin1'),
+  })
+  const body = { card: `{{ ${card} | json: '$.number' }}` }
+  const run = await dryRun({ body, headers: drafted({ request_transform: draft }) })
+  t.match(run.json, {
+    forwards: true,
+    request_transform: { ran: true, console: [{ text: '[secret]' }] },
+    body: { after: { pan: MASKED, text: 'ä€' } },
+  })
+  const without = await dryRun({ body, headers: drafted({ request_transform: null }) })
+  t.notOk(without.json.request_transform)
+  t.same(without.json.body.after, { card: MASKED })
+  const response = await dryRun({ body, headers: drafted({ response_transform: draft }) })
+  t.match(response.json, { body: { after: { saved: true } }, response_transform: { ran: false } })
+  for (const wrong of [1, [], 'x', { request_transform: 1 }, { other: draft }])
+    t.equal((await dryRun({ body, headers: drafted(wrong) })).status, 400, JSON.stringify(wrong))
+  const ephemeral = { ...drafted({ request_transform: draft }), 'svc-proxy-url': url() }
+  t.equal((await dryRun({ body, headers: { ...ephemeral, 'svc-proxy-key': '' } })).status, 400)
+
+  await sidevault.call('POST', '/proxy', { key, body, headers: drafted({ request_transform: draft }) })
+  const received = destination.received.splice(0)
+  t.same(
+    received.map((one) => one.body?.toString()),
+    ['{"saved":true}'],
+  )
+  t.notMatch(JSON.stringify(received[0]?.headers), /dry-run/i)
+})
+
 t.test('a management key is shown the plan under the application of the proxy', async (t) => {
   const { id } = await application({ permissions: [], rules: [rule('/pci/', 'reveal')] })
   const proxy = await create({
