@@ -60,7 +60,7 @@ export const signInPage = (): TemplateResult => html`<main class="sign-in">
 /** The session of an open page has ended: the page is hidden until the same keys sign in. */
 export const endedPage = (): TemplateResult => html`<main class="sign-in">
   <h1>Your session ended</h1>
-  <p>Sign in again to continue where you were. Another key opens the page anew.</p>
+  <p>Sign in again to continue where you were. Another key reloads the page.</p>
   ${again('The same key as before.')}
 </main>`
 

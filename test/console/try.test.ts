@@ -71,7 +71,7 @@ t.test('Try a call: rehearses with a token, sends, and shows the response as tex
 
   await t.test('a response is text, whatever it is', async (t) => {
     const evil = '<img src=x onerror=alert(1)><script>document.title = 1</script>'
-    const answer = JSON.stringify({
+    const reply = JSON.stringify({
       status: 307,
       headers: {
         'content-type': 'text/html',
@@ -80,7 +80,7 @@ t.test('Try a call: rehearses with a token, sends, and shows the response as tex
       },
       body: evil,
     })
-    await page.getByLabel('Headers').fill(`x-answer: ${answer}`)
+    await page.getByLabel('Headers').fill(`x-answer: ${reply}`)
     await page.getByRole('button', { name: 'Send' }).click()
     await page.getByText('the destination sent 307').waitFor()
     t.equal(await page.getByLabel('Body of the response').textContent(), evil)

@@ -40,7 +40,8 @@ export const createConsoleLookup = ({
       if (session === undefined || port === undefined) throw ended()
       const now = clock.now()
       const end = async (why: string): Promise<never> => {
-        await port.end(session, why, traceIdFor(undefined))
+        // It has ended either way; the next call tries again to delete it.
+        await port.end(session, why, traceIdFor(undefined)).catch(() => {})
         throw ended()
       }
       if (session.expiresAt <= now) return end('after its longest time')

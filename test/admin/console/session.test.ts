@@ -184,6 +184,14 @@ t.test('a session ends: signed out, idle, after 8 hours, with its keys', async (
     t.ok(messages.includes(`Console session deleted (${why})`), why)
 })
 
+t.test('a session ends with its tenant', async (t) => {
+  const { call, signIn, newTenant } = await setUp(t)
+  const cookie = cookieOf(await signIn((await newTenant()).key))
+  const deleted = await call('DELETE', '/console/api/tenants/self', { headers: { cookie } })
+  t.equal(deleted.status, 204)
+  t.equal((await call('GET', '/console/session', { headers: { cookie } })).status, 401)
+})
+
 t.test('requests that another origin makes a browser send are denied', async (t) => {
   const { call, signIn, managementKey } = await setUp(t)
   const cookie = cookieOf(await signIn(managementKey))

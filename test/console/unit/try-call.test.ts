@@ -94,6 +94,9 @@ t.test('what is wrong with a draft is named by field', (t) => {
     'response',
   ])
   t.same(issuesOf({ ...DRAFT, url: '', proxyKey: 'k', path: '?a' }), {})
+  for (const path of ['/a.b/...', '/', '/a?b=/../c', '']) t.same(issuesOf({ ...DRAFT, path }), {}, path)
+  for (const path of ['/..', '/../tokens', '/a/./b', '/%2E%2e/x', '/a/.%2e', '/a#b', '/a\\..\\b'])
+    t.same(Object.keys(issuesOf({ ...DRAFT, path })), ['path'], path)
   t.end()
 })
 

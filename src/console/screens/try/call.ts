@@ -27,7 +27,7 @@ export interface ProxyRequest {
 
 /** Names that a page cannot set (Fetch, "forbidden request-header"), or that the console does not forward. */
 const FORBIDDEN =
-  /^(?:accept-(?:charset|encoding)|access-control-.*|connection|content-length|cookie2?|date|dnt|expect|host|keep-alive|origin|permissions-policy|proxy-.*|referer|sec-.*|set-cookie|te|trailer|transfer-encoding|upgrade|via|x-sidevault-console)$/i
+  /^(?:connection|content-length|cookie|expect|host|origin|referer|te|transfer-encoding|upgrade|x-sidevault-console|(?:proxy|sec)-.*)$/i
 
 const NAME = /^[\w!#$%&'*+.^`|~-]+$/
 
@@ -46,8 +46,7 @@ export const parseHeaders = (
     const [name, value] = [line.slice(0, colon).trim(), line.slice(colon + 1).trim()]
     if (colon < 1 || !NAME.test(name)) issues.push(`Line ${index + 1} is not "name: value".`)
     else if (FORBIDDEN.test(name)) issues.push(`Browsers do not send the header "${name}". Use curl for it.`)
-    else if (/[^\t\x20-\x7e\x80-\xff]/.test(value))
-      issues.push(`The value of "${name}" has a character that no header can hold.`)
+    else if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) issues.push(`No header can hold the value of "${name}".`)
     else headers.push([name, value])
   }
   return { headers, issues }
@@ -68,12 +67,15 @@ export const headerJson = (text: string): string | undefined => {
 /** What is wrong with a draft, by the name of its field. */
 export const issuesOf = (draft: Draft): Readonly<Partial<Record<keyof Draft, string>>> => {
   const headers = parseHeaders(draft.headers).issues.join(' ')
-  const isPath = draft.path === '' || /^[/?]/.test(draft.path)
+  // The browser would take dot segments out, and call another path.
+  const [path = ''] = draft.path.split('?', 1)
+  const isPath =
+    /^(?:\/[^\\]*)?$/.test(path) && !/\/(?:\.|%2e){1,2}(?:\/|$)/i.test(path) && !draft.path.includes('#')
   return {
     ...(draft.url === '' && draft.proxyKey === ''
       ? { url: 'Name a destination, e.g. https://api.example.com/v1, or choose a stored proxy.' }
       : {}),
-    ...(isPath ? {} : { path: 'Begin it with / or ?.' }),
+    ...(isPath ? {} : { path: 'Begin it with / or ?, without dot segments and #.' }),
     ...(headers === '' ? {} : { headers }),
     ...(draft.response.trim() !== '' && headerJson(draft.response) === undefined
       ? { response: 'This is not JSON.' }

@@ -9,7 +9,7 @@ import { may, session } from '../../session.ts'
 import { type Draft, issuesOf, requestOf } from './call.ts'
 import { type FormState, formFields, type ProxyRow } from './form.ts'
 import { responseView } from './response.ts'
-import { rehearse, send } from './send.ts'
+import { dryRun, send } from './send.ts'
 import { steps } from './steps.ts'
 import type { DryRun, Sent } from './types.ts'
 
@@ -51,8 +51,6 @@ const open = (context: ScreenContext): Opened => {
     if (may('proxy:read') && loaded.value.value !== undefined)
       draft.value = { ...draft.peek(), proxyKey: key ?? '' }
   })
-  const url = filters.peek().get('url')
-  if (url !== null) draft.value = { ...draft.peek(), url }
 
   const submitted = signal(false)
   const state: FormState = {
@@ -72,7 +70,7 @@ const open = (context: ScreenContext): Opened => {
       result.value = await work()
     })
   const request = (dryRun: boolean) => requestOf(draft.peek(), headerPrefix(), dryRun)
-  const rehearsing = tried(async () => ({ kind: 'plan', plan: await rehearse(api, request(true), within) }))
+  const planning = tried(async () => ({ kind: 'plan', plan: await dryRun(api, request(true), within) }))
   const sending = tried(async () => ({ kind: 'sent', sent: await send(api, request(false), within) }))
 
   const copied = (): TemplateResult => {
@@ -100,8 +98,8 @@ const open = (context: ScreenContext): Opened => {
     close: dispose,
     actions: copied,
     view: () => {
-      const isBusy = rehearsing.busy.value || sending.busy.value
-      return html`<form class="try-form" novalidate @submit=${rehearsing.run}>
+      const isBusy = planning.busy.value || sending.busy.value
+      return html`<form class="try-form" novalidate @submit=${planning.run}>
           ${formFields(context, state)}
           <div class="buttons">
             <button class="primary" ?disabled=${isBusy}>Rehearse</button>
@@ -119,7 +117,7 @@ const open = (context: ScreenContext): Opened => {
           </div>
         </form>
         <div role="status" class="visually-hidden">${isBusy ? 'Working' : result.value === undefined ? '' : 'Done'}</div>
-        ${formProblem(rehearsing.error.value ?? sending.error.value)} ${outcome()}`
+        ${formProblem(planning.error.value ?? sending.error.value)} ${outcome()}`
     },
   }
 }

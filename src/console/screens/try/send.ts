@@ -10,7 +10,7 @@ const call = (api: Api, { method, path, headers, body }: ProxyRequest, signal: A
   api.raw(method, path, { headers, ...(body === undefined ? {} : { body }), signal })
 
 /** Throws `ApiError` for a call that would be denied before its body. */
-export const rehearse = async (api: Api, request: ProxyRequest, signal: AbortSignal): Promise<DryRun> => {
+export const dryRun = async (api: Api, request: ProxyRequest, signal: AbortSignal): Promise<DryRun> => {
   const response = await call(api, request, signal)
   if (!response.ok) throw await problemOf(response)
   return (await response.json()) as DryRun

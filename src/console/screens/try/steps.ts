@@ -89,11 +89,7 @@ const transformStep = (
           : html`<h4>Console</h4>
               <pre tabindex="0">${transform.console.map((line) => `${line.level}: ${line.text}`).join('\n')}</pre>`
       }
-      ${
-        transform.timing === undefined
-          ? nothing
-          : html`<p class="small soft">CPU ${ms(transform.timing.cpu)}, waited ${ms(transform.timing.waited)}</p>`
-      }`,
+      ${transform.timing === undefined ? nothing : html`<p class="small soft">CPU ${ms(transform.timing.cpu)}</p>`}`,
   )
 
 /** What a dry run found, as the steps of the call. `nameOf`: of applications. */

@@ -96,7 +96,6 @@ export const pickToken = async (context: ScreenContext): Promise<string | undefi
           ? 'Empty: all of its data.'
           : `Empty: all of its data. Or ${paths.slice(0, 4).join(', ')}.`,
       control: html`<input
-          list="try-paths"
           autocomplete="off"
           spellcheck="false"
           .value=${path.value}
@@ -105,7 +104,6 @@ export const pickToken = async (context: ScreenContext): Promise<string | undefi
           }}
         />`,
     })}
-      <datalist id="try-paths">${paths.map((one) => html`<option value=${one}></option>`)}</datalist>
       <p><code>${expression(picked.value, path.value)}</code></p>`
   }
 
