@@ -26,7 +26,9 @@ t.test('Applications: a person creates one, rotates its key, changes its rules a
       body: { type: 'token', data: 'value', mask: '{{ data | reveal_last: 2 }}', containers: [container] },
     })
 
-  const page = await openConsole(t, sidevault, { hash: '#/applications' })
+  const page = await openConsole(t, sidevault, { hash: '#/applications', clock: true })
+  /** Messages have disappeared: the page changes no more by itself. */
+  const quiet = () => page.clock.runFor(10_000)
   const button = (name: string) => page.getByRole('button', { name, exact: true })
   const dialog = page.getByRole('dialog')
   const heading = (name: string) => page.getByRole('heading', { level: 1, name, exact: true }).waitFor()
@@ -62,6 +64,7 @@ t.test('Applications: a person creates one, rotates its key, changes its rules a
     await button('Create another key').click()
     const second = await dialog.getByLabel('Key').textContent()
     await button('I have stored it').click()
+    await quiet()
     await expectAccessible(t, page)
     await button('Delete key 1').click()
     await dialog.getByRole('button', { name: 'Delete' }).click()
@@ -88,6 +91,8 @@ t.test('Applications: a person creates one, rotates its key, changes its rules a
       'focus follows the rule',
     )
     await pane.getByText('loses reveal').waitFor({ state: 'detached' })
+    await pane.getByText('comparing …').waitFor({ state: 'detached' })
+    await quiet()
     await expectAccessible(t, page)
 
     const description = page.getByRole('group', { name: 'Rule 1' }).getByLabel('Description')
@@ -109,6 +114,7 @@ t.test('Applications: a person creates one, rotates its key, changes its rules a
     await button('Save …').click()
     await dialog.getByText('The application changed since you opened it').waitFor()
     await dialog.getByText('loses token:search').waitFor()
+    await quiet()
     await expectAccessible(t, page)
     await button('Save over it').click()
     await heading('Support')

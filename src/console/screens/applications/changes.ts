@@ -1,5 +1,5 @@
 import type { Sentence } from './difference.ts'
-import { bodyOf, type Draft, type DraftBody, draftOf, ruleBody } from './draft.ts'
+import { bodyOf, type Draft, type DraftBody, draftOf, ruleBody, ruleDraft } from './draft.ts'
 import { destinationText } from './phrase.ts'
 import type { Application, Destination, Rule } from './types.ts'
 
@@ -9,10 +9,7 @@ const one = (effect: Sentence['effect'], strong: string, text: string): Sentence
 })
 
 /** Permissions added and removed. */
-export const permissionSentences = (
-  before: readonly string[],
-  after: readonly string[],
-): readonly Sentence[] => [
+const permissionSentences = (before: readonly string[], after: readonly string[]): readonly Sentence[] => [
   ...before.filter((name) => !after.includes(name)).map((name) => one('loses', 'loses', name)),
   ...after.filter((name) => !before.includes(name)).map((name) => one('gains', 'gains', name)),
 ]
@@ -31,26 +28,24 @@ const destinationSentences = (
   const [old, next] = [textsOf(before), textsOf(after)]
   if (old.length > 0 && next.length === 0)
     return [one('reveals', 'may send anywhere', `that egress allows${whose}`)]
-  const added = next.filter((text) => !old.includes(text))
+  const isNew = (text: string) => !old.includes(text)
+  const isGone = (text: string) => !next.includes(text)
   return [
-    ...old
-      .filter((text) => !next.includes(text))
-      .map((text) => one('loses', 'may not send to', text + whose)),
-    ...added.map((text) =>
-      one(
-        old.length === 0 ? 'loses' : 'gains',
-        old.length === 0 ? 'may send only to' : 'may send to',
-        text + whose,
+    ...old.filter(isGone).map((text) => one('loses', 'may not send to', text + whose)),
+    ...next
+      .filter(isNew)
+      .map((text) =>
+        old.length === 0
+          ? one('loses', 'may send only to', text + whose)
+          : one('gains', 'may send to', text + whose),
       ),
-    ),
   ]
 }
 
 const withoutPriority = ({ priority: _, ...rule }: object & { priority: number }): string =>
   JSON.stringify(rule)
 
-const storedBody = (rule: Rule) =>
-  draftOf({ name: '', type: 'private', permissions: [], rules: [rule] }).rules.map(ruleBody)[0]!
+const storedBody = (rule: Rule) => ruleBody(ruleDraft(rule, true))
 
 const ruleSentences = (before: readonly Rule[], { rules }: Draft): readonly Sentence[] => {
   const named = (rule: Pick<Rule, 'description'>) => `“${rule.description}”`

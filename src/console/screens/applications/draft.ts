@@ -31,10 +31,7 @@ export interface Draft {
 const HIGHEST = 2_147_483_647
 
 let keys = 0
-const newKey = (): number => {
-  keys += 1
-  return keys
-}
+const newKey = (): number => ++keys
 
 const joined = (list: readonly (string | number)[] = []): string => list.join(', ')
 
@@ -47,7 +44,7 @@ export const destinationDraft = (of?: Destination): DestinationDraft => ({
   surfaces: joined(of?.surfaces),
 })
 
-const ruleDraft = (rule: Rule, isStored: boolean): RuleDraft => ({
+export const ruleDraft = (rule: Rule, isStored: boolean): RuleDraft => ({
   ...rule,
   key: newKey(),
   destinations: (rule.destinations ?? []).map(destinationDraft),
