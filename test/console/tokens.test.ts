@@ -86,6 +86,9 @@ t.test('Tokens: finds tokens, learns who can see one, reveals it, and deletes it
   await revealIt()
   await expectAccessible(t, page)
   t.ok(await heapHolds(page, PAN), 'the search of the memory finds it while it is shown')
+  await page.getByRole('button', { name: 'Hide' }).click()
+  t.equal(await page.getByText(PAN).count(), 0)
+  await revealIt()
   await page.clock.runFor(12_000)
   await page.getByText(PAN).waitFor()
   await page.clock.runFor(20_000)
@@ -93,9 +96,6 @@ t.test('Tokens: finds tokens, learns who can see one, reveals it, and deletes it
   t.same(await tracesOf(page, PAN), [])
   t.notOk(await heapHolds(page, PAN), 'it is not in the memory of the program')
 
-  await revealIt()
-  await page.getByRole('button', { name: 'Hide' }).click()
-  t.equal(await page.getByText(PAN).count(), 0)
   await revealIt()
   await page.getByRole('link', { name: 'Tokens', exact: true }).click()
   await page.getByRole('table', { name: 'Tokens' }).waitFor()
@@ -199,6 +199,7 @@ t.test('Tokens: hostile texts are text, and a value goes with the tab, the token
   await page.getByText('This token does not exist.').waitFor()
 
   await page.goto(`/console/#/tokens/${await cardOf(PAN)}`)
+  await page.getByText('This token has no children.').waitFor()
   await page.getByRole('button', { name: 'Reveal …' }).click()
   await sidevault.call('DELETE', `/applications/${application}`, { key: sidevault.managementKey })
   await page.getByRole('dialog').getByRole('button', { name: 'Reveal' }).click()
