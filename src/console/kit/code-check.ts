@@ -7,6 +7,9 @@ import { effect, signal } from './signals.ts'
 /** ms without another letter before code is checked. */
 const QUIET_MS = 800
 
+/** Characters of a check. The save reports code that is longer than the API's limit. */
+const MOST_CHECKED = 250_000
+
 export interface CodeCheck {
   /** Of the member `request_transform.code`. */
   problems(path: string): readonly CodeWarning[]
@@ -39,7 +42,7 @@ export const codeCheck = ({
     const own = new AbortController()
     current = own
     const next =
-      of === undefined
+      of === undefined || JSON.stringify(of).length > MOST_CHECKED
         ? []
         : await api
             .call<{ readonly warnings: readonly CodeWarning[] }>('POST', path, {
@@ -77,7 +80,7 @@ export const codeCheck = ({
       const problems = found.peek()
       if (problems.length === 0) return true
       return confirm({
-        title: 'Save code that does not parse?',
+        title: 'Save code that cannot run?',
         body: html`<p>Calls that need this code fail until it is corrected.</p>
           <ul>
             ${problems.map(
