@@ -1,8 +1,27 @@
 import { type Api, ApiError } from '../api/client.ts'
-import { type CodeWarning, placedIssues } from './code-problems.ts'
+import type { Problem } from './code-text.ts'
 import { confirm } from './dialog.ts'
 import { html } from './html.ts'
 import { effect, signal } from './signals.ts'
+
+/** A warning about code that was saved (completions §7). */
+export interface CodeWarning extends Problem {
+  /** Of the member: `request_transform.code`. */
+  readonly path: string
+}
+
+const PLACED = /^line (\d+), column (\d+): (.*)$/s
+
+/** The problems that sentences of the API place: those of `strict_code`, by the path of their member. */
+export const placedIssues = (issues: Readonly<Record<string, readonly string[]>>): readonly CodeWarning[] =>
+  Object.entries(issues).flatMap(([path, sentences]) =>
+    sentences.flatMap((sentence) => {
+      const found = PLACED.exec(sentence)
+      return found === null
+        ? []
+        : [{ path, line: Number(found[1]), column: Number(found[2]), message: found[3]! }]
+    }),
+  )
 
 /** ms without another letter before code is checked. */
 const QUIET_MS = 800

@@ -11,12 +11,10 @@ import { signal } from './signals.ts'
  * asks for them. `save` gets a merge patch of what was changed.
  */
 export const configurationForm = ({
-  id,
   stored,
   save,
   isReadonly,
 }: {
-  readonly id: string
   readonly stored: () => JsonObject
   readonly save: (configuration: JsonObject) => Promise<void>
   readonly isReadonly: boolean
@@ -39,7 +37,12 @@ export const configurationForm = ({
     saving.reset()
     invalid.value = undefined
     open.value = {
-      editor: codeEditor({ id, label: 'Configuration (JSON)', text: objectText(base), rows: 8 }),
+      editor: codeEditor({
+        id: 'configuration-json',
+        label: 'Configuration (JSON)',
+        text: objectText(base),
+        rows: 8,
+      }),
       base,
     }
   }

@@ -1,4 +1,4 @@
-import { html, nothing, type TemplateResult } from './html.ts'
+import { guard, html, nothing, type TemplateResult } from './html.ts'
 import { type DifferenceLine, type DifferenceRow, foldUnchanged, lineDifference } from './line-difference.ts'
 
 /** Most rows of a table. */
@@ -24,8 +24,7 @@ const rowOf = (row: DifferenceRow): TemplateResult =>
 
 const endings = (text: string): string => (text.includes('\r\n') ? 'CRLF' : 'LF')
 
-/** The difference of two texts as a table, or a sentence when there is none. `caption` names both. */
-export const difference = (before: string, after: string, caption: string): TemplateResult => {
+const compared = (before: string, after: string, caption: string): TemplateResult => {
   const lines = lineDifference(before, after)
   const count = (kind: DifferenceLine['kind']) => lines.filter((line) => line.kind === kind).length
   const [added, removed] = [count('added'), count('removed')]
@@ -49,3 +48,7 @@ export const difference = (before: string, after: string, caption: string): Temp
     </div>
   `
 }
+
+/** The difference of two texts as a table, or a sentence when there is none. `caption` names both. Made once per text. */
+export const difference = (before: string, after: string, caption: string): TemplateResult =>
+  html`${guard([before, after, caption], () => compared(before, after, caption))}`

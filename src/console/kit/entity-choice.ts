@@ -1,4 +1,5 @@
 import type { Api, CallOptions } from '../api/client.ts'
+import { may } from '../session.ts'
 import { html, nothing, type TemplateResult } from './html.ts'
 import type { ListResponse } from './list.ts'
 import { type ReadonlySignal, signal } from './signals.ts'
@@ -76,3 +77,12 @@ export const entityChoice = <T extends Named>({
     },
   }
 }
+
+/** A choice among the applications that code may act as. */
+export const applicationChoice = (context: { readonly api: Api; readonly signal: AbortSignal }) =>
+  entityChoice({
+    ...context,
+    path: '/applications',
+    query: { type: ['private', 'public'] },
+    allowed: may('application:read'),
+  })

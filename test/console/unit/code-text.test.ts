@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { placedDetail, placedIssues } from '../../../src/console/kit/code-problems.ts'
+import { placedIssues } from '../../../src/console/kit/code-check.ts'
 import {
   type Edit,
   indent,
@@ -81,12 +81,5 @@ t.test('sentences of the API give the places of problems', (t) => {
     }),
     [{ path: 'request_transform.code', line: 2, column: 42, message: 'Unexpected token' }],
   )
-  t.strictSame(placedDetail("The request_transform cannot run: Unexpected token '}' (line 2, column 42)"), {
-    path: 'request_transform.code',
-    line: 2,
-    column: 42,
-    message: "Unexpected token '}'",
-  })
-  t.equal(placedDetail('The reactor cannot run: it exports no function'), undefined)
   t.end()
 })

@@ -3,7 +3,7 @@ import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { notice } from '../../kit/notice.ts'
 import { table } from '../../kit/table.ts'
 import { may } from '../../session.ts'
-import { ending } from './certificate-end.ts'
+import { ending } from './list.ts'
 import type { Certificate, ProxyPage } from './types.ts'
 
 const PARTS = {
@@ -20,7 +20,7 @@ const NAMES = Object.keys(PARTS) as Part[]
 const short = (fingerprint: string) => fingerprint.slice(0, 16).replace(/(..)(?=.)/g, '$1:')
 
 /** Certificates for the destination, with their end. Keys and PEM texts are sent, and never come back. */
-export const certificatesSection = ({ proxy, patch }: ProxyPage): (() => TemplateResult) => {
+export const certificatesSection = ({ stored, patch }: ProxyPage): (() => TemplateResult) => {
   let form: HTMLFormElement | undefined
   const change = async (destination_tls: object | null, done: string) => {
     await patch({ destination_tls })
@@ -37,7 +37,7 @@ export const certificatesSection = ({ proxy, patch }: ProxyPage): (() => Templat
   })
   const remove = (which: 'client' | 'ca') =>
     action(() => {
-      const { client_certificate, ca } = proxy.peek().destination_tls ?? {}
+      const { client_certificate, ca } = stored.peek().destination_tls ?? {}
       const isLast = which === 'client' ? ca === undefined : client_certificate === undefined
       const parts = which === 'client' ? { client_certificate: null, client_key: null } : { ca: null }
       return change(isLast ? null : parts, 'Certificate removed.')
@@ -46,7 +46,7 @@ export const certificatesSection = ({ proxy, patch }: ProxyPage): (() => Templat
   const actions = [save, removals.client, removals.ca]
 
   return () => {
-    const { client_certificate: own, ca = [] } = proxy.value.destination_tls ?? {}
+    const { client_certificate: own, ca = [] } = stored.value.destination_tls ?? {}
     const rows: readonly (Certificate & { readonly use: string })[] = [
       ...(own === undefined ? [] : [{ ...own, use: 'client' }]),
       ...ca.map((one) => ({ ...one, use: 'authority' })),

@@ -1,11 +1,9 @@
-import { codeCheck } from '../../kit/code-check.ts'
-import { action, field, formProblem, issue } from '../../kit/form.ts'
+import { codeForm } from '../../kit/code-form.ts'
+import { field } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
-import { notice } from '../../kit/notice.ts'
-import { computed, signal } from '../../kit/signals.ts'
-import { confirmReplacing, storedCode } from '../../kit/stored-code.ts'
+import { signal } from '../../kit/signals.ts'
 import { may } from '../../session.ts'
-import type { ProxyPage, Transforms } from './types.ts'
+import type { ProxyPage, StoredProxy } from './types.ts'
 
 const SAMPLE = `module.exports = async ({ args, configuration }) => ({
   body: args.body,
@@ -13,140 +11,74 @@ const SAMPLE = `module.exports = async ({ args, configuration }) => ({
 })
 `
 
-const KINDS = ['request_transform', 'response_transform'] as const
+const MEMBERS = [
+  {
+    place: 'request_transform.code',
+    label: 'Request transform',
+    of: ({ request_transform }: StoredProxy) => request_transform?.code ?? '',
+  },
+  {
+    place: 'response_transform.code',
+    label: 'Response transform',
+    of: ({ response_transform }: StoredProxy) => response_transform?.code ?? '',
+  },
+]
 
 /** Editors of a proxy's transforms. */
-export const codeSection = ({ context, proxy, fresh, patch }: ProxyPage): (() => TemplateResult) => {
-  const { id } = proxy.peek()
-  const codeOf = (of: Transforms, kind: (typeof KINDS)[number]) => of[kind]?.code ?? ''
-  const [request, response] = [
-    storedCode(
-      { id: `${id}-request`, label: 'Request transform' },
-      () => codeOf(proxy.value, 'request_transform'),
-      context.signal,
-    ),
-    storedCode(
-      { id: `${id}-response`, label: 'Response transform' },
-      () => codeOf(proxy.value, 'response_transform'),
-      context.signal,
-    ),
-  ]
-  const editors = { request_transform: request, response_transform: response }
+export const codeSection = (page: ProxyPage): (() => TemplateResult) => {
+  const now = () => page.stored.value.response_transform?.otherwise ?? 'fail'
   /** Undefined: as stored. */
-  const otherwise = signal<'fail' | 'pass' | undefined>(undefined)
-  const isOtherwiseChanged = computed(
-    () =>
-      otherwise.value !== undefined &&
-      otherwise.value !== (proxy.value.response_transform?.otherwise ?? 'fail') &&
-      response.text.value !== '',
-  )
-  const isChanged = computed(
-    () => request.isChanged.value || response.isChanged.value || isOtherwiseChanged.value,
-  )
-  const check = codeCheck({
-    ...context,
-    path: '/proxies/check-code',
-    body: () => {
-      const codes = KINDS.flatMap((kind) => {
-        const code = editors[kind].text.value
-        return code === '' ? [] : [[kind, { code }] as const]
-      })
-      return codes.length === 0 ? undefined : Object.fromEntries(codes)
+  const chosen = signal<'fail' | 'pass' | undefined>(undefined)
+  const isChanged = () => chosen.value !== undefined && chosen.value !== now()
+  return codeForm(page, {
+    members: MEMBERS,
+    check: '/proxies/check-code',
+    permission: 'proxy:update',
+    patchOf: (codes) => {
+      const transforms: Record<string, object | null> = {}
+      for (const [place, code] of codes)
+        transforms[place.replace('.code', '')] = code === '' ? null : { code }
+      if (isChanged() && transforms.response_transform !== null)
+        transforms.response_transform = { ...transforms.response_transform, otherwise: chosen.peek() }
+      return transforms
+    },
+    more: {
+      isChanged,
+      reset: () => {
+        chosen.value = undefined
+      },
+      view: ([request, response]) => {
+        const isReadonly = !may('proxy:update')
+        if (response?.text.value !== '')
+          return field({
+            label: 'A successful response that is neither JSON nor a form',
+            control: html`<select
+              ?disabled=${isReadonly}
+              @change=${(event: Event) => {
+                chosen.value = (event.target as HTMLSelectElement).value === 'pass' ? 'pass' : 'fail'
+              }}
+            >
+              ${(['fail', 'pass'] as const).map(
+                (one) => html`<option value=${one} .selected=${one === (chosen.value ?? now())}>
+                  ${one === 'fail' ? 'fails with 502' : 'goes to the caller unchanged'}
+                </option>`,
+              )}
+            </select>`,
+          })
+        return request?.text.value !== '' || isReadonly
+          ? nothing
+          : html`<p class="soft">
+              No code: requests and responses pass as they are.
+              <button
+                type="button"
+                @click=${() => {
+                  request.text.value = SAMPLE
+                }}
+              >
+                Begin with a sample
+              </button>
+            </p>`
+      },
     },
   })
-  const save = action(async () => {
-    if (!(await check.confirm())) return
-    const now = await fresh()
-    const codes = KINDS.map((kind) => ({ code: editors[kind], now: codeOf(now, kind) }))
-    if (!(await confirmReplacing(codes.filter(({ code }) => code.isChanged.peek())))) return
-    const changed = KINDS.filter((kind) => editors[kind].isChanged.peek()).map((kind) => {
-      const code = editors[kind].value()
-      return [kind, code === '' ? null : { code }] as const
-    })
-    const changes: Record<string, object | null> = Object.fromEntries(changed)
-    if (isOtherwiseChanged.peek())
-      changes.response_transform = { ...changes.response_transform, otherwise: otherwise.peek() }
-    try {
-      await patch(changes)
-    } catch (thrown) {
-      check.learn(thrown)
-      throw thrown
-    }
-    otherwise.value = undefined
-    notice('done', 'Code saved. It runs from the next request on.')
-  })
-  const discard = () => {
-    request.discard()
-    response.discard()
-    otherwise.value = undefined
-  }
-
-  return () => {
-    const isReadonly = !may('proxy:update')
-    const error = save.error.value
-    return html`
-      ${formProblem(
-        error,
-        KINDS.map((kind) => `${kind}.code`),
-      )}
-      <form @submit=${save.run}>
-        ${KINDS.map((kind) =>
-          editors[kind].view({
-            problems: check.problems(`${kind}.code`),
-            error: issue(error, `${kind}.code`),
-            readonly: isReadonly,
-          }),
-        )}
-        ${
-          request.text.value === '' && response.text.value === '' && !isReadonly
-            ? html`<p class="soft">
-                No code: requests and responses pass as they are.
-                <button
-                  type="button"
-                  class="plain"
-                  @click=${() => {
-                    request.text.value = SAMPLE
-                  }}
-                >
-                  Begin with a sample
-                </button>
-              </p>`
-            : nothing
-        }
-        ${
-          response.text.value === ''
-            ? nothing
-            : field({
-                label: 'A successful response that is neither JSON nor a form',
-                control: html`<select
-                  ?disabled=${isReadonly}
-                  @change=${(event: Event) => {
-                    otherwise.value = (event.target as HTMLSelectElement).value === 'pass' ? 'pass' : 'fail'
-                  }}
-                >
-                  ${(['fail', 'pass'] as const).map(
-                    (one) => html`<option
-                      value=${one}
-                      .selected=${one === (otherwise.value ?? proxy.value.response_transform?.otherwise ?? 'fail')}
-                    >${one === 'fail' ? 'fails with 502' : 'goes to the caller unchanged'}</option>`,
-                  )}
-                </select>`,
-              })
-        }
-        ${
-          isReadonly
-            ? nothing
-            : html`<div class="buttons">
-                <button class="primary" ?disabled=${!isChanged.value || save.busy.value}>Save code</button>
-                ${
-                  isChanged.value
-                    ? html`<button type="button" @click=${discard}>Discard changes</button>
-                        <span class="soft">Not saved yet</span>`
-                    : nothing
-                }
-              </div>`
-        }
-      </form>
-    `
-  }
 }

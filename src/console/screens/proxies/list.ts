@@ -1,10 +1,21 @@
-import { html, nothing } from '../../kit/html.ts'
+import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { namedList } from '../../kit/named-list.ts'
 import type { Screen } from '../../kit/screen.ts'
-import { when } from '../../kit/time.ts'
+import { now, when } from '../../kit/time.ts'
 import { may } from '../../session.ts'
-import { ending } from './certificate-end.ts'
-import { certificatesOf, type StoredProxy } from './types.ts'
+import { type Certificate, certificatesOf, type StoredProxy } from './types.ts'
+
+/** ms before the end of a certificate from which it is marked. */
+const SOON_MS = 30 * 86_400_000
+
+/** When a certificate ends, marked in words when it did or will soon. */
+export const ending = ({ expires_at }: Certificate): TemplateResult => {
+  const left = Date.parse(expires_at) - now.value
+  if (left <= 0) return html`<span class="badge bad">ended</span> ${when(expires_at)}`
+  return left < SOON_MS
+    ? html`<span class="badge warn">ends soon</span> ${when(expires_at)}`
+    : html`ends ${when(expires_at)}`
+}
 
 const code = ({ request_transform, response_transform }: StoredProxy) =>
   [

@@ -1,5 +1,4 @@
-import type { ScreenContext } from '../../kit/screen.ts'
-import type { ReadonlySignal } from '../../kit/signals.ts'
+import type { EntityPage } from '../../kit/entity-screen.ts'
 
 export interface Certificate {
   readonly subject: string
@@ -43,15 +42,7 @@ export interface ProxyVersion extends Transforms {
   readonly created_by: string
 }
 
-/** One open proxy, for the sections of its page. */
-export interface ProxyPage {
-  readonly context: ScreenContext
-  readonly proxy: ReadonlySignal<StoredProxy>
-  /** The proxy as it is stored now. */
-  fresh(): Promise<StoredProxy>
-  /** Merges the changes (RFC 7386) into the stored proxy, and loads it. */
-  patch(changes: object): Promise<void>
-}
+export type ProxyPage = EntityPage<StoredProxy>
 
 /** Certificates of a proxy, that which ends first in front. */
 export const certificatesOf = ({ destination_tls: tls }: StoredProxy): readonly Certificate[] =>

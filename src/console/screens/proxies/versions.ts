@@ -1,4 +1,3 @@
-import { path } from '../../api/client.ts'
 import { confirm } from '../../kit/dialog.ts'
 import { difference } from '../../kit/difference.ts'
 import { action } from '../../kit/form.ts'
@@ -49,11 +48,11 @@ const differences = (from: ProxyVersion, to: ProxyVersion): TemplateResult => {
 }
 
 /** The newest versions of a proxy's code: compare with the current one, and restore. */
-export const versionsSection = ({ context, proxy, patch }: ProxyPage): (() => TemplateResult) => {
+export const versionsSection = ({ context, stored, path, patch }: ProxyPage): (() => TemplateResult) => {
   const { api, filters, setFilters, signal } = context
   const versions = resource(async (abort) => {
-    const { id } = proxy.value
-    const found = await api.call<ListResponse<ProxyVersion>>('GET', path`/proxies/${id}/versions`, {
+    stored.value // a saved version adds one
+    const found = await api.call<ListResponse<ProxyVersion>>('GET', `${path}/versions`, {
       query: { size: 20 },
       signal: abort,
     })
@@ -71,7 +70,7 @@ export const versionsSection = ({ context, proxy, patch }: ProxyPage): (() => Te
       action: 'Restore',
     })
     if (!isConfirmed) return
-    await patch(restoring(proxy.peek(), wanted))
+    await patch(restoring(stored.peek(), wanted))
     setFilters({ compare: undefined })
     notice('done', `Version ${version} restored.`)
   })

@@ -1,6 +1,6 @@
 import { codeCheck } from '../../kit/code-check.ts'
 import { type CodeEditor, codeEditor } from '../../kit/code-editor.ts'
-import { entityChoice } from '../../kit/entity-choice.ts'
+import { applicationChoice, entityChoice } from '../../kit/entity-choice.ts'
 import { action, field, formProblem, issue } from '../../kit/form.ts'
 import { html, nothing } from '../../kit/html.ts'
 import { once } from '../../kit/idempotency.ts'
@@ -8,7 +8,6 @@ import { notice } from '../../kit/notice.ts'
 import type { Screen } from '../../kit/screen.ts'
 import { computed } from '../../kit/signals.ts'
 import { link } from '../../router.ts'
-import { may } from '../../session.ts'
 import type { Formula } from '../formulas/types.ts'
 import type { Reactor } from './types.ts'
 import { valueFields, valuesIn } from './values.ts'
@@ -24,13 +23,7 @@ export const newReactorScreen: Screen = {
   needs: (may) => may('reactor:create') && may('reactor:read'),
   open: ({ api, navigate, filters, setFilters, signal }) => {
     const formulas = entityChoice<Formula>({ api, path: '/reactor-formulas', allowed: true, signal })
-    const applications = entityChoice({
-      api,
-      path: '/applications',
-      query: { type: ['private', 'public'] },
-      allowed: may('application:read'),
-      signal,
-    })
+    const applications = applicationChoice({ api, signal })
     const chosen = () => filters.value.get('formula') ?? ''
     const formula = computed(() => formulas.options.value?.find(({ id }) => id === chosen()))
     const editor: CodeEditor = codeEditor({ id: 'reactor-code', label: 'Code', text: SAMPLE })
@@ -111,7 +104,7 @@ export const newReactorScreen: Screen = {
                     ? nothing
                     : html`<fieldset class="elements">
                         <legend>Values</legend>
-                        ${valueFields(elements, {}, error)}
+                        ${valueFields(elements, {}, (place) => issue(error, place))}
                       </fieldset>`
               }
               <div class="buttons">

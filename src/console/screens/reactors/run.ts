@@ -1,5 +1,6 @@
-import { ApiError, path } from '../../api/client.ts'
+import { ApiError, path as pathOf } from '../../api/client.ts'
 import { codeEditor } from '../../kit/code-editor.ts'
+import type { EntityPage } from '../../kit/entity-screen.ts'
 import { action } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { objectText, parseObject } from '../../kit/json-object.ts'
@@ -8,8 +9,7 @@ import { milliseconds } from '../../kit/numbers.ts'
 import { problem } from '../../kit/problem.ts'
 import { signal } from '../../kit/signals.ts'
 import { table } from '../../kit/table.ts'
-import type { ReactorPage } from './reactor.ts'
-import type { Outcome } from './types.ts'
+import type { Outcome, Reactor } from './types.ts'
 import { sampleArguments } from './values.ts'
 
 /** ms between two looks for a result of the background. */
@@ -18,10 +18,9 @@ const LOOK_MS = 1_000
 const MOST_LOOKS = 60
 
 /** Runs a reactor with arguments, and shows what it returned. */
-export const runSection = ({ context, reactor }: ReactorPage): (() => TemplateResult) => {
+export const runSection = ({ context, stored, path }: EntityPage<Reactor>): (() => TemplateResult) => {
   const { api, signal: within } = context
-  const { id, formula } = reactor.peek()
-  const parameters = formula?.request_parameters ?? []
+  const parameters = stored.peek().formula?.request_parameters ?? []
   const editor = codeEditor({
     id: 'arguments',
     label: 'Arguments (JSON)',
@@ -35,7 +34,7 @@ export const runSection = ({ context, reactor }: ReactorPage): (() => TemplateRe
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
       within.throwIfAborted()
       try {
-        return await api.call('GET', path`/reactors/${id}/results/${requestId}`, { signal: within })
+        return await api.call('GET', path + pathOf`/results/${requestId}`, { signal: within })
       } catch (thrown) {
         // It is 404 until it is ready.
         if (!(thrown instanceof ApiError) || thrown.status !== 404) throw thrown
@@ -56,13 +55,12 @@ export const runSection = ({ context, reactor }: ReactorPage): (() => TemplateRe
       const started = performance.now()
       const body = { args: value }
       if (!inBackground) {
-        const found = await api.call<Outcome>('POST', path`/reactors/${id}/react`, { body, signal: within })
+        const found = await api.call<Outcome>('POST', `${path}/react`, { body, signal: within })
         outcome.value = { value: found, ms: performance.now() - started }
         notice('done', 'The reactor ran.')
         return
       }
-      const where = path`/reactors/${id}/react-async`
-      const accepted = await api.call<{ asyncReactorRequestId: string }>('POST', where, {
+      const accepted = await api.call<{ asyncReactorRequestId: string }>('POST', `${path}/react-async`, {
         body,
         signal: within,
       })

@@ -1,5 +1,4 @@
-import type { ApiError } from '../../api/client.ts'
-import { field, issue } from '../../kit/form.ts'
+import { field } from '../../kit/form.ts'
 import { html, type TemplateResult } from '../../kit/html.ts'
 import type { JsonObject } from '../../kit/json-object.ts'
 import type { Element, Parameter } from '../formulas/types.ts'
@@ -18,14 +17,14 @@ const textOf = (value: unknown): string =>
 export const valueFields = (
   elements: readonly Element[],
   values: JsonObject,
-  error: ApiError | undefined,
+  wrong: (place: string) => string | undefined,
 ): readonly TemplateResult[] =>
   elements.map(({ name, type, description }) => {
     const text = textOf(Object.hasOwn(values, name) ? values[name] : undefined)
     return field({
       label: name,
       hint: description ?? (type === 'string' ? 'Text' : type === 'number' ? 'A number' : 'true or false'),
-      error: issue(error, `configuration.${name}`),
+      error: wrong(`configuration.${name}`),
       control:
         type === 'boolean'
           ? html`<select name=${PREFIX + name}>

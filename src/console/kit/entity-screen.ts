@@ -1,0 +1,90 @@
+import { path } from '../api/client.ts'
+import { may } from '../session.ts'
+import { deletion } from './deletion.ts'
+import { html, nothing, type TemplateResult } from './html.ts'
+import { problem } from './problem.ts'
+import { resource, show } from './resource.ts'
+import type { Screen, ScreenContext } from './screen.ts'
+import { type ReadonlySignal, signal } from './signals.ts'
+
+interface Named {
+  readonly id: string
+  readonly name: string
+}
+
+/** One open entity, for the sections of its page. */
+export interface EntityPage<T> {
+  readonly context: ScreenContext
+  /** As it was loaded last. */
+  readonly stored: ReadonlySignal<T>
+  /** Of the API: `/proxies/<id>`. */
+  readonly path: string
+  /** As it is stored now. */
+  fresh(): Promise<T>
+  /** Shows what a save returned. */
+  show(saved: T): void
+  /** Merges changes (RFC 7386) into the stored entity, and loads it. */
+  patch(changes: object): Promise<void>
+}
+
+/** The page of one entity: its sections, and a button that deletes it once its name was typed. */
+export const entityScreen = <T extends Named>(options: {
+  /** `Proxy`. */
+  readonly what: string
+  /** Of the API: `/proxies`. */
+  readonly api: string
+  /** Of the hashes: `/proxies`. */
+  readonly screen: string
+  /** Resource of its permissions: `proxy`. */
+  readonly permission: string
+  /** What deleting it means. */
+  readonly gone: string
+  readonly actions?: (id: string) => TemplateResult | typeof nothing
+  readonly sections: (page: EntityPage<T>) => () => TemplateResult
+}): Screen => ({
+  path: `${options.screen}/:id`,
+  title: options.what,
+  needs: (may) => may(`${options.permission}:read`),
+  open: (context) => {
+    const { api, params, signal: within, title } = context
+    const { id = '' } = params
+    const where = options.api + path`/${id}`
+    const fresh = () => api.call<T>('GET', where, { signal: within })
+    const loaded = resource(async () => {
+      const stored = signal(await fresh())
+      const show = (saved: T) => {
+        stored.value = saved
+        title(saved.name)
+      }
+      show(stored.peek())
+      const patch = async (changes: object) => {
+        await api.call('PATCH', where, { body: changes })
+        show(await fresh())
+      }
+      return { stored, view: options.sections({ context, stored, path: where, fresh, show, patch }) }
+    }, within)
+    const remove = deletion(context, {
+      what: options.what,
+      path: where,
+      back: `#${options.screen}`,
+      body: options.gone,
+      of: () => loaded.value.peek()?.stored.peek(),
+    })
+    return {
+      actions: () =>
+        loaded.value.value === undefined
+          ? html``
+          : html`${options.actions?.(id) ?? nothing}
+              ${
+                may(`${options.permission}:delete`)
+                  ? html`<button type="button" class="danger" ?disabled=${remove.busy.value} @click=${remove.run}>
+                      Delete
+                    </button>`
+                  : nothing
+              }`,
+      view: () =>
+        html`${remove.error.value === undefined ? nothing : problem(remove.error.value)}
+        ${show(loaded, ({ view }) => html`<div class="sections">${view()}</div>`)}`,
+    }
+  },
+})
