@@ -84,6 +84,8 @@ t.test('Applications: a person creates one, rotates its key, changes its rules a
     await pane.getByText('gains mask on 2 tokens in /pci/high/ (read)').waitFor()
     await page.getByRole('group', { name: 'Rule 2' }).getByLabel('Disclosure').selectOption('reveal')
     await pane.getByText('gains reveal on 2 tokens in /pci/high/ (read)').waitFor()
+    await page.getByRole('group', { name: 'Rule 2' }).getByLabel('Container').focus()
+    await page.locator('option[value="/pci/"]').waitFor({ state: 'attached' })
     await button('Move rule 2 up').press('Enter')
     t.equal(
       await page.locator(':focus').getAttribute('aria-label'),

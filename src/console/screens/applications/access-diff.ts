@@ -1,4 +1,5 @@
 import type { Api } from '../../api/client.ts'
+import { html, type TemplateResult } from '../../kit/html.ts'
 import type { ListResponse } from '../../kit/list.ts'
 import { type Resource, resource } from '../../kit/resource.ts'
 import { effect, type ReadonlySignal, signal } from '../../kit/signals.ts'
@@ -87,25 +88,41 @@ const containersBy = async (api: Api, id: string, signal: AbortSignal): Promise<
   return data.map(({ container }) => container)
 }
 
-/** Suggestions for the container of a rule; without a vault to ask, those of the rules. They are never an error. */
-export const suggestContainers = async (
+const suggest = async (
   api: Api,
   application: Application | undefined,
   signal: AbortSignal,
 ): Promise<readonly string[]> => {
+  const asked =
+    application ??
+    (
+      await api.call<ListResponse<Application>>('GET', '/applications', {
+        query: { type: 'private', size: 1 },
+        signal,
+      })
+    ).data[0]
   const own = application?.rules.map(({ container }) => container) ?? []
-  try {
-    const asked =
-      application ??
-      (
-        await api.call<ListResponse<Application>>('GET', '/applications', {
-          query: { type: 'private', size: 1 },
-          signal,
-        })
-      ).data[0]
-    if (asked === undefined || asked.type === 'management') return suggestionsOf(own)
-    return suggestionsOf([...own, ...(await containersBy(api, asked.id, signal))])
-  } catch {
-    return suggestionsOf(own)
+  return suggestionsOf(asked === undefined ? own : [...own, ...(await containersBy(api, asked.id, signal))])
+}
+
+/**
+ * Suggestions for containers. They are loaded when a field that has them gets the focus (`onFocus`), since the comparison
+ * counts tokens; an error leaves the field without.
+ * `list` is the last element of the form.
+ */
+export const containerSuggestions = (
+  api: Api,
+  application: Application | undefined,
+  within: AbortSignal,
+): { readonly list: () => TemplateResult; readonly onFocus: (event: Event) => void } => {
+  const isWanted = signal(false)
+  const found = resource(async (abort) => (isWanted.value ? suggest(api, application, abort) : []), within)
+  return {
+    list: () => html`<datalist id="containers">
+      ${(found.value.value ?? []).map((container) => html`<option value=${container}></option>`)}
+    </datalist>`,
+    onFocus: ({ target }) => {
+      if (target instanceof HTMLInputElement && target.list !== null) isWanted.value = true
+    },
   }
 }

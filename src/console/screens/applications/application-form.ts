@@ -11,7 +11,6 @@ export interface ApplicationForm {
   readonly draft: Draft
   /** Those that its type may hold. */
   readonly permissions: readonly PermissionInfo[]
-  readonly containers: readonly string[]
   readonly error: ApiError | undefined
   change(part: Partial<Draft>): void
 }
@@ -60,10 +59,7 @@ export const applicationForm = (of: ApplicationForm): TemplateResult => {
               whose: 'the application',
               error,
               set: (destinations) => change({ destinations }),
-            })}
-            <datalist id="containers">
-              ${of.containers.map((container) => html`<option value=${container}></option>`)}
-            </datalist>`
+            })}`
     }
   `
 }

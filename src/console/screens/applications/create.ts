@@ -6,7 +6,7 @@ import type { Screen } from '../../kit/screen.ts'
 import { computed, signal } from '../../kit/signals.ts'
 import { link } from '../../router.ts'
 import { may } from '../../session.ts'
-import { suggestContainers } from './access-diff.ts'
+import { containerSuggestions } from './access-diff.ts'
 import { applicationForm } from './application-form.ts'
 import { bodyOf, type Draft, draftOf } from './draft.ts'
 import { choiceField, issuesAt, shownPlaces, textField } from './fields.ts'
@@ -49,11 +49,7 @@ export const createScreen: Screen = {
         }),
       within,
     )
-    const containers = resource(
-      (abort) =>
-        may('application:read') ? suggestContainers(api, undefined, abort) : Promise.resolve(['/']),
-      within,
-    )
+    const containers = containerSuggestions(api, undefined, within)
 
     const create = action(async () => {
       const now = draft.peek()
@@ -88,7 +84,7 @@ export const createScreen: Screen = {
       view: () => {
         const error = create.error.value
         const chosen = templateOf(filters.value.get('template')).id
-        return html`<form class="application" aria-label="New application" @submit=${create.run} novalidate>
+        return html`<form class="application" aria-label="New application" @focusin=${containers.onFocus} @submit=${create.run} novalidate>
           <fieldset class="templates">
             <legend>Template</legend>
             ${templates.map(
@@ -118,7 +114,6 @@ export const createScreen: Screen = {
               ${applicationForm({
                 draft: draft.value,
                 permissions: known,
-                containers: containers.value.value ?? [],
                 error,
                 change,
               })}
@@ -140,7 +135,8 @@ export const createScreen: Screen = {
             <a class="button" href="#/applications">Cancel</a>
             <button class="primary">Create</button>
           </div>
-        </form>`
+          ${containers.list()}
+    </form>`
       },
     }
   },

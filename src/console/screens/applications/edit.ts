@@ -9,7 +9,7 @@ import type { Screen, ScreenContext } from '../../kit/screen.ts'
 import { computed, signal } from '../../kit/signals.ts'
 import { exact } from '../../kit/time.ts'
 import { link } from '../../router.ts'
-import { compare, liveDifference, suggestContainers } from './access-diff.ts'
+import { compare, containerSuggestions, liveDifference } from './access-diff.ts'
 import { applicationForm } from './application-form.ts'
 import { changesOf } from './changes.ts'
 import { type Differences, differences, sentencesOf } from './difference.ts'
@@ -57,7 +57,7 @@ const editor = (
     return isSame({ ...stored, permissions, rules }, stored) ? undefined : body
   })
   const live = liveDifference(api, id, grantsChanged, within)
-  const containers = resource((abort) => suggestContainers(api, base, abort), within)
+  const containers = containerSuggestions(api, base, within)
   const differencesOf = (diff: Diff, before: Application, of: Draft): Differences => ({
     access: sentencesOf(diff),
     changes: changesOf(before, of),
@@ -139,13 +139,12 @@ const editor = (
     const state = live.state.value
     const error =
       save.error.value ?? (state.kind === 'error' && state.error.status === 400 ? state.error : undefined)
-    return html`<form class="application with-pane" aria-label="Application" @submit=${save.run} novalidate>
+    return html`<form class="application with-pane" aria-label="Application" @focusin=${containers.onFocus} @submit=${save.run} novalidate>
       <div class="stack">
         ${formProblem(save.error.value, shownPlaces(save.error.value))}
         ${applicationForm({
           draft: draft.value,
           permissions,
-          containers: containers.value.value ?? [],
           error,
           change,
         })}
@@ -161,6 +160,7 @@ const editor = (
           <button class="primary" ?disabled=${changed.value === undefined}>Save …</button>
         </div>
       </aside>
+      ${containers.list()}
     </form>`
   }
 }
