@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** Development tasks (`npm test`, `npm run bench`, `npm run docs`): `node bin/dev.js test|bench|docs [arguments]`. */
+/** Development tasks (`npm test`, `npm run bench` and so on): `node bin/dev.js test|bench|docs|screenshots [arguments]`. */
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { excludeMemoryFromCoreFiles } from './bootstrap/memory.js'
@@ -13,5 +13,8 @@ run(async () => {
   if (!(await prepare(root, { packages: 'all', envoy: task !== 'docs' }))) return
   if (task === 'test') await (await import('./test.js')).test(root, args)
   else if (task === 'bench') await import('../test/bench/run.ts')
-  else await import('../test/docs/write.ts')
+  else if (task === 'screenshots') {
+    process.env.TAP_TIMEOUT = '0' // what it shares with tests imports tap
+    await import('../test/console/screenshots.ts')
+  } else await import('../test/docs/write.ts')
 })

@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { addKey, openConsole, openScreen, signIn } from '../kit/browser.ts'
 import { fillVault } from '../kit/demo-vault.ts'
 import { reflowIssues } from '../kit/reflow.ts'
+import { rewriteResponses } from '../kit/rewrite.ts'
 import { sharedSidevault } from '../kit/shared-sidevault.ts'
 import { allHashes } from './all-screens.ts'
 import { HOSTILE, HOSTILE_VAULT, LONG, MARK, poison } from './hostile.ts'
@@ -73,12 +74,9 @@ t.test('hostile texts of responses are shown as text, however long', async (t) =
   const sidevault = await sharedSidevault()
   const vault = await fillVault(sidevault)
   const page = await openConsole(t, sidevault, { key: null })
-  await page.route('**/console/api/**', async (route) => {
-    const response = await route.fetch()
-    const json: unknown = await response.json().catch(() => undefined)
-    return json === undefined ? route.fulfill({ response }) : route.fulfill({ response, json: poison(json) })
-  })
+  await rewriteResponses(page, (json) => poison(json))
   await signIn(page, sidevault.managementKey)
+  await addKey(page, vault.privateKey)
   let seen = ''
   await visitAll(t, page, allHashes(vault), async () => {
     seen += await shown(page)

@@ -1,8 +1,8 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { accessibilityIssues } from '../kit/accessibility.ts'
-import { addKey, openConsole, openScreen } from '../kit/browser.ts'
+import { addKey, openConsole, openScreen, pictureOf } from '../kit/browser.ts'
 import { fillVault } from '../kit/demo-vault.ts'
 import { sharedSidevault } from '../kit/shared-sidevault.ts'
 import { root } from '../kit/sources.ts'
@@ -36,9 +36,10 @@ t.test(
         structures[name] = structureOf(await main.ariaSnapshot())
         if (name !== 'phone') t.same(await accessibilityIssues(page), [], `${hash}, ${name}`)
         const screen = hash.replaceAll(/[^a-z]+/g, '-').slice(1, 30)
-        await page.screenshot({
-          path: join(PICTURES, `${String(index).padStart(2, '0')}-${screen}-${name}.png`),
-        })
+        writeFileSync(
+          join(PICTURES, `${String(index).padStart(2, '0')}-${screen}-${name}.png`),
+          await pictureOf(page),
+        )
       }
       const { light = [], dark, phone } = structures
       t.ok(

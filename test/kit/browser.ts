@@ -138,3 +138,9 @@ export const openScreen = async (page: Page, hash: string): Promise<void> => {
   )
   await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
 }
+
+/** A picture of the window, once what changed is painted: a page that was never painted cannot be captured. */
+export const pictureOf = async (page: Page): Promise<Buffer> => {
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+  return page.screenshot({ animations: 'disabled' })
+}
