@@ -1,6 +1,6 @@
 import t from 'tap'
 import { ApiError } from '../../../src/console/api/problem.ts'
-import { groupsOf } from '../../../src/console/screens/tokens/access.ts'
+import { allAccess, groupsOf } from '../../../src/console/screens/tokens/access.ts'
 import { summaryOf } from '../../../src/console/screens/tokens/cells.ts'
 import { inputOf, typesOf } from '../../../src/console/screens/tokens/create.ts'
 import {
@@ -193,6 +193,22 @@ t.test('who can see a token is grouped by what they see, and by the reason', asy
       ['See no data', [['b', 'delete', undefined]]],
     ],
   )
+})
+
+t.test('who can see a token is read from all pages, twenty at most', async (t) => {
+  const asked: unknown[] = []
+  const api = (pages: number) => ({
+    call: async <T>(_method: string, _path: string, { query }: { query?: object } = {}) => {
+      asked.push(query)
+      return {
+        data: [{ permission: 'token:read' }],
+        pagination: { total_pages: pages, total_items: pages },
+      } as T
+    },
+  })
+  t.match(await allAccess(api(3), 'an id'), { entries: { length: 3 }, total: 3 })
+  t.strictSame(asked[2], { page: 3, size: 100 })
+  t.match(await allAccess(api(50), 'an id'), { entries: { length: 20 }, total: 50 })
 })
 
 t.test('a token from a form', async (t) => {

@@ -1,6 +1,8 @@
-import { path } from '../../api/client.ts'
+import { type Api, path } from '../../api/client.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
-import { listOf, showList } from '../../kit/list.ts'
+import type { ListResponse } from '../../kit/list.ts'
+import { count } from '../../kit/numbers.ts'
+import { resource, show } from '../../kit/resource.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
 import { type Column, table } from '../../kit/table.ts'
 import { link } from '../../router.ts'
@@ -85,16 +87,40 @@ const columns: readonly Column<AccessRow>[] = [
   { head: 'Because of', kind: 'wide', cell: reason },
 ]
 
+/** Pages of one answer: an entry that reveals may be on any of them. */
+const MOST_PAGES = 20
+
+/** All entries of a token, and how many there are. */
+export const allAccess = async (
+  api: Pick<Api, 'call'>,
+  id: string,
+  signal?: AbortSignal,
+): Promise<{ readonly entries: readonly AccessEntry[]; readonly total: number }> => {
+  const entries: AccessEntry[] = []
+  for (let page = 1; ; page++) {
+    const query = { page, size: 100 }
+    const { data, pagination } = await api.call<ListResponse<AccessEntry>>(
+      'GET',
+      path`/tokens/${id}/access`,
+      { query, signal },
+    )
+    entries.push(...data)
+    if (page >= Math.min(MOST_PAGES, pagination.total_pages ?? 1))
+      return { entries, total: pagination.total_items ?? entries.length }
+  }
+}
+
 /** "Who can see it and through what": needs `application:read`. */
 export const createAccess = ({ api, signal }: ScreenContext, id: string): (() => TemplateResult) => {
-  const list = listOf<AccessEntry>({ api, signal, path: path`/tokens/${id}/access`, size: 100 })
+  const found = resource((own) => allAccess(api, id, own), signal)
   return () => {
-    const state = list.state.value
+    const state = found.state.value
     if (state.kind === 'error' && state.error.status === 404) return html`<p class="empty">${GONE}</p>`
-    return showList(list, (entries) =>
+    return show(found, ({ entries, total }) =>
       entries.length === 0
         ? html`<p class="empty">No key can see or use this token.</p>`
-        : html`${groupsOf(entries).map(
+        : html`${entries.length === total ? nothing : html`<p role="status">These are ${count(entries.length)} of ${count(total)} ways. Look for others by their applications' rules.</p>`}
+          ${groupsOf(entries).map(
             ({ title, about, rows }) => html`<div class="group">
                 <h3>
                   ${title} <span class="badge">${new Set(rows.map(({ application }) => application.id)).size}</span>

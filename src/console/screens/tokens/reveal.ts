@@ -139,7 +139,7 @@ export const createReveal = (api: Api, id: string, within: AbortSignal, onRead: 
     <p class="countdown">
       <progress max=${SHOWN_S} value=${of === 'reading' ? SHOWN_S : of} aria-label="Time left"></progress>
       <span role="timer">${of === 'reading' ? 'Reading …' : `Hidden in ${of} s`}</span>
-      <button type="button" @click=${() => void copyValue()}>Copy</button>
+      <button type="button" ?disabled=${of === 'reading'} @click=${() => void copyValue()}>Copy</button>
       <button type="button" class="primary" @click=${hide}>Hide</button>
     </p>
   </section>`
