@@ -33,7 +33,6 @@ export const sessionOf = (head: Head, rules: HeaderRules): ConsoleSecret => {
 /**
  * Throws `forbidden` for a request whose response a browser would show as a page, or run as a script, of the console's
  * origin (W3C Fetch Metadata Request Headers, "sec-fetch-dest"): it could act with the session of whoever is signed in.
- * origin (Fetch Metadata Request Headers, W3C): it could act with the session of whoever is signed in.
  */
 export const checkNotShown = (head: Head): void => {
   const use = head.get('sec-fetch-dest')?.[0]

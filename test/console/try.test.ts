@@ -67,6 +67,18 @@ t.test('Try a call: rehearses with a token, sends, and shows the response as tex
     t.notMatch((await page.locator('body').textContent()) ?? '', NUMBER)
   })
 
+  await t.test('changed code is rehearsed before it is saved', async (t) => {
+    await page.getByText('Code of the proxy').click()
+    await page.getByLabel('Request transform').fill(code.replace('signed: true', "unsaved: '\u20ac'"))
+    await page.getByText('changed, not saved').waitFor()
+    await page.getByRole('button', { name: 'Rehearse' }).click()
+    const steps = page.getByRole('list', { name: 'Steps of the call' })
+    await steps.getByRole('row', { name: /"unsaved": "\u20ac"/ }).waitFor()
+    t.equal(destination.received.length, 0)
+    await page.getByLabel('Request transform').fill(code)
+    await page.getByText('changed, not saved').waitFor({ state: 'detached' })
+  })
+
   await t.test('is accessible', (t) => expectAccessible(t, page))
 
   await t.test('a response is text, whatever it is', async (t) => {

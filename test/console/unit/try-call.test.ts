@@ -18,6 +18,7 @@ const DRAFT: Draft = {
   headers: '',
   body: '',
   response: '',
+  code: '',
 }
 
 t.test('header lines are split at their first colon; others are named', (t) => {

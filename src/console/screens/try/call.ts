@@ -15,6 +15,8 @@ export interface Draft {
   readonly body: string
   /** JSON of a response for the response transform, in a dry run. */
   readonly response: string
+  /** JSON of code that is not saved, in a dry run; `''`: none. */
+  readonly code: string
 }
 
 export interface ProxyRequest {
@@ -64,6 +66,9 @@ export const headerJson = (text: string): string | undefined => {
   }
 }
 
+/** Characters of code in a header; all headers have 60 KiB. */
+const MOST_CODE = 50_000
+
 /** What is wrong with a draft, by the name of its field. */
 export const issuesOf = (draft: Draft): Readonly<Partial<Record<keyof Draft, string>>> => {
   const headers = parseHeaders(draft.headers).issues.join(' ')
@@ -77,6 +82,9 @@ export const issuesOf = (draft: Draft): Readonly<Partial<Record<keyof Draft, str
       : {}),
     ...(isPath ? {} : { path: 'Begin it with / or ?, without dot segments and #.' }),
     ...(headers === '' ? {} : { headers }),
+    ...(draft.code.length > MOST_CODE
+      ? { code: 'The changed code is too long to rehearse. Save it first, on the page of the proxy.' }
+      : {}),
     ...(draft.response.trim() !== '' && headerJson(draft.response) === undefined
       ? { response: 'This is not JSON.' }
       : {}),
@@ -99,6 +107,9 @@ export const requestOf = (draft: Draft, prefix: string, dryRun: boolean): ProxyR
         ? { [`${prefix}-PROXY-URL`]: draft.url }
         : { [`${prefix}-PROXY-KEY`]: draft.proxyKey }),
       ...(dryRun ? { [`${prefix}-PROXY-DRY-RUN`]: 'true' } : {}),
+      ...(dryRun && draft.code !== ''
+        ? { [`${prefix}-PROXY-DRY-RUN-CODE`]: headerJson(draft.code) ?? '' }
+        : {}),
       ...(response === undefined ? {} : { [`${prefix}-PROXY-DRY-RUN-ANSWER`]: response }),
     },
     body,

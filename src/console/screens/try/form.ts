@@ -5,6 +5,7 @@ import type { ReadonlySignal, Signal } from '../../kit/signals.ts'
 import { link } from '../../router.ts'
 import { may } from '../../session.ts'
 import { type Draft, METHODS } from './call.ts'
+import type { DraftCode } from './code.ts'
 import { pickToken } from './token-picker.ts'
 
 /** A stored proxy, as its list has it. */
@@ -13,14 +14,15 @@ export interface ProxyRow {
   readonly name: string
   readonly key: string
   readonly destination_url: string
-  readonly request_transform?: unknown
-  readonly response_transform?: unknown
+  readonly request_transform?: { readonly code: string }
+  readonly response_transform?: { readonly code: string }
 }
 
 export interface FormState {
   readonly draft: Signal<Draft>
   readonly proxies: ReadonlySignal<readonly ProxyRow[]>
   readonly proxy: ReadonlySignal<ProxyRow | undefined>
+  readonly code: DraftCode
   /** Sentences by field; empty until the form was submitted once. */
   readonly issues: ReadonlySignal<Readonly<Partial<Record<keyof Draft, string>>>>
   /** Chooses a stored proxy by its id; `''`: none. */
@@ -117,13 +119,14 @@ export const formFields = (context: ScreenContext, state: FormState): TemplateRe
         ? nothing
         : html`<p class="small soft">
             Destination <code>${proxy.value.destination_url}</code>.
-            <a href=${link`/proxies/${proxy.value.id}`}>Open the proxy</a> to edit its code; a rehearsal runs the code that is saved.
+            <a href=${link`/proxies/${proxy.value.id}`}>Open the proxy</a>
           </p>`
     }
     ${field({ label: 'Headers', hint: 'One "name: value" a line.', error: error('headers'), control: area('headers', headers, 2) })}
     ${field({ label: 'Body', hint: 'JSON, unless the headers have another content-type.', control: area('body', body, 7) })}
     ${
-      proxy.value?.response_transform === undefined
+      proxy.value === undefined ||
+      (proxy.value.response_transform === undefined && !state.code.json().includes('"response_transform":"'))
         ? nothing
         : field({
             label: 'Response to rehearse with',
@@ -132,7 +135,11 @@ export const formFields = (context: ScreenContext, state: FormState): TemplateRe
             control: area('response', response, 3),
           })
     }
-    <div class="buttons">
+    ${state.code.view()}
+    ${error('code') === undefined ? nothing : html`<p class="error">${error('code')}</p>`}
+    ${
+      may('token:read') || may('token:search')
+        ? html`<div class="buttons">
       <button type="button" @mousedown=${(event: Event) => event.preventDefault()} @click=${() => {
         target = target?.isConnected
           ? target
@@ -140,4 +147,6 @@ export const formFields = (context: ScreenContext, state: FormState): TemplateRe
         void insert(context, change)
       }}>Insert a token …</button>
     </div>`
+        : nothing
+    }`
 }

@@ -7,9 +7,9 @@ import { computed, effect, signal } from '../../kit/signals.ts'
 import { snippet } from '../../kit/snippet.ts'
 import { may, session } from '../../session.ts'
 import { type Draft, issuesOf, requestOf } from './call.ts'
+import { draftCode } from './code.ts'
 import { type FormState, formFields, type ProxyRow } from './form.ts'
-import { responseView } from './response.ts'
-import { dryRun, send } from './send.ts'
+import { dryRun, responseView, send } from './send.ts'
 import { steps } from './steps.ts'
 import type { DryRun, Sent } from './types.ts'
 
@@ -22,6 +22,7 @@ const draft = signal<Draft>({
   headers: '',
   body: '{\n  "card": ""\n}',
   response: '{"status": 200, "headers": {"content-type": "application/json"}, "body": {}}',
+  code: '',
 })
 
 type Result =
@@ -52,11 +53,13 @@ const open = (context: ScreenContext): Opened => {
       draft.value = { ...draft.peek(), proxyKey: key ?? '' }
   })
 
+  const code = draftCode(proxy, within)
   const submitted = signal(false)
   const state: FormState = {
     draft,
     proxies,
     proxy,
+    code,
     issues: computed(() => (submitted.value ? issuesOf(draft.value) : {})),
     choose: (id) => setFilters({ proxy: id }),
   }
@@ -65,6 +68,7 @@ const open = (context: ScreenContext): Opened => {
   const tried = (work: () => Promise<Result>) =>
     action(async () => {
       submitted.value = true
+      draft.value = { ...draft.peek(), code: code.json() }
       if (Object.keys(issuesOf(draft.peek())).length > 0) return
       result.value = undefined
       result.value = await work()

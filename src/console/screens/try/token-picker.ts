@@ -33,15 +33,11 @@ export const pickToken = async (context: ScreenContext): Promise<string | undefi
   const text = signal('')
   const chosen = signal<Token | undefined>(undefined)
   const path = signal('')
-  const lists = may('token:search') || may('token:read')
-  const tokens = lists
-    ? resource(
-        (signal) => find(context, text.value, signal),
-        AbortSignal.any([context.signal, within.signal]),
-      )
-    : undefined
-  const id = signal('')
-  const picked = computed(() => chosen.value?.id ?? id.value.trim())
+  const tokens = resource(
+    (signal) => find(context, text.value, signal),
+    AbortSignal.any([context.signal, within.signal]),
+  )
+  const picked = computed(() => chosen.value?.id ?? '')
 
   const row = (token: Token): TemplateResult => html`<label class="try-token">
     <input
@@ -56,23 +52,10 @@ export const pickToken = async (context: ScreenContext): Promise<string | undefi
     <span><code class="try-id">${token.id}</code> <span class="badge">${token.type}</span> ${maskedData(token)}</span>
   </label>`
 
-  const list = (): TemplateResult =>
-    tokens === undefined
-      ? field({
-          label: 'Token id',
-          hint: 'The key may not list tokens.',
-          control: html`<input
-            autocomplete="off"
-            spellcheck="false"
-            @input=${(event: Event) => {
-              id.value = (event.target as HTMLInputElement).value
-            }}
-          />`,
-        })
-      : html`${field({
-          label: may('token:search') ? 'Search' : 'Type',
-          ...(may('token:search') ? { hint: 'E.g. type:card AND metadata.customer:42' } : {}),
-          control: html`<input
+  const list = (): TemplateResult => html`${field({
+    label: may('token:search') ? 'Search' : 'Type',
+    ...(may('token:search') ? { hint: 'E.g. type:card AND metadata.customer:42' } : {}),
+    control: html`<input
             type="search"
             autocomplete="off"
             spellcheck="false"
@@ -80,7 +63,7 @@ export const pickToken = async (context: ScreenContext): Promise<string | undefi
               text.value = (event.target as HTMLInputElement).value.trim()
             }}
           />`,
-        })}
+  })}
         <fieldset class="try-tokens">
           <legend class="visually-hidden">Tokens</legend>
           ${show(tokens, (found) => html`${found.map(row)}`, { empty: 'No token is found.' })}

@@ -1,0 +1,61 @@
+import { html, nothing, type TemplateResult } from '../../kit/html.ts'
+import { effect, type ReadonlySignal, signal, untracked } from '../../kit/signals.ts'
+import { type StoredCode, storedCode } from '../../kit/stored-code.ts'
+import type { ProxyRow } from './form.ts'
+
+const KINDS = ['request', 'response'] as const
+
+export interface DraftCode {
+  /** JSON of what differs from the saved code; `''`: nothing. */
+  json(): string
+  view(): TemplateResult | typeof nothing
+}
+
+/** The code of the chosen proxy, to be tried before it is saved. What is typed here is a draft on the proxy's own page, too. */
+export const draftCode = (proxy: ReadonlySignal<ProxyRow | undefined>, within: AbortSignal): DraftCode => {
+  const editors = signal<readonly StoredCode[]>([])
+  let own = new AbortController()
+  const dispose = effect(() => {
+    const of = proxy.value
+    untracked(() => {
+      own.abort()
+      own = new AbortController()
+      editors.value =
+        of === undefined
+          ? []
+          : KINDS.map((kind) =>
+              storedCode(
+                {
+                  id: `${of.id}-${kind}`,
+                  label: `${kind === 'request' ? 'Request' : 'Response'} transform`,
+                  rows: 10,
+                },
+                () => of[`${kind}_transform`]?.code ?? '',
+                own.signal,
+              ),
+            )
+    })
+  })
+  within.addEventListener('abort', () => {
+    dispose()
+    own.abort()
+  })
+  const changed = () =>
+    editors.value.flatMap((editor, index) =>
+      editor.isChanged.value ? [[`${KINDS[index]}_transform`, editor.value() || null] as const] : [],
+    )
+  return {
+    json: () => (changed().length === 0 ? '' : JSON.stringify(Object.fromEntries(changed()))),
+    view: () =>
+      editors.value.length === 0
+        ? nothing
+        : html`<details>
+            <summary>
+              Code of the proxy
+              ${changed().length === 0 ? nothing : html`<span class="badge warn">changed, not saved</span>`}
+            </summary>
+            <p class="small soft">Rehearse runs what is here. Send runs what is saved: save it on the page of the proxy.</p>
+            ${editors.value.map((editor) => editor.view())}
+          </details>`,
+  }
+}
