@@ -11,7 +11,7 @@ const BAD = GOOD.replace('args.body', '')
 t.test('Proxies: a person makes one, writes its code, restores a version and deletes it', async (t) => {
   const sidevault = await sharedSidevault()
   const { call, managementKey: key } = sidevault
-  const page = await openConsole(t, sidevault, { hash: '#/proxies' })
+  const page = await openConsole(t, sidevault, { hash: '#/proxies', expectedStatuses: [503] })
   const button = (name: string) => page.getByRole('button', { name, exact: true })
   const dialog = page.getByRole('dialog')
   const done = (text: string) =>
@@ -166,16 +166,33 @@ t.test('Proxies: a person makes one, writes its code, restores a version and del
     await page.getByText('No proxies yet.').waitFor()
   })
 
-  await t.test('a proxy that was deleted elsewhere is reported, and the code remains', async (t) => {
-    const { json } = await call('POST', '/proxies', {
-      key,
-      body: { name: 'Gone', destination_url: 'https://demo.sidevault.test' },
-    })
-    await page.goto(`/console/#/proxies/${json.id}`)
-    await request.fill(GOOD)
-    await call('DELETE', `/proxies/${json.id}`, { key })
-    await button('Save code').click()
-    await page.getByRole('alert').getByText('Not found').waitFor()
-    t.equal(await request.inputValue(), GOOD)
-  })
+  await t.test(
+    'a save that fails leaves the code: not ready, not allowed, signed out, deleted',
+    async (t) => {
+      const { json } = await call('POST', '/proxies', {
+        key,
+        body: { name: 'Gone', destination_url: 'https://demo.sidevault.test' },
+      })
+      await page.goto(`/console/#/proxies/${json.id}`)
+      await request.fill(GOOD)
+      const failing = async (status: number, title: string) => {
+        const answer = { status, json: { code: 'x', title: 'x', detail: HOSTILE } }
+        await page.route('**/console/api/proxies/**', (route) => route.fulfill(answer), { times: 2 })
+        await button('Save code').click()
+        await page.getByRole('alert').filter({ hasText: title }).getByText(HOSTILE).waitFor()
+      }
+      await failing(503, 'Sidevault is not ready')
+      await failing(403, 'This key may not do this')
+      await page.context().clearCookies()
+      await button('Save code').click()
+      await page.getByRole('heading', { name: 'Your session ended' }).waitFor()
+      await page.getByLabel('API key', { exact: true }).fill(key)
+      await button('Sign in').click()
+      t.equal(await request.inputValue(), GOOD)
+      await call('DELETE', `/proxies/${json.id}`, { key })
+      await button('Save code').click()
+      await page.getByRole('alert').getByText('Not found').waitFor()
+      t.equal(await request.inputValue(), GOOD)
+    },
+  )
 })
