@@ -58,8 +58,11 @@ const open = (path: string, found: URLSearchParams): void => {
             setFilters: (changes) => {
               if (controller.signal.aborted) return
               const next = withChanges(own.peek(), changes)
-              history.replaceState(null, '', hashOf(path, next))
               own.value = next
+              // Browsers limit how often; the next change shows in the address again.
+              try {
+                history.replaceState(null, '', hashOf(path, next))
+              } catch {}
             },
             signal: controller.signal,
             title,

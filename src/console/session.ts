@@ -1,5 +1,6 @@
 import { consoleHeader, createApi } from './api/client.ts'
 import { ApiError, problemOf } from './api/problem.ts'
+import { pausePolls } from './kit/poll.ts'
 import type { May } from './kit/screen.ts'
 import { batch, computed, type ReadonlySignal, signal } from './kit/signals.ts'
 
@@ -52,6 +53,7 @@ const apply = (next: Session | undefined): void => {
     if (next !== undefined) current.value = next
     state.value = next !== undefined ? 'signed in' : before === undefined ? 'signed out' : 'ended'
   })
+  pausePolls(next === undefined)
   schedule(next)
 }
 

@@ -4,7 +4,7 @@ import { html, nothing, ref, type TemplateResult } from './kit/html.ts'
 import { notice, noticeRegion } from './kit/notice.ts'
 import { problem } from './kit/problem.ts'
 import { effect, signal } from './kit/signals.ts'
-import { type Identity, session, sessionStatus, signOut } from './session.ts'
+import { type Identity, type SessionStatus, session, sessionStatus, signOut } from './session.ts'
 import { addKey, endedPage, signInPage } from './sign-in.ts'
 
 /** Wide enough for the navigation beside the page; style.css has the same width. */
@@ -139,11 +139,23 @@ effect(() => {
   if (globalThis.document !== undefined) document.title = `${text} · Sidevault`
 })
 
+const focusHeading = (): void => {
+  if (heading instanceof HTMLElement) heading.focus({ preventScroll: true })
+}
+
+let statusBefore: SessionStatus = 'unknown'
+effect(() => {
+  const status = sessionStatus.value
+  // The form that had the focus is gone.
+  if (status === 'signed in' && statusBefore !== 'unknown') queueMicrotask(focusHeading)
+  statusBefore = status
+})
+
 effect(() => {
   if (navigationCount.value < 2) return
   isMenuOpen.value = false
   queueMicrotask(() => {
     scrollTo(0, 0)
-    if (heading instanceof HTMLElement) heading.focus({ preventScroll: true })
+    focusHeading()
   })
 })

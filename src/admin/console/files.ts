@@ -21,6 +21,9 @@ const TYPES: Readonly<Record<string, string>> = {
 
 const INDEX = 'index.html'
 
+/** All styles, in one file: those of screens behind those of all. */
+const STYLE = 'style.css'
+
 const SOURCE_MAP = /\/\/# sourceMappingURL=.*$/m
 
 /** A file as it is served. */
@@ -51,13 +54,15 @@ const compressed = async (type: string, text: string): Promise<ConsoleFile> => {
 
 /**
  * The texts that browsers load, by path: `main.ts` and what it imports, as JavaScript, with the packages' files among them;
- * styles and pictures. Files of types alone are imported by nothing that runs.
+ * a style and pictures. Files of types alone are imported by nothing that runs.
  */
 const readTexts = async (): Promise<ReadonlyMap<string, string>> => {
   const texts = new Map<string, string>()
   const names = (await readdir(ROOT, { recursive: true })).map((path) => path.replaceAll('\\', '/'))
-  for (const path of names.filter((name) => /\.(?:css|svg|html)$/.test(name)).sort())
-    texts.set(path, await readFile(join(ROOT, path), 'utf8'))
+  const read = (path: string) => readFile(join(ROOT, path), 'utf8')
+  for (const path of names.filter((name) => /\.(?:svg|html)$/.test(name))) texts.set(path, await read(path))
+  const styles = names.filter((name) => name.endsWith('.css') && name !== STYLE).sort()
+  texts.set(STYLE, (await Promise.all([STYLE, ...styles].map(read))).join('\n'))
   const modules = ['main.ts']
   for (let path = modules.shift(); path !== undefined; path = modules.shift()) {
     if (texts.has(path)) continue

@@ -22,14 +22,10 @@ export const INDEX_HEADERS = {
     'accelerometer=(), camera=(), clipboard-read=(), display-capture=(), geolocation=(), gyroscope=(), microphone=(), payment=(), usb=()',
 } as const
 
-/** `index.html` with the URLs of its files, all styles of screens, and a preload of each module. */
+/** `index.html` with the URLs of its files, and a preload of each module. */
 export const indexPage = (text: string, base: string, paths: readonly string[]): string => {
-  const styles = paths.filter((path) => path.endsWith('.css') && path !== 'style.css')
   const modules = paths.filter((path) => /\.(?:ts|js|mjs)$/.test(path) && path !== 'main.ts')
-  const links = [
-    ...styles.map((path) => `<link rel="stylesheet" href="${base}${path}" />`),
-    ...modules.map((path) => `<link rel="modulepreload" href="${base}${path}" />`),
-  ]
+  const links = modules.map((path) => `<link rel="modulepreload" href="${base}${path}" />`)
   return text
     .replaceAll(/(?<=\b(?:href|src)=")(?=[a-z])/g, base)
     .replace('</head>', `${links.join('\n    ')}\n  </head>`)

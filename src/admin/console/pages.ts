@@ -8,8 +8,8 @@ import { INDEX_HEADERS } from './index-page.ts'
 const send = (request: FastifyRequest, reply: FastifyReply, file: ConsoleFile): FastifyReply => {
   const accepted = String(request.headers['accept-encoding'] ?? '')
   reply.type(file.type).header('vary', 'accept-encoding')
-  if (/\bbr\b/.test(accepted)) return reply.header('content-encoding', 'br').send(file.brotli)
-  if (/\bgzip\b/.test(accepted)) return reply.header('content-encoding', 'gzip').send(file.gzip)
+  if (/\bbr\b(?!;q=0)/.test(accepted)) return reply.header('content-encoding', 'br').send(file.brotli)
+  if (/\bgzip\b(?!;q=0)/.test(accepted)) return reply.header('content-encoding', 'gzip').send(file.gzip)
   return reply.send(gunzipSync(file.gzip))
 }
 

@@ -123,8 +123,13 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
     if (isPoll && status < 400) log.debug(entry, 'response sent')
     else log.info(entry, 'response sent')
   }
-  /** Probes call these every few seconds, as pages of the console do: they are logged at debug. */
-  const quiet: Readonly<Record<string, true>> = { healthz: true, readyz: true, metrics: true }
+  /** Probes call these every few seconds, as pages of the console do, and load all its files at once: logged at debug. */
+  const quiet: Readonly<Record<string, true>> = {
+    healthz: true,
+    readyz: true,
+    metrics: true,
+    console_assets: true,
+  }
 
   const app = fastify({
     logger: false,
@@ -203,7 +208,12 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
         ? {}
         : {
             onRequest: async (request) =>
-              admit({ key: undefined, address: clientAddress(request), page: true }),
+              // A first view loads all files of the console, which are in memory: they count as calls.
+              admit({
+                key: undefined,
+                address: clientAddress(request),
+                ...(name === 'console_assets' ? {} : { page: true as const }),
+              }),
           }),
       handler,
     })
