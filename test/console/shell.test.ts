@@ -28,7 +28,11 @@ t.test('Shell: a person moves between screens by links and keys', async (t) => {
   await expectAccessible(t, page)
   await page.goto('/console/#/tokens')
   await heading(page, 'This page is not available').waitFor()
-  t.equal(await screens(page).getByRole('link', { name: 'Tokens', exact: true }).count(), 0, 'nor is its link')
+  t.equal(
+    await screens(page).getByRole('link', { name: 'Tokens', exact: true }).count(),
+    0,
+    'nor is its link',
+  )
   await page.goto('/console/#/audit')
   await heading(page, 'Audit').waitFor()
   await page.reload()
