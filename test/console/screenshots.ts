@@ -23,7 +23,7 @@ interface Picture {
   readonly colorScheme?: 'light' | 'dark'
   readonly hash: (ids: FilledVault['ids']) => string
   /** What a person does before the picture is made. */
-  readonly act?: (page: Page) => Promise<void>
+  readonly act?: (page: Page, ids: FilledVault['ids']) => Promise<void>
 }
 
 const PICTURES: readonly Picture[] = [
@@ -31,9 +31,37 @@ const PICTURES: readonly Picture[] = [
   { name: 'overview-dark', hash: () => '#/overview', colorScheme: 'dark' },
   { name: 'requests', hash: () => '#/requests' },
   { name: 'request', hash: ({ requests }) => `#/requests/${requests}` },
+  {
+    name: 'rehearse',
+    hash: () => '#/try',
+    act: async (page, { tokens }) => {
+      await page.getByLabel('Through').selectOption('Card processor')
+      await page
+        .getByLabel('Body', { exact: true })
+        .fill(`{ "card": "{{ ${tokens} | json: '$.number' }}", "amount": 4200 }`)
+      await page.getByRole('button', { name: 'Rehearse' }).click()
+      const first = page.getByRole('list', { name: 'Steps of the call' }).getByRole('heading').first()
+      await first.waitFor()
+      await page.getByLabel('Body', { exact: true }).evaluate((body) => body.scrollIntoView())
+    },
+  },
   { name: 'tokens', hash: () => '#/tokens' },
-  { name: 'application', hash: ({ applications }) => `#/applications/${applications}` },
-  { name: 'proxy', hash: ({ proxies }) => `#/proxies/${proxies}` },
+  {
+    name: 'access',
+    hash: ({ tokens }) => `#/tokens/${tokens}`,
+    act: (page) =>
+      page.getByRole('heading', { name: 'Who can see it' }).evaluate((one) => one.scrollIntoView()),
+  },
+  {
+    name: 'difference',
+    hash: ({ applications }) => `#/applications/${applications}/edit`,
+    act: async (page) => {
+      await page.getByRole('group', { name: 'Rule 1' }).getByLabel('Disclosure').selectOption('reveal')
+      const difference = page.getByRole('complementary', { name: 'Differences' })
+      await difference.getByText('gains reveal on').first().waitFor()
+      await difference.getByText('comparing …').waitFor({ state: 'detached' })
+    },
+  },
 ]
 
 /** Payments of some minutes, of which some fail. */
@@ -91,7 +119,7 @@ try {
     await openScreen(page, '#/start')
     await openScreen(page, hash(vault.ids))
     await page.waitForTimeout(500) // figures that come after the screen
-    await act?.(page)
+    await act?.(page, vault.ids)
     await page.mouse.move(0, 0)
     const png = toPalette(await pictureOf(page))
     if (png.length > MOST) throw new Error(`${name}.png has ${png.length} bytes, more than ${MOST}`)

@@ -33,8 +33,9 @@ export const SHOP: VaultTexts = {
   ],
   descriptions: [
     'Support sees the last four digits',
-    'Finance sees that a card exists',
-    'Charges go to the processor',
+    'Cards of high value stay hidden',
+    'Passports are checked by hand',
+    'Amounts above the limit score higher',
   ],
   values: ['ada.example', 'grace.example', 'linus.example', 'margaret.example', 'edsger.example'],
 }
@@ -80,7 +81,7 @@ export const fillVault = async (
   let used = 0
   const name = () => at(texts.names, used++)
   const rule = (container: string, transform: string, permissions: readonly string[], priority: number) => ({
-    description: at(texts.descriptions, priority),
+    description: at(texts.descriptions, priority - 1),
     priority,
     container,
     transform,
@@ -145,7 +146,7 @@ export const fillVault = async (
   await made('/proxies', { name: name(), destination_url: `${DEMO}/payouts`, require_auth: true })
   const formula = await made('/reactor-formulas', {
     name: name(),
-    description: at(texts.descriptions, 2),
+    description: at(texts.descriptions, 3),
     type: 'private',
     code: FORMULA,
     configuration: [{ name: 'limit', description: at(texts.descriptions, 0), type: 'number' }],
