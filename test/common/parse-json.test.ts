@@ -131,8 +131,11 @@ const PARSES_OWN_TEXT = [
 
 t.test('text with names of others is parsed by parseJson', (t) => {
   const files = globSync('{src,plugins}/**/*.ts', { cwd: new URL('../../', import.meta.url).pathname })
-  const calling = files.filter((file) =>
-    readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8').includes('JSON.parse('),
+  // A page of the console parses texts of one tenant, in a browser.
+  const calling = files.filter(
+    (file) =>
+      !file.startsWith('src/console/') &&
+      readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8').includes('JSON.parse('),
   )
   t.strictSame(calling.sort(), PARSES_OWN_TEXT)
   t.end()
