@@ -176,8 +176,8 @@ t.test('Proxies: a person makes one, writes its code, restores a version and del
       await page.goto(`/console/#/proxies/${json.id}`)
       await request.fill(GOOD)
       const failing = async (status: number, title: string) => {
-        const answer = { status, json: { code: 'x', title: 'x', detail: HOSTILE } }
-        await page.route('**/console/api/proxies/**', (route) => route.fulfill(answer), { times: 2 })
+        const response = { status, json: { code: 'x', title: 'x', detail: HOSTILE } }
+        await page.route('**/console/api/proxies/**', (route) => route.fulfill(response), { times: 2 })
         await button('Save code').click()
         await page.getByRole('alert').filter({ hasText: title }).getByText(HOSTILE).waitFor()
       }

@@ -1,8 +1,7 @@
 import { type CodeEditor, codeEditor } from './code-editor.ts'
 import { action, formProblem } from './form.ts'
 import { html, nothing, type TemplateResult } from './html.ts'
-import { type JsonObject, objectText, parseObject } from './json-object.ts'
-import { mergePatch } from './merge-patch.ts'
+import { type JsonObject, mergePatch, objectText, parseObject } from './json-object.ts'
 import { notice } from './notice.ts'
 import { signal } from './signals.ts'
 

@@ -77,14 +77,16 @@ export const runSection = ({ context, stored, path }: EntityPage<Reactor>): (() 
     return html`<h3>Result</h3>
       <p class="soft">After ${milliseconds(found.ms)}.</p>
       ${error === undefined ? html`<pre tabindex="0" aria-label="Result">${JSON.stringify(returned, null, 2)}</pre>` : problem(new ApiError(error))}
-      <button
-        type="button"
-        @click=${() => {
-          outcome.value = undefined
-        }}
-      >
-        Clear
-      </button>`
+      <div class="buttons">
+        <button
+          type="button"
+          @click=${() => {
+            outcome.value = undefined
+          }}
+        >
+          Clear
+        </button>
+      </div>`
   }
 
   return () => {

@@ -2,8 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
 import { mergePatch as applyPatch } from '../../../src/common/json.ts'
-import { objectText, parseObject } from '../../../src/console/kit/json-object.ts'
-import { mergePatch } from '../../../src/console/kit/merge-patch.ts'
+import { mergePatch, objectText, parseObject } from '../../../src/console/kit/json-object.ts'
 
 const { value: json } = fc.letrec((tie) => ({
   value: fc.oneof(
