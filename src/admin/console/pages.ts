@@ -1,16 +1,20 @@
-import { gunzipSync } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../../common/errors.ts'
 import type { OwnRoute } from '../http/types.ts'
-import { type ConsoleFile, type ConsoleFiles, loadFiles } from './files.ts'
+import type { ConsoleFile } from './compress.ts'
+import { type ConsoleFiles, loadFiles } from './files.ts'
 import { INDEX_HEADERS } from './index-page.ts'
 
-const send = (request: FastifyRequest, reply: FastifyReply, file: ConsoleFile): FastifyReply => {
+const send = async (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { type, text, compressed }: ConsoleFile,
+): Promise<FastifyReply> => {
   const accepted = String(request.headers['accept-encoding'] ?? '')
-  reply.type(file.type).header('vary', 'accept-encoding')
-  if (/\bbr\b(?!;q=0)/.test(accepted)) return reply.header('content-encoding', 'br').send(file.brotli)
-  if (/\bgzip\b(?!;q=0)/.test(accepted)) return reply.header('content-encoding', 'gzip').send(file.gzip)
-  return reply.send(gunzipSync(file.gzip))
+  const [coding] = /\bbr\b(?!;q=0)/.exec(accepted) ?? /\bgzip\b(?!;q=0)/.exec(accepted) ?? []
+  reply.type(type).header('vary', 'accept-encoding')
+  if (coding !== 'br' && coding !== 'gzip') return reply.send(text)
+  return reply.header('content-encoding', coding).send(await compressed(coding))
 }
 
 /** The index at `/console/`, and the files of the pages, which never change under one URL. Read at the first request. */
