@@ -149,8 +149,8 @@ export const fillVault = async (
     description: at(texts.descriptions, 3),
     type: 'private',
     code: FORMULA,
-    configuration: [{ name: 'limit', description: at(texts.descriptions, 0), type: 'number' }],
-    request_parameters: [{ name: 'amount', description: at(texts.descriptions, 1), type: 'number' }],
+    configuration: [{ name: 'limit', description: at(texts.descriptions, 3), type: 'number' }],
+    request_parameters: [{ name: 'amount', description: at(texts.descriptions, 3), type: 'number' }],
   })
   const reactor = await made('/reactors', {
     name: name(),

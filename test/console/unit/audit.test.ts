@@ -29,7 +29,7 @@ t.test('entities link to pages that the session may see, with encoded ids', asyn
   t.equal(entityLink('card', '', all), undefined)
   t.equal(entityLink('constructor', 'x', all), '#/tokens/x')
   t.equal(
-    entityLink('card', 'x', (permission) => permission !== 'token:read'),
+    entityLink('proxy', 'x', (permission) => permission !== 'proxy:read'),
     undefined,
   )
 })

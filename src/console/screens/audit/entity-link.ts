@@ -13,7 +13,8 @@ const PLACES: Readonly<Record<string, Place>> = {
   tenant_invitation: ['tenant:invitation:read', () => '#/settings'],
 }
 
-const TOKEN: Place = ['token:read', (id) => link`/tokens/${id}`]
+/** Its page shows who can see it, and its history, also to those who may not read it. */
+const TOKEN: Place = ['log:read', (id) => link`/tokens/${id}`]
 
 /** Entity types without a page of their own, besides types of tokens. */
 const WITHOUT_PAGE = new Set([
