@@ -11,6 +11,7 @@ const context = {
   hold: call.hold,
   used: undefined,
   code: undefined,
+  atMost: undefined,
 }
 
 /** What a vault was asked by one operation, and what came of it. */
