@@ -11,11 +11,14 @@ import { join, relative, sep } from 'node:path'
 const TIMEOUT = 600_000
 
 /** Test files per process. A process loads the product once, which takes three seconds of CPU. */
-const FILES = { programs: 4, others: 12 }
+const FILES = { browser: 7, programs: 4, others: 12 }
 
-/** Test files that start programs or a browser. They run first, so that none runs alone at the end. */
+/** Test files that share a browser and a Sidevault, whose starts cost more than most of them. */
+const BROWSER = ['test/console/']
+
+/** Test files that start programs. They run first, so that none runs alone at the end. */
 const PROGRAMS = [
-  'test/console/',
+  ...BROWSER,
   'test/faults/',
   'test/supervisor/',
   'test/e2e/',
@@ -276,13 +279,17 @@ const packs = (files, size) =>
 const shared = (files) => {
   const own = startsWith(OWN)
   const alone = (/** @type {TestFile} */ file) => file.file.endsWith('.long.test.ts') || own(file)
-  const program = inProcesses(PROGRAMS)
+  const [browser, program] = [inProcesses(BROWSER), inProcesses(PROGRAMS)]
   const groups = TOGETHER.map((group) => files.filter(({ file }) => group.includes(file)))
   const together = files.filter((file) => !alone(file) && !groups.flat().includes(file))
   return [
     ...packs(files.filter(alone), 1),
     ...groups.filter(({ length }) => length > 0),
-    ...packs(together.filter(program), FILES.programs),
+    ...packs(together.filter(browser), FILES.browser),
+    ...packs(
+      together.filter((file) => program(file) && !browser(file)),
+      FILES.programs,
+    ),
     ...packs(
       together.filter((file) => !program(file)),
       FILES.others,
