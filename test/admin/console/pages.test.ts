@@ -7,7 +7,7 @@ import { openInThread } from '../../kit/store-in-thread.ts'
 import { thingsPlugin } from '../kit.ts'
 
 /** Bytes of all files together, with brotli. */
-const MOST_BYTES = 150 * 1024
+const MOST_BYTES = 150_000
 
 const { admin } = await startTestService(t, {
   openStore: openInThread,
