@@ -245,12 +245,17 @@ const HEAVIEST: Readonly<Record<string, readonly Input[]>> = {
   'Proxies.List': [page, { ...page, name: '*a*b*c*d*e*f'.repeat(20) }],
   'Proxies.Get': [{ id: proxy.id }],
   'Proxies.Delete': [{ id: 'x' }],
+  'Proxies.CheckCode': [
+    { request_transform: proxyBody.request_transform, response_transform: proxyBody.response_transform },
+    { request_transform: { code: TEXT } },
+  ],
   'Proxies.ListVersions': [{ ...page, id: proxy.id }],
   'ReactorFormulas.Create': [formulaBody, { ...formulaBody, icon: TEXT }, { ...formulaBody, code: TEXT }],
   'ReactorFormulas.Update': [{ ...formulaBody, id: formula.id }],
   'ReactorFormulas.List': [page, { ...page, name: '*a*b*c*d*e*f'.repeat(20) }],
   'ReactorFormulas.Get': [{ id: formula.id }],
   'ReactorFormulas.Delete': [{ id: 'x' }],
+  'Reactors.CheckCode': [{ code }, { code: TEXT }],
   'Reactors.Create': [
     reactorBody,
     ...inConfiguration({ name: 'r', code: 'module.exports = async () => ({})' }),
