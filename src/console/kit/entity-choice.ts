@@ -41,21 +41,28 @@ export const entityChoice = <T extends Named>({
   readonly signal: AbortSignal
 }): EntityChoice<T> => {
   const options = signal<readonly T[] | undefined>(undefined)
+  const isLoading = signal(allowed)
+  const load = async () => {
+    const { data, pagination } = await api.call<ListResponse<T>>('GET', path, {
+      query: { ...query, size: MOST },
+      signal: within,
+    })
+    if ((pagination.total_pages ?? 1) <= 1) options.value = data
+  }
   if (allowed)
-    api.call<ListResponse<T>>('GET', path, { query: { ...query, size: MOST }, signal: within }).then(
-      ({ data, pagination }) => {
-        if ((pagination.total_pages ?? 1) <= 1) options.value = data
-      },
-      () => {
+    load()
+      .catch(() => {
         // an id can be typed
-      },
-    )
+      })
+      .finally(() => {
+        isLoading.value = false
+      })
   const onChange = (change: ((id: string) => void) | undefined) => (event: Event) =>
     change?.((event.target as HTMLInputElement | HTMLSelectElement).value)
   return {
     options,
     control: ({ name, chosen = '', none, change }) => {
-      const known = options.value
+      const known = options.value ?? (isLoading.value ? [] : undefined)
       if (known === undefined)
         return html`<input
           name=${name}
@@ -65,7 +72,7 @@ export const entityChoice = <T extends Named>({
           .value=${chosen}
           @change=${onChange(change)}
         />`
-      return html`<select name=${name} @change=${onChange(change)}>
+      return html`<select name=${name} aria-busy=${isLoading.value} @change=${onChange(change)}>
         <option value="" ?selected=${chosen === ''}>${none}</option>
         ${
           chosen === '' || known.some(({ id }) => id === chosen)
