@@ -2,7 +2,6 @@ import { closeDialogs } from './kit/dialog.ts'
 import type { Opened, Screen } from './kit/screen.ts'
 import { batch, effect, type ReadonlySignal, signal, untracked } from './kit/signals.ts'
 import { hashOf, matchOf, placeOf, withChanges } from './router.ts'
-import { screens } from './screens.ts'
 import { api, may, sessionStatus } from './session.ts'
 
 /** The open screen. */
@@ -17,13 +16,16 @@ const heading = signal('')
 /** Counts navigations: focus moves to the heading after each but the first. */
 const navigations = signal(0)
 
+/** Loaded behind the first view: the sign-in page needs none of them. */
+const screens = signal<readonly Screen[]>([])
+
 export const currentScreen: ReadonlySignal<Current> = current
 export const currentHeading: ReadonlySignal<string> = heading
 export const navigationCount: ReadonlySignal<number> = navigations
 
 /** Screens in the navigation that the session may see. */
 export const visibleScreens = (): readonly Screen[] =>
-  screens.filter(({ nav, needs }) => nav !== undefined && needs(may))
+  screens.value.filter(({ nav, needs }) => nav !== undefined && needs(may))
 
 let leave = () => {}
 let openPath: string | undefined
@@ -40,7 +42,7 @@ const open = (path: string, found: URLSearchParams): void => {
   const own = signal(found)
   filters = own
   openPath = path
-  const match = matchOf(screens, path)
+  const match = matchOf(screens.peek(), path)
   const isAllowed = match?.screen.needs(may) ?? false
   const title = (text: string) => {
     if (!controller.signal.aborted) heading.value = text
@@ -89,19 +91,21 @@ const follow = (): void => {
 }
 
 /** Opens the screen of the hash as soon as somebody is signed in, and each that follows. */
-export const startRouting = (): void => {
+export const startRouting = async (): Promise<void> => {
   addEventListener('hashchange', follow)
   effect(() => {
     // A key that was added may open what was not available.
     const isIn = sessionStatus.value === 'signed in'
     const isClosed = current.peek().opened === undefined
-    for (const { needs } of screens) needs(may)
-    if (isIn && isClosed)
+    for (const { needs } of screens.value) needs(may)
+    if (isIn && isClosed && screens.value.length > 0)
       untracked(() => {
         openPath = undefined
         follow()
       })
   })
+  const loaded = await import('./screens.ts')
+  screens.value = loaded.screens
 }
 
 /** Opens the screen again, as a reload does. */

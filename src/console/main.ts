@@ -1,5 +1,6 @@
 import { startRouting } from './current.ts'
 import { render } from './kit/html.ts'
+import { notice } from './kit/notice.ts'
 import { effect } from './kit/signals.ts'
 import { startSession } from './session.ts'
 import { page } from './shell.ts'
@@ -10,7 +11,7 @@ if (root === null) throw new Error('index.html has no element "root"')
 effect(() => {
   render(page(), root)
 })
-startRouting()
+startRouting().catch(() => notice('error', 'A part of the page did not load. Reload the page.'))
 startSession().catch(() => {
   // the sign-in page shows the error of the next attempt
 })

@@ -70,7 +70,7 @@ t.test('Shell: slow calls, errors and a service that is away are shown, and retr
   respond = held.resolve
   await screens(page).getByRole('link', { name: 'Audit' }).click()
   await page.clock.runFor(1_500)
-  await page.getByText('This takes longer than usual').waitFor()
+  await page.getByRole('region', { name: 'Records' }).getByText('This takes longer than usual').waitFor()
 
   await problem(503, 'overloaded', 'Retry later.')(await held.promise)
   await page.getByRole('heading', { name: 'Sidevault is not ready' }).waitFor()

@@ -45,7 +45,9 @@ const readTexts = async (): Promise<ReadonlyMap<string, string>> => {
   const styles = names.filter((name) => name.endsWith('.css') && name !== STYLE).sort()
   texts.set(STYLE, (await Promise.all([STYLE, ...styles].map(read))).join('\n'))
   const modules = ['main.ts']
-  for (let path = modules.shift(); path !== undefined; path = modules.shift()) {
+  const later: string[] = []
+  const next = () => modules.shift() ?? later.shift()
+  for (let path = next(); path !== undefined; path = next()) {
     if (texts.has(path)) continue
     const text = await readFile(isOfPackage(path) ? packageFile(path) : join(ROOT, path), 'utf8')
     const pause = yieldIfDue()
@@ -53,6 +55,7 @@ const readTexts = async (): Promise<ReadonlyMap<string, string>> => {
     const program = linked(path, path.endsWith('.ts') ? stripTypes(text) : text.replace(SOURCE_MAP, ''))
     texts.set(path, program.text)
     modules.push(...program.imports)
+    later.push(...program.later)
   }
   return texts
 }

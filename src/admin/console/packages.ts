@@ -23,15 +23,21 @@ const servedAs = (specifier: string): string => {
   throw new Error(`The console imports ${JSON.stringify(specifier)}, which is not served`)
 }
 
-/** Specifiers of static imports and exports. Dynamic ones are not used: all files are loaded at once. */
+/** Specifiers of static imports and exports. */
 const SPECIFIERS =
   /(?<before>(?:^|;)(?:import|export)\b(?:[\w\s{},*$]*\bfrom\b)?\s*)(?<quote>["'])(?<specifier>[^"'\n]+)\k<quote>/gm
+
+/** Specifiers of dynamic imports: of the console's own files only. */
+const DYNAMIC = /\bimport\('(?<specifier>\.[^']+)'\)/g
 
 /** Whether a served path is a file of a package. */
 export const isOfPackage = (path: string): boolean => path.startsWith(PREFIX)
 
-/** The program with bare specifiers as relative paths, and the served paths of all that it imports. */
-export const linked = (path: string, program: string): { text: string; imports: readonly string[] } => {
+/** The program with bare specifiers as relative paths, and the served paths of what it imports: at once, and `later`. */
+export const linked = (
+  path: string,
+  program: string,
+): { readonly text: string; readonly imports: readonly string[]; readonly later: readonly string[] } => {
   const imports: string[] = []
   const folder = posix.dirname(path)
   const text = program.replaceAll(SPECIFIERS, (all, before: string, quote: string, specifier: string) => {
@@ -41,7 +47,11 @@ export const linked = (path: string, program: string): { text: string; imports: 
     const from = posix.relative(folder, target)
     return `${before}${quote}${from.startsWith('.') ? from : `./${from}`}${quote}`
   })
-  return { text, imports }
+  // Behind the static ones: they are loaded later.
+  const later = [...program.matchAll(DYNAMIC)].map(({ groups }) =>
+    posix.join(folder, groups?.specifier ?? ''),
+  )
+  return { text, imports, later }
 }
 
 /** The file of a path below `packages/`. */
