@@ -37,7 +37,11 @@ export interface ConsoleFiles {
  * The texts that browsers load, by path: `main.ts` and what it imports, as JavaScript, with the packages' files among them;
  * a style and pictures. Files of types alone are imported by nothing that runs.
  */
-const readTexts = async (): Promise<ReadonlyMap<string, string>> => {
+const readTexts = async (): Promise<{
+  readonly texts: ReadonlyMap<string, string>
+  /** Those behind a dynamic import. */
+  readonly later: ReadonlySet<string>
+}> => {
   const texts = new Map<string, string>()
   const names = (await readdir(ROOT, { recursive: true })).map((path) => path.replaceAll('\\', '/'))
   const read = (path: string) => readFile(join(ROOT, path), 'utf8')
@@ -45,8 +49,13 @@ const readTexts = async (): Promise<ReadonlyMap<string, string>> => {
   const styles = names.filter((name) => name.endsWith('.css') && name !== STYLE).sort()
   texts.set(STYLE, (await Promise.all([STYLE, ...styles].map(read))).join('\n'))
   const modules = ['main.ts']
-  const later: string[] = []
-  const next = () => modules.shift() ?? later.shift()
+  const dynamic: string[] = []
+  const later = new Set<string>()
+  let isLater = false
+  const next = () => {
+    isLater ||= modules.length === 0
+    return modules.shift() ?? dynamic.shift()
+  }
   for (let path = next(); path !== undefined; path = next()) {
     if (texts.has(path)) continue
     const text = await readFile(isOfPackage(path) ? packageFile(path) : join(ROOT, path), 'utf8')
@@ -55,21 +64,23 @@ const readTexts = async (): Promise<ReadonlyMap<string, string>> => {
     const program = linked(path, path.endsWith('.ts') ? stripTypes(text) : text.replace(SOURCE_MAP, ''))
     texts.set(path, program.text)
     modules.push(...program.imports)
-    later.push(...program.later)
+    dynamic.push(...program.later)
+    if (isLater) later.add(path)
   }
-  return texts
+  return { texts, later }
 }
 
 /** Reads everything. Costs about 0.2 s of CPU time, in short turns. */
 export const loadFiles = async (): Promise<ConsoleFiles> => {
-  const texts = new Map(await readTexts())
+  const { texts: read, later } = await readTexts()
+  const texts = new Map(read)
   const index = texts.get(INDEX) ?? ''
   texts.delete(INDEX)
   const digest = createHash('sha256')
   for (const [path, text] of [...texts].sort(([a], [b]) => (a < b ? -1 : 1)))
     digest.update(`${path}\0${text.length}\0${text}`)
   const hash = digest.digest('base64url').slice(0, 20)
-  const page = indexPage(index, `/console/assets/${hash}/`, [...texts.keys()])
+  const page = indexPage(index, `/console/assets/${hash}/`, { paths: [...texts.keys()], later })
   return {
     hash,
     index: consoleFile('text/html; charset=utf-8', page),

@@ -22,10 +22,20 @@ export const INDEX_HEADERS = {
     'accelerometer=(), camera=(), clipboard-read=(), display-capture=(), geolocation=(), gyroscope=(), microphone=(), payment=(), usb=()',
 } as const
 
-/** `index.html` with the URLs of its files, and a preload of each module. */
-export const indexPage = (text: string, base: string, paths: readonly string[]): string => {
+/**
+ * `index.html` with the URLs of its files, and a preload of each module. `later`: those that the first view does not need; they do
+ * not delay it.
+ */
+export const indexPage = (
+  text: string,
+  base: string,
+  { paths, later }: { readonly paths: readonly string[]; readonly later: ReadonlySet<string> },
+): string => {
   const modules = paths.filter((path) => /\.(?:ts|js|mjs)$/.test(path) && path !== 'main.ts')
-  const links = modules.map((path) => `<link rel="modulepreload" href="${base}${path}" />`)
+  const links = modules.map(
+    (path) =>
+      `<link rel="modulepreload" href="${base}${path}"${later.has(path) ? ' fetchpriority="low"' : ''} />`,
+  )
   return text
     .replaceAll(/(?<=\b(?:href|src)=")(?=[a-z])/g, base)
     .replace('</head>', `${links.join('\n    ')}\n  </head>`)
