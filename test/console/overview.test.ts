@@ -66,7 +66,7 @@ t.test('Overview: what needs attention comes first', async (t) => {
   await page.route('**/metrics', (route) =>
     route.fulfill({
       contentType: 'text/plain',
-      body: `sidevault_certificate_expiry_timestamp_seconds{certificate="edge"} ${ends}\nsidevault_audit_journals_broken 1\n`,
+      body: `sidevault_certificate_expiry_timestamp_seconds{certificate="edge_certificate"} ${ends}\nsidevault_audit_journals_broken 1\n`,
     }),
   )
   const { managementKey } = await sharedSidevault()

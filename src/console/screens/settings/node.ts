@@ -20,8 +20,8 @@ interface NodeState {
   readonly tokenTypes: readonly string[]
   readonly groups: readonly string[]
   readonly diskFree: number | undefined
-  /** ms since the epoch. */
-  readonly certificateEnds: number | undefined
+  /** Ends of certificates that can be read, ms since the epoch. */
+  readonly certificates: readonly { readonly name: string; readonly ends: number }[]
   readonly parts: Awaited<ReturnType<typeof loadHealth>>['parts']
 }
 
@@ -34,7 +34,6 @@ const loadNode = async (signal: AbortSignal): Promise<NodeState> => {
     return response.json()
   }
   const [api, metrics, { parts }] = await Promise.all([load(), loadMetrics(signal), loadHealth(signal)])
-  const ends = metrics.sum('certificate_expiry_timestamp_seconds') ?? 0
   return {
     version: api.info.version,
     node: metrics.of('nodejs_version_info')[0]?.labels.version,
@@ -43,9 +42,17 @@ const loadNode = async (signal: AbortSignal): Promise<NodeState> => {
       .map((name) => name.slice(TYPE.length)),
     groups: api.tags.map(({ name }) => name),
     diskFree: metrics.sum('data_disk_free_bytes'),
-    certificateEnds: ends > 0 ? ends * 1_000 : undefined,
+    certificates: metrics
+      .of('certificate_expiry_timestamp_seconds')
+      .filter(({ value }) => value > 0)
+      .map(({ labels, value }) => ({ name: labels.certificate ?? '', ends: value * 1_000 })),
     parts,
   }
+}
+
+const CERTIFICATES: Readonly<Record<string, string>> = {
+  edge_certificate: 'Certificate of the edge',
+  forward_ca: 'Forward proxy authority',
 }
 
 const KINDS = { ok: 'good', degraded: 'warn', failed: 'bad' } as const
@@ -54,7 +61,7 @@ const view = (state: NodeState): TemplateResult => html`<dl class="facts">
     <dt>Sidevault</dt><dd>${state.version}</dd>
     ${state.node === undefined ? nothing : html`<dt>Node</dt><dd>${state.node}</dd>`}
     ${state.diskFree === undefined ? nothing : html`<dt>Free on disk</dt><dd>${bytes(state.diskFree)}</dd>`}
-    ${state.certificateEnds === undefined ? nothing : html`<dt>Certificate ends</dt><dd>${when(state.certificateEnds)}</dd>`}
+    ${state.certificates.map(({ name, ends }) => html`<dt>${CERTIFICATES[name] ?? name} ends</dt><dd>${when(ends)}</dd>`)}
     <dt>Token types</dt><dd>${badges(state.tokenTypes)}</dd>
     <dt>Operations</dt><dd>${badges(state.groups)}</dd>
     <dt>Limits</dt>
