@@ -1,6 +1,6 @@
 import { closeDialogs } from './kit/dialog.ts'
 import type { Opened, Screen } from './kit/screen.ts'
-import { batch, effect, type ReadonlySignal, signal, untracked } from './kit/signals.ts'
+import { batch, computed, effect, type ReadonlySignal, signal, untracked } from './kit/signals.ts'
 import { hashOf, matchOf, placeOf, withChanges } from './router.ts'
 import { api, may, sessionStatus } from './session.ts'
 
@@ -19,6 +19,8 @@ const navigations = signal(0)
 /** Loaded behind the first view: the sign-in page needs none of them. */
 const screens = signal<readonly Screen[]>([])
 
+/** False until they are loaded. */
+export const hasScreens: ReadonlySignal<boolean> = computed(() => screens.value.length > 0)
 export const currentScreen: ReadonlySignal<Current> = current
 export const currentHeading: ReadonlySignal<string> = heading
 export const navigationCount: ReadonlySignal<number> = navigations
@@ -98,7 +100,7 @@ export const startRouting = async (): Promise<void> => {
     const isIn = sessionStatus.value === 'signed in'
     const isClosed = current.peek().opened === undefined
     for (const { needs } of screens.value) needs(may)
-    if (isIn && isClosed && screens.value.length > 0)
+    if (isIn && isClosed && hasScreens.value)
       untracked(() => {
         openPath = undefined
         follow()

@@ -1,4 +1,11 @@
-import { currentHeading, currentScreen, navigationCount, reopen, visibleScreens } from './current.ts'
+import {
+  currentHeading,
+  currentScreen,
+  hasScreens,
+  navigationCount,
+  reopen,
+  visibleScreens,
+} from './current.ts'
 import { dialogRegion, hasDialog } from './kit/dialog.ts'
 import { html, nothing, ref, type TemplateResult } from './kit/html.ts'
 import { notice, noticeRegion } from './kit/notice.ts'
@@ -127,7 +134,7 @@ const frame = (): TemplateResult => html`<a
 /** The whole page. */
 export const page = (): TemplateResult => {
   const status = sessionStatus.value
-  if (status === 'unknown') return html``
+  if (status === 'unknown' || (status === 'signed in' && !hasScreens.value)) return html`${noticeRegion()}`
   if (status === 'signed out') return signInPage()
   const hasEnded = status === 'ended'
   return html`<div ?hidden=${hasEnded} ?inert=${hasEnded}>${frame()} ${hasEnded ? nothing : dialogRegion()}</div>

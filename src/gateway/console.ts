@@ -42,11 +42,3 @@ export const checkNotShown = (head: Head): void => {
       "A browser would show this response on the console's origin. Call /proxy by fetch(), or from another host.",
     )
 }
-
-/** Headers of a browser about the console's page, which are nothing to a destination. */
-export const isOfPage = (name: string): boolean =>
-  name === 'cookie' ||
-  name === 'origin' ||
-  name === 'referer' ||
-  name === CONSOLE_HEADER ||
-  name.startsWith('sec-')

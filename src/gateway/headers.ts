@@ -1,14 +1,12 @@
 /** Request headers: prefixes, trace ids, and headers that are removed before a request is forwarded (completions §1, §7). */
 
-import { holdsConsoleCookie } from '../common/console.ts'
+import { CONSOLE_HEADER, holdsConsoleCookie } from '../common/console.ts'
 import { AppError } from '../common/errors.ts'
 import { HOP_BY_HOP } from '../common/http-headers.ts'
 import { CLIENT_ADDRESS_HEADER } from '../common/rate-limiter.ts'
 import { traceIdFor } from '../common/trace-id.ts'
 import { CONNECTION_COPY, COPIES } from '../control-plane/early-header-mutation.ts'
 import { HEADER_KIB, HEADER_LINES, prefixHeaders } from '../ext-proc/contract.ts'
-import { isOfPage } from './console.ts'
-import type { CallHead } from './identify.ts'
 
 /** Headers by lower-case name, pseudo-headers included; several lines of one name keep their order. */
 export type Head = ReadonlyMap<string, readonly string[]>
@@ -173,6 +171,14 @@ const nominated = (head: Head): ReadonlySet<string> => {
   )
 }
 
+/** Headers of a browser about the console's page, which are nothing to a destination. */
+const isOfPage = (name: string): boolean =>
+  name === 'cookie' ||
+  name === 'origin' ||
+  name === 'referer' ||
+  name === CONSOLE_HEADER ||
+  name.startsWith('sec-')
+
 /**
  * Names that must not reach the destination. Browsers send the console's cookie to `/proxy` of its host too: then cookies
  * do not. Inside a tunnel, cookies are the destination's.
@@ -180,7 +186,7 @@ const nominated = (head: Head): ReadonlySet<string> => {
 export const strippedNames = (
   head: Head,
   { own }: HeaderRules,
-  { session, tunnel }: Pick<CallHead, 'session' | 'tunnel'> = {},
+  { session, tunnel }: { readonly session?: unknown; readonly tunnel?: unknown } = {},
 ): string[] => {
   const dropped = nominated(head)
   const stripped: string[] = []

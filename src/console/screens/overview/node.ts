@@ -1,3 +1,4 @@
+import { nodeCertificates } from '../../api/certificates.ts'
 import { type Health, loadHealth, type Part } from '../../api/health.ts'
 import { loadMetrics, type Metrics } from '../../api/metrics.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
@@ -5,7 +6,7 @@ import { bytes, decimal } from '../../kit/numbers.ts'
 import { poll } from '../../kit/poll.ts'
 import { resource, show } from '../../kit/resource.ts'
 import { when } from '../../kit/time.ts'
-import { certificatesOf, type Notice, noticesOf } from './notices.ts'
+import { type Notice, noticesOf } from './notices.ts'
 
 /** /readyz and /metrics check components of all processes: less often than calls are read. */
 const POLL_MS = 10_000
@@ -57,7 +58,7 @@ const facts = ({ metrics }: Node): TemplateResult => {
   const free = metrics.sum('data_disk_free_bytes')
   const verified = metrics.sum('audit_rows_verified_timestamp_seconds') ?? 0
   return html`<dl class="facts">
-    ${certificatesOf(metrics).map(
+    ${nodeCertificates(metrics).map(
       ({ name, ends }) =>
         html`<dt>Certificate “${name}”</dt>
           <dd>${ends === undefined ? 'cannot be read' : html`ends ${when(ends)}`}</dd>`,

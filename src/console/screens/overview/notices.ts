@@ -1,3 +1,4 @@
+import { type NodeCertificate, nodeCertificates } from '../../api/certificates.ts'
 import type { Health } from '../../api/health.ts'
 import type { Metrics } from '../../api/metrics.ts'
 import { bytes, count, decimal } from '../../kit/numbers.ts'
@@ -28,19 +29,7 @@ const ofComponents = ({ parts }: Health): readonly Notice[] =>
       href: docs(),
     }))
 
-export interface Certificate {
-  readonly name: string
-  /** ms since the epoch; undefined: it cannot be read. */
-  readonly ends: number | undefined
-}
-
-export const certificatesOf = (metrics: Metrics): readonly Certificate[] =>
-  metrics.of('certificate_expiry_timestamp_seconds').map(({ labels, value }) => ({
-    name: labels.certificate ?? 'edge',
-    ends: value > 0 ? value * 1_000 : undefined,
-  }))
-
-const ofCertificate = ({ name, ends }: Certificate, now: number): readonly Notice[] => {
+const ofCertificate = ({ name, ends }: NodeCertificate, now: number): readonly Notice[] => {
   if (ends === undefined)
     return [{ kind: 'bad', text: `The certificate “${name}” cannot be read.`, href: docs() }]
   if (ends - now > LIMITS.certificateDays * DAY_MS) return []
@@ -81,7 +70,7 @@ export const noticesOf = (health: Health, metrics: Metrics, now: number): readon
         href: docs(),
       }),
     ),
-    ...certificatesOf(metrics).flatMap((one) => ofCertificate(one, now)),
+    ...nodeCertificates(metrics).flatMap((one) => ofCertificate(one, now)),
     backlog > LIMITS.backlogSeconds && {
       kind: 'warn',
       text: `Audit records have waited ${decimal(backlog)} s to be stored.`,

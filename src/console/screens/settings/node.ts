@@ -1,3 +1,4 @@
+import { type NodeCertificate, nodeCertificates } from '../../api/certificates.ts'
 import { loadHealth } from '../../api/health.ts'
 import { loadMetrics } from '../../api/metrics.ts'
 import { problemOf } from '../../api/problem.ts'
@@ -20,8 +21,7 @@ interface NodeState {
   readonly tokenTypes: readonly string[]
   readonly groups: readonly string[]
   readonly diskFree: number | undefined
-  /** Ends of certificates that can be read, ms since the epoch. */
-  readonly certificates: readonly { readonly name: string; readonly ends: number }[]
+  readonly certificates: readonly NodeCertificate[]
   readonly parts: Awaited<ReturnType<typeof loadHealth>>['parts']
 }
 
@@ -42,17 +42,9 @@ const loadNode = async (signal: AbortSignal): Promise<NodeState> => {
       .map((name) => name.slice(TYPE.length)),
     groups: api.tags.map(({ name }) => name),
     diskFree: metrics.sum('data_disk_free_bytes'),
-    certificates: metrics
-      .of('certificate_expiry_timestamp_seconds')
-      .filter(({ value }) => value > 0)
-      .map(({ labels, value }) => ({ name: labels.certificate ?? '', ends: value * 1_000 })),
+    certificates: nodeCertificates(metrics),
     parts,
   }
-}
-
-const CERTIFICATES: Readonly<Record<string, string>> = {
-  edge_certificate: 'Certificate of the edge',
-  forward_ca: 'Forward proxy authority',
 }
 
 const KINDS = { ok: 'good', degraded: 'warn', failed: 'bad' } as const
@@ -61,7 +53,7 @@ const view = (state: NodeState): TemplateResult => html`<dl class="facts">
     <dt>Sidevault</dt><dd>${state.version}</dd>
     ${state.node === undefined ? nothing : html`<dt>Node</dt><dd>${state.node}</dd>`}
     ${state.diskFree === undefined ? nothing : html`<dt>Free on disk</dt><dd>${bytes(state.diskFree)}</dd>`}
-    ${state.certificates.map(({ name, ends }) => html`<dt>${CERTIFICATES[name] ?? name} ends</dt><dd>${when(ends)}</dd>`)}
+    ${state.certificates.map(({ name, ends }) => html`<dt>Certificate “${name}”</dt><dd>${ends === undefined ? 'cannot be read' : html`ends ${when(ends)}`}</dd>`)}
     <dt>Token types</dt><dd>${badges(state.tokenTypes)}</dd>
     <dt>Operations</dt><dd>${badges(state.groups)}</dd>
     <dt>Limits</dt>

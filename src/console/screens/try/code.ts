@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { effect, type ReadonlySignal, signal, untracked } from '../../kit/signals.ts'
 import { type StoredCode, storedCode } from '../../kit/stored-code.ts'
-import type { ProxyRow } from './form.ts'
+import type { ProxyRow } from './types.ts'
 
 const KINDS = ['request', 'response'] as const
 

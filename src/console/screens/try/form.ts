@@ -7,16 +7,7 @@ import { may } from '../../session.ts'
 import { type Draft, METHODS } from './call.ts'
 import type { DraftCode } from './code.ts'
 import { pickToken } from './token-picker.ts'
-
-/** A stored proxy, as its list has it. */
-export interface ProxyRow {
-  readonly id: string
-  readonly name: string
-  readonly key: string
-  readonly destination_url: string
-  readonly request_transform?: { readonly code: string }
-  readonly response_transform?: { readonly code: string }
-}
+import type { ProxyRow } from './types.ts'
 
 export interface FormState {
   readonly draft: Signal<Draft>

@@ -8,10 +8,10 @@ import { snippet } from '../../kit/snippet.ts'
 import { may, session } from '../../session.ts'
 import { type Draft, issuesOf, requestOf } from './call.ts'
 import { draftCode } from './code.ts'
-import { type FormState, formFields, type ProxyRow } from './form.ts'
+import { type FormState, formFields } from './form.ts'
 import { dryRun, responseView, send } from './send.ts'
 import { steps } from './steps.ts'
-import type { DryRun, Sent } from './types.ts'
+import type { DryRun, ProxyRow, Sent } from './types.ts'
 
 /** The call that was tried last: it stays while the page does, and is stored nowhere. */
 const draft = signal<Draft>({
