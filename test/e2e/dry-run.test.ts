@@ -174,7 +174,15 @@ t.test('code that is not saved runs in dry runs, and in no call', async (t) => {
   t.same(without.json.body.after, { card: MASKED })
   const response = await dryRun({ body, headers: drafted({ response_transform: draft }) })
   t.match(response.json, { body: { after: { saved: true } }, response_transform: { ran: false } })
-  for (const wrong of [1, [], 'x', { request_transform: 1 }, { other: draft }])
+  for (const wrong of [
+    1,
+    [],
+    'x',
+    { request_transform: 1 },
+    { other: draft },
+    { toString: draft },
+    { ['__proto__']: draft },
+  ])
     t.equal((await dryRun({ body, headers: drafted(wrong) })).status, 400, JSON.stringify(wrong))
   const ephemeral = { ...drafted({ request_transform: draft }), 'svc-proxy-url': url() }
   t.equal((await dryRun({ body, headers: { ...ephemeral, 'svc-proxy-key': '' } })).status, 400)

@@ -7,7 +7,7 @@ import { type Head, type HeaderRules, prefixed } from '../headers.ts'
 
 const MEMBERS = { request_transform: 'requestTransform', response_transform: 'responseTransform' } as const
 
-const isMember = (name: string): name is keyof typeof MEMBERS => name in MEMBERS
+const isMember = (name: string): name is keyof typeof MEMBERS => Object.hasOwn(MEMBERS, name)
 
 /**
  * The proxy with the code of the header: JSON of `request_transform` and `response_transform`, each a text, or null for no
