@@ -26,9 +26,12 @@ export const routedPath = ({ url = '/' }: IncomingMessage): string =>
 export const isConsoleCall = (request: Rewritten): boolean =>
   request.originalUrl !== undefined && request.originalUrl !== request.url
 
-/** Whether a page of the console reads by itself, every few seconds. Such calls are no news. */
-export const isBackground = ({ method, state }: Pick<FastifyRequest, 'method' | 'state'>): boolean =>
-  method === 'GET' && typeof state.key === 'object' && !state.key.isUse
+/** What pages of the console read every few seconds. */
+const POLLED = 'Requests.List'
+
+/** Whether a page of the console reads by itself. A session cannot leave out its other calls: whoever has it reads data. */
+export const isBackground = ({ state }: Pick<FastifyRequest, 'state'>, operation: string): boolean =>
+  operation === POLLED && typeof state.key === 'object' && !state.key.isUse
 
 export const headerOf =
   ({ headers }: Pick<IncomingMessage, 'headers'>): HeaderOf =>

@@ -90,7 +90,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
     const ms = performance.now() - startedAt
     metrics.requests.inc({ operation, status })
     if (!(operation in quiet)) metrics.duration.observe({ at: 'management' }, ms / 1000)
-    const isPoll = operation in quiet || isBackground(request)
+    const isPoll = (operation in quiet || isBackground(request, operation)) && status < 400
     if (caller !== undefined && !isPoll)
       metrics.recent.push({
         traceId,
@@ -120,7 +120,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
       trace_id: traceId,
       ...(caller && caller.tenantId !== '' ? { tenant_id: caller.tenantId, actor_id: caller.actorId } : {}),
     }
-    if (isPoll && status < 400) log.debug(entry, 'response sent')
+    if (isPoll) log.debug(entry, 'response sent')
     else log.info(entry, 'response sent')
   }
   /** Probes call these every few seconds, as pages of the console do, and load all its files at once: logged at debug. */
