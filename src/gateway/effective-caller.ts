@@ -30,7 +30,7 @@ export const effectiveCaller = (
   caller.actorType === 'anonymous' ? asApplication(deps, proxy, caller) : caller
 
 /**
- * The same for a dry run, whose answer shows masks to its caller. A management application acts as the proxy's when it
+ * The same for a dry run, whose response shows masks to its caller. A management application acts as the proxy's when it
  * could give itself that part by changing the proxy; everybody else acts as themselves.
  */
 export const effectiveCallerInDryRun = (

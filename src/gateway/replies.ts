@@ -21,7 +21,7 @@ const bodyOf = ({ status, body }: CodeResponse): Buffer => {
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
 }
 
-/** Any thrown thing as a response to the caller, with the trace id in its brand's header. */
+/** Any thrown thing as a response to the caller, with the trace id in the header of its prefix. */
 export const proxyError = (
   thrown: unknown,
   prefixes: HeaderRules,

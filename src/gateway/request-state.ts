@@ -35,7 +35,7 @@ export interface Accepted {
 
 const bodyOnly = () => BODY_ONLY
 
-const SLOW = 'A part of the service does not answer. Nothing more was forwarded. Retry.'
+const SLOW = 'A part of the service does not respond. Nothing more was forwarded. Retry.'
 const slow = () => new AppError('gateway_timeout', SLOW)
 
 export class RequestState {

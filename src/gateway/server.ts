@@ -27,9 +27,9 @@ interface GatewaySettings {
 }
 
 export interface GatewayOptions {
-  /** Unix socket to listen on; a left-over one is replaced. */
+  /** Unix socket to listen on; an existing one is replaced. */
   readonly socketPath: string
-  /** Header brands, first canonical. */
+  /** Header prefixes, first canonical. */
   readonly prefixes: readonly string[]
   readonly egress: GatewaySettings['egress']
   /** Host of the demo destination, when it runs. */
@@ -60,8 +60,8 @@ export interface GatewayOptions {
 
 export interface Gateway {
   /** For requests that begin from now on. */
-  take(settings: GatewaySettings): void
-  /** Stops taking requests, lets those in hand finish for `graceMs` (default 5,000), then breaks them off. */
+  apply(settings: GatewaySettings): void
+  /** Accepts no more requests, waits `graceMs` (default 5,000) for open ones, then resets them. */
   close(graceMs?: number): Promise<void>
 }
 
@@ -121,7 +121,7 @@ export const startGateway = async (deps: GatewayDeps, options: GatewayOptions): 
   })
   const listener = await listen(options.socketPath, (call) => serveStream(call, start, deps.log), transport)
   return {
-    take(settings) {
+    apply(settings) {
       transport.messageBytes = settings.bodyBytes + MIB
       start = exchanges(settings)
     },

@@ -3,7 +3,7 @@
  * nothing of proxies.
  *
  * A stream that ends with status OK before its last reply would let Envoy send the request, or the destination's
- * response, on as it is. So this side never ends a stream first: Envoy does, or it is broken off, which fails the request.
+ * response, unchanged. So this side never ends a stream first: Envoy does, or this side resets it, which fails the request.
  */
 import type { Eventual } from '../common/eventual.ts'
 import type { Log } from '../common/log.ts'
@@ -64,9 +64,9 @@ class ExtProcStream implements CallHandler {
     }
     const message = decoded(bytes)
     if (message === undefined) this.#fail('a message does not decode')
-    else if (this.#input !== undefined) this.#takePiece(message, this.#input)
+    else if (this.#input !== undefined) this.#onBodyPiece(message, this.#input)
     else if (isUpload(message) && this.#exchange === undefined) this.#upload(message)
-    else this.#take(message)
+    else this.#onMessage(message)
   }
 
   drained(): void {
@@ -91,7 +91,7 @@ class ExtProcStream implements CallHandler {
 
   #fail(why: string): void {
     if (this.#over) return
-    this.#log.warn({ why }, 'ext_proc stream broken off')
+    this.#log.warn({ why }, 'ext_proc stream reset')
     this.gone()
     this.#call.reset()
   }
@@ -101,7 +101,7 @@ class ExtProcStream implements CallHandler {
     this.#fail('the exchange failed')
   }
 
-  #take(message: ProcessingRequest): void {
+  #onMessage(message: ProcessingRequest): void {
     this.#busy = true
     try {
       const deciding = this.#decide(message)
@@ -163,14 +163,14 @@ class ExtProcStream implements CallHandler {
     this.#exchange.onStreamedRequest(head, endOfStream, started.flow).catch((error) => this.#crash(error))
   }
 
-  #takePiece(message: ProcessingRequest, to: FlowInput): void {
-    if (this.#ended) this.#fail('a message behind the end of a body')
+  #onBodyPiece(message: ProcessingRequest, to: FlowInput): void {
+    if (this.#ended) this.#fail('a message after the end of a body')
     else if (message.kind === 'request_body') {
       this.#ended = message.endOfStream
-      to.take(message.body, message.endOfStream)
+      to.push(message.body, message.endOfStream)
     } else if (message.kind === 'request_trailers') {
       this.#ended = true
-      to.takeTrailers()
+      to.pushTrailers()
     } else this.#fail('an unexpected message in a body')
   }
 }

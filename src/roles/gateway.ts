@@ -122,7 +122,7 @@ export const startGatewayRole = async (
       pages?.reload(next)
       clusters.clear()
       ports = next.egress.ports
-      gateway.take({
+      gateway.apply({
         egress: next.egress,
         bodyBytes: next.proxyBodyLimit,
         responseMs: next.destinationTimeoutMs,

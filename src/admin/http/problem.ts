@@ -46,7 +46,7 @@ export const errorsForBody = (errors: FieldErrors, body: string | undefined): Fi
   )
 }
 
-/** Sends what a tenant's code answers with in place of a problem (completions §7). */
+/** Sends what a tenant's code returns in place of a problem (completions §7). */
 const sendCodeResponse = (
   reply: FastifyReply,
   { status, headers = {}, body }: CodeResponse,

@@ -14,7 +14,7 @@ interface Line {
 /**
  * Requests of a connection run one after the other (RFC 9112 §9.3.2), and what the parser rejects or hands over
  * (`atLast`) gets its response after those of the requests before it. A connection is closed when too many requests wait, and when the body
- * of an answered request turns out to be malformed: a second response would be read as that of another request.
+ * of a request that has its response turns out to be malformed: a second response would be read as that of another request.
  */
 export const inOrder = (
   serve: RequestListener,
@@ -24,15 +24,15 @@ export const inOrder = (
   readonly atLast: (socket: Socket, respond: () => void) => void
 } => {
   const lines = new WeakMap<Socket, Line>()
-  const answered = new WeakSet<Socket>()
+  const responded = new WeakSet<Socket>()
 
   const start = (line: Line, request: IncomingMessage, response: ServerResponse): void => {
     const { socket } = request
-    answered.delete(socket)
+    responded.delete(socket)
     line.request = request
     line.response = response
     response.once('close', () => {
-      if (!request.complete) answered.add(socket)
+      if (!request.complete) responded.add(socket)
       const next = socket.destroyed ? undefined : line.waiting.shift()
       if (next === undefined) lines.delete(socket)
       else next()
@@ -54,7 +54,7 @@ export const inOrder = (
     atLast: (socket, respond) => {
       const line = lines.get(socket)
       if (line === undefined)
-        if (answered.has(socket)) socket.destroy()
+        if (responded.has(socket)) socket.destroy()
         else respond()
       else if (line.request.complete) line.waiting.push(respond)
       else if (line.response.headersSent) socket.destroy()

@@ -51,7 +51,7 @@ const operation = (method: string, prefix: string): OpenApiOperation => ({
   summary: `Send a ${method.toUpperCase()} request to a destination, with values in place of tokens`,
   description:
     'Path and query after /proxy are joined to the destination. Expressions in JSON strings, form fields and text are ' +
-    "replaced under the caller's token:use; everything else goes on as it is, and the destination's answer comes back " +
+    "replaced under the caller's token:use; everything else goes on as it is, and the destination's response comes back " +
     'as it is.',
   'x-permission': 'token:use',
   parameters: [

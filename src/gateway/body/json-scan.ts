@@ -105,7 +105,7 @@ export const createJsonScanner = ({ depth, literal: longest }: ScanLimits): Json
         at++
       } else if (expected === AFTER_VALUE) {
         const object = inObject[inObject.length - 1]
-        if (object === undefined) throw issue(base + at, 'something behind the end')
+        if (object === undefined) throw issue(base + at, 'data after the end')
         if (byte === COMMA) expected = object ? NAME : VALUE
         else if (byte === (object ? CLOSE_BRACE : CLOSE_BRACKET)) inObject.pop()
         else throw issue(base + at, 'a missing comma or an end that does not match')

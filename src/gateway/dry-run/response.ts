@@ -24,7 +24,7 @@ interface Fixture {
 const malformed = (name: string) =>
   new AppError(
     'malformed',
-    `The header "${name}" is no answer. Send JSON: {"status":200,"headers":{"content-type":"application/json"},"body":{}}.`,
+    `The header "${name}" is no response. Send JSON: {"status":200,"headers":{"content-type":"application/json"},"body":{}}.`,
   )
 
 /** The response in the header; undefined without one. Status 200, and JSON, unless it says otherwise. Throws `malformed`. */
@@ -74,7 +74,7 @@ export const dryRunResponse = async (
   const before = shown === undefined ? {} : { before: shown }
   if (collected?.shape === undefined)
     return {
-      plan: { ran: false, reason: 'It runs on 2xx answers with JSON or a form.' },
+      plan: { ran: false, reason: 'It runs on 2xx responses with JSON or a form.' },
       response: { status, body: { ...before, ...(shown === undefined ? {} : { after: shown }) } },
     }
   const { plan, after, error } = await dryRunTransform(

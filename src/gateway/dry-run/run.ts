@@ -79,7 +79,7 @@ const NOTES = {
 } as const
 
 const noResponse = (prefix: string) =>
-  `It runs on 2xx answers with JSON or a form, and a dry run has no answer. Give it one in the header "${prefixHeaders(prefix).dryRunResponse}", as {"status":200,"headers":{},"body":{}}.`
+  `It runs on 2xx responses with JSON or a form, and a dry run has no response. Give it one in the header "${prefixHeaders(prefix).dryRunResponse}", as {"status":200,"headers":{},"body":{}}.`
 
 /**
  * Origin and path, and of the query the names. `concealed`: of a stored URL, whose path may hold a secret, only the
@@ -161,7 +161,7 @@ export const runDryRun = async (dryRun: DryRunRequest, deps: DryRunDeps): Promis
     const { runIdle } = deps
     if (proxy?.requestTransform === undefined) return undefined
     const without = (reason: string) => ({ plan: { ran: false, reason }, after: before })
-    if (rejection !== undefined) return without('The call would be refused before.')
+    if (rejection !== undefined) return without('The call would be denied before.')
     if (shape === undefined) return without('The content type is neither JSON nor a form.')
     notes.push(NOTES.code)
     if (hidden) notes.push(NOTES.configuration)

@@ -1,5 +1,5 @@
 /**
- * The body of one request as it comes and goes in pieces. What has come and is not taken yet, and what Envoy has not
+ * The body of one request, received and sent in pieces. What has arrived and is not read yet, and what Envoy has not
  * read yet, are bounded: Envoy stops reading its caller, or we stop reading, until there is room again.
  */
 import { AppError } from '../../common/errors.ts'
@@ -11,21 +11,21 @@ import type { BodyChunk, BodyStream, ExtProcReply } from '../types.ts'
 export interface FlowInput {
   readonly flow: BodyStream
   /** A piece of the body. */
-  take(bytes: Buffer, isLast: boolean): void
-  /** The body is over, and trailers came behind it. */
-  takeTrailers(): void
+  push(bytes: Buffer, isLast: boolean): void
+  /** The body has ended with trailers. */
+  pushTrailers(): void
   /** The sent bytes have been read. */
   drained(): void
   /** The last reply has been sent. */
   isDone(): boolean
-  /** Nobody waits any more. */
+  /** The stream is gone. */
   giveUp(): void
 }
 
-/** Bytes that are taken together, about; and that may wait for that. */
+/** About how many bytes are read at once; and how many may wait for that. */
 const PORTION = 262_144
 
-/** A promise that others settle. */
+/** A promise that is settled from outside. */
 const createSignal = () => {
   let waiting: { resolve(): void; reject(error: Error): void } | undefined
   const wake = (): void => {
@@ -101,7 +101,7 @@ export const createFlow = (call: Pick<Call, 'send' | 'pause' | 'resume'>): FlowI
         if (hasTrailers) send({ kind: 'trailers' })
       },
     },
-    take(bytes, last) {
+    push(bytes, last) {
       if (done) return
       chunks.push(bytes)
       size += bytes.length
@@ -109,7 +109,7 @@ export const createFlow = (call: Pick<Call, 'send' | 'pause' | 'resume'>): FlowI
       if (size >= PORTION) call.pause()
       more.wake()
     },
-    takeTrailers() {
+    pushTrailers() {
       isLast = true
       hasTrailers = true
       more.wake()

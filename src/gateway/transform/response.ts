@@ -42,7 +42,7 @@ export const collectible = (
   try {
     shape = shapeOf(head.get('content-type')?.join(', '))
   } catch {
-    throw unusable("The destination's answer has several content types, so its transform cannot run.")
+    throw unusable("The destination's response has several content types, so its transform cannot run.")
   }
   const declared = head.get('content-length')?.[0]
   const length = Number(declared ?? 0)
@@ -55,13 +55,13 @@ export const collectible = (
 }
 
 const tooLarge = (limit: number) =>
-  unusable(`The destination's answer is larger than the ${limit} bytes that a transform may take.`)
+  unusable(`The destination's response is larger than the ${limit} bytes that a transform may take.`)
 
 /** Errors of a request's body are here errors of the destination's response. */
 const REASONS: Readonly<Record<string, string>> = {
-  malformed: "The destination's answer is not what its headers say, so its transform cannot run.",
-  unsupported_media_type: "The destination's answer has a content-encoding that cannot be undone.",
-  too_large: "The destination's answer is larger than a transform may take or return.",
+  malformed: "The destination's response is not what its headers say, so its transform cannot run.",
+  unsupported_media_type: "The destination's response has a content-encoding that cannot be undone.",
+  too_large: "The destination's response is larger than a transform may take or return.",
 }
 
 /** Runs the response transform. Rejects with `bad_gateway` for a response it cannot run on, else as `runTransform`. */

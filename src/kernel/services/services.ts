@@ -70,7 +70,7 @@ export const createServices = (plugin: Plugin, config: unknown, runtime: Service
   const { store, clock } = runtime
   const ready = <T>(name: string, value: () => T): T => {
     if (!runtime.started())
-      throw new Error(`${placeOf(plugin)} used kernel.${name} inside setup; services answer from start() on`)
+      throw new Error(`${placeOf(plugin)} used kernel.${name} inside setup; services work from start() on`)
     return value()
   }
   const own = (name: string): Collection => {

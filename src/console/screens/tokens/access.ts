@@ -87,7 +87,7 @@ const columns: readonly Column<AccessRow>[] = [
   { head: 'Because of', kind: 'wide', cell: reason },
 ]
 
-/** Pages of one answer: an entry that reveals may be on any of them. */
+/** Pages of one list: an entry that reveals may be on any of them. */
 const MOST_PAGES = 20
 
 /** All entries of a token, and how many there are. */
