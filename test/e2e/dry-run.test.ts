@@ -244,7 +244,7 @@ t.test('a response transform runs on a response that the caller supplies', async
       body: {},
     })
   t.match((await ask()).json, {
-    response_transform: { ran: false, reason: /has no answer.*"svc-proxy-dry-run-answer"/ },
+    response_transform: { ran: false, reason: /has no response.*"svc-proxy-dry-run-answer"/ },
     answer: undefined,
   })
   const { json, text } = await ask({
@@ -278,7 +278,7 @@ t.test('a response transform runs on a response that the caller supplies', async
     answer: { status: 502, body: { before: undefined, after: undefined }, proxy_error: { status: 502 } },
   })
   for (const wrong of ['no JSON', '[]', '{"status":1000}', '{"status":"200"}', '{"headers":5}'])
-    t.match((await ask(wrong)).json, { proxy_error: { status: 400, detail: /is no answer/ } }, wrong)
+    t.match((await ask(wrong)).json, { proxy_error: { status: 400, detail: /is no response/ } }, wrong)
 })
 
 t.test('code that fails is reported with its console; bt and fetch do nothing', async (t) => {

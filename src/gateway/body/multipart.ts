@@ -136,7 +136,7 @@ export const createMultipart = (
     const line = /^[ \t]*\r\n/.exec(rest)
     if (line !== null) return at + line[0].length - 2
     if (!isLast && /^(-|[ \t]*\r?)$/.test(rest) && rest.length < MOST_HEADERS) return undefined
-    throw malformed('a boundary with something behind it')
+    throw malformed('a boundary with data after it')
   }
 
   /** Looks at `[at, end)` of a part whose end is not there yet, or that is too long to be held. */
@@ -196,7 +196,7 @@ export const createMultipart = (
         state = 'delimiter'
       } else {
         if (/[^ \t\r\n]/.test(part.toString('latin1', at)))
-          throw malformed('something behind its last boundary')
+          throw malformed('data after its last boundary')
         return part.length
       }
     }

@@ -164,7 +164,7 @@ async function* piecesOf(
 
 /**
  * Passes a body on to its end. Rejects with what the body, a token or the vault is rejected with, and when the caller
- * goes: the request must then be broken off.
+ * goes: the request must then be reset.
  */
 export const pipeBody = async (deps: UploadDeps): Promise<void> => {
   const { flow, reader, limits, timeoutMs, release, work = growingWork() } = deps
