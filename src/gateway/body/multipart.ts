@@ -195,8 +195,7 @@ export const createMultipart = (
         at = end + delimiter.length
         state = 'delimiter'
       } else {
-        if (/[^ \t\r\n]/.test(part.toString('latin1', at)))
-          throw malformed('data after its last boundary')
+        if (/[^ \t\r\n]/.test(part.toString('latin1', at))) throw malformed('data after its last boundary')
         return part.length
       }
     }
