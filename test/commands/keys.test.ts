@@ -50,12 +50,12 @@ t.test('root key and data keys change under a service that goes on', async (t) =
 
   const again = await startSidevault({ dataDir })
   t.teardown(() => again.stop())
-  const found = await Promise.all(ids.map((id) => again.call('GET', `/tokens/${id}`, { key })))
-  t.ok(found.length > 20)
-  t.same(
-    found.map(({ json }) => json.data),
-    ids.map((_, at) => `value ${at}`),
-  )
+  t.ok(ids.length > 20)
+  for (const [at, id] of ids.entries())
+    t.match(await again.call('GET', `/tokens/${id}`, { key }), {
+      status: 200,
+      json: { data: `value ${at}` },
+    })
   t.match(await run('audit', 'verify'), { code: 0, text: /^ok {6}operator: 3 records$/m })
   const logs = await again.call('GET', '/logs?entity_type=tenant', { key: again.managementKey })
   t.match(JSON.stringify(logs.json), /Data key rotated to version 2/)
