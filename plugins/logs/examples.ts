@@ -64,3 +64,11 @@ export const requests: readonly Example[] = [
     output: { pagination: { page_size: 20 }, data: [] },
   },
 ]
+
+export const destinations: readonly Example[] = [
+  {
+    summary: 'No value left since the start',
+    input: {},
+    output: { since: '2026-03-01T12:00:00.000+00:00', data: [] },
+  },
+]

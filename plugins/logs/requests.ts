@@ -1,6 +1,7 @@
 import {
   cursorPage,
   cursorQuery,
+  type DestinationCount,
   defineOperation,
   field,
   invalid,
@@ -28,6 +29,21 @@ const optional = <T extends Parameters<typeof Type.Optional>[0]>(number: number,
 
 /** Most calls of a page, as of logs (completions §3). */
 const MOST = 1_000
+
+const Rule = Type.Object(
+  {
+    permission: Type.String({ field: 1 }),
+    disclosure: Type.Enum(['none', 'redact', 'mask', 'reveal'], {
+      field: 2,
+      description: 'What the rule says; none: the call was denied.',
+    }),
+    description: optional(3, Type.String()),
+    priority: optional(4, Type.Integer({ description: 'Absent: a plain permission, or none, decided.' })),
+    container: optional(5, Type.String()),
+    tokens: Type.Integer({ field: 6 }),
+  },
+  { title: 'AppliedRule' },
+)
 
 /** A call, as `GET /requests` shows it (completions §16). */
 export const RequestOutput = Type.Object(
@@ -59,9 +75,45 @@ export const RequestOutput = Type.Object(
     outcome: Type.Enum(['responded', 'forwarded', 'dry_run', 'interrupted', 'opened', 'tunneled'], {
       field: 19,
     }),
+    rules: Type.Array(Rule, {
+      field: 20,
+      description: 'What decided about the tokens of the call: the first five that differ.',
+    }),
   },
   { title: 'RecentRequest' },
 )
+
+/** Hosts of one response; the rest is counted together. */
+const HOSTS = 100
+
+const DestinationsOutput = Type.Object(
+  {
+    since: Type.String({ format: 'date-time', field: 1, description: 'What is counted began then.' }),
+    data: Type.Array(
+      Type.Object(
+        {
+          host: Type.String({ field: 1, description: '`*`: all others.' }),
+          calls: Type.Integer({ field: 2 }),
+          tokens: Type.Integer({ field: 3, description: 'A token counts in each call.' }),
+        },
+        { title: 'DestinationCount' },
+      ),
+      { field: 2 },
+    ),
+  },
+  { title: 'DestinationCounts' },
+)
+
+const isRest = ({ host }: DestinationCount): boolean => host === '*'
+
+/** Hosts with the most tokens first, those beyond `HOSTS` and the rest as the last. */
+const mostFirst = (counts: readonly DestinationCount[]): DestinationCount[] => {
+  const named = counts.filter((one) => !isRest(one)).sort((a, b) => b.tokens - a.tokens || b.calls - a.calls)
+  const rest = [...named.slice(HOSTS), ...counts.filter(isRest)]
+  const sum = (of: 'calls' | 'tokens') => rest.reduce((all, one) => all + one[of], 0)
+  const others = rest.length === 0 ? [] : [{ host: '*', calls: sum('calls'), tokens: sum('tokens') }]
+  return [...named.slice(0, HOSTS), ...others]
+}
 
 type Position = Pick<RecentRequest, 'at' | 'id'>
 
@@ -87,7 +139,7 @@ export const requestOperations = (kernel: PluginContext) => {
       applicationId === undefined ? undefined : kernel.port('applications')?.get(tenantId, applicationId),
       proxyId === undefined ? undefined : kernel.port('proxies')?.nameOf(tenantId, proxyId),
     ])
-    const { id, traceId, at, kind, method, route, host, outcome, stages, tokens, node } = request
+    const { id, traceId, at, kind, method, route, host, outcome, stages, tokens, rules, node } = request
     return {
       id,
       trace_id: traceId,
@@ -99,6 +151,12 @@ export const requestOperations = (kernel: PluginContext) => {
       duration_ms: Math.round(request.durationMs * 1_000) / 1_000,
       stages: { ...stages },
       tokens,
+      rules: rules.map(({ permission, disclosure, tokens, ...rule }) => ({
+        permission,
+        disclosure,
+        tokens,
+        ...known(rule),
+      })),
       node,
       ...known({
         application: applicationId && known({ id: applicationId, name: application?.name }),
@@ -138,6 +196,22 @@ export const requestOperations = (kernel: PluginContext) => {
         const last = page.at(-1)
         const next = found.length > size && last !== undefined ? cursorOf(last) : undefined
         return cursorPage(await Promise.all(page.map((one) => shown(tenantId, one))), size, next)
+      },
+    }),
+    defineOperation({
+      rpc: 'Requests.Destinations',
+      http: 'GET /requests/destinations',
+      summary: 'Count the calls of the last 24 hours that took values of tokens to a destination',
+      description:
+        'Of the proxy and the forward proxy, by the processes of this node, since they were started at most. The 200 hosts that a tenant calls first in an hour are counted by themselves.',
+      permission: 'log:read',
+      audit: 'none',
+      input: Type.Object({}),
+      output: DestinationsOutput,
+      examples: examples.destinations,
+      run: async (_, { caller: { tenantId } }) => {
+        const { since, destinations } = await kernel.destinations(tenantId)
+        return { since: isoTime(since), data: mostFirst(destinations) }
       },
     }),
   ]

@@ -12,6 +12,7 @@ export const contextOf = (call: Call, atMost?: Static<typeof AtMost>): UseContex
   now: call.now,
   hold: call.hold,
   used: call.used,
+  decisions: call.decisions,
   code: call.code,
   atMost,
 })

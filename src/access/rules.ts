@@ -92,15 +92,22 @@ export const decidingRule = (
   return undefined
 }
 
+/** What the deciding rule of a token discloses; without one the plain permission. */
+export const decisionOf = (
+  grants: Grants,
+  permission: TokenPermission,
+  rule: AccessRule | undefined,
+): Decision => {
+  if (rule !== undefined) return DISCLOSURES.includes(rule.transform) ? rule.transform : 'denied'
+  return grants.permissions.includes(permission) ? implied(permission) : 'denied'
+}
+
 /**
  * How `grants` let a caller use `permission` on a token (completions §4): the deciding rule; without one plain
  * permissions, with their implied disclosure; else denied.
  */
-export const decide = (grants: Grants, permission: TokenPermission, token: Located): Decision => {
-  const rule = decidingRule(grants, permission, token)
-  if (rule !== undefined) return DISCLOSURES.includes(rule.transform) ? rule.transform : 'denied'
-  return grants.permissions.includes(permission) ? implied(permission) : 'denied'
-}
+export const decide = (grants: Grants, permission: TokenPermission, token: Located): Decision =>
+  decisionOf(grants, permission, decidingRule(grants, permission, token))
 
 /** A use that sends values to some destinations only shows them to those, not to the caller. */
 const isUseElsewhere = (grants: Grants, permission: string, rule: AccessRule | undefined): boolean =>

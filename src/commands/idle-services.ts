@@ -30,6 +30,7 @@ export const idleServices = (plugin: Plugin, config: unknown, log: Log): PluginC
     fetch: nothing,
     identify: nothing,
     requests: nothing,
+    destinations: nothing,
     tokenTypes: nothing,
     permissions: nothing,
     collectionsOf: nothing,

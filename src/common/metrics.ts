@@ -1,4 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { systemClock } from './clock.ts'
+import { createDestinationCounts } from './destination-counts.ts'
 import { measureLag } from './event-loop-lag.ts'
 import { createRequestRing } from './request-ring.ts'
 
@@ -28,6 +30,8 @@ export const createMetrics = (node = 'main') => {
     registry,
     /** The newest calls. */
     recent: createRequestRing(node),
+    /** Where values of tokens went. */
+    destinations: createDestinationCounts(systemClock.now),
     requests: new Counter({
       name: 'sidevault_requests_total',
       help: 'Requests, by operation (or "proxy") and status code.',

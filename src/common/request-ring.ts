@@ -3,6 +3,18 @@
 /** Calls that a process retains. */
 const RETAINED = 10_000
 
+/** A rule, or a plain permission, that decided about tokens of a call. */
+export interface AppliedRule {
+  readonly permission: string
+  /** What it discloses; `none`: the call was denied. */
+  readonly disclosure: 'redact' | 'mask' | 'reveal' | 'none'
+  /** Of the rule, as are `priority` and `container`; absent: a plain permission. */
+  readonly description: string | undefined
+  readonly priority: number | undefined
+  readonly container: string | undefined
+  readonly tokens: number
+}
+
 /** A call that has ended; times in ms. */
 export interface EndedRequest {
   readonly traceId: string
@@ -25,6 +37,8 @@ export interface EndedRequest {
   readonly durationMs: number
   readonly stages: Readonly<Record<string, number>>
   readonly tokens: number
+  /** What decided about its tokens. */
+  readonly rules: readonly AppliedRule[]
   readonly requestBytes: number | undefined
   readonly responseBytes: number | undefined
 }

@@ -1,4 +1,5 @@
 /** Telemetry of one request: its log line, its metrics, and its audit records (completions §10, §12). */
+import { AppliedRules } from '../access/applied-rules.ts'
 import { auditRecord } from '../access/audit-record.ts'
 import type { AuditRecord } from '../audit/types.ts'
 import type { Clock } from '../common/clock.ts'
@@ -27,6 +28,8 @@ const OWN: Readonly<Record<string, number>> = { dry_run: 200, opened: 200 }
 export class RequestRecord {
   identity: Identity | undefined
   traceId = ''
+  /** What decided about them. */
+  readonly decisions = new AppliedRules()
   /** Tokens used. */
   tokens = 0
   method = ''
@@ -87,7 +90,11 @@ export class RequestRecord {
   }
 
   #remember({ caller, proxy }: Identity, ended: Ended, error: AppError | undefined, ms: number): void {
-    const { traceId, method, host, destinationStatus, stages, tokens, requestBytes, responseBytes } = this
+    const { traceId, method, host, destinationStatus, stages, tokens, decisions } = this
+    // A streamed request that was interrupted may have sent values.
+    if (tokens > 0 && host !== undefined && (ended === 'forwarded' || ended === 'interrupted'))
+      this.#deps.metrics.destinations.add(caller.tenantId, host, tokens)
+    const { requestBytes, responseBytes } = this
     const isForwarded = ended === 'forwarded' && destinationStatus !== undefined
     this.#deps.metrics.recent.push({
       traceId,
@@ -106,6 +113,7 @@ export class RequestRecord {
       durationMs: ms,
       stages,
       tokens,
+      rules: decisions.list,
       requestBytes,
       responseBytes,
     })

@@ -123,10 +123,10 @@ export class RequestState {
   }
 
   /** Where values of the request go; a request transform gets them first. */
-  useOf(resolved: ResolvedRequest): Pick<UseContext, 'destination' | 'surfacesOf' | 'code'> {
+  useOf(resolved: ResolvedRequest): Pick<UseContext, 'destination' | 'surfacesOf' | 'code' | 'decisions'> {
     const destination = outboundOf(resolved)
     if (resolved.proxy?.requestTransform !== undefined) this.scope = createCodeScope(destination)
-    return { destination, surfacesOf: bodyOnly, code: this.scope }
+    return { destination, surfacesOf: bodyOnly, code: this.scope, decisions: this.record.decisions }
   }
 
   runSettings(resolved: ResolvedRequest): Omit<TransformRun, 'code' | 'proxy'> {

@@ -4,6 +4,9 @@ import { serveSocket } from '../common/serve-socket.ts'
 /** Path of the newest calls; the query is a `RequestQuery`. */
 export const REQUESTS = '/requests.json?'
 
+/** Path of the counts by destination; the query is a tenant's id. */
+export const DESTINATIONS = '/destinations.json?'
+
 export interface OpsDeps {
   readonly metrics: Metrics
   /** Rejects when the process cannot do its work. */
@@ -14,8 +17,9 @@ export interface OpsDeps {
 
 /**
  * A process's own page on a unix socket, for the admin process to collect: `GET /metrics.json` (prom-client's JSON, an
- * array of metrics), `GET /requests.json?<query as JSON>` (the newest calls), `GET /healthz` and, for a part, `GET /healthz/<part>` (200 `{ "status": "ok" }` or `"degraded"`, or 503). Resolves
- * when it listens.
+ * array of metrics), `GET /requests.json?<query as JSON>` (the newest calls), `GET /destinations.json?<tenant id>` (where its
+ * values went), `GET /healthz` and, for a part, `GET /healthz/<part>` (200 `{ "status": "ok" }` or `"degraded"`, or 503).
+ * Resolves when it listens.
  */
 export const startOps = async (deps: OpsDeps, socketPath: string): Promise<{ close(): Promise<void> }> => {
   const parts = new Map(Object.entries(deps.parts ?? {}).map(([name, check]) => [`/healthz/${name}`, check]))
@@ -24,6 +28,8 @@ export const startOps = async (deps: OpsDeps, socketPath: string): Promise<{ clo
     if (url === '/metrics.json') return [200, await metrics.registry.getMetricsAsJSON()]
     if (url?.startsWith(REQUESTS))
       return [200, metrics.recent.newest(JSON.parse(decodeURIComponent(url.slice(REQUESTS.length))))]
+    if (url?.startsWith(DESTINATIONS))
+      return [200, metrics.destinations.of(decodeURIComponent(url.slice(DESTINATIONS.length)))]
     const check = url === '/healthz' ? deps.health : parts.get(url ?? '')
     if (check === undefined) return [404, { status: 'unknown' }]
     return check().then(

@@ -1,9 +1,10 @@
 import { auditRecord } from '../access/audit-record.ts'
 import type { Journal } from '../audit/types.ts'
 import type { Clock } from '../common/clock.ts'
+import { mergeDestinations } from '../common/destination-counts.ts'
 import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
-import { byPosition, type ListRequests, type RequestQuery } from '../common/request-ring.ts'
+import { byPosition, type RequestQuery } from '../common/request-ring.ts'
 import { TimeoutError, withTimeout } from '../common/with-timeout.ts'
 import type { Expressions } from '../expressions/types.ts'
 import type { Keys } from '../keys/types.ts'
@@ -29,7 +30,7 @@ import { createRegistry } from './registry.ts'
 import { createRejectedRecords, type RejectedRecords } from './services/rejected-records.ts'
 import { createServices } from './services/services.ts'
 import { createTenants } from './services/tenants.ts'
-import type { Kernel, LoadedPlugin, Registry } from './types.ts'
+import type { Kernel, LoadedPlugin, Peers, Registry } from './types.ts'
 
 /** The kernel's arguments for the factory of the vault, when all plugins are known. */
 interface VaultServices {
@@ -65,7 +66,7 @@ export interface KernelDeps {
   readonly createCode: (parts: CodeParts) => Code
   readonly fetch: PluginContext['fetch']
   /** Calls of the other processes of this node. Default: there are none. */
-  readonly peers?: ListRequests
+  readonly peers?: Peers
 }
 
 export type KernelOptions = LoadOptions
@@ -110,9 +111,14 @@ export const startKernel = async (deps: KernelDeps, options: KernelOptions): Pro
     fetch: deps.fetch,
     identify: authenticator.identify,
     requests: async (query: RequestQuery) => {
-      const [own, others] = [metrics.recent.newest(query), (await peers?.(query)) ?? []]
+      const [own, others] = [metrics.recent.newest(query), (await peers?.requests(query)) ?? []]
       return [...own, ...others].sort(byPosition).slice(0, query.limit)
     },
+    destinations: async (tenantId: string) =>
+      mergeDestinations([
+        metrics.destinations.of(tenantId),
+        ...((await peers?.destinations(tenantId)) ?? []),
+      ]),
     tokenTypes: () => [...registry!.tokenTypes.values()],
     permissions: () => registry!.permissions,
     entityTypes: () => registry!.entityTypes,

@@ -1,5 +1,7 @@
+import type { DestinationCounts } from '../common/destination-counts.ts'
 import type { Eventual } from '../common/eventual.ts'
 import type { Log } from '../common/log.ts'
+import type { AppliedRule, ListRequests } from '../common/request-ring.ts'
 import type { Expressions } from '../expressions/types.ts'
 import type {
   ApplicationRef,
@@ -68,8 +70,8 @@ export interface Invocation {
   readonly idempotencyKey?: string | undefined
   /** Aborted when no client waits for the response; an AppError as its reason is the response. */
   readonly signal: AbortSignal
-  /** Called with the caller as soon as it is known, for the transport's access log. */
-  readonly onCaller?: (caller: Caller) => void
+  /** Called with the caller as soon as it is known, for the transport's access log; `rules` grow as the call runs. */
+  readonly onCaller?: (caller: Caller, rules: readonly AppliedRule[]) => void
   /** Resolves when the response is sent, or no client waits for it. Absent: the call's holdings end with the call. */
   readonly sent?: Promise<void>
 }
@@ -94,6 +96,12 @@ export interface Authenticator {
   consoleSession(secret: ConsoleSecret): Eventual<LiveConsoleSession>
   /** The caller for work as a public or private application; rejects with `unauthenticated` when it was deleted or has expired. */
   identify(application: ApplicationRef): Promise<Caller>
+}
+
+/** Calls of the other processes of this node. */
+export interface Peers {
+  readonly requests: ListRequests
+  destinations(tenantId: string): Promise<readonly DestinationCounts[]>
 }
 
 /** Stored proxies of all tenants, for the gateway. */

@@ -1,24 +1,34 @@
+import type { DestinationCounts } from '../common/destination-counts.ts'
 import type { Log } from '../common/log.ts'
-import type { ListRequests, RecentRequest } from '../common/request-ring.ts'
+import type { RecentRequest } from '../common/request-ring.ts'
 import { unixHttp } from '../common/unix-http.ts'
-import { REQUESTS } from '../gateway/status-server.ts'
+import { DESTINATIONS, REQUESTS } from '../gateway/status-server.ts'
+import type { Peers } from '../kernel/types.ts'
 
-/** The newest calls of this node's gateways. One that does not respond has none. */
-export const createPeerRequests =
-  (sockets: readonly string[], log: Log): ListRequests =>
-  async (query) => {
-    const path = `${REQUESTS}${encodeURIComponent(JSON.stringify(query))}`
+/** Calls of this node's gateways, which have the status sockets. One that does not respond has none. */
+export const createPeerRequests = (sockets: readonly string[], log: Log): Peers => {
+  const all = async <Response>(path: string): Promise<readonly Response[]> => {
     const found = await Promise.all(
-      sockets.map(async (socket): Promise<readonly RecentRequest[]> => {
+      sockets.map(async (socket): Promise<readonly Response[]> => {
         try {
           const { status, body } = await unixHttp(socket, 'GET', path)
           if (status !== 200) throw new Error(`status ${status}`)
-          return JSON.parse(body)
+          return [JSON.parse(body)]
         } catch (err) {
-          log.warn({ err }, 'the newest calls of a gateway are missing in a list: it does not respond')
+          log.warn({ err }, 'the newest calls of a gateway are missing in a response: it does not respond')
           return []
         }
       }),
     )
-    return found.flat()
+    return found.flat(1) as readonly Response[]
   }
+  return {
+    requests: async (query) => {
+      const lists = await all<readonly RecentRequest[]>(
+        `${REQUESTS}${encodeURIComponent(JSON.stringify(query))}`,
+      )
+      return lists.flat()
+    },
+    destinations: (tenantId) => all<DestinationCounts>(`${DESTINATIONS}${encodeURIComponent(tenantId)}`),
+  }
+}

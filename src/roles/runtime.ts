@@ -8,12 +8,11 @@ import { steadyClock, systemClock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import { createMetrics, type Metrics } from '../common/metrics.ts'
 import type { GuessLimiter, RateLimiter } from '../common/rate-limiter.ts'
-import type { ListRequests } from '../common/request-ring.ts'
 import { type Config, listenPorts } from '../config.ts'
 import { createExpressions } from '../expressions/expressions.ts'
 import { type CodeHost, createCodeHost } from '../host-api/host-api.ts'
 import { startKernel } from '../kernel/kernel.ts'
-import type { Kernel } from '../kernel/types.ts'
+import type { Kernel, Peers } from '../kernel/types.ts'
 import { openKeys } from '../keys/open.ts'
 import type { Keys } from '../keys/types.ts'
 import { createInProcessState } from '../shared-state/in-process.ts'
@@ -95,7 +94,7 @@ export const openRuntime = async (
     readonly log: Log
     readonly notify?: RoleEvents
     /** Calls of the other processes of this node. Default: there are none. */
-    readonly peers?: ListRequests
+    readonly peers?: Peers
   },
 ): Promise<Runtime> => {
   const { log, owner, name, notify: { onProgress, onSandbox } = {} } = options

@@ -5,6 +5,7 @@ import type { Contribution, Plugin, PluginContext } from './plugin.ts'
 export type { Static, TSchema } from 'typebox'
 
 export { isoTime } from '../common/clock.ts'
+export type { DestinationCount } from '../common/destination-counts.ts'
 export { AppError, invalid } from '../common/errors.ts'
 export { newId } from '../common/ids.ts'
 export type { Json } from '../common/json.ts'

@@ -3,7 +3,7 @@ import type { ErrorCode, FieldErrors } from '../common/errors.ts'
 import type { Log } from '../common/log.ts'
 import type { Caller, Permission } from './access.ts'
 import type { CodeScope } from './destinations.ts'
-import type { Held, UsedTokens } from './vault.ts'
+import type { Decisions, Held, UsedTokens } from './vault.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -19,6 +19,8 @@ export interface Call {
   readonly depth: number
   /** Tokens whose data the call was given. Its stored output is deleted with them. */
   readonly used: UsedTokens
+  /** Notes what decided about each token. */
+  readonly decisions: Decisions
   /** The code that makes the call; absent: a client. */
   readonly code?: CodeScope | undefined
   /** Registers memory that the call holds of the tenants' shared budget: released when its response is sent. */

@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox'
 import type { Clock } from '../common/clock.ts'
+import type { CountDestinations } from '../common/destination-counts.ts'
 import type { Json } from '../common/json.ts'
 import type { Log } from '../common/log.ts'
 import type { ListRequests } from '../common/request-ring.ts'
@@ -263,6 +264,8 @@ export interface PluginContext<Config = unknown> {
   usage(tenantId: string): Promise<Usage>
   /** The newest calls of a tenant to the processes of this node, newest first. */
   readonly requests: ListRequests
+  /** Where values of a tenant's tokens went from this node in the last 24 hours. */
+  readonly destinations: CountDestinations
   /** A port of another plugin; undefined when none provides it. */
   port<P extends keyof Ports>(name: P): Ports[P] | undefined
   /** Throws `invalid_destination` or `destination_not_allowed` when the gateway would reject the URL. */

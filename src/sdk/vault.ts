@@ -77,6 +77,15 @@ export interface UsedTokens {
   states(): readonly TokenState[] | undefined
 }
 
+/** Collects what decided about the tokens of a call. */
+export interface Decisions {
+  add(
+    grants: Grants,
+    permission: TokenPermission,
+    token: { readonly id: string; readonly container: string },
+  ): void
+}
+
 /** Context of a disclosure, for the audit journal. */
 export interface UseContext {
   readonly caller: Caller
@@ -88,6 +97,8 @@ export interface UseContext {
   readonly hold?: ((held: Held) => void) | undefined
   /** Collects the tokens whose data the call was given. */
   readonly used?: UsedTokens | undefined
+  /** Notes what decided about each token. */
+  readonly decisions?: Decisions | undefined
   /** Where `use` sends the values. Absent: nowhere that is known, so tokens with destinations are denied. */
   readonly destination?: OutboundDestination | undefined
   /** Of `use` by a proxied request: where the request puts the token. Absent: anywhere. */

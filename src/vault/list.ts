@@ -108,6 +108,7 @@ export const listTokens = async (
   await openEach(parts, context, heads, now, (row, open) => {
     const granted = decide(grants, permission, row)
     if (granted === 'denied') return
+    context.decisions?.add(grants, permission, row)
     const disclosure = shownTo(row, granted, context)
     const opened = open()
     const value = shownData(parts, row.type, opened, disclosure, work)

@@ -42,6 +42,7 @@ export const findToken = async (
   const [row] = await parts.tokens.read(context.caller.tenantId, [id], timeOf(parts, context))
   if (!row) throw tokenNotFound(id)
   const disclosure = decide(context.caller.grants, permission, row)
+  context.decisions?.add(context.caller.grants, permission, row)
   return disclosure === 'denied' ? reject(parts, row, operation, context) : { row, disclosure }
 }
 

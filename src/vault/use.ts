@@ -79,7 +79,9 @@ export const resolveTokens = async <Shown>(
     row: Pick<TokenHead, 'id' | 'type' | 'container' | 'egress'>,
   ): Eventual<Disclosure> => {
     const decision = decide(grants, permission, row)
-    return decision === 'denied' ? reject(parts, row, purpose, context) : check(parts, row, decision, context)
+    if (decision !== 'denied') return check(parts, row, decision, context)
+    context.decisions?.add(grants, permission, row)
+    return reject(parts, row, purpose, context)
   }
   const reading = headsOf(parts, tenantId, wanted, now, disclosureOf)
   const heads = reading instanceof Promise ? await reading : reading
@@ -124,6 +126,7 @@ export const resolveTokens = async <Shown>(
   const recording = mapInTurns(all, ({ row }) => doneRecord(parts, row, purpose, context, now))
   await parts.journal.append(recording instanceof Promise ? await recording : recording)
   const counting = mapInTurns(all, ({ row, disclosure }) => {
+    context.decisions?.add(grants, permission, row)
     parts.metrics.disclosed.inc({ type: row.type, purpose, disclosure })
   })
   if (counting instanceof Promise) await counting

@@ -18,6 +18,7 @@ const request = (changes: Partial<EndedRequest> = {}): EndedRequest => ({
   durationMs: 1,
   stages: {},
   tokens: 0,
+  rules: [],
   requestBytes: undefined,
   responseBytes: undefined,
   ...changes,

@@ -240,4 +240,22 @@ t.test('the proxy', async (t) => {
   )
   t.ok(data.some(({ kind, node }: { kind: string; node: string }) => kind === 'api' && node === 'admin'))
   t.notMatch(JSON.stringify(data), /sub.path|q=1|through/)
+
+  const [{ application, rules }] = proxied.filter(({ tokens }: { tokens: number }) => tokens === 1)
+  const access = (await manage('GET', `/tokens/${id}/access?size=100`)).json.data.find(
+    (one: { permission: string; application: { id: string } }) =>
+      one.permission === 'token:use' && one.application.id === application.id,
+  )
+  const { disclosure, rule } = access
+  t.match(rules, [
+    {
+      permission: 'token:use',
+      disclosure,
+      tokens: 1,
+      ...(rule === null ? { priority: undefined } : { priority: rule.priority, container: rule.container }),
+    },
+  ])
+  t.equal(rules.length, 1)
+  const destinations = (await manage('GET', '/requests/destinations')).json
+  t.match(destinations, { since: /^20/, data: [{ host: 'demo.sidevault.test', calls: 4, tokens: 4 }] })
 })

@@ -281,6 +281,7 @@ const HEAVIEST: Readonly<Record<string, readonly Input[]>> = {
   ],
   'Reactors.ReactAsync': [{ id: returning.id, args: texts(small) }],
   'Reactors.GetResult': [{ id: returning.id, request_id: 'x'.repeat(20_000) }],
+  'Requests.Destinations': [{}],
   'Requests.List': [cursor],
   'Sessions.Create': [{}],
   'Sessions.Authorize': [

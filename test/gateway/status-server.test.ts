@@ -43,6 +43,12 @@ t.test('metrics and health are answered on a private socket', async (t) => {
     json: [{ tenantId: 'ours', at: 5, node: 'main' }],
   })
   t.equal((await ask(socket, '/requests.json?%')).status, 500)
+  metrics.destinations.add('ours', 'api.test', 2)
+  metrics.destinations.add('theirs', 'api.test', 3)
+  t.match(await ask(socket, '/destinations.json?ours'), {
+    status: 200,
+    json: { since: Number, destinations: [{ host: 'api.test', calls: 1, tokens: 2 }] },
+  })
   t.same(await ask(socket, '/healthz'), { status: 200, json: { status: 'ok' } })
   healthy = false
   t.same(await ask(socket, '/healthz'), { status: 503, json: { status: 'failing' } })

@@ -10,6 +10,7 @@ const context = {
   now: 7,
   hold: call.hold,
   used: undefined,
+  decisions: undefined,
   code: undefined,
   atMost: undefined,
 }

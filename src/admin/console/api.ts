@@ -27,11 +27,11 @@ export const isConsoleCall = (request: Rewritten): boolean =>
   request.originalUrl !== undefined && request.originalUrl !== request.url
 
 /** What pages of the console read every few seconds. */
-const POLLED = 'Requests.List'
+const POLLED: readonly string[] = ['Requests.List', 'Requests.Destinations']
 
 /** Whether a page of the console reads by itself. A session cannot leave out its other calls: whoever has it reads data. */
 export const isBackground = ({ state }: Pick<FastifyRequest, 'state'>, operation: string): boolean =>
-  operation === POLLED && typeof state.key === 'object' && !state.key.isUse
+  POLLED.includes(operation) && typeof state.key === 'object' && !state.key.isUse
 
 export const headerOf =
   ({ headers }: Pick<IncomingMessage, 'headers'>): HeaderOf =>

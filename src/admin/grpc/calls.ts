@@ -5,12 +5,13 @@ import {
   type ServerInterceptingCallInterface,
   type ServerInterceptor,
 } from '@grpc/grpc-js'
-import { systemClock } from '../../common/clock.ts'
 import type { AppError } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
 import type { Metrics } from '../../common/metrics.ts'
+import type { AppliedRule } from '../../common/request-ring.ts'
 import type { Caller, Operation } from '../../sdk/index.ts'
 import { createHeaderPrefixes, type PrefixedHeaders } from '../http/header-prefixes.ts'
+import { recentCall } from '../recent-call.ts'
 
 /** State of one call, besides its message. */
 export interface CallState extends PrefixedHeaders {
@@ -22,6 +23,8 @@ export interface CallState extends PrefixedHeaders {
   /** The request message was decoded. */
   received: boolean
   caller?: Caller
+  /** What decided about the tokens of the call. */
+  rules: readonly AppliedRule[]
   /** The error, when it is more exact than the gRPC status. */
   error?: AppError
 }
@@ -48,8 +51,6 @@ const STATUS: Readonly<Record<number, number>> = {
   [grpc.NOT_FOUND]: 404,
 }
 
-const NO_STAGES = Object.freeze({})
-
 /** Probes call these every few seconds: they are logged at debug. */
 const isQuiet = (operation: string) => operation.startsWith('grpc.health.')
 
@@ -74,26 +75,17 @@ export const createCalls = (
     metrics.requests.inc({ operation, status })
     if (!isQuiet(operation)) metrics.duration.observe({ at: 'management' }, ms / 1000)
     if (caller !== undefined)
-      metrics.recent.push({
-        traceId,
-        at: systemClock.now(),
-        kind: 'api',
-        tenantId: caller.tenantId,
-        applicationId: caller.applicationId,
-        proxyId: undefined,
-        method: 'POST',
-        route: operation,
-        host: undefined,
-        outcome: 'responded',
-        status,
-        destinationStatus: undefined,
-        code: state.error?.code,
-        durationMs: ms,
-        stages: NO_STAGES,
-        tokens: 0,
-        requestBytes: undefined,
-        responseBytes: undefined,
-      })
+      metrics.recent.push(
+        recentCall(caller, {
+          traceId,
+          method: 'POST',
+          route: operation,
+          status,
+          code: state.error?.code,
+          durationMs: ms,
+          rules: state.rules,
+        }),
+      )
     const entry = {
       operation,
       transport: 'grpc',
@@ -141,6 +133,7 @@ export const createCalls = (
               operation: declared?.rpc ?? method.path.slice(1),
               success: declared?.status ?? 200,
               startedAt: performance.now(),
+              rules: [],
               received: false,
             }
             states.set(metadata, state)

@@ -113,8 +113,9 @@ const unary = (method: Method, { kernel, calls, wireOf }: MethodDeps, options: M
       ...(state.idempotencyKey === undefined ? {} : { idempotencyKey: state.idempotencyKey }),
       signal,
       sent,
-      onCaller: (caller) => {
+      onCaller: (caller, rules) => {
         state.caller = caller
+        state.rules = rules
       },
     })
     return write(output as Record<string, unknown>)

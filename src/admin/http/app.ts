@@ -1,5 +1,4 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { systemClock } from '../../common/clock.ts'
 import { AppError } from '../../common/errors.ts'
 import {
   checkConsoleCall,
@@ -10,6 +9,7 @@ import {
   presentedSession,
   routedPath,
 } from '../console/api.ts'
+import { recentCall } from '../recent-call.ts'
 import { createAllowed } from './allow-header.ts'
 import { clientErrorHandler, type Unmatched } from './client-error.ts'
 import { createHeaderPrefixes } from './header-prefixes.ts'
@@ -21,8 +21,6 @@ import type { AppDeps, AppOptions, RequestState } from './types.ts'
 const KEEP_ALIVE_TIMEOUT = 65 * 60_000
 
 const UNMATCHED = 'unmatched'
-
-const NO_STAGES = Object.freeze({})
 
 const bytesOf = (length: unknown): number | undefined => (length === undefined ? undefined : Number(length))
 
@@ -75,6 +73,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
       caller: undefined,
       identified: undefined,
       errorCode: undefined,
+      rules: [],
     }
     // The framework would reject an unknown content type without a body. To delete the header would slow all requests.
     if (contentType !== undefined) headers['content-type'] = undefined
@@ -85,33 +84,26 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
   }
 
   const record = (request: FastifyRequest, reply: FastifyReply, operation: string) => {
-    const { startedAt, traceId, caller, errorCode } = request.state
+    const { startedAt, traceId, caller, errorCode, rules } = request.state
     const status = reply.statusCode
     const ms = performance.now() - startedAt
     metrics.requests.inc({ operation, status })
     if (!(operation in quiet)) metrics.duration.observe({ at: 'management' }, ms / 1000)
     const isPoll = (operation in quiet || isBackground(request, operation)) && status < 400
     if (caller !== undefined && !isPoll)
-      metrics.recent.push({
-        traceId,
-        at: systemClock.now(),
-        kind: 'api',
-        tenantId: caller.tenantId,
-        applicationId: caller.applicationId,
-        proxyId: undefined,
-        method: request.method,
-        route: request.routeOptions.url ?? operation,
-        host: undefined,
-        outcome: 'responded',
-        status,
-        destinationStatus: undefined,
-        code: errorCode,
-        durationMs: ms,
-        stages: NO_STAGES,
-        tokens: 0,
-        requestBytes: bytesOf(request.raw.headers['content-length']),
-        responseBytes: bytesOf(reply.getHeader('content-length')),
-      })
+      metrics.recent.push(
+        recentCall(caller, {
+          traceId,
+          method: request.method,
+          route: request.routeOptions.url ?? operation,
+          status,
+          code: errorCode,
+          durationMs: ms,
+          rules,
+          requestBytes: bytesOf(request.raw.headers['content-length']),
+          responseBytes: bytesOf(reply.getHeader('content-length')),
+        }),
+      )
     const entry = {
       operation,
       status,

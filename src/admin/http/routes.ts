@@ -132,8 +132,9 @@ export const addOperations = (app: FastifyInstance, kernel: Kernel, options: App
             idempotencyKey: state.idempotencyKey,
             signal,
             sent,
-            onCaller: (caller) => {
+            onCaller: (caller, rules) => {
               state.caller = caller
+              state.rules = rules
             },
           })
           return await response(request, reply, operation, output, options.baseUrl)

@@ -3,6 +3,7 @@ import type { ErrorCode } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
 import type { Metrics } from '../../common/metrics.ts'
 import type { RateLimiter } from '../../common/rate-limiter.ts'
+import type { AppliedRule } from '../../common/request-ring.ts'
 import type { Identified, Kernel, Presented } from '../../kernel/types.ts'
 import type { Caller } from '../../sdk/index.ts'
 import type { PrefixedHeaders } from './header-prefixes.ts'
@@ -17,6 +18,8 @@ export interface RequestState extends Omit<PrefixedHeaders, 'key'> {
   readonly contentType: string | undefined
   readonly startedAt: number
   caller: Caller | undefined
+  /** What decided about the tokens of the call. */
+  rules: readonly AppliedRule[]
   /** The caller as authenticated before the body. */
   identified: Identified | undefined
   /** Code of the error that the call failed with. */

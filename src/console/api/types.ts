@@ -6,6 +6,16 @@ export interface Named {
   readonly name?: string
 }
 
+/** A rule, or a plain permission without its priority, that decided about tokens of a call. */
+export interface AppliedRule {
+  readonly permission: string
+  readonly disclosure: 'none' | 'redact' | 'mask' | 'reveal'
+  readonly description?: string
+  readonly priority?: number
+  readonly container?: string
+  readonly tokens: number
+}
+
 /** `GET /requests`. */
 export interface RequestEntry {
   readonly id: string
@@ -25,9 +35,17 @@ export interface RequestEntry {
   readonly duration_ms: number
   readonly stages: Readonly<Record<string, number>>
   readonly tokens: number
+  readonly rules: readonly AppliedRule[]
   readonly request_bytes?: number
   readonly response_bytes?: number
   readonly node: string
+}
+
+/** `GET /requests/destinations`. */
+export interface Destinations {
+  readonly since: string
+  /** The host `*`: all others. */
+  readonly data: readonly { readonly host: string; readonly calls: number; readonly tokens: number }[]
 }
 
 /** `GET /logs`. */

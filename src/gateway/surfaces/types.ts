@@ -38,4 +38,7 @@ export interface DetokenizeDeps {
 }
 
 /** The call that a body belongs to. */
-export type BodyContext = Pick<UseContext, 'traceId' | 'now' | 'destination' | 'surfacesOf' | 'code'>
+export type BodyContext = Pick<
+  UseContext,
+  'traceId' | 'now' | 'destination' | 'surfacesOf' | 'code' | 'decisions'
+>

@@ -1,3 +1,4 @@
+import { AppliedRules } from '../../access/applied-rules.ts'
 import { authorize, isAuthorized } from '../../access/authorize.ts'
 import type { Journal } from '../../audit/types.ts'
 import type { Clock } from '../../common/clock.ts'
@@ -7,7 +8,7 @@ import type { Log } from '../../common/log.ts'
 import { createLogThrottle } from '../../common/log-throttle.ts'
 import type { Metrics } from '../../common/metrics.ts'
 import { compileValidator } from '../../common/validate.ts'
-import type { Call, Caller, CodeScope, Held, Operation, UsedTokens } from '../../sdk/index.ts'
+import type { Call, Caller, CodeScope, Decisions, Held, Operation, UsedTokens } from '../../sdk/index.ts'
 import type { Authenticator, CodeInvocation, Invocation, Kernel } from '../types.ts'
 import { createUsedTokens } from '../used-tokens.ts'
 import { deniedRecord, doneRecord } from './audit.ts'
@@ -69,6 +70,7 @@ class OperationCall implements Call {
   readonly now: number
   readonly depth: number
   readonly used: UsedTokens
+  readonly decisions: Decisions
   readonly code: CodeScope | undefined
   readonly hold: (held: Held) => void
   readonly #operation: string
@@ -76,7 +78,7 @@ class OperationCall implements Call {
   #isChild = false
 
   constructor(
-    { caller, traceId, signal, now, depth, used, code, hold }: Omit<Call, 'log'>,
+    { caller, traceId, signal, now, depth, used, decisions, code, hold }: Omit<Call, 'log'>,
     { operation, log }: { readonly operation: string; readonly log: Log },
   ) {
     this.caller = caller
@@ -85,6 +87,7 @@ class OperationCall implements Call {
     this.now = now
     this.depth = depth
     this.used = used
+    this.decisions = decisions
     this.code = code
     this.hold = hold
     this.#operation = operation
@@ -150,6 +153,7 @@ export const createInvoke = (
     who: () => Promise<Caller>,
   ): Promise<unknown> => {
     const { traceId, signal, onCaller, idempotencyKey, sent, used = createUsedTokens(), code } = invocation
+    const decisions = new AppliedRules()
     const holdings: Held[] = []
     const hold = (held: Held): void => void holdings.push(held)
     const release = () => {
@@ -166,7 +170,7 @@ export const createInvoke = (
     try {
       const ready = readyFor(operation)
       if (operation.permission !== 'none') caller = await who()
-      onCaller?.(caller)
+      onCaller?.(caller, decisions.list)
       lap('authenticate')
 
       const input = await inOwnTurn(() => ready.pruneInput(given))
@@ -181,7 +185,7 @@ export const createInvoke = (
         authorize(caller, operation.permission)
         if (audited) await journal.health()
         const call = new OperationCall(
-          { caller, traceId, signal, now, depth, used, code, hold },
+          { caller, traceId, signal, now, depth, used, decisions, code, hold },
           { operation: operation.rpc, log },
         )
         if (signal.aborted) throw aborted(signal)

@@ -44,6 +44,7 @@ export interface ServiceDeps {
   readonly fetch: PluginContext['fetch']
   readonly identify: PluginContext['identify']
   readonly requests: PluginContext['requests']
+  readonly destinations: PluginContext['destinations']
   readonly tokenTypes: () => readonly TokenType[]
   readonly permissions: () => readonly PermissionInfo[]
   readonly entityTypes: () => readonly EntityType[]
@@ -115,6 +116,7 @@ export const createServices = (plugin: Plugin, config: unknown, runtime: Service
     code: lazily<Code>(() => ready('code', runtime.code)),
     identify: (application) => ready('identify', () => runtime.identify(application)),
     requests: (query) => ready('requests', () => runtime.requests(query)),
+    destinations: (tenantId) => ready('destinations', () => runtime.destinations(tenantId)),
     fetch: (request, signal) => ready('fetch', () => runtime.fetch(request, signal)),
     checkDestination: (url) => ready('checkDestination', () => runtime.checkDestination(url)),
     records: ((collection: Collection) =>

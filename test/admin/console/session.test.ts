@@ -76,6 +76,7 @@ t.test(
       const { json } = await call('GET', '/console/api/requests?size=1000', { headers: background })
       return json.data.map(({ method, route }: Record<string, string>) => `${method} ${route}`)
     }
+    await call('GET', '/console/api/requests/destinations', { headers: background })
     await call('GET', '/console/api/applications', { headers: { cookie } })
     await call('GET', '/console/api/applications', { headers: background })
     const body = { name: 'n', type: 'private', permissions: ['token:read'] }

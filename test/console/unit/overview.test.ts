@@ -6,7 +6,7 @@ import { bytes, decimal, milliseconds, percent } from '../../../src/console/kit/
 import { ceiling, lineOf } from '../../../src/console/kit/plot.ts'
 import { quantile } from '../../../src/console/kit/quantile.ts'
 import { relative } from '../../../src/console/kit/time.ts'
-import { courseOf, disclosuresOf, spanOf } from '../../../src/console/screens/overview/figures.ts'
+import { courseOf, spanOf } from '../../../src/console/screens/overview/figures.ts'
 import { noticesOf } from '../../../src/console/screens/overview/notices.ts'
 
 const NOW = Date.parse('2026-03-01T12:00:00Z')
@@ -23,6 +23,7 @@ const call = (ago: number, of: Partial<RequestEntry> = {}): RequestEntry => ({
   duration_ms: 2,
   stages: {},
   tokens: 0,
+  rules: [],
   node: 'gateway-0',
   ...of,
 })
@@ -63,30 +64,6 @@ t.test('without calls nothing is invented', async (t) => {
   const { all, p50 } = courseOf([], spanOf(5, NOW), { now: NOW, isAll: true })
   t.match(all, { calls: 0, perSecond: 0, p50: undefined, p99: undefined, rejectedShare: undefined })
   t.ok(p50.every(([, value]) => value === undefined))
-  t.same(disclosuresOf([], { now: NOW, isAll: true }), { hosts: [], tokens: 0, missingBefore: undefined })
-})
-
-t.test('disclosures are values that left, by host, of 24 hours', async (t) => {
-  const calls = [
-    call(1, { host: 'a.example', tokens: 2 }),
-    call(2, { host: 'b.example', tokens: 5 }),
-    call(3, { host: 'a.example', tokens: 1 }),
-    call(4, { host: 'a.example', tokens: 7, outcome: 'dry_run' }),
-    call(5, { host: 'a.example', tokens: 7, outcome: 'responded', status: 403, code: 'forbidden' }),
-    call(25 * 60 * MINUTE, { host: 'c.example', tokens: 9 }),
-  ]
-  const { hosts, tokens, missingBefore } = disclosuresOf(calls, { now: NOW, isAll: false })
-  t.same(hosts, [
-    { host: 'b.example', tokens: 5, calls: 1 },
-    { host: 'a.example', tokens: 3, calls: 2 },
-  ])
-  t.equal(tokens, 8)
-  t.equal(
-    missingBefore,
-    undefined,
-    'a call from before the 24 hours is known, so that none of them is missing',
-  )
-  t.equal(disclosuresOf(calls.slice(0, 3), { now: NOW, isAll: false }).missingBefore, NOW - 3)
 })
 
 const WELL: Health = { status: 'ok', parts: [{ name: 'store', status: 'ok' }] }

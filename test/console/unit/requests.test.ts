@@ -29,6 +29,7 @@ const call = (of: Partial<RequestEntry> = {}): RequestEntry => ({
   duration_ms: 3,
   stages: { use: 1, authenticate: 0.5 },
   tokens: 1,
+  rules: [],
   node: 'gateway-0',
   ...of,
 })

@@ -1,13 +1,14 @@
+import type { Destinations } from '../../api/types.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { count, decimal, milliseconds, percent } from '../../kit/numbers.ts'
 import { bars, plot } from '../../kit/plot.ts'
 import { poll } from '../../kit/poll.ts'
-import { show } from '../../kit/resource.ts'
+import { resource, show } from '../../kit/resource.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
 import { when } from '../../kit/time.ts'
 import { type Calls, loadCalls } from '../requests/calls.ts'
 import { requestsHash } from '../requests/list.ts'
-import { type Course, courseOf, disclosuresOf, spanOf } from './figures.ts'
+import { type Course, courseOf, spanOf } from './figures.ts'
 
 const POLL_MS = 5_000
 
@@ -103,40 +104,37 @@ export const createCalls = ({ api, filters, signal }: ScreenContext) => {
     }`
   }
 
-  const disclosures = ({ entries, next }: Calls): TemplateResult => {
-    const { hosts, tokens, missingBefore } = disclosuresOf(entries, {
-      now: Date.now(),
-      isAll: next === undefined,
-    })
-    const rest = hosts.slice(HOSTS).reduce((sum, one) => sum + one.tokens, 0)
+  const destinations = resource(
+    (signal) => api.call<Destinations>('GET', '/requests/destinations', { signal, background: true }),
+    signal,
+  )
+  poll(POLL_MS, destinations.refresh, signal)
+
+  const disclosures = ({ since, data }: Destinations): TemplateResult => {
+    const hosts = data.filter(({ host }) => host !== '*')
+    const rest = [...hosts.slice(HOSTS), ...data.filter(({ host }) => host === '*')]
+    const sum = (of: Destinations['data']) => of.reduce((all, { tokens }) => all + tokens, 0)
     return html`${
-      hosts.length === 0
+      data.length === 0
         ? html`<p class="soft">No value left for a destination.</p>`
         : bars(
             'Values that left, by destination',
             [
-              ...hosts.slice(0, HOSTS).map(({ host, tokens: value }) => ({
+              ...hosts.slice(0, HOSTS).map(({ host, tokens }) => ({
                 label: host,
-                value,
+                value: tokens,
                 href: requestsHash({ host, outcome: 'forwarded' }),
               })),
-              ...(rest > 0 ? [{ label: `${hosts.length - HOSTS} others`, value: rest }] : []),
+              ...(rest.length > 0 ? [{ label: 'Others', value: sum(rest) }] : []),
             ],
             count,
           )
     }
-    <p class="soft small">
-      ${tokens === 0 ? nothing : html`${count(tokens)} values in all. `}
-      ${
-        missingBefore === undefined
-          ? 'Of the calls that this node retains.'
-          : html`Partial: of the newest ${count(entries.length)} calls, since ${when(missingBefore)}.`
-      }
-    </p>`
+    <p class="soft small">${count(sum(data))} values in all, by this node, since ${when(since)}.</p>`
   }
 
   return {
     course: () => show(calls, course),
-    disclosures: () => (calls.value.value === undefined ? html`` : disclosures(calls.value.value)),
+    disclosures: () => show(destinations, disclosures),
   }
 }

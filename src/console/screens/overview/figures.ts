@@ -6,8 +6,6 @@ import { isRejected } from '../requests/filters.ts'
 /** Points of a plot. */
 const BUCKETS = 60
 
-export const DAY_MS = 86_400_000
-
 /** A time that figures are about, in equal parts. Times in ms. */
 export interface Span {
   readonly from: number
@@ -87,34 +85,5 @@ export const courseOf = (
     p50: points(({ p50 }) => p50),
     p99: points(({ p99 }) => p99),
     rejectedShare: points(({ rejectedShare }) => rejectedShare),
-  }
-}
-
-export interface Disclosures {
-  readonly hosts: readonly { readonly host: string; readonly tokens: number; readonly calls: number }[]
-  readonly tokens: number
-  /** ms since the epoch: of the oldest call that is counted, if calls of the last 24 hours are missing. */
-  readonly missingBefore: number | undefined
-}
-
-/** Tokens whose values left for a destination in the last 24 hours, by host. */
-export const disclosuresOf = (
-  entries: readonly RequestEntry[],
-  { now, isAll }: { readonly now: number; readonly isAll: boolean },
-): Disclosures => {
-  const hosts = new Map<string, { tokens: number; calls: number }>()
-  const recent = entries.filter(({ at }) => Date.parse(at) >= now - DAY_MS)
-  for (const { host, outcome, tokens } of recent) {
-    if (host === undefined || tokens === 0 || outcome !== 'forwarded') continue
-    const before = hosts.get(host) ?? { tokens: 0, calls: 0 }
-    hosts.set(host, { tokens: before.tokens + tokens, calls: before.calls + 1 })
-  }
-  const list = [...hosts].map(([host, of]) => ({ host, ...of })).sort((a, b) => b.tokens - a.tokens)
-  const oldest = recent.at(-1)
-  return {
-    hosts: list,
-    tokens: list.reduce((sum, { tokens }) => sum + tokens, 0),
-    missingBefore:
-      isAll || recent.length < entries.length || oldest === undefined ? undefined : Date.parse(oldest.at),
   }
 }

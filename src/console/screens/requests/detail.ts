@@ -18,8 +18,8 @@ import { type Step, stepsOf, stepTime } from './steps.ts'
 /** Pages of older calls that are looked through for a call that a link names. */
 const PAGES = 10
 
-/** ms around a call in which its records were written. */
-const AROUND_MS = 1_000
+/** ms by which the clocks of a call and of its records may differ. */
+const AROUND_MS = 10
 
 const fact = (name: string, value: unknown): TemplateResult | typeof nothing =>
   value === undefined ? nothing : html`<dt>${name}</dt><dd>${value}</dd>`
@@ -126,7 +126,7 @@ export const openDetail = (context: ScreenContext): Opened => {
                 <section aria-labelledby="records">
                   <h2 id="records">Audit records</h2>
                   <div class="card">
-                    <p>Records name no call. Those of its time, of all calls:</p>
+                    <p>Records name no call: those of others at the same moment are among them.</p>
                     <p><a href=${auditHash(call)}>Audit records of this time</a></p>
                   </div>
                 </section>

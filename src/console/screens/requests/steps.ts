@@ -1,4 +1,4 @@
-import type { RequestEntry } from '../../api/types.ts'
+import type { AppliedRule, RequestEntry } from '../../api/types.ts'
 import { bytes, milliseconds } from '../../kit/numbers.ts'
 import { STAGES } from './stages.ts'
 
@@ -12,13 +12,38 @@ export interface Step {
 
 const tokens = (count: number): string => (count === 1 ? '1 token' : `${count} tokens`)
 
+const DISCLOSED = {
+  none: 'granted by none',
+  redact: 'without value',
+  mask: 'masked',
+  reveal: 'revealed',
+} as const
+
+const ruleText = ({
+  permission,
+  disclosure,
+  description,
+  priority,
+  container,
+  tokens: count,
+}: AppliedRule): string => {
+  if (disclosure === 'none') return `No rule and no permission grants ${permission}.`
+  const name = description === undefined ? '' : ` “${description}”`
+  const by = priority === undefined ? 'The permission' : `Rule ${priority}${name}`
+  const where = container === undefined ? '' : ` in ${container}`
+  return `${by} decided ${permission}${where}: ${DISCLOSED[disclosure]}, ${tokens(count)}.`
+}
+
+/** What decided about the tokens of a call. */
+const decided = ({ rules }: RequestEntry): string => rules.map(ruleText).join(' ')
+
 const TEXTS: Readonly<Record<string, (call: RequestEntry) => string>> = {
   authenticate: ({ application }) =>
     application === undefined
       ? 'The call was identified.'
       : `As the application “${application.name ?? application.id}”.`,
   plan: () => 'Expressions of the request were found and read.',
-  use: (call) => `${tokens(call.tokens)}: access rules decided, records were written, values were opened.`,
+  use: (call) => `${decided(call)} Records were written, then values were opened.`.trim(),
   apply: () => 'Values took the places of their expressions.',
   transform: () => 'Code of the stored proxy ran in the sandbox.',
 }
@@ -44,7 +69,13 @@ const ending = (call: RequestEntry): readonly Step[] => {
   const size = response_bytes === undefined ? '' : ` with ${bytes(response_bytes)}`
   const to = host ?? 'the destination'
   if (call.kind === 'api')
-    return [{ title: 'Responded', text: `Status ${status ?? 'unknown'}${size}.`, state: 'done' }]
+    return [
+      {
+        title: 'Responded',
+        text: `${decided(call)} Status ${status ?? 'unknown'}${size}.`.trim(),
+        state: 'done',
+      },
+    ]
   const reached: readonly Step[] =
     destination_status === undefined
       ? []
@@ -83,7 +114,9 @@ export const stepsOf = (call: RequestEntry): readonly Step[] => {
     const isFailed = name === failedAt && name in FAILED
     return {
       title: STAGES[name] ?? name,
-      text: isFailed ? (FAILED[name] ?? '') : (TEXTS[name]?.(call) ?? ''),
+      text: isFailed
+        ? `${FAILED[name] ?? ''} ${name === 'use' ? decided(call) : ''}`.trim()
+        : (TEXTS[name]?.(call) ?? ''),
       ms: call.stages[name] ?? 0,
       state: isFailed ? 'failed' : 'done',
     }
