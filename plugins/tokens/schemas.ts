@@ -30,6 +30,12 @@ export const TokenOutput = Type.Unsafe<Token>(
       modified_at: Type.Optional(Type.String({ format: 'date-time', field: 16 })),
       destinations: destinationsOutput(17),
       egress_only: Type.Optional(Type.Boolean({ field: 18 })),
+      disclosure: Type.Optional(
+        Type.Enum(['reveal', 'mask', 'redact'], {
+          field: 19,
+          description: 'When one token is read with `disclosure`: what the key sees without it.',
+        }),
+      ),
     },
     { title: 'Token' },
   ),

@@ -10,6 +10,7 @@ import { type ProcessStart, socketsIn } from '../supervisor/messages.ts'
 import { edgeCertificate, forwardAuthority, watchCertificates } from './certificate-expiry.ts'
 import { envoyMetrics } from './envoy-metrics.ts'
 import { openAuthority } from './forward-authority.ts'
+import { describeNode } from './node-info.ts'
 import type { Runtime } from './runtime.ts'
 
 /** Checks and metric sources of all processes of a machine, for `/readyz` and `/metrics`. */
@@ -40,6 +41,7 @@ const ownParts = (
 export const nodeHealth = (runtime: Runtime, config: Config, start: ProcessStart, log: Log): NodeHealth => {
   const sockets = socketsIn(start.runDir, config.workers)
   const { registry } = runtime.metrics
+  describeNode(runtime)
   let edgeFile = config.tls?.certificate
   const certificates = watchCertificates(
     {

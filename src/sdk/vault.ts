@@ -25,6 +25,8 @@ export interface Token {
   }
   readonly destinations?: DestinationList
   readonly egress_only?: boolean
+  /** Of a read that asked for less: what the caller's grants allow. */
+  readonly disclosure?: Disclosure
   readonly expires_at?: string
   readonly created_by: string
   readonly created_at: string

@@ -87,7 +87,7 @@ export const pathCheckOf = (row: Row, context: UseContext): ((path: string) => v
 }
 
 /** The lower of both: callers may ask for less than their grants show. */
-const lower = <D extends Disclosure | 'denied'>(
+export const lower = <D extends Disclosure | 'denied'>(
   disclosure: D,
   atMost: UseContext['atMost'],
 ): D | 'mask' | 'redact' => (atMost && disclosure !== 'redact' ? atMost : disclosure)

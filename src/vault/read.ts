@@ -3,7 +3,7 @@ import { AppError } from '../common/errors.ts'
 import type { Disclosure, Token, TokenPermission, UseContext } from '../sdk/index.ts'
 import type { TokenRow } from '../store/types.ts'
 import { deniedRecord, doneRecord, type TokenOperation } from './audit-records.ts'
-import { checkRead } from './egress.ts'
+import { checkRead, lower } from './egress.ts'
 import { createMemoryBudget } from './memory-budget.ts'
 import { storedBytes } from './open.ts'
 import { printableId } from './safe-id.ts'
@@ -49,7 +49,8 @@ export const findToken = async (
 /** `Vault.get`. */
 export const getToken = async (parts: VaultParts, id: string, context: UseContext): Promise<Token> => {
   const { row, disclosure: granted } = await findToken(parts, id, 'token:read', 'read', context)
-  const disclosure = await checkRead(parts, row, granted, context)
+  const allowed = await checkRead(parts, row, granted, { ...context, atMost: undefined })
+  const disclosure = lower(allowed, context.atMost)
   const now = timeOf(parts, context)
   createMemoryBudget(parts, context)(storedBytes([row]))
   const ring = await parts.keys.tenant(context.caller.tenantId, [row.sealed])
@@ -59,7 +60,7 @@ export const getToken = async (parts: VaultParts, id: string, context: UseContex
   await parts.journal.append([doneRecord(parts, row, 'read', context, now)])
   parts.metrics.disclosed.inc({ type: row.type, purpose: 'read', disclosure })
   context.used?.add(stateOf(row, opened))
-  return token
+  return context.atMost === undefined ? token : { ...token, disclosure: allowed }
 }
 
 /** `Vault.delete`. */

@@ -12,6 +12,11 @@ t.test('Settings: changes the tenant, and invites somebody', async (t) => {
   await tenant.getByText('Of a test file').waitFor()
   await page.getByRole('table', { name: 'Members' }).getByRole('row', { name: /owner/ }).waitFor()
   await page.getByRole('row', { name: /^envoy ok/ }).waitFor()
+  await page
+    .getByRole('region', { name: 'This node' })
+    .getByText(/^tokens \d/)
+    .waitFor()
+  await page.getByRole('region', { name: 'Keys' }).getByText('in use since').waitFor()
 
   await t.test('is accessible', (t) => expectAccessible(t, page))
 

@@ -58,15 +58,17 @@ export const storeSealed = async (t: Test, open: OpenStore): Promise<void> => {
     const drop = ['root-next', 'root-previous']
     const end = { root: Buffer.alloc(8, 2), drop }
     const old = key('a', 'data', 1, 1)
-    await keys.add([key('', 'check', 1, 2), key('', 'root-next', 1, 1), key('', 'root-previous', 1, 2)])
+    const previous = { ...key('', 'root-previous', 1, 2), created_at: NOW + 5 }
+    await keys.add([key('', 'check', 1, 2), key('', 'root-next', 1, 1), previous])
     await keys.add([old, { ...key('a', 'reseal', 1, 1), wrapped: Buffer.alloc(0) }])
     t.equal(await keys.endRootChange(end), false)
     t.equal((await keys.keys('')).length, 3)
     await keys.rewrap([{ ...old, from: old.wrapped, to: wrappedBy(2) }])
     t.equal(await keys.endRootChange(end), true)
     t.strictSame(
-      (await keys.keys('')).map(({ purpose }) => purpose),
-      ['check'],
+      (await keys.keys('')).map(({ purpose, created_at }) => [purpose, created_at]),
+      [['check', NOW + 5]],
+      'the check is as old as the use of the root key',
     )
     await t.rejects(
       keys.add([key('b', 'data', 1, 1)]),

@@ -458,3 +458,33 @@ t.test('disclosure=mask and =redact lower what a revealing key sees, in every re
       status: 400,
     })
 })
+
+t.test('a token that is read with a disclosure says what the key sees without it', async (t) => {
+  const rule = (priority: number, container: string, transform: string, permission = 'token:read') => ({
+    description: 'a rule',
+    priority,
+    container,
+    transform,
+    permissions: [permission],
+  })
+  const { key: ruled } = await api.application(
+    'private',
+    [],
+    [rule(3, '/', 'reveal'), rule(1, '/pci/', 'mask'), rule(2, '/hr/', 'reveal', 'token:use')],
+  )
+  const seen = async (container: string, more: object = {}, as = ruled) => {
+    const { body } = await create({ data: 'a value', containers: [container], ...more })
+    const read = (query: string) => api.call('GET', `/tokens/${body.id}${query}`, { key: as })
+    t.notOk('disclosure' in (await read('')).body, 'a read without one says nothing of it')
+    const [masked, redacted] = [await read('?disclosure=mask'), await read('?disclosure=redact')]
+    t.equal(masked.body.disclosure, redacted.body.disclosure)
+    t.not(masked.body.data, 'a value')
+    return masked.body.disclosure
+  }
+  t.equal(await seen('/a/'), 'reveal')
+  t.equal(await seen('/pci/high/'), 'mask', 'an earlier rule masks')
+  t.equal(await seen('/hr/'), 'reveal', 'a rule for another permission does not decide')
+  t.equal(await seen('/pcix/'), 'reveal', 'by segments')
+  t.equal(await seen('/a/', { egress_only: true }), 'mask', 'a value for proxies only')
+  t.equal(await seen('/a/', {}, key), 'mask', 'a plain permission masks')
+})

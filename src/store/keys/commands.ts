@@ -3,6 +3,7 @@ import { bumpChange } from '../records/statements.ts'
 import type { Session } from '../session.ts'
 import {
   CLOSED,
+  dateKey,
   deleteKey,
   insertKey,
   KEY_CHANGES,
@@ -16,6 +17,12 @@ import { keyLock } from './data-key-guard.ts'
 
 /** Serializes key creation and root key changes. */
 const ROOT_LOCK = 'root key'
+
+/** Purpose of the key that only verifies the root key. It is as old as the root key's use. */
+const CHECK = 'check'
+
+/** Purpose of the former root key, while a root key change is in progress. */
+const PREVIOUS_ROOT = 'root-previous'
 
 /** Purpose of the keys of the forward proxy's authority. */
 const FORWARD_CA = 'forward-ca'
@@ -35,8 +42,8 @@ const rejectOldRoot = async (session: Session, keys: readonly KeyRow[]): Promise
   if (wrapped.length === 0) return
   await session.lock(ROOT_LOCK)
   const service = await session.all(keysOfTenant, { tenant_id: '' })
-  const check = service.find(({ purpose }) => purpose === 'check')
-  if (check === undefined || service.some(({ purpose }) => purpose === 'root-previous')) return
+  const check = service.find(({ purpose }) => purpose === CHECK)
+  if (check === undefined || service.some(({ purpose }) => purpose === PREVIOUS_ROOT)) return
   const root = rootOf({ wrapped: buffer(check.wrapped) })
   if (wrapped.some((key) => rootOf(key) !== root))
     throw new AppError(
@@ -100,6 +107,11 @@ export const endRootChange = async (
   await session.lock(ROOT_LOCK)
   const left = await session.get(keyOutside, { format: FORMAT, root, drop: session.dialect.list(drop) })
   if (left !== undefined) return false
+  const begun = (await session.all(keysOfTenant, { tenant_id: '' })).find(
+    ({ purpose }) => purpose === PREVIOUS_ROOT,
+  )
+  if (begun !== undefined)
+    await session.run(dateKey, { tenant_id: '', purpose: CHECK, version: 1, created_at: begun.created_at })
   for (const purpose of drop) await session.run(deleteKey, { tenant_id: '', purpose, version: 1 })
   await session.run(bumpChange, { kind: KEY_CHANGES })
   return true

@@ -186,6 +186,15 @@ export const replaceKey = statement<KeyOf & { from: Uint8Array; to: Uint8Array }
     .where('wrapped', '=', slot('from')),
 )
 
+export const dateKey = statement<KeyOf & { created_at: number }>(({ builder }, slot) =>
+  builder
+    .updateTable('tenant_keys')
+    .set({ created_at: slot('created_at') })
+    .where('tenant_id', '=', slot('tenant_id'))
+    .where('purpose', '=', slot('purpose'))
+    .where('version', '=', slot('version')),
+)
+
 export const deleteKey = statement<KeyOf>(({ builder }, slot) =>
   builder
     .deleteFrom('tenant_keys')

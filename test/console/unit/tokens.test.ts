@@ -16,7 +16,6 @@ import {
   metadataOf,
   searchQuery,
 } from '../../../src/console/screens/tokens/query.ts'
-import { reveals } from '../../../src/console/screens/tokens/reveal.ts'
 import { applied, FIELDS, suggest } from '../../../src/console/screens/tokens/suggest.ts'
 import { parseQuery } from '../../../src/vault/search/parser.ts'
 
@@ -136,32 +135,15 @@ t.test('metadata as lines', async (t) => {
   t.strictSame(Object.keys(metadataPatch({}, { constructor: 'y' })), ['constructor'])
 })
 
-const rule = (
-  priority: number,
-  container: string,
-  transform: 'reveal' | 'mask',
-  permissions = ['token:read'],
-) => ({
-  priority,
-  container,
-  transform,
-  permissions,
-})
-
-t.test('Reveal is offered where the deciding rule reveals', async (t) => {
-  const rules = [rule(3, '/', 'reveal'), rule(1, '/PCI', 'mask'), rule(2, '/hr/', 'reveal', ['token:use'])]
-  const of = (container: string, more = {}) => reveals({ rules }, { containers: [container], ...more })
-  t.ok(of('/a/'))
-  t.notOk(of('/pci/high/'), 'an earlier rule masks')
-  t.ok(of('/hr/'), 'a rule for another permission does not decide')
-  t.ok(of('/pcix/'), 'by segments')
-  t.notOk(of('/a/', { egress_only: true }))
-  t.notOk(reveals({ rules: [] }, { containers: ['/a/'] }), 'a plain permission masks')
-})
-
 t.test('who can see a token is grouped by what they see, and by the reason', async (t) => {
   const application = (id: string) => ({ id, name: id, type: 'private' as const })
-  const because = { ...rule(1, '/', 'reveal'), description: 'all' }
+  const because = {
+    description: 'all',
+    priority: 1,
+    container: '/',
+    transform: 'reveal' as const,
+    permissions: ['token:read'],
+  }
   const groups = groupsOf([
     { application: application('a'), permission: 'token:read', disclosure: 'reveal', rule: because },
     { application: application('a'), permission: 'token:search', disclosure: 'reveal', rule: because },

@@ -3,6 +3,7 @@ import type { Opened, Screen, ScreenContext } from '../../kit/screen.ts'
 import { section } from '../../kit/section.ts'
 import { may } from '../../session.ts'
 import { createInvitations } from './invitations.ts'
+import { createKeys } from './keys.ts'
 import { createMembers } from './members.ts'
 import { createNode } from './node.ts'
 import { createTenant } from './tenant.ts'
@@ -20,6 +21,7 @@ const SECTIONS: readonly Section[] = [
   { id: 'usage', title: 'Usage', needs: 'report:read', create: createUsage },
   { id: 'members', title: 'Members', needs: 'tenant:member:read', create: createMembers },
   { id: 'invitations', title: 'Invitations', needs: 'tenant:invitation:read', create: createInvitations },
+  { id: 'keys', title: 'Keys', create: createKeys },
   { id: 'node', title: 'This node', create: ({ signal }) => createNode(signal) },
 ]
 

@@ -18,6 +18,7 @@ interface OpenApi {
 interface NodeState {
   readonly version: string
   readonly node: string | undefined
+  readonly plugins: readonly string[]
   readonly tokenTypes: readonly string[]
   readonly groups: readonly string[]
   readonly diskFree: number | undefined
@@ -37,6 +38,7 @@ const loadNode = async (signal: AbortSignal): Promise<NodeState> => {
   return {
     version: api.info.version,
     node: metrics.of('nodejs_version_info')[0]?.labels.version,
+    plugins: metrics.of('plugin_info').map(({ labels }) => `${labels.plugin} ${labels.version}`),
     tokenTypes: Object.keys(api.components.schemas)
       .filter((name) => name.startsWith(TYPE))
       .map((name) => name.slice(TYPE.length)),
@@ -54,6 +56,7 @@ const view = (state: NodeState): TemplateResult => html`<dl class="facts">
     ${state.node === undefined ? nothing : html`<dt>Node</dt><dd>${state.node}</dd>`}
     ${state.diskFree === undefined ? nothing : html`<dt>Free on disk</dt><dd>${bytes(state.diskFree)}</dd>`}
     ${state.certificates.map(({ name, ends }) => html`<dt>Certificate “${name}”</dt><dd>${ends === undefined ? 'cannot be read' : html`ends ${when(ends)}`}</dd>`)}
+    <dt>Plugins</dt><dd>${badges(state.plugins)}</dd>
     <dt>Token types</dt><dd>${badges(state.tokenTypes)}</dd>
     <dt>Operations</dt><dd>${badges(state.groups)}</dd>
     <dt>Limits</dt>

@@ -1,6 +1,6 @@
 import type { Api } from '../../api/client.ts'
 import { path } from '../../api/client.ts'
-import type { Application, Token } from '../../api/types.ts'
+import type { Token } from '../../api/types.ts'
 import { confirm } from '../../kit/dialog.ts'
 import { action } from '../../kit/form.ts'
 import { html, nothing, ref, type TemplateResult } from '../../kit/html.ts'
@@ -8,27 +8,9 @@ import { notice } from '../../kit/notice.ts'
 import { problem } from '../../kit/problem.ts'
 import { effect, signal } from '../../kit/signals.ts'
 import { sessionStatus } from '../../session.ts'
-import { containerOf } from './query.ts'
-import type { TokenDetail } from './types.ts'
 
 /** s that a value is shown. */
 const SHOWN_S = 30
-
-/** Whether an application's rules reveal a token to reads (completions §4). Plain permissions show masks. */
-export const reveals = (
-  { rules }: Pick<Application, 'rules'>,
-  { containers = [], egress_only }: Pick<TokenDetail, 'containers' | 'egress_only'>,
-): boolean => {
-  const container = containers[0] ?? '/'
-  const rule = [...rules]
-    .sort((a, b) => a.priority - b.priority)
-    .find(
-      (one) =>
-        one.permissions.includes('token:read') &&
-        container.startsWith((containerOf(one.container) || '/').toLowerCase()),
-    )
-  return rule?.transform === 'reveal' && !egress_only
-}
 
 export interface Reveal {
   /** The button; the value while it is shown. */

@@ -1,7 +1,6 @@
 import { applicationNames } from '../../api/application-names.ts'
 import { path } from '../../api/client.ts'
 import { asApiError } from '../../api/problem.ts'
-import type { Application } from '../../api/types.ts'
 import { copyable } from '../../kit/copy.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { notice } from '../../kit/notice.ts'
@@ -11,13 +10,13 @@ import { section } from '../../kit/section.ts'
 import { snippet } from '../../kit/snippet.ts'
 import { when } from '../../kit/time.ts'
 import { hashOf, link } from '../../router.ts'
-import { may, session } from '../../session.ts'
+import { may } from '../../session.ts'
 import { createAccess } from './access.ts'
 import { createAssociations } from './associations.ts'
 import { deleteToken, editExpiry, editMetadata } from './change.ts'
 import { createHistory } from './history.ts'
 import { quoted } from './query.ts'
-import { createReveal, reveals } from './reveal.ts'
+import { createReveal } from './reveal.ts'
 import { type Destination, GONE, MASKED, type TokenDetail } from './types.ts'
 
 const json = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value, null, 2))
@@ -51,14 +50,6 @@ export const openToken = (context: ScreenContext): Opened => {
         signal,
       )
     : undefined
-  /** The private key's application, whose rules decide. Undefined where the key may not read it: then only a try shows. */
-  const owner = resource(async (own) => {
-    const key = session.peek()?.private?.application.id
-    if (key === undefined) return undefined
-    const where = may('application:read') ? path`/applications/${key}` : '/applications/key'
-    const found = await api.call<Application>('GET', where, { signal: own }).catch(() => undefined)
-    return found?.id === key ? found : undefined
-  }, signal)
   const mayLink = may('application:read')
   const access = mayLink ? createAccess(context, id) : undefined
   const history = may('log:read') ? createHistory(context, id) : undefined
@@ -100,17 +91,13 @@ export const openToken = (context: ScreenContext): Opened => {
       navigate('#/tokens')
     })
 
-  const canReveal = (of: TokenDetail): boolean => {
-    const state = owner.state.value
-    return state.kind === 'ready' && (state.value === undefined || reveals(state.value, of))
-  }
   const data = (of: TokenDetail): TemplateResult => html`${
     of.data === undefined
       ? html`<p class="soft">This token has no mask.</p>`
       : html`<pre tabindex="0" aria-label="Masked data">${json(of.data)}</pre>`
   }
     ${
-      canReveal(of)
+      of.disclosure === 'reveal'
         ? reveal.view()
         : html`<p class="soft small">
             ${of.egress_only ? 'Only proxies send this value. No response holds it.' : 'This key sees masks. A key whose rules reveal this container sees the value.'}

@@ -2,6 +2,8 @@ import type { AccessRule, Application, Token } from '../../api/types.ts'
 
 /** A token as its own page shows it. */
 export interface TokenDetail extends Token {
+  /** What the key sees without `MASKED`. */
+  readonly disclosure?: Disclosure
   readonly egress_only?: boolean
   readonly destinations?: readonly Destination[]
 }
