@@ -107,11 +107,11 @@ export const endRootChange = async (
   await session.lock(ROOT_LOCK)
   const left = await session.get(keyOutside, { format: FORMAT, root, drop: session.dialect.list(drop) })
   if (left !== undefined) return false
-  const begun = (await session.all(keysOfTenant, { tenant_id: '' })).find(
+  const rotated = (await session.all(keysOfTenant, { tenant_id: '' })).find(
     ({ purpose }) => purpose === PREVIOUS_ROOT,
   )
-  if (begun !== undefined)
-    await session.run(dateKey, { tenant_id: '', purpose: CHECK, version: 1, created_at: begun.created_at })
+  if (rotated !== undefined)
+    await session.run(dateKey, { tenant_id: '', purpose: CHECK, version: 1, created_at: rotated.created_at })
   for (const purpose of drop) await session.run(deleteKey, { tenant_id: '', purpose, version: 1 })
   await session.run(bumpChange, { kind: KEY_CHANGES })
   return true
