@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises'
+import { statSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, systemClock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
@@ -70,9 +70,9 @@ const forkAt = (segments: readonly Segment[], pieces: readonly ChainPiece[], for
 }
 
 /** True when a journal ends at the last position: the usual result of a poll, for one system call. */
-const idle = async (segments: readonly Segment[], place: ChainPosition): Promise<boolean> => {
+const idle = (segments: readonly Segment[], place: ChainPosition): boolean => {
   const newest = segments.at(-1)
-  return newest?.number === place.segment && (await stat(newest.path)).size === place.offset
+  return newest?.number === place.segment && statSync(newest.path).size === place.offset
 }
 
 /**
@@ -136,7 +136,7 @@ export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest =
       }
       place = resumed.place
       segments = resumed.segments
-    } else if (await idle(segments, place)) return 0
+    } else if (idle(segments, place)) return 0
     let count = 0
     for (;;) {
       const { pieces, rows } = await readGroup(segments, place)
@@ -158,7 +158,7 @@ export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest =
 
   const round = async (): Promise<number> => {
     const began = clock.now()
-    const journals = await listSegments(options.directory)
+    const journals = listSegments(options.directory)
     let count = 0
     const failures: unknown[] = []
     for (const [name, segments] of journals) {

@@ -23,7 +23,7 @@ export const readRetainedChain = async (
   directory: string,
   name: string,
 ): Promise<RetainedChain> => {
-  const listed = (await listSegments(directory)).get(name) ?? []
+  const listed = listSegments(directory).get(name) ?? []
   const checkpoint = await readCheckpoint(mac, directory, name)
   const first: ChainPosition = { segment: 1, offset: 0, line: 0, seq: 0, hash: genesis(mac, name) }
   if (checkpoint === 'corrupt') {

@@ -135,7 +135,7 @@ export const createRetention = (deps: RetentionDeps, options: RetentionOptions):
   const planned = async (): Promise<readonly SizedSegment[]> => {
     let total = 0
     const journals: SizedSegment[][] = []
-    for (const [name, segments] of await listSegments(directory)) {
+    for (const [name, segments] of listSegments(directory)) {
       const files = await Promise.all(segments.map(sized))
       for (const { bytes } of files) total += bytes
       const reached = broken.has(name) ? 0 : (ingest.reached(name) ?? 0)

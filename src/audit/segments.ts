@@ -1,4 +1,5 @@
-import { type FileHandle, open, readdir } from 'node:fs/promises'
+import { readdirSync } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codeOf } from '../common/errors.ts'
 import { LONGEST_LINE } from './line.ts'
@@ -22,11 +23,14 @@ export const segmentOf = (directory: string, name: string, number: number): Segm
   return { name, number, file, path: join(directory, file) }
 }
 
-/** Segments of every journal in a directory, in order; none for an absent directory. Skips other files. */
-export const listSegments = async (directory: string): Promise<ReadonlyMap<string, readonly Segment[]>> => {
+/**
+ * Segments of every journal in a directory, in order; none for an absent directory. Skips other files. Synchronous: a call
+ * takes some 20 µs, the way to a thread and back 200.
+ */
+export const listSegments = (directory: string): ReadonlyMap<string, readonly Segment[]> => {
   let files: string[]
   try {
-    files = await readdir(directory)
+    files = readdirSync(directory)
   } catch (thrown) {
     if (codeOf(thrown) === 'ENOENT') return new Map()
     throw thrown

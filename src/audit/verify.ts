@@ -33,7 +33,7 @@ export interface AuditReport {
 
 /** Journals with files, a lock or a checkpoint, and those with a position in the store. */
 export const journalNames = async (directory: string, deps: VerifyDeps): Promise<readonly string[]> => {
-  const names = new Set((await listSegments(directory)).keys())
+  const names = new Set(listSegments(directory).keys())
   const files = await readdir(directory).catch((): string[] => [])
   for (const file of files) {
     for (const ending of ['.lock', CHECKPOINT]) {

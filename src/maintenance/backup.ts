@@ -72,7 +72,7 @@ const writeFile = async (lines: LineWriter, name: string, path: string): Promise
 
 /** Names of all files of the audit chains. */
 const journalFiles = async (directory: string): Promise<readonly string[]> =>
-  [...(await listSegments(directory))].flatMap(([name, segments]) => [
+  [...listSegments(directory)].flatMap(([name, segments]) => [
     ...[name + CHECKPOINT].filter((file) => existsSync(join(directory, file))),
     ...segments.map(({ file }) => file),
   ])

@@ -58,7 +58,7 @@ export const retentionLimitsOf = (
 }
 
 const journalFiles = async (config: Config): Promise<{ readonly files: number; readonly bytes: number }> => {
-  const paths = [...(await listSegments(journalDirectory(config))).values()].flat()
+  const paths = [...listSegments(journalDirectory(config)).values()].flat()
   const sizes = await Promise.all(paths.map(async ({ path }) => (await stat(path)).size))
   return { files: sizes.length, bytes: sizes.reduce((sum, size) => sum + size, 0) }
 }

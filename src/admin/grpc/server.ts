@@ -33,7 +33,7 @@ export interface GrpcOptions {
   readonly messageLimit?: number
   /** ms after which a call fails with `gateway_timeout`; default 45,000: a reactor may take 30,000. */
   readonly callTimeout?: number
-  /** ms between two health checks of the components; default 2,000. */
+  /** ms between two health checks of the components; default 5,000. */
   readonly healthInterval?: number
   /** ms for a component's health check; default 2,000. */
   readonly partTimeout?: number
@@ -105,7 +105,7 @@ export const startGrpc = async (deps: GrpcDeps, options: GrpcOptions): Promise<G
     { kernel: () => kernel.health(), ...deps.checks },
     {
       services: services.map(({ name }) => `${PACKAGE}.${name}`),
-      interval: options.healthInterval ?? 2_000,
+      interval: options.healthInterval ?? 5_000,
       timeout: options.partTimeout ?? 2_000,
     },
   )
