@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import Database from 'better-sqlite3'
 import { codeOf } from '../common/errors.ts'
+import { lockFile } from '../common/file-lock.ts'
 import { type Role, runDirOf } from './messages.ts'
 import { StartError } from './start-error.ts'
 
@@ -13,16 +13,11 @@ export interface DataDirectory {
 
 const describe = (error: unknown): string => codeOf(error) || 'unknown error'
 
-/**
- * A lock: an exclusive SQLite transaction. The system releases it when the process ends, so it cannot become stale.
- */
+/** Locks a part of the service. The system releases the lock when the process ends, so it cannot become stale. */
 const lock = (runDir: string, part: string, dataDir: string): (() => void) => {
   const owner = join(runDir, `${part}.pid`)
-  const database = new Database(join(runDir, `${part}.lock`), { timeout: 0 })
-  try {
-    database.exec('BEGIN EXCLUSIVE')
-  } catch {
-    database.close()
+  const unlock = lockFile(join(runDir, `${part}.lock`))
+  if (unlock === undefined) {
     let pid = ''
     try {
       pid = ` (process ${readFileSync(owner, 'utf8').trim()})`
@@ -34,7 +29,7 @@ const lock = (runDir: string, part: string, dataDir: string): (() => void) => {
     )
   }
   writeFileSync(owner, `${process.pid}\n`)
-  return () => database.close()
+  return unlock
 }
 
 /** Creates a directory and its parents. Node's own `recursive` never returns below /proc. */

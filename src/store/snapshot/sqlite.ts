@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises'
-import { type Connection, connect, makePrivateFile } from '../sqlite/connection.ts'
+import { makePrivateFile } from '../../common/file-lock.ts'
+import { type Connection, connect } from '../sqlite/connection.ts'
 import { migrate, schemaVersion } from '../sqlite/migrate.ts'
 import { corruptSnapshot } from './corrupt.ts'
 import type { Cell, CopyTable, CopyTarget, Snapshot } from './types.ts'

@@ -1,6 +1,4 @@
-import { closeSync, openSync } from 'node:fs'
 import Database from 'better-sqlite3'
-import { codeOf } from '../../common/errors.ts'
 
 export type Connection = Database.Database
 
@@ -16,15 +14,6 @@ const CACHE_KIB = { reading: 32_768, writing: 4_096 } as const
  * of a large index. Mapped pages count as memory of the process, so a large file is mapped in part.
  */
 const MAPPED = 268_435_456
-
-/** Creates a missing file with mode 0600: SQLite would follow the umask. Its WAL inherits the mode. */
-export const makePrivateFile = (path: string): void => {
-  try {
-    closeSync(openSync(path, 'wx', 0o600))
-  } catch (thrown) {
-    if (codeOf(thrown) !== 'EEXIST') throw thrown
-  }
-}
 
 interface ConnectOptions {
   readonly readonly: boolean
