@@ -48,11 +48,19 @@ const anySearch = (next: (below: number) => number, times: readonly number[]) =>
  * Totals and pages of searches that combine conditions, against plain JavaScript, while tokens change, expire and go.
  */
 export const storeCombined = async (t: Test, open: OpenStore): Promise<void> => {
-  const { known, next, create, step, check, times } = await modelledStore(t, open, 23)
+  const { store, known, next, create, step, check, now, times } = await modelledStore(t, open, 23)
   await create(150)
   for (let round = 0; round < ROUNDS; round++) {
     for (let steps = 0; steps < STEPS; steps++) await step()
     for (let searches = 0; searches < SEARCHES; searches++) await check(anySearch(next, times()))
     t.pass(`searches among ${known.size}`)
   }
+
+  await t.test('nothing is counted when nothing is left to count', async (t) => {
+    for (const [id] of known) await store.tokens.delete('tenant-a', id, now())
+    for (let searches = 0; searches < SEARCHES; searches++) {
+      const [where] = anySearch(next, [now()])
+      t.equal(await store.tokens.count({ tenantId: 'tenant-a', now: now(), visibility: 'all', where }), 0)
+    }
+  })
 }

@@ -8,7 +8,6 @@ import { storeResources } from './store-resources.ts'
 import { storeRest } from './store-rest.ts'
 import { storeSealed } from './store-sealed.ts'
 import { storeTokens } from './store-tokens.ts'
-import { storeTotals } from './store-totals.ts'
 
 /** Opens an empty store that nobody else uses; it lives until `t` ends. */
 export type OpenStore = (t: Test) => Promise<Store>
@@ -17,7 +16,6 @@ export type OpenStore = (t: Test) => Promise<Store>
 export const storeContract = async (t: Test, open: OpenStore): Promise<void> => {
   await t.test('tokens', (t) => storeTokens(t, open))
   await t.test('lists and searches', (t) => storeLists(t, open))
-  await t.test('what is counted', (t) => storeTotals(t, open))
   await t.test('searches that combine conditions', (t) => storeCombined(t, open))
   await t.test('records', (t) => storeRecords(t, open))
   await t.test('logs', (t) => storeLogs(t, open))
