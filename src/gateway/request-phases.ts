@@ -2,13 +2,13 @@
 
 import { type Eventual, whenReady } from '../common/eventual.ts'
 import type { StoredProxy } from '../sdk/index.ts'
-import { acceptBodiless } from './bodiless-request.ts'
+import { acceptBodiless, ignore } from './bodiless-request.ts'
 import { type Edits, type Head, isFlagSet, merged, single, strippedNames } from './headers.ts'
 import { callerStill } from './identify.ts'
 import type { Accepted, RequestState } from './request-state.ts'
 import { evaluateRequest } from './request-values.ts'
 import type { ResolvedRequest } from './resolve-request.ts'
-import type { Detokenized, EvaluatedHead } from './surfaces/types.ts'
+import type { Detokenized } from './surfaces/types.ts'
 import { shapeOf } from './transform/content.ts'
 import { type Transformed, withoutCoding } from './transform/run.ts'
 import type { ExtProcReply, ModeOverride } from './types.ts'
@@ -60,9 +60,6 @@ export const acceptRequestHeaders = (
   })
 }
 
-/** The error of a promise that is awaited later must not count as unhandled until then. */
-const ignore = (): void => {}
-
 export const acceptRequestBody = async (state: RequestState, bytes: Buffer): Promise<ExtProcReply> => {
   const { deps, prefixes } = state.shared
   const accepted = state.accepted
@@ -84,36 +81,19 @@ export const acceptRequestBody = async (state: RequestState, bytes: Buffer): Pro
   called.catch(ignore)
   const work = evaluateRequest(state, accepted, resolved, bytes)
   const found = work instanceof Promise ? await work : work
-  const current = { ...accepted, resolved }
-  if (found.head !== undefined) return releaseEvaluated(state, current, bytes, found, found.head, called)
-  await called
-  state.record.tokens = found.tokens
-  const transformed =
-    shape === undefined ? undefined : await state.transform(current, shape, found.body ?? bytes)
-  const { edits, body } = outgoing(state, resolved, found, transformed)
-  return state.continueRequest(resolved, edits, body, modeOverrideOf(resolved.proxy))
-}
-
-/** The same with expressions in headers, path or query, whose values are needed to the end. */
-const releaseEvaluated = async (
-  state: RequestState,
-  accepted: Accepted,
-  bytes: Buffer,
-  found: Detokenized,
-  head: EvaluatedHead,
-  called: Promise<void>,
-): Promise<ExtProcReply> => {
-  const { resolved, shape } = accepted
+  const { head } = found
   try {
     await called
     state.record.tokens = found.tokens
-    const transformed =
-      shape === undefined ? undefined : await state.transform(accepted, shape, found.body ?? bytes)
+    const plain = found.body ?? bytes
+    const current = { ...accepted, resolved }
+    const transformed = shape === undefined ? undefined : await state.transform(current, shape, plain)
     const { edits, body } = outgoing(state, resolved, found, transformed)
-    const all = await head.apply(edits, body ?? bytes)
+    // Expressions in headers, path or query, which may read the body.
+    const all = head === undefined ? edits : await head.apply(edits, body ?? bytes)
     return state.continueRequest(resolved, all, body, modeOverrideOf(resolved.proxy))
   } finally {
-    head.release()
+    head?.release()
   }
 }
 
