@@ -8,24 +8,27 @@ import { CLUSTERS } from './route-names.ts'
 
 const PROTOCOL = 'type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions'
 
+/** HTTP/2 to a process of ours. */
+const HTTP2 = {
+  'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': {
+    '@type': PROTOCOL,
+    explicit_http_config: {
+      http2_protocol_options: {
+        max_concurrent_streams: 1000,
+        initial_stream_window_size: 1_048_576,
+        initial_connection_window_size: 16_777_216,
+        connection_keepalive: { interval: '15s', timeout: '3s' },
+      },
+    },
+  },
+}
+
 const gateway = ({ gatewaySockets }: Settings) => ({
   name: CLUSTERS.gateway,
   type: 'STATIC',
   connect_timeout: '0.5s',
   lb_policy: 'LEAST_REQUEST',
-  typed_extension_protocol_options: {
-    'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': {
-      '@type': PROTOCOL,
-      explicit_http_config: {
-        http2_protocol_options: {
-          max_concurrent_streams: 1000,
-          initial_stream_window_size: 1_048_576,
-          initial_connection_window_size: 16_777_216,
-          connection_keepalive: { interval: '15s', timeout: '3s' },
-        },
-      },
-    },
-  },
+  typed_extension_protocol_options: HTTP2,
   circuit_breakers: {
     thresholds: [
       { max_connections: 256, max_pending_requests: UNREACHED, max_requests: UNREACHED, max_retries: 8192 },
@@ -48,19 +51,7 @@ const grpc = (socket: string) => ({
   name: CLUSTERS.grpc,
   type: 'STATIC',
   connect_timeout: '0.5s',
-  typed_extension_protocol_options: {
-    'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': {
-      '@type': PROTOCOL,
-      explicit_http_config: {
-        http2_protocol_options: {
-          max_concurrent_streams: 1000,
-          initial_stream_window_size: 1_048_576,
-          initial_connection_window_size: 16_777_216,
-          connection_keepalive: { interval: '15s', timeout: '3s' },
-        },
-      },
-    },
-  },
+  typed_extension_protocol_options: HTTP2,
   circuit_breakers: {
     thresholds: [{ max_connections: 64, max_pending_requests: 4096, max_requests: 8192 }],
   },

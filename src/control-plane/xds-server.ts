@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../common/clock.ts'
 import { isObject } from '../common/json.ts'
+import { createKeyedMutex } from '../common/keyed-mutex.ts'
 import type { Log } from '../common/log.ts'
 import { serveSocket } from '../common/serve-socket.ts'
 import { IDENTITY_PREFIX } from '../ext-proc/contract.ts'
@@ -122,12 +123,8 @@ export const startControl = async (
     snapshot = made
   }
 
-  let last: Promise<unknown> = Promise.resolve()
-  const runExclusive = <T>(work: () => Promise<T>): Promise<T> => {
-    const mine = last.then(work, work)
-    last = mine
-    return mine
-  }
+  const mutex = createKeyedMutex()
+  const runExclusive = <T>(work: () => Promise<T>): Promise<T> => mutex('', work)
 
   /** Commands of the operator, of gateways, and status. */
   const command = async (
