@@ -9,10 +9,9 @@ import t, { type Test } from 'tap'
 import { NotExpressible } from '../../src/admin/grpc/codec.ts'
 import { loadOperations } from '../../src/commands/operations.ts'
 import type { Operation } from '../../src/sdk/index.ts'
-import { createAuthority } from '../kit/authority.ts'
 import { requestOf } from '../kit/callers.ts'
-import { startDns } from '../kit/dns.ts'
 import { createGrpcClient } from '../kit/grpc.ts'
+import { startLocalNetwork } from '../kit/local-network.ts'
 import { ALL_TOKEN_PERMISSIONS, startSidevault } from '../kit/sidevault.ts'
 
 /** CPU milliseconds that a turn of the event loop may take. */
@@ -25,11 +24,7 @@ const meter = new URL('../kit/turn-meter.ts', import.meta.url)
 const directory = t.testdir()
 const turns = join(directory, 'turns')
 writeFileSync(turns, '')
-const authority = await createAuthority()
-const authorityFile = join(directory, 'ca.pem')
-writeFileSync(authorityFile, authority.pem)
-const dns = await startDns()
-dns.set('dest.test', { a: ['127.0.0.1'] })
+const { certificate, ...network } = await startLocalNetwork(t, ['dest.test'])
 const operations = await loadOperations({ plugins: ['*'], pluginBases: [], pluginConfig: {} })
 const vault = await startSidevault({
   env: {
@@ -38,17 +33,13 @@ const vault = await startSidevault({
     SIDEVAULT_RATE_LIMIT_PER_KEY: 'none',
     SIDEVAULT_RATE_LIMIT_PER_ADDRESS: 'none',
     SIDEVAULT_RATE_LIMIT_GUESSES: 'none',
-    SIDEVAULT_EGRESS_ALLOW: '127.0.0.1/32',
-    SIDEVAULT_EGRESS_PORTS: '*',
-    SIDEVAULT_EGRESS_CA: authorityFile,
-    SIDEVAULT_EGRESS_DNS: `127.0.0.1:${dns.port}`,
+    ...network.env,
   },
 })
 const client = createGrpcClient(`127.0.0.1:${vault.port}`, operations)
 t.teardown(async () => {
   client.close()
   await vault.stop()
-  await dns.close()
   rmSync(turns, { force: true })
 })
 
@@ -563,7 +554,7 @@ const RESULTS = {
 }
 
 t.test('transforms', async (t) => {
-  const server = createServer(await authority.issue(['dest.test']), (request, response) => {
+  const server = createServer(certificate, (request, response) => {
     request.resume().on('end', () => {
       const [type, body] = TRANSFORMED[Number(request.url?.slice(1))] ?? ['text/plain', '']
       const compressed = request.headers['accept-encoding'] === 'gzip'

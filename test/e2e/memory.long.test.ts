@@ -1,13 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { unixHttp } from '../../src/common/unix-http.ts'
 import { socketsIn } from '../../src/supervisor/messages.ts'
 import { partsBelow } from '../bench/processes.ts'
-import { createAuthority } from '../kit/authority.ts'
-import { startDns } from '../kit/dns.ts'
+import { startLocalNetwork } from '../kit/local-network.ts'
 import { watchMemory } from '../kit/memory.ts'
 import { startReceiver } from '../kit/receiver.ts'
 import { startSidevault } from '../kit/sidevault.ts'
@@ -25,26 +22,12 @@ const ROUNDS = 2
 /** 1 MiB, less what a request body needs besides. */
 const LARGEST = 'x'.repeat(MIB - 4 * 1024)
 
-const directory = mkdtempSync(join(tmpdir(), 'sidevault-memory-'))
-const authority = await createAuthority()
-writeFileSync(join(directory, 'ca.pem'), authority.pem)
-const dns = await startDns()
-dns.set('dest.test', { a: ['127.0.0.1'] })
-const receiver = await startReceiver(await authority.issue(['dest.test']), 'h1')
-const sidevault = await startSidevault({
-  env: {
-    SIDEVAULT_LOG_LEVEL: 'warn',
-    SIDEVAULT_EGRESS_ALLOW: '127.0.0.1/32',
-    SIDEVAULT_EGRESS_PORTS: '*',
-    SIDEVAULT_EGRESS_CA: join(directory, 'ca.pem'),
-    SIDEVAULT_EGRESS_DNS: `127.0.0.1:${dns.port}`,
-  },
-})
+const { certificate, ...network } = await startLocalNetwork(t, ['dest.test'])
+const receiver = await startReceiver(certificate, 'h1')
+const sidevault = await startSidevault({ env: { SIDEVAULT_LOG_LEVEL: 'warn', ...network.env } })
 t.teardown(async () => {
   await sidevault.stop()
   await receiver.close()
-  await dns.close()
-  rmSync(directory, { recursive: true })
 })
 
 interface Tenant {

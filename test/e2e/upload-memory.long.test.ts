@@ -1,36 +1,19 @@
 import { createHash } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import { partsBelow } from '../bench/processes.ts'
-import { createAuthority } from '../kit/authority.ts'
-import { startDns } from '../kit/dns.ts'
+import { startLocalNetwork } from '../kit/local-network.ts'
 import { startReceiver } from '../kit/receiver.ts'
 import { startSidevault } from '../kit/sidevault.ts'
 import { upload } from '../kit/upload.ts'
 
 const MB = 1_000_000
-const directory = mkdtempSync(join(tmpdir(), 'sidevault-uploads-'))
-const authority = await createAuthority()
-writeFileSync(join(directory, 'ca.pem'), authority.pem)
-const dns = await startDns()
-dns.set('dest.test', { a: ['127.0.0.1'] })
-const receiver = await startReceiver(await authority.issue(['dest.test']), 'h1')
-const sidevault = await startSidevault({
-  env: {
-    SIDEVAULT_LOG_LEVEL: 'warn',
-    SIDEVAULT_EGRESS_ALLOW: '127.0.0.1/32',
-    SIDEVAULT_EGRESS_PORTS: '*',
-    SIDEVAULT_EGRESS_CA: join(directory, 'ca.pem'),
-    SIDEVAULT_EGRESS_DNS: `127.0.0.1:${dns.port}`,
-  },
-})
+const { certificate, ...network } = await startLocalNetwork(t, ['dest.test'])
+const receiver = await startReceiver(certificate, 'h1')
+const sidevault = await startSidevault({ env: { SIDEVAULT_LOG_LEVEL: 'warn', ...network.env } })
 t.teardown(async () => {
   await sidevault.stop()
   await receiver.close()
-  await dns.close()
-  rmSync(directory, { recursive: true })
 })
 const key = await sidevault.application({ permissions: ['token:create', 'token:use'] })
 const PAN = '4242424242424242'

@@ -1,11 +1,9 @@
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { createAuthority } from '../kit/authority.ts'
 import { rememberChecks } from '../kit/checked.ts'
 import { type Destination, startDestination } from '../kit/destination.ts'
 import { directoryFor } from '../kit/directory.ts'
-import { startDns } from '../kit/dns.ts'
+import { startLocalNetwork } from '../kit/local-network.ts'
 import { type PostgresServer, startPostgres } from '../kit/postgres.ts'
 import { startRedis, type TestRedis } from '../kit/redis.ts'
 import { type Sidevault, startSidevault } from '../kit/sidevault.ts'
@@ -47,23 +45,15 @@ export const startFaultWorld = async (
   t.teardown(() => postgres.close())
   const address = await postgres.database()
   const redis = await startRedis(t)
-  const authority = await createAuthority()
-  const ca = join(directory, 'ca.pem')
-  writeFileSync(ca, authority.pem)
-  const destination = await startDestination(await authority.issue([HOST]))
+  const { certificate, ...network } = await startLocalNetwork(t, [HOST])
+  const destination = await startDestination(certificate)
   t.teardown(() => destination.close())
-  const dns = await startDns()
-  t.teardown(() => dns.close())
-  dns.set(HOST, { a: ['127.0.0.1'], ttl: 60 })
   const env = {
     SIDEVAULT_STORE: await reach(postgres, address),
     SIDEVAULT_REDIS_URL: redis.url,
     SIDEVAULT_ROOT_KEY: 'env:FAULTS_ROOT_KEY',
     FAULTS_ROOT_KEY: ROOT_KEY,
-    SIDEVAULT_EGRESS_ALLOW: '127.0.0.0/8',
-    SIDEVAULT_EGRESS_PORTS: '*',
-    SIDEVAULT_EGRESS_CA: ca,
-    SIDEVAULT_EGRESS_DNS: `127.0.0.1:${dns.port}`,
+    ...network.env,
     SIDEVAULT_LOG_LEVEL: 'warn',
   }
   const dataDirs = Array.from({ length: count }, (_, index) => join(directory, `replica-${index}`))

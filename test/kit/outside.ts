@@ -1,9 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { createAuthority } from './authority.ts'
 import { type Destination, startDestination } from './destination.ts'
-import { startDns } from './dns.ts'
+import { startLocalNetwork } from './local-network.ts'
 import { atProcessEnd } from './process-end.ts'
 import { type SharedSidevault, sharedSidevault } from './shared-sidevault.ts'
 
@@ -15,29 +11,13 @@ export interface Outside {
 }
 
 /** Names of the destination; tests of where a value may go need several. */
-const NAMES = ['dest.test', 'other.test', 'api.dest.test', 'v2.api.dest.test']
+const NAMES = ['dest.test', 'other.test', 'api.dest.test', 'v2.api.dest.test'] as const
 
 const start = async (env: Readonly<Record<string, string>>) => {
-  const directory = mkdtempSync(join(tmpdir(), 'sidevault-outside-'))
-  const authority = await createAuthority()
-  const destination = await startDestination(await authority.issue(NAMES))
-  const dns = await startDns()
-  for (const name of NAMES) dns.set(name, { a: ['127.0.0.1'] })
-  writeFileSync(join(directory, 'ca.pem'), authority.pem)
-  atProcessEnd(async () => {
-    await Promise.all([destination.close(), dns.close()])
-    rmSync(directory, { recursive: true, force: true })
-  })
-  return {
-    destination,
-    settings: {
-      SIDEVAULT_EGRESS_ALLOW: '127.0.0.0/8',
-      SIDEVAULT_EGRESS_PORTS: '*',
-      SIDEVAULT_EGRESS_CA: join(directory, 'ca.pem'),
-      SIDEVAULT_EGRESS_DNS: `127.0.0.1:${dns.port}`,
-      ...env,
-    },
-  }
+  const { certificate, ...network } = await startLocalNetwork({ teardown: atProcessEnd }, NAMES)
+  const destination = await startDestination(certificate)
+  atProcessEnd(() => destination.close())
+  return { destination, settings: { ...network.env, ...env } }
 }
 
 const started = new Map<string, ReturnType<typeof start>>()
