@@ -2,29 +2,12 @@ import t from 'tap'
 import type { AuditRecord } from '../../src/audit/types.ts'
 import { AppError } from '../../src/common/errors.ts'
 import type { Log } from '../../src/common/log.ts'
-import { createShares } from '../../src/common/shares.ts'
 import { createAdmission } from '../../src/gateway/admission.ts'
-import { BODY_LIMITS } from '../../src/gateway/body/rewrite.ts'
-import { createExchanges } from '../../src/gateway/exchange.ts'
 import type { ExchangeDeps, ExchangeOptions } from '../../src/gateway/exchange-deps.ts'
-import { type Head, headerRules } from '../../src/gateway/headers.ts'
-import { createRecentHosts } from '../../src/gateway/recent-hosts.ts'
-import { UPLOAD_LIMITS } from '../../src/gateway/streaming/pipe-body.ts'
+import type { Head } from '../../src/gateway/headers.ts'
 import type { BodyStream, ExtProcReply } from '../../src/gateway/types.ts'
 import type { StoredProxy } from '../../src/sdk/index.ts'
-import { createFarSide, KEYS, silentLog, TOKENS } from '../kit/egress.ts'
-
-const OPTIONS: ExchangeOptions = {
-  prefixes: headerRules(['SVC', 'BT']),
-  destinations: { allow: [], ports: [443], http: false },
-  stepMs: 1000,
-  codeStepMs: 1000,
-  responseMs: 1000,
-  body: BODY_LIMITS,
-  hasConsole: false,
-  bodyLimit: 1000,
-  upload: UPLOAD_LIMITS,
-}
+import { createFarSide, exchangesOf, KEYS, silentLog, TOKENS } from '../kit/egress.ts'
 
 const head = (headers: Record<string, string> = {}): Head =>
   new Map(
@@ -42,18 +25,7 @@ const head = (headers: Record<string, string> = {}): Head =>
 
 const setUp = (deps: Partial<ExchangeDeps> = {}, options: Partial<ExchangeOptions> = {}) => {
   const far = createFarSide()
-  const exchange = createExchanges(
-    {
-      ...far.deps,
-      admission: createAdmission({ running: 10, bytes: 10_000 }),
-      codeRoom: createAdmission({ running: 10, bytes: 10_000 }),
-      uploads: createAdmission({ running: 10, bytes: 0 }),
-      held: createShares(2 ** 30, ''),
-      hosts: createRecentHosts(10, () => 0),
-      ...deps,
-    },
-    { ...OPTIONS, ...options },
-  )()
+  const exchange = exchangesOf(far, deps, options)()
   return { far, exchange }
 }
 

@@ -8,11 +8,19 @@ import { AppError } from '../../src/common/errors.ts'
 import type { Json } from '../../src/common/json.ts'
 import type { Log } from '../../src/common/log.ts'
 import { createMetrics } from '../../src/common/metrics.ts'
+import { createShares } from '../../src/common/shares.ts'
 import type { BootstrapOptions } from '../../src/control-plane/options.ts'
 import { createAddresses, dialed } from '../../src/egress/addresses.ts'
 import { createResolve } from '../../src/egress/resolve.ts'
 import { createExpressions } from '../../src/expressions/expressions.ts'
+import { createAdmission } from '../../src/gateway/admission.ts'
+import { BODY_LIMITS } from '../../src/gateway/body/rewrite.ts'
+import { createExchanges, type StartExchange } from '../../src/gateway/exchange.ts'
+import type { ExchangeDeps, ExchangeOptions } from '../../src/gateway/exchange-deps.ts'
+import { headerRules } from '../../src/gateway/headers.ts'
+import { createRecentHosts } from '../../src/gateway/recent-hosts.ts'
 import { type GatewayDeps, type GatewayOptions, startGateway } from '../../src/gateway/server.ts'
+import { UPLOAD_LIMITS } from '../../src/gateway/streaming/pipe-body.ts'
 import type { Caller, Code, CodeRun, StoredProxy, UseContext, UsedToken } from '../../src/sdk/index.ts'
 import { type Authority, createAuthority } from './authority.ts'
 import { type Destination, startDestination } from './destination.ts'
@@ -190,6 +198,36 @@ export const createFarSide = (log: Log = silentLog()): FarSide => {
     },
   }
 }
+
+/** Exchanges of a gateway over this far side, which run as many calls as a test makes. */
+export const exchangesOf = (
+  far: FarSide,
+  deps: Partial<ExchangeDeps> = {},
+  options: Partial<ExchangeOptions> = {},
+): StartExchange =>
+  createExchanges(
+    {
+      ...far.deps,
+      admission: createAdmission({ running: 10, bytes: 10_000 }),
+      codeRoom: createAdmission({ running: 10, bytes: 10_000 }),
+      uploads: createAdmission({ running: 10, bytes: 0 }),
+      held: createShares(2 ** 30, ''),
+      hosts: createRecentHosts(10, () => 0),
+      ...deps,
+    },
+    {
+      prefixes: headerRules(['SVC', 'BT']),
+      destinations: { allow: [], ports: [443], http: false },
+      stepMs: 1000,
+      codeStepMs: 1000,
+      responseMs: 1000,
+      body: BODY_LIMITS,
+      hasConsole: false,
+      bodyLimit: 1000,
+      upload: UPLOAD_LIMITS,
+      ...options,
+    },
+  )
 
 /** An answer, body whole. */
 export interface Responded {

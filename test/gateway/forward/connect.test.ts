@@ -3,16 +3,10 @@ import { AppError } from '../../../src/common/errors.ts'
 import { createShares } from '../../../src/common/shares.ts'
 import { ATTRIBUTES, FORWARD_CHAINS } from '../../../src/ext-proc/contract.ts'
 import type { Bindings } from '../../../src/forward-proxy/bindings.ts'
-import { createAdmission } from '../../../src/gateway/admission.ts'
-import { BODY_LIMITS } from '../../../src/gateway/body/rewrite.ts'
-import { createExchanges } from '../../../src/gateway/exchange.ts'
 import type { ExchangeDeps } from '../../../src/gateway/exchange-deps.ts'
 import { encodeTunnel, type Origin, tunnelOf } from '../../../src/gateway/forward/tunnel.ts'
-import { headerRules } from '../../../src/gateway/headers.ts'
-import { createRecentHosts } from '../../../src/gateway/recent-hosts.ts'
-import { UPLOAD_LIMITS } from '../../../src/gateway/streaming/pipe-body.ts'
 import type { ExtProcReply } from '../../../src/gateway/types.ts'
-import { createFarSide, KEYS } from '../../kit/egress.ts'
+import { createFarSide, exchangesOf, KEYS } from '../../kit/egress.ts'
 import { basic } from '../../kit/tunnel.ts'
 
 const origin = (attributes: Readonly<Record<string, string>>): Origin => ({
@@ -25,30 +19,12 @@ const setUp = (deps: Partial<ExchangeDeps> = {}) => {
   const far = createFarSide()
   const held = createShares(2 ** 20, 'too many')
   const bindings: Bindings = { connect: () => 'open', request: () => undefined }
-  const start = createExchanges(
-    {
-      ...far.deps,
-      admission: createAdmission({ running: 10, bytes: 10_000 }),
-      codeRoom: createAdmission({ running: 10, bytes: 10_000 }),
-      uploads: createAdmission({ running: 10, bytes: 0 }),
-      held,
-      hosts: createRecentHosts(10, () => 0),
-      dial: async (host, port) => `192.0.2.1:${host.length + port}`,
-      bindings,
-      ...deps,
-    },
-    {
-      prefixes: headerRules(['SVC', 'BT']),
-      destinations: { allow: [], ports: [443], http: false },
-      stepMs: 1000,
-      codeStepMs: 1000,
-      responseMs: 1000,
-      body: BODY_LIMITS,
-      hasConsole: false,
-      bodyLimit: 1000,
-      upload: UPLOAD_LIMITS,
-    },
-  )
+  const start = exchangesOf(far, {
+    held,
+    dial: async (host, port) => `192.0.2.1:${host.length + port}`,
+    bindings,
+    ...deps,
+  })
   const connect = (authority: string, key: string = KEYS.private) => {
     const exchange = start(CONNECT)
     const head = new Map([
