@@ -260,6 +260,12 @@ const serve = (call: ProcessStream) => {
     }
   }
 
+  /** Misbehaves when the fault that was asked for belongs to this place. */
+  const respond = (place: keyof typeof ISSUES, phase: Phase, good: ExtProcReply): void => {
+    const fault = issue.startsWith(`${place}:`) ? issue.slice(place.length + 1) : ''
+    misbehave(fault, phase, responseMessage(good, phase))
+  }
+
   call.on('data', (message: ProcessingRequest) => {
     if (message.kind === 'request_headers') {
       const { head } = message
@@ -281,19 +287,14 @@ const serve = (call: ProcessStream) => {
           nonce: 'trace',
           tunnel: 'api.test 443 - key',
         }
-        const fault = issue.startsWith('connect:') ? issue.slice(8) : ''
-        return misbehave(fault, 'request_headers', responseMessage(good, 'request_headers'))
+        return respond('connect', 'request_headers', good)
       }
       const ends = message.endOfStream
       const modeOverride = issue.startsWith('answer-') ? 'responseBody' : undefined
       const good: ExtProcReply = ends
         ? { kind: 'continue', prefix, edits, upstream: 'https', modeOverride }
         : { kind: 'buffered', prefix, edits, modeOverride }
-      misbehave(
-        issue.startsWith('headers:') ? issue.slice(8) : '',
-        'request_headers',
-        responseMessage(good, 'request_headers'),
-      )
+      respond('headers', 'request_headers', good)
     } else if (message.kind === 'request_body') {
       const good: ExtProcReply = {
         kind: 'continue',
@@ -308,25 +309,12 @@ const serve = (call: ProcessStream) => {
         },
         body: REPLACED,
       }
-      misbehave(
-        issue.startsWith('body:') ? issue.slice(5) : '',
-        'request_body',
-        responseMessage(good, 'request_body'),
-      )
+      respond('body', 'request_body', good)
     } else if (message.kind === 'response_headers') {
-      const good: ExtProcReply = { kind: 'bufferedResponse', destinationStatus: '200' }
-      misbehave(
-        issue.startsWith('answer-headers:') ? issue.slice(15) : '',
-        'response_headers',
-        responseMessage(good, 'response_headers'),
-      )
+      respond('answer-headers', 'response_headers', { kind: 'bufferedResponse', destinationStatus: '200' })
     } else if (message.kind === 'response_body') {
       const edits = { set: new Map([['content-length', String(REPLACED.length)]]), remove: [] }
-      misbehave(
-        issue.startsWith('answer-body:') ? issue.slice(12) : '',
-        'response_body',
-        responseMessage({ kind: 'replaceResponse', edits, body: REPLACED }, 'response_body'),
-      )
+      respond('answer-body', 'response_body', { kind: 'replaceResponse', edits, body: REPLACED })
     }
   })
   call.on('error', () => {})
