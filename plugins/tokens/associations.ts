@@ -16,7 +16,8 @@ import * as examples from './examples.ts'
 import { TokenOutput } from './schemas.ts'
 
 const parent_id = Type.String({ field: 100 })
-const Pair = Type.Object({ parent_id, child_id: Type.String({ field: 101 }) })
+const child_id = Type.String({ field: 101 })
+const Pair = Type.Object({ parent_id, child_id })
 
 /** The entity of an association's audit record: the parent. */
 const parentOf = (_call: unknown, input: unknown): string => (input as { parent_id: string }).parent_id
@@ -101,6 +102,22 @@ export const associationOperations = (kernel: PluginContext) => [
         { kind: 'offset', ...page },
         contextOf(call, input.disclosure),
       )
+      return offsetPage(found.data, found.total ?? 0, page)
+    },
+  }),
+  defineOperation({
+    rpc: 'Tokens.ListParents',
+    http: 'GET /tokens/{child_id}/parents',
+    summary: 'List parent tokens',
+    permission: 'token:read',
+    audit: 'none',
+    input: Type.Object({ ...offsetQuery, disclosure: Type.Optional(field(3, AtMost)), child_id }),
+    output: listOf(TokenOutput),
+    examples: examples.listParents,
+    run: async ({ child_id, ...input }, call) => {
+      const page = pageOf(input)
+      const context = contextOf(call, input.disclosure)
+      const found = await kernel.vault.parents(child_id, { kind: 'offset', ...page }, context)
       return offsetPage(found.data, found.total ?? 0, page)
     },
   }),

@@ -273,3 +273,11 @@ export const listChildren: readonly Example[] = [
     output: pageOf([bank]),
   },
 ]
+
+export const listParents: readonly Example[] = [
+  {
+    summary: 'Customers of a bank account',
+    input: { child_id: BANK_ID },
+    output: pageOf([email]),
+  },
+]

@@ -187,6 +187,8 @@ export interface Vault {
     page: PageRequest,
     context: UseContext,
   ): Promise<TokenPage>
+  /** Parents that the caller may read; the child too. */
+  parents(childId: string, page: PageRequest, context: UseContext): Promise<TokenPage>
   /** Interface "Tokenize": the same shape, strings and definitions replaced. */
   tokenize(body: Json, context: UseContext): Promise<Json>
   /**

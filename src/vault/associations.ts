@@ -8,7 +8,7 @@ import type {
   TokenPermission,
   UseContext,
 } from '../sdk/index.ts'
-import type { Association } from '../store/types.ts'
+import type { Association, SearchNode } from '../store/types.ts'
 import { createTokens } from './create.ts'
 import { listTokens } from './list.ts'
 import { findToken } from './read.ts'
@@ -71,14 +71,16 @@ export const createChild = async (
   return token!
 }
 
-/** `Vault.children`. */
-export const listChildren = async (
+/** `Vault.children` and `Vault.parents`. */
+export const listAssociated = async (
   parts: VaultParts,
-  parentId: string,
+  kind: 'child' | 'parent',
+  id: string,
   filter: Pick<TokenFilter, 'ids' | 'types'>,
   page: PageRequest,
   context: UseContext,
 ): Promise<TokenPage> => {
-  const { row } = await findToken(parts, parentId, 'token:read', 'read', context)
-  return listTokens(parts, filter, page, context, 'token:read', { kind: 'child', parentSeq: row.seq })
+  const { seq } = (await findToken(parts, id, 'token:read', 'read', context)).row
+  const among: SearchNode = kind === 'child' ? { kind, parentSeq: seq } : { kind, childSeq: seq }
+  return listTokens(parts, filter, page, context, 'token:read', among)
 }

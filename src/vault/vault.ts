@@ -2,7 +2,7 @@ import { createKeyedMutex, createKeyedSemaphore } from '../common/keyed-mutex.ts
 import { createShares } from '../common/shares.ts'
 import type { Vault } from '../sdk/index.ts'
 import { accessTo, compareAccess } from './access.ts'
-import { associateTokens, createChild, dissociateTokens, listChildren } from './associations.ts'
+import { associateTokens, createChild, dissociateTokens, listAssociated } from './associations.ts'
 import { createTokens } from './create.ts'
 import { detokenizeBody } from './detokenize.ts'
 import { listTokens } from './list.ts'
@@ -57,7 +57,11 @@ export const createVault = (
       withMemoryBudget(context, (held) => createChild(parts, parentId, input, held)),
     children: (parentId, filter, page, context) =>
       withMemoryBudget(context, (held) =>
-        inPlace(context.caller.tenantId, () => listChildren(parts, parentId, filter, page, held)),
+        inPlace(context.caller.tenantId, () => listAssociated(parts, 'child', parentId, filter, page, held)),
+      ),
+    parents: (childId, page, context) =>
+      withMemoryBudget(context, (held) =>
+        inPlace(context.caller.tenantId, () => listAssociated(parts, 'parent', childId, {}, page, held)),
       ),
     tokenize: (body, context) => withMemoryBudget(context, (held) => tokenizeBody(parts, body, held)),
     detokenize: (body, context, permission) =>

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Created, TenantRow } from '../../src/store/types.ts'
+import type { Created, SearchNode, TenantRow } from '../../src/store/types.ts'
 import { aLog, aToken, NOW } from '../store/kit.ts'
 import type { OpenStore } from './store-contract.ts'
 
@@ -26,16 +26,12 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
       parentSeq,
       childSeq,
     })
-    const children = async (parentSeq: number) =>
-      (
-        await tokens.list({
-          tenantId: 'tenant-a',
-          now: NOW,
-          visibility: 'all',
-          where: { kind: 'child', parentSeq },
-          size: 10,
-        })
-      ).map(({ id }) => id)
+    const listed = async (where: SearchNode) =>
+      (await tokens.list({ tenantId: 'tenant-a', now: NOW, visibility: 'all', where, size: 10 })).map(
+        ({ id }) => id,
+      )
+    const children = (parentSeq: number) => listed({ kind: 'child', parentSeq })
+    const parents = (childSeq: number) => listed({ kind: 'parent', childSeq })
     t.equal(await tokens.associate(between(parent, first), NOW), 'associated')
     t.equal(await tokens.associate(between(parent, second), NOW), 'associated')
     t.equal(await tokens.associate(between(parent, first), NOW), 'exists')
@@ -43,6 +39,10 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
     t.equal(await tokens.associate(between(parent, first, 'tenant-b'), NOW), 'gone')
     t.equal(await tokens.associate(between(parent, 9_999), NOW), 'gone')
     t.strictSame(await children(parent), ['c2', 'c1'])
+    t.strictSame(await parents(first), ['p'])
+    t.equal(await tokens.associate(between(second, first), NOW), 'associated')
+    t.strictSame(await parents(first), ['c2', 'p'])
+    t.strictSame(await parents(parent), ['c1'])
     t.equal(await tokens.dissociate(between(parent, second, 'tenant-b')), false)
     t.equal(await tokens.dissociate(between(parent, second)), true)
     t.equal(await tokens.dissociate(between(parent, second)), false)
@@ -64,6 +64,7 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
     t.equal(await tokens.associate(between(parent, seqOf(child)), NOW), 'gone')
     await tokens.delete('tenant-a', 'p', NOW)
     t.strictSame(await children(first), [])
+    t.strictSame(await parents(first), ['c2'])
     await t.rejects(tokens.create([aToken({ id: 'c4', parentSeq: parent })], NOW), {
       code: 'token_not_found',
     })

@@ -159,6 +159,36 @@ t.test(
   },
 )
 
+t.test('"GET /tokens/{id}/parents": newest first, as far as the caller may read', async (t) => {
+  const child = await create({ containers: ['/c/'] })
+  const mine = await create({ containers: ['/mine/'], mask: '{{ data | reveal: 0, 0 }}' })
+  const theirs = await create({ containers: ['/theirs/'] })
+  const parents = (of: string, query = '', as = key) =>
+    api.call('GET', `/tokens/${of}/parents${query}`, { key: as })
+  t.match((await parents(child)).body, { data: [], pagination: { total_items: 0 } })
+  for (const parent of [mine, theirs]) await associate(parent, child)
+  await associate(child, theirs)
+  t.match((await parents(child)).body, {
+    data: [{ id: theirs }, { id: mine }],
+    pagination: { total_items: 2 },
+  })
+  t.match((await parents(child, '?size=1&page=2')).body.data, [{ id: mine }])
+  t.match((await parents(theirs)).body.data, [{ id: child }])
+
+  const rules = [rule('/c/', ['token:read']), { ...rule('/mine/', ['token:read'], 'reveal'), priority: 2 }]
+  const { key: some } = await api.application('private', [], rules)
+  const seen = (await parents(child, '', some)).body
+  t.match(seen, { data: [{ id: mine, data: 'x' }], pagination: { total_items: 1 } })
+  t.equal(seen.data.length, 1)
+  t.not((await parents(child, '?disclosure=mask', some)).body.data[0].data, 'x')
+  t.equal((await parents(theirs, '', some)).status, 403, 'the child too')
+  t.equal((await parents('nobody')).status, 404)
+
+  await dissociate(theirs, child)
+  await api.call('DELETE', `/tokens/${mine}`, { key })
+  t.strictSame((await parents(child)).body.data, [])
+})
+
 t.test('deleting a token removes its associations, and its id in new hands has none', async (t) => {
   const [parent, child] = [await create({ id: 'parent' }), await create({ id: 'child' })]
   await associate(parent, child)

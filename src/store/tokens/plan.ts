@@ -40,7 +40,14 @@ const isSelective = (node: SearchNode): boolean => {
 }
 
 /** Kinds of entries, by expected selectivity. */
-const RANKS = ['child', 'term', 'metadata', 'equals', 'range'] as const satisfies EntryNode['kind'][]
+const RANKS = [
+  'child',
+  'parent',
+  'term',
+  'metadata',
+  'equals',
+  'range',
+] as const satisfies EntryNode['kind'][]
 
 const isTime = ({ field }: Extract<SearchNode, { kind: 'range' }>): boolean =>
   field === 'created_at' || field === 'modified_at'
@@ -48,7 +55,7 @@ const isTime = ({ field }: Extract<SearchNode, { kind: 'range' }>): boolean =>
 const isEntry = (node: SearchNode): node is EntryNode => {
   if (node.kind === 'equals') return node.field === 'created_by' || node.field === 'modified_by'
   if (node.kind === 'range') return isTime(node) && (node.from ?? node.to) !== undefined
-  return node.kind === 'term' || node.kind === 'metadata' || node.kind === 'child'
+  return ['child', 'parent', 'term', 'metadata'].includes(node.kind)
 }
 
 const rankOf = ({ entries }: DrivingIndex): number =>

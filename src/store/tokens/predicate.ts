@@ -74,7 +74,7 @@ const asText = (bound: Bound | undefined): Bound | undefined =>
 
 /** A condition with an index that returns sequence numbers of tokens. */
 export type EntryNode =
-  | Extract<SearchNode, { kind: 'term' | 'metadata' | 'child' }>
+  | Extract<SearchNode, { kind: 'term' | 'metadata' | 'child' | 'parent' }>
   | (Extract<SearchNode, { kind: 'equals' | 'range' }> & {
       readonly field: 'created_by' | 'created_at' | 'modified_by' | 'modified_at'
     })
@@ -95,6 +95,8 @@ export const matches = (
       return sql`select seq from tokens where tenant_id = ${tenantId} and ${within(sql.ref(node.field), node.from, node.to)}`
     case 'child':
       return sql`select child_seq as seq from token_associations where parent_seq = ${node.parentSeq} and tenant_id = ${tenantId}`
+    case 'parent':
+      return sql`select parent_seq as seq from token_associations where child_seq = ${node.childSeq} and tenant_id = ${tenantId}`
     case 'term':
       return sql`select seq from token_terms where tenant_id = ${tenantId} and term = ${node.term}`
     case 'metadata':
@@ -123,6 +125,7 @@ export const searchPredicate = (context: PredicateContext, node: SearchNode, dep
       return within(column(context, node.field), node.from, node.to)
     case 'term':
     case 'child':
+    case 'parent':
     case 'metadata':
     case 'metadata-range': {
       const { dialect, tenantId, ordered } = context

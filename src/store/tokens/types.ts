@@ -92,6 +92,8 @@ export type SearchNode =
   | { readonly kind: 'term'; readonly term: Buffer }
   /** Associated as a child with the token of this number. */
   | { readonly kind: 'child'; readonly parentSeq: number }
+  /** Associated as a parent with the token of this number. */
+  | { readonly kind: 'parent'; readonly childSeq: number }
   | { readonly kind: 'metadata'; readonly key: string; readonly value: string }
   | { readonly kind: 'metadata-range'; readonly key: string; readonly from?: Bound; readonly to?: Bound }
 

@@ -180,8 +180,9 @@ t.test('logs are listed and counted along an index, at any page', async (t) => {
   }
 })
 
-t.test('children, usage, answers and leftovers are found by key', async (t) => {
+t.test('children, parents, usage, answers and leftovers are found by key', async (t) => {
   const child = { kind: 'child', parentSeq: 1 } as const
+  const parent = { kind: 'parent', childSeq: 1 } as const
   const base: TokenListQuery = { tenantId: 'tenant-a', now: NOW, visibility: 'all', size: 20 }
   const response = { tenantId: 'tenant-a', key: Buffer.from('k'), holder: 'h' }
   const plans = await plansOf(async () => {
@@ -192,6 +193,8 @@ t.test('children, usage, answers and leftovers are found by key', async (t) => {
       where: { kind: 'and', nodes: [child, eq('type', 'card')] },
     })
     await store.tokens.count({ ...base, where: child })
+    await store.tokens.list({ ...base, where: parent })
+    await store.tokens.count({ ...base, where: parent })
     await store.tokens.associate({ tenantId: 'tenant-a', parentSeq: 2, childSeq: 3 }, NOW)
     await store.tokens.dissociate({ tenantId: 'tenant-a', parentSeq: 2, childSeq: 3 })
     await store.usage.types('tenant-a', NOW)
