@@ -86,8 +86,40 @@ t.test('Tokens: finds tokens, learns who can see one, reveals it, and deletes it
   await revealIt()
   await expectAccessible(t, page)
   t.ok(await heapHolds(page, PAN), 'the search of the memory finds it while it is shown')
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  // The console's policy forbids it to read the clipboard.
+  const reader = await page.context().newPage()
+  await reader.goto('/readyz')
+  const clipboard = () => reader.evaluate(() => navigator.clipboard.readText())
+  const copyIt = async () => {
+    await page.getByRole('button', { name: 'Copy', exact: true }).click()
+    await page.getByText('This page clears the clipboard in 30 seconds.').last().waitFor()
+    t.match(await clipboard(), PAN)
+  }
+  await copyIt()
   await page.getByRole('button', { name: 'Hide' }).click()
   t.equal(await page.getByText(PAN).count(), 0)
+  await page.clock.runFor(25_000)
+  t.match(await clipboard(), PAN)
+  await page.clock.runFor(6_000)
+  t.equal(await clipboard(), '')
+
+  await revealIt()
+  await copyIt()
+  const nameOfWrite = 'navigator.clipboard.writeText'
+  await page.evaluate(
+    `${nameOfWrite} = () => Promise.reject(new DOMException('no focus', 'NotAllowedError'))`,
+  )
+  await page.clock.runFor(31_000)
+  t.match(await clipboard(), PAN, 'the browser denied it')
+  await page.evaluate(`delete ${nameOfWrite}; dispatchEvent(new Event('focus'))`)
+  t.equal(await clipboard(), '', 'with the next focus')
+
+  await revealIt()
+  await copyIt()
+  await page.getByRole('button', { name: 'Copy id' }).click()
+  await page.clock.runFor(31_000)
+  t.equal(await clipboard(), id, 'what was copied since stays')
   await revealIt()
   await page.clock.runFor(12_000)
   await page.getByText(PAN).waitFor()
@@ -111,8 +143,8 @@ t.test('Tokens: finds tokens, learns who can see one, reveals it, and deletes it
   t.equal((await sidevault.call('GET', `/tokens/${id}`, { key })).status, 404)
 })
 
-t.test('Tokens: creates a token, changes it, and gives it a child', async (t) => {
-  const child = await cardOf(PAN)
+t.test('Tokens: creates a token, changes it, and gives it a child and a parent', async (t) => {
+  const other = await cardOf(PAN)
   const page = await openConsole(t, sidevault, { key, hash: '#/tokens' })
   await page.getByRole('button', { name: 'Create a token' }).click()
   const form = page.getByRole('dialog')
@@ -147,12 +179,31 @@ t.test('Tokens: creates a token, changes it, and gives it a child', async (t) =>
   await form.getByRole('button', { name: 'Set expiry' }).click()
   await page.getByText(/in \d+ years/).waitFor()
 
-  await page.getByLabel('Add a child').getByRole('textbox').fill('no such token')
-  await page.getByRole('button', { name: 'Add', exact: true }).click()
+  const own = decodeURIComponent(new URL(page.url()).hash.replace('#/tokens/', ''))
+  const add = async (role: string, id: string) => {
+    const form = page.getByRole('form', { name: `Add a ${role}` })
+    await form.getByRole('textbox').fill(id)
+    await form.getByRole('button', { name: 'Add' }).click()
+  }
+  const children = page.getByRole('table', { name: 'Children' })
+  const parents = page.getByRole('table', { name: 'Parents' })
+  await add('child', 'no such token')
   await page.getByRole('alert').getByText('does not exist').waitFor()
-  await page.getByLabel('Add a child').getByRole('textbox').fill(child)
-  await page.getByRole('button', { name: 'Add', exact: true }).click()
-  await page.getByRole('table', { name: 'Children' }).getByText('XXXXXXXXXXXX1486').waitFor()
+  await add('child', other)
+  await children.getByText('XXXXXXXXXXXX1486').waitFor()
+  await add('parent', other)
+  await parents.getByText('XXXXXXXXXXXX1486').waitFor()
+  await children.getByRole('button', { name: `Remove ${other}` }).click()
+  await form.getByText('is no longer a child of this token').waitFor()
+  await form.getByRole('button', { name: 'Remove' }).click()
+  await page.getByText('This token has no children.').waitFor()
+  await expectAccessible(t, page)
+  await parents.getByRole('link', { name: other }).click()
+  await children.getByRole('link', { name: own }).waitFor()
+  await children.getByRole('button', { name: `Remove ${own}` }).click()
+  await form.getByRole('button', { name: 'Remove' }).click()
+  await page.getByText('This token has no children.').waitFor()
+  await page.getByText('This token has no parents.').waitFor()
 })
 
 t.test('Tokens: hostile texts are text, and a value goes with the tab, the token and the key', async (t) => {

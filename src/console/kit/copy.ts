@@ -2,10 +2,39 @@ import { dialog } from './dialog.ts'
 import { html, type TemplateResult } from './html.ts'
 import { notice } from './notice.ts'
 
+/** Ends the clearing of the clipboard that is due. */
+let due = new AbortController()
+
+/**
+ * Copies a text, and clears the clipboard after so many seconds, unless the page copies something else before. A browser
+ * may deny that to a page without focus, or without a click: it is repeated with each of them until it succeeds.
+ */
+export const copyBriefly = async (text: string, seconds: number): Promise<void> => {
+  await navigator.clipboard.writeText(text)
+  due.abort()
+  due = new AbortController()
+  const own = due
+  const { signal } = own
+  const clear = () => {
+    void navigator.clipboard.writeText('').then(
+      () => own.abort(),
+      () => {},
+    )
+  }
+  const timer = setTimeout(() => {
+    addEventListener('focus', clear, { signal })
+    addEventListener('click', clear, { signal })
+    clear()
+  }, seconds * 1_000)
+  signal.addEventListener('abort', () => clearTimeout(timer))
+  addEventListener('copy', () => own.abort(), { signal })
+}
+
 /** Copies text. Where the browser denies it, a dialog shows the text to copy by hand. */
 export const copy = async (text: string, done = 'Copied.'): Promise<void> => {
   try {
     await navigator.clipboard.writeText(text)
+    due.abort()
     notice('done', done)
   } catch {
     await dialog({

@@ -12,69 +12,92 @@ import { may } from '../../session.ts'
 import { maskedData, metadataChips } from './cells.ts'
 import { MASKED } from './types.ts'
 
-/** Children of a token: needs `token:read`. */
-export const createAssociations = ({ api, signal }: ScreenContext, id: string): (() => TemplateResult) => {
-  const list = listOf<Token>({
-    api,
-    signal,
-    path: path`/tokens/${id}/children`,
-    query: () => MASKED,
-    size: 20,
-  })
+interface Side {
+  readonly title: string
+  /** What the tokens of this side are to the token of the page. */
+  readonly role: 'parent' | 'child'
+  readonly list: string
+  readonly empty: string
+  readonly association: (other: string) => string
+}
+
+const createSide = ({ api, signal }: ScreenContext, side: Side): (() => TemplateResult) => {
+  const { title, role, association } = side
+  const list = listOf<Token>({ api, signal, path: side.list, query: () => MASKED, size: 20 })
   let form: HTMLFormElement | undefined
   const add = action(async () => {
-    const input = form?.elements.namedItem('child')
+    const input = form?.elements.namedItem('id')
     if (!(input instanceof HTMLInputElement) || input.value.trim() === '') return
-    await api.call('POST', path`/tokens/${id}/children/${input.value.trim()}`)
+    await api.call('POST', association(input.value.trim()))
     input.value = ''
     list.reload()
   })
-  const remove = async (child: string) => {
+  const remove = async (other: string) => {
     const isSure = await confirm({
       title: 'Remove the association?',
-      body: html`<p>Both tokens stay. <code>${child}</code> is no longer a child of this token.</p>`,
+      body: html`<p>Both tokens stay. <code>${other}</code> is no longer a ${role} of this token.</p>`,
       action: 'Remove',
     })
     if (!isSure) return
     await api
-      .call('DELETE', path`/tokens/${id}/children/${child}`)
+      .call('DELETE', association(other))
       .then(list.reload, (thrown: Error) => notice('error', thrown.message))
   }
-  return () => html`${showList(list, (children) =>
-    table<Token>({
-      caption: 'Children',
-      rows: children,
-      key: (child) => child.id,
-      link: (child) => link`/tokens/${child.id}`,
-      empty: 'This token has no children.',
-      columns: [
-        { head: 'Child', kind: 'code', cell: (child) => html`<span class="one-line">${child.id}</span>` },
-        { head: 'Type', cell: (child) => child.type },
-        { head: 'Masked data', cell: maskedData },
-        { head: 'Metadata', kind: 'wide', cell: metadataChips },
-        {
-          head: 'Change',
-          cell: (child) =>
-            may('token:delete')
-              ? html`<button type="button" aria-label=${`Remove ${child.id}`} @click=${() => void remove(child.id)}>Remove</button>`
-              : nothing,
-        },
-      ],
-    }),
-  )}
+  return () => html`<h3>${title}</h3>
+    ${showList(list, (tokens) =>
+      table<Token>({
+        caption: title,
+        rows: tokens,
+        key: ({ id }) => id,
+        link: ({ id }) => link`/tokens/${id}`,
+        empty: side.empty,
+        columns: [
+          { head: 'Token', kind: 'code', cell: ({ id }) => html`<span class="one-line">${id}</span>` },
+          { head: 'Type', cell: ({ type }) => type },
+          { head: 'Masked data', cell: maskedData },
+          { head: 'Metadata', kind: 'wide', cell: metadataChips },
+          {
+            head: 'Change',
+            cell: ({ id }) =>
+              may('token:delete')
+                ? html`<button type="button" aria-label=${`Remove ${id}`} @click=${() => void remove(id)}>Remove</button>`
+                : nothing,
+          },
+        ],
+      }),
+    )}
     <form
       class="inline"
-      aria-label="Add a child"
+      aria-label=${`Add a ${role}`}
       @submit=${(event: SubmitEvent) => {
         form = event.currentTarget as HTMLFormElement
         void add.run(event)
       }}
     >
       ${field({
-        label: 'Add a child',
-        control: html`<input name="child" placeholder="Id of a token" autocomplete="off" spellcheck="false" />`,
+        label: `Add a ${role}`,
+        control: html`<input name="id" placeholder="Id of a token" autocomplete="off" spellcheck="false" />`,
       })}
       <button ?disabled=${add.busy.value}>Add</button>
     </form>
     ${formProblem(add.error.value)}`
+}
+
+/** Parents and children of a token: needs `token:read`. */
+export const createAssociations = (context: ScreenContext, id: string): (() => TemplateResult) => {
+  const parents = createSide(context, {
+    title: 'Parents',
+    role: 'parent',
+    list: path`/tokens/${id}/parents`,
+    empty: 'This token has no parents.',
+    association: (other) => path`/tokens/${other}/children/${id}`,
+  })
+  const children = createSide(context, {
+    title: 'Children',
+    role: 'child',
+    list: path`/tokens/${id}/children`,
+    empty: 'This token has no children.',
+    association: (other) => path`/tokens/${id}/children/${other}`,
+  })
+  return () => html`${parents()} ${children()}`
 }

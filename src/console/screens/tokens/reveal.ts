@@ -1,6 +1,7 @@
 import type { Api } from '../../api/client.ts'
 import { path } from '../../api/client.ts'
 import type { Token } from '../../api/types.ts'
+import { copyBriefly } from '../../kit/copy.ts'
 import { confirm } from '../../kit/dialog.ts'
 import { action } from '../../kit/form.ts'
 import { html, nothing, ref, type TemplateResult } from '../../kit/html.ts'
@@ -107,8 +108,8 @@ export const createReveal = (api: Api, id: string, within: AbortSignal, onRead: 
 
   const copyValue = async () => {
     try {
-      await navigator.clipboard.writeText(element?.textContent ?? '')
-      notice('warning', 'Copied. The clipboard retains the value until something else is copied.')
+      await copyBriefly(element?.textContent ?? '', SHOWN_S)
+      notice('warning', `Copied. This page clears the clipboard in ${SHOWN_S} seconds.`)
     } catch {
       notice('error', 'The browser denied copying. Select the value instead.')
     }
