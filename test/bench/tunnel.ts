@@ -1,11 +1,16 @@
 /**
  * The forward proxy beside `/proxy`: CPU of a call in an open tunnel, and of a new tunnel with one call. `npm run bench --
  * tunnel [--quick]`. The same call in turns, so that the machine's moods are in both; figures are medians of the rounds.
+ * A tunnel has TLS to its client, so it is compared with `/proxy` of a second service too, whose edge has TLS.
  */
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { connect as connectTcp } from 'node:net'
+import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
-import { freePort, startSidevault } from '../kit/sidevault.ts'
+import { connect as connectTls, getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { createAuthority } from '../kit/authority.ts'
+import { freePort, type Sidevault, startSidevault } from '../kit/sidevault.ts'
 import { connect, secure } from '../kit/tunnel.ts'
 import { cpuDuring } from './cpu.ts'
 import { startDestination } from './destination.ts'
@@ -113,6 +118,42 @@ const http2 = (socket: Duplex, headers: Readonly<Record<string, string>>, body: 
 const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 
+type Destination = Awaited<ReturnType<typeof startDestination>>
+
+/** A service whose edge has TLS, with a certificate for `localhost`. */
+const startWithTls = async ({ env, directory }: Destination): Promise<Sidevault> => {
+  const authority = await createAuthority('Edge')
+  const { cert, key } = await authority.issue(['localhost'])
+  setDefaultCACertificates([...getCACertificates(), authority.pem])
+  const files = {
+    SIDEVAULT_TLS_CERT: join(directory, 'edge.pem'),
+    SIDEVAULT_TLS_KEY: join(directory, 'edge.key'),
+  }
+  writeFileSync(files.SIDEVAULT_TLS_CERT, cert)
+  writeFileSync(files.SIDEVAULT_TLS_KEY, key)
+  return startSidevault({ env: { ...env, ...files } })
+}
+
+/** An application, a token of its own in a body, and a stored proxy of the destination. */
+const prepare = async (sidevault: Sidevault, url: string) => {
+  const key = await sidevault.application({ permissions: ['token:create', 'token:use'] })
+  const token = await sidevault.call('POST', '/tokens', {
+    key,
+    body: { type: 'card', data: { number: '4242424242424242', expiration_month: 1, expiration_year: 2031 } },
+  })
+  const stored = await sidevault.call('POST', '/proxies', {
+    key: sidevault.managementKey,
+    body: { name: 'bench', destination_url: url, intercept: true },
+  })
+  const body = bodyWith(`{{ ${token.json.id} | json: '$.number' }}`, 1024)
+  return { key, body, stored: { ...TYPE, 'svc-api-key': key, 'svc-proxy-key': stored.json.key as string } }
+}
+
+/** Start of the names of the second service's targets. */
+const OVER_TLS = '/proxy with TLS'
+
+const TYPE = { 'content-type': 'application/json' }
+
 export const benchTunnel = async (options: {
   readonly warmSeconds: number
   readonly seconds: number
@@ -124,22 +165,13 @@ export const benchTunnel = async (options: {
   const sidevault = await startSidevault({
     env: { ...destination.env, SIDEVAULT_FORWARD_LISTEN: `127.0.0.1:${proxy}` },
   })
-  const key = await sidevault.application({ permissions: ['token:create', 'token:use'] })
-  const token = await sidevault.call('POST', '/tokens', {
-    key,
-    body: { type: 'card', data: { number: '4242424242424242', expiration_month: 1, expiration_year: 2031 } },
-  })
-  const stored = await sidevault.call('POST', '/proxies', {
-    key: sidevault.managementKey,
-    body: { name: 'bench', destination_url: destination.url, intercept: true },
-  })
+  const secured = await startWithTls(destination)
+  const { key, body, stored } = await prepare(sidevault, destination.url)
+  const overTls = await prepare(secured, destination.url)
   const ca = (await sidevault.call('GET', '/ca.pem')).text
   const { host } = destination
   const authority = `${host}:${destination.port}`
-  const body = bodyWith(`{{ ${token.json.id} | json: '$.number' }}`, 1024)
-  const type = { 'content-type': 'application/json' }
-  const length = { 'content-length': String(Buffer.byteLength(body)) }
-  const stored1 = { ...type, 'svc-api-key': key, 'svc-proxy-key': stored.json.key }
+  const lengthOf = (text: string) => ({ 'content-length': String(Buffer.byteLength(text)) })
   const open = async (alpn: string) => {
     for (;;) {
       const { status, socket, body: text } = await connect({ proxy, to: authority, key })
@@ -153,8 +185,14 @@ export const benchTunnel = async (options: {
     await once(socket, 'connect')
     return socket
   }
-  const inTunnel = httpRequest('POST', '/charge', { ...type, host: authority }, body)
-  const direct = httpRequest('POST', '/proxy/charge', stored1, body)
+  const tls = async (alpn: string) => {
+    const socket = connectTls({ port: secured.port, servername: 'localhost', ALPNProtocols: [alpn] })
+    await once(socket, 'secureConnect')
+    return socket
+  }
+  const inTunnel = httpRequest('POST', '/charge', { ...TYPE, host: authority }, body)
+  const direct = httpRequest('POST', '/proxy/charge', stored, body)
+  const directTls = httpRequest('POST', '/proxy/charge', overTls.stored, overTls.body)
   const newTunnel = async () => {
     const socket = await open('http/1.1')
     await http1(socket, inTunnel)()
@@ -165,6 +203,11 @@ export const benchTunnel = async (options: {
     await http1(socket, direct)()
     socket.destroy()
   }
+  const newTlsConnection = async () => {
+    const socket = await tls('http/1.1')
+    await http1(socket, directTls)()
+    socket.destroy()
+  }
   const pseudo = (path: string, scheme: string, at: string) => ({
     ...{ ':method': 'POST', ':scheme': scheme, ':authority': at, ':path': path },
   })
@@ -172,14 +215,22 @@ export const benchTunnel = async (options: {
     Promise.all(Array.from({ length: options.connections }, make))
   const targets: Readonly<Record<string, readonly Call[]>> = {
     '/proxy, HTTP/1.1': await each(async () => http1(await tcp(), direct)),
+    [`${OVER_TLS}, HTTP/1.1`]: await each(async () => http1(await tls('http/1.1'), directTls)),
     'tunnel, HTTP/1.1': await each(async () => http1(await open('http/1.1'), inTunnel)),
-    '/proxy, HTTP/2': await each(async () =>
-      http2(await tcp(), { ...pseudo('/proxy/charge', 'http', 'bench'), ...stored1, ...length }, body),
-    ),
+    '/proxy, HTTP/2': await each(async () => {
+      const headers = { ...pseudo('/proxy/charge', 'http', 'bench'), ...stored, ...lengthOf(body) }
+      return http2(await tcp(), headers, body)
+    }),
+    [`${OVER_TLS}, HTTP/2`]: await each(async () => {
+      const { stored: headers, body: text } = overTls
+      const all = { ...pseudo('/proxy/charge', 'https', 'bench'), ...headers, ...lengthOf(text) }
+      return http2(await tls('h2'), all, text)
+    }),
     'tunnel, HTTP/2': await each(async () =>
-      http2(await open('h2'), { ...pseudo('/charge', 'https', authority), ...type, ...length }, body),
+      http2(await open('h2'), { ...pseudo('/charge', 'https', authority), ...TYPE, ...lengthOf(body) }, body),
     ),
     '/proxy, new connection': await each(async () => newConnection),
+    [`${OVER_TLS}, new connection`]: await each(async () => newTlsConnection),
     'new tunnel with a call': await each(async () => newTunnel),
   }
   const run = async (calls: readonly Call[], seconds: number): Promise<number> => {
@@ -193,14 +244,17 @@ export const benchTunnel = async (options: {
     )
     return counts.reduce((sum, count) => sum + count, 0)
   }
-  const parts = partsBelow(sidevault.pid)
+  const parts = [sidevault, secured].map(({ pid }) => partsBelow(pid))
   const used: Record<string, { readonly all: number; readonly envoy: number; readonly gateway: number }[]> =
     {}
   try {
-    for (const calls of Object.values(targets)) await run(calls, options.warmSeconds)
+    // As many for each service: half as many targets, twice as long.
+    for (const [name, calls] of Object.entries(targets))
+      await run(calls, options.warmSeconds * (name.startsWith(OVER_TLS) ? 2 : 1))
     for (let round = 0; round < options.rounds; round++)
       for (const [name, calls] of Object.entries(targets)) {
-        const { result, used: cpu } = await cpuDuring(parts, () => run(calls, options.seconds))
+        const at = name.startsWith(OVER_TLS) ? 1 : 0
+        const { result, used: cpu } = await cpuDuring(parts[at]!, () => run(calls, options.seconds))
         const ms = (seconds = 0) => (seconds / result) * 1000
         const all = ms(Object.values(cpu).reduce((sum, seconds) => sum + seconds, 0))
         const samples = used[name] ?? []
@@ -208,7 +262,7 @@ export const benchTunnel = async (options: {
         samples.push({ all, envoy: ms(cpu.envoy), gateway: ms(cpu.gateway) })
       }
   } finally {
-    await sidevault.stop()
+    await Promise.all([sidevault.stop(), secured.stop()])
     await destination.stop()
   }
   const of = (name: string, part: 'all' | 'envoy' | 'gateway') =>
@@ -219,13 +273,17 @@ export const benchTunnel = async (options: {
     (name) =>
       `| ${name} | ${(['all', 'envoy', 'gateway'] as const).map((part) => of(name, part).toFixed(2)).join(' | ')} |`,
   )
-  const delta = of('new tunnel with a call', 'all') - of('/proxy, new connection', 'all')
+  const beside = (to: string) =>
+    ['HTTP/1.1', 'HTTP/2'].map((http) => `${http} ${ratio(`tunnel, ${http}`, `${to}, ${http}`).toFixed(2)}`)
+  const more = (to: string) => of('new tunnel with a call', 'all') - of(`${to}, new connection`, 'all')
   return [
     `| ${options.connections} connections | CPU ms a call | Envoy | gateway |`,
     '| --- | --- | --- | --- |',
     ...rows,
     '',
-    `Ratio of a call in an open tunnel: HTTP/1.1 ${ratio('tunnel, HTTP/1.1', '/proxy, HTTP/1.1').toFixed(2)}, HTTP/2 ${ratio('tunnel, HTTP/2', '/proxy, HTTP/2').toFixed(2)}.`,
-    `A new tunnel takes ${delta.toFixed(2)} ms more than a new connection to /proxy.`,
+    ...[OVER_TLS, '/proxy'].map(
+      (to) =>
+        `Beside ${to}: a call in an open tunnel takes ${beside(to).join(', ')} times its CPU; a new tunnel ${more(to).toFixed(2)} ms more than a new connection.`,
+    ),
   ].join('\n')
 }

@@ -139,7 +139,8 @@ export const startSidevault = async (options: SidevaultOptions = {}): Promise<Si
     stderr += chunk
   })
   const exited = once(child, 'exit')
-  const url = `http://127.0.0.1:${port}`
+  const url =
+    options.env?.SIDEVAULT_TLS_CERT === undefined ? `http://127.0.0.1:${port}` : `https://localhost:${port}`
 
   const call: Sidevault['call'] = async (method, path, { key, body, headers = {} } = {}) => {
     const response = await fetch(url + path, {

@@ -1,0 +1,2 @@
+/** The same with Deno, which this fetches. */
+import './forward-run.test.ts'
