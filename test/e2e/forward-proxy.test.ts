@@ -3,6 +3,7 @@ import { connect as connectHttp2 } from 'node:http2'
 import { connect } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import t from 'tap'
+import type { StoredProxy } from '../../src/sdk/index.ts'
 import { createAuthority } from '../kit/authority.ts'
 import { KEYS } from '../kit/egress.ts'
 import { startForwardWorld } from '../kit/forward-world.ts'
@@ -18,6 +19,16 @@ const STORED = {
   destinationUrl: '',
   requireAuth: true,
   configuration: {},
+}
+
+/** Stored proxies by the first segment of the path. */
+const PROXIES: Readonly<Record<string, Partial<StoredProxy>>> = {
+  stored: {
+    requestTransform: 'module.exports = ({ args }) => ({ headers: args.headers, body: { was: args.body } })',
+  },
+  responding: {
+    responseTransform: 'module.exports = ({ args }) => ({ headers: args.headers, body: { code: true } })',
+  },
 }
 
 /** Who asked for which path, as the gateway looked it up. */
@@ -36,14 +47,11 @@ const world = await startForwardWorld({
       asked.push([actorId, path])
       if (unbound.has(host)) return undefined
       if (path.startsWith('/surfaces')) return { surfaces: SURFACES }
-      if (!path.startsWith('/stored/')) return { surfaces: ['body'] as const }
-      const proxy = {
-        ...STORED,
-        destinationUrl: `https://${host}:${port}/stored?of=base`,
-        requestTransform:
-          'module.exports = ({ args }) => ({ headers: args.headers, body: { was: args.body } })',
-      }
-      return { proxy, rest: path.slice('/stored'.length) }
+      const [, kind = ''] = path.split('/')
+      const stored = PROXIES[kind]
+      if (stored === undefined) return { surfaces: ['body'] as const }
+      const proxy = { ...STORED, destinationUrl: `https://${host}:${port}/stored?of=base`, ...stored }
+      return { proxy, rest: path.slice(1 + kind.length) }
     },
   },
 })
@@ -150,6 +158,31 @@ for (const protocol of ['request', 'request2'] as const) {
     t.equal(world.destination.last().path, '/stored/a?of=base&b=c')
     const pieces = await world[protocol]({ body: [BODY], headers: JSON_TYPE, path: '/stored/a' })
     t.equal(sent(pieces), `{"was":{"pan":"${PAN}"}}`)
+    const headers = { ...JSON_TYPE, 'content-length': String(BODY.length) }
+    const answered = await world[protocol]({ body: BODY, headers, path: '/responding/a' })
+    t.same(answered.json, { code: true })
+  })
+
+  t.test(`a body that a stored proxy's code cannot get is rejected over ${protocol}`, async (t) => {
+    const before = world.destination.received.length
+    const send = (path: string, body: string | string[]) => {
+      const length = typeof body === 'string' ? { 'content-length': String(body.length) } : {}
+      return world[protocol]({ body, path, headers: { 'content-type': 'text/plain', ...length } })
+    }
+    const unknown = await send('/responding/a', ['x'])
+    t.equal(unknown.status, 400)
+    t.match(unknown.text, /Send it with a content-length/)
+    const long = 'x'.repeat(9 * 1024 * 1024)
+    for (const [path, body] of [
+      ['/responding/a', long],
+      ['/stored/a', long],
+      ['/stored/a', [long]],
+    ] as const) {
+      const { status, text } = await send(path, body as string | string[])
+      t.equal(status, 413, path)
+      t.equal(codeOf(text), 'too_large')
+    }
+    t.equal(world.destination.received.length, before)
   })
 }
 

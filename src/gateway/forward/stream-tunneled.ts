@@ -1,12 +1,11 @@
 /** A body inside a tunnel that comes in pieces: its first part is complete before anything leaves (completions §15). */
 import { AppError } from '../../common/errors.ts'
 import { PIECES_BYTES } from '../../control-plane/limits.ts'
-import { type Head, merged, strippedNames } from '../headers.ts'
+import { type Head, merged, single, strippedNames } from '../headers.ts'
 import { ownerOf } from '../identify.ts'
 import { acceptRequestBody } from '../request-phases.ts'
 import type { RequestState } from '../request-state.ts'
 import type { ResolvedRequest } from '../resolve-request.ts'
-import { checkStreamable } from '../streaming/pipe-body.ts'
 import { dialedUpstream, pipe } from '../streaming/streamed-request.ts'
 import { shapeOf } from '../transform/content.ts'
 import type { BodyChunk, BodyStream } from '../types.ts'
@@ -48,9 +47,23 @@ const resumed = (flow: BodyStream, first: BodyChunk): BodyStream => {
   }
 }
 
-/** Throws `malformed` for a proxy that needs the body with its length, which Envoy then buffers. */
-const checkLength = ({ proxy, upstream }: ResolvedRequest): void => {
-  if (proxy?.responseTransform !== undefined || upstream === 'tls')
+const needsBody = ({ proxy, upstream }: ResolvedRequest): boolean =>
+  upstream === 'tls' || proxy?.requestTransform !== undefined || proxy?.responseTransform !== undefined
+
+const tooLarge = (limit: number) =>
+  new AppError(
+    'too_large',
+    `The proxy has a transform or certificates, which need the body complete, and it is larger than ${limit} bytes. Send it in several.`,
+  )
+
+/**
+ * Throws for a proxy that needs the body: `too_large` for one that is longer than the limit, `malformed` for one without a
+ * length where Envoy has to buffer it.
+ */
+const checkLength = (head: Head, resolved: ResolvedRequest, limit: number): void => {
+  const length = single(head, 'content-length')
+  if (length !== undefined && Number(length) > limit && needsBody(resolved)) throw tooLarge(limit)
+  if (resolved.proxy?.responseTransform !== undefined || resolved.upstream === 'tls')
     throw new AppError(
       'malformed',
       'The proxy has a response transform or certificates, which need a body of known length. Send it with a content-length.',
@@ -64,14 +77,14 @@ export const forwardTunneled = async (state: RequestState, head: Head, flow: Bod
   const resolve = async (): Promise<ResolvedRequest> => {
     const resolved = await state.resolve(head, { ...state.shared, bodyLimit: options.upload.bytes })
     state.takeShare(resolved, PIECES_BYTES)
-    checkLength(resolved)
+    checkLength(head, resolved, bodyLimit)
     return resolved
   }
   const resolved = await state.stepTimeout.within(options.stepMs, deps.admission.run(0, resolve))
   const stripped = strippedNames(head, prefixes, resolved.request)
   const first = await collect(state, flow, bodyLimit)
   if (!first.isLast) {
-    checkStreamable(resolved)
+    if (needsBody(resolved)) throw tooLarge(bodyLimit)
     await state.record.called(resolved)
     const more = () => pipe(state, resolved, resumed(flow, first), stripped)
     return deps.uploads.run(0, more, ownerOf(resolved.caller))
