@@ -21,9 +21,9 @@ export const plugin = definePlugin({
     collections: [Proxies, ProxyVersions],
     ports: { proxies: proxySource(kernel) },
     permissions: [
-      permission('proxy:create', 'Create proxies'),
+      permission('proxy:create', 'Create proxies; with `intercept`, for requests of all applications'),
       permission('proxy:read', 'Read proxies'),
-      permission('proxy:update', 'Update proxies'),
+      permission('proxy:update', 'Update proxies, and with them the code that sees values of callers'),
       permission('proxy:delete', 'Delete proxies'),
     ],
   }),
