@@ -147,6 +147,34 @@ t.test('pages import lit-html and signals only, which no other part does', async
   t.same(wrong, [])
 })
 
+/** Modules that a sandbox child loads, with their imports of values (src/sandbox/parent/sources.ts). */
+const modulesOfChild = (): ReadonlyMap<string, readonly string[]> => {
+  const files = new Map(sourcesIn('src').map((file) => [file.path, file]))
+  const loaded = new Map<string, readonly string[]>()
+  const waiting = ['src/sandbox/child/main.ts', 'src/sandbox/realm/realm.ts']
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    const file = files.get(path)
+    if (file === undefined || loaded.has(path)) continue
+    const targets = importsOf(file)
+      .filter(({ target, typesOnly }) => target.startsWith('.') && !typesOnly)
+      .map(({ target }) => posix.join(dirname(file.path), target))
+    loaded.set(path, targets)
+    waiting.push(...targets)
+  }
+  return loaded
+}
+
+t.test('a sandbox child loads only modules that it is sent', async (t) => {
+  const loaded = modulesOfChild()
+  t.ok(loaded.size > 10, 'the modules are found')
+  const wrong = [...loaded].flatMap(([path, targets]) =>
+    targets
+      .filter((target) => !target.startsWith('src/sandbox/') || /\/(?:parent|guest)\//.test(target))
+      .map((target) => `${path} imports ${target}`),
+  )
+  t.same(wrong, [])
+})
+
 t.test('the search for imports sees every spelling', async (t) => {
   const text = `import a from 'a'
 import { b, type B } from './b.ts'

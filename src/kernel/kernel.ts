@@ -77,7 +77,7 @@ const START_TIMEOUT = 30_000
 const STOP_TIMEOUT = 5_000
 
 /**
- * Loads, checks and starts the plugins of the list. Rejects with `PluginFaults` with all issues of all plugins, in
+ * Loads, checks and starts the plugins of the list. Rejects with `PluginIssues` with all issues of all plugins, in
  * which case no plugin has started. Plugins start in order of requirement; when one start fails, the started ones
  * are stopped and the issue is reported in the same way.
  */

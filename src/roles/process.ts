@@ -55,7 +55,7 @@ const begin = (start: ProcessStart) => {
       report({ kind: 'ready', installed: installed !== undefined, ...installed })
     },
     (error: unknown) => {
-      const plugins = error instanceof Error && error.name === 'PluginFaults'
+      const plugins = error instanceof Error && error.name === 'PluginIssues'
       const known = plugins || error instanceof AppError
       if (!known) createLog(start.kind).fatal({ err: error }, 'the process cannot start')
       const message = known

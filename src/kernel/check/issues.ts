@@ -54,7 +54,7 @@ export class PluginIssues extends Error {
         ...issueLines(issues),
       ].join('\n'),
     )
-    this.name = 'PluginFaults'
+    this.name = 'PluginIssues'
     this.issues = issues
   }
 }

@@ -29,9 +29,12 @@ const ruleText = ({
 }: AppliedRule): string => {
   if (disclosure === 'none') return `No rule and no permission grants ${permission}.`
   const name = description === undefined ? '' : ` “${description}”`
-  const by = priority === undefined ? 'The permission' : `Rule ${priority}${name}`
   const where = container === undefined ? '' : ` in ${container}`
-  return `${by} decided ${permission}${where}: ${DISCLOSED[disclosure]}, ${tokens(count)}.`
+  const by =
+    priority === undefined
+      ? `The permission ${permission} decided`
+      : `Rule ${priority}${name} decided ${permission}`
+  return `${by}${where}: ${tokens(count)} ${DISCLOSED[disclosure]}.`
 }
 
 /** What decided about the tokens of a call. */
