@@ -66,6 +66,13 @@ t.test('Audit: finds who read a token, follows the link, and exports the records
     t.equal(new URL(page.url()).hash, '#/audit')
   })
 
+  await t.test('text in a filter stays while the page is drawn again', async (t) => {
+    await page.getByLabel('Entity id').fill('none')
+    await page.getByLabel('Entity type').selectOption('Token')
+    await page.waitForURL(/entity_type=token/)
+    t.equal(await page.getByLabel('Entity id').inputValue(), 'none')
+  })
+
   await t.test('without records there is a sentence', async () => {
     await page.getByLabel('Entity id').fill('none')
     await page.getByLabel('Entity id').press('Enter')

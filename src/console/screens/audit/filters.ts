@@ -1,5 +1,5 @@
 import { field } from '../../kit/form.ts'
-import { html, live, type TemplateResult } from '../../kit/html.ts'
+import { html, type TemplateResult } from '../../kit/html.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
 
 /** Filters of `GET /logs`, with the names that they have in the hash. */
@@ -35,7 +35,7 @@ export interface EntityType {
 
 const valueIn = (event: Event): string => (event.target as HTMLInputElement | HTMLSelectElement).value
 
-/** The filters as a form; each change reloads the list. */
+/** The filters as a form; each change reloads the list. Inputs are not `live`: text that is being typed outlives a reload. */
 export const filterForm = (
   { filters, setFilters }: Pick<ScreenContext, 'filters' | 'setFilters'>,
   types: readonly EntityType[],
@@ -48,7 +48,7 @@ export const filterForm = (
       label,
       control: html`<input
         type="datetime-local"
-        .value=${live(toLocal(query[name]))}
+        .value=${toLocal(query[name])}
         @change=${(event: Event) => set({ [name]: fromLocal(valueIn(event)) })}
       />`,
     })
@@ -69,7 +69,7 @@ export const filterForm = (
         type="search"
         spellcheck="false"
         autocomplete="off"
-        .value=${live(query.entity_id ?? '')}
+        .value=${query.entity_id ?? ''}
         @change=${(event: Event) => set({ entity_id: valueIn(event).trim() })}
       />`,
     })}
