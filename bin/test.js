@@ -11,7 +11,7 @@ import { join, relative, sep } from 'node:path'
 const TIMEOUT = 600_000
 
 /** Test files per process. A process loads the product once, which takes three seconds of CPU. */
-const FILES = { browser: 7, programs: 4, others: 12 }
+const FILES = { browser: 20, programs: 4, others: 12 }
 
 /** Test files that share a browser and a Sidevault, whose starts cost more than most of them. */
 const BROWSER = ['test/console/']
@@ -60,7 +60,15 @@ const LARGER = [
 /** Files of one list share a running Sidevault and a process (test/kit/shared-sidevault.ts). */
 const TOGETHER = [
   ['test/e2e/client-prefix.test.ts', 'test/e2e/grpc.test.ts'],
-  ['test/e2e/code.test.ts', 'test/e2e/dry-run.test.ts', 'test/invariants/code-inputs.test.ts'],
+  [
+    'test/console/try.test.ts',
+    'test/e2e/code.test.ts',
+    'test/e2e/console.test.ts',
+    'test/e2e/destinations.test.ts',
+    'test/e2e/dry-run.test.ts',
+    'test/e2e/surfaces.test.ts',
+    'test/invariants/code-inputs.test.ts',
+  ],
   [
     'test/examples/getting-started.test.ts',
     'test/examples/grpc-client.test.ts',

@@ -7,6 +7,7 @@ import { rewriteResponses } from '../kit/rewrite.ts'
 import { sharedSidevault } from '../kit/shared-sidevault.ts'
 import { allHashes } from './all-screens.ts'
 import { HOSTILE, HOSTILE_VAULT, LONG, MARK, poison } from './hostile.ts'
+import { sharedVault } from './shared-vault.ts'
 
 /** What the page shows as text, also in controls and names of elements. */
 const shown = (page: Page): Promise<string> =>
@@ -71,8 +72,7 @@ t.test('hostile texts of a vault are shown as text on every screen', async (t) =
 })
 
 t.test('hostile texts of responses are shown as text, however long', async (t) => {
-  const sidevault = await sharedSidevault()
-  const vault = await fillVault(sidevault)
+  const { sidevault, vault } = await sharedVault()
   const page = await openConsole(t, sidevault, { key: null })
   await rewriteResponses(page, (json) => poison(json))
   await signIn(page, sidevault.managementKey)
@@ -90,8 +90,7 @@ t.test('hostile texts of responses are shown as text, however long', async (t) =
 })
 
 t.test('hostile texts of errors are shown as text on every screen', async (t) => {
-  const sidevault = await sharedSidevault()
-  const { ids } = await fillVault(sidevault)
+  const { sidevault, vault } = await sharedVault()
   const page = await openConsole(t, sidevault)
   let turn = 0
   const text = () => HOSTILE[turn++ % HOSTILE.length] ?? ''
@@ -109,7 +108,7 @@ t.test('hostile texts of errors are shown as text on every screen', async (t) =>
     return route.fulfill({ status, json, headers: { 'svc-trace-id': 'x"><b>', 'retry-after': '<b>' } })
   })
   let seen = ''
-  await visitAll(t, page, allHashes({ ids }), async () => {
+  await visitAll(t, page, allHashes(vault), async () => {
     seen += await shown(page)
   })
   t.ok(HOSTILE.some((one) => seen.includes(one)))

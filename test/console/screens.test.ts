@@ -3,10 +3,9 @@ import { join } from 'node:path'
 import t from 'tap'
 import { accessibilityIssues } from '../kit/accessibility.ts'
 import { addKey, openConsole, openScreen, pictureOf } from '../kit/browser.ts'
-import { fillVault } from '../kit/demo-vault.ts'
-import { sharedSidevault } from '../kit/shared-sidevault.ts'
 import { root } from '../kit/sources.ts'
 import { allHashes } from './all-screens.ts'
+import { sharedVault } from './shared-vault.ts'
 import { structureOf } from './structure.ts'
 
 /** Pictures of the last run, to look at. They are not compared. */
@@ -21,8 +20,7 @@ const VARIANTS = [
 t.test(
   'every screen has one structure in light, dark and at a phone width, and enough contrast',
   async (t) => {
-    const sidevault = await sharedSidevault()
-    const vault = await fillVault(sidevault)
+    const { sidevault, vault } = await sharedVault()
     const page = await openConsole(t, sidevault)
     await addKey(page, vault.privateKey)
     mkdirSync(PICTURES, { recursive: true })
@@ -37,8 +35,8 @@ t.test(
         if (name !== 'phone') t.same(await accessibilityIssues(page), [], `${hash}, ${name}`)
         const screen = hash.replaceAll(/[^a-z]+/g, '-').slice(1, 30)
         writeFileSync(
-          join(PICTURES, `${String(index).padStart(2, '0')}-${screen}-${name}.png`),
-          await pictureOf(page),
+          join(PICTURES, `${String(index).padStart(2, '0')}-${screen}-${name}.jpeg`),
+          await pictureOf(page, 'jpeg'),
         )
       }
       const { light = [], dark, phone } = structures

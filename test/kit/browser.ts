@@ -140,7 +140,7 @@ export const openScreen = async (page: Page, hash: string): Promise<void> => {
 }
 
 /** A picture of the window, once what changed is painted: a page that was never painted cannot be captured. */
-export const pictureOf = async (page: Page): Promise<Buffer> => {
+export const pictureOf = async (page: Page, type: 'png' | 'jpeg' = 'png'): Promise<Buffer> => {
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
-  return page.screenshot({ animations: 'disabled' })
+  return page.screenshot({ animations: 'disabled', type })
 }
