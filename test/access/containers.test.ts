@@ -6,7 +6,7 @@ t.test('a container is stored in lower case', async (t) => {
   t.equal(parseContainer('/a-b/c_d/9/'), '/a-b/c_d/9/')
 })
 
-t.test('what is not a path of names between slashes is refused', async (t) => {
+t.test('a container that is not a path of names between slashes is rejected', async (t) => {
   const malformed = [
     '',
     '/',

@@ -85,7 +85,7 @@ const makeRule = (
 ): AccessRule => ({ description: 'a rule', priority, transform, permissions, ...scope })
 
 t.test(
-  'the whole table: scope × disclosure × permission granted × permission asked × plain permission',
+  'the whole table: scope × disclosure × permission granted × permission requested × plain permission',
   async (t) => {
     for (const [name, scope, matches] of SCOPES)
       for (const transform of DISCLOSURES)
@@ -167,7 +167,7 @@ t.test('visibility lists the conditions of every rule that grants the permission
   t.equal(visibility({ permissions: [], rules }, 'token:use'), 'none')
 })
 
-t.test('whose data a caller sees is known of a container, and of what may be listed', (t) => {
+t.test('a container, and a list, tell whether the caller sees data', (t) => {
   const read = ['token:read'] as const
   const grants = (rules: readonly AccessRule[], permissions: Grants['permissions'] = []) => ({
     permissions,

@@ -73,34 +73,34 @@ t.test('a unix socket is listened on, for its owner only, and a stale one is rep
   t.notOk(existsSync(socketPath), 'and removed at the end')
 })
 
-t.test('what is no HTTP is answered in the error shape and closed', async (t) => {
-  const { port } = await setUp(t)
-  const { head, status, json } = problemIn(await raw(port, 'GET /things\r\nbroken header\r\n\r\n'))
-  t.equal(status, 400)
-  t.match(json, { code: 'malformed', status: 400, detail: String })
-  t.match(head, /content-type: application\/json; charset=utf-8/)
-  t.match(head, /SVC-TRACE-ID: [0-9a-f-]{36}/)
-})
-
 t.test(
-  'methods that nobody knows are answered like those that are known: 405 with Allow, or 404',
+  'bytes that are not HTTP get an error of the documented shape, and the connection closes',
   async (t) => {
     const { port } = await setUp(t)
-    const say = async (line: string) => problemIn(await raw(port, `${line}\r\nhost: a\r\n\r\n`))
-    const known = await say('BREW /things?a=b HTTP/1.1')
-    t.match(known.json, {
-      status: 405,
-      detail: 'This path does not accept BREW. It accepts POST, GET, HEAD.',
-    })
-    t.match(known.head, /^HTTP\/1\.1 405 Method Not Allowed\r\n[\s\S]*allow: POST, GET, HEAD/)
-    const { head } = await say('BREW /things HTTP/1.1\r\nsvc-trace-id:  my id ')
-    t.match(head, /\r\nSVC-TRACE-ID: my id\r\n/)
-    t.match(await say('get /nothing HTTP/1.1'), { status: 404, json: { code: 'not_found', status: 404 } })
-    t.match(await say('BREW the coffee HTTP/1.1'), { status: 400, json: { code: 'malformed' } })
+    const { head, status, json } = problemIn(await raw(port, 'GET /things\r\nbroken header\r\n\r\n'))
+    t.equal(status, 400)
+    t.match(json, { code: 'malformed', status: 400, detail: String })
+    t.match(head, /content-type: application\/json; charset=utf-8/)
+    t.match(head, /SVC-TRACE-ID: [0-9a-f-]{36}/)
   },
 )
 
-t.test('an expectation that nobody knows is passed over', async (t) => {
+t.test('unknown methods get the response of known ones: 405 with Allow, or 404', async (t) => {
+  const { port } = await setUp(t)
+  const say = async (line: string) => problemIn(await raw(port, `${line}\r\nhost: a\r\n\r\n`))
+  const known = await say('BREW /things?a=b HTTP/1.1')
+  t.match(known.json, {
+    status: 405,
+    detail: 'This path does not accept BREW. It accepts POST, GET, HEAD.',
+  })
+  t.match(known.head, /^HTTP\/1\.1 405 Method Not Allowed\r\n[\s\S]*allow: POST, GET, HEAD/)
+  const { head } = await say('BREW /things HTTP/1.1\r\nsvc-trace-id:  my id ')
+  t.match(head, /\r\nSVC-TRACE-ID: my id\r\n/)
+  t.match(await say('get /nothing HTTP/1.1'), { status: 404, json: { code: 'not_found', status: 404 } })
+  t.match(await say('BREW the coffee HTTP/1.1'), { status: 400, json: { code: 'malformed' } })
+})
+
+t.test('an unknown expectation is ignored', async (t) => {
   const { port } = await setUp(t)
   t.match(
     await raw(port, 'GET /things/x HTTP/1.1\r\nhost: a\r\nexpect: miracles\r\nconnection: close\r\n\r\n'),
@@ -117,7 +117,7 @@ t.test('headers above their limit are 431', async (t) => {
   t.match(json, { code: 'headers_too_large', status: 431 })
 })
 
-t.test('a body that comes too slowly is 408, and its connection is closed', async (t) => {
+t.test('a body that arrives too slowly is 408, and its connection is closed', async (t) => {
   const { port, call } = await setUp(t, SLOW_LIMITS)
   const { status, json } = problemIn(
     await raw(
@@ -130,7 +130,7 @@ t.test('a body that comes too slowly is 408, and its connection is closed', asyn
   t.equal((await call('GET', '/healthz')).status, 200)
 })
 
-t.test('of one tenant few bodies are late; what is late beside them is 408', async (t) => {
+t.test('a tenant may have few late bodies; further ones are 408', async (t) => {
   const limits = { most: 3, afterMs: 50 }
   const service = await startTestService(t, {
     openStore: openInThread,
@@ -180,26 +180,23 @@ t.test('of one tenant few bodies are late; what is late beside them is 408', asy
   }
 })
 
-t.test('a head that comes too slowly is 408 too', async (t) => {
+t.test('a head that arrives too slowly is 408 too', async (t) => {
   const { port } = await setUp(t, SLOW_LIMITS)
   t.equal(problemIn(await raw(port, 'GET /things HTTP/1.1\r\nhost: a\r\nx: ')).status, 408)
 })
 
-t.test(
-  'a client that closes its half in the middle of a body costs nothing but its connection',
-  async (t) => {
-    const { port, call } = await setUp(t)
-    const socket = await open(port)
-    const response = everything(socket)
-    socket.end(
-      'POST /things HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"name"',
-    )
-    t.match(await response, /^(HTTP\/1\.1 400 |$)/)
-    t.equal((await call('GET', '/things')).status, 200)
-  },
-)
+t.test('a client that closes its half in the middle of a body loses only its connection', async (t) => {
+  const { port, call } = await setUp(t)
+  const socket = await open(port)
+  const response = everything(socket)
+  socket.end(
+    'POST /things HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"name"',
+  )
+  t.match(await response, /^(HTTP\/1\.1 400 |$)/)
+  t.equal((await call('GET', '/things')).status, 200)
+})
 
-t.test('a client that closes its half after the request still gets its answer', async (t) => {
+t.test('a client that closes its half after the request still gets its response', async (t) => {
   const { port } = await setUp(t)
   const socket = await open(port)
   const response = everything(socket)
@@ -214,28 +211,25 @@ t.test('dots in a path are an id like any other', async (t) => {
   t.match(await get('/things/..'), /^HTTP\/1\.1 200 [\s\S]*\{"input":\{"id":"\.\."\}\}/)
 })
 
-t.test(
-  'a body above the limit is 413 as soon as it is, and what is still sent of it resets nothing',
-  async (t) => {
-    const { port } = await setUp(t, { bodyLimit: 1000 })
-    const post = 'POST /things HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n'
-    const part = 'x'.repeat(2000)
-    for (const [begin, rest] of [
-      [`${post}transfer-encoding: chunked\r\n\r\n7d0\r\n${part}\r\n`, '0\r\n\r\n'],
-      [`${post}content-length: 4000\r\n\r\n${part}`, part],
-    ] as const) {
-      const socket = await open(port)
-      socket.write(begin)
-      const [first] = await once(socket, 'data')
-      t.match(problemIn(String(first)), { status: 413, json: { code: 'too_large', status: 413 } })
-      const response = everything(socket)
-      socket.write(`${rest}GET /things/next HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`)
-      t.match(await response, /^HTTP\/1\.1 200 [\s\S]*\{"input":\{"id":"next"\}\}/)
-    }
-  },
-)
+t.test('a body is 413 as soon as it exceeds the limit, and the rest of it resets nothing', async (t) => {
+  const { port } = await setUp(t, { bodyLimit: 1000 })
+  const post = 'POST /things HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n'
+  const part = 'x'.repeat(2000)
+  for (const [begin, rest] of [
+    [`${post}transfer-encoding: chunked\r\n\r\n7d0\r\n${part}\r\n`, '0\r\n\r\n'],
+    [`${post}content-length: 4000\r\n\r\n${part}`, part],
+  ] as const) {
+    const socket = await open(port)
+    socket.write(begin)
+    const [first] = await once(socket, 'data')
+    t.match(problemIn(String(first)), { status: 413, json: { code: 'too_large', status: 413 } })
+    const response = everything(socket)
+    socket.write(`${rest}GET /things/next HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`)
+    t.match(await response, /^HTTP\/1\.1 200 [\s\S]*\{"input":\{"id":"next"\}\}/)
+  }
+})
 
-t.test('the call is told when its client has gone', async (t) => {
+t.test('a call is aborted when its client disconnects', async (t) => {
   const held = gate()
   const { port } = await setUp(t, {}, held)
   const socket = await open(port)
@@ -248,7 +242,7 @@ t.test('the call is told when its client has gone', async (t) => {
   t.equal(signal.aborted, true)
 })
 
-t.test('closing lets requests in flight finish, and takes no new ones', async (t) => {
+t.test('closing lets requests in flight finish, and accepts no new ones', async (t) => {
   const held = gate()
   const { port, admin } = await setUp(t, {}, held)
   const waiting = raw(port, 'GET /wait HTTP/1.1\r\nhost: a\r\n\r\n')

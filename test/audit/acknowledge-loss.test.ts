@@ -100,7 +100,7 @@ const damages: readonly {
 
 for (const { name, damage, retained: kept, reported, aside } of damages)
   t.test(
-    `after damage to ${name} the journal goes on behind what holds, and tells of the loss`,
+    `after damage to ${name} the journal continues behind the intact records, and reports the loss`,
     async (t) => {
       const of = await setUp(t)
       const { directory, verify } = of
@@ -148,7 +148,7 @@ t.test('nothing is changed where nothing is lost, half a line at the end include
   t.same(await of.verify(), { ok: true, journals: [{ name: NAME, records: RECORDS + 1 }] })
 })
 
-t.test('a journal at work is left alone', async (t) => {
+t.test('an open journal is left alone', async (t) => {
   const of = await setUp(t)
   const journal = await openJournal({ mac, log: recordingLog().log }, { directory: of.directory, name: NAME })
   t.teardown(() => journal.close())

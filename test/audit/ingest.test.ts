@@ -57,19 +57,22 @@ t.test('every record of every journal becomes one row, as it was written', async
   t.equal(ingest.issues, 0)
 })
 
-t.test('goes on exactly behind the last row after a restart, in any file and beyond one batch', async (t) => {
-  const { directory, start, ids } = await setUp(t)
-  let total = 0
-  for (const count of [1, 700, 3, 1200]) {
-    await writeJournal(directory, count, 'gateway-1', 40_000)
-    total += count
-    t.equal(await start().catchUp(), count)
-    t.equal(await start().catchUp(), 0)
-    t.same(await ids(), numbered(total))
-  }
-})
+t.test(
+  'ingest continues exactly behind the last row after a restart, in any file and beyond one batch',
+  async (t) => {
+    const { directory, start, ids } = await setUp(t)
+    let total = 0
+    for (const count of [1, 700, 3, 1200]) {
+      await writeJournal(directory, count, 'gateway-1', 40_000)
+      total += count
+      t.equal(await start().catchUp(), count)
+      t.equal(await start().catchUp(), 0)
+      t.same(await ids(), numbered(total))
+    }
+  },
+)
 
-t.test('a round takes what was there when it began, not what is written meanwhile', async (t) => {
+t.test('a round ingests what was there when it started, not what is written meanwhile', async (t) => {
   const { directory, logs, log, start, ids } = await setUp(t)
   const journal = await openJournal({ mac, log }, { directory, name: 'gateway-1' })
   t.teardown(() => journal.close())
@@ -89,17 +92,20 @@ t.test('a round takes what was there when it began, not what is written meanwhil
   t.same(await ids(), numbered(2))
 })
 
-t.test('several at once, and one that died before it noted its place, ingest nothing twice', async (t) => {
-  const { directory, logs, start, ids } = await setUp(t)
-  await writeJournal(directory, 1200)
-  await Promise.all([start().catchUp(), start().catchUp(), start().catchUp()])
-  t.same(await ids(), numbered(1200))
-  const forgetful = start({ ...logs, position: async () => undefined })
-  t.equal(await forgetful.catchUp(), 1200)
-  t.same(await ids(), numbered(1200))
-})
+t.test(
+  'several processes at once, and one that died before it stored its position, ingest nothing twice',
+  async (t) => {
+    const { directory, logs, start, ids } = await setUp(t)
+    await writeJournal(directory, 1200)
+    await Promise.all([start().catchUp(), start().catchUp(), start().catchUp()])
+    t.same(await ids(), numbered(1200))
+    const forgetful = start({ ...logs, position: async () => undefined })
+    t.equal(await forgetful.catchUp(), 1200)
+    t.same(await ids(), numbered(1200))
+  },
+)
 
-t.test('a failing store loses nothing: the same records are brought again', async (t) => {
+t.test('a failing store loses nothing: the same records are written again', async (t) => {
   const { directory, logs, start, ids } = await setUp(t)
   await writeJournal(directory, 1200)
   let calls = 0
@@ -128,7 +134,7 @@ t.test('records before a file that cannot be read become rows', async (t) => {
 })
 
 t.test(
-  'records of a group of reads become one write, in which another record is found at its line',
+  'records of a group of reads become one write, and a forged record in it is found at its line',
   async (t) => {
     const { directory, logs, log, errors, start, ids } = await setUp(t)
     await writeJournal(directory, 900)
@@ -173,7 +179,7 @@ t.test('catchUp covers what was appended before the call, also while another rou
 })
 
 t.test(
-  'of a journal that two machines went on with, the second is refused, and nothing is passed over',
+  'of a journal that two machines continued, the second is rejected, and no record is skipped',
   async (t) => {
     const { directory, logs, log, errors, start, ids } = await setUp(t)
     await writeJournal(directory, 3)
@@ -203,7 +209,7 @@ t.test(
   },
 )
 
-t.test('whoever writes a journal of which the store knows other records is stopped', async (t) => {
+t.test('a writer of a journal whose records differ from those in the store is stopped', async (t) => {
   const { directory, logs, log, errors, start } = await setUp(t)
   await writeJournal(directory, 3)
   const copy = join(directory, '..', 'copy')
@@ -230,36 +236,33 @@ t.test('whoever writes a journal of which the store knows other records is stopp
   t.equal(statSync(next).mode & 0o777, 0o400, 'also a file that it began since')
 })
 
-t.test(
-  'a journal that goes on in the next file while another process ingests it is not broken',
-  async (t) => {
-    const { directory, logs, log, start, ids } = await setUp(t)
-    const journal = await openJournal({ mac, log }, { directory, name: 'gateway-1', segmentBytes: 1_300 })
-    t.teardown(() => journal.close())
-    let written = 0
-    const write = async () => {
-      for (let index = 0; index < 10; index++) await journal.append([record(`id-${++written}`)])
-    }
-    await write()
-    const other = start()
-    const late = start({
-      ...logs,
-      position: async (name) => {
-        await write()
-        await other.catchUp()
-        return logs.position(name)
-      },
-    })
-    await late.catchUp()
-    t.equal(late.issues, 0)
-    await write()
-    await late.catchUp()
-    t.equal(late.issues, 0)
-    t.same(await ids(), numbered(written))
-  },
-)
+t.test('a journal that continues in the next file while another process ingests it is intact', async (t) => {
+  const { directory, logs, log, start, ids } = await setUp(t)
+  const journal = await openJournal({ mac, log }, { directory, name: 'gateway-1', segmentBytes: 1_300 })
+  t.teardown(() => journal.close())
+  let written = 0
+  const write = async () => {
+    for (let index = 0; index < 10; index++) await journal.append([record(`id-${++written}`)])
+  }
+  await write()
+  const other = start()
+  const late = start({
+    ...logs,
+    position: async (name) => {
+      await write()
+      await other.catchUp()
+      return logs.position(name)
+    },
+  })
+  await late.catchUp()
+  t.equal(late.issues, 0)
+  await write()
+  await late.catchUp()
+  t.equal(late.issues, 0)
+  t.same(await ids(), numbered(written))
+})
 
-t.test('a record with U+0000 becomes a row, and the chain behind it goes on', async (t) => {
+t.test('a record with U+0000 becomes a row, and the chain continues behind it', async (t) => {
   const { directory, logs, log, ingest } = await setUp(t)
   const journal = await openJournal({ mac, log }, { directory, name: 'gateway-1' })
   await journal.append([record('a\0b', { message: 'Card\0 read' }), record('id-2')])
@@ -332,7 +335,7 @@ t.test('forged, edited and reordered lines are never ingested', async (t) => {
   }
 })
 
-t.test('a journal that lost what was ingested is refused, while running and after a restart', async (t) => {
+t.test('a journal that lost ingested records is rejected, while running and after a restart', async (t) => {
   const losses: Readonly<Record<string, (directory: string) => Promise<void> | void>> = {
     'cut at the end': (directory) => {
       const path = join(directory, FILE)
@@ -374,7 +377,7 @@ t.test('a journal that lost what was ingested is refused, while running and afte
   }
 })
 
-t.test('what a killed process had acknowledged is ingested', async (t) => {
+t.test('acknowledged records of a killed process are ingested', async (t) => {
   const { directory, ingest, ids } = await setUp(t)
   const child = writer(directory)
   ingest.start()
@@ -390,7 +393,7 @@ t.test('what a killed process had acknowledged is ingested', async (t) => {
   t.equal(ingest.issues, 0)
 })
 
-t.test('once started, records arrive by themselves until stopped', async (t) => {
+t.test('records become rows by themselves from start until stop', async (t) => {
   const { directory, logs, log, start } = await setUp(t)
   let arrived = () => {}
   const arrival = () =>
@@ -422,7 +425,7 @@ t.test('once started, records arrive by themselves until stopped', async (t) => 
   t.equal(await ingest.catchUp(), 1)
 })
 
-t.test('a store that is away is not a line of the log for each round', async (t) => {
+t.test('an unreachable store is logged once, not in each round', async (t) => {
   const { directory, errors, logs, start } = await setUp(t)
   await writeJournal(directory, 1)
   const { promise: often, resolve } = Promise.withResolvers<void>()

@@ -57,7 +57,7 @@ t.test('each line carries the hash of the one before, in files for the owner onl
   t.same(recordsOf(call, records), [record('two')])
 })
 
-t.test('appends at once keep their order and share one write a turn', async (t) => {
+t.test('concurrent appends keep their order and share one write a turn', async (t) => {
   const directory = t.testdir()
   const journal = await open(directory)
   const { writeSync } = fs
@@ -106,7 +106,7 @@ t.test('the records of a large call are written over several turns, in order', a
   t.same(idsOf(directory), names)
 })
 
-t.test('a journal goes on where it ended, over files too', async (t) => {
+t.test('a journal continues where it ended, also across files', async (t) => {
   const directory = t.testdir()
   for (let run = 0; run < 5; run++) await writeJournal(directory, 7, 'gateway-1', 1000)
   const files = readdirSync(directory).filter((file) => file.endsWith('.jsonl'))
@@ -122,7 +122,7 @@ t.test('a journal goes on where it ended, over files too', async (t) => {
   })
 })
 
-t.test('a crash right after a new file was made, before its first line, is no fault', async (t) => {
+t.test('a crash right after a new file was made, before its first line, is no error', async (t) => {
   const directory = t.testdir()
   await writeJournal(directory, 3)
   writeFileSync(join(directory, 'gateway-1.000002.jsonl'), '', { mode: 0o600 })
@@ -200,7 +200,7 @@ t.test('a record that is too long fails alone', async (t) => {
   t.ok((await verifyJournals({ mac }, directory)).ok)
 })
 
-t.test('half a line at the end is cut off with a warning, whole lines never', async (t) => {
+t.test('half a line at the end is removed with a warning, whole lines never', async (t) => {
   const directory = t.testdir()
   await writeJournal(directory, 3)
   const path = join(directory, FILE)
@@ -263,7 +263,7 @@ t.test('a name has one live writer; kill -9 frees it', async (t) => {
   await (await open(directory)).close()
 })
 
-t.test('what was acknowledged is there after kill -9, and the chain goes on', async (t) => {
+t.test('acknowledged records are there after kill -9, and the chain continues', async (t) => {
   const directory = t.testdir()
   for (const sync of [false, true, false]) {
     const child = writer(directory, { sync })
@@ -345,14 +345,14 @@ t.test('a file cut, extended or removed by something else ends disclosure until 
   }
 })
 
-t.test('where no journal can be made, opening fails', async (t) => {
+t.test('opening fails where no journal can be made', async (t) => {
   const directory = t.testdir({ file: 'x' })
   t.match(await problemOf(open(join(directory, 'file', 'audit'))), /^gateway_timeout: .*cannot be written/)
   t.match(await problemOf(open(directory, { name: '../up' })), /^invalid/)
   t.match(await problemOf(open(directory, { name: 'a.000001.jsonl' })), /^invalid/)
 })
 
-t.test('closing writes what waits; then nothing is acknowledged', async (t) => {
+t.test('closing writes waiting records, and acknowledges none after that', async (t) => {
   for (const sync of [false, true]) {
     const directory = join(t.testdir(), String(sync))
     const journal = await open(directory, { sync, segmentBytes: 1000 })

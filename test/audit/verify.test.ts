@@ -103,7 +103,7 @@ t.test('lines deleted, inserted, repeated or moved are found at the first place'
   }
 })
 
-t.test('a position inside of a line is not that of this journal', async (t) => {
+t.test('a position inside a line is rejected', async (t) => {
   const { directory, logs } = await openLogs(t)
   const { log } = recordingLog()
   const journal = await openJournal({ mac, log }, { directory, name: 'gateway-1' })
@@ -176,7 +176,7 @@ t.test('removed, doubled, swapped and foreign files are found', async (t) => {
   }
 })
 
-t.test('a cut at the end is found by what the store has ingested', async (t) => {
+t.test('a truncation is found by the position in the store', async (t) => {
   const { directory, logs, files, verify } = await setUp(t)
   const cut = (copy: string) => editLines(join(copy, files[2]!), (lines) => lines.slice(0, -1))
   t.equal((await verify(cut, false)).ok, true, 'nothing in the files tells')

@@ -6,7 +6,7 @@ import { directoryFor } from '../kit/directory.ts'
 import { startSidevault } from '../kit/sidevault.ts'
 import { sidevault } from './run.ts'
 
-t.test('a service whose journal lost its last record says how to go on, and then goes on', async (t) => {
+t.test('a service whose journal lost its last record reports the remedy, and starts after it', async (t) => {
   const dataDir = directoryFor(t)
   const cwd = t.testdir()
   const audit = (...args: string[]) => sidevault(cwd, ['audit', ...args], { SIDEVAULT_DATA_DIR: dataDir })

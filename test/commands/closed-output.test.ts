@@ -5,15 +5,12 @@ import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { root } from '../kit/sources.ts'
 
-t.test(
-  'a command whose output nobody reads to its end does what was asked for, and says nothing',
-  async (t) => {
-    const child = spawn(process.execPath, [join(root, 'bin/sidevault.js'), 'plugins', 'list'], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    child.stdout.destroy()
-    const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
-    t.equal(said, '')
-    t.equal(code, 0)
-  },
-)
+t.test('a command whose output is closed early does its work, and prints no error', async (t) => {
+  const child = spawn(process.execPath, [join(root, 'bin/sidevault.js'), 'plugins', 'list'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  child.stdout.destroy()
+  const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
+  t.equal(said, '')
+  t.equal(code, 0)
+})

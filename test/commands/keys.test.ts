@@ -5,7 +5,7 @@ import { directoryFor } from '../kit/directory.ts'
 import { ALL_TOKEN_PERMISSIONS, startSidevault } from '../kit/sidevault.ts'
 import { sidevault } from './run.ts'
 
-t.test('root key and data keys change under a service that goes on', async (t) => {
+t.test('root key and data keys are rotated while the service runs', async (t) => {
   const dataDir = directoryFor(t)
   const cwd = t.testdir()
   const run = (...args: string[]) => sidevault(cwd, args, { SIDEVAULT_DATA_DIR: dataDir })

@@ -86,7 +86,7 @@ t.test(
   },
 )
 
-t.test('faults are told with their places in the file', async (t) => {
+t.test('issues are reported with their places in the file', async (t) => {
   const expected = {
     'throw.js': /^throw\.js: TypeError: boom\n {4}at throw\.js:2:31\n {4}at throw\.js:3:3\n/,
     'answer.js': /^answer\.js: BadRequest\w*: too much\n {4}at answer\.js:3:9\n {4}responds with 400/,

@@ -12,21 +12,21 @@ const pem = { type: 'pkcs8', format: 'pem' } as const
 const issues = (certificate: string, secret: string, at = now) =>
   identityErrors({ certificate, key: secret }, at)
 
-t.test('a chain and its key have no fault', (t) => {
+t.test('a chain and its key have no issue', (t) => {
   t.same(issues(cert, key), {})
   t.same(issues(`Bag Attributes\n${cert}${authority.pem}`, key), {})
   t.equal(authorityError(authority.pem + other.pem, now), undefined)
   t.end()
 })
 
-t.test('an authority that has ended is a fault where no other one is left', async (t) => {
+t.test('an expired authority is an issue where no other one is left', async (t) => {
   const { cert: ended } = await authority.issue(['a.test'], { expired: true })
   t.match(authorityError(ended, now), /^expired at 2/)
   t.equal(authorityError(ended + other.pem, now), undefined)
   t.match(authorityError(ended + other.pem, now + 30 * 86_400_000), /^expired at 2/)
 })
 
-t.test('each fault is named, and never quotes a key', async (t) => {
+t.test('each issue is named, and never quotes a key', async (t) => {
   t.match(issues(cert, foreign.key), { key: 'does not belong to the certificate' })
   t.match(issues('', 'nothing'), {
     certificate: 'holds no PEM certificate',
@@ -76,7 +76,7 @@ const rsaOf = (e: bigint): JsonWebKey => {
   }
 }
 
-t.test('keys that only Envoy would refuse are refused before', (t) => {
+t.test('keys that only Envoy would reject are rejected before', (t) => {
   const keyIssue = (jwk: JsonWebKey) =>
     issues(cert, String(createPrivateKey({ key: jwk, format: 'jwk' }).export(pem))).key
   t.match(keyIssue(rsaOf(65_537n)), 'does not belong to the certificate')

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
 import { createYield } from '../../src/common/event-loop.ts'
 
-t.test('however many calls do long work, one of them goes on in a turn of the event loop', async (t) => {
+t.test('however many calls do long work, one of them continues in a turn of the event loop', async (t) => {
   let now = 0
   const due = createYield(() => now, 10)
   let turns = 0

@@ -15,7 +15,7 @@ t.test('young objects are collected each time that enough was received', async (
   t.strictSame(seen, [0, 1, 1, 1, 2, 3, 3, 4])
 })
 
-t.test('what bodies leave behind is gone at once', async (t) => {
+t.test('buffers of bodies are freed at once', async (t) => {
   const gcPressure = createGcPressure()
   const outside = () => process.memoryUsage().arrayBuffers
   const before = outside()

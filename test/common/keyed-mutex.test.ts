@@ -33,7 +33,7 @@ t.test(
   },
 )
 
-t.test('work that throws at once, and the next turn', async (t) => {
+t.test('work that throws at once, and in the next turn', async (t) => {
   const inTurn = createKeyedMutex()
   await t.rejects(
     inTurn('x', () => {
@@ -45,7 +45,7 @@ t.test('work that throws at once, and the next turn', async (t) => {
 })
 
 t.test(
-  'work of one key has so many places, also after a failure; the rest waits in order, and nobody else',
+  'work of one key has a fixed number of places, also after a failure; the rest waits in order, other keys do not',
   async (t) => {
     const inPlace = createKeyedSemaphore(2)
     const started: number[] = []

@@ -46,7 +46,7 @@ const onPipe = (t: Test, count: number) => {
 }
 
 for (const [name, start] of Object.entries({ onSocket, onPipe })) {
-  t.test(`${name}: nobody waits for a reader: what is too much is dropped, and counted`, async (t) => {
+  t.test(`${name}: writers never wait for a reader: excess lines are dropped and counted`, async (t) => {
     const count = 20_000
     const { logged, stderr, end } = start(t, count)
     await logged
@@ -68,17 +68,20 @@ for (const [name, start] of Object.entries({ onSocket, onPipe })) {
     )
   })
 
-  t.test(`${name}: a process ends while nobody reads, and goes on when the reader goes`, async (t) => {
-    const unread = start(t, 5_000)
-    await unread.logged
-    unread.end()
-    t.same(await unread.ended, [0, null])
-    unread.stderr.destroy()
+  t.test(
+    `${name}: a process ends while its output is not read, and continues when the reader closes`,
+    async (t) => {
+      const unread = start(t, 5_000)
+      await unread.logged
+      unread.end()
+      t.same(await unread.ended, [0, null])
+      unread.stderr.destroy()
 
-    const left = start(t, 5_000)
-    left.stderr.destroy()
-    await left.logged
-    left.end()
-    t.same(await left.ended, [0, null])
-  })
+      const left = start(t, 5_000)
+      left.stderr.destroy()
+      await left.logged
+      left.end()
+      t.same(await left.ended, [0, null])
+    },
+  )
 }

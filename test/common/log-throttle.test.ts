@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createLogThrottle } from '../../src/common/log-throttle.ts'
 
-t.test('of each kind one in ten seconds is said, with how many went unsaid', async (t) => {
+t.test('each kind is logged once in ten seconds, with the number that was left out', async (t) => {
   let now = 0
   const throttle = createLogThrottle(() => now)
   t.equal(throttle('disk'), 0)

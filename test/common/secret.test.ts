@@ -2,7 +2,7 @@ import { format, inspect } from 'node:util'
 import t from 'tap'
 import { Secret } from '../../src/common/secret.ts'
 
-t.test('a secret prints as [secret] in every way there is to print it', async (t) => {
+t.test('a secret prints as [secret] in every way of printing', async (t) => {
   const secret = new Secret('4242424242424242')
   const printed = [
     String(secret),

@@ -43,7 +43,7 @@ t.test('greedy owners that come and go end with equal shares, and leave as much'
   )
 })
 
-t.test('a part of an owner leaves room for its other parts', async (t) => {
+t.test('one share of an owner leaves room for its other shares', async (t) => {
   const shares = createShares(32, 'full')
   t.equal(takeAll(shares, 'a', 'proxy 1').got.length, 8)
   t.equal(takeAll(shares, 'a', 'proxy 2').got.length, 4)

@@ -5,7 +5,7 @@ import { createStepTimeout, TimeoutError, withTimeout } from '../../src/common/w
 const late = () => new AppError('gateway_timeout', 'late')
 const never = new Promise<never>(() => {})
 
-t.test('work that ends in time is its own answer, value or fault', async (t) => {
+t.test('work that ends in time settles with its own value or error', async (t) => {
   const timeout = createStepTimeout(late)
   t.equal(await timeout.within(1000, Promise.resolve(5)), 5)
   await t.rejects(timeout.within(1000, Promise.reject(new Error('boom'))), { message: 'boom' })
@@ -14,7 +14,7 @@ t.test('work that ends in time is its own answer, value or fault', async (t) => 
 })
 
 t.test(
-  'work that takes too long is given up and told so, before and after it asks for a signal',
+  'work that takes too long is aborted by its signal, whether it reads the signal before or after',
   async (t) => {
     const early = createStepTimeout(late)
     const signal = early.signal()
@@ -26,7 +26,7 @@ t.test(
   },
 )
 
-t.test('work that nobody waits for is given up at once', async (t) => {
+t.test('work whose caller has gone is aborted at once', async (t) => {
   const timeout = createStepTimeout(late)
   const signal = timeout.signal()
   const work = timeout.within(60_000, never)

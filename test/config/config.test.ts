@@ -155,7 +155,7 @@ const TABLE: readonly [variable: string, value: string, message: RegExp][] = [
 ]
 
 for (const [variable, value, message] of TABLE)
-  t.test(`SIDEVAULT_${variable}=${value} is a fault with a remedy and without a secret`, async (t) => {
+  t.test(`SIDEVAULT_${variable}=${value} is an error with a remedy and without a secret`, async (t) => {
     const issues = issuesOf({ [`SIDEVAULT_${variable}`]: value })
     t.equal(issues.length, 1)
     t.match(issues[0], { name: `SIDEVAULT_${variable}`, message, fix: /\w/ })
@@ -171,7 +171,7 @@ t.test('a certificate and its key come together, in files that can be read', asy
   ])
 })
 
-t.test('listening beyond loopback without TLS takes an explicit word', async (t) => {
+t.test('listening beyond loopback without TLS needs an explicit setting', async (t) => {
   const config = loadConfig({ SIDEVAULT_LISTEN: '0.0.0.0:80', SIDEVAULT_INSECURE_LISTEN: 'true' })
   t.match(config, { listen: { host: '0.0.0.0', port: 80 }, loopback: false })
 })
@@ -200,7 +200,7 @@ t.test('the listener of the management API is on loopback, or has a certificate'
   t.match(issuesOf({ SIDEVAULT_API_LISTEN: '127.0.0.1:8080' }), [{ message: /SIDEVAULT_LISTEN/ }])
 })
 
-t.test('the forward proxy is off by default, and beyond loopback has a certificate', async (t) => {
+t.test('the forward proxy is off by default, and beyond loopback needs a certificate', async (t) => {
   const dir = t.testdir({ 'cert.pem': 'c', 'key.pem': 'k', 'ca.pem': 'c' })
   t.match(loadConfig({}), { forwardListen: undefined, forwardCa: undefined })
   t.match(loadConfig({ SIDEVAULT_FORWARD_LISTEN: '127.0.0.1:8090' }).forwardListen, { port: 8090 })
@@ -213,7 +213,7 @@ t.test('the forward proxy is off by default, and beyond loopback has a certifica
   t.match(issuesOf(one), [{ name: 'SIDEVAULT_FORWARD_LISTEN', message: /SIDEVAULT_API_LISTEN/ }])
 })
 
-t.test('all faults are listed at once, in one message', async (t) => {
+t.test('all issues are listed in one message', async (t) => {
   const env = Object.fromEntries(TABLE.map(([variable, value]) => [`SIDEVAULT_${variable}`, value]))
   const issues = issuesOf(env)
   t.equal(new Set(issues.map(({ name }) => name)).size, Object.keys(env).length)
@@ -253,7 +253,7 @@ t.test('unknown settings are warnings', async (t) => {
   t.match(warnings.join('\n'), /lissten/)
 })
 
-t.test('a fault is told beside the warnings, of which one may be its cause', async (t) => {
+t.test('an error is reported with the warnings, of which one may be its cause', async (t) => {
   const env = { SIDEVAULT_TLS_CERT: 'config.test.ts', SIDEVAULT_TLS_KEYY: 'key.pem' }
   t.throws(
     () => loadConfig(env, { cwd: import.meta.dirname }),
@@ -261,7 +261,7 @@ t.test('a fault is told beside the warnings, of which one may be its cause', asy
   )
 })
 
-t.test('what a printed configuration leaves out is missed, and no key that everybody knows', async (t) => {
+t.test('a printed configuration holds every setting, and no key', async (t) => {
   const SIDEVAULT_BOOTSTRAP_KEY = 'key_0123456789abcdef0123456789'
   const config = loadConfig({ SIDEVAULT_BOOTSTRAP_KEY, SIDEVAULT_PLUGIN_CONFIG: '{"mail":{"password":"p"}}' })
   const dir = t.testdir({ 'printed.yaml': printConfig(config) })
@@ -273,7 +273,7 @@ t.test('what a printed configuration leaves out is missed, and no key that every
   t.match(issues[0]?.message, /config print/)
 })
 
-t.test('a file that does not parse is told by line and column, and not quoted', async (t) => {
+t.test('a file that does not parse is reported by line and column, and not quoted', async (t) => {
   const dir = t.testdir({ 'bad.yaml': 'workers: 2\nbootstrap_key: "key_marker\n' })
   const [issue] = issuesOf({ SIDEVAULT_CONFIG: 'bad.yaml' }, dir)
   t.match(issue?.message, /not valid YAML or JSON at line \d+, column \d+/)
@@ -298,7 +298,7 @@ t.test('plugins are looked up first where their list was written', async (t) => 
   t.same(bases({ SIDEVAULT_CONFIG: 'etc/c.yaml', SIDEVAULT_PLUGINS: 'acme' }), ['', '/etc'])
 })
 
-t.test('what is printed is a configuration file of the same', async (t) => {
+t.test('the printed configuration is a file with the same settings', async (t) => {
   const dir = t.testdir({ 'a.pem': 'a', 'b.pem': 'b' })
   const given = [
     {},

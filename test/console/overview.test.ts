@@ -4,7 +4,7 @@ import { openConsole } from '../kit/browser.ts'
 import { fillVault } from '../kit/demo-vault.ts'
 import { sharedSidevault } from '../kit/shared-sidevault.ts'
 
-t.test('Overview: shows how the node is and what goes on, and leads to the calls', async (t) => {
+t.test('Overview: shows the state and load of the node, and links to the calls', async (t) => {
   const sidevault = await sharedSidevault()
   await fillVault(sidevault)
   const page = await openConsole(t, sidevault, { clock: true })

@@ -61,7 +61,7 @@ t.test('Formulas and reactors: a person makes both, runs the reactor and deletes
     })
   })
 
-  await t.test('a formula that somebody else changed is replaced only on demand', async (t) => {
+  await t.test('a formula that another session changed is replaced only on demand', async (t) => {
     const { id, status: _, created_at: _a, created_by: _b, ...formula } = await only('/reactor-formulas')
     const body = { ...formula, description: 'theirs', icon: 'data:image/png;base64,AAAA' }
     await call('PUT', `/reactor-formulas/${id}`, { key, body })

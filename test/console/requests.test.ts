@@ -42,7 +42,7 @@ t.test('Requests: a person finds a call that failed, and learns why', async (t) 
     await page.getByText('This call is not among the newest of this node.').waitFor()
   })
 
-  await t.test('it goes on by itself until it is paused', async (t) => {
+  await t.test('it refreshes by itself until it is paused', async (t) => {
     await page.goto('/console/#/requests')
     await rows.first().waitFor()
     const call = (path: string) => sidevault.call('GET', path, { key: sidevault.managementKey })

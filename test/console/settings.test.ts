@@ -3,7 +3,7 @@ import { expectAccessible } from '../kit/accessible.ts'
 import { openConsole } from '../kit/browser.ts'
 import { sharedSidevault } from '../kit/shared-sidevault.ts'
 
-t.test('Settings: changes the tenant, and invites somebody', async (t) => {
+t.test('Settings: changes the tenant, and invites a member', async (t) => {
   const sidevault = await sharedSidevault()
   const { call, managementKey: key } = sidevault
   const page = await openConsole(t, sidevault, { hash: '#/settings' })

@@ -52,7 +52,7 @@ t.test('Try a call: rehearses with a token, sends, and shows the response as tex
     t.notMatch(page.url(), new RegExp(proxy.key), 'no key is in the hash')
   })
 
-  await t.test('a rehearsal draws the steps, and nothing leaves', async (t) => {
+  await t.test('a dry run shows the steps, and sends nothing', async (t) => {
     await page.getByRole('button', { name: 'Rehearse' }).click()
     const steps = page.getByRole('list', { name: 'Steps of the call' })
     await steps.getByRole('heading', { name: /Authenticate passes/ }).waitFor()

@@ -49,7 +49,7 @@ const tokenTypeContract = (t: Test, type: TokenType, examples: TokenTypeExamples
   const render = (expression: string, data: Json) =>
     expressions.parseStored(expression).render({ data, metadata: {} })
 
-  t.test('its declaration has no fault', async (t) => {
+  t.test('its declaration has no issue', async (t) => {
     const issues: Issue[] = []
     checkTokenType(type, expressions, issuesAt(type.name, issues))
     t.same(issues, [])
@@ -87,7 +87,7 @@ const tokenTypeContract = (t: Test, type: TokenType, examples: TokenTypeExamples
     }
   })
 
-  t.test('its mask shows what is meant to be seen and nothing else', async (t) => {
+  t.test('its mask shows only what it declares', async (t) => {
     for (const { data, masked } of examples.valid)
       t.strictSame(
         type.mask === undefined ? undefined : expressions.evaluateMask(type.mask, { data: accept(data) }),
@@ -129,7 +129,7 @@ export const pluginContract = (t: Test, input: ContractInput): void => {
   const { folder, plugin, permissions, examples } = input
 
   t.test(`plugin ${plugin.name}`, async (t) => {
-    t.test('its outer form has no fault', async (t) => {
+    t.test('its outer form has no issue', async (t) => {
       const issues: Issue[] = []
       // Alone: the plugins that it requires are not in this list.
       checkPlugins([{ place: folder, value: { ...plugin, requires: [] } }], issues)
@@ -155,7 +155,7 @@ export const pluginContract = (t: Test, input: ContractInput): void => {
     const { operations = [], tokenTypes = [], permissions: own = [] } = await contributionOf(plugin)
 
     if (operations.length > 0) {
-      t.test('its operations have no fault, each field number once', async (t) => {
+      t.test('its operations have no issue, and each field number is used once', async (t) => {
         const issues: Issue[] = []
         for (const operation of operations)
           checkOperation(operation, permissions, issuesAt(operation.rpc, issues))

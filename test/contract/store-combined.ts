@@ -56,7 +56,7 @@ export const storeCombined = async (t: Test, open: OpenStore): Promise<void> => 
     t.pass(`searches among ${known.size}`)
   }
 
-  await t.test('nothing is counted when nothing is left to count', async (t) => {
+  await t.test('an empty collection has no counter', async (t) => {
     for (const [id] of known) await store.tokens.delete('tenant-a', id, now())
     for (let searches = 0; searches < SEARCHES; searches++) {
       const [where] = anySearch(next, [now()])

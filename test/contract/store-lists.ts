@@ -105,7 +105,7 @@ export const storeLists = async (t: Test, open: OpenStore): Promise<void> => {
     )
   })
 
-  await t.test('what a search asks for', async (t) => {
+  await t.test('terms of a search', async (t) => {
     const eq = (
       field: 'id' | 'type' | 'container' | 'fingerprint' | 'created_by',
       value: string,
@@ -206,7 +206,7 @@ export const storeLists = async (t: Test, open: OpenStore): Promise<void> => {
     }
   })
 
-  await t.test('a search as long as a request allows runs, one too deep is rejected', async (t) => {
+  await t.test('a search of the greatest length runs, one too deep is rejected', async (t) => {
     const nodes = Array.from(
       { length: 2_000 },
       (_, index): SearchNode => ({ kind: 'equals', field: 'created_by', value: `a-${index}` }),

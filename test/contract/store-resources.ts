@@ -284,7 +284,7 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
     },
   )
 
-  await t.test('a record that says when it ends is removed then', async (t) => {
+  await t.test('a record with an expiry is removed at it', async (t) => {
     const { records, tenantPurge } = await open(t)
     const shape = { name: 'things', indexes: [], lookups: ['hash'], expires: 'until' }
     const write = (kind: 'insert' | 'replace', id: string, record: object) =>
@@ -301,7 +301,7 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
     t.equal(await tenantPurge.purge(NOW + 1_000, 10), 0)
   })
 
-  await t.test('a deleted tenant has no key and no record at once, and no row in the end', async (t) => {
+  await t.test('a deleted tenant has no key and no record at once, and no row after the purge', async (t) => {
     const store = await open(t)
     const { tenants, keys, records, tokens, tenantPurge, usage, logs } = store
     const shape = { name: 'things', indexes: [], lookups: [] }

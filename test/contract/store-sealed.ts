@@ -106,7 +106,7 @@ export const storeSealed = async (t: Test, open: OpenStore): Promise<void> => {
   })
 
   await t.test(
-    'of the end of a root key change and a key under the old root key, one is rejected',
+    'of the end of a root key rotation and a new key under the old root key, one is rejected',
     async (t) => {
       const { keys } = await open(t)
       await keys.add([key('', 'check', 1, 2), key('', 'root-previous', 1, 2)])

@@ -46,7 +46,7 @@ t.test('Envoy accepts the smallest and the largest configuration', async (t) => 
   t.equal(validateBootstrap(directory, largest), '')
 })
 
-t.test('Envoy would refuse a configuration that is wrong, so the test above can fail', (t) => {
+t.test('Envoy rejects a wrong configuration, so the test above can fail', (t) => {
   const directory = t.testdir({})
   t.match(validateBootstrap(directory, OPTIONS), /trust\.pem/)
   t.end()
@@ -64,7 +64,7 @@ t.test('no request is ever sent again to a destination', (t) => {
   t.end()
 })
 
-t.test('http destinations and the demo exist only when asked for', (t) => {
+t.test('http destinations and the demo exist only when enabled', (t) => {
   t.notMatch(JSON.stringify(renderStatic(OPTIONS)), /destination_http-|destination_demo|allow_insecure/)
   t.end()
 })

@@ -51,7 +51,7 @@ t.test('what is used is there, once, and what comes together is one change', asy
   t.ok(changes() <= 2)
 })
 
-t.test('what nobody uses goes, and room is limited, for each tenant too', async (t) => {
+t.test('unused certificates are dropped, and room is limited, for each tenant too', async (t) => {
   const { use, names, pass, close } = start()
   t.teardown(close)
   pass(MINUTE)
@@ -68,7 +68,7 @@ t.test('what nobody uses goes, and room is limited, for each tenant too', async 
   t.same(names().toSorted(), ['a', 'd'])
 })
 
-t.test('one that Envoy refuses stops no other that came with it', async (t) => {
+t.test('one that Envoy rejects stops no other that came with it', async (t) => {
   const { use, names, rejected, close } = start({ all: 10, ofOwner: 10 })
   t.teardown(close)
   rejected.add('bad')
@@ -81,7 +81,7 @@ t.test('one that Envoy refuses stops no other that came with it', async (t) => {
 })
 
 t.test(
-  'one that was refused is not tried again for a minute, and its tenant waits before it brings another',
+  'one that was rejected is not tried again for a minute, and its tenant waits before it adds another',
   async (t) => {
     const { use, names, changes, pass, rejected, close } = start({ all: 10, ofOwner: 10 })
     t.teardown(close)
@@ -121,7 +121,7 @@ t.test('one that is in use stays when a change fails that had nothing to do with
   t.same(names().toSorted(), ['a', 'b'])
 })
 
-t.test('what a gateway sends is an identity, or refused', (t) => {
+t.test("a gateway's message is an identity, or rejected", (t) => {
   t.same(parseIdentity('n', { owner: 'o', certificate: 'c', key: 'k', authorities: 'a' }), {
     name: 'n',
     owner: 'o',

@@ -36,7 +36,7 @@ const envoy = (
   }
 }
 
-t.test('what is served counts as taken when Envoy asks with its version', async (t) => {
+t.test('a configuration counts as applied when Envoy acknowledges its version', async (t) => {
   const discovery = createDiscovery({ clock: { now: () => 0 } })
   const served = discovery.serve(snapshotOf('a'), LONG)
   t.same(
@@ -81,7 +81,7 @@ t.test('a question waits for news', async (t) => {
   t.same(await again, { status: 304 })
 })
 
-t.test('a version that Envoy does not take is refused, counted, and not given for ever', async (t) => {
+t.test('a version that Envoy rejects is counted, and replaced', async (t) => {
   const discovery = createDiscovery({ clock: { now: () => 0 } })
   const good = envoy(discovery)
   const first = discovery.serve(snapshotOf('a'), LONG)
@@ -110,7 +110,7 @@ t.test('a version that Envoy does not take is refused, counted, and not given fo
   t.not(good.has.get('clusters'), version)
 })
 
-t.test('a new Envoy gets all of it, and serving ends when none asks', async (t) => {
+t.test('a new Envoy gets everything, and serving ends when none subscribes', async (t) => {
   const discovery = createDiscovery({ clock: { now: () => 0 } })
   const first = discovery.serve(snapshotOf('a'), LONG)
   await envoy(discovery).settle()

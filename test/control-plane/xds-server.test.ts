@@ -89,7 +89,7 @@ t.test('Envoy takes what it is given, and what is changed, at once', async (t) =
   })
 })
 
-t.test('what Envoy refuses is taken back and counted; what it had goes on', async (t) => {
+t.test('a configuration that Envoy rejects is withdrawn and counted; the one before stays', async (t) => {
   const { control, envoy, get } = await start(t)
   const rejected = control.change((current) => ({
     ...current,
@@ -111,26 +111,29 @@ t.test('what Envoy refuses is taken back and counted; what it had goes on', asyn
   )
 })
 
-t.test('an Envoy goes on without its control plane, and a new one gets what there is', async (t) => {
-  const { directory, control, envoy, get, port } = await start(t)
-  await control.change((current) => ({ ...current, bodyLimit: 4096 }))
-  await envoy.stop()
-  control.restarted()
-  const again = await startControlledEnvoy(directory, port)
-  t.teardown(() => again.stop())
-  t.match(
-    await again.page('/config_dump?resource=dynamic_route_configs'),
-    /"request_body_buffer_limit": "4096"/,
-  )
-  await control.close()
-  await until('Envoy sees that nobody answers', async () => {
-    const failures = await again.stat('cluster_manager.cds.update_failure')
-    return failures > 0
-  })
-  t.equal(await get('/'), 200)
-})
+t.test(
+  'an Envoy continues without its control plane, and a new one gets the present configuration',
+  async (t) => {
+    const { directory, control, envoy, get, port } = await start(t)
+    await control.change((current) => ({ ...current, bodyLimit: 4096 }))
+    await envoy.stop()
+    control.restarted()
+    const again = await startControlledEnvoy(directory, port)
+    t.teardown(() => again.stop())
+    t.match(
+      await again.page('/config_dump?resource=dynamic_route_configs'),
+      /"request_body_buffer_limit": "4096"/,
+    )
+    await control.close()
+    await until('Envoy sees that nobody answers', async () => {
+      const failures = await again.stat('cluster_manager.cds.update_failure')
+      return failures > 0
+    })
+    t.equal(await get('/'), 200)
+  },
+)
 
-t.test('an Envoy that could not listen when it was born listens when its address is free', async (t) => {
+t.test('an Envoy that could not listen at its start listens when its address is free', async (t) => {
   const { directory, control, envoy, get, port } = await start(t)
   await envoy.stop()
   const other = createServer((_, response) => response.end())

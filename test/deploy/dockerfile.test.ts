@@ -39,7 +39,7 @@ t.test('everything that is copied exists, and reaches the build', async (t) => {
   t.strictSame([...new Set(copied)].sort(), [...sent].sort(), 'nothing else is sent')
 })
 
-t.test('what runs needs nothing that is left out', async (t) => {
+t.test('the image holds every file that the program needs', async (t) => {
   const { imports, exports } = JSON.parse(textOf('package.json'))
   const within = [...Object.values(imports), ...Object.values(exports)].map(String)
   for (const path of within) t.match(path, /^\.\/(src\/|package\.json)/)

@@ -23,13 +23,13 @@ const responses: RequestListener = (request, response) => {
   response.end()
 }
 
-t.test('the command of containers says whether the service is well', async (t) => {
+t.test('the health command of containers reports whether the service is healthy', async (t) => {
   const env = { SIDEVAULT_LISTEN: await listening(t, createServer(responses)) }
   t.strictSame(await check(env), { code: 0, said: '' })
   t.strictSame(await check(env, '/readyz'), { code: 1, said: '/readyz: status 503\n' })
 })
 
-t.test('it asks by TLS where the edge speaks TLS', async (t) => {
+t.test('it connects by TLS where the edge speaks TLS', async (t) => {
   const { key, cert } = await (await createAuthority()).issue(['edge.example.com'])
   const env = { SIDEVAULT_LISTEN: await listening(t, createTlsServer({ key, cert }, responses)) }
   t.equal((await check({ ...env, SIDEVAULT_TLS_CERT: 'edge.pem' })).code, 0)

@@ -75,7 +75,7 @@ t.test('only what must be reached listens beyond loopback, and only with TLS', a
   t.equal(policy.spec.ingress[0].ports[0].port, admin?.container.ports[0].containerPort)
 })
 
-t.test('probes ask what is served, from where it is heard', async (t) => {
+t.test('probes request what is served, on the ports that are open', async (t) => {
   for (const { container } of ours) {
     const { loopback } = configOf(t, environmentOf(container, secrets))
     for (const [probe, path] of [

@@ -188,7 +188,7 @@ t.test('the changelog has one section for what is not released, then versions', 
   t.equal(new Set(sections).size, sections.length)
 })
 
-t.test('the search finds what is dead', async (t) => {
+t.test('the search finds dead links and references', async (t) => {
   const dead = (text: string) => {
     const file = { path: 'src/vault/x.ts', text: commentsOf(text) }
     return [...deadDocuments(file), ...deadSections(file)]

@@ -255,7 +255,7 @@ t.test("the console's cookie does not reach a destination of /proxy", async (t) 
   }
 })
 
-t.test('a dry run of the console draws the call', async (t) => {
+t.test('a dry run of the console shows the steps of the call', async (t) => {
   const response = await proxied({ 'svc-proxy-dry-run': 'true' }, { body: { a: `{{ ${token} }}` } })
   t.equal(response.status, 200)
   t.match(response.json, { forwards: true, tokens: [{ id: token }] })

@@ -133,7 +133,7 @@ t.test('keys are nowhere in clear: not in files, responses, dumps or logs', asyn
   t.equal(found, '')
 })
 
-t.test('an Envoy or a gateway that is born again goes on with them', async (t) => {
+t.test('a restarted Envoy or gateway continues with them', async (t) => {
   const proxy = await make(tlsOf(await first.issue(['a'])))
   for (const process_ of [/envoy\.json/, /^sidevault: gateway/]) {
     t.equal((await send(proxy.key)).status, 200)

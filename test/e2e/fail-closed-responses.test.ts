@@ -29,7 +29,7 @@ for (const phase of ['answer-headers', 'answer-body'] as const)
   for (const fault of ISSUES[phase])
     for (const options of [{ body: SECRET }, { method: 'GET' }])
       t.test(
-        `fault "${fault}" at the ${phase} of a ${options.method ?? 'POST'} lets no answer in`,
+        `fault "${fault}" at the ${phase} of a ${options.method ?? 'POST'} lets no response in`,
         async (t) => {
           responseIsRetained(
             t,

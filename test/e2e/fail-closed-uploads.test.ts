@@ -69,7 +69,7 @@ const UNRESPONDED: readonly string[] = ['it holds the request', 'it names no add
 
 for (const [fault, [onHeaders, onBody = () => {}]] of Object.entries(FAULTS))
   for (const protocol of ['h1', 'h2'] as const)
-    t.test(`a body in pieces stays here over ${protocol} when of its gateway ${fault}`, async (t) => {
+    t.test(`a streamed body is not sent over ${protocol} when its gateway ${fault}`, async (t) => {
       let messages = 0
       const listener = await listen(
         join(world.directory, 'gateway.sock'),

@@ -226,7 +226,7 @@ t.test('a new host is in force soon, and open tunnels stay', async (t) => {
   open.destroy()
 })
 
-t.test('a hung control plane stops no tunnel, and opens no host that Envoy does not know', async (t) => {
+t.test('a hung control plane stops no tunnel, and opens no host that Envoy does not have', async (t) => {
   const { socket } = await tunnel('echo.test')
   const open = await secure(socket, 'echo.test', { ca: ca.pem })
   const authority = `echo.test:${port}`

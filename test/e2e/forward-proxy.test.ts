@@ -417,7 +417,7 @@ t.test('a session of one host is not resumed on another', async (t) => {
   other.destroy()
 })
 
-t.test('an upload that its client breaks off is broken off at the destination', async (t) => {
+t.test('an upload that its client aborts is reset at the destination', async (t) => {
   const receiver = await startReceiver(await world.authority.issue(['api.test']), 'h1')
   t.teardown(() => receiver.close())
   const tunnel = await world.open('api.test', { to: `api.test:${receiver.port}` })

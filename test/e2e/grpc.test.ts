@@ -100,7 +100,7 @@ const raw = async (
   }
 }
 
-t.test('what is gRPC goes to gRPC, the rest where it always went', async (t) => {
+t.test('gRPC calls reach the gRPC server, all others the HTTP server', async (t) => {
   const post = { ':method': 'POST', te: 'trailers' }
   const grpc = { ...post, 'content-type': 'application/grpc' }
   const unknown = await raw({ ...grpc, ':path': '/no.such.Service/Method' })

@@ -642,6 +642,6 @@ t.test('pages', async (t) => {
   )
 })
 
-t.test('the turns found', async (t) => {
+t.test('the longest turns are reported', async (t) => {
   for (const line of table.toSorted().toReversed()) t.comment(line)
 })

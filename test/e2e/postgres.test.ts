@@ -27,7 +27,7 @@ t.test('whole programs over one PostgreSQL', { skip: postgresMissing({ own: true
 
   const key = await one.application({ permissions: ['token:create', 'token:read'] })
 
-  t.test('start at once on an empty database and make one tenant', async (t) => {
+  t.test('concurrent starts on an empty database make one tenant', async (t) => {
     const names = await queryPostgres<{ name: string }>(
       server.admin.replace(/postgres$/, new URL(store).pathname.slice(1)),
       'select name from tenants',
@@ -36,7 +36,7 @@ t.test('whole programs over one PostgreSQL', { skip: postgresMissing({ own: true
     for (const { dataDir } of [one, two]) t.notOk(readdirSync(dataDir).includes('sidevault.db'))
   })
 
-  t.test('what one has stored the other reads, and shows in its logs', async (t) => {
+  t.test('a token that one program stored the other reads, and shows in its logs', async (t) => {
     const created = await one.call('POST', '/tokens', { key, body: CARD })
     t.equal(created.status, 201, created.text)
     const read = await two.call('GET', `/tokens/${created.json.id}`, { key })
@@ -47,7 +47,7 @@ t.test('whole programs over one PostgreSQL', { skip: postgresMissing({ own: true
     })
   })
 
-  t.test('each verifies the journals of its own', async (t) => {
+  t.test('each verifies its own journals', async (t) => {
     const verified = await sidevault(two.dataDir, ['audit', 'verify'], {
       ...env,
       SIDEVAULT_DATA_DIR: two.dataDir,

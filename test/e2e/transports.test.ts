@@ -245,7 +245,7 @@ const errorOf = (response: string) => {
   }
 }
 
-t.test("Envoy's own refusals have the error shape and a trace id", async (t) => {
+t.test("Envoy's own errors have the documented shape and a trace id", async (t) => {
   const auth = `svc-api-key: ${KEYS.private}\r\nsvc-proxy-url: ${one.url()}\r\n`
   const cases: readonly (readonly [string, string, number, boolean])[] = [
     ['a broken request line', 'NONSENSE\r\n\r\n', 400, false],

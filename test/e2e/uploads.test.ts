@@ -125,7 +125,7 @@ const KINDS: Readonly<
 
 for (const [type, [make, expected]] of Object.entries(KINDS))
   for (const [protocol, destination] of WAYS.slice(0, type === 'application/json' ? 4 : 1))
-    t.test(`${type} goes on with values in, from ${protocol} to ${destination}`, async (t) => {
+    t.test(`${type} arrives with values, from ${protocol} to ${destination}`, async (t) => {
       const count = 60
       const end = type === 'application/json' ? [']'] : []
       const [response, arrival] = await arrivalOf(receivers[destination], () =>
@@ -156,7 +156,7 @@ t.test('a destination that is new to Envoy gets the complete body at any speed',
   }
 })
 
-t.test('what the gateway would dial by mistake, Envoy does not', async (t) => {
+t.test('Envoy does not dial a denied address that the gateway accepts', async (t) => {
   await gateway.close(0)
   const dial = async (_host: string, port: number) => `127.0.0.2:${port}`
   gateway = await startHere({}, { dial })
@@ -313,7 +313,7 @@ for (const [what, [status, last]] of Object.entries(MIDWAY))
       t.notMatch(arrival?.head.toString(), /\{\{/)
     })
 
-t.test('a body that grows past the bound while it comes, or with its values in, is broken off', async (t) => {
+t.test('a body that exceeds the limit while it arrives, or with its values, is reset', async (t) => {
   await gateway.close(0)
   gateway = await startHere({ upload: { bytes: MIB, expressions: 1_000 } })
   for (const body of [
@@ -386,7 +386,7 @@ for (const [protocol, destination] of WAYS)
     },
   )
 
-t.test('over HTTP/1.1 a request that is broken off has no last chunk', async (t) => {
+t.test('over HTTP/1.1 a request that is reset has no last chunk', async (t) => {
   let raw = ''
   const go = Promise.withResolvers<void>()
   const server = createServer({ ...(await certificate), ALPNProtocols: ['http/1.1'] }, (socket) => {
@@ -458,7 +458,7 @@ t.test('a response that comes before the end of the request body reaches the cal
   }
 })
 
-t.test('trailers go on behind the body, where both sides have them', async (t) => {
+t.test('trailers are forwarded behind the body, where both protocols have them', async (t) => {
   const trailers = { 'x-checksum': 'abc' }
   const [response, arrival] = await arrivalOf(receivers.h2, () =>
     send(receivers.h2, ['a {{ na', 'me | raw }}'], { protocol: 'h2', headers: TEXT, trailers }),

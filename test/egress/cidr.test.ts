@@ -25,7 +25,7 @@ t.test('parses blocks and bare addresses, and names what is neither', (t) => {
   t.end()
 })
 
-t.test('a hole splits a block into the rest of it', (t) => {
+t.test('an exclusion splits a block into the rest of it', (t) => {
   t.same(
     subtract([parseCidr('10.0.0.0/8')], [parseCidr('10.1.0.0/16')]).map(
       ({ address, prefixLength }) => `${address}/${prefixLength}`,
@@ -55,7 +55,7 @@ const cidr = fc.tuple(address, fc.nat(128)).map(([text, length]) => {
   return parseCidr(`${text}/${length % (bits + 1)}`)
 })
 
-t.test('an address is in the difference exactly when it is in a block and in no hole', (t) => {
+t.test('an address is in the difference exactly when it is in a block and in no exclusion', (t) => {
   fc.assert(
     fc.property(
       fc.array(cidr, { maxLength: 4 }),

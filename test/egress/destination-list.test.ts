@@ -60,7 +60,7 @@ t.test('members are stored once each, in order', (t) => {
   t.end()
 })
 
-t.test('what is no host, no pattern and no surface is an issue', (t) => {
+t.test('an invalid host, pattern or surface is an issue', (t) => {
   for (const host of [
     '',
     '*',

@@ -93,7 +93,7 @@ t.test('so is the unspecified address, by which a machine reaches itself', (t) =
   t.end()
 })
 
-t.test('nor are metadata addresses reached through IPv6 networks that stand for IPv4', (t) => {
+t.test('metadata addresses are denied through IPv6 networks that embed IPv4, too', (t) => {
   const denied = deniedRanges(['::/0'])
   for (const address of [
     '::ffff:169.254.169.254',
@@ -122,7 +122,7 @@ t.test('both guards hold the same blocks', (t) => {
   t.end()
 })
 
-t.test('an address that is no CIDR block is refused with its text', (t) => {
+t.test('an address that is no CIDR block is rejected with its text', (t) => {
   t.throws(() => deniedRanges(['10.0.0.0/8', 'office']), /"office"/)
   t.end()
 })

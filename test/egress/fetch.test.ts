@@ -128,7 +128,7 @@ t.test('metadata addresses are never dialed, whatever is allowed', async (t) => 
     t.equal(await codeOf(fetch(url)), 'destination_not_allowed', url)
 })
 
-t.test('this gateway itself is not dialed', async (t) => {
+t.test('the service itself is not dialed', async (t) => {
   const own = { addresses: ['127.0.0.0/8'], ports: [1, tls.port] }
   t.equal(await codeOf(outboundOf(t, {}, { own })(at('good.test'))), 'destination_not_allowed')
   t.equal((await outboundOf(t, {}, { own: { ...own, ports: [1] } })(at('good.test'))).status, 200)
@@ -138,7 +138,7 @@ t.test('this gateway itself is not dialed', async (t) => {
     t.equal(await codeOf(fetch(`https://${host}:${tls.port}/`)), 'destination_not_allowed', host)
 })
 
-t.test('redirects are followed when asked for, each checked like a first address', async (t) => {
+t.test('redirects are followed on request, each checked like a first address', async (t) => {
   const hop = await startRedirects(t)
   const fetch = outboundOf(t)
   const to = (target: string, status = 302) =>
@@ -206,7 +206,7 @@ const startRedirects = async (t: Test) => {
   return { base: at('good.test', '', await listenFor(t, server)) }
 }
 
-t.test('a compressed answer is decoded', async (t) => {
+t.test('a compressed response is decoded', async (t) => {
   const { body, headers } = await outboundOf(t)(at('good.test', '/gzip'))
   t.equal(body.toString(), '{"zipped":true}')
   t.notOk(headers.some(([name]) => name === 'content-encoding' || name === 'content-length'))

@@ -21,7 +21,7 @@ const codeOf = (run: () => unknown): string => {
   return 'no error'
 }
 
-t.test('a URL is taken apart in its canonical form', (t) => {
+t.test('a URL is parsed in its canonical form', (t) => {
   const cases: readonly (readonly [string, DestinationPolicy, object])[] = [
     [
       'https://Example.COM',
@@ -48,7 +48,7 @@ t.test('a URL is taken apart in its canonical form', (t) => {
   t.end()
 })
 
-t.test('what is no URL is told from what is not allowed', (t) => {
+t.test('an invalid URL is distinguished from one that is not allowed', (t) => {
   for (const text of [
     '',
     'example.com',
@@ -159,7 +159,7 @@ t.test('the name by which the caller reached us is not a destination', (t) => {
   t.end()
 })
 
-t.test('a destination that is remembered is the same, and a refused one stays refused', (t) => {
+t.test('a cached destination is the same, and a denied one stays denied', (t) => {
   const destinations = createDestinations(POLICY)
   const names = (url: string) => destinations.parse(url).authority
   for (let round = 0; round < 2; round++) {

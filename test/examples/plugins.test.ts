@@ -171,7 +171,7 @@ t.test('plugins named in a configuration file beside them serve HTTP and /proxy'
     body: { can: `{{ ${tokens.passport} | json: '$.can' }}` },
   })
   t.strictSame(detokenized.json, { can: null })
-  await t.test('and gRPC', async (t) => {
+  await t.test('plugins named in a configuration file beside them serve gRPC', async (t) => {
     const grpc = grpcOf(vault.port, masking)
     const reveal = grpcOf(vault.port, revealing)
     for (const type of names) {
@@ -246,7 +246,7 @@ t.test('without their plugins tokens are safe, unreadable and deletable', async 
   t.equal((await vault.call('GET', `/tokens/${tokens.loyalty_card}`, { key: masking })).status, 404)
 })
 
-t.test('when the plugins are back, so is what they brought', async (t) => {
+t.test('when the plugins are installed again, their token types work again', async (t) => {
   const vault = await startSidevault({
     dataDir,
     cwd: project.folder,

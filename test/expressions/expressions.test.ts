@@ -57,7 +57,7 @@ t.test('a plugin filter cannot yield what is not JSON', async (t) => {
   )
 })
 
-t.test('filter names that are taken or malformed are refused at once', async (t) => {
+t.test('filter names that exist or are malformed are rejected', async (t) => {
   for (const name of ['last4', 'json', 'With Space', '', '9x'])
     t.throws(() => createExpressions({ filters: { [name]: (value) => value } }), /filter/, name)
 })

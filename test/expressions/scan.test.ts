@@ -63,7 +63,7 @@ const REJECTED = [
 ]
 
 for (const text of REJECTED)
-  t.test(`${JSON.stringify(text.slice(0, 40))} is refused`, async (t) => {
+  t.test(`${JSON.stringify(text.slice(0, 40))} is rejected`, async (t) => {
     t.throws(() => scanText(text), { code: 'invalid_expression' })
   })
 

@@ -105,7 +105,7 @@ const REJECTED_TEXTS = [
 ]
 
 for (const text of REJECTED_TEXTS)
-  t.test(`${JSON.stringify(text.slice(0, 60))} is refused`, async (t) => {
+  t.test(`${JSON.stringify(text.slice(0, 60))} is rejected`, async (t) => {
     t.throws(() => parseStored(text).evaluate(variables), { name: 'AppError', code: 'invalid_expression' })
   })
 

@@ -94,7 +94,7 @@ const REJECTED = [
 ]
 
 for (const text of REJECTED)
-  t.test(`{{ ${text.slice(0, 40)} }} is refused`, async (t) => {
+  t.test(`{{ ${text.slice(0, 40)} }} is rejected`, async (t) => {
     t.throws(() => parseOutput(text), { code: 'invalid_expression' })
   })
 

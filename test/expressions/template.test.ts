@@ -123,7 +123,7 @@ const REJECTED_TEXTS = [
 ]
 
 for (const text of REJECTED_TEXTS)
-  t.test(`${text.slice(0, 60)} is refused without a word of the value`, async (t) => {
+  t.test(`${text.slice(0, 60)} is rejected, without quoting the value`, async (t) => {
     try {
       t.fail(`gave ${JSON.stringify(parse(text).evaluate(resolve))}`)
     } catch (error) {
@@ -148,7 +148,7 @@ t.test('only a text that is exactly one expression is single', async (t) => {
     t.equal(parse(text).single, false, text)
 })
 
-t.test('values that multiply past what may be sent are refused before they are built', async (t) => {
+t.test('values that would grow beyond the limit are rejected before they are built', async (t) => {
   const big = { data: 'x'.repeat(1_000_000), token: null }
   t.throws(() => parse('{{ big }}'.repeat(50)).evaluate(() => big), { code: 'too_large' })
   const many = { data: Array.from({ length: 1_000 }, () => 'x'.repeat(1_000)), token: null }

@@ -8,7 +8,7 @@ import { bodyWork, createWork } from '../../src/expressions/work.ts'
 const expressions = createExpressions()
 const code = 'invalid_expression'
 
-t.test('work is refused once it is used up', async (t) => {
+t.test('work beyond the budget is rejected', async (t) => {
   const work = createWork(100)
   work.use(60)
   work.use(40)

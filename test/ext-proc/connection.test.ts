@@ -120,7 +120,7 @@ t.test('a message of many windows goes both ways, on several calls at once', asy
 
 const MIB = 1024 * 1024
 
-t.test('a call that is paused gets no more than its window, and the rest once it goes on', async (t) => {
+t.test('a paused call gets no more than its window, and the rest once it resumes', async (t) => {
   const calls: Call[] = []
   const { socketPath, seen } = await start(t, (call) => {
     calls.push(call)
@@ -145,7 +145,7 @@ t.test('a call that is paused gets no more than its window, and the rest once it
   }
 })
 
-t.test('a call whose peer does not read says so, and when there is room again', async (t) => {
+t.test('a call whose peer does not read reports it, and reports when there is room again', async (t) => {
   let written = 0
   let drained = 0
   const { socketPath } = await start(t, (call) => {
@@ -197,7 +197,7 @@ t.test('a call that is reset is an error to a gRPC client, whatever was sent bef
   t.match(seen, { ended: 0, gone: 0 })
 })
 
-t.test('a message that is too long breaks its call off, not the connection', async (t) => {
+t.test('a message that is too long resets its call, not the connection', async (t) => {
   const { socketPath, seen } = await start(t, echo, { messageBytes: 10 })
   const open = grpcClient(t, socketPath)
   const long = open()
@@ -209,33 +209,30 @@ t.test('a message that is too long breaks its call off, not the connection', asy
   t.equal(await statusOf(next), status.OK)
 })
 
-t.test(
-  'a call that the client cancels is gone, and what is said to it after that goes nowhere',
-  async (t) => {
-    const calls: Call[] = []
-    const { socketPath, seen } = await start(t, (call) => {
-      calls.push(call)
-      return {}
-    })
-    const open = grpcClient(t, socketPath)
-    const stream = open()
-    stream.write(Buffer.from('x'))
-    await until(() => seen.messages.length === 1)
-    const ended = statusOf(stream)
-    stream.cancel()
-    t.equal(await ended, status.CANCELLED)
-    await until(() => seen.gone === 1)
-    calls[0]?.send(Buffer.from('late'))
-    calls[0]?.end()
-    calls[0]?.reset()
-    const next = open()
-    next.on('error', () => {})
-    next.write(Buffer.from('y'))
-    await until(() => seen.messages.length === 2)
-    next.cancel()
-    await until(() => seen.gone === 2)
-  },
-)
+t.test('a call that the client cancels is gone, and messages to it are dropped', async (t) => {
+  const calls: Call[] = []
+  const { socketPath, seen } = await start(t, (call) => {
+    calls.push(call)
+    return {}
+  })
+  const open = grpcClient(t, socketPath)
+  const stream = open()
+  stream.write(Buffer.from('x'))
+  await until(() => seen.messages.length === 1)
+  const ended = statusOf(stream)
+  stream.cancel()
+  t.equal(await ended, status.CANCELLED)
+  await until(() => seen.gone === 1)
+  calls[0]?.send(Buffer.from('late'))
+  calls[0]?.end()
+  calls[0]?.reset()
+  const next = open()
+  next.on('error', () => {})
+  next.write(Buffer.from('y'))
+  await until(() => seen.messages.length === 2)
+  next.cancel()
+  await until(() => seen.gone === 2)
+})
 
 t.test('thousands of calls that their client resets leave the connection as it is', async (t) => {
   const { socketPath } = await start(t)
@@ -266,7 +263,7 @@ const http2 = async (t: Test, socketPath: string): Promise<ClientHttp2Session> =
   return session
 }
 
-t.test('headers of any size and trailers are taken, pings answered', async (t) => {
+t.test('headers of any size and trailers are read, and pings acknowledged', async (t) => {
   const { socketPath, seen } = await start(t)
   const session = await http2(t, socketPath)
   const stream = session.request(
@@ -284,7 +281,7 @@ t.test('headers of any size and trailers are taken, pings answered', async (t) =
   t.equal((await promise).toString(), '12345678')
 })
 
-t.test('a stream that ends inside a message is broken off', async (t) => {
+t.test('a stream that ends inside a message is reset', async (t) => {
   const { socketPath, seen } = await start(t)
   const session = await http2(t, socketPath)
   const stream = session.request({ ':method': 'POST' })
@@ -294,7 +291,7 @@ t.test('a stream that ends inside a message is broken off', async (t) => {
   t.match(seen, { ended: 0, gone: 1, messages: [] })
 })
 
-t.test('calls beyond the bound are refused, and room comes back', async (t) => {
+t.test('calls beyond the limit are rejected, and room comes back', async (t) => {
   const { socketPath, seen } = await start(t, () => ({}), { calls: 2 })
   const client = await raw(socketPath)
   client.send(open(1), open(3), open(5))
@@ -306,7 +303,7 @@ t.test('calls beyond the bound are refused, and room comes back', async (t) => {
   await until(() => seen.gone === 3)
 })
 
-t.test('what is sent waits for the windows of the peer, also for ones made smaller later', async (t) => {
+t.test('data waits for the windows of the peer, also after they were reduced', async (t) => {
   const { socketPath } = await start(t)
   const client = await raw(socketPath, [[4, 10]])
   client.send(open(1), data(1, 'x'.repeat(30)))
@@ -417,7 +414,7 @@ t.test('a call that is ended and reset at once gets no more frames', async (t) =
   client.socket.destroy()
 })
 
-t.test('padding and priorities are passed over', async (t) => {
+t.test('padding and priorities are ignored', async (t) => {
   const { socketPath, seen } = await start(t)
   const client = await raw(socketPath)
   client.send(
@@ -479,7 +476,7 @@ for (const [name, [code, ...frames]] of Object.entries<readonly [number, ...Buff
     t.match(seen, { messages: [], ended: 0 })
   })
 
-t.test('a peer is allowed more before it has used up what it was allowed', async (t) => {
+t.test('windows are updated before they are used up', async (t) => {
   const { socketPath } = await start(t, () => ({}))
   const client = await raw(socketPath)
   t.equal((await client.next(FRAME.settings))[3].readUInt32BE(8), 1_048_576)
@@ -503,7 +500,7 @@ t.test('a peer is allowed more before it has used up what it was allowed', async
   client.socket.destroy()
 })
 
-t.test('what is no HTTP/2 is refused', async (t) => {
+t.test('bytes that are not HTTP/2 are rejected', async (t) => {
   const { socketPath } = await start(t)
   for (const text of ['GET / HTTP/1.1\r\n\r\n', `${PREFACE.toString().slice(0, 20)}XXXX`]) {
     const socket = connect(socketPath)

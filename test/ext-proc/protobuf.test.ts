@@ -34,7 +34,7 @@ t.test('fields come in order, whatever their type, and unread ones are skipped',
   t.end()
 })
 
-t.test('what is malformed is refused', (t) => {
+t.test('malformed frames are rejected', (t) => {
   const readAll = (hex: string) => {
     const fields = reader(hex)
     while (fields.next() !== 0) fields.skip()

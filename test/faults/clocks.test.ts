@@ -12,7 +12,7 @@ import { startFaultWorld } from './world.ts'
 const TIMEOUT = 120_000
 
 t.test(
-  'two replicas of which one has a clock that jumps by an hour: nothing is lost or done twice, and who waits does so for a moment',
+  'two replicas, one with a clock that jumps by an hour: no write is lost or repeated, and locks are freed soon',
   { skip: postgresMissing({ own: true }) || (await noRedis()) },
   async (t) => {
     const clock = createShiftedClock(t)
@@ -45,7 +45,7 @@ t.test(
     const retained: string[] = []
     const firsts = new Map<string, string>()
     /** Everything that goes on while the clocks differ. */
-    const goesOn = async (what: string): Promise<void> => {
+    const checkAll = async (what: string): Promise<void> => {
       for (const replica of both) {
         const made = await create(replica, { data: what })
         t.equal(made.status, 201, what)
@@ -112,12 +112,12 @@ t.test(
         await until('a deleted key is dead', async () => (await uses(replica)) === 401)
     }
 
-    await goesOn('one time')
+    await checkAll('one time')
     const expires_at = new Date(Date.now() + HOUR / 2).toISOString()
     const expiring: string = (await create(steady, { data: 'for half an hour', expires_at })).json.id
 
     await jump(HOUR)
-    await goesOn('one is an hour ahead')
+    await checkAll('one is an hour ahead')
     t.equal(await read(steady, expiring), 200, 'each goes by its own clock')
     t.equal(await read(jumping, expiring), 404)
     const printed = jumping.stderr().length
@@ -132,9 +132,9 @@ t.test(
       TIMEOUT,
     )
     await jump(-HOUR)
-    await goesOn('one is an hour behind')
+    await checkAll('one is an hour behind')
     await jump(0)
-    await goesOn('one time again')
+    await checkAll('one time again')
     for (const replica of both) {
       t.equal(await read(replica, expiring), 200, 'what was over by one clock only is not lost')
       for (const id of retained) t.equal(await read(replica, id), 200, 'nothing is lost')

@@ -72,7 +72,7 @@ t.test(
 )
 
 t.test(
-  'a store that says nothing makes calls fail within their deadline, and the service goes on when it speaks again',
+  'a store that does not respond makes calls fail within their deadline, and the service recovers with it',
   { skip: postgresMissing({ own: true }) },
   async (t) => {
     const postgres = await startPostgres({ own: true })

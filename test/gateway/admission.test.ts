@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createAdmission } from '../../src/gateway/admission.ts'
 
-t.test('work beyond the bounds is refused at once, and room comes back', async (t) => {
+t.test('work beyond the limits is rejected at once, and room comes back', async (t) => {
   const admission = createAdmission({ running: 2, bytes: 100 })
   const { promise, resolve } = Promise.withResolvers<string>()
   const first = admission.run(60, () => promise)

@@ -37,7 +37,7 @@ const MUTATION = {
   remove_headers: ['svc-api-key', 'te'],
 }
 
-t.test('the reference reads a hold as it is meant, and no upstream in it', (t) => {
+t.test('the reference decoder reads a hold, without an upstream', (t) => {
   const message = responseMessage({ kind: 'buffered', prefix: 'svc', edits }, 'request_headers')
   t.same(Object.keys(message).sort(), ['dynamic_metadata', 'request_headers', 'response'])
   const response = message.request_headers?.response
@@ -48,7 +48,7 @@ t.test('the reference reads a hold as it is meant, and no upstream in it', (t) =
   t.end()
 })
 
-t.test('the reference reads a release as it is meant, in the phase it is for', (t) => {
+t.test('the reference decoder reads a release, in its phase', (t) => {
   for (const phase of ['request_headers', 'request_body'] as const)
     for (const upstream of ['https', 'http', 'demo'] as const) {
       const body = Buffer.from([0, 0xff, 0x7b])
@@ -62,7 +62,7 @@ t.test('the reference reads a release as it is meant, in the phase it is for', (
   t.end()
 })
 
-t.test('a body that is to stay is left out, an empty one is set', (t) => {
+t.test('a body that stays is left out, an empty one is set', (t) => {
   const release = { kind: 'continue', prefix: 'svc', edits, upstream: 'https' } as const
   t.equal(responseMessage(release, 'request_body').request_body?.response.body_mutation, undefined)
   const emptied = responseMessage({ ...release, body: Buffer.alloc(0) }, 'request_body')
@@ -70,7 +70,7 @@ t.test('a body that is to stay is left out, an empty one is set', (t) => {
   t.end()
 })
 
-t.test('the reference reads a reply as it is meant', (t) => {
+t.test('the reference decoder reads a reply', (t) => {
   const response: ExtProcReply = {
     kind: 'immediateResponse',
     prefix: 'svc',
@@ -90,7 +90,7 @@ t.test('the reference reads a reply as it is meant', (t) => {
   t.end()
 })
 
-t.test('the reference reads pieces of a body, and its trailers, as they are meant', (t) => {
+t.test('the reference decoder reads pieces of a body, and its trailers', (t) => {
   const body = Buffer.from([0, 0xff])
   for (const isLast of [false, true]) {
     const piece = responseMessage({ kind: 'streamed', body, isLast }, 'request_body')
@@ -106,7 +106,7 @@ t.test('the reference reads pieces of a body, and its trailers, as they are mean
   t.end()
 })
 
-t.test("whether a body comes in pieces is Envoy's word, and trailers end it", (t) => {
+t.test('Envoy says whether a body is streamed, and trailers end it', (t) => {
   for (const [mode, streamed] of [
     ['BUFFERED', false],
     ['STREAMED', false],
@@ -140,42 +140,45 @@ t.test('a body of 8 MiB goes through unchanged', (t) => {
   t.end()
 })
 
-t.test('headers of the reference: bytes one to one, names in lower case, lines of one name in order', (t) => {
-  const decoded = decodeRequest(
-    encodeRequest({
-      request_headers: {
-        headers: {
-          headers: [
-            { key: 'X-A', raw_value: Buffer.from([0xe9, 0x41]) },
-            { key: 'x-a', raw_value: Buffer.from('2') },
-            { key: 'x-b', value: 'text' },
-            { key: 'x-empty' },
-          ],
+t.test(
+  'headers of the reference encoder: bytes unchanged, names in lower case, lines of one name in order',
+  (t) => {
+    const decoded = decodeRequest(
+      encodeRequest({
+        request_headers: {
+          headers: {
+            headers: [
+              { key: 'X-A', raw_value: Buffer.from([0xe9, 0x41]) },
+              { key: 'x-a', raw_value: Buffer.from('2') },
+              { key: 'x-b', value: 'text' },
+              { key: 'x-empty' },
+            ],
+          },
+          end_of_stream: true,
         },
-        end_of_stream: true,
-      },
-    }),
-  )
-  t.same(decoded, {
-    kind: 'request_headers',
-    head: new Map([
-      ['x-a', ['\u00e9A', '2']],
-      ['x-b', ['text']],
-      ['x-empty', ['']],
-    ]),
-    endOfStream: true,
-    streamed: false,
-  })
-  t.same(decodeRequest(encodeRequest({ request_headers: {} })), {
-    kind: 'request_headers',
-    head: new Map(),
-    endOfStream: false,
-    streamed: false,
-  })
-  t.end()
-})
+      }),
+    )
+    t.same(decoded, {
+      kind: 'request_headers',
+      head: new Map([
+        ['x-a', ['\u00e9A', '2']],
+        ['x-b', ['text']],
+        ['x-empty', ['']],
+      ]),
+      endOfStream: true,
+      streamed: false,
+    })
+    t.same(decodeRequest(encodeRequest({ request_headers: {} })), {
+      kind: 'request_headers',
+      head: new Map(),
+      endOfStream: false,
+      streamed: false,
+    })
+    t.end()
+  },
+)
 
-t.test('fields that we do not know are passed over, at every level', (t) => {
+t.test('unknown fields are ignored, at every level', (t) => {
   const decode = (hex: string) => decodeRequest(Buffer.from(hex.replaceAll(' ', ''), 'hex'))
   t.same(decode('5a00 1212 0a0c 1800 0a08 0a0161 1a0162 2000 1002 1801 4200'), {
     kind: 'request_headers',
@@ -191,7 +194,7 @@ t.test('fields that we do not know are passed over, at every level', (t) => {
   t.end()
 })
 
-t.test('attributes say which listener asks, and with which identity', (t) => {
+t.test('attributes hold the listener and the identity', (t) => {
   const attributes = {
     'envoy.filters.http.ext_proc': {
       fields: {
@@ -217,13 +220,13 @@ t.test('attributes say which listener asks, and with which identity', (t) => {
   t.end()
 })
 
-t.test('phases that are not ours, and nothing at all', (t) => {
+t.test('other phases, and an empty message, are reported as such', (t) => {
   t.same(decodeRequest(encodeRequest({ response_trailers: {} })), { kind: 'other' })
   t.same(decodeRequest(Buffer.alloc(0)), { kind: 'other' })
   t.end()
 })
 
-t.test('two phases in one message, and a message cut short anywhere, are refused', (t) => {
+t.test('two phases in one message, and a truncated message, are rejected', (t) => {
   const headers = encodeRequest({ request_headers: { headers: { headers: [{ key: 'a', value: 'b' }] } } })
   const body = encodeRequest({ request_body: { body: Buffer.from('x') } })
   t.throws(() => decodeRequest(Buffer.concat([headers, body])), WireError)
@@ -233,7 +236,7 @@ t.test('two phases in one message, and a message cut short anywhere, are refused
   t.end()
 })
 
-t.test('an encoded answer is not shared with the next one', (t) => {
+t.test('an encoded response does not share its buffer with the next one', (t) => {
   const hold: ExtProcReply = { kind: 'buffered', prefix: 'svc', edits }
   const first = messageFor(hold, 'request_headers')
   const copy = Buffer.from(first)
@@ -249,7 +252,7 @@ const WATCH = {
   response_trailer_mode: 'SKIP',
 }
 
-t.test('only an answer to headers asks for the answer of the destination', (t) => {
+t.test("only a response to headers requests the destination's response", (t) => {
   const hold: ExtProcReply = { kind: 'buffered', prefix: 'svc', edits, modeOverride: 'responseHeaders' }
   const release: ExtProcReply = {
     kind: 'continue',
@@ -271,7 +274,7 @@ t.test('only an answer to headers asks for the answer of the destination', (t) =
   t.end()
 })
 
-t.test('the reference reads what becomes of an answer as it is meant', (t) => {
+t.test('the reference decoder reads each kind of response', (t) => {
   const collect = responseMessage({ kind: 'bufferedResponse', destinationStatus: '201' }, 'response_headers')
   t.match(collect.mode_override, { ...WATCH, response_body_mode: 'BUFFERED' })
   t.same(collect.dynamic_metadata, member({ destination_status: text('201') }))
@@ -309,7 +312,7 @@ t.test(
   },
 )
 
-t.test('a body in the answer to headers replaces all that there is', (t) => {
+t.test('a body in the response to headers replaces the whole body', (t) => {
   const body = Buffer.from('x')
   const release = { kind: 'continue', prefix: 'svc', edits, upstream: 'https', body } as const
   t.equal(
@@ -320,7 +323,7 @@ t.test('a body in the answer to headers replaces all that there is', (t) => {
   t.end()
 })
 
-t.test("the destination's answer is read as a request is", (t) => {
+t.test("the destination's response is read as a request is", (t) => {
   const map = { headers: { headers: [{ key: 'X-A', value: '1' }] }, end_of_stream: true }
   t.same(decodeRequest(encodeRequest({ response_headers: map })), {
     kind: 'response_headers',

@@ -52,7 +52,7 @@ t.test('no expression of a caller who may use no token is read', async (t) => {
   t.match(await sent(distinct(50), ['token:use']), { read: 50 })
 })
 
-t.test('a body without expressions passes, whoever sends it', async (t) => {
+t.test('a body without expressions passes for every caller', async (t) => {
   t.strictSame(await sent('{"{{ x }}":1}', []), { body: undefined, read: 0 })
   t.strictSame(await sent('{{ x }}', [], 'application/octet-stream'), { body: undefined, read: 0 })
 })

@@ -35,7 +35,7 @@ const problemOf = (response: ExtProcReply) => {
   return { ...proxy_error, headers: response.reply.headers }
 }
 
-t.test('headers hold the request, the body releases it', async (t) => {
+t.test('headers hold the request, and the body releases it', async (t) => {
   const { exchange, far } = setUp()
   const held = await exchange.onRequestHeaders(head({ 'svc-trace-id': 'trace' }), false)
   t.equal(held.kind, 'buffered')
@@ -64,7 +64,7 @@ t.test('a body without accepted headers releases nothing', async (t) => {
   t.equal(problemOf(await rejected.onRequestBody(Buffer.from('x'))).status, 500)
 })
 
-t.test('what Envoy should have kept away is refused all the same', async (t) => {
+t.test('requests that Envoy should have rejected are rejected by the gateway too', async (t) => {
   t.equal(
     problemOf(await setUp().exchange.onRequestHeaders(head({ ':method': 'CONNECT' }), true)).status,
     405,
@@ -80,7 +80,7 @@ t.test('what Envoy should have kept away is refused all the same', async (t) => 
   )
 })
 
-t.test('a denied call is recorded, an unknown key belongs to nobody', async (t) => {
+t.test('a denied call is recorded; one with an unknown key has no tenant and is not', async (t) => {
   const records: AuditRecord[] = []
   const audit = async (more: readonly AuditRecord[]) => {
     records.push(...more)
@@ -101,7 +101,7 @@ t.test('a denied call is recorded, an unknown key belongs to nobody', async (t) 
   )
 })
 
-t.test('what takes too long or has nobody to wait for it ends as 504', async (t) => {
+t.test('a call that takes too long, or whose client has gone, ends as 504', async (t) => {
   const slow = setUp({}, { stepMs: 20 })
   await slow.exchange.onRequestHeaders(head(), false)
   t.equal(problemOf(await slow.exchange.onRequestBody(Buffer.from('{{ slow }}'))).status, 504)
@@ -112,7 +112,7 @@ t.test('what takes too long or has nobody to wait for it ends as 504', async (t)
   t.equal(problemOf(await response).status, 504)
 })
 
-t.test('beyond the bounds of admission the answer is 503 with Retry-After', async (t) => {
+t.test('beyond the limits of admission the response is 503 with Retry-After', async (t) => {
   const { exchange } = setUp({ admission: createAdmission({ running: 0, bytes: 0 }) })
   const problem = problemOf(await exchange.onRequestHeaders(head(), true))
   t.equal(problem.status, 503)
@@ -168,7 +168,7 @@ t.test('a call of a stored proxy that cannot be recorded is not made', async (t)
   t.equal(ran, false, 'nor does its code run')
 })
 
-t.test('a call is recorded with its body, in the turn in which its tokens are', async (t) => {
+t.test('a call is recorded with its tokens, in one turn, when its body has arrived', async (t) => {
   const events: string[] = []
   const audit = async (records: readonly AuditRecord[]) => {
     events.push(...records.map(({ message }) => message))
@@ -189,7 +189,7 @@ t.test('a call is recorded with its body, in the turn in which its tokens are', 
   t.strictSame(events.slice(0, 2), ['Proxy used', 'tokens used'])
 })
 
-t.test('where a tenant has its share of code, transforms get 429, and others work', async (t) => {
+t.test('a tenant at its share of code gets 429 for transforms, and others work', async (t) => {
   const codeRoom = createAdmission({ running: 2, bytes: 0 })
   const { promise, resolve } = Promise.withResolvers<void>()
   const sleeping = codeRoom.run(0, () => promise, 'tenant')
@@ -203,7 +203,7 @@ t.test('where a tenant has its share of code, transforms get 429, and others wor
   t.equal((await transformed.exchange.onRequestHeaders(head(JSON_HEAD), true)).kind, 'continue')
 })
 
-t.test('only a proxy with a response transform waits for the answer', async (t) => {
+t.test("only a proxy with a response transform processes the destination's response", async (t) => {
   t.notOk(
     ((await setUp().exchange.onRequestHeaders(head(), false)) as { modeOverride?: string }).modeOverride,
   )
@@ -240,7 +240,7 @@ const responded = async (more: Partial<StoredProxy> = { responseTransform: IDENT
   return made
 }
 
-t.test("an answer that is Envoy's own, or too large, is never collected", async (t) => {
+t.test("a response of Envoy's own, or one that is too large, is never buffered", async (t) => {
   const own = await responded()
   const local = new Map([...responseHead()].filter(([name]) => !name.startsWith('svc-')))
   t.same(await own.exchange.onResponseHeaders(local, false), { kind: 'continueResponse' })
@@ -252,12 +252,12 @@ t.test("an answer that is Envoy's own, or too large, is never collected", async 
   t.equal(problem.headers.get('svc-proxy-destination-status'), '200')
 })
 
-t.test('an answer that was not asked for changes nothing', async (t) => {
+t.test('a response that was not requested changes nothing', async (t) => {
   const { exchange } = await responded()
   t.equal(problemOf(await exchange.onResponseBody(Buffer.from('{"card":4242}'))).status, 500)
 })
 
-t.test('a caller who goes away takes the running code along', async (t) => {
+t.test('code is aborted when its caller disconnects', async (t) => {
   const hang = 'module.exports = () => new Promise((resolve) => signal.addEventListener("abort", resolve))'
   const early = setUpStored({ requestTransform: hang })
   await early.exchange.onRequestHeaders(head(JSON_HEAD), false)

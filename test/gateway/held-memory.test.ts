@@ -50,7 +50,7 @@ t.test('a body of known length is waited for without a limit of time, unless the
   t.equal(await rejectedAfter(1), 'destination_timeout')
 })
 
-t.test('a body that has come, or whose caller left, is not rejected', async (t) => {
+t.test('a body that has arrived, or whose caller has gone, is not rejected', async (t) => {
   for (const end of ['stopWaiting', 'release'] as const) {
     const { memory, wait, rejectedAfter } = setUp(undefined)
     await wait(1_000)

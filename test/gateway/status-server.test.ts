@@ -11,7 +11,7 @@ const ask = async (socketPath: string, path: string, method: 'GET' | 'POST' = 'G
   return { status, json: JSON.parse(body) as unknown }
 }
 
-t.test('metrics and health are answered on a private socket', async (t) => {
+t.test('metrics and health are served on a private socket', async (t) => {
   const directory = directoryFor(t)
   const socket = join(directory, 'ops.sock')
   const metrics = createMetrics()

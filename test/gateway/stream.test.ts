@@ -61,7 +61,7 @@ const stepsOf = (headers: ExtProcReply, body: ExtProcReply = RELEASE) => ({
 const HEADERS: ProcessingRequest = { request_headers: { end_of_stream: false } }
 const BODY: ProcessingRequest = { request_body: { body: Buffer.from('x') } }
 
-t.test('headers, then a body, each answered once', async (t) => {
+t.test('headers, then a body, each get one response', async (t) => {
   const { seen, handler, say } = serve(stepsOf(HOLD))
   say(HEADERS)
   await settle()
@@ -82,7 +82,7 @@ for (const [name, messages] of Object.entries<readonly ProcessingRequest[]>({
   'response headers': [{ response_headers: {} }],
   'an empty message': [{}],
 }))
-  t.test(`${name} breaks the stream off, and never ends it cleanly`, async (t) => {
+  t.test(`${name} resets the stream, and never ends it cleanly`, async (t) => {
     const { seen, handler, say } = serve(stepsOf(HOLD))
     for (const message of messages) {
       say(message)
@@ -93,7 +93,7 @@ for (const [name, messages] of Object.entries<readonly ProcessingRequest[]>({
     t.notOk(seen.ended)
   })
 
-t.test('what does not decode breaks the stream off', async (t) => {
+t.test('a message that does not decode resets the stream', async (t) => {
   const { seen, handler } = serve(stepsOf(HOLD))
   handler.message(Buffer.from('ffffffffffffffffffff', 'hex'))
   await settle()
@@ -101,7 +101,7 @@ t.test('what does not decode breaks the stream off', async (t) => {
 })
 
 t.test(
-  'a message before the last answer breaks the stream off, and the late answer is not sent',
+  'a message before the last response resets the stream, and the late response is not sent',
   async (t) => {
     const { promise, resolve } = Promise.withResolvers<ExtProcReply>()
     const { seen, say } = serve({ onRequestHeaders: () => promise, onRequestBody: async () => RELEASE })
@@ -113,7 +113,7 @@ t.test(
   },
 )
 
-t.test('a stream that ends while an answer is owed is broken off, not ended', async (t) => {
+t.test('a stream that ends while a response is due is reset, not ended', async (t) => {
   const { seen, handler, say } = serve(stepsOf(HOLD))
   say(HEADERS)
   await settle()
@@ -121,7 +121,7 @@ t.test('a stream that ends while an answer is owed is broken off, not ended', as
   t.match(seen, { resets: 1, ended: false, abandoned: true })
 })
 
-t.test('a stream that Envoy lets go of lets its exchange go', async (t) => {
+t.test('a stream that Envoy closes releases its exchange', async (t) => {
   const { promise, resolve } = Promise.withResolvers<ExtProcReply>()
   const { seen, handler, say } = serve({
     onRequestHeaders: () => promise,
@@ -135,7 +135,7 @@ t.test('a stream that Envoy lets go of lets its exchange go', async (t) => {
   t.match(seen, { resets: 0, written: [] })
 })
 
-t.test('an exchange that rejects breaks the stream off', async (t) => {
+t.test('an exchange that rejects resets the stream', async (t) => {
   const { seen, say } = serve({
     onRequestHeaders: () => Promise.reject(new Error('boom')),
     onRequestBody: async () => RELEASE,
@@ -165,7 +165,7 @@ t.test('a body that is rejected while Envoy collects it gets the reply in its pl
   t.equal(seen.written.length, 2)
 })
 
-t.test('a body that has come is not rejected any more', async (t) => {
+t.test('a body that has arrived is not rejected any more', async (t) => {
   const { promise, resolve } = Promise.withResolvers<ExtProcReply>()
   const { seen, say } = serve({ bodyRejected: promise })
   say(HEADERS)
@@ -197,7 +197,7 @@ const watching = async (steps: Partial<Exchange>, messages: readonly ProcessingR
   return served
 }
 
-t.test('an answer that is waited for is answered in its own phases', async (t) => {
+t.test("a destination's response that is processed has its own phases", async (t) => {
   const { seen, handler } = await watching({ onResponseBody: async () => REPLACE }, [
     HEADERS,
     BODY,
@@ -211,7 +211,7 @@ t.test('an answer that is waited for is answered in its own phases', async (t) =
   t.match(seen, { ended: true, resets: 0, abandoned: true })
 })
 
-t.test('an answer that passes is the last word', async (t) => {
+t.test('a response that passes unprocessed is the last message', async (t) => {
   const { seen, handler } = await watching({ onResponseHeaders: async () => PASS }, [HEADERS, BODY, RESPONSE])
   t.equal(seen.written.length, 3)
   handler.end()
@@ -224,12 +224,12 @@ for (const [name, messages] of Object.entries<readonly ProcessingRequest[]>({
   'a request body instead': [HEADERS, BODY, BODY],
   'another body behind it': [HEADERS, BODY, RESPONSE, RESPONSE_BODY, RESPONSE_BODY],
 }))
-  t.test(`of an answer that is waited for, ${name} breaks the stream off`, async (t) => {
+  t.test(`while a destination's response is processed, ${name} resets the stream`, async (t) => {
     const { seen } = await watching({}, messages)
     t.match(seen, { resets: 1, ended: false, abandoned: true })
   })
 
-t.test('a stream that ends while an answer is waited for is broken off, never ended', async (t) => {
+t.test("a stream that ends while a destination's response is processed is reset, never ended", async (t) => {
   for (const messages of [
     [HEADERS, BODY],
     [HEADERS, BODY, RESPONSE],
@@ -255,7 +255,7 @@ const PIECE: ProcessingRequest = { request_body: { body: Buffer.from('x') } }
 const LAST: ProcessingRequest = { request_body: { body: Buffer.from('y'), end_of_stream: true } }
 const TRAILERS: ProcessingRequest = { request_trailers: {} }
 
-t.test('of a body in pieces, whatever comes behind its end breaks the stream off', async (t) => {
+t.test('a message behind the end of a streamed body resets the stream', async (t) => {
   const applied: string[] = []
   const onStreamedRequest: Exchange['onStreamedRequest'] = async (_head, _isWhole, flow) => {
     for (;;) {

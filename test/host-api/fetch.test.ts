@@ -42,7 +42,7 @@ t.test('code in the sandbox reaches a destination through the service', async (t
 })
 
 t.test(
-  'what it may not reach is an error that it can catch, and tells nothing of what lies there',
+  'a denied address is an error that code can catch, and reveals nothing about the address',
   async (t) => {
     const { json } = await run(`
     const errors = []
@@ -62,20 +62,23 @@ t.test('one invocation makes 50 requests, all at once or one by one', async (t) 
   t.equal(destination.received.splice(0).length, 50)
 })
 
-t.test('answers that are too much for one invocation break off, and the next has its own', async (t) => {
-  const flood = `
+t.test(
+  'responses beyond the limit of one invocation are aborted, and the next invocation has its own limit',
+  async (t) => {
+    const flood = `
     const one = () => fetch('${url('/large?bytes=3145728')}').then(({ status }) => status, ({ status }) => status)
     const answers = await Promise.all(Array.from({ length: 12 }, one))
     return { raw: { whole: answers.filter((status) => status === 200).length, rejected: answers.filter((status) => status === 413).length } }`
-  for (let times = 0; times < 3; times++) {
-    const { json } = await run(flood)
-    t.ok(json.raw.whole <= 5, `${json.raw.whole} answers of 3 MiB`)
-    t.equal(json.raw.whole + json.raw.rejected, 12)
-  }
-  const { json } = await run(`return { raw: (await fetch('${url('/large?bytes=3145728')}')).status }`)
-  t.equal(json.raw, 200)
-  destination.received.length = 0
-})
+    for (let times = 0; times < 3; times++) {
+      const { json } = await run(flood)
+      t.ok(json.raw.whole <= 5, `${json.raw.whole} answers of 3 MiB`)
+      t.equal(json.raw.whole + json.raw.rejected, 12)
+    }
+    const { json } = await run(`return { raw: (await fetch('${url('/large?bytes=3145728')}')).status }`)
+    t.equal(json.raw, 200)
+    destination.received.length = 0
+  },
+)
 
 t.test('a request ends with the invocation', async (t) => {
   const { json } = await service.call('POST', '/reactors', {

@@ -58,7 +58,7 @@ t.test('every member of bt is the operation of that name', async (t) => {
   t.equal(await rejection(call(host, 'tokens.retrieve', id)), 'token_not_found')
 })
 
-t.test('what is no member, or is given something else, is refused', async (t) => {
+t.test('an unknown member, or one of the wrong type, is rejected', async (t) => {
   const host = hostOf(await applicationOf(['token:create', 'token:read']))
   for (const [method, ...args] of [
     ['tokens.constructor'],
@@ -81,7 +81,7 @@ t.test('what is no member, or is given something else, is refused', async (t) =>
     t.equal(await rejection(fetchOf(host, request)), 'invalid', JSON.stringify(request))
 })
 
-t.test('code without an application has no bt', async (t) => {
+t.test('code without an application has no `bt`', async (t) => {
   const host = hostOf(undefined)
   t.notOk(host.sdk)
   t.equal(await rejection(call(host, 'tokenize', { a: 'b' })), 'forbidden')

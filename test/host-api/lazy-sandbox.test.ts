@@ -57,7 +57,7 @@ t.test('its health is good until it has started, which it does not begin', async
   t.same(done, ['health'], 'then it is that of the sandbox')
 })
 
-t.test('a start that failed is told, and tried again', async (t) => {
+t.test('a start that failed is logged, and tried again', async (t) => {
   const { lazy, starts, sandbox } = setup()
   const run = lazy.run(invocation)
   await turn()
@@ -73,7 +73,7 @@ t.test('a start that failed is told, and tried again', async (t) => {
   await t.resolves(again)
 })
 
-t.test('it ends what has started, and starts nothing afterwards', async (t) => {
+t.test('closing ends started work, and nothing starts afterwards', async (t) => {
   const { lazy, starts, done, sandbox } = setup()
   const run = lazy.run(invocation)
   const close = lazy.close()

@@ -22,7 +22,7 @@ const unusable: Failure = { kind: 'unusable', message: 'no function, 4242', issu
 const reported = { name: 'reactor', texts: true }
 const silent = { name: 'reactor', texts: false }
 
-t.test('what code threw is told with its place, to those who may read it only', async (t) => {
+t.test('what code threw is reported with its place, only to callers that may read the code', async (t) => {
   const error = failureOf(threw(), reported)
   t.match(error, { code: 'code_failed', status: 400 })
   t.equal(error.message, 'The reactor threw TypeError: no 4242424242424242 (reactor:3:7)')
@@ -30,7 +30,7 @@ t.test('what code threw is told with its place, to those who may read it only', 
     t.notMatch(JSON.stringify(failureOf(failure, silent).toProblem()), '4242')
 })
 
-t.test('a status of its own is answered; one that is none is 400', async (t) => {
+t.test('its own status is returned; one that is invalid is 400', async (t) => {
   for (const status of [200, 401, 402, 403, 404, 429, 500, 599])
     t.equal(failureOf(threw({ status }), reported).status, status)
   for (const status of [0, 99, 101, 199, 600, 400.5, Number.NaN, -1])
@@ -51,7 +51,7 @@ t.test('a failure has the gRPC code that its status has elsewhere', async (t) =>
     t.equal(failureOf(threw({ status }), reported).grpc, grpc, `${status}`)
 })
 
-t.test("headers that are the connection's, or that HTTP does not allow, are not answered", async (t) => {
+t.test('headers of the connection, or that HTTP does not allow, are not returned', async (t) => {
   const headers = {
     'X-Kept': 'a',
     'content-type': 'text/html',
@@ -73,7 +73,7 @@ t.test("headers that are the connection's, or that HTTP does not allow, are not 
   })
 })
 
-t.test('limits are the fault of the code, but for those that are ours', async (t) => {
+t.test('exceeded limits are errors of the code, except those of the service', async (t) => {
   for (const name of ['cpu', 'wall', 'memory', 'argument', 'result', 'host_calls', 'crash'] as const)
     t.match(failureOf(limit(name), silent), {
       code: 'code_failed',

@@ -208,13 +208,13 @@ const TABLE: readonly (readonly [string, readonly Plugin[], RegExp])[] = [
 ]
 
 for (const [what, plugins, issue] of TABLE)
-  t.test(`a start is refused for ${what}, and that is the only fault`, async (t) => {
+  t.test(`a start is rejected for ${what}, and that is the only issue`, async (t) => {
     const issues = await issuesOf(plugins, { setupTimeout: 50 })
     t.equal(issues.length, 1, issues.join('\n'))
     t.match(issues[0], issue)
   })
 
-t.test('plugins without a fault start', async (t) => {
+t.test('plugins without an issue start', async (t) => {
   t.same(
     await issuesOf([
       pluginOf({ operations: [operationOf()], tokenTypes: [typeOf()], collections: [Things] }),
@@ -223,7 +223,7 @@ t.test('plugins without a fault start', async (t) => {
   )
 })
 
-t.test('all faults of all plugins are told at once, and nothing starts', async (t) => {
+t.test('all issues of all plugins are reported at once, and nothing starts', async (t) => {
   let starts = 0
   const start = () => {
     starts++
@@ -267,7 +267,7 @@ t.test('plugins start after those they require and stop in reverse, each once', 
   t.same(seen, ['start a', 'start b', 'start c', 'stop c', 'stop b', 'stop a'])
 })
 
-t.test('when one start fails, those before it are stopped and told so by their signal', async (t) => {
+t.test('when one start fails, the plugins before it are stopped, and their signals abort', async (t) => {
   const seen: string[] = []
   let signal: AbortSignal | undefined
   const first = pluginOf(
@@ -325,7 +325,7 @@ t.test('configuration reaches the plugin with its defaults', async (t) => {
   t.same(seen, { a: 3, b: 'x' })
 })
 
-t.test('what plugins bring is frozen after start', async (t) => {
+t.test('declarations of plugins are frozen after start', async (t) => {
   const operation = operationOf()
   const kernel = await startOverNothing([pluginOf({ operations: [operation], tokenTypes: [typeOf()] })])
   t.throws(() => {
@@ -338,7 +338,7 @@ t.test('what plugins bring is frozen after start', async (t) => {
 })
 
 t.test(
-  'services answer from start on: lists, hashes, records and commits of its own collections',
+  'services work from start on: lists, hashes, records and commits of its own collections',
   async (t) => {
     const Owners: Collection = {
       name: 'owners',

@@ -17,7 +17,7 @@ t.test('different lists of parts never give the same bytes', async (t) => {
   t.notSame(lengthPrefixed('\ud800'), lengthPrefixed('\ufffd'))
 })
 
-t.test('pooled random bytes are handed out once', async (t) => {
+t.test('pooled random bytes are used once', async (t) => {
   const seen = new Set<string>()
   for (let index = 0; index < 1000; index++) seen.add(pooledRandom(28).toString('hex'))
   t.equal(seen.size, 1000)

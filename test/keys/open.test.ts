@@ -79,7 +79,7 @@ t.test('digests differ by tenant, type and purpose, and have their promised form
   t.throws(() => two.open(sealed, { tenantId: 'tenant-1', ...context }), { code: 'internal' })
 })
 
-t.test('a wrong root key is refused, whatever `create` says, and nothing is changed', async (t) => {
+t.test('a wrong root key is rejected, whatever `create` is, and nothing is changed', async (t) => {
   const store = await openTestStore(t)
   const rootKey = newRoot()
   await openKeys({ keys: store.keys, clock: clockAt(0) }, { rootKey, create: true })
@@ -94,7 +94,7 @@ t.test('a wrong root key is refused, whatever `create` says, and nothing is chan
   await openKeys({ keys: store.keys, clock: clockAt(0) }, { rootKey, create: false })
 })
 
-t.test('an empty store is refused where keys may not be made', async (t) => {
+t.test('an empty store is rejected where keys may not be made', async (t) => {
   const store = await openTestStore(t)
   const deps = { keys: store.keys, clock: clockAt(0) }
   t.match(

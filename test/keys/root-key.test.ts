@@ -24,7 +24,7 @@ t.test('the first start makes a key file for its owner only; later starts read i
   t.same(readdirSync(dataDir), ['root.key'], 'nothing else is left behind')
 })
 
-t.test('without permission to create, a missing key file is refused and not made', async (t) => {
+t.test('without permission to create, a missing key file is an error and not made', async (t) => {
   const dataDir = t.testdir()
   const problem = await problemOf(loadRootKey(undefined, { dataDir, create: false, env: {} }))
   t.match(problem, /^invalid: The root key file ".*root\.key" does not exist\. Restore it/)
@@ -47,7 +47,7 @@ t.test('racing starters in several processes agree on one key', async (t) => {
   t.same(readdirSync(dataDir), ['root.key'])
 })
 
-t.test('a key file that others may read is refused with the command that mends it', async (t) => {
+t.test('a key file that others may read is rejected with the command that corrects it', async (t) => {
   const dataDir = t.testdir({ 'root.key': randomBytes(32).toString('base64') })
   const path = join(dataDir, 'root.key')
   for (const mode of [0o644, 0o640, 0o604, 0o660]) {
@@ -90,7 +90,7 @@ t.test('keys are read as base64, base64url or hex from a file or the environment
   }
 })
 
-t.test('what is no key is refused with a remedy that shows nothing of it', async (t) => {
+t.test('a file that holds no key is rejected with a remedy that does not quote it', async (t) => {
   const dataDir = t.testdir()
   mkdirSync(join(dataDir, 'folder'), { mode: 0o700 })
   const marker = 'Kx9MarkerKx9'

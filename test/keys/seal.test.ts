@@ -79,7 +79,7 @@ t.test('the format is fixed: a value sealed by an earlier release opens', async 
   t.equal(plain.toString(), text.toString())
 })
 
-t.test('any flipped bit, cut or added byte fails, always with the same words', async (t) => {
+t.test('any flipped bit, cut or added byte fails, always with the same error', async (t) => {
   const sealed = seal(7, text, context)
   for (let bit = 0; bit < sealed.length * 8; bit++) {
     const altered = Buffer.from(sealed)
@@ -136,25 +136,28 @@ t.test('the same plaintext twice gives different bytes, with nothing in common',
   t.notSame(one.subarray(33), other.subarray(33), 'ciphertext')
 })
 
-t.test('what one sealer seals has one key, a nonce each, and opens under its own binding only', async (t) => {
-  const together = createSealer(dataKey, 7)
-  const second = { ...context, tokenId: 'token-2' }
-  const [one, other] = [together(text, context), together(text, second)]
-  t.same(one.subarray(5, 21), other.subarray(5, 21), 'salt')
-  t.notSame(one.subarray(21, 33), other.subarray(21, 33), 'nonce')
-  t.notSame(one.subarray(33, 33 + text.length), other.subarray(33, 33 + text.length), 'ciphertext')
-  t.equal(failureOf(one, second), SAME_FAILURE)
-  const alone = seal(7, text, context)
-  for (const [sealed, under] of [
-    [one, context],
-    [other, second],
-    [alone, context],
-    [other, second],
-  ] as const)
-    t.equal(open(keyOf, sealed, under).toString(), text.toString())
-  const otherKey = createSecretKey(Buffer.alloc(32, 1))
-  t.throws(() => open(() => otherKey, other, second), AppError, 'the same salt under another data key')
-})
+t.test(
+  'a sealer uses one key and a fresh nonce for each value, and a value opens under its binding only',
+  async (t) => {
+    const together = createSealer(dataKey, 7)
+    const second = { ...context, tokenId: 'token-2' }
+    const [one, other] = [together(text, context), together(text, second)]
+    t.same(one.subarray(5, 21), other.subarray(5, 21), 'salt')
+    t.notSame(one.subarray(21, 33), other.subarray(21, 33), 'nonce')
+    t.notSame(one.subarray(33, 33 + text.length), other.subarray(33, 33 + text.length), 'ciphertext')
+    t.equal(failureOf(one, second), SAME_FAILURE)
+    const alone = seal(7, text, context)
+    for (const [sealed, under] of [
+      [one, context],
+      [other, second],
+      [alone, context],
+      [other, second],
+    ] as const)
+      t.equal(open(keyOf, sealed, under).toString(), text.toString())
+    const otherKey = createSecretKey(Buffer.alloc(32, 1))
+    t.throws(() => open(() => otherKey, other, second), AppError, 'the same salt under another data key')
+  },
+)
 
 t.test(
   'a salt serves 65,536 seals, and values under more salts than are kept open all the same',

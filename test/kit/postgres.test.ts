@@ -5,7 +5,7 @@ t.test('a real PostgreSQL', { skip: postgresMissing({ own: true }) }, async (t) 
   const server = await startPostgres({ own: true })
   t.teardown(() => server.close())
 
-  t.test('gives each test a database that its owner has no power beyond', async (t) => {
+  t.test('gives each test a database whose owner has no rights outside of it', async (t) => {
     const [one, other] = [await server.database(), await server.database()]
     await queryPostgres(one, 'create table things (id int)')
     t.strictSame(await queryPostgres(other, "select to_regclass('things') as there"), [{ there: null }])

@@ -84,7 +84,7 @@ const filled = async (t: Parameters<typeof startTestService>[0], tokens = 3) => 
 }
 
 t.test(
-  'tokens, their short-lived members, records and kept answers are sealed anew, and show the same',
+  'tokens, their ephemeral members, records and stored responses are resealed, and show the same',
   async (t) => {
     const { service, key, ids, once, first, proxy } = await filled(t)
     const before = await versionsIn(service)
@@ -108,7 +108,7 @@ t.test(
   },
 )
 
-t.test('a rotation that was killed goes on with the version it had made', async (t) => {
+t.test('a rotation that was killed continues with the version it had made', async (t) => {
   const { service } = await filled(t, 250)
   let writes = 0
   const { deps: dying } = operating(service, {
@@ -261,7 +261,7 @@ t.test('while old versions are destroyed, and after it, nothing is written under
   t.equal((await store.sealed.tokens(tenantId, 0, 100)).length, ids.length)
 })
 
-t.test('a value that does not open stays as it is, with its key, and is told', async (t) => {
+t.test('a value that does not open is unchanged, keeps its key, and is reported', async (t) => {
   const { service, clock } = await filled(t)
   const [row] = await service.store.sealed.tokens(service.tenantId, 0, 1)
   const to = Buffer.from(row!.sealed)
@@ -276,7 +276,7 @@ t.test('a value that does not open stays as it is, with its key, and is told', a
   t.same((await service.store.sealed.tokens(service.tenantId, 0, 1))[0]?.sealed, to)
 })
 
-t.test('an unknown tenant is told', async (t) => {
+t.test('an unknown tenant is reported', async (t) => {
   const { deps } = operating(await startTestService(t))
   await t.rejects(rotateData(deps, 'nobody'), {
     code: 'tenant_not_found',

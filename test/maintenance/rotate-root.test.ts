@@ -178,7 +178,7 @@ t.test('a passphrase follows a key, and another passphrase that', async (t) => {
 })
 
 t.test(
-  'a key that a slow process made under the old root key is wrapped too, or refused after the end',
+  'a key that a slow process made under the old root key is wrapped too, or rejected after the end',
   async (t) => {
     const { store, configOf, keys, run } = await world(t, 'env:OLD')
     const next = configOf('env:NEW')

@@ -23,7 +23,7 @@ t.test('a bootstrap key of one tenant cannot become that of another', async (t) 
   await t.rejects(credentials.install(other.id, hashOf(service.managementKey)), { code: 'conflict' })
 })
 
-t.test('a hash that nobody has is nobody', async (t) => {
+t.test('an unknown hash has no caller', async (t) => {
   t.equal(await credentials.authenticate(hashOf(newKey())), undefined)
   t.equal(await credentials.authenticate(''), undefined)
 })

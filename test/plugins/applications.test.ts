@@ -38,7 +38,7 @@ t.test('each permission is for the application types that completions §4 names,
     }
 })
 
-t.test('an unknown permission is a fault, and a permission named twice is held once', async (t) => {
+t.test('an unknown permission is an issue, and a permission named twice is held once', async (t) => {
   t.ok(issuesOf(() => checkGrants({ permissions: ['token:eat'] }, 'private', known)).permissions)
   const grants = checkGrants({ permissions: ['token:read', 'token:read'] }, 'private', known)
   t.same(grants, { permissions: ['token:read'], rules: [] })
@@ -62,7 +62,7 @@ t.test('an expiry is ISO 8601, UTC unless it says otherwise', async (t) => {
   t.equal(parseExpiry('2030-01-31', 0), Date.UTC(2030, 0, 31))
 })
 
-t.test('an expiry that is no date-time, or not ahead, is a fault', async (t) => {
+t.test('an expiry that is no date-time, or not in the future, is an issue', async (t) => {
   for (const text of ['', 'soon', '2030-02-31T00:00:00Z', '2030-13-01', '2030-01-31T25:00:00Z', '1893456000'])
     t.ok(issuesOf(() => parseExpiry(text, 0)).expires_at, text)
   t.ok(issuesOf(() => parseExpiry('2030-01-31', Date.UTC(2030, 0, 31))).expires_at)

@@ -15,7 +15,7 @@ const send = (destination_tls: unknown, more: object = {}) =>
 const stored = async (proxyKey: string) =>
   (await service.kernel.registry.ports.proxies?.find(service.keys.mac('api-key', proxyKey)))?.destinationTls
 
-t.test('certificates are kept for the gateway, and told of by name only', async (t) => {
+t.test('certificates are stored for the gateway, and shown by name only', async (t) => {
   const { status, json, text } = await send({ client_certificate: cert, client_key: key, ca: authority.pem })
   t.equal(status, 201)
   t.match(json.destination_tls, {
@@ -61,7 +61,7 @@ t.test('what stands around certificates and keys is not kept', async (t) => {
   t.equal(found?.authorities, authority.pem)
 })
 
-t.test('faults are told by member, without what was sent', async (t) => {
+t.test('issues are reported by member, without the value', async (t) => {
   const foreign = await authority.issue(['b.test'])
   const expired = await authority.issue(['c.test'], { expired: true })
   const own = { client_certificate: cert, client_key: key }

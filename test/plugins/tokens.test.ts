@@ -33,7 +33,7 @@ const asked = async (rpc: string, input: object) => {
   return { args: calls[0], output }
 }
 
-t.test('a list without filters asks for the first twenty, with the permission to read', async (t) => {
+t.test('a list without filters returns the first twenty, with the permission to read', async (t) => {
   const { args, output } = await asked('Tokens.List', {})
   t.strictSame(args, [{}, { kind: 'offset', page: 1, size: 20 }, context, 'token:read'])
   t.strictSame(output, {

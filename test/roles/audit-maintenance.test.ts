@@ -19,7 +19,7 @@ const GIB = 2 ** 30
 const filesIn = (directory: string) => readdirSync(directory).filter((file) => file.endsWith('.jsonl'))
 
 t.test(
-  'files whose records are in the store go while the service runs, and a backup knows of it',
+  'files whose records are in the store are removed while the service runs, also beside a backup',
   async (t) => {
     const base = t.testdir({ here: {}, there: {} })
     const here = join(base, 'here')
@@ -78,7 +78,7 @@ t.test('a disk is low when less than a tenth of it and than 10 GiB is free', (t)
   t.end()
 })
 
-t.test('what is kept when nothing is said fits the disk', (t) => {
+t.test('the default retention fits the disk', (t) => {
   const keep = (env: NodeJS.ProcessEnv, bytes: number) =>
     retentionLimitsOf(loadConfig(env), { bytes, free: 0 })
   const days = (count: number) => count * 86_400_000

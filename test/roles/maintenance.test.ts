@@ -55,7 +55,7 @@ t.test('a deleted tenant is gone with its keys; the others stay', async (t) => {
   t.equal((await service.call('GET', '/tenants/self')).status, 200)
 })
 
-t.test('names are checked, and there is nothing else', async (t) => {
+t.test('names of tenants are validated', async (t) => {
   const { call } = await setUp(t)
   for (const body of [{}, { name: '' }, { name: ' ' }, { name: 5 }, { name: 'x'.repeat(201) }])
     t.equal((await call('POST', '/tenants', body)).status, 400)

@@ -54,7 +54,7 @@ const ISSUES: Readonly<Record<string, readonly [(text: string) => string | undef
   'has one bit flipped': [flipped, /The root key does not match the store.*Nothing was changed/],
 }
 
-t.test('a start with a root key that is lost or wrong is refused, and not a byte changes', async (t) => {
+t.test('a start with a lost or wrong root key fails, and no byte changes', async (t) => {
   const { keyFile, digest, start } = await stopped(t)
   const right = readFileSync(keyFile, 'utf8')
   const before = digest()
@@ -95,7 +95,7 @@ t.test('key rows of two tenants that were swapped open for neither, and stay as 
   t.equal(digest(), before)
 })
 
-t.test("a service's key row that was altered is refused at the start", async (t) => {
+t.test("a service's key row that was altered fails the start", async (t) => {
   const { database, digest, start } = await stopped(t)
   const db = new Database(database)
   for (const purpose of ['api-key', 'audit', 'check']) {

@@ -2,13 +2,13 @@ import t from 'tap'
 import { childrenWithin } from '../../src/sandbox/limits.ts'
 import { openSandbox, returned } from './kit.ts'
 
-t.test('there are as many children as the memory is enough for, and two at least', async (t) => {
+t.test('the number of children follows the memory, and is two at least', async (t) => {
   t.same([0, 699, 700, 1_049, 1_050, 3_500].map(childrenWithin), [2, 2, 2, 2, 3, 10])
   const { pids } = await openSandbox(t, { memoryMb: 1_100 })
   t.equal(pids.size, 3)
 })
 
-t.test('programs that take turns stay in the child that has them', async (t) => {
+t.test('programs that alternate stay in their child', async (t) => {
   const { run } = await openSandbox(t, { children: 3, reuseContexts: true })
   const programs = Array.from(
     { length: 100 },
@@ -33,7 +33,7 @@ t.test('programs that take turns stay in the child that has them', async (t) => 
   t.ok(Math.min(...later) < programs.length / 2, `loaded again in the later turns: ${later}`)
 })
 
-t.test('what has become suspect moves to the last child, also from one that has its isolate', async (t) => {
+t.test('a suspect program moves to the last child, also from one that has its isolate', async (t) => {
   const { run } = await openSandbox(t)
   const code = 'module.exports = ({ loop }) => { while (loop); return 1 }'
   const one = () => run(code)

@@ -73,7 +73,7 @@ given('files')('a descriptor that the service was started with is closed', async
   t.equal((await promisify(execFile)('/bin/sh', [...leaking, file, ...args, list])).stdout, '0\n')
 })
 
-t.test('what is missing is a warning, and a refusal with the remedy where it is required', async (t) => {
+t.test('a missing confinement is a warning, and an error with the remedy where it is required', async (t) => {
   const warnings: unknown[] = []
   const log = { ...silentLog(), warn: (line: unknown) => warnings.push(line) } as unknown as Log
   const missing = ['uid'] as const
@@ -88,7 +88,7 @@ t.test('what is missing is a warning, and a refusal with the remedy where it is 
 })
 
 t.test(
-  'where tenants are kept apart, a child that rests is ended for the next one, and none has all',
+  'where tenants are separated, an idle child is ended for the next tenant, and no tenant has all children',
   async (t) => {
     const { run, pids } = await openSandbox(t, { children: 2, require: ['tenant'] })
     const started = new Set(pids)

@@ -3,7 +3,7 @@ import { createLog } from '../../src/common/log.ts'
 import { createMetrics } from '../../src/common/metrics.ts'
 import { createSandbox } from '../../src/sandbox/sandbox.ts'
 
-t.test('a child goes on after results of every size, those that fill its stream too', async (t) => {
+t.test('a child continues after results of every size, also those that fill its stream', async (t) => {
   const log = createLog('test', 'silent')
   const sandbox = await createSandbox({ log, metrics: createMetrics() }, { children: 2 })
   t.teardown(() => sandbox.close())

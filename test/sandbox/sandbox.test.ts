@@ -6,7 +6,7 @@ import { openSandbox, returned } from './kit.ts'
 t.test('a sandbox', async (t) => {
   const { sandbox, run, metrics } = await openSandbox(t)
 
-  t.test('runs code in each of the forms that people write', async (t) => {
+  t.test('runs code in each supported form of module', async (t) => {
     const forms = {
       'an async function': 'module.exports = async function (req) { return { sum: req.a + req.b } }',
       'an arrow function': 'module.exports = async ({ a, b }) => ({ sum: a + b })',
@@ -38,7 +38,7 @@ t.test('a sandbox', async (t) => {
     for (let call = 0; call < 5; call++) t.same(returned(await run(code)), [])
   })
 
-  t.test('refuses to derive keys for longer than the code may run, and goes on', async (t) => {
+  t.test('deriving keys for longer than the code may run fails, and the child continues', async (t) => {
     const code = `const { pbkdf2Sync, scryptSync } = require('crypto')
       const refused = (derive) => { try { derive(); return false } catch (error) { return error.code } }
       module.exports = () => [
@@ -55,12 +55,12 @@ t.test('a sandbox', async (t) => {
       t.equal(returned(await run(code, { tenantId, argument: { secret: tenantId } })), null)
   })
 
-  t.test('returns undefined for what JSON cannot say', async (t) => {
+  t.test('returns undefined for values that JSON cannot hold', async (t) => {
     for (const body of ['undefined', '() => 1', 'Symbol()'])
       t.match(await run(`module.exports = () => (${body})`), { kind: 'returned', json: undefined })
   })
 
-  t.test('tells what the code threw, in the places of its own text', async (t) => {
+  t.test('reports what the code threw, with lines of its own text', async (t) => {
     const outcome = await run('module.exports = async () => {\n  const a = null\n  return a.b\n}', {
       name: 'request_transform',
     })
@@ -71,7 +71,7 @@ t.test('a sandbox', async (t) => {
     })
   })
 
-  t.test('tells where code does not parse', async (t) => {
+  t.test('reports where code does not parse', async (t) => {
     const places: readonly (readonly [string, number, number])[] = [
       ['let = = 1', 1, 7],
       ['module.exports = () => {\n  return }}', 2, 11],
@@ -92,7 +92,7 @@ t.test('a sandbox', async (t) => {
     }
   })
 
-  t.test('tells at a check whether code exports a function', async (t) => {
+  t.test('a check reports whether code exports a function', async (t) => {
     const check = (code: string) => sandbox.check({ tenantId: 'tenant', name: 'code', code })
     t.same(await check('module.exports = () => 1'), { issues: [], exportsFunction: true })
     for (const code of ['', 'module.exports = {}', 'export const a = 1', 'throw new Error("top")'])
@@ -103,7 +103,7 @@ t.test('a sandbox', async (t) => {
       )
   })
 
-  t.test('hands calls of the host on, with its errors by their names', async (t) => {
+  t.test('forwards calls to the host, with its errors by their names', async (t) => {
     const seen: unknown[] = []
     const host: SandboxHost = {
       sdk: true,
@@ -143,7 +143,7 @@ t.test('a sandbox', async (t) => {
     t.equal(await aborted.promise, 'aborted')
   })
 
-  t.test('lets invocations wait beside each other', async (t) => {
+  t.test('invocations wait concurrently', async (t) => {
     let waiting = 0
     const all = Promise.withResolvers<void>()
     const host: SandboxHost = {
@@ -179,7 +179,7 @@ t.test('a sandbox', async (t) => {
     t.match(stopped, { kind: 'limit', limit: 'cpu', console: [{ text: 'before' }] })
   })
 
-  t.test('measures', async (t) => {
+  t.test('reports the time of each invocation', async (t) => {
     const { timing } = await run(
       'module.exports = () => { const end = Date.now() + 30; while (Date.now() < end); }',
     )

@@ -20,7 +20,7 @@ const until = async (holds: () => boolean): Promise<void> => {
   while (!holds()) await new Promise((done) => setImmediate(done))
 }
 
-t.test('code that ends children is run twice, and then not any more', async (t) => {
+t.test('code that crashes its child is run twice, and then quarantined', async (t) => {
   const { run, pids } = await openSandbox(t)
   const before = [...pids]
   t.match(await run(NATIVE_LOOP, { limits: LIMITS }), { kind: 'limit', limit: 'cpu' })
@@ -30,7 +30,7 @@ t.test('code that ends children is run twice, and then not any more', async (t) 
   t.notSame([...pids], before, 'other children are there')
 })
 
-t.test('code that behaved once and then ends children is watched more closely, and blamed', async (t) => {
+t.test('code that behaved once and then crashes children is watched more closely, and blamed', async (t) => {
   const ended: number[] = []
   const { run } = await openSandbox(t, {
     onChild: (pid, what) => void (what === 'ended' && ended.push(pid)),
@@ -52,18 +52,21 @@ t.test('code that behaved once and then ends children is watched more closely, a
   t.equal(ended.length, first + 1)
 })
 
-t.test('an invocation that its child has not said to be in is run again when the child dies', async (t) => {
-  const { run, pids } = await openSandbox(t, { children: 1 })
-  const code = 'module.exports = () => { const end = Date.now() + 200; while (Date.now() < end); return 1 }'
-  t.equal(returned(await run(code)), 1)
-  const second = run(code)
-  const [pid] = pids
-  process.kill(pid as number, 'SIGKILL')
-  t.equal(returned(await second), 1)
-  t.equal(returned(await run(code)), 1)
-})
+t.test(
+  'an invocation that its child has not reported as started is run again when the child dies',
+  async (t) => {
+    const { run, pids } = await openSandbox(t, { children: 1 })
+    const code = 'module.exports = () => { const end = Date.now() + 200; while (Date.now() < end); return 1 }'
+    t.equal(returned(await run(code)), 1)
+    const second = run(code)
+    const [pid] = pids
+    process.kill(pid as number, 'SIGKILL')
+    t.equal(returned(await second), 1)
+    t.equal(returned(await run(code)), 1)
+  },
+)
 
-t.test('programs that are checked and never called are too many for no child', async (t) => {
+t.test('programs that are checked and never called fill no child', async (t) => {
   const { sandbox, pids } = await openSandbox(t, { children: 1 })
   const before = [...pids]
   for (let i = 0; i < 130; i++) {
@@ -94,7 +97,7 @@ t.test('others in a child that dies are run again, unless they have called the h
   t.equal(returned(await sleeper), 'slept')
 })
 
-t.test('a queue that is full answers at once, and every invocation is answered', async (t) => {
+t.test('a full queue rejects at once, and every invocation gets a response', async (t) => {
   const { run } = await openSandbox(t, { children: 1 })
   const host = { sdk: true, call: async () => 1 }
   const outcomes = await Promise.all(
@@ -115,7 +118,7 @@ t.test('one tenant’s flood does not starve another', async (t) => {
   await Promise.all(flood)
 })
 
-t.test('code that behaved once and then loops costs others no more than what is in a child', async (t) => {
+t.test('code that behaved once and then loops affects only invocations in its child', async (t) => {
   const { sandbox, run } = await openSandbox(t, { limits: { wallMs: 60_000 } })
   const turncoat = (number: number, loops: boolean) =>
     run(`module.exports = ({ loops }) => { while (loops); return ${number} }`, {
@@ -134,7 +137,7 @@ t.test('code that behaved once and then loops costs others no more than what is 
   await Promise.all(flood)
 })
 
-t.test('a closed sandbox answers what it has and what comes, and leaves no process', async (t) => {
+t.test('a closed sandbox responds to running and new invocations, and leaves no process', async (t) => {
   const { sandbox, run, pids } = await openSandbox(t)
   const children = [...pids]
   const waiting = run('module.exports = () => new Promise((done) => setTimeout(done, 60_000))', {

@@ -17,7 +17,7 @@ const openCalls = async (test: Parameters<typeof openSandbox>[0], options: { reu
   }
 }
 
-t.test('each call has a context of its own unless the operator says otherwise', async (test) => {
+t.test('each call has a context of its own unless the operator allows reuse', async (test) => {
   const calls = await openCalls(test, {})
   test.same(await calls(COUNT, {}, {}, {}), [1, 1, 1])
   const fresh = await openCalls(test, { reuseContexts: false })
@@ -49,7 +49,7 @@ t.test('warm contexts', async (test) => {
   )
 })
 
-t.test('a call that left the host at work, or met a limit, leaves no context behind', async (test) => {
+t.test('a call with open host calls, or that exceeded a limit, leaves no context for reuse', async (test) => {
   const { run } = await openSandbox(test, { children: 1, reuseContexts: true })
   const host: SandboxHost = { sdk: true, call: () => new Promise(() => {}) }
   const code = `let calls = 0; module.exports = ({ bt, how }) => {
@@ -72,7 +72,7 @@ t.test('a call that left the host at work, or met a limit, leaves no context beh
   test.same(await of(''), 1)
 })
 
-t.test('a warm context tells each caller only what its own call said', async (test) => {
+t.test('a warm context gives each caller only the console lines of its own call', async (test) => {
   const { run } = await openSandbox(test, { children: 1, reuseContexts: true })
   const code = `console.log('top'); let last; module.exports = async ({ say }) => {
     console.log(say)
@@ -85,7 +85,7 @@ t.test('a warm context tells each caller only what its own call said', async (te
   test.same(await lines('two'), ['two'])
 })
 
-t.test('two calls that wait at the same time are in two contexts', async (test) => {
+t.test('two concurrent calls have two contexts', async (test) => {
   const { run } = await openSandbox(test, { children: 1, reuseContexts: true })
   let together = Promise.withResolvers<null>()
   let waiting = 0

@@ -19,7 +19,7 @@ const outcome = (admit: () => Promise<void> | void) =>
     (thrown: unknown) => (thrown instanceof AppError ? `${thrown.code} ${thrown.retryAfter}` : thrown),
   )
 
-t.test('without limits there is nothing to ask', async (t) => {
+t.test('without limits the store is not asked', async (t) => {
   t.equal(setUp({}).admit, undefined)
 })
 
@@ -38,7 +38,7 @@ t.test('keys and addresses are counted apart, known keys or not', async (t) => {
   t.equal(await from('a', '1.1.1.1'), 'served')
 })
 
-t.test('an address of IPv6 counts with its /64, a mapped one as what it stands for', async (t) => {
+t.test('an IPv6 address counts with its /64, an IPv4-mapped one as its IPv4 address', async (t) => {
   const { admit } = setUp({ perAddress: 2 })
   const from = (address: string) => outcome(() => admit?.({ key: undefined, address }))
   t.same(await Promise.all(['2001:db8::1', '2001:db8:0:0:ffff::2'].map(from)), ['served', 'served'])
@@ -51,7 +51,7 @@ t.test('an address of IPv6 counts with its /64, a mapped one as what it stands f
   ])
 })
 
-t.test('what is shared names neither keys nor addresses', async (t) => {
+t.test('shared keys contain neither API keys nor addresses', async (t) => {
   const buckets: string[] = []
   const state = {
     take: async (claims: readonly Claim[]) => {

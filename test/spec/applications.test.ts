@@ -187,7 +187,7 @@ t.test('"at most 3 keys → 422", also when 64 are asked for at once', async (t)
   t.equal((await call('GET', `/applications/${id}/keys`)).body.length, 3)
 })
 
-t.test('64 regenerations at once leave one key, the one that was answered last', async (t) => {
+t.test('64 regenerations at once leave one key, the last one that was returned', async (t) => {
   const { id } = await api.application('private', ['token:create'])
   const responses = await Promise.all(
     Array.from({ length: 64 }, () => call('POST', `/applications/${id}/regenerate`)),

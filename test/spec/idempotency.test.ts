@@ -28,7 +28,7 @@ t.test(
   },
 )
 
-t.test('a body that would be refused is answered like any other, where an answer is kept', async (t) => {
+t.test('an invalid body gets the stored response, where there is one', async (t) => {
   const first = await send('POST', '/tokens', { data: 'a' }, 'refused')
   const invalid = (idempotency: string, as = key) => {
     const headers = { 'svc-idempotency-key': idempotency }
@@ -221,7 +221,7 @@ t.test(
   },
 )
 
-t.test('a repeated answer shows neither a cvc after its time nor data that was replaced', async (t) => {
+t.test('a replayed response shows neither an expired cvc nor data that was replaced', async (t) => {
   const { key } = await api.application('private', [], [revealAll])
   const card = { type: 'card', data: { number: '4242424242424242', cvc: '123' } }
   const post = (name: string, body: object) => send('POST', '/tokens', body, name, key)
@@ -237,7 +237,7 @@ t.test('a repeated answer shows neither a cvc after its time nor data that was r
   t.equal((await post('replaced', { data: 'before' })).body.data, undefined)
 })
 
-t.test('answers lie sealed, and a replayed one that shows data leaves its record', async (t) => {
+t.test('stored responses are sealed, and a replay that shows data is recorded', async (t) => {
   const { key: revealing } = await api.application('private', [], [revealAll])
   const secret = 'plain-5f0e77aa91'
   const first = await send('POST', '/tokens', { data: secret }, 'idem-9d1c', revealing)
@@ -262,7 +262,7 @@ t.test('answers lie sealed, and a replayed one that shows data leaves its record
     )
 })
 
-t.test('a repeated answer shows what the grants of now show, not those of then', async (t) => {
+t.test('a replayed response shows what the present grants show', async (t) => {
   const { id, key } = await api.application('private', [], [revealAll])
   const card = {
     type: 'card',

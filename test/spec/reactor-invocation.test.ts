@@ -149,7 +149,7 @@ t.test('"Invoking a reactor needs token:use", on each container', async (t) => {
 })
 
 t.test(
-  'a result is tokenized by whoever may: the caller, or else the application of the reactor',
+  'a result is tokenized by the caller if it may, or else by the application of the reactor',
   async (t) => {
     const code = 'module.exports = () => ({ tokenize: { a: "x" } })'
     const { key: using } = await api.application('private', ['token:use'])
@@ -181,7 +181,7 @@ t.test('"typed errors" have their status, all others are 400 with their message'
   t.match(response.body.detail, /TypeError.*reactor:2:/, 'with the place in the code')
 })
 
-t.test('CustomHttpResponseError answers with its own status, headers and body', async (t) => {
+t.test('CustomHttpResponseError returns its own status, headers and body', async (t) => {
   const id = await throwing(
     "new errors.CustomHttpResponseError({ status: 418, headers: { 'x-teapot': 'yes', 'content-length': '1', 'transfer-encoding': 'chunked' }, body: { short: 'stout' } })",
   )
@@ -194,7 +194,7 @@ t.test('CustomHttpResponseError answers with its own status, headers and body', 
   t.strictSame(body.body ?? body, { short: 'stout' }, 'over gRPC it lies in the problem')
 })
 
-t.test('code that cannot run is 422, with its fault', async (t) => {
+t.test('code that cannot run is 422, with its issue', async (t) => {
   for (const code of ['module.exports = {', 'module.exports = 1', 'throw new Error("at load")']) {
     const { status, body } = await react(await reactorOf(code))
     t.equal(status, 422, code)
@@ -303,7 +303,7 @@ const resultNow = (reactor: string, request: string, as = key) =>
   api.call('GET', `/reactors/${reactor}/results/${request}`, { key: as, once: true })
 
 t.test(
-  'a result is for who asked, goes after 15 minutes, and is on record when it is handed out',
+  'a result is for the caller that requested it, expires after 15 minutes, and its disclosure is recorded',
   async (t) => {
     const id = await reactorOf(ARGS)
     const { key: other } = await api.application('private', ['token:use'])
@@ -454,7 +454,7 @@ t.test('a failure in the background is a result', async (t) => {
   t.match(body, { error: { status: 403, code: 'code_failed', detail: /may not/ } })
 })
 
-t.test('one that its process did not live to end is a failed result', async (t) => {
+t.test('an invocation whose process died is a failed result', async (t) => {
   const id = await reactorOf('module.exports = () => new Promise(() => setTimeout(() => {}, 60000))')
   const started = await api.call('POST', `/reactors/${id}/react-async`, { key, body: {} })
   const path = `/reactors/${id}/results/${started.body.asyncReactorRequestId}`

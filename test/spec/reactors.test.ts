@@ -105,7 +105,7 @@ t.test(
   },
 )
 
-t.test('what else validation says, and nothing is created or changed', async (t) => {
+t.test('other issues of validation, and nothing is created or changed', async (t) => {
   const reactor = (await create({ code: CODE })).body
   const other = await api.otherTenant()
   const theirs = await send(

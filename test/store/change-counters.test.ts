@@ -56,7 +56,7 @@ t.test('counters of several names are summed; what was never written counts noth
   }
 })
 
-t.test('one read answers all who ask in a turn, the next turn reads again', async (t) => {
+t.test('one read serves all callers of a turn, and the next turn reads again', async (t) => {
   const { session, writer, insert, reads } = await setUp(t)
   const { changes } = shareChangeCounters({ session, writer })
   t.same(
@@ -70,7 +70,7 @@ t.test('one read answers all who ask in a turn, the next turn reads again', asyn
   t.equal(reads(), 2)
 })
 
-t.test('a write that is answered is seen at once, in the same turn too', async (t) => {
+t.test('an acknowledged write is seen at once, in the same turn too', async (t) => {
   const { session, insert, reads } = await setUp(t)
   await insert()
   const { changes, writer } = shareChangeCounters({

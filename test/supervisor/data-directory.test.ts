@@ -5,7 +5,7 @@ import { openDataDirectory } from '../../src/supervisor/data-directory.ts'
 
 const modeOf = (path: string) => statSync(path).mode & 0o777
 
-t.test('a folder that others read and that holds other things is refused, and stays as it is', async (t) => {
+t.test('a folder that others can read and that holds other files is rejected, and unchanged', async (t) => {
   const home = t.testdir({ 'notes.txt': '' })
   chmodSync(home, 0o755)
   t.throws(() => openDataDirectory(home, 'all'), /SIDEVAULT_DATA_DIR.*chmod 700/)
@@ -13,7 +13,7 @@ t.test('a folder that others read and that holds other things is refused, and st
 })
 
 t.test(
-  'an empty folder, a disk of its own, one with a root key or an earlier start becomes one',
+  'an empty folder, a mounted disk, one with a root key or of an earlier start becomes a data directory',
   async (t) => {
     const dir = t.testdir({ empty: {}, disk: { 'lost+found': {} }, key: { 'root.key': '', 'note.txt': '' } })
     for (const name of ['empty', 'disk', 'key', 'new/deep', 'empty']) {
@@ -25,7 +25,7 @@ t.test(
   },
 )
 
-t.test('a closed folder may hold other things', async (t) => {
+t.test('a private folder may hold other files', async (t) => {
   const path = t.testdir({ 'notes.txt': '' })
   chmodSync(path, 0o700)
   t.doesNotThrow(() => openDataDirectory(path, 'all').release())

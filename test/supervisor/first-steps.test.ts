@@ -82,7 +82,7 @@ t.test('a terminal is shown the key itself, and no file holds it', async (t) => 
   t.same(readdirSync(dataDir), [])
 })
 
-t.test('two run on one machine, but not on one data directory or one port', async (t) => {
+t.test('two services run on one machine, but not on one data directory or one port', async (t) => {
   const dirs = t.testdir()
   const key = 'key_from-the-environment-0123456789'
   const one = await start(join(dirs, 'one'), { env: { SIDEVAULT_BOOTSTRAP_KEY: key } })

@@ -92,7 +92,7 @@ t.test('a second signal does not wait', async (t) => {
   await until('every process is gone', () => !processes.some(({ pid }) => isAlive(pid)))
 })
 
-t.test('a start that is cut off at any time ends, and leaves no process', async (t) => {
+t.test('a start that is interrupted at any time ends, and leaves no process', async (t) => {
   const dataDir = t.testdir()
   const port = await freePort()
   for (const ms of [150, 400, 700, 1000, 1500]) {

@@ -72,7 +72,7 @@ t.test(
   },
 )
 
-t.test('a process born while the others are told begins with what they are told', async (t) => {
+t.test('a process that is spawned during a reload starts with the new settings', async (t) => {
   const directory = directoryFor(t)
   const config = loadConfig({}, { file: undefined, cwd: directory })
   const warnings: unknown[] = []

@@ -31,7 +31,7 @@ const slow = () => {
   return { child, kills, started, says: (report: ChildMessage) => emitter.emit('message', report) }
 }
 
-t.test('whoever answers and does not take settings in time is born again with them', async (t) => {
+t.test('a process that responds and does not apply settings in time is respawned with them', async (t) => {
   mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())
   const { child, kills, started, says } = slow()
@@ -45,7 +45,7 @@ t.test('whoever answers and does not take settings in time is born again with th
   await given
 })
 
-t.test('whoever is still starting takes settings when it has started', async (t) => {
+t.test('a process that is still starting applies settings when it has started', async (t) => {
   mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())
   const { child, kills, started, says } = slow()
@@ -73,7 +73,7 @@ const mallocOf = async (env: NodeJS.ProcessEnv): Promise<readonly string[]> => {
   return environment.filter((line) => line.startsWith('MALLOC_ARENA_MAX='))
 }
 
-t.test('memory that is free has few places to stay in, unless the operator says otherwise', async (t) => {
+t.test('malloc has few arenas, unless the operator sets their number', async (t) => {
   const { MALLOC_ARENA_MAX: _, ...env } = process.env
   t.same(await mallocOf(env), ['MALLOC_ARENA_MAX=2'])
   t.same(await mallocOf({ ...env, MALLOC_ARENA_MAX: '3' }), ['MALLOC_ARENA_MAX=3'])

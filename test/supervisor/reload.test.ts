@@ -184,7 +184,7 @@ t.test('nothing fails while settings change, and each change is in force', async
   t.ok(calls > 20, `${calls} calls`)
 })
 
-t.test('a range that is taken back is refused, also after a restart of the gateway', async (t) => {
+t.test('a range that is withdrawn is denied, also after a restart of the gateway', async (t) => {
   configure({ egress_allow: [] })
   service.child.kill('SIGHUP') // without a terminal: a reload
   await until('the range is refused', async () => (await proxy(one, 'one.test')).status === 403)

@@ -49,7 +49,7 @@ t.test('the roles admin and gateway side by side do what one service does', { bu
   t.equal((await proxied()).status, 401, 'and unknown as soon as it is deleted there')
 })
 
-t.test('a gateway whose store no admin has prepared says so and ends', { buffered: true }, async (t) => {
+t.test('a gateway whose store is not prepared reports it and ends', { buffered: true }, async (t) => {
   const failed = await startSidevault({ dataDir: directoryFor(t), role: 'gateway' }).catch(
     (error: Error) => error.message,
   )

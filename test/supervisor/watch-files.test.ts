@@ -10,37 +10,40 @@ const everyMs = 1
 const alive = setInterval(() => {}, 1_000)
 t.teardown(() => clearInterval(alive))
 
-t.test('what could not be taken is tried again until it is, and told once for each state', async (t) => {
-  let files = 'new'
-  let applied = 'old'
-  const tried: string[] = []
-  const reported: string[] = []
-  const { promise: done, resolve } = Promise.withResolvers<void>()
-  const watching = watchFiles(
-    {
-      now: async () => files,
-      applied: () => applied,
-      apply: async () => {
-        tried.push(files)
-        if (tried.length < 4) throw new Error(files)
-        if (tried.length === 4) {
-          files = 'newer'
-          throw new Error('newer')
-        }
-        applied = files
-        resolve()
+t.test(
+  'settings that could not be applied are tried again until they are, and logged once for each state',
+  async (t) => {
+    let files = 'new'
+    let applied = 'old'
+    const tried: string[] = []
+    const reported: string[] = []
+    const { promise: done, resolve } = Promise.withResolvers<void>()
+    const watching = watchFiles(
+      {
+        now: async () => files,
+        applied: () => applied,
+        apply: async () => {
+          tried.push(files)
+          if (tried.length < 4) throw new Error(files)
+          if (tried.length === 4) {
+            files = 'newer'
+            throw new Error('newer')
+          }
+          applied = files
+          resolve()
+        },
+        onRejected: (error) => reported.push(String(error)),
       },
-      onRejected: (error) => reported.push(String(error)),
-    },
-    { everyMs },
-  )
-  t.teardown(() => watching.close())
-  await done
-  t.same(tried, ['new', 'new', 'new', 'new', 'newer'])
-  t.same(reported, ['Error: new'])
-})
+      { everyMs },
+    )
+    t.teardown(() => watching.close())
+    await done
+    t.same(tried, ['new', 'new', 'new', 'new', 'newer'])
+    t.same(reported, ['Error: new'])
+  },
+)
 
-t.test('files that were taken are left alone', async (t) => {
+t.test('files that were applied are not read again', async (t) => {
   let looks = 0
   const { promise: looked, resolve } = Promise.withResolvers<void>()
   const watching = watchFiles(

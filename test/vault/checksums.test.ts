@@ -21,7 +21,7 @@ for (const [name, { good, bad }] of Object.entries(TABLE)) {
   t.test(`${name} lets valid numbers pass`, async (t) => {
     for (const text of good) t.equal(passes(text), true, text)
   })
-  t.test(`${name} finds slips`, async (t) => {
+  t.test(`${name} rejects numbers with a wrong digit`, async (t) => {
     for (const text of bad) t.equal(passes(text), false, text)
   })
 }

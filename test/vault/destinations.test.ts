@@ -63,7 +63,7 @@ t.test(
   },
 )
 
-t.test('the rule that decides counts, not one before or behind it', async (t) => {
+t.test('the deciding rule counts, not one before or behind it', async (t) => {
   const { vault, as, create } = await openTestVault(t)
   const { id } = await create({ type: 'card', data: CARD })
   const rules = [

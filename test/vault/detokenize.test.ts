@@ -23,7 +23,7 @@ t.test('strings are evaluated at any depth, the shape and the names stay', async
   t.equal(await vault.detokenize(`{{ ${plain.id} }}`, reveal()), 'Ada')
 })
 
-t.test('the whole token is at hand', async (t) => {
+t.test('expressions read every member of the token', async (t) => {
   const { create, vault, reveal } = await openTestVault(t)
   const { id } = await create({ data: 'x', metadata: { a: '1' } })
   t.match(await vault.detokenize(`{{ token: ${id} }}`, reveal()), {
@@ -95,7 +95,7 @@ t.test('values are never evaluated again', async (t) => {
   t.equal(await vault.detokenize(`> {{ ${outer.id} }}`, reveal()), `> {{ ${inner.id} }}`)
 })
 
-t.test('unknown ids and slips are bad expressions, denied tokens forbidden', async (t) => {
+t.test('unknown ids and misspelled expressions are bad_expression, denied tokens forbidden', async (t) => {
   const { create, vault, as, reveal, records } = await openTestVault(t)
   const { id } = await create({ data: 1 })
   records.splice(0)
@@ -127,7 +127,7 @@ t.test('bodies without expressions come back', async (t) => {
   t.equal(JSON.stringify(await vault.detokenize(proto, as())), '{"__proto__":{"a":"x"}}')
 })
 
-t.test('what comes out is bounded', async (t) => {
+t.test('the result has a size limit', async (t) => {
   const { create, vault, reveal } = await openTestVault(t, { limits: { detokenized: 10_000, depth: 4 } })
   const { id } = await create({ data: 'x'.repeat(3000) })
   const one = `{{ ${id} }}`

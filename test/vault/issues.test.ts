@@ -2,11 +2,11 @@ import t from 'tap'
 import { AppError } from '../../src/common/errors.ts'
 import { createIssues, memberPath, pointerPath } from '../../src/vault/issues.ts'
 
-t.test('without faults nothing is thrown', async (t) => {
+t.test('without issues nothing is thrown', async (t) => {
   t.doesNotThrow(() => createIssues().check())
 })
 
-t.test('sentences are gathered by path, each once, up to a bound', async (t) => {
+t.test('sentences are grouped by path, each once, up to a limit', async (t) => {
   const issues = createIssues()
   issues.add('a', 'is required')
   issues.add('a', 'is required')

@@ -143,7 +143,7 @@ t.test('filters and data search', async (t) => {
 })
 
 t.test(
-  'four pages of a tenant are made at once, whatever it asks for; another tenant does not wait for them',
+  'at most four pages of a tenant are made at once; another tenant does not wait for them',
   async (t) => {
     const { create, vault, as, addTenant, store } = await openTestVault(t)
     const parent = await create({ data: 'x' })

@@ -12,7 +12,7 @@ const typeWith = (ephemeral: NonNullable<TokenType['ephemeral']>) => {
   return compiled
 }
 
-t.test('ephemeral members are taken out, nested ones too, and put back', async (t) => {
+t.test('ephemeral members are removed, nested ones too, and put back', async (t) => {
   const type = typeWith([
     { at: '/cvc', seconds: 1 },
     { at: '/auth/codes/1', seconds: 1 },
@@ -26,12 +26,12 @@ t.test('ephemeral members are taken out, nested ones too, and put back', async (
   t.same(data.cvc, '123', 'the data handed in stays as it was')
 })
 
-t.test('a member whose time is over is dropped', async (t) => {
+t.test('an expired member is dropped', async (t) => {
   const split = splitEphemeral(typeWith([{ at: '/cvc', seconds: 1 }]), { cvc: '123' }, () => undefined)
   t.same(wholeData(split), {})
 })
 
-t.test('a token comes back from its seals, each member until its own time', async (t) => {
+t.test('a sealed token opens, each member until its expiry', async (t) => {
   const { keys, tenant } = await openTestVault(t)
   const ring = await keys.tenant(tenant)
   const type = typeWith([

@@ -28,7 +28,7 @@ t.test('a token has at most 1 MiB of data, made or changed, and not much more be
   t.match(await failure(vault.create([{ data: 1, mask }], reveal())), { code: 'invalid' })
 })
 
-t.test('what a call names is summed before anything of it is read', async (t) => {
+t.test('the sizes of all tokens of a call are summed before one is read', async (t) => {
   const { vault, store, create, reveal, as, records } = await openTestVault(t, {
     limits: { opened: 100_000 },
   })
@@ -90,7 +90,7 @@ t.test('tokens are read a few at a time', async (t) => {
   )
 })
 
-t.test('duplicates that are found again and again are summed, too', async (t) => {
+t.test('repeated duplicates are summed, too', async (t) => {
   const { vault, create, reveal } = await openTestVault(t)
   const fingerprint_expression = "{{ 'one' }}"
   await create({ data: LARGEST, fingerprint_expression })

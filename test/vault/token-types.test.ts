@@ -13,7 +13,7 @@ t.test('an unknown type is undefined', async (t) => {
   t.equal(createTokenTypes(() => new Map()).get('x'), undefined)
 })
 
-t.test('schema faults name their place and never the value', async (t) => {
+t.test('schema issues name their place and never the value', async (t) => {
   const type = compile({
     data: {
       type: 'object',
@@ -53,7 +53,7 @@ t.test('data is brought to one form after the schema and before the checks', asy
   t.same(seen, ['123'])
 })
 
-t.test('a fault of the schema is a sentence, one for each place and without the value', async (t) => {
+t.test('a schema issue is a sentence, one for each place and without the value', async (t) => {
   const type = compile({
     data: {
       type: 'object',

@@ -38,7 +38,7 @@ t.test('data, mask and metadata merge, the rest is replaced', async (t) => {
   t.same(await vault.get(id, reveal()), token)
 })
 
-t.test('an empty patch changes nothing but who was last', async (t) => {
+t.test('an empty patch changes only who modified the token, and when', async (t) => {
   const { create, vault, reveal, as } = await openTestVault(t)
   const sent = { type: 'card', data: CARD, metadata: { a: '1' }, expires_at: '2030-01-01' }
   const { id } = await create(sent)

@@ -15,7 +15,7 @@ t.test(
   },
 )
 
-t.test('the whole token in use is the one that is read, with what the rule shows of its data', async (t) => {
+t.test('a use reads the whole token, with its data as the rule discloses it', async (t) => {
   const { create, vault, as, reveal } = await openTestVault(t)
   const { id } = await create({
     type: 'card',

@@ -48,7 +48,7 @@ t.test('a caller of a tenant that does not exist gets nothing', async (t) => {
   t.equal((await failure(vault.get('abc', nowhere))).code, 'token_not_found')
 })
 
-t.test('when the journal cannot be written, nothing is returned and nothing new is begun', async (t) => {
+t.test('when the journal cannot be written, nothing is returned and nothing new is started', async (t) => {
   const kit = await openTestVault(t)
   const { create, vault, reveal, failing, store, tenant, as } = kit
   const { id } = await create({ type: 'card', data: CARD })

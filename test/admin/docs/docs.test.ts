@@ -60,7 +60,7 @@ t.test('a page that is not there is 404', async (t) => {
 })
 
 t.test(
-  'the search finds pages, sections and operations by all words, and shows what was sent as text',
+  'the search finds pages, sections and operations by all words, and shows the query as text',
   async (t) => {
     const targets = async (query: string) =>
       linksIn((await read(`/docs/search?q=${encodeURIComponent(query)}`)).text)

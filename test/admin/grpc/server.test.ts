@@ -173,7 +173,7 @@ t.test('a member that was not sent, one that is null and one that is empty are t
   t.notOk(await isFound(plain.output?.id))
 })
 
-t.test('names of null and empty members that are no members are refused', async (t) => {
+t.test('names of null and empty members that are no members are rejected', async (t) => {
   const { client, key } = await start(t)
   const metadata = { 'svc-api-key': key }
   for (const input of [{ null_members: ['nope'] }, { empty_members: ['data'] }, { null_members: ['id.x'] }]) {
@@ -182,7 +182,7 @@ t.test('names of null and empty members that are no members are refused', async 
   }
 })
 
-t.test('a failed call carries what HTTP would have answered', async (t) => {
+t.test('a failed call carries the problem that HTTP returns', async (t) => {
   const { call, client, service } = await start(t)
   const cases = [
     [
@@ -224,7 +224,7 @@ t.test('a problem fits into the metadata that clients accept, and says what it l
   t.notMatch(JSON.stringify(broken), '4242')
 })
 
-t.test('bytes that are no such message are 400, and only for those who may call', async (t) => {
+t.test('bytes that are no message of the method are 400, and only for authorized callers', async (t) => {
   const { client, key, service } = await start(t)
   const send = (bytes: Buffer, as = key) =>
     client.call('Tokens.Create', {}, { bytes, metadata: { 'svc-api-key': as } })
@@ -246,7 +246,7 @@ t.test('bytes that are no such message are 400, and only for those who may call'
   t.equal((await send(replacement)).code, status.OK, 'a replacement character that was really sent')
 })
 
-t.test('a message above the limit is refused with the problem of a body above it', async (t) => {
+t.test('a message above the limit is rejected with the problem of a body above it', async (t) => {
   const { call } = await start(t, { messageLimit: 1000 })
   const response = await call('Tokens.Create', { data: 'x'.repeat(1000) })
   t.equal(response.code, status.RESOURCE_EXHAUSTED)
@@ -256,7 +256,7 @@ t.test('a message above the limit is refused with the problem of a body above it
   t.equal((await call('Tokens.Create', { data: 'x' })).code, status.OK)
 })
 
-t.test('the trace id comes back under the brand that was used, whatever the outcome', async (t) => {
+t.test('the trace id is returned under the prefix of the request, whatever the outcome', async (t) => {
   const { call, client, key } = await start(t)
   const sent = await call('Tokens.Create', { data: 'x' }, { metadata: { 'svc-trace-id': 'mine 1' } })
   t.equal(sent.metadata['svc-trace-id'], 'mine 1')
@@ -285,7 +285,7 @@ t.test('a deadline, a cancellation and the time limit of calls abort the signal'
   }
 })
 
-t.test('closing lets calls in flight end and takes no others', async (t) => {
+t.test('closing lets calls in flight end and accepts no others', async (t) => {
   const { client, grpc, key, slow } = await start(t)
   const metadata = { 'svc-api-key': key }
   const response = client.call('Slow.Wait', {}, { metadata })
@@ -297,7 +297,7 @@ t.test('closing lets calls in flight end and takes no others', async (t) => {
   t.equal((await client.call('Tokens.Get', { id: 'x' }, { metadata })).code, status.UNAVAILABLE)
 })
 
-t.test('calls that outlast the patience of closing are broken off', async (t) => {
+t.test('calls that are not done at the end of the grace period are aborted', async (t) => {
   const { client, grpc, key, slow } = await start(t, { drainTimeout: 50 })
   const response = client.call('Slow.Wait', {}, { metadata: { 'svc-api-key': key } })
   await slow.began
@@ -305,7 +305,7 @@ t.test('calls that outlast the patience of closing are broken off', async (t) =>
   t.not((await response).code, status.OK)
 })
 
-t.test('callers that give up by the thousand do not end the connection that others share', async (t) => {
+t.test('thousands of cancelled calls do not end a shared connection', async (t) => {
   const { socketPath } = await start(t)
   const session = connectHttp2('http://localhost', { createConnection: () => connect(socketPath) })
   t.teardown(() => session.destroy())
@@ -354,7 +354,7 @@ t.test('each call has its line and its count, as over HTTP', async (t) => {
   t.match(counts, /operation="Tokens.Get",status="404"\} 1/)
 })
 
-t.test('what is no method, or cannot be read, has its line and its count too', async (t) => {
+t.test('an unknown method, or an unreadable message, has its line and its count too', async (t) => {
   const log: string[] = []
   const { socketPath, service, key } = await start(t, { log, messageLimit: 1000 })
   const session = connectHttp2('http://localhost', { createConnection: () => connect(socketPath) })
@@ -424,7 +424,7 @@ const check = (client: Client, name: string) =>
     ),
   )()
 
-t.test('health follows the parts, and watchers are told when the service stops', async (t) => {
+t.test('health follows the components, and watchers are notified when the service stops', async (t) => {
   const service = await startTestService(t, { openStore: openInThread })
   const { kernel, metrics } = service
   const socketPath = join(service.directory, 'grpc.sock')
@@ -468,7 +468,7 @@ t.test('health follows the parts, and watchers are told when the service stops',
   t.equal(await ended, status.UNAVAILABLE)
 })
 
-t.test('reflection lists every service and hands out files that a client can build on', async (t) => {
+t.test('reflection lists every service and returns files that a client can use', async (t) => {
   const { socketPath, service } = await start(t)
   const proto = join(
     import.meta.dirname,

@@ -64,7 +64,7 @@ t.test('routing', async (t) => {
     }
   })
 
-  t.test('HEAD answers as GET does, without a body', async (t) => {
+  t.test('HEAD returns what GET does, without a body', async (t) => {
     const get = await call('GET', '/things/x')
     const head = await call('HEAD', '/things/x')
     t.equal(head.status, 200)
@@ -283,7 +283,7 @@ t.test('bodies', async (t) => {
     t.equal((await post('{"name":"a","name":"b"}')).json.input.name, 'b', 'of duplicates the last counts')
   })
 
-  t.test('faults are told by property path, without values', async (t) => {
+  t.test('issues are reported by property path, without values', async (t) => {
     const response = await post(
       '{"name":"4242424242424242","parts":[{"size":1},{"size":"4242424242424242"},{}]}',
     )
@@ -296,7 +296,7 @@ t.test('bodies', async (t) => {
     t.notMatch(response.text, /4242/)
   })
 
-  t.test('an operation may take the whole body as one member, and answer one', async (t) => {
+  t.test('an operation may take the whole body as one member, and return one', async (t) => {
     for (const body of ['null', '[]', '0', '"x"', '{"a":[1]}'])
       t.equal((await post(body, 'application/json', '/whole?dry=true')).text, `{"value":${body},"dry":true}`)
     t.match((await call('POST', '/whole')).json, invalidAt('body'))
@@ -354,7 +354,7 @@ t.test('queries', async (t) => {
   })
 })
 
-t.test('answers', async (t) => {
+t.test('responses', async (t) => {
   const { call } = await setUp(t)
 
   t.test('201 carries an absolute Location', async (t) => {
@@ -384,7 +384,7 @@ t.test('answers', async (t) => {
     t.equal(response.headers['content-type'], undefined)
   })
 
-  t.test('successes are JSON that nobody may keep or guess the type of', async (t) => {
+  t.test('responses are JSON with no-store and nosniff', async (t) => {
     t.match((await call('GET', '/things')).headers, {
       'content-type': 'application/json; charset=utf-8',
       'cache-control': 'no-store',
@@ -416,7 +416,7 @@ t.test('answers', async (t) => {
 t.test('keys', async (t) => {
   const { call } = await setUp(t)
 
-  t.test('without a key the answer is 401, before anything is said of the request', async (t) => {
+  t.test('without a key the response is 401, before anything about the request is reported', async (t) => {
     for (const sent of [
       { body: '{', headers: json },
       { body: 'x', headers: { 'content-type': 'text/plain' } },
@@ -446,12 +446,12 @@ t.test('keys', async (t) => {
   })
 })
 
-t.test('brands and trace ids', async (t) => {
+t.test('prefixes and trace ids', async (t) => {
   const { call } = await setUp(t, { admin: { prefixes: ['SVC', 'BT'] } })
   const used = { key: null, body: { name: 'a' } }
 
   t.test(
-    'every configured prefix works, in any letter case; the answer uses the brand of the request',
+    'every configured prefix works, in any letter case; the response uses the prefix of the request',
     async (t) => {
       for (const [name, trace] of [
         ['SVC-API-KEY', 'svc-trace-id'],
@@ -468,7 +468,7 @@ t.test('brands and trace ids', async (t) => {
     },
   )
 
-  t.test('a trace id is echoed on every answer, errors included', async (t) => {
+  t.test('a trace id is echoed on every response, errors included', async (t) => {
     const headers = { 'bt-trace-id': 'order 66/~' }
     for (const [method, path] of [
       ['GET', '/things'],

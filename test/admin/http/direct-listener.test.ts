@@ -177,7 +177,7 @@ t.test('pipelined requests are served one after the other, and not without end',
   t.ok(statusesIn(flood).length < 1_000, 'a flood ends with the connection')
 })
 
-t.test('headers of callers about themselves mean nothing', async (t) => {
+t.test('forwarding headers of callers are ignored', async (t) => {
   const seen: (string | undefined)[] = []
   const { port, key } = await setUp(t, {
     admit: async ({ address }) => {

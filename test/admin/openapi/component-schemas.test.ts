@@ -68,7 +68,7 @@ t.test('the document of the whole service says the same with and without names',
   t.same(post?.requestBody?.content['application/json']?.schema, { $ref: `${PREFIX}TokensCreateRequest` })
 })
 
-t.test('a name that another schema has is nobody else’s, and examples are data', (t) => {
+t.test('a name of a schema is unique, and examples are data', (t) => {
   const part = (size: number) =>
     Type.Object({ a: Type.String({ maxLength: size, field: 1 }) }, { title: 'Part', field: size })
   const document = openApi(

@@ -24,7 +24,7 @@ const objects = function* (value: unknown, path = ''): Generator<[string, Record
   for (const [name, child] of Object.entries(value)) yield* objects(child, `${path}/${name}`)
 }
 
-t.test('each operation is printed with its parameters, bodies, answers and security', async (t) => {
+t.test('each operation is printed with its parameters, bodies, responses and security', async (t) => {
   const document = await setUp(t, {
     plugins: [thingsPlugin()],
     admin: { prefixes: ['ACME', 'SVC'], version: '1.2.3' },

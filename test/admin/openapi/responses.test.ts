@@ -19,7 +19,7 @@ const saying = (response: typeof token, members: object) => ({
   text: JSON.stringify({ ...response.json, ...members }),
 })
 
-t.test('answers as documented pass', async (t) => {
+t.test('documented responses pass', async (t) => {
   check('POST', '/tokens', token)
   check('POST', '/tokens/', token)
   check('GET', '/tenants/none', missing)

@@ -197,7 +197,7 @@ const contentsOf = ({ parameters = [], requestBody, responses }: OpenApiOperatio
   return [...parameters, ...bodies] as readonly Pick<OpenApiParameter, 'schema' | 'examples'>[]
 }
 
-t.test('every example fits the schema beside it, in answers as in requests that succeed', async (t) => {
+t.test('every example fits its schema, in responses and in requests that succeed', async (t) => {
   const ajv = new Ajv2020({ strict: false })
   addFormats(ajv)
   let seen = 0

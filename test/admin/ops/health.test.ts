@@ -4,7 +4,7 @@ import { pluginOf } from '../../kernel/kit.ts'
 import { startTestService } from '../../kit/service.ts'
 import { openInThread } from '../../kit/store-in-thread.ts'
 
-t.test('healthz says that the process answers, without a key', async (t) => {
+t.test('healthz reports that the process responds, without a key', async (t) => {
   const { call } = await startTestService(t, { openStore: openInThread, plugins: [] })
   const response = await call('GET', '/healthz', { key: null })
   t.equal(response.status, 200)
@@ -12,7 +12,7 @@ t.test('healthz says that the process answers, without a key', async (t) => {
 })
 
 t.test(
-  'readyz is 200 while every part is well, and 503 naming those that are not, without why',
+  'readyz is 200 while every component is healthy, and 503 naming those that are not, without causes',
   async (t) => {
     const state = { store: true, plugin: true }
     const plugin = pluginOf({
@@ -62,7 +62,7 @@ t.test(
   },
 )
 
-t.test('a part that does its work in a lesser way is named, and leaves the service ready', async (t) => {
+t.test('a degraded component is named, and leaves the service ready', async (t) => {
   const sandbox = async () => ({ missing: ['uid'] })
   const checks = { redis: async () => 'degraded', sandbox, well: async () => ({ missing: [] }) }
   const { call } = await startTestService(t, { openStore: openInThread, plugins: [], checks })
@@ -80,7 +80,7 @@ t.test('a part that does its work in a lesser way is named, and leaves the servi
 })
 
 t.test(
-  'a part that is ill is logged when it becomes so and when it is well, and answers since when',
+  'a component is logged when it becomes degraded and when it recovers, and reports since when',
   async (t) => {
     let now = Date.parse('2026-01-01T00:00:00Z')
     const lines: unknown[] = []

@@ -35,7 +35,7 @@ const operation = (output: Record<string, ReturnType<typeof Type.String>>) =>
     output: Type.Object(output, { title: 'Thing' }),
   }) as unknown as Operation
 
-t.test('numbers of members that are no more are reserved, and not given again', async (t) => {
+t.test('numbers of removed members are reserved, and not used again', async (t) => {
   const out = directoryFor(t)
   const first = operation({ a: Type.String({ field: 1 }), b: Type.String({ field: 2 }) })
   t.same((await writeOperations([first], out)).issues, [])

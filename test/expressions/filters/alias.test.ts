@@ -42,7 +42,7 @@ t.test('a card alias that reveals nothing passes the Luhn check', async (t) => {
       t.ok(luhn(String(evaluate(number, '| alias_card'))))
 })
 
-t.test('aliases are drawn anew each time', async (t) => {
+t.test('an alias is generated anew each time', async (t) => {
   const drawn = new Set(
     Array.from({ length: 50 }, () => evaluate('4242424242424242', '| alias_preserve_format')),
   )

@@ -25,7 +25,7 @@ export const checkExamples = (examples: readonly Example[]): void => {
 /** Each must be refused as `invalid_expression`, without a word of the value in the message. */
 export const checkRejections = (examples: readonly (readonly [data: Json, filters: string])[]): void => {
   for (const [data, filters] of examples)
-    t.test(`${JSON.stringify(data)} ${filters} is refused`, async (t) => {
+    t.test(`${JSON.stringify(data)} ${filters} is rejected`, async (t) => {
       for (const run of [evaluate, detokenize]) {
         const error = (() => {
           try {

@@ -33,19 +33,19 @@ for (const [body, sent] of CASES)
     t.equal(await text(body), sent)
   })
 
-t.test('faulty expressions are refused', async (t) => {
+t.test('invalid expressions are rejected', async (t) => {
   for (const body of ['a={{', 'a=%7B%7B', 'a={{}}', 'a={{x&b=}}', 'a={{pan|nope}}'])
     await t.rejects(plan(body, TYPE), { code: 'invalid_expression' }, body)
 })
 
-t.test('a field with an expression has to be UTF-8, others keep their bytes', async (t) => {
+t.test('a field with an expression must be UTF-8, others keep their bytes', async (t) => {
   const sent = await rewritten(Buffer.from('a=%E9&b=\xe9&c={{ten}}', 'latin1'), TYPE)
   t.equal(sent.toString('latin1'), 'a=%E9&b=\xe9&c=10')
   for (const body of ['a=%E9+{{ten}}', 'a=\xe9{{ten}}', 'a={{ten}}%C3', 'a=%7B%7Bten%7D%7D%ED%A0%80'])
     await t.rejects(plan(Buffer.from(body, 'latin1'), TYPE), { code: 'malformed', status: 400 }, body)
 })
 
-t.test('any value arrives at a form parser as it is', async () => {
+t.test('any value arrives at a form parser unchanged', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.string({ unit: 'binary' }),
@@ -128,7 +128,7 @@ t.test('a long value is the same for every way to cut the body', (t) => {
   t.end()
 })
 
-t.test('a long value is work for many turns: neither a scan nor a replacement has much of it', async (t) => {
+t.test('a long value is processed over many turns of the event loop', async (t) => {
   const most = 16 * SLICE
   for (const unit of ['%41', '+', '%7b%41', 'a&', '%c3%a9'])
     for (const body of [`a={{ten}}${filler(unit, 1_048_576)}`, `a=${filler(unit, 1_048_576)}&b={{ten}}`]) {

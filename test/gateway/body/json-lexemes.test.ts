@@ -9,7 +9,7 @@ const placed = (text: string, offset: number): Buffer => {
   return bytes
 }
 
-t.test('a string is run over up to the first byte that means something, wherever it lies', async (t) => {
+t.test('a scan of a string stops at the first significant byte, wherever it is', async (t) => {
   const wrong: string[] = []
   for (const stop of ['"', '\\', '{', '\0', '\n', '\x1f', ''])
     for (const other of [
@@ -36,7 +36,7 @@ t.test('a string is run over up to the first byte that means something, wherever
   t.strictSame(wrong, [])
 })
 
-t.test('nothing beyond the part is looked at', async (t) => {
+t.test('bytes beyond the part are not read', async (t) => {
   const all = placed('x'.repeat(40), 0)
   for (let length = 0; length < 12; length++)
     for (let offset = 0; offset < 4; offset++)

@@ -134,24 +134,27 @@ const BODIES: readonly (readonly [type: string, body: string | Buffer])[] = [
   ['text/csv; charset=latin1', Buffer.from('"\xe9{{ pan }}",\xe9,{{ text }}', 'latin1')],
 ]
 
-t.test('cut in two at any byte, or into single bytes, a body is sent as if it had come whole', async (t) => {
-  for (const [type, text] of BODIES) {
-    const body = Buffer.from(text as string)
-    const expected = await whole(body, type)
-    for (let at = 0; at <= body.length; at++)
-      assert.equal(
-        outcome(() => inParts([body.subarray(0, at), body.subarray(at)], type)),
+t.test(
+  'cut in two at any byte, or into single bytes, a body is sent as if it had arrived whole',
+  async (t) => {
+    for (const [type, text] of BODIES) {
+      const body = Buffer.from(text as string)
+      const expected = await whole(body, type)
+      for (let at = 0; at <= body.length; at++)
+        assert.equal(
+          outcome(() => inParts([body.subarray(0, at), body.subarray(at)], type)),
+          expected,
+          `${show(body.toString('latin1'))} cut at ${at}`,
+        )
+      const bytes = [...body].map((byte) => Buffer.of(byte))
+      t.equal(
+        outcome(() => inParts([...bytes, Buffer.alloc(0)], type)),
         expected,
-        `${show(body.toString('latin1'))} cut at ${at}`,
+        `${type} ${show(body.toString('latin1'))}`,
       )
-    const bytes = [...body].map((byte) => Buffer.of(byte))
-    t.equal(
-      outcome(() => inParts([...bytes, Buffer.alloc(0)], type)),
-      expected,
-      `${type} ${show(body.toString('latin1'))}`,
-    )
-  }
-})
+    }
+  },
+)
 
 const bits = {
   [JSON_TYPE]: [
@@ -324,7 +327,7 @@ t.test('for any JSON document and any cuts, what is sent is the same', async () 
 const HELD: BodyLimits = { ...BODY_LIMITS, heldBytes: 40 }
 const LONG = 'x'.repeat(60)
 
-t.test('what is too long to be held passes, unless an expression is in it', (t) => {
+t.test('a part that is too long to be held passes, unless it holds an expression', (t) => {
   const bodies: readonly (readonly [type: string, body: string, sent: string])[] = [
     [JSON_TYPE, `{"a":"${LONG}","${LONG}{{":"{{ pan }}"}`, `{"a":"${LONG}","${LONG}{{":"4242424242424242"}`],
     [JSON_TYPE, `["${LONG}\\u007b \\u007b\\"}","{{ ten }}"]`, `["${LONG}\\u007b \\u007b\\"}",10]`],
@@ -373,7 +376,7 @@ t.test('what is too long to be held passes, unless an expression is in it', (t) 
   t.end()
 })
 
-t.test('white space that would have to be held without end is no reason to hold it', (t) => {
+t.test('endless white space is not held', (t) => {
   const blank = ' '.repeat(70_000)
   const parts = (text: string) => cut(Buffer.from(text), [1, 30_000, 66_000, 69_999, 70_001, 70_003])
   t.equal(
@@ -401,7 +404,7 @@ t.test('white space that would have to be held without end is no reason to hold 
   t.end()
 })
 
-t.test('single bytes of one long string cost no more than the string', (t) => {
+t.test('a long string costs the same when it arrives in single bytes', (t) => {
   const reader = createPartReader(JSON_TYPE, undefined, expressions, BODY_LIMITS)
   reader.push(Buffer.from('["{{ pan }}'), false)
   const { concat } = Buffer
@@ -420,7 +423,7 @@ t.test('single bytes of one long string cost no more than the string', (t) => {
   t.end()
 })
 
-t.test('what only a whole body would show is refused, and what is never looked at passes', (t) => {
+t.test('issues that only a whole body shows are rejected, and parts that are never read pass', (t) => {
   const create = (type: string | undefined, encoding?: string) => () =>
     createPartReader(type, encoding, expressions, BODY_LIMITS)
   for (const coding of ['gzip', 'br', 'deflate', 'gzip, identity'])

@@ -32,7 +32,7 @@ t.test('an error of a value names its place', async (t) => {
   t.match(await (async () => result.apply(resolve))().catch(AppError.from), { errors: { '/b': [String] } })
 })
 
-t.test('tokens that are not found are named by their places, and by nothing else', async (t) => {
+t.test('tokens that are not found are named by their places only', async (t) => {
   const result = await plan(
     '{"a":"{{ ten }}","b":["{{ gone }}",{"c":"x {{ ten }} {{ gone }}"}],"d":"{{ lost }}"}',
     'application/json',

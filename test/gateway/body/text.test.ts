@@ -22,13 +22,13 @@ for (const [type, body, sent] of CASES)
     t.equal((await rewritten(body, type)).toString(), sent)
   })
 
-t.test('bytes that are no text survive around expressions', async (t) => {
+t.test('bytes that are not text survive around expressions', async (t) => {
   const around = (inner: string) =>
     Buffer.concat([Buffer.from([0xff, 0xa0]), Buffer.from(inner), Buffer.from([0x85, 0xfe])])
   t.strictSame(await rewritten(around('{{-ten-}}'), 'text/plain'), around('10'))
 })
 
-t.test('latin1 text takes values that latin1 holds, and refuses others', async (t) => {
+t.test('latin1 text takes values that latin1 can encode, and rejects others', async (t) => {
   const type = 'text/plain; charset=ISO-8859-1'
   const body = Buffer.from('ü {{it é}} {{v}}', 'latin1')
   const result = await plan(body, type)
@@ -39,7 +39,7 @@ t.test('latin1 text takes values that latin1 holds, and refuses others', async (
   await t.rejects(async () => apply('€'), { code: 'invalid_expression' })
 })
 
-t.test('other charsets that agree with ASCII take ASCII values only; the rest pass', async (t) => {
+t.test('other charsets that extend ASCII take ASCII values only; the rest pass', async (t) => {
   t.equal(
     (await rewritten('x {{pan}}', 'text/plain; charset="windows-1251"')).toString(),
     'x 4242424242424242',
@@ -50,26 +50,23 @@ t.test('other charsets that agree with ASCII take ASCII values only; the rest pa
   })
 })
 
-t.test(
-  'a body in a charset that values cannot be put into is refused when it holds an expression',
-  async (t) => {
-    const kinds = [
-      'text/plain',
-      'text/csv',
-      'application/json',
-      'application/x-ndjson',
-      'application/x-www-form-urlencoded',
-    ]
-    for (const kind of kinds)
-      for (const charset of ['utf-16', 'utf-16le', 'utf-32', 'constructor', 'ibm037']) {
-        const type = `${kind}; charset=${charset}`
-        await t.rejects(plan('"{{ pan }}"', type), { code: 'malformed' }, type)
-        await t.rejects(plan(Buffer.from('"{{ pan }}"', 'utf16le'), type), { code: 'malformed' }, type)
-        t.equal((await plan('"{{ pan } }"', type)).kind, 'pass')
-        t.equal((await plan(Buffer.from('{{\ufffd}}', 'utf16le'), type)).kind, 'pass')
-      }
-  },
-)
+t.test('a body in a charset that cannot be rewritten is rejected when it holds an expression', async (t) => {
+  const kinds = [
+    'text/plain',
+    'text/csv',
+    'application/json',
+    'application/x-ndjson',
+    'application/x-www-form-urlencoded',
+  ]
+  for (const kind of kinds)
+    for (const charset of ['utf-16', 'utf-16le', 'utf-32', 'constructor', 'ibm037']) {
+      const type = `${kind}; charset=${charset}`
+      await t.rejects(plan('"{{ pan }}"', type), { code: 'malformed' }, type)
+      await t.rejects(plan(Buffer.from('"{{ pan }}"', 'utf16le'), type), { code: 'malformed' }, type)
+      t.equal((await plan('"{{ pan } }"', type)).kind, 'pass')
+      t.equal((await plan(Buffer.from('{{\ufffd}}', 'utf16le'), type)).kind, 'pass')
+    }
+})
 
 t.test('text of a type without an encoding of its own takes no value that could end its place', async (t) => {
   const types = [
@@ -108,7 +105,7 @@ t.test('"raw" is for text: where values are encoded it is no filter', async (t) 
     await t.rejects(plan(body, type), { code: 'invalid_expression' }, type)
 })
 
-t.test('faulty expressions are refused', async (t) => {
+t.test('invalid expressions are rejected', async (t) => {
   for (const body of ['{{', '{{}}', 'x {{ pan', '{{ pan | nope }}', '{"a":{{pan}', '{{ a/b }}'])
     await t.rejects(plan(body, 'text/plain'), { code: 'invalid_expression' }, body)
 })

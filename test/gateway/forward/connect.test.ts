@@ -53,7 +53,7 @@ t.test('a tunnel has an identity of its own, in normalized form', async (t) => {
   t.equal(nonces.size, 2)
 })
 
-t.test('an unbound host is dialed by an address, after a record of it', async (t) => {
+t.test('an unbound host is dialed by its checked address, after an audit record', async (t) => {
   const { connect, far } = setUp({ bindings: { connect: () => 'tunnel', request: () => undefined } })
   const reply = await connect('free.test:443').reply
   t.match(reply, { kind: 'connect', address: '192.0.2.1:452' })
@@ -66,7 +66,7 @@ t.test('an unbound host is dialed by an address, after a record of it', async (t
   t.equal(codeOf(await failing.connect('free.test:443').reply), 'internal')
 })
 
-t.test('ports, addresses and names that egress denies are denied before a binding is asked', async (t) => {
+t.test('ports, addresses and names that egress denies are denied before bindings are read', async (t) => {
   const { connect } = setUp({
     bindings: {
       connect: () => {
@@ -128,7 +128,7 @@ t.test('limits of keys hold for CONNECT and for each request inside', async (t) 
   t.same(admitted, [KEYS.private, KEYS.private, KEYS.private])
 })
 
-t.test('a request without the identity of a tunnel, or of another listener, leads nowhere', async (t) => {
+t.test('a request without the identity of a tunnel, or from another listener, is denied', async (t) => {
   const { start } = setUp()
   const head = new Map([
     [':method', ['GET']],
@@ -147,7 +147,7 @@ t.test('a request without the identity of a tunnel, or of another listener, lead
   t.throws(() => start(origin({ [ATTRIBUTES.chain]: 'edge' })))
 })
 
-t.test('a tunnel survives its way through filter state', (t) => {
+t.test("a tunnel's identity survives the encoding in filter state", (t) => {
   for (const address of [undefined, '192.0.2.1', '2001:db8::1']) {
     const tunnel = { key: 'a-key', host: '*.x.test', port: 8443, address }
     const attributes = { [ATTRIBUTES.tunnel]: encodeTunnel(tunnel) }

@@ -51,7 +51,7 @@ t.test('what expressions cost is counted for the body, however many parts it com
   await t.rejects(passed(parts(300)), { code: 'invalid_expression' })
 })
 
-t.test('a body of literal expressions lets others have their turn', async (t) => {
+t.test('a body of literal expressions lets other calls run', async (t) => {
   let turns = 0
   let running = true
   const other = () => {
@@ -65,18 +65,23 @@ t.test('a body of literal expressions lets others have their turn', async (t) =>
   t.ok(turns > 2, `${turns} turns`)
 })
 
-t.test('a body that never ends is broken off in its time, with no more than its beginning out', async (t) => {
-  const forever = function* () {
-    for (;;) yield 'x'
-  }
-  const source = forever()
-  const flow: UploadDeps['flow'] = {
-    read: async (ms) => {
-      await new Promise((resolve) => setTimeout(resolve, Math.min(ms ?? 0, 5)))
-      return { bytes: Buffer.from(String(source.next().value)), isLast: false }
-    },
-    write: async () => {},
-    end: () => Promise.reject(new Error('it has no end')),
-  }
-  await t.rejects(passed([], { flow, limits: { ...UPLOAD_LIMITS, ms: 50 } }), { code: 'destination_timeout' })
-})
+t.test(
+  'a body that never ends is reset at its deadline, after no more than its beginning was sent',
+  async (t) => {
+    const forever = function* () {
+      for (;;) yield 'x'
+    }
+    const source = forever()
+    const flow: UploadDeps['flow'] = {
+      read: async (ms) => {
+        await new Promise((resolve) => setTimeout(resolve, Math.min(ms ?? 0, 5)))
+        return { bytes: Buffer.from(String(source.next().value)), isLast: false }
+      },
+      write: async () => {},
+      end: () => Promise.reject(new Error('it has no end')),
+    }
+    await t.rejects(passed([], { flow, limits: { ...UPLOAD_LIMITS, ms: 50 } }), {
+      code: 'destination_timeout',
+    })
+  },
+)

@@ -62,7 +62,7 @@ t.test('a text in parts has the ids of the whole one, for each way to cut it', a
   t.same([...ids], ['one', 'two', 'three'])
 })
 
-t.test('texts of braces alone take linear time', async (t) => {
+t.test('texts of only braces take linear time', async (t) => {
   for (const text of [
     '{'.repeat(2e6),
     '{{a|'.repeat(5e5),

@@ -68,7 +68,7 @@ const evaluated = async (
 }
 
 t.test(
-  'all surfaces are one read, each token with its surfaces, and values are held to the end',
+  'all surfaces are read at once, each token with its surfaces, and values are held to the end',
   async (t) => {
     const { found, uses, held } = await evaluated({
       path: '/{{name}}/{{card|json:"$.cvc"}}',
@@ -97,7 +97,7 @@ t.test(
   },
 )
 
-t.test('a closed surface is found before a token is read, and what fails releases its values', async (t) => {
+t.test('a closed surface is found before a token is read, and a failure releases its values', async (t) => {
   const closed = await evaluated({ headers: { 'x-b': '{{ card }}', 'x-a': '{{ name }}' } })
   t.equal(closed.error?.code, 'expression_on_closed_surface')
   t.equal(closed.uses.length, 0)

@@ -56,21 +56,24 @@ const codeOf = async (work: () => unknown): Promise<string | undefined> => {
   }
 }
 
-t.test('values stand in the headers of the list, line by line, and the whole line is trimmed', async (t) => {
-  const values = { id: ' secret\t', n: 5, o: { a: 1 }, none: null }
-  t.same(
-    await sent(
-      { 'x-a': 'Bearer {{ id }}', 'x-b': ['{{ n }}', 'plain', '{{o}} {{none}}'], 'x-c': '{{ id }}' },
-      { values },
-    ),
-    new Map([
-      ['x-a', ['Bearer  secret']],
-      ['x-b', ['5', 'plain', '{"a":1}']],
-    ]),
-  )
-  t.same(await sent({ 'x-a': '{{ none }}' }, { values }), new Map([['x-a', ['']]]))
-  t.equal((await sent({ 'x-a': 'plain', 'x-c': '{{ id }}' }, { values })).size, 0)
-})
+t.test(
+  'values replace expressions in the listed headers, line by line, and the whole line is trimmed',
+  async (t) => {
+    const values = { id: ' secret\t', n: 5, o: { a: 1 }, none: null }
+    t.same(
+      await sent(
+        { 'x-a': 'Bearer {{ id }}', 'x-b': ['{{ n }}', 'plain', '{{o}} {{none}}'], 'x-c': '{{ id }}' },
+        { values },
+      ),
+      new Map([
+        ['x-a', ['Bearer  secret']],
+        ['x-b', ['5', 'plain', '{"a":1}']],
+      ]),
+    )
+    t.same(await sent({ 'x-a': '{{ none }}' }, { values }), new Map([['x-a', ['']]]))
+    t.equal((await sent({ 'x-a': 'plain', 'x-c': '{{ id }}' }, { values })).size, 0)
+  },
+)
 
 t.test('control characters other than a tab are rejected; other characters are UTF-8', async (t) => {
   for (const value of [
@@ -144,7 +147,7 @@ t.test('a header may sign the body that goes out with a secret of the configurat
   )
 })
 
-t.test('a header may read other headers as they go out, and none that is hidden or removed', async (t) => {
+t.test('a header may read other headers as they are sent, and none that is hidden or removed', async (t) => {
   const read = async (name: string, given: Given = {}) =>
     (
       await sent(
@@ -206,7 +209,7 @@ t.test('variables that the request does not have are rejected', async (t) => {
   )
 })
 
-t.test('what a transform made of a header is data and stays', async (t) => {
+t.test('a header that a transform wrote is data, and unchanged', async (t) => {
   const values = { id: 'value' }
   const set = new Map([['x-a', '{{ id }} of the transform']])
   t.same(
@@ -218,7 +221,7 @@ t.test('what a transform made of a header is data and stays', async (t) => {
   )
 })
 
-t.test('headers with braces off the list are closed, unless they are not forwarded', async (t) => {
+t.test('unlisted headers with braces are denied, unless they are not forwarded', async (t) => {
   const { closed } = planOf(
     { 'x-c': '{{ id }}', host: '{{ id }}', 'x-d': '{{ id }}', ':path': '/{{id}}' },
     { stripped: ['x-d'] },

@@ -40,7 +40,7 @@ t.test('an expression stands inside a segment or a value, in every spelling of i
     t.equal(await build(path, values), built, path)
 })
 
-t.test('what is not evaluated keeps its bytes', async (t) => {
+t.test('text that is not evaluated keeps its bytes', async (t) => {
   const values = { id: 'value' }
   for (const path of ['/x', '/%2e%2f?x=%%%&&=&a==b', '/%257B%257Bid%257D%257D', '/x?Key={{id}}', '/x?{{id}}'])
     t.equal(await build(path, values), path)
@@ -132,7 +132,7 @@ t.test('malformed expressions and "| raw" are rejected before a token is looked 
   }
 })
 
-t.test('stretches with braces off the list are closed, names of parameters included', async (t) => {
+t.test('braces outside the listed surfaces are denied, names of parameters included', async (t) => {
   const closed = (path: string, surfaces: readonly Surface[]) =>
     planUrl(path, surfaces, (text) => language.parse(text)).closed.map(({ place }) => place)
   t.same(closed('/{{a}}?b={{c}}&d=%7B%7Be&f=1', []), ['path', 'query:b', 'query:d'])

@@ -24,7 +24,7 @@ const head: Head = new Map(
 )
 const shown = showHeaders(head, hidden)
 
-t.test('code sees lines joined as HTTP joins them, and nothing of ours or of the framing', async (t) => {
+t.test('code sees header lines joined as in HTTP, without own and framing headers', async (t) => {
   t.strictSame(
     { ...shown },
     {
@@ -45,12 +45,12 @@ const changes = (returned: unknown) => {
   return { set: Object.fromEntries(set), remove }
 }
 
-t.test('what comes back as it was is left alone', async (t) => {
+t.test('unchanged headers are left alone', async (t) => {
   t.strictSame(changes({ ...shown }), { set: {}, remove: [] })
   t.strictSame(changes({ ...shown, 'X-List': '1, 2' }), { set: {}, remove: [] })
 })
 
-t.test('what changed is set, what is new is added, what is missing is removed', async (t) => {
+t.test('changed headers are set, new ones added, missing ones removed', async (t) => {
   const { cookie: _, ...rest } = shown
   t.strictSame(
     changes({
@@ -71,7 +71,7 @@ t.test('what changed is set, what is new is added, what is missing is removed', 
   t.same(changes({}).remove.length, Object.keys(shown).length)
 })
 
-t.test('what is not for code to set is passed over', async (t) => {
+t.test('headers that code may not set are ignored', async (t) => {
   t.strictSame(
     changes({
       ...shown,
@@ -85,7 +85,7 @@ t.test('what is not for code to set is passed over', async (t) => {
   )
 })
 
-t.test('what HTTP does not allow is refused, and so is too much', async (t) => {
+t.test('members that HTTP does not allow, or that are too large, are rejected', async (t) => {
   for (const returned of [
     null,
     [],

@@ -20,7 +20,7 @@ const ofType = (examples: unknown, rest: Parameters<typeof typeOf>[0] = {}) => {
 
 const good = { summary: 'One', input: { id: 'a' }, output: { id: 'a' } }
 
-t.test('examples that fit are no fault, and are left as they were', async (t) => {
+t.test('examples that fit are no issue, and unchanged', async (t) => {
   const examples = [
     good,
     { summary: 'Two', input: {}, error: { code: 'not_found', detail: 'There is none.' } },
@@ -31,7 +31,7 @@ t.test('examples that fit are no fault, and are left as they were', async (t) =>
   t.strictSame(examples, before, 'no default was filled in')
 })
 
-t.test('an input or output that its schema refuses is a fault at its place', async (t) => {
+t.test('an input or output that does not fit its schema is an issue at its place', async (t) => {
   t.same(ofOperation([good, { ...good, summary: 'Two', input: { size: 'many' } }]), [
     'operation › examples[1] › input: "id" is required.',
     'operation › examples[1] › input: "size" must be an integer.',
@@ -41,14 +41,14 @@ t.test('an input or output that its schema refuses is a fault at its place', asy
   ])
 })
 
-t.test('members that no call has are a fault', async (t) => {
+t.test('members that no call has are an issue', async (t) => {
   const place = 'operation › examples[0]'
   const message = 'it has members that the schema does not name.'
   t.same(ofOperation([{ ...good, output: { id: 'a', nmae: 'x' } }]), [`${place} › output: ${message}`])
   t.same(ofOperation([{ ...good, input: { id: 'a', nmae: 'x' } }]), [`${place} › input: ${message}`])
 })
 
-t.test('an example says what it shows, once, and one thing that comes of it', async (t) => {
+t.test('an example has a unique summary and one result', async (t) => {
   for (const [examples, issue] of [
     ['none', 'operation › examples: it is not a list.'],
     [['x'], 'operation › examples[0]: it has no summary.'],

@@ -45,13 +45,13 @@ const TABLE: readonly (readonly [string, Partial<Record<keyof TokenType, unknown
 ]
 
 for (const [what, rest, issue] of TABLE)
-  t.test(`a token type is refused for ${what}, and that is the only fault`, async (t) => {
+  t.test(`a token type is rejected for ${what}, and that is the only issue`, async (t) => {
     const issues = issuesOf(rest)
     t.equal(issues.length, 1, issues.join('\n'))
     t.match(issues[0], issue)
   })
 
-t.test('functions that give nothing away are accepted, also ones that throw on made-up data', async (t) => {
+t.test('functions that reveal nothing are accepted, also ones that throw on sample data', async (t) => {
   t.same(
     issuesOf({
       never: ['/pin'],

@@ -154,13 +154,13 @@ const TABLE: readonly (readonly [string, Partial<Record<keyof Operation, unknown
 ]
 
 for (const [what, rest, issue] of TABLE)
-  t.test(`an operation with ${what} has that one fault`, async (t) => {
+  t.test(`an operation with ${what} has that one issue`, async (t) => {
     const issues = issuesOf(rest)
     t.equal(issues.length, 1, issues.join('\n'))
     t.match(issues[0], issue)
   })
 
-t.test('operations that use everything have no fault', async (t) => {
+t.test('operations that use every member have no issue', async (t) => {
   t.same(issuesOf({}), [])
   t.same(issuesOf({ permission: 'thing:read' }), [])
   t.same(

@@ -56,7 +56,7 @@ const TABLE: readonly (readonly [string, Partial<Record<keyof TokenType, unknown
 ]
 
 for (const [what, rest, issue] of TABLE)
-  t.test(`a token type with ${what} has that one fault`, async (t) => {
+  t.test(`a token type with ${what} has that one issue`, async (t) => {
     const issues = issuesOf(rest)
     t.equal(issues.length, 1, issues.join('\n'))
     t.match(issues[0], issue)
@@ -93,7 +93,7 @@ t.test('a nested member that is never returned is found in a mask of its parent'
   t.same(issuesOf({ data, never: ['/owner/ssn'], mask: '{{ data.owner.name }}' }), [])
 })
 
-t.test('a token type that uses everything has no fault', async (t) => {
+t.test('a token type that uses every member has no issue', async (t) => {
   t.same(
     issuesOf({
       checks: [{ check: 'luhn', at: '/code' }],

@@ -104,7 +104,7 @@ t.test('a change of the collections holds for the next request', async (t) => {
   await t.rejects(async () => authenticator.authenticate('k'), { code: 'unauthenticated' })
 })
 
-t.test('an answer read before a change that another request has seen is not kept', async (t) => {
+t.test('a response that was read before a change that another request has seen is not stored', async (t) => {
   const { known, state, authenticator } = setUp()
   known.set('api-key:slow', { caller })
   known.set('api-key:other', { caller })
@@ -130,7 +130,7 @@ t.test('expiry is looked at on each use, also of what is cached', async (t) => {
 })
 
 t.test(
-  'a session that nobody authorized is forbidden, and unauthenticated once it has expired',
+  'a session that was not authorized is forbidden, and unauthenticated once it has expired',
   async (t) => {
     const { known, clock, authenticator } = setUp()
     known.set('api-key:k', { caller, unauthorized: true, expiresAt: 10 })

@@ -52,7 +52,7 @@ const failing = (uncertain: boolean) => async () => {
   throw new AppError('gateway_timeout', 'Lost.', { uncertain })
 }
 
-t.test('what failed for certain may be repeated with its key', async (t) => {
+t.test('a change that certainly failed may be repeated with its key', async (t) => {
   await t.rejects(once(operationOf(), {}, call, 'certain', failing(false)), { code: 'gateway_timeout' })
   t.equal(await once(operationOf(), {}, call, 'certain', async () => 'done'), 'done')
 })
@@ -71,37 +71,37 @@ const when = async (true_: () => boolean) => {
   while (!true_()) await new Promise(setImmediate)
 }
 
+t.test('a change whose response was lost is not repeated with its key, for a day', async (t) => {
+  for (const [name, fails] of Object.entries({
+    uncertain: failing(true),
+    'on our side': failing(false),
+  })) {
+    const before = abandoned
+    await t.rejects(
+      once(operationOf(), {}, call, name, () => writing(fails)),
+      { code: 'gateway_timeout' },
+    )
+    await when(() => abandoned > before)
+    const again = () => once(operationOf(), {}, call, name, async () => t.fail('it runs'))
+    await t.rejects(again(), lost)
+    clock.advance(24 * 3_600_000 - 1)
+    await t.rejects(again(), lost)
+    clock.advance(1)
+    t.equal(await once(operationOf(), {}, call, name, async () => 'anew'), 'anew')
+  }
+})
+
 t.test(
-  'what was done, with an answer that got lost, is not done again with its key, for a day',
+  'a change that was certainly not made, and whose response was lost, can be made with its key',
   async (t) => {
-    for (const [name, fails] of Object.entries({
-      uncertain: failing(true),
-      'on our side': failing(false),
-    })) {
-      const before = abandoned
-      await t.rejects(
-        once(operationOf(), {}, call, name, () => writing(fails)),
-        { code: 'gateway_timeout' },
-      )
-      await when(() => abandoned > before)
-      const again = () => once(operationOf(), {}, call, name, async () => t.fail('it runs'))
-      await t.rejects(again(), lost)
-      clock.advance(24 * 3_600_000 - 1)
-      await t.rejects(again(), lost)
-      clock.advance(1)
-      t.equal(await once(operationOf(), {}, call, name, async () => 'anew'), 'anew')
-    }
+    const before = abandoned
+    await t.rejects(once(operationOf(), {}, call, 'lost', failing(true)), { code: 'gateway_timeout' })
+    await when(() => abandoned > before)
+    t.equal(await once(operationOf(), {}, call, 'lost', async () => 'done'), 'done')
   },
 )
 
-t.test('what was certainly not done, with an answer that got lost, may be done with its key', async (t) => {
-  const before = abandoned
-  await t.rejects(once(operationOf(), {}, call, 'lost', failing(true)), { code: 'gateway_timeout' })
-  await when(() => abandoned > before)
-  t.equal(await once(operationOf(), {}, call, 'lost', async () => 'done'), 'done')
-})
-
-t.test('a response that is put back after its time is refused', async (t) => {
+t.test('a response that is stored after its time is rejected', async (t) => {
   const repeat = () => once(operationOf(), {}, call, 'put back', async () => 'done')
   await repeat()
   t.equal(await repeat(), 'done')
@@ -111,7 +111,7 @@ t.test('a response that is put back after its time is refused', async (t) => {
   putBack = undefined
 })
 
-t.test('what the caller did wrong is not kept, whatever was written before', async (t) => {
+t.test('an invalid request is not stored, whatever was written before', async (t) => {
   const wrong = async () => {
     throw new AppError('unprocessable', 'Wrong.')
   }
@@ -124,7 +124,7 @@ t.test('what the caller did wrong is not kept, whatever was written before', asy
 
 for (const how of ['is started again', 'stays away'])
   t.test(
-    `what a process that dies, and ${how}, was at may be done again unless it wrote something`,
+    `a call of a process that dies, and ${how}, may be repeated unless it wrote something`,
     async (t) => {
       const never = () => new Promise<never>(() => {})
       const keyOf = (name: string) => `${name}, ${how}`
@@ -157,7 +157,7 @@ for (const how of ['is started again', 'stays away'])
     },
   )
 
-t.test('an answer that the store does not take at once is kept when it does', async (t) => {
+t.test('a response that the store does not accept at once is stored when it does', async (t) => {
   rejects = 2
   const before = finished
   t.equal(await once(operationOf(), {}, call, 'later', async () => 'done'), 'done')
@@ -169,7 +169,7 @@ t.test('an answer that the store does not take at once is kept when it does', as
   t.equal(await once(operationOf(), {}, call, 'later', async () => t.fail('it runs')), 'done')
 })
 
-t.test('a token that is changed before its answer is kept is not shown as it was', async (t) => {
+t.test('a token that is changed before its response is stored is not shown as it was', async (t) => {
   const service = await startTestService(t, { openStore: openInThread })
   const permissions = ['token:create', 'token:read', 'token:update']
   const rules = [{ description: 'all', priority: 1, container: '/', transform: 'reveal', permissions }]

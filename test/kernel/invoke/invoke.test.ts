@@ -82,27 +82,24 @@ const setUp = async (
   return { service, invoke, appended }
 }
 
-t.test(
-  'an operation gets its picked and validated input and the call, and answers what it declares',
-  async (t) => {
-    let seen: { input: unknown; call: Call } | undefined
-    const operation = operationOf({
-      permission: 'thing:read',
-      input,
-      output: Type.Object({ id: Type.String({ field: 1 }), note: Type.Optional(Type.String({ field: 2 })) }),
-      run: async (given: unknown, call: Call) => {
-        seen = { input: given, call }
-        return { id: '1', note: undefined, hash: 'never to be shown' }
-      },
-    })
-    const { invoke, service, appended } = await setUp(t, [operation])
-    const output = await invoke(operation, { id: 'x', unknown: 1 })
-    t.strictSame(output, { id: '1' })
-    t.strictSame(seen?.input, { id: 'x', count: 7 })
-    t.match(seen?.call, { traceId: 'trace-1', now: service.clock.now(), caller: { tenantId: 'tenant-1' } })
-    t.same(appended, [], 'an operation without audit leaves no record')
-  },
-)
+t.test('an operation gets its validated input and the call, and returns what it declares', async (t) => {
+  let seen: { input: unknown; call: Call } | undefined
+  const operation = operationOf({
+    permission: 'thing:read',
+    input,
+    output: Type.Object({ id: Type.String({ field: 1 }), note: Type.Optional(Type.String({ field: 2 })) }),
+    run: async (given: unknown, call: Call) => {
+      seen = { input: given, call }
+      return { id: '1', note: undefined, hash: 'never to be shown' }
+    },
+  })
+  const { invoke, service, appended } = await setUp(t, [operation])
+  const output = await invoke(operation, { id: 'x', unknown: 1 })
+  t.strictSame(output, { id: '1' })
+  t.strictSame(seen?.input, { id: 'x', count: 7 })
+  t.match(seen?.call, { traceId: 'trace-1', now: service.clock.now(), caller: { tenantId: 'tenant-1' } })
+  t.same(appended, [], 'an operation without audit leaves no record')
+})
 
 t.test('authentication comes before validation, validation before authorization', async (t) => {
   const operation = operationOf({ permission: 'thing:read', input })
@@ -125,7 +122,7 @@ t.test('a key that a transport has authenticated is looked up again after a seco
   await t.rejects(invoke(operation, { id: 'x' }, revoked), { code: 'unauthenticated' })
 })
 
-t.test('operations for everyone run without a key, as nobody', async (t) => {
+t.test('public operations run without a key, and without a caller', async (t) => {
   let caller: unknown
   const operation = operationOf({
     permission: 'none',
@@ -139,7 +136,7 @@ t.test('operations for everyone run without a key, as nobody', async (t) => {
   t.match(caller, { actorType: 'anonymous', tenantId: '', grants: { permissions: [], rules: [] } })
 })
 
-t.test('an audited operation leaves its record before it answers', async (t) => {
+t.test('an audited operation writes its record before it responds', async (t) => {
   const audit = { entity: 'thing', verb: 'create' }
   const byOutput = operationOf({
     rpc: 'Things.A',
@@ -207,7 +204,7 @@ const failing = () => {
 }
 
 t.test(
-  'while the journal is ill, audited operations do not run; when it fails after, nothing is answered',
+  'while the journal fails, audited operations do not run; when it fails after one, no result is returned',
   async (t) => {
     let runs = 0
     const operation = operationOf({
@@ -253,7 +250,7 @@ t.test(
 )
 
 t.test(
-  'a refusal of the operation itself is recorded once, by the kernel only when it is audited',
+  'a denial by the operation itself is recorded once, by the kernel only when it is audited',
   async (t) => {
     const run = async () => {
       throw new AppError('forbidden', 'Not this one.')
@@ -290,7 +287,7 @@ const readable = () => {
   return { log, lines }
 }
 
-t.test('whatever is thrown becomes an AppError; causes go to the log with the trace id', async (t) => {
+t.test('every thrown value becomes an AppError; causes go to the log with the trace id', async (t) => {
   const { log, lines } = readable()
   const broken = operationOf({
     run: async () => {

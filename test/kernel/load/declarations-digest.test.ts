@@ -19,7 +19,7 @@ const memory = () => {
 const digest = (contribution: Contribution) =>
   digestOfDeclarations([{ plugin: pluginOf(contribution), contribution }])
 
-t.test('operations without fault are looked at once, until a declaration changes', async (t) => {
+t.test('operations without an issue are checked once, until a declaration changes', async (t) => {
   const { kept: retained, sound } = memory()
   const start = (examples: unknown, name = 'One thing') =>
     issuesOf([pluginOf({ operations: [operationOf({ summary: name, examples })] })], {
@@ -37,7 +37,7 @@ t.test('operations without fault are looked at once, until a declaration changes
 })
 
 t.test(
-  'the digest knows schemas, permissions and whether there are functions, and no more of these',
+  'the digest covers schemas, permissions and whether functions exist, and no more of these',
   async (t) => {
     const of = (rest: Parameters<typeof operationOf>[0]) => digest({ operations: [operationOf(rest)] })
     t.equal(of({}), of({ run: async () => ({ id: 'other' }) }))

@@ -85,14 +85,14 @@ t.test('folders, JSON files, npm names and plugins themselves, each once, in the
   t.same(names, ['second', 'first', 'loyalty', 'acme', 'own'])
 })
 
-t.test('a JSON plugin brings its token types as they are', async (t) => {
+t.test('a JSON plugin adds its token types unchanged', async (t) => {
   const { values } = await load(t, ['l.json'], { 'l.json': JSON.stringify(loyalty) })
   const contribution = await values[0]?.setup({} as never)
   t.same(contribution, { tokenTypes: loyalty.tokenTypes })
   t.match(values[0], { api: 1, name: 'loyalty', version: '1.0.0' })
 })
 
-t.test('what cannot be loaded is told with its place, and the rest is loaded', async (t) => {
+t.test('a plugin that cannot be loaded is reported with its place, and the rest is loaded', async (t) => {
   const { names, issues } = await load(
     t,
     ['*', './nowhere', 'no-such-package-of-ours', 'bad.json', 'none.json', 'odd.json', 'list.json'],
@@ -194,7 +194,7 @@ t.test('what to do about a module that does not load depends on why', async (t) 
   for (const [index, issue] of expected.entries()) t.match(issues[index], issue)
 })
 
-t.test('a missing plugins folder and missing token types are faults', async (t) => {
+t.test('a missing plugins folder and missing token types are issues', async (t) => {
   const { issues } = await load(t, ['*', 'e.json'], {
     'e.json': JSON.stringify({ api: 1, name: 'e', version: '1.0.0', tokenTypes: [] }),
   })

@@ -31,7 +31,7 @@ const setUp = () => {
 }
 
 t.test(
-  'a proxy is found by its key, kept while nothing changes, and asked for anew after a change',
+  'a proxy is found by its key, cached while nothing changes, and read again after a change',
   async (t) => {
     const { state, directory } = setUp()
     t.equal(await directory.find('key'), PROXY)
@@ -51,18 +51,21 @@ t.test('a key too long to be one is not even hashed', async (t) => {
   t.same(state.asked, [])
 })
 
-t.test('lately made and lately used proxies are told as they now are, each once', async (t) => {
-  const { state, directory } = setUp()
-  await directory.find('key')
-  state.found.set('hash of key', { ...PROXY, requestTransform: 'new' })
-  state.changes++
-  t.same(await directory.changes(), 2)
-  const ids = (await directory.recentlyUsed(10)).map(({ id, requestTransform }) => [id, requestTransform])
-  t.same(ids.sort(), [
-    ['a', 'new'],
-    ['newest', undefined],
-  ])
-})
+t.test(
+  'recently created and recently used proxies are reported in their present state, each once',
+  async (t) => {
+    const { state, directory } = setUp()
+    await directory.find('key')
+    state.found.set('hash of key', { ...PROXY, requestTransform: 'new' })
+    state.changes++
+    t.same(await directory.changes(), 2)
+    const ids = (await directory.recentlyUsed(10)).map(({ id, requestTransform }) => [id, requestTransform])
+    t.same(ids.sort(), [
+      ['a', 'new'],
+      ['newest', undefined],
+    ])
+  },
+)
 
 t.test('without a plugin for proxies every key is unknown', async (t) => {
   const directory = createProxyDirectory({

@@ -51,7 +51,7 @@ t.test('a record is written, read, found and deleted, under its tenant only', as
   t.equal(await records.delete(tenantId, '1'), false)
 })
 
-t.test('a record that its schema refuses is not written, and its values are not told', async (t) => {
+t.test('a record that does not fit its schema is not written, and its values are not quoted', async (t) => {
   const { records, tenantId } = await setUp(t)
   const bad = { id: '1', email: 'secret@example.org', visits: 'often' } as unknown as Account
   const thrown = await records.insert(tenantId, bad).catch((error) => error)
@@ -60,7 +60,7 @@ t.test('a record that its schema refuses is not written, and its values are not 
   t.equal(await records.get(tenantId, '1'), undefined)
 })
 
-t.test('a taken id or lookup value is a conflict, on insert and on update', async (t) => {
+t.test('a duplicate id or lookup value is a conflict, on insert and on update', async (t) => {
   const { records, tenantId } = await setUp(t)
   await records.insert(tenantId, { id: '1', email: 'a', visits: 0 })
   await records.insert(tenantId, { id: '2', email: 'b', visits: 0 })

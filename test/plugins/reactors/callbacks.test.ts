@@ -90,7 +90,7 @@ const serviceOf = async (t: Test, more: ServiceOptions = {}) => {
   return { ...service, key, reactorOf, react, until: untilCommitted(service.store) }
 }
 
-t.test('a result is posted to where the caller asked for it, signed, until it is accepted', async (t) => {
+t.test("a result is posted to the caller's URL, signed, until it is accepted", async (t) => {
   const receiver = await startReceiver(t, [500, 302])
   const { reactorOf, react } = await serviceOf(t)
   const { id, callback_key: secret } = await reactorOf(
@@ -112,7 +112,7 @@ t.test('a result is posted to where the caller asked for it, signed, until it is
 })
 
 t.test(
-  'each attempt is on record with its host before it leaves; what a receiver has, nobody gets again',
+  'each attempt is recorded with its host before it is sent; a delivered result cannot be read again',
   async (t) => {
     const receiver = await startReceiver(t, [500])
     let failing = 0
@@ -213,7 +213,7 @@ const kernelOf = async (t: Test) => {
   }
 }
 
-t.test('what a process left behind is taken up by the next one, in its time', async (t) => {
+t.test('an invocation that a process left open is continued by the next one, in its time', async (t) => {
   const receiver = await startReceiver(t, [500])
   const { clock, waits, waiting, process, until } = await kernelOf(t)
   await waits(receiver.url)

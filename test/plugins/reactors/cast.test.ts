@@ -37,7 +37,7 @@ const CASTS: readonly (readonly [ElementType, Json, Json | undefined])[] = [
 
 for (const [type, given, expected] of CASTS)
   t.test(
-    `${JSON.stringify(given)} as a ${type} is ${expected === undefined ? 'refused' : JSON.stringify(expected)}`,
+    `${JSON.stringify(given)} as a ${type} is ${expected === undefined ? 'rejected' : JSON.stringify(expected)}`,
     async (t) => {
       const parameters = [parameter('x', type)]
       if (expected === undefined) t.same(issuesOf(parameters, { x: given }), ['args.x'])

@@ -40,7 +40,7 @@ const hear = async (parent: Socket, count: number): Promise<readonly Frame[]> =>
   return frames
 }
 
-t.test('what is said is held until it is handed over, and arrives in its order', async (t) => {
+t.test('messages are held until they are written, and arrive in order', async (t) => {
   const { child, parent, fd } = await openStream(t)
   const speaker = createMessageWriter(child, fd)
   speaker.write({ kind: 'lost', id: 1 })
@@ -59,7 +59,7 @@ t.test('what is said is held until it is handed over, and arrives in its order',
   )
 })
 
-t.test('what the stream has no room for waits in it, and nothing said later overtakes it', async (t) => {
+t.test('messages that the stream has no room for wait, and no later one overtakes them', async (t) => {
   const { child, parent, fd } = await openStream(t)
   const speaker = createMessageWriter(child, fd)
   const ending = { kind: 'returned', empty: false } as const

@@ -3,6 +3,6 @@ import { besideNeighbour } from './beside-neighbour.ts'
 import { ERRORS, ESCAPES, POLLUTION } from './escapes.ts'
 import { READING } from './snooping.ts'
 
-t.test('code finds no way out, and nothing to trip over around it', (t) =>
+t.test('code finds no way out of its realm', (t) =>
   besideNeighbour(t, { escapes: ESCAPES, pollution: POLLUTION, errors: ERRORS, reading: READING }),
 )

@@ -4,6 +4,6 @@ import { ENGINE, SERIALIZED, SURFACE } from './exotic.ts'
 
 t.test('corners of the language end within limits', (t) => besideNeighbour(t, { engine: ENGINE }))
 
-t.test('objects that bite whoever serializes them, and floods of the realm, too', (t) =>
+t.test('objects that attack their serializer, and floods of the realm, end the same way', (t) =>
   besideNeighbour(t, { serialized: SERIALIZED, surface: SURFACE }, { wallMs: 3_000 }),
 )

@@ -53,7 +53,7 @@ const starve = async (): Promise<void> => {
 
 if (process.argv[2] === 'starve') await starve()
 else
-  t.test('a process without a file handle left goes on, and has its child when there is one', async (t) => {
+  t.test('a process without free file handles continues, and has its child when one is free', async (t) => {
     const command = `ulimit -n 120; exec "${process.execPath}" "${fileURLToPath(import.meta.url)}" starve`
     const child = spawn('/bin/sh', ['-c', command], { stdio: ['ignore', 'pipe', 'pipe'] })
     let text = ''

@@ -30,7 +30,7 @@ t.test('tenants take turns, whatever each has waiting', async (t) => {
 })
 
 t.test(
-  'a tenant whose code takes long waits until others have had as much, and so does a program',
+  'a tenant whose code takes long waits until others have used as much, and so does a program',
   async (t) => {
     const queue = createQueue()
     const order = (count: number) => Array.from({ length: count }, () => queue.next(any)?.source.key)
@@ -43,7 +43,7 @@ t.test(
   },
 )
 
-t.test('what has behaved finds room where others find none', async (t) => {
+t.test('trusted programs have reserved room', async (t) => {
   const queue = createQueue()
   while (queue.add(job('a', 'suspect'), 'suspect'));
   const suspects = queue.size
@@ -55,7 +55,7 @@ t.test('what has behaved finds room where others find none', async (t) => {
   t.ok(queue.add(job('b', 'good'), 'trusted'))
 })
 
-t.test('what does not fit now lets others pass', async (t) => {
+t.test('a job that does not fit yet lets others pass', async (t) => {
   const queue = createQueue()
   queue.add(job('a', 'slow'), 'trusted')
   queue.add(job('a', 'quick'), 'trusted')
@@ -63,7 +63,7 @@ t.test('what does not fit now lets others pass', async (t) => {
   t.equal(queue.next(any)?.source.key, 'slow')
 })
 
-t.test('one tenant’s flood leaves room for others, and is refused at its bound', async (t) => {
+t.test('one tenant’s flood leaves room for others, and is rejected at its limit', async (t) => {
   const queue = createQueue()
   let applied = 0
   while (queue.add(job('flood'), 'trusted')) applied++
@@ -84,7 +84,7 @@ t.test(
   },
 )
 
-t.test('jobs that are over are dropped', async (t) => {
+t.test('ended jobs are dropped', async (t) => {
   const queue = createQueue()
   queue.add(job('a', 'a', true), 'trusted')
   queue.add(job('a', 'b'), 'trusted')

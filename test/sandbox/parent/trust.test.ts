@@ -4,7 +4,7 @@ import { createReputation } from '../../../src/sandbox/parent/trust.ts'
 const MINUTE = 60_000
 
 t.test(
-  'code that has ended two children within ten minutes is in quarantine until that is over',
+  'code that crashed two children within ten minutes is in quarantine until they have passed',
   async (t) => {
     let now = 0
     const reputation = createReputation({ now: () => now })

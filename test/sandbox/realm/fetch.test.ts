@@ -183,7 +183,7 @@ sameAsNode(
   options,
 )
 
-t.test('node-fetch is what fetch is, with its own errors', async (t) => {
+t.test('node-fetch behaves as fetch, with its own errors', async (t) => {
   const { result } = await runRealm(
     `const fetch = require('node-fetch')
     const { Headers, FetchError } = fetch

@@ -24,7 +24,7 @@ const POLLUTION = `
   globalThis.Promise = globalThis.Error = globalThis.String = globalThis.Map = class {}
 `
 
-t.test('replaced intrinsics do not keep an outcome from being told', async (t) => {
+t.test('replaced intrinsics do not prevent the report of an outcome', async (t) => {
   const returned = await runRealm(`module.exports = async () => { ${POLLUTION}; return { a: 1 } }`)
   t.equal(returned.outcome?.kind, 'returned')
   const threw = await runRealm(
@@ -46,7 +46,7 @@ t.test('replaced intrinsics do not keep an outcome from being told', async (t) =
   t.equal(waited.result, 'a', 'answers still arrive')
 })
 
-t.test('getters, proxies and thenables run as the code that they are', async (t) => {
+t.test('getters, proxies and thenables run within the limits of the code', async (t) => {
   const looping = await runRealm(`module.exports = () => ({ get a() { for (;;); } })`, {
     timeout: 100,
   }).catch((error: Error) => error.message)
@@ -61,7 +61,7 @@ t.test('getters, proxies and thenables run as the code that they are', async (t)
   t.same(proxied.result, { a: 'got' })
 })
 
-t.test('what no limit counts is gone', async (t) => {
+t.test('functions whose cost no limit counts are removed', async (t) => {
   const { result } = await runRealm(`module.exports = () => [
     typeof WebAssembly, typeof SharedArrayBuffer, typeof Atomics,
     ...['resize', 'transfer', 'transferToFixedLength'].map((name) => typeof ArrayBuffer.prototype[name]),
@@ -89,7 +89,7 @@ t.test('no function of the host can be reached', async (t) => {
   t.same(result, [[], 'undefined', 'undefined', 'undefined', false, [], 'undefinedundefined'])
 })
 
-t.test('contexts of one snapshot do not share their chance', async (t) => {
+t.test('contexts of one snapshot do not share random numbers', async (t) => {
   const code = 'module.exports = () => [Math.random(), require("crypto").randomBytes(8).toString("hex")]'
   const [first, second] = [await runRealm(code), await runRealm(code)]
   t.not((first.result as number[])[0], (second.result as number[])[0])

@@ -227,7 +227,7 @@ sameAsNode(t, 'structuredClone and AbortController', () => {
   ]
 })
 
-t.test('process says that it is Node 16, and nothing of its host', async (t) => {
+t.test('`process` reports Node 16, and nothing of its host', async (t) => {
   const { result } = await runRealm(`module.exports = () => ({
     version: process.version, env: process.env, argv: process.argv, cwd: process.cwd(), same: require('process') === process,
     binding: typeof process.binding, exit: (() => { try { process.exit() } catch (error) { return error.name } })(),
@@ -246,7 +246,7 @@ t.test('process says that it is Node 16, and nothing of its host', async (t) => 
   })
 })
 
-t.test('modules that are not there have the code that libraries look for', async (t) => {
+t.test('a missing module has the error code that libraries expect', async (t) => {
   const { result } =
     await runRealm(`module.exports = () => ['fs', 'node:net', 'child_process', 'vm', 'worker_threads', 'lodash', './x', '#loader', '__proto__', 'constructor'].map((name) => {
     try { return require(name) && 'loaded' } catch (error) { return error.code }

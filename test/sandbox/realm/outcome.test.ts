@@ -3,7 +3,7 @@ import { type Ran, runRealm } from './kit.ts'
 
 const framesOf = (outcome: Ran['outcome']) => (outcome?.kind === 'threw' ? outcome.frames : undefined)
 
-t.test('what the code returns is its JSON', async (t) => {
+t.test('the result is the JSON of what the code returns', async (t) => {
   const returned = async (body: string) => (await runRealm(`module.exports = ${body}`)).outcome?.kind
   t.same(
     (
@@ -40,7 +40,7 @@ t.test('a throwing top level has its place', async (t) => {
   t.match(verdict, { kind: 'threw', message: /Cannot read properties of null/, line: 3, column: 8 })
 })
 
-t.test('a thrown error leaves with its name, message and own frames', async (t) => {
+t.test('a thrown error is returned with its name, message and own frames', async (t) => {
   const { outcome } = await runRealm(`const fail = () => { throw new TypeError('no ' + 'way') }
     module.exports = async (req) => {
       await null
@@ -52,7 +52,7 @@ t.test('a thrown error leaves with its name, message and own frames', async (t) 
   t.same(framesOf(inside.outcome), ['request_transform:1:31'], 'none of ours')
 })
 
-t.test('whatever is thrown has an outcome', async (t) => {
+t.test('every thrown value has an outcome', async (t) => {
   const thrown = async (expression: string) => {
     const { outcome } = await runRealm(`module.exports = async () => { throw ${expression} }`)
     return outcome?.kind === 'threw' ? [outcome.name, outcome.message] : outcome
@@ -86,7 +86,7 @@ t.test('a result that is no JSON is an error of the code', async (t) => {
     t.equal((await runRealm(`module.exports = ${code}`)).outcome?.kind, 'threw', code)
 })
 
-t.test('a result above its limit is none', async (t) => {
+t.test('a result above its limit is an error', async (t) => {
   const { outcome, result } = await runRealm(`module.exports = () => 'x'.repeat(100)`, {
     settings: { resultChars: 100 },
   })
@@ -139,7 +139,7 @@ t.test('errors by which code decides the status', async (t) => {
   t.match(wrong.outcome, { kind: 'threw', message: 'status is not a valid integer' })
 })
 
-t.test('what a timer or microtask throws ends the invocation', async (t) => {
+t.test('an error of a timer or microtask ends the invocation', async (t) => {
   for (const start of ['setTimeout', 'setImmediate', 'queueMicrotask', 'process.nextTick'])
     t.match(
       (
@@ -152,7 +152,7 @@ t.test('what a timer or microtask throws ends the invocation', async (t) => {
     )
 })
 
-t.test('there is one outcome, the first', async (t) => {
+t.test('the first outcome is the only one', async (t) => {
   const { outcome, result } = await runRealm(
     `module.exports = () => { queueMicrotask(() => queueMicrotask(() => queueMicrotask(() => queueMicrotask(() => { throw new Error('after') })))); return 'first' }`,
   )

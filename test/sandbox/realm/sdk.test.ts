@@ -42,11 +42,11 @@ t.test('members of bt are calls of the service, with the arguments that they wer
   ])
 })
 
-t.test('code without an application has no bt', async (t) => {
+t.test('code without an application has no `bt`', async (t) => {
   t.same((await runRealm(`module.exports = (req) => 'bt' in req`)).result, false)
 })
 
-t.test('failures are errors of the classes that code knows', async (t) => {
+t.test('failures are errors of documented classes', async (t) => {
   const failing = (failure: object) => ({ sdk: true, call: () => Promise.reject(failure) })
   const caught = `const { AuthorizationError, BadRequestError } = require('sidevault')
     module.exports = ({ bt }) => bt.tokens.retrieve('a').catch((error) => [

@@ -6,7 +6,7 @@ import { strip } from '../../../src/sandbox/realm/strip.ts'
 const ONE = 'const one: number = 1'
 const TWO = 'const two: 2 = 2'
 
-t.test('types become blanks once, and what is damaged of that is made again', async (t) => {
+t.test('stripped sources are cached, and a damaged cache entry is made again', async (t) => {
   const directory = t.testdir({})
   const retained = () => readdirSync(directory).map((name) => join(directory, name))
   t.equal(strip(ONE, directory), 'const one         = 1')
@@ -23,7 +23,7 @@ t.test('types become blanks once, and what is damaged of that is made again', as
   t.equal(strip(TWO, directory), 'const one         = 1', 'and kept anew')
 })
 
-t.test('where nothing can be kept it is made each time', async (t) => {
+t.test('without a cache directory sources are stripped each time', async (t) => {
   t.equal(strip(ONE, join(t.testdir({}), 'nowhere')), 'const one         = 1')
   t.equal(strip(ONE, undefined), 'const one         = 1')
 })

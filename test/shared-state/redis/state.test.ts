@@ -109,7 +109,7 @@ t.test(
 )
 
 t.test(
-  'a Redis that says nothing holds a call up once, for the patience, and grows no queue',
+  'a Redis that does not respond delays one call by the timeout, and grows no queue',
   { skip },
   async (t) => {
     const redis = await startRedis(t)
@@ -127,7 +127,7 @@ t.test(
 )
 
 t.test(
-  'a Redis that refuses is away: its client is not blamed, and it is asked again',
+  'a Redis that rejects commands counts as unavailable: callers are not limited, and it is tried again',
   { skip },
   async (t) => {
     const redis = await startRedis(t, { args: ['--maxmemory', '1', '--maxmemory-policy', 'noeviction'] })
@@ -152,7 +152,7 @@ t.test('without any Redis a process starts, counts, and closes at once', async (
 })
 
 t.test(
-  'a Redis that takes connections and never answers holds up neither start nor end',
+  'a Redis that accepts connections and never responds delays neither start nor stop',
   { skip },
   async (t) => {
     const redis = await startRedis(t)
@@ -166,7 +166,7 @@ t.test(
   },
 )
 
-t.test('a script that the server has forgotten is told again', { skip }, async (t) => {
+t.test('a script that the server has lost is loaded again', { skip }, async (t) => {
   const redis = await startRedis(t)
   const state = await open(t, redis.url, LONG)
   const { createClient } = await import('@redis/client')
@@ -182,7 +182,7 @@ t.test('a script that the server has forgotten is told again', { skip }, async (
 })
 
 t.test(
-  'what one announces the others hear, of one vault, and whoever may have missed it looks',
+  'announcements reach the other replicas of the same vault, and a replica that may have missed one checks',
   { skip },
   async (t) => {
     const redis = await startRedis(t)
@@ -209,7 +209,7 @@ t.test(
   },
 )
 
-t.test('TLS is checked, a password is told to nobody', { skip }, async (t) => {
+t.test('TLS is verified, and a password is in no message', { skip }, async (t) => {
   const password = 'päss wörd/?#@'
   const redis = await startRedis(t, { password })
   const authority = await createAuthority()

@@ -64,7 +64,7 @@ const everything = async (store: Store) => ({
 t.test('a vault moves from SQLite to PostgreSQL', { skip: postgresMissing() }, async (t) => {
   const server = await aServer(t)
 
-  t.test('with every row, and goes on numbering where it was', async (t) => {
+  t.test('all rows are there, and numbering continues', async (t) => {
     const { store, path } = await aVault(t)
     const [last] = await store.tokens.create([aToken({ id: 'last' })], NOW)
     await store.tokens.delete('tenant-a', 'last', NOW)
@@ -80,22 +80,19 @@ t.test('a vault moves from SQLite to PostgreSQL', { skip: postgresMissing() }, a
     t.equal((next as { seq: number }).seq, (last as { seq: number }).seq + 1)
   })
 
-  t.test(
-    'and the file takes nothing any more: not from a service that runs, nor from one that starts',
-    async (t) => {
-      const { store, path } = await aVault(t)
-      await copyToPostgres({ from: path, to: await newVaultDatabase(server) })
-      await t.rejects(store.tokens.create([aToken()], NOW), { code: 'overloaded', message: /migrated/ })
-      await t.rejects(store.tokens.delete('tenant-a', 'id-1', NOW), { code: 'overloaded' })
-      t.equal((await store.tokens.read('tenant-a', ['id-1'], NOW)).length, 1, 'it reads on')
-      await t.rejects(openStore({ location: path, mode: 'read-write', log: silent }), {
-        code: 'invalid',
-        message: /SIDEVAULT_STORE/,
-      })
-    },
-  )
+  t.test('the old file accepts no writes any more, from a running service or a new one', async (t) => {
+    const { store, path } = await aVault(t)
+    await copyToPostgres({ from: path, to: await newVaultDatabase(server) })
+    await t.rejects(store.tokens.create([aToken()], NOW), { code: 'overloaded', message: /migrated/ })
+    await t.rejects(store.tokens.delete('tenant-a', 'id-1', NOW), { code: 'overloaded' })
+    t.equal((await store.tokens.read('tenant-a', ['id-1'], NOW)).length, 1, 'it reads on')
+    await t.rejects(openStore({ location: path, mode: 'read-write', log: silent }), {
+      code: 'invalid',
+      message: /SIDEVAULT_STORE/,
+    })
+  })
 
-  t.test('writes that come meanwhile wait or are refused, none is lost', async (t) => {
+  t.test('writes that arrive meanwhile wait or are rejected, none is lost', async (t) => {
     const { store, path } = await aVault(t)
     const to = await newVaultDatabase(server)
     const retained: string[] = []
@@ -114,7 +111,7 @@ t.test('a vault moves from SQLite to PostgreSQL', { skip: postgresMissing() }, a
     t.equal((await moved.tokens.read('tenant-a', retained, NOW)).length, retained.length)
   })
 
-  t.test('a database that holds a vault is refused, and nothing changes', async (t) => {
+  t.test('a database that holds a vault is rejected, and nothing changes', async (t) => {
     const { store, path } = await aVault(t)
     const to = await newVaultDatabase(server)
     await (await aStore(t, to)).tokens.create([aToken({ id: 'there' })], NOW)
@@ -122,7 +119,7 @@ t.test('a vault moves from SQLite to PostgreSQL', { skip: postgresMissing() }, a
     t.equal((await store.tokens.create([aToken()], NOW)).length, 1)
   })
 
-  t.test('what comes out different is not kept', async (t) => {
+  t.test('a copy that differs is not kept', async (t) => {
     const { store, path } = await aVault(t)
     const to = await newVaultDatabase(server)
     const admin = new URL(server.admin)

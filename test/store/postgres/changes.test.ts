@@ -41,7 +41,7 @@ const setUp = (t: Test) => {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-t.test('what a look found answers without another one, for as long as it may', async (t) => {
+t.test('a check of the change counters serves reads for its allowed time', async (t) => {
   const { sum, reads, advance, set } = setUp(t)
   const first = sum()
   reads[0]?.response()
@@ -56,19 +56,22 @@ t.test('what a look found answers without another one, for as long as it may', a
   t.equal(await second, 2)
 })
 
-t.test('age counts from the beginning of a look, and a look that took too long is of no use', async (t) => {
-  const { sum, reads, advance } = setUp(t)
-  const asked = sum()
-  advance(MAX_AGE_MS + 1)
-  reads[0]?.response()
-  await turn()
-  advance(MAX_AGE_MS + 1)
-  reads[1]?.response()
-  await t.rejects(asked, { code: 'overloaded' })
-  t.equal(reads.length, 2)
-})
+t.test(
+  'age counts from the start of a check, and the result of a check that took too long is not used',
+  async (t) => {
+    const { sum, reads, advance } = setUp(t)
+    const asked = sum()
+    advance(MAX_AGE_MS + 1)
+    reads[0]?.response()
+    await turn()
+    advance(MAX_AGE_MS + 1)
+    reads[1]?.response()
+    await t.rejects(asked, { code: 'overloaded' })
+    t.equal(reads.length, 2)
+  },
+)
 
-t.test('when the store is away, questions fail as soon as what is known is too old', async (t) => {
+t.test('when the store is unreachable, reads fail as soon as the last check is too old', async (t) => {
   const { sum, reads, advance } = setUp(t)
   const first = sum()
   reads[0]?.response()
@@ -79,7 +82,7 @@ t.test('when the store is away, questions fail as soon as what is known is too o
   await t.rejects(second, { message: 'away' })
 })
 
-t.test('a write of this process counts at once, even where a look was on its way', async (t) => {
+t.test('a write of this process counts at once, even during a check', async (t) => {
   const { watched, sum, reads, set, moved } = setUp(t)
   const before = sum()
   await watched.writer.write('records.commit', { mutations: [], now: 0 })
@@ -95,7 +98,7 @@ t.test('a write of this process counts at once, even where a look was on its way
   t.equal(moved(), 1, 'tokens move no counter')
 })
 
-t.test('one who was told looks at once, and not once for each word', async (t) => {
+t.test('a replica checks at once after an announcement, and once for several', async (t) => {
   const { watched, sum, reads, set } = setUp(t)
   watched.changed()
   watched.changed()
@@ -125,7 +128,7 @@ t.test('replicas on one PostgreSQL', { skip: postgresMissing() }, async (t) => {
       NOW,
     )
 
-  t.test('know of each change, the writer with its answer', async (t) => {
+  t.test('replicas see each change, the writer with its response', async (t) => {
     for (const [number, writer] of stores.entries()) {
       await insert(writer)
       t.equal(await writer.records.changes(['things']), number + 1)
@@ -135,7 +138,7 @@ t.test('replicas on one PostgreSQL', { skip: postgresMissing() }, async (t) => {
     }
   })
 
-  t.test('also while nobody tells them', async (t) => {
+  t.test('replicas see each change without announcements, too', async (t) => {
     const admin = new URL(server.admin)
     admin.pathname = new URL(address).pathname
     const cut =
@@ -148,7 +151,7 @@ t.test('replicas on one PostgreSQL', { skip: postgresMissing() }, async (t) => {
     t.pass('it is known')
   })
 
-  t.test('and of keys', async (t) => {
+  t.test('replicas see each change of keys', async (t) => {
     const before = await Promise.all(stores.map((store) => store.keys.changes()))
     const key = { tenant_id: 'a', purpose: 'data', version: 1, wrapped: Buffer.from('w'), created_at: NOW }
     await stores[1]?.keys.add([key])

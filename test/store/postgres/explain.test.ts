@@ -137,7 +137,7 @@ t.test('on PostgreSQL', { skip: postgresMissing() }, async (t) => {
   const store = await aStore(t, address)
   const looked = lookedBy(client)
 
-  await t.test('the check itself tells a scan from a search', async (t) => {
+  await t.test('the check itself distinguishes a scan from a search', async (t) => {
     const { scans, rows } = await looked(() =>
       client.query({ text: "select * from tokens where metadata = 'x'", values: [] }),
     )
@@ -162,7 +162,7 @@ t.test('on PostgreSQL', { skip: postgresMissing() }, async (t) => {
     },
   )
 
-  await t.test('reads by id look at the rows they answer', async (t) => {
+  await t.test('reads by id visit the rows they return', async (t) => {
     const ids = Array.from({ length: 100 }, (_, i) => `id-${i * 7 + 1}`)
     const { scans, rows } = await looked(async () => {
       await store.tokens.read(TENANT, ['id-1'], NOW)
@@ -203,7 +203,7 @@ t.test('on PostgreSQL', { skip: postgresMissing() }, async (t) => {
   })
 })
 
-t.test('before PostgreSQL has any statistics', { skip: postgresMissing() }, async (t) => {
+t.test('queries use indexes before PostgreSQL has statistics', { skip: postgresMissing() }, async (t) => {
   const tokens = 2_000
   const server = await aServer(t)
   const address = await newVaultDatabase(server)

@@ -131,7 +131,7 @@ t.test('PostgreSQL under load', { skip: postgresMissing({ own: true }) }, async 
     await whole(t, outcomes)
   })
 
-  await t.test('one that only reads, as after a failover, refuses writes and answers reads', async (t) => {
+  await t.test('a read-only server, as after a failover, rejects writes and serves reads', async (t) => {
     const [before] = await ask<{ count: string }>('select count(*) from tokens')
     const turn = async (how: 'on' | 'off'): Promise<void> => {
       const name = superuser.pathname.slice(1)

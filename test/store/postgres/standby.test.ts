@@ -31,7 +31,7 @@ t.test('a primary and its standby', { skip: postgresMissing({ own: true }) }, as
     })
   }
 
-  await t.test('a store is not opened on a standby, which may not know what is in force', async (t) => {
+  await t.test('a store is not opened on a standby, which may lack recent changes', async (t) => {
     for (const mode of ['read-write', 'join', 'read-only'] as const)
       await t.rejects(aStore(t, there.href, { mode, timeout: 0 }), {
         code: 'gateway_timeout',

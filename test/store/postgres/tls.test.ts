@@ -49,16 +49,19 @@ t.test('PostgreSQL by TLS', { skip: postgresMissing({ own: true }) }, async (t) 
   }
   const verified = { sslmode: 'verify-full', sslrootcert: ca }
 
-  await t.test('a server that the authority vouches for is used, by TLS on every connection', async (t) => {
-    const store = await aStore(t, address('localhost', verified))
-    await store.tokens.create([aToken({ id: 'sent' })], NOW)
-    t.equal((await store.tokens.read('tenant-a', ['sent'], NOW)).length, 1)
-    const plain = await queryPostgres(
-      server.admin,
-      "select 1 from pg_stat_activity join pg_stat_ssl using (pid) where application_name = 'sidevault' and not ssl",
-    )
-    t.strictSame(plain, [])
-  })
+  await t.test(
+    'a server with a certificate of the authority is used, by TLS on every connection',
+    async (t) => {
+      const store = await aStore(t, address('localhost', verified))
+      await store.tokens.create([aToken({ id: 'sent' })], NOW)
+      t.equal((await store.tokens.read('tenant-a', ['sent'], NOW)).length, 1)
+      const plain = await queryPostgres(
+        server.admin,
+        "select 1 from pg_stat_activity join pg_stat_ssl using (pid) where application_name = 'sidevault' and not ssl",
+      )
+      t.strictSame(plain, [])
+    },
+  )
 
   for (const [what, host, parameters, message] of [
     [
@@ -70,11 +73,11 @@ t.test('PostgreSQL by TLS', { skip: postgresMissing({ own: true }) }, async (t) 
     ['of another authority', 'localhost', { ...verified, sslrootcert: otherCa }, /sslrootcert=<PEM file>/],
     ['under another name', '127.0.0.1', verified, /for another host name/],
   ] as const)
-    await t.test(`a server ${what} is refused at once, with the remedy`, async (t) => {
+    await t.test(`a server ${what} is rejected at once, with the remedy`, async (t) => {
       await t.rejects(aStore(t, address(host, parameters)), { code: 'gateway_timeout', message })
     })
 
-  await t.test('a file that is gone or damaged while it runs counts as it was', async (t) => {
+  await t.test('a file that is removed or damaged while it runs keeps its last content', async (t) => {
     const own = file('own.pem', authority.pem)
     const store = await aStore(t, address('localhost', { ...verified, sslrootcert: own }))
     const read = async () => store.tokens.read('tenant-a', ['any'], NOW)
@@ -96,7 +99,7 @@ t.test('PostgreSQL by TLS', { skip: postgresMissing({ own: true }) }, async (t) 
     }
   })
 
-  await t.test('a file that is not there is a fault of the settings', async (t) => {
+  await t.test('a missing file is an error of the settings', async (t) => {
     t.throws(() => address('localhost', { ...verified, sslrootcert: 'missing.pem' }), {
       message: /missing\.pem" cannot be read/,
     })

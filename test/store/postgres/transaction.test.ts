@@ -17,7 +17,7 @@ const clientOf = (commit: () => Promise<unknown>): { client: ClientBase; sent: s
   return { client: { query } as unknown as ClientBase, sent }
 }
 
-t.test('a commit whose answer is lost may or may not have been kept, and is told so', async (t) => {
+t.test('a commit whose response is lost may or may not have been kept, and is reported so', async (t) => {
   const { client } = clientOf(async () => {
     throw new Error('Connection terminated unexpectedly')
   })
@@ -39,7 +39,7 @@ t.test('a commit that the server turned into a rollback is no commit', async (t)
   )
 })
 
-t.test('a commit that the server refused left nothing behind', async (t) => {
+t.test('a commit that the server rejected leaves nothing behind', async (t) => {
   const rejection = Object.assign(new DatabaseError('no', 2, 'error'), { severity: 'ERROR', code: '40001' })
   const { client } = clientOf(async () => {
     throw rejection
@@ -50,24 +50,27 @@ t.test('a commit that the server refused left nothing behind', async (t) => {
   )
 })
 
-t.test('a last statement that the server refused is what is told, and left nothing behind', async (t) => {
-  const rejection = (severity: string) =>
-    Object.assign(new DatabaseError('no', 2, 'error'), { severity, code: '57P01' })
-  const lost = new Error('Connection terminated unexpectedly')
-  const failing = (last: Error, commit: () => Promise<unknown>) =>
-    inTransaction(clientOf(commit).client, async () => ({ result: 1, last: Promise.reject(last) }))
-  await t.rejects(
-    failing(rejection('ERROR'), async () => ({ command: 'ROLLBACK' })),
-    rejection('ERROR'),
-  )
-  const gone = async () => {
-    throw lost
-  }
-  await t.rejects(failing(rejection('FATAL'), gone), rejection('FATAL'))
-  await t.rejects(failing(lost, gone), { message: /may have succeeded/, uncertain: true })
-})
+t.test(
+  'a last statement that the server rejected is the reported error, and leaves nothing behind',
+  async (t) => {
+    const rejection = (severity: string) =>
+      Object.assign(new DatabaseError('no', 2, 'error'), { severity, code: '57P01' })
+    const lost = new Error('Connection terminated unexpectedly')
+    const failing = (last: Error, commit: () => Promise<unknown>) =>
+      inTransaction(clientOf(commit).client, async () => ({ result: 1, last: Promise.reject(last) }))
+    await t.rejects(
+      failing(rejection('ERROR'), async () => ({ command: 'ROLLBACK' })),
+      rejection('ERROR'),
+    )
+    const gone = async () => {
+      throw lost
+    }
+    await t.rejects(failing(rejection('FATAL'), gone), rejection('FATAL'))
+    await t.rejects(failing(lost, gone), { message: /may have succeeded/, uncertain: true })
+  },
+)
 
-t.test('what fails before the commit is taken back', async (t) => {
+t.test('writes that fail before the commit are rolled back', async (t) => {
   const { client, sent } = clientOf(async () => ({ command: 'COMMIT' }))
   await t.rejects(
     inTransaction(client, async () => {
@@ -78,7 +81,7 @@ t.test('what fails before the commit is taken back', async (t) => {
   t.strictSame(sent, ['begin isolation level read committed', 'rollback'])
 })
 
-t.test('failures are told apart, and no text of the engine is passed on', (t) => {
+t.test('kinds of failures are distinguished, and no text of the engine is passed on', (t) => {
   const from = (code: string) =>
     fromPostgres(
       Object.assign(new DatabaseError('secret-value', 2, 'error'), { code, detail: 'secret-value' }),
@@ -110,7 +113,7 @@ t.test('over a real server', { skip: postgresMissing() }, async (t) => {
   const admin = new URL(server.admin)
   admin.pathname = new URL(address).pathname
 
-  t.test('reads and writes go on when all connections were cut', async (t) => {
+  t.test('reads and writes continue after all connections were cut', async (t) => {
     await store.tokens.create([aToken({ id: 'before' })], NOW)
     await queryPostgres(
       admin.href,
@@ -129,7 +132,7 @@ t.test('over a real server', { skip: postgresMissing() }, async (t) => {
     t.equal(made.flat().filter(({ kind }) => kind === 'created').length, 1)
   })
 
-  t.test('creates that are written together are counted, searched and refused one by one', async (t) => {
+  t.test('creates that are written together are counted, searched and rejected one by one', async (t) => {
     const applied = await Promise.allSettled(
       ['x', 'y', 'x', 'z'].map((id) =>
         store.tokens.create([aToken({ id, container: '/many/', metadata: { of: 'many' } })], NOW),
@@ -146,7 +149,7 @@ t.test('over a real server', { skip: postgresMissing() }, async (t) => {
     t.strictSame(counted, [{ count: '3' }])
   })
 
-  t.test('what the engine cannot keep is refused, and nothing of it stays', async (t) => {
+  t.test('text that the engine cannot store is rejected, and nothing of it stays', async (t) => {
     const text = 'a\u0000b'
     await t.rejects(store.tokens.create([aToken({ id: 'nul', metadata: { text } })], NOW), {
       code: 'invalid',

@@ -46,7 +46,7 @@ t.test('beside other connections', { skip: postgresMissing() }, async (t) => {
     t.equal(await store.records.get('things', 'tenant-a', 'contended'), undefined)
   })
 
-  t.test('an ephemeral that came while the purge waited stays', async (t) => {
+  t.test('an ephemeral member that was added while the purge waited stays', async (t) => {
     const token = aToken({ id: 'e', ephemeral: Buffer.from('old'), ephemeral_until: NOW - 1 })
     await store.tokens.create([token], NOW - 10)
     const holder = await holding(t, `update tokens set ephemeral = 'new', ephemeral_until = ${NOW + 1_000}`)
@@ -55,7 +55,7 @@ t.test('beside other connections', { skip: postgresMissing() }, async (t) => {
     t.equal(read?.ephemeral?.toString(), 'new')
   })
 
-  t.test('a record that was given time while the purge waited stays', async (t) => {
+  t.test('a record that was extended while the purge waited stays', async (t) => {
     const record = { ends: NOW - 1 }
     const shape = { name: 'things', indexes: [], lookups: [], expires: 'ends' }
     const row = { collection: 'things', tenantId: 'tenant-a', id: '1', record, shape }
@@ -67,7 +67,7 @@ t.test('beside other connections', { skip: postgresMissing() }, async (t) => {
     t.equal(await waitsFor(holder, store.tenantPurge.purge(NOW, 10)), 0)
   })
 
-  t.test('an answer that was kept, and shown, while the purge waited stays', async (t) => {
+  t.test('a response that was stored, and replayed, while the purge waited stays', async (t) => {
     const response = { tenantId: 'tenant-a', key: Buffer.from('key'), holder: 'h', expiresAt: NOW - 1 }
     await store.idempotency.begin({ ...response, operation: 'O', runningUntil: NOW - 1 }, NOW - 10)
     const retained = await holding(

@@ -60,7 +60,7 @@ t.test('the wall between tenants inside PostgreSQL', { skip: postgresMissing() }
         and (a.attname = 'tenant_id' or (t.relname = 'tenants' and a.attname = 'id')) order by 1`,
   )
 
-  t.test('a search that takes longer than it may is told to use the cursor list', async (t) => {
+  t.test('a search that takes too long fails, with the cursor list as the remedy', async (t) => {
     const limits = { ...USUAL, statementMs: 50 }
     const brief = openPool({ log: silent }, { address, size: 1, maxWaiting: 8, limits })
     t.teardown(() => brief.close())
@@ -90,7 +90,7 @@ t.test('the wall between tenants inside PostgreSQL', { skip: postgresMissing() }
     await Promise.all(searches)
   })
 
-  t.test('stands around every table that names a tenant', async (t) => {
+  t.test('row security covers every table with a tenant', async (t) => {
     t.ok(tables.length >= 15)
     t.strictSame(
       tables.filter(({ walled }) => !walled),
@@ -98,7 +98,7 @@ t.test('the wall between tenants inside PostgreSQL', { skip: postgresMissing() }
     )
   })
 
-  t.test('a statement without our predicate meets the rows of its tenant only', async (t) => {
+  t.test('a statement without the tenant predicate reads rows of its tenant only', async (t) => {
     for (const { name, column } of tables) {
       const without = statement<{ tenant_id: string }, { tenant: string }>(({ builder }) =>
         builder
@@ -125,7 +125,7 @@ t.test('the wall between tenants inside PostgreSQL', { skip: postgresMissing() }
     )
   })
 
-  t.test('nothing is met where no tenant was named', async (t) => {
+  t.test('without a tenant no row is read', async (t) => {
     t.strictSame(await queryPostgres(address, 'select id from tokens'), [])
     const fresh = openPool({ log: silent }, { address, size: 1, maxWaiting: 8, limits: USUAL })
     const unnamed = openStatement<object, { id: string }>(({ builder }) =>
@@ -157,7 +157,7 @@ t.test('the wall between tenants inside PostgreSQL', { skip: postgresMissing() }
     )
   })
 
-  t.test('what a failed transaction entered is entered anew', async (t) => {
+  t.test('the tenant of a failed transaction is set anew', async (t) => {
     const asB = { tenant_id: 'tenant-b', id: 'one', now: NOW }
     t.ok(await session.get(tokenById, asB))
     await t.rejects(
@@ -176,7 +176,7 @@ t.test('the wall between tenants inside PostgreSQL', { skip: postgresMissing() }
     t.equal((await session.get(tokenById, asB))?.tenant_id, 'tenant-b')
   })
 
-  t.test('one who could walk through it is refused', async (t) => {
+  t.test('a superuser, to whom row security does not apply, is rejected', async (t) => {
     const name = new URL(address).pathname
     const root = new URL(server.admin)
     root.pathname = name

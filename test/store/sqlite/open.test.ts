@@ -41,7 +41,7 @@ const rejection = (promise: Promise<unknown>) =>
     (thrown: unknown) => thrown,
   )
 
-t.test('starters at the same time all open, and the schema is made once', async (t) => {
+t.test('concurrent starts all open, and the schema is made once', async (t) => {
   const location = path(t)
   const [stores, ...responses] = await Promise.all([
     Promise.all(Array.from({ length: 4 }, () => open(t, location, 'read-write', 120_000))),
@@ -59,7 +59,7 @@ t.test('starters at the same time all open, and the schema is made once', async 
   db.close()
 })
 
-t.test('a starter waits for another one for as long as it is told to, not as a statement does', async (t) => {
+t.test('a start waits for another one for its own limit, not for that of a statement', async (t) => {
   const location = path(t)
   const other = new Database(location)
   t.teardown(() => other.close())
@@ -88,7 +88,7 @@ t.test('a commit of another process is seen by the next read, and moves the chan
   t.equal((await reader.tokens.read('tenant-a', ['new'], NOW)).length, 1, 'in the same turn')
 })
 
-t.test('a read-only store refuses every write and says whose they are', async (t) => {
+t.test('a read-only store rejects every write and names its writer', async (t) => {
   const location = path(t)
   await open(t, location)
   const reader = await open(t, location, 'read-only')
@@ -144,7 +144,7 @@ t.test('a reader that is first waits for the schema, and gives up with the remed
   })
 })
 
-t.test('a reader opens what a writer left behind', async (t) => {
+t.test('a reader opens the database of an ended writer', async (t) => {
   const location = path(t)
   const store = await openStore({ location, mode: 'read-write', log: silent })
   await store.tokens.create([aToken({ id: 'x' })], NOW)
@@ -153,7 +153,7 @@ t.test('a reader opens what a writer left behind', async (t) => {
   t.equal((await reader.tokens.read('tenant-a', ['x'], NOW)).length, 1)
 })
 
-t.test('a schema newer than this program is refused in both modes, and stays as it is', async (t) => {
+t.test('a schema newer than this program is rejected in both modes, and unchanged', async (t) => {
   const location = path(t)
   await (await openStore({ location, mode: 'read-write', log: silent })).close()
   const db = new Database(location)
@@ -166,21 +166,24 @@ t.test('a schema newer than this program is refused in both modes, and stays as 
     })
 })
 
-t.test('what is not a database of ours is refused in words, and not touched', async (t) => {
-  const location = path(t)
-  writeFileSync(location, 'not a database, though long enough to hold a header '.repeat(40))
-  t.match(await rejection(open(t, location)), { code: 'invalid', message: /not a valid SQLite database/ })
+t.test(
+  'a file that is not a database of this program is rejected with a clear error, and unchanged',
+  async (t) => {
+    const location = path(t)
+    writeFileSync(location, 'not a database, though long enough to hold a header '.repeat(40))
+    t.match(await rejection(open(t, location)), { code: 'invalid', message: /not a valid SQLite database/ })
 
-  const foreign = `${location}-foreign`
-  const db = new Database(foreign)
-  db.exec('create table tokens (mine integer)')
-  db.close()
-  t.match(await rejection(open(t, foreign)), { code: 'invalid', message: /another program/ })
+    const foreign = `${location}-foreign`
+    const db = new Database(foreign)
+    db.exec('create table tokens (mine integer)')
+    db.close()
+    t.match(await rejection(open(t, foreign)), { code: 'invalid', message: /another program/ })
 
-  t.match(await rejection(open(t, join(location, 'no', 'such.db'))), {
-    code: 'gateway_timeout',
-    message: /directory/,
-  })
-  t.match(await rejection(open(t, t.testdirName)), { code: 'gateway_timeout' }, 'a directory')
-  t.match(await rejection(open(t, ':memory:')), { code: 'invalid' })
-})
+    t.match(await rejection(open(t, join(location, 'no', 'such.db'))), {
+      code: 'gateway_timeout',
+      message: /directory/,
+    })
+    t.match(await rejection(open(t, t.testdirName)), { code: 'gateway_timeout' }, 'a directory')
+    t.match(await rejection(open(t, ':memory:')), { code: 'invalid' })
+  },
+)

@@ -11,7 +11,7 @@ const setUp = () => {
   return { clock, queue, push, take }
 }
 
-t.test('calls that wait are taken together, in order, and at most 512 of them', async (t) => {
+t.test('waiting calls are written together, in order, and at most 512 of them', async (t) => {
   const { push, take } = setUp()
   t.same(take(), [])
   for (let i = 0; i < 600; i++) push('tokens.create')
@@ -24,7 +24,7 @@ t.test('calls that wait are taken together, in order, and at most 512 of them', 
   t.same(take(), [])
 })
 
-t.test('upkeep is taken one at a time, when no call waits', async (t) => {
+t.test('maintenance jobs run one at a time, when no call waits', async (t) => {
   const { push, take } = setUp()
   push('logs.ingest')
   push('tokens.purge')
@@ -36,7 +36,7 @@ t.test('upkeep is taken one at a time, when no call waits', async (t) => {
   t.same(take(), [2])
 })
 
-t.test('upkeep that has waited long enough goes with the calls, so that it never starves', async (t) => {
+t.test('maintenance that has waited long enough runs with the calls, so that it never starves', async (t) => {
   const { clock, push, take } = setUp()
   push('logs.ingest')
   push('logs.ingest')
@@ -53,7 +53,7 @@ t.test('upkeep that has waited long enough goes with the calls, so that it never
   t.same(busy(), [7])
 })
 
-t.test('while calls wait, upkeep takes a fifth of the time, however slow it is', async (t) => {
+t.test('while calls wait, maintenance takes a fifth of the time, however slow it is', async (t) => {
   const { clock, queue, push, take } = setUp()
   for (let i = 0; i < 3; i++) push('logs.ingest')
   const busyAt = (now: number) => {
@@ -72,7 +72,7 @@ t.test('while calls wait, upkeep takes a fifth of the time, however slow it is',
   t.same(take(), [3], 'without calls it does not rest')
 })
 
-t.test('what is cleared is not taken', async (t) => {
+t.test('a cleared job does not run', async (t) => {
   const { queue, push, take } = setUp()
   push('tokens.create')
   push('logs.ingest')

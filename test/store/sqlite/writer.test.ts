@@ -20,7 +20,7 @@ const open = async (t: Test, limits: Partial<WriterLimits> = {}) => {
   return { store, threads, location }
 }
 
-t.test('what may wait is bounded, in number and in bytes, and refused with "overloaded"', async (t) => {
+t.test('waiting writes are limited, in number and in bytes, and rejected with "overloaded"', async (t) => {
   const { store } = await open(t, { maxQueued: 10, maxBytes: 200_000 })
   const settle = async (sealed: Buffer) => {
     const all = await Promise.allSettled(
@@ -62,20 +62,17 @@ t.test('an argument that cannot be copied fails its own write only', async (t) =
   ])
 })
 
-t.test(
-  'a writer thread that dies fails what it did not answer, and the next write starts another',
-  async (t) => {
-    const { store, threads } = await open(t)
-    t.equal(threads.length, 1)
-    const waiting = Array.from({ length: 3 }, () => store.tokens.create([aToken()], NOW))
-    await threads[0]?.terminate()
-    for (const response of await Promise.allSettled(waiting))
-      t.match(response, { status: 'rejected', reason: { code: 'gateway_timeout' } })
-    await store.tokens.create([aToken({ id: 'after' })], NOW)
-    t.equal((await store.tokens.read('tenant-a', ['after'], NOW)).length, 1)
-    t.equal(threads.length, 2)
-  },
-)
+t.test('a writer thread that dies fails its open writes, and the next write starts another', async (t) => {
+  const { store, threads } = await open(t)
+  t.equal(threads.length, 1)
+  const waiting = Array.from({ length: 3 }, () => store.tokens.create([aToken()], NOW))
+  await threads[0]?.terminate()
+  for (const response of await Promise.allSettled(waiting))
+    t.match(response, { status: 'rejected', reason: { code: 'gateway_timeout' } })
+  await store.tokens.create([aToken({ id: 'after' })], NOW)
+  t.equal((await store.tokens.read('tenant-a', ['after'], NOW)).length, 1)
+  t.equal(threads.length, 2)
+})
 
 t.test('database, log and index of the log are for their owner only', async (t) => {
   const { store, location } = await open(t)
