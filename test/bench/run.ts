@@ -5,7 +5,7 @@ import { type ApiFigures, benchApi } from './api.ts'
 import { benchApiPaths } from './api-paths.ts'
 import { benchBystanders } from './bystanders.ts'
 import { benchGateway, gatewayTable } from './gateway.ts'
-import { benchProxy } from './proxy.ts'
+import { benchProxy, type ProxyFigures } from './proxy.ts'
 import { table } from './report.ts'
 import { benchSandbox } from './sandbox.ts'
 import { benchTunnel } from './tunnel.ts'
@@ -16,6 +16,7 @@ import { benchTunnel } from './tunnel.ts'
  * `npm run bench -- api [--quick]` measures the management API at the edge and on the direct listener, beside bare Fastify.
  * `npm run bench -- tunnel [--quick]` measures the forward proxy beside `/proxy`.
  * `npm run bench -- gateway [--against <commit>] [--quick]` measures the gateway process alone.
+ * `npm run bench -- proxy [--quick]` measures proxied calls only.
  */
 const {
   values: { quick, against, ...options },
@@ -30,6 +31,12 @@ const {
   },
 })
 const log = (text: string) => process.stderr.write(`${text}\n`)
+
+const PARTS = ['proxy', 'api', 'gateway', 'tunnel']
+if (part !== undefined && !PARTS.includes(part)) {
+  log(`There is no part "${part}". Name one of ${PARTS.join(', ')}, or none for all of test/bench/README.md.`)
+  process.exit(2)
+}
 
 if (part === 'gateway') {
   const rounds = quick ? { rounds: 3, seconds: 2 } : { rounds: 7, seconds: 3 }
@@ -74,6 +81,57 @@ const proxy = await benchProxy({
   rounds: quick ? 1 : 3,
   concurrencies: [1, 8, 32],
 })
+const atOne = new Map(
+  proxy.figures
+    .filter(({ concurrency }) => concurrency === 1)
+    .map(({ target, p50 }) => [target.slice(0, 1), p50]),
+)
+/** p50 in ms that one target adds to another. */
+const added = (target: string, base: string) =>
+  `${target} over ${base} ${fixed(2)((atOne.get(target) ?? Number.NaN) - (atOne.get(base) ?? Number.NaN))}`
+
+/** CPU seconds per 1,000 of all processes. */
+const total = (figure?: Pick<ApiFigures, 'cpu'>): number =>
+  Object.values(figure?.cpu ?? {}).reduce((sum, value) => sum + value, 0)
+const measures = ['requests/s', 'p50 ms', 'p99 ms', 'CPU s per 1,000', 'of which']
+const measured = ({ perSecond, p50, p99, cpu }: Pick<ApiFigures, 'perSecond' | 'p50' | 'p99' | 'cpu'>) => [
+  whole(perSecond),
+  fixed(2)(p50),
+  fixed(2)(p99),
+  fixed(3)(total({ cpu })),
+  Object.entries(cpu)
+    .filter(([, value]) => value >= 0.01)
+    .map(([name, value]) => `${name} ${fixed(3)(value)}`)
+    .join(', '),
+]
+
+/** CPU and p50 of a target as multiples of those of (b), which are the aims of docs/performance.md. */
+const timesNoOp = (figure: ProxyFigures) => {
+  const noOp = proxy.figures.find(
+    ({ target, concurrency }) => target.startsWith('b') && concurrency === figure.concurrency,
+  )
+  return [total(figure) / total(noOp), figure.p50 / (noOp?.p50 ?? Number.NaN)].map(fixed(2))
+}
+const proxyTables = [
+  table(
+    ['target', 'concurrency', ...measures, 'CPU × b', 'p50 × b', 'failed'],
+    proxy.figures.map((figure) => [
+      figure.target,
+      figure.concurrency,
+      ...measured(figure),
+      ...timesNoOp(figure),
+      figure.failures,
+    ]),
+  ),
+  '',
+  `p50 added at concurrency 1, ms: ${[added('c', 'a'), added('e', 'd'), added('f', 'd')].join(', ')}`,
+  '',
+]
+if (part === 'proxy') {
+  process.stdout.write(proxyTables.join('\n'))
+  process.exit(0)
+}
+
 log('API: filling and measuring …')
 const api = await benchApi({
   sizes: quick ? [10_000] : [10_000, 1_000_000],
@@ -86,43 +144,11 @@ const sandbox = await benchSandbox({ seconds: quick ? 2 : 5, concurrencies: [1, 
 log('Bystanders: a good program beside hostile ones …')
 const bystanders = await benchBystanders({ seconds: quick ? 10 : 60, perSecond: 300 })
 
-const atOne = new Map(
-  proxy.figures
-    .filter(({ concurrency }) => concurrency === 1)
-    .map(({ target, p50 }) => [target.slice(0, 1), p50]),
-)
-/** p50 in ms that one target adds to another. */
-const added = (target: string, base: string) =>
-  `${target} over ${base} ${fixed(2)((atOne.get(target) ?? Number.NaN) - (atOne.get(base) ?? Number.NaN))}`
-
-const measures = ['requests/s', 'p50 ms', 'p99 ms', 'CPU s per 1,000', 'of which']
-const measured = ({ perSecond, p50, p99, cpu }: Pick<ApiFigures, 'perSecond' | 'p50' | 'p99' | 'cpu'>) => [
-  whole(perSecond),
-  fixed(2)(p50),
-  fixed(2)(p99),
-  fixed(3)(Object.values(cpu).reduce((sum, value) => sum + value, 0)),
-  Object.entries(cpu)
-    .filter(([, value]) => value >= 0.01)
-    .map(([name, value]) => `${name} ${fixed(3)(value)}`)
-    .join(', '),
-]
-
 process.stdout.write(
   [
     `${cpus().length} × ${cpus()[0]?.model.trim()}, Linux ${release()}, Node ${process.version}`,
     '',
-    table(
-      ['target', 'concurrency', ...measures, 'failed'],
-      proxy.figures.map((figure) => [
-        figure.target,
-        figure.concurrency,
-        ...measured(figure),
-        figure.failures,
-      ]),
-    ),
-    '',
-    `p50 added at concurrency 1, ms: ${[added('c', 'a'), added('e', 'd'), added('f', 'd')].join(', ')}`,
-    '',
+    ...proxyTables,
     `Resident memory after it: ${Object.entries(proxy.memory)
       .map(([name, value]) => `${name} ${whole(value)} MiB`)
       .join(', ')}`,
