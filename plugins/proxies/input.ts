@@ -1,5 +1,13 @@
 import type { Static } from 'typebox'
-import { checkApplication, checkConfiguration, checkDestination, codeWarnings, parseSurfaces } from '#kit'
+import {
+  checkApplication,
+  checkConfiguration,
+  checkDestination,
+  checkInterceptingCode,
+  codeWarnings,
+  differByName,
+  parseSurfaces,
+} from '#kit'
 import type { Caller, CodeWarning, PluginContext } from '#sdk'
 import type { ProxyRecord } from './collections.ts'
 import { parseDestinationTls, type StoredTls } from './destination-tls.ts'
@@ -55,6 +63,9 @@ export const parseProxy = async (
   const change = { from: before && inputOf(before), to: input }
   if (input.application) await checkApplication(kernel, caller, input.application.id, change)
   const [request, response] = [codeOf(input.request_transform), codeOf(input.response_transform)]
+  const hasCode = request !== undefined || response !== undefined
+  if (input.intercept && hasCode && !(change.from && differByName(change.from, input)))
+    await checkInterceptingCode(kernel, caller)
   const warnings = await codeWarnings(kernel, caller.tenantId, codeMembers(input))
   return {
     members: {

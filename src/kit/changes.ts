@@ -43,7 +43,7 @@ export const checkActing = async (
 }
 
 /** Whether two requests for an entity differ in its name at most. */
-const differByName = (a: object, b: object): boolean => {
+export const differByName = (a: object, b: object): boolean => {
   const rest = (input: object) =>
     Object.fromEntries(
       Object.entries(input).filter(

@@ -11,6 +11,24 @@ export const isAdministrator = (caller: Pick<Caller, 'grants'>): boolean =>
 /** Throws `forbidden` unless the caller may grant what an application of this type holds, or will hold. */
 export type MayHandOut = (type: ApplicationType, grants: Pick<Grants, 'permissions'>) => void
 
+const isOff = async (kernel: Pick<PluginContext, 'tenants'>, { tenantId }: Caller): Promise<boolean> =>
+  (await kernel.tenants.get(tenantId))?.settings.grants_within_own === 'false'
+
+/**
+ * Throws `forbidden` unless the caller may save code of a proxy that intercepts (completions §4): it runs for callers
+ * that did not name the proxy, and gets the values that they may use.
+ */
+export const checkInterceptingCode = async (
+  kernel: Pick<PluginContext, 'tenants'>,
+  caller: Caller,
+): Promise<void> => {
+  if (isAdministrator(caller) || (await isOff(kernel, caller))) return
+  throw new AppError(
+    'forbidden',
+    `Code of a proxy that intercepts gets values of every application that calls its host, so saving it needs a caller that holds ${ADMINISTRATOR.join(', ')}. Use the key of such an application.`,
+  )
+}
+
 /**
  * The rule of the tenant's setting `grants_within_own` (completions §4): a caller grants only what it holds. Permissions
  * of management applications are granted by callers that hold them, grants on tokens by administrators.
@@ -19,8 +37,7 @@ export const handingOut = async (
   kernel: Pick<PluginContext, 'tenants'>,
   caller: Caller,
 ): Promise<MayHandOut> => {
-  const tenant = await kernel.tenants.get(caller.tenantId)
-  if (tenant?.settings.grants_within_own === 'false') return () => {}
+  if (await isOff(kernel, caller)) return () => {}
   return (type, { permissions }) => {
     if (type !== 'management') {
       if (isAdministrator(caller)) return

@@ -384,6 +384,42 @@ t.test(
   },
 )
 
+t.test('"grants_within_own": code of a proxy that intercepts is saved by administrators only', async (t) => {
+  const { key } = await api.application('management', ['proxy:create', 'proxy:update'])
+  const request_transform = { code: 'module.exports = ({ args }) => args' }
+  const intercepting = (host: string) => ({
+    name: 'p',
+    destination_url: `https://${host}.within.example.com`,
+    intercept: true,
+  })
+  const own = (method: string, path: string, body: object) => api.call(method, path, { key, body })
+  t.match((await own('POST', '/proxies', { ...intercepting('a'), request_transform })).body, {
+    status: 403,
+    detail: /application:update/,
+  })
+  const plain = await own('POST', '/proxies', intercepting('a'))
+  t.equal(plain.status, 201, 'it sends requests where their callers sent them')
+  t.equal((await own('PATCH', `/proxies/${plain.body.id}`, { request_transform })).status, 403)
+  const { body: full } = await own('POST', '/proxies', {
+    ...intercepting('b'),
+    intercept: false,
+    request_transform,
+  })
+  t.equal((await own('PATCH', `/proxies/${full.id}`, { intercept: true })).status, 403)
+  t.equal((await call('PATCH', `/proxies/${full.id}`, { intercept: true })).status, 204)
+  t.equal((await own('PATCH', `/proxies/${full.id}`, { name: 'q' })).status, 204)
+  t.equal(
+    (await own('PATCH', `/proxies/${full.id}`, { request_transform: { code: 'module.exports = () => 1' } }))
+      .status,
+    403,
+  )
+  t.equal((await own('PATCH', `/proxies/${full.id}`, { request_transform: null })).status, 204)
+  t.equal(
+    (await call('POST', '/proxies', { ...intercepting('c'), response_transform: request_transform })).status,
+    201,
+  )
+})
+
 t.test(
   '"grants_within_own" is on unless it is "false", which is said by those only who hold everything',
   async (t) => {
