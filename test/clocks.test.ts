@@ -33,7 +33,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
 const root = fileURLToPath(new URL('..', import.meta.url))
 const compares = (text: string) => READING.test(text) || COMPARED.test(text)
 
-t.test('no test of `npm test` judges by a clock, by CPU or by memory', async (t) => {
+t.test('no test of `npm test` depends on a clock, CPU or memory', async (t) => {
   const files = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
     .map((name) => `test/${name}`)
     .filter(
@@ -53,7 +53,7 @@ t.test('no test of `npm test` judges by a clock, by CPU or by memory', async (t)
   )
 })
 
-t.test('the search finds comparisons of times, and not plain readings of the clock', async (t) => {
+t.test('the search finds comparisons of times, and ignores mere readings', async (t) => {
   for (const text of ['t.ok(performance.now() - began < 5)', 'Date.now() - began', 'if (end > Date.now()) x'])
     t.ok(compares(text), text)
   for (const text of [

@@ -121,7 +121,7 @@ t.test(
   },
 )
 
-t.test('what runs in production imports only packages that npm start installs', async (t) => {
+t.test('production code imports only packages that npm start installs', async (t) => {
   const manifest: { readonly name: string; readonly dependencies: Record<string, string> } = JSON.parse(
     readFileSync(join(root, 'package.json'), 'utf8'),
   )
@@ -135,7 +135,7 @@ t.test('what runs in production imports only packages that npm start installs', 
   t.same(wrong, [])
 })
 
-t.test('pages import lit-html and signals only, which no other part does', async (t) => {
+t.test('console pages import only lit-html and signals, which no other part does', async (t) => {
   const PAGES = /^(?:lit-html(?:\/|$)|@preact\/signals-core$)/
   const wrong = sourcesIn('src', 'plugins', 'bin').flatMap((file) =>
     importsOf(file)
@@ -175,7 +175,7 @@ t.test('a sandbox child loads only modules that it is sent', async (t) => {
   t.same(wrong, [])
 })
 
-t.test('the search for imports sees every spelling', async (t) => {
+t.test('the search finds every spelling of an import', async (t) => {
   const text = `import a from 'a'
 import { b, type B } from './b.ts'
 import type { C } from '../c/c.ts'

@@ -26,7 +26,7 @@ t.test('a container that is not a path of names between slashes is rejected', as
     t.equal(parseContainer(value), undefined)
 })
 
-t.test('a scope may be the root and may leave the last slash out', async (t) => {
+t.test('a scope may be the root and may omit the last slash', async (t) => {
   t.equal(parseScope('/'), '/')
   t.equal(parseScope('/PCI'), '/pci/')
   t.equal(parseScope('/pci/high/'), '/pci/high/')

@@ -27,7 +27,7 @@ t.test('a rule that uses tokens lies within one that sends values to all of its 
   t.end()
 })
 
-t.test('destinations of a rule say nothing about reads', (t) => {
+t.test('destinations of a rule do not limit reads', (t) => {
   const reading = (destinations?: DestinationList) => using(destinations, { permissions: ['token:read'] })
   t.same(exceeds(reading(to('a.test')), reading()), [])
   t.end()

@@ -167,7 +167,7 @@ t.test('visibility lists the conditions of every rule that grants the permission
   t.equal(visibility({ permissions: [], rules }, 'token:use'), 'none')
 })
 
-t.test('a container, and a list, tell whether the caller sees data', (t) => {
+t.test('grants reveal data of a container, or of all listed tokens, as their rules say', (t) => {
   const read = ['token:read'] as const
   const grants = (rules: readonly AccessRule[], permissions: Grants['permissions'] = []) => ({
     permissions,

@@ -53,7 +53,7 @@ const problemIn = (response: string) => {
   return { head, status: Number(head.split(' ')[1]), json: body === '' ? undefined : JSON.parse(body) }
 }
 
-t.test('a unix socket is listened on, for its owner only, and a stale one is replaced', async (t) => {
+t.test('a unix socket is created for its owner only, and a stale one is replaced', async (t) => {
   const socketPath = join(directoryFor(t), 'admin.sock')
   writeFileSync(socketPath, 'left behind')
   const service = await startTestService(t, {
@@ -73,19 +73,16 @@ t.test('a unix socket is listened on, for its owner only, and a stale one is rep
   t.notOk(existsSync(socketPath), 'and removed at the end')
 })
 
-t.test(
-  'bytes that are not HTTP get an error of the documented shape, and the connection closes',
-  async (t) => {
-    const { port } = await setUp(t)
-    const { head, status, json } = problemIn(await raw(port, 'GET /things\r\nbroken header\r\n\r\n'))
-    t.equal(status, 400)
-    t.match(json, { code: 'malformed', status: 400, detail: String })
-    t.match(head, /content-type: application\/json; charset=utf-8/)
-    t.match(head, /SVC-TRACE-ID: [0-9a-f-]{36}/)
-  },
-)
+t.test('a request that is not HTTP gets the error shape, and the connection closes', async (t) => {
+  const { port } = await setUp(t)
+  const { head, status, json } = problemIn(await raw(port, 'GET /things\r\nbroken header\r\n\r\n'))
+  t.equal(status, 400)
+  t.match(json, { code: 'malformed', status: 400, detail: String })
+  t.match(head, /content-type: application\/json; charset=utf-8/)
+  t.match(head, /SVC-TRACE-ID: [0-9a-f-]{36}/)
+})
 
-t.test('unknown methods get the response of known ones: 405 with Allow, or 404', async (t) => {
+t.test('unknown methods get the responses of known ones: 405 with Allow, or 404', async (t) => {
   const { port } = await setUp(t)
   const say = async (line: string) => problemIn(await raw(port, `${line}\r\nhost: a\r\n\r\n`))
   const known = await say('BREW /things?a=b HTTP/1.1')
@@ -100,7 +97,7 @@ t.test('unknown methods get the response of known ones: 405 with Allow, or 404',
   t.match(await say('BREW the coffee HTTP/1.1'), { status: 400, json: { code: 'malformed' } })
 })
 
-t.test('an unknown expectation is ignored', async (t) => {
+t.test('an unknown Expect header is ignored', async (t) => {
   const { port } = await setUp(t)
   t.match(
     await raw(port, 'GET /things/x HTTP/1.1\r\nhost: a\r\nexpect: miracles\r\nconnection: close\r\n\r\n'),
@@ -117,7 +114,7 @@ t.test('headers above their limit are 431', async (t) => {
   t.match(json, { code: 'headers_too_large', status: 431 })
 })
 
-t.test('a body that arrives too slowly is 408, and its connection is closed', async (t) => {
+t.test('a slow body is 408, and its connection is closed', async (t) => {
   const { port, call } = await setUp(t, SLOW_LIMITS)
   const { status, json } = problemIn(
     await raw(
@@ -130,7 +127,7 @@ t.test('a body that arrives too slowly is 408, and its connection is closed', as
   t.equal((await call('GET', '/healthz')).status, 200)
 })
 
-t.test('a tenant may have few late bodies; further ones are 408', async (t) => {
+t.test('a tenant may have few slow bodies; further ones are 408', async (t) => {
   const limits = { most: 3, afterMs: 50 }
   const service = await startTestService(t, {
     openStore: openInThread,
@@ -180,12 +177,12 @@ t.test('a tenant may have few late bodies; further ones are 408', async (t) => {
   }
 })
 
-t.test('a head that arrives too slowly is 408 too', async (t) => {
+t.test('slow headers are 408 too', async (t) => {
   const { port } = await setUp(t, SLOW_LIMITS)
   t.equal(problemIn(await raw(port, 'GET /things HTTP/1.1\r\nhost: a\r\nx: ')).status, 408)
 })
 
-t.test('a client that closes its half in the middle of a body loses only its connection', async (t) => {
+t.test('a client that half-closes in the middle of a body affects only its own connection', async (t) => {
   const { port, call } = await setUp(t)
   const socket = await open(port)
   const response = everything(socket)
@@ -196,7 +193,7 @@ t.test('a client that closes its half in the middle of a body loses only its con
   t.equal((await call('GET', '/things')).status, 200)
 })
 
-t.test('a client that closes its half after the request still gets its response', async (t) => {
+t.test('a client that half-closes after the request still gets its response', async (t) => {
   const { port } = await setUp(t)
   const socket = await open(port)
   const response = everything(socket)
@@ -204,14 +201,14 @@ t.test('a client that closes its half after the request still gets its response'
   t.match(await response, /^HTTP\/1\.1 200 [\s\S]*\{"input":\{"id":"half"\}\}/)
 })
 
-t.test('dots in a path are an id like any other', async (t) => {
+t.test('dots in a path are treated as any other id', async (t) => {
   const { port } = await setUp(t)
   const get = (path: string) => raw(port, `GET ${path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`)
   t.match(await get('/things/%2e%2e'), /^HTTP\/1\.1 200 [\s\S]*\{"input":\{"id":"\.\."\}\}/)
   t.match(await get('/things/..'), /^HTTP\/1\.1 200 [\s\S]*\{"input":\{"id":"\.\."\}\}/)
 })
 
-t.test('a body is 413 as soon as it exceeds the limit, and the rest of it resets nothing', async (t) => {
+t.test('a body above the limit is 413 at once, and its remaining bytes do not cause a reset', async (t) => {
   const { port } = await setUp(t, { bodyLimit: 1000 })
   const post = 'POST /things HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n'
   const part = 'x'.repeat(2000)
@@ -229,7 +226,7 @@ t.test('a body is 413 as soon as it exceeds the limit, and the rest of it resets
   }
 })
 
-t.test('a call is aborted when its client disconnects', async (t) => {
+t.test('the signal of a call aborts when its client disconnects', async (t) => {
   const held = gate()
   const { port } = await setUp(t, {}, held)
   const socket = await open(port)

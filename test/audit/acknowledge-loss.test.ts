@@ -100,7 +100,7 @@ const damages: readonly {
 
 for (const { name, damage, retained: kept, reported, aside } of damages)
   t.test(
-    `after damage to ${name} the journal continues behind the intact records, and reports the loss`,
+    `after damage to ${name} the journal continues behind its valid part, and reports the loss`,
     async (t) => {
       const of = await setUp(t)
       const { directory, verify } = of
@@ -138,7 +138,7 @@ for (const { name, damage, retained: kept, reported, aside } of damages)
     },
   )
 
-t.test('nothing is changed where nothing is lost, half a line at the end included', async (t) => {
+t.test('nothing is changed when nothing is lost, even with half a line at the end', async (t) => {
   const of = await setUp(t)
   t.equal(await of.accept(), undefined)
   alter(of.file(3), (text) => `${text}{"seq":13,"rec`)
@@ -148,7 +148,7 @@ t.test('nothing is changed where nothing is lost, half a line at the end include
   t.same(await of.verify(), { ok: true, journals: [{ name: NAME, records: RECORDS + 1 }] })
 })
 
-t.test('an open journal is left alone', async (t) => {
+t.test('a journal in use is left alone', async (t) => {
   const of = await setUp(t)
   const journal = await openJournal({ mac, log: recordingLog().log }, { directory: of.directory, name: NAME })
   t.teardown(() => journal.close())
@@ -156,7 +156,7 @@ t.test('an open journal is left alone', async (t) => {
   await t.rejects(of.accept(), { code: 'gateway_timeout', message: /Another live process/ })
 })
 
-t.test('only the service can accept a loss, and only once for each place', async (t) => {
+t.test("a loss is acknowledged with the service's key only, and once for each place", async (t) => {
   const of = await setUp(t)
   const copy = join(of.directory, '..', 'copy')
   alter(of.file(3), (text) => text.replace('"id-12"', '"id-13"'))

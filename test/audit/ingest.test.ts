@@ -58,7 +58,7 @@ t.test('every record of every journal becomes one row, as it was written', async
 })
 
 t.test(
-  'ingest continues exactly behind the last row after a restart, in any file and beyond one batch',
+  'ingest continues exactly after the last row on restart, in any file and beyond one batch',
   async (t) => {
     const { directory, start, ids } = await setUp(t)
     let total = 0
@@ -72,7 +72,7 @@ t.test(
   },
 )
 
-t.test('a round ingests what was there when it started, not what is written meanwhile', async (t) => {
+t.test('a round ingests what existed when it began, not what is written during it', async (t) => {
   const { directory, logs, log, start, ids } = await setUp(t)
   const journal = await openJournal({ mac, log }, { directory, name: 'gateway-1' })
   t.teardown(() => journal.close())
@@ -92,20 +92,17 @@ t.test('a round ingests what was there when it started, not what is written mean
   t.same(await ids(), numbered(2))
 })
 
-t.test(
-  'several processes at once, and one that died before it stored its position, ingest nothing twice',
-  async (t) => {
-    const { directory, logs, start, ids } = await setUp(t)
-    await writeJournal(directory, 1200)
-    await Promise.all([start().catchUp(), start().catchUp(), start().catchUp()])
-    t.same(await ids(), numbered(1200))
-    const forgetful = start({ ...logs, position: async () => undefined })
-    t.equal(await forgetful.catchUp(), 1200)
-    t.same(await ids(), numbered(1200))
-  },
-)
+t.test('concurrent rounds, and one killed before it stored its position, ingest nothing twice', async (t) => {
+  const { directory, logs, start, ids } = await setUp(t)
+  await writeJournal(directory, 1200)
+  await Promise.all([start().catchUp(), start().catchUp(), start().catchUp()])
+  t.same(await ids(), numbered(1200))
+  const forgetful = start({ ...logs, position: async () => undefined })
+  t.equal(await forgetful.catchUp(), 1200)
+  t.same(await ids(), numbered(1200))
+})
 
-t.test('a failing store loses nothing: the same records are written again', async (t) => {
+t.test('no record is lost when the store fails: the same records are ingested again', async (t) => {
   const { directory, logs, start, ids } = await setUp(t)
   await writeJournal(directory, 1200)
   let calls = 0
@@ -125,7 +122,7 @@ t.test('a failing store loses nothing: the same records are written again', asyn
   t.equal(failing.issues, 0)
 })
 
-t.test('records before a file that cannot be read become rows', async (t) => {
+t.test('records before an unreadable file become rows', async (t) => {
   const { directory, ingest, ids } = await setUp(t)
   await writeJournal(directory, 3)
   mkdirSync(join(directory, 'gateway-1.000002.jsonl'))
@@ -133,37 +130,34 @@ t.test('records before a file that cannot be read become rows', async (t) => {
   t.same(await ids(), numbered(3))
 })
 
-t.test(
-  'records of a group of reads become one write, and a forged record in it is found at its line',
-  async (t) => {
-    const { directory, logs, log, errors, start, ids } = await setUp(t)
-    await writeJournal(directory, 900)
-    const groups: number[] = []
-    const counted = start({
-      ...logs,
-      ingest: (rows) => {
-        groups.push(rows.length)
-        return logs.ingest(rows)
-      },
-    })
-    const copy = join(directory, '..', 'copy')
-    cpSync(directory, copy, { recursive: true })
-    t.equal(await counted.catchUp(), 900)
-    t.same(groups, [900])
-    const other = await openJournal({ mac, log }, { directory: copy, name: 'gateway-1' })
-    await other.append([record('other-901')])
-    await other.close()
-    await writeJournal(directory, 1)
-    await start().catchUp()
-    const second = createIngest(
-      { logs: { ...logs, position: async () => undefined }, mac, log },
-      { directory: copy },
-    )
-    await second.catchUp()
-    t.match(errors.at(-1), { level: 'error', members: { file: FILE, line: 901, seq: 901 } })
-    t.same(await ids(), numbered(901))
-  },
-)
+t.test('records of a group of reads become one write, each found at its line', async (t) => {
+  const { directory, logs, log, errors, start, ids } = await setUp(t)
+  await writeJournal(directory, 900)
+  const groups: number[] = []
+  const counted = start({
+    ...logs,
+    ingest: (rows) => {
+      groups.push(rows.length)
+      return logs.ingest(rows)
+    },
+  })
+  const copy = join(directory, '..', 'copy')
+  cpSync(directory, copy, { recursive: true })
+  t.equal(await counted.catchUp(), 900)
+  t.same(groups, [900])
+  const other = await openJournal({ mac, log }, { directory: copy, name: 'gateway-1' })
+  await other.append([record('other-901')])
+  await other.close()
+  await writeJournal(directory, 1)
+  await start().catchUp()
+  const second = createIngest(
+    { logs: { ...logs, position: async () => undefined }, mac, log },
+    { directory: copy },
+  )
+  await second.catchUp()
+  t.match(errors.at(-1), { level: 'error', members: { file: FILE, line: 901, seq: 901 } })
+  t.same(await ids(), numbered(901))
+})
 
 t.test('catchUp covers what was appended before the call, also while another round runs', async (t) => {
   const { directory, log, ingest, ids } = await setUp(t)
@@ -209,7 +203,7 @@ t.test(
   },
 )
 
-t.test('a writer of a journal whose records differ from those in the store is stopped', async (t) => {
+t.test('a writer of a journal is stopped when the store has other records of it', async (t) => {
   const { directory, logs, log, errors, start } = await setUp(t)
   await writeJournal(directory, 3)
   const copy = join(directory, '..', 'copy')
@@ -236,7 +230,7 @@ t.test('a writer of a journal whose records differ from those in the store is st
   t.equal(statSync(next).mode & 0o777, 0o400, 'also a file that it began since')
 })
 
-t.test('a journal that continues in the next file while another process ingests it is intact', async (t) => {
+t.test('a journal that rotates while another process ingests it is not reported as broken', async (t) => {
   const { directory, logs, log, start, ids } = await setUp(t)
   const journal = await openJournal({ mac, log }, { directory, name: 'gateway-1', segmentBytes: 1_300 })
   t.teardown(() => journal.close())
@@ -262,7 +256,7 @@ t.test('a journal that continues in the next file while another process ingests 
   t.same(await ids(), numbered(written))
 })
 
-t.test('a record with U+0000 becomes a row, and the chain continues behind it', async (t) => {
+t.test('a record with U+0000 becomes a row, and the chain continues after it', async (t) => {
   const { directory, logs, log, ingest } = await setUp(t)
   const journal = await openJournal({ mac, log }, { directory, name: 'gateway-1' })
   await journal.append([record('a\0b', { message: 'Card\0 read' }), record('id-2')])
@@ -275,7 +269,7 @@ t.test('a record with U+0000 becomes a row, and the chain continues behind it', 
   t.equal((await verifyJournals({ mac, logs }, directory)).ok, true)
 })
 
-t.test('a line that is not finished is left for the next round', async (t) => {
+t.test('an unfinished line is left for the next round', async (t) => {
   const { directory, ingest, ids } = await setUp(t)
   await writeJournal(directory, 3)
   const path = join(directory, FILE)
@@ -351,7 +345,7 @@ t.test('a journal that lost ingested records is rejected, while running and afte
       await journal.close()
     },
     removed: (directory) => rmSync(join(directory, FILE)),
-    'removed, then begun again': async (directory) => {
+    'removed, then started again': async (directory) => {
       rmSync(join(directory, FILE))
       const journal = await openJournal({ mac, log: recordingLog().log }, { directory, name: 'gateway-1' })
       for (let index = 0; index < 9; index++) await journal.append([record(`other-${index}`)])
@@ -377,7 +371,7 @@ t.test('a journal that lost ingested records is rejected, while running and afte
   }
 })
 
-t.test('acknowledged records of a killed process are ingested', async (t) => {
+t.test('records that a killed process acknowledged are ingested', async (t) => {
   const { directory, ingest, ids } = await setUp(t)
   const child = writer(directory)
   ingest.start()
@@ -393,7 +387,7 @@ t.test('acknowledged records of a killed process are ingested', async (t) => {
   t.equal(ingest.issues, 0)
 })
 
-t.test('records become rows by themselves from start until stop', async (t) => {
+t.test('a started ingest runs by itself until stopped', async (t) => {
   const { directory, logs, log, start } = await setUp(t)
   let arrived = () => {}
   const arrival = () =>
@@ -425,7 +419,7 @@ t.test('records become rows by themselves from start until stop', async (t) => {
   t.equal(await ingest.catchUp(), 1)
 })
 
-t.test('an unreachable store is logged once, not in each round', async (t) => {
+t.test('an unavailable store is not logged on each round', async (t) => {
   const { directory, errors, logs, start } = await setUp(t)
   await writeJournal(directory, 1)
   const { promise: often, resolve } = Promise.withResolvers<void>()

@@ -57,7 +57,7 @@ t.test('each line carries the hash of the one before, in files for the owner onl
   t.same(recordsOf(call, records), [record('two')])
 })
 
-t.test('concurrent appends keep their order and share one write a turn', async (t) => {
+t.test('concurrent appends keep their order and share one write per turn of the event loop', async (t) => {
   const directory = t.testdir()
   const journal = await open(directory)
   const { writeSync } = fs
@@ -106,7 +106,7 @@ t.test('the records of a large call are written over several turns, in order', a
   t.same(idsOf(directory), names)
 })
 
-t.test('a journal continues where it ended, also across files', async (t) => {
+t.test('a journal continues where it ended, across files too', async (t) => {
   const directory = t.testdir()
   for (let run = 0; run < 5; run++) await writeJournal(directory, 7, 'gateway-1', 1000)
   const files = readdirSync(directory).filter((file) => file.endsWith('.jsonl'))
@@ -122,7 +122,7 @@ t.test('a journal continues where it ended, also across files', async (t) => {
   })
 })
 
-t.test('a crash right after a new file was made, before its first line, is no error', async (t) => {
+t.test('a crash after a new file is created, before its first line, is not an error', async (t) => {
   const directory = t.testdir()
   await writeJournal(directory, 3)
   writeFileSync(join(directory, 'gateway-1.000002.jsonl'), '', { mode: 0o600 })
@@ -130,7 +130,7 @@ t.test('a crash right after a new file was made, before its first line, is no er
   t.match(await verifyJournals({ mac }, directory), { ok: true, journals: [{ records: 5 }] })
 })
 
-t.test('only the members of a record are written, messages cut to 250 characters', async (t) => {
+t.test('only the members of a record are written, with messages cut to 250 characters', async (t) => {
   const directory = t.testdir()
   const journal = await open(directory)
   const extra = { ...record('one', { message: `${'m'.repeat(249)}💳` }), data: 'marked', key: 'marked' }
@@ -144,7 +144,7 @@ t.test('only the members of a record are written, messages cut to 250 characters
 })
 
 t.test(
-  'records of one call share a line, at most a hundred, also those of two appends in a turn',
+  'records of one call share a line, at most a hundred, also across two appends in a turn',
   async (t) => {
     const directory = t.testdir()
     const journal = await open(directory)
@@ -200,7 +200,7 @@ t.test('a record that is too long fails alone', async (t) => {
   t.ok((await verifyJournals({ mac }, directory)).ok)
 })
 
-t.test('half a line at the end is removed with a warning, whole lines never', async (t) => {
+t.test('an incomplete last line is truncated with a warning, complete lines never', async (t) => {
   const directory = t.testdir()
   await writeJournal(directory, 3)
   const path = join(directory, FILE)
@@ -238,7 +238,7 @@ t.test('a journal whose last record was altered is not continued', async (t) => 
   t.match(other, /^gateway_timeout/, 'nor with another key')
 })
 
-t.test('a name has one live writer; kill -9 frees it', async (t) => {
+t.test('a journal name has one live writer; kill -9 frees it', async (t) => {
   const directory = t.testdir()
   const child = writer(directory, { count: 1 })
   await acknowledgedAtLeast(child, 1)
@@ -263,7 +263,7 @@ t.test('a name has one live writer; kill -9 frees it', async (t) => {
   await (await open(directory)).close()
 })
 
-t.test('acknowledged records are there after kill -9, and the chain continues', async (t) => {
+t.test('acknowledged records survive kill -9, and the chain continues', async (t) => {
   const directory = t.testdir()
   for (const sync of [false, true, false]) {
     const child = writer(directory, { sync })
@@ -281,7 +281,7 @@ t.test('acknowledged records are there after kill -9, and the chain continues', 
   t.ok((await verifyJournals({ mac }, directory)).ok)
 })
 
-t.test('a full disk fails closed, and leaves whole lines only', async (t) => {
+t.test('a full disk fails closed, and leaves complete lines only', async (t) => {
   const directory = t.testdir()
   // Blocks of 512 or 1024 bytes, by shell; not a multiple of a line.
   const child = writer(directory, { shell: 'ulimit -f 21;' })
@@ -298,7 +298,7 @@ t.test('a full disk fails closed, and leaves whole lines only', async (t) => {
   t.match(await verifyJournals({ mac }, directory), { ok: true, journals: [{ records: lines.length }] })
 })
 
-t.test('stays closed while it cannot be written, and opens by itself when it can', async (t) => {
+t.test('a journal stays closed while it cannot be written, and reopens by itself when it can', async (t) => {
   const directory = t.testdir()
   const { log, lines } = recordingLog()
   const journal = await openJournal({ mac, log }, { directory, name: 'gateway-1', segmentBytes: 1000 })
@@ -321,7 +321,7 @@ t.test('stays closed while it cannot be written, and opens by itself when it can
   t.ok((await verifyJournals({ mac }, directory)).ok)
 })
 
-t.test('a file cut, extended or removed by something else ends disclosure until a restart', async (t) => {
+t.test('a file that is cut, extended or removed externally stops disclosure until a restart', async (t) => {
   const damages: Readonly<Record<string, (path: string) => void>> = {
     cut: (path) => truncateSync(path, statSync(path).size - 10),
     extended: (path) => appendFileSync(path, 'x'),
@@ -345,14 +345,14 @@ t.test('a file cut, extended or removed by something else ends disclosure until 
   }
 })
 
-t.test('opening fails where no journal can be made', async (t) => {
+t.test('opening fails where no journal can be created', async (t) => {
   const directory = t.testdir({ file: 'x' })
   t.match(await problemOf(open(join(directory, 'file', 'audit'))), /^gateway_timeout: .*cannot be written/)
   t.match(await problemOf(open(directory, { name: '../up' })), /^invalid/)
   t.match(await problemOf(open(directory, { name: 'a.000001.jsonl' })), /^invalid/)
 })
 
-t.test('closing writes waiting records, and acknowledges none after that', async (t) => {
+t.test('closing writes pending records; then nothing is acknowledged', async (t) => {
   for (const sync of [false, true]) {
     const directory = join(t.testdir(), String(sync))
     const journal = await open(directory, { sync, segmentBytes: 1000 })
@@ -368,7 +368,7 @@ t.test('closing writes waiting records, and acknowledges none after that', async
 const linux = process.platform === 'linux'
 
 t.test(
-  'with `sync`, files that ended meanwhile are synced and closed too',
+  'with `sync`, files that were rotated are synced and closed too',
   { skip: !linux && 'needs /proc' },
   async (t) => {
     const directory = t.testdir()

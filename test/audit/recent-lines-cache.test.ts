@@ -41,7 +41,7 @@ const setUp = async (t: Test) => {
   return { path: join(directory, `${NAME}.000001.jsonl`), journal, ingest, errors, made, ids, given, written }
 }
 
-t.test('records that a process wrote itself become rows without another digest', async (t) => {
+t.test('records that a process wrote itself become rows as written, without another digest', async (t) => {
   const { journal, ingest, made, given, written } = await setUp(t)
   await journal.append([
     record('id-1', { message: 'Ünïcode \ud800 and "quotes"', token_seq: 7 }),
@@ -68,7 +68,7 @@ for (const [name, edit] of Object.entries({
     t.same(await ids(), ['id-1'])
   })
 
-t.test('a record that was rejected is not confused with the one that replaced it', async (t) => {
+t.test('a rejected record is not mistaken for the one written in its place', async (t) => {
   const { journal, ingest, made, ids } = await setUp(t)
   const rejected = journal.append([record('id-1'), record('x'.repeat(20_000))])
   await Promise.all([t.rejects(rejected), journal.append([record('id-2')])])
@@ -76,7 +76,7 @@ t.test('a record that was rejected is not confused with the one that replaced it
   t.same(await ids(), ['id-2'])
 })
 
-t.test('beyond the remembered lines, the oldest are verified as others are', async (t) => {
+t.test('lines evicted from the cache are verified as any other', async (t) => {
   const { journal, ingest, made, ids } = await setUp(t)
   await journal.append(Array.from({ length: 4_096 + 10 }, (_, index) => record(`id-${index}`)))
   t.equal(await made(() => ingest.catchUp()), 4_096)

@@ -82,7 +82,7 @@ const shortened = async (t: Test) => {
   return of
 }
 
-t.test('ingested files are removed when they are old, and the rest is a whole chain', async (t) => {
+t.test('old files whose records are in the store are removed, and the rest is a valid chain', async (t) => {
   const { write, ingest, aged, retention, files, verify, ids, startIngest, logs, directory } = await setUp(t)
   await write(20)
   t.equal(files().length, 4)
@@ -108,7 +108,7 @@ t.test('ingested files are removed when they are old, and the rest is a whole ch
   t.match(await verify(), { ok: true, journals: [{ records: 33, removed: { seq: 15 } }] })
 })
 
-t.test('the oldest files of all journals are removed when they exceed the size limit', async (t) => {
+t.test('the oldest files of all journals are removed when all exceed the size limit', async (t) => {
   const { write, ingest, aged, retention, files, directory, verify } = await setUp(t)
   await write(15)
   await write(15, 'admin')
@@ -123,7 +123,7 @@ t.test('the oldest files of all journals are removed when they exceed the size l
   t.match(await verify(), { ok: true, journals: [{ name: 'admin' }, { name: NAME }] })
 })
 
-t.test('files that are read are not removed meanwhile', async (t) => {
+t.test('files that are being read are not removed', async (t) => {
   const { write, ingest, retention, directory, files } = await setUp(t)
   await write(20)
   await ingest.catchUp()
@@ -136,7 +136,7 @@ t.test('files that are read are not removed meanwhile', async (t) => {
   t.equal(await retention(NONE).run(), 3)
 })
 
-t.test('a file that was altered after it was ingested stays, and is reported once', async (t) => {
+t.test('a file altered after it was ingested is retained, and reported once', async (t) => {
   const alterations: Readonly<Record<string, (text: string) => string>> = {
     edited: (text) => text.replace('"id-7"', '"id-0"'),
     cut: (text) => text.slice(0, text.trimEnd().lastIndexOf('\n') + 1),
@@ -157,7 +157,7 @@ t.test('a file that was altered after it was ingested stays, and is reported onc
   }
 })
 
-t.test('files that are removed, altered or replaced by hand are found', async (t) => {
+t.test('files removed, altered or replaced by hand are found', async (t) => {
   type Of = Awaited<ReturnType<typeof shortened>>
   const thefts: Readonly<Record<string, (of: Of) => Promise<void> | void>> = {
     'another file': ({ file }) => rmSync(file(3)),
@@ -191,7 +191,7 @@ t.test('files that are removed, altered or replaced by hand are found', async (t
       copyFileSync(join(directory, 'admin.checkpoint'), checkpoint)
       rmSync(file(3))
     },
-    'the checkpoint, put back to an older one': async ({ retention, checkpoint }) => {
+    'the checkpoint, restored to an older one': async ({ retention, checkpoint }) => {
       const older = readFileSync(checkpoint)
       utimesSync(join(checkpoint, '..', `${NAME}.000003.jsonl`), 1, 1)
       await retention({ ...ALL, ageMs: 7 * DAY }).run()
@@ -199,7 +199,7 @@ t.test('files that are removed, altered or replaced by hand are found', async (t
     },
     'a record, changed': ({ file }) =>
       writeFileSync(file(3), readFileSync(file(3), 'utf8').replace('"id-12"', '"id-0"')),
-    'the first kept records, cut': ({ file }) => {
+    'the first retained records, cut': ({ file }) => {
       const text = readFileSync(file(3), 'utf8')
       writeFileSync(file(3), text.slice(text.indexOf('\n') + 1))
     },
@@ -214,7 +214,7 @@ t.test('files that are removed, altered or replaced by hand are found', async (t
       if (name !== 'a record, changed' && name !== 'all files') {
         const restarted = of.startIngest()
         await restarted.catchUp()
-        const inTail = name === 'the first kept records, cut'
+        const inTail = name === 'the first retained records, cut'
         t.equal(restarted.issues, inTail ? 0 : 1, 'ingest')
         t.equal(await of.retention(NONE).run(), 0, 'retention')
       }
@@ -222,7 +222,7 @@ t.test('files that are removed, altered or replaced by hand are found', async (t
   }
 })
 
-t.test('wherever a removal is interrupted, the chain holds and the next removal continues', async (t) => {
+t.test('a removal interrupted at any point leaves a valid chain, and the next one continues', async (t) => {
   const of = await setUp(t)
   await of.write(20)
   await of.ingest.catchUp()
@@ -255,7 +255,7 @@ t.test('a process that had read less of a journal continues where the store is',
   t.same(await ids(), numbered(22))
 })
 
-t.test('a removal beside a start that read the store before is no error', async (t) => {
+t.test('a removal concurrent with a start that read the store before is not an error', async (t) => {
   const { write, ingest, startIngest, retention, logs, ids } = await setUp(t)
   await write(3)
   await ingest.catchUp()
@@ -277,7 +277,7 @@ t.test('a removal beside a start that read the store before is no error', async 
   t.same(await ids(), numbered(20))
 })
 
-t.test('a store that was rolled back does not count as holding removed records', async (t) => {
+t.test('a store restored to an older state is not mistaken for one with the removed records', async (t) => {
   const of = await shortened(t)
   const old = { ...of.logs, position: async () => ({ seq: 4, hash: linesOf(of.directory)[0]!.hash }) }
   const ingest = of.startIngest(old)
@@ -294,7 +294,7 @@ t.test('a store that was rolled back does not count as holding removed records',
   t.match(await verifyJournals({ mac, logs: old }, of.directory), { ok: true })
 })
 
-t.test('a journal whose checkpoint is lost or forged continues when that is acknowledged', async (t) => {
+t.test('a journal whose checkpoint is lost or forged continues once that is acknowledged', async (t) => {
   for (const text of [undefined, 'forged']) {
     const of = await shortened(t)
     if (text === undefined) rmSync(of.checkpoint)
@@ -323,7 +323,7 @@ t.test('acknowledged losses are still reported when their records are removed', 
   t.match(await of.verify(), { ok: true, journals: [{ removed: { losses: 1 } }] })
 })
 
-t.test('the backlog has an age', async (t) => {
+t.test('records that wait for the store have an age', async (t) => {
   const { write, directory, logs, log } = await setUp(t)
   let now = NOW
   const failing = { ...logs, ingest: async () => Promise.reject(new Error('away')) }

@@ -32,7 +32,7 @@ const setUp = async (t: Test) => {
   }
 }
 
-t.test('rows as they were recorded verify, also records with odd text and a token number', async (t) => {
+t.test('unchanged rows verify, also records with odd text and a token number', async (t) => {
   const { directory, logs, ingest, verify } = await setUp(t)
   const journal = await openJournal({ mac, log: recordingLog().log }, { directory, name: NAME })
   await journal.append([
@@ -70,77 +70,71 @@ t.test('an edit of any column of a row is found', async (t) => {
   }
 })
 
-t.test(
-  'rows of one line verify together: an edit of one, a loss or a swap among them is found',
-  async (t) => {
-    const { directory, db, ingest, verify } = await setUp(t)
-    const journal = await openJournal({ mac, log: recordingLog().log }, { directory, name: NAME })
-    const call = (index: number) =>
-      record(`card-${index}`, {
-        trace_id: 'call',
-        token_seq: index,
-        ...(index % 2 === 0 ? { surfaces: 'body\nheader:authorization' } : {}),
-      })
-    // More than two batches, of which the borders are inside of lines.
-    await journal.append(Array.from({ length: 520 }, (_, index) => call(index)))
-    await journal.append([call(1), call(2), call(3)])
-    await journal.close()
-    await ingest()
-    const rows = RECORDS + 523
-    t.strictSame(await verify(), [{ name: NAME, rows }])
-    const middle = rows - 1
-    const before = db.prepare('select * from logs where journal_seq = ?').get(middle) as Record<
-      string,
-      unknown
-    >
-    for (const [column, value] of Object.entries(before)) {
-      if (column === 'seq') continue
-      db.prepare(`update logs set ${column} = ? where seq = ?`).run(
-        typeof value === 'number' ? 9_999 : 'other',
-        before.seq,
-      )
-      t.match((await verify()).find(({ name }) => name === NAME)?.issue, { seq: rows - 2 }, column)
-      db.prepare(`update logs set ${column} = ? where seq = ?`).run(value, before.seq)
+t.test('rows of one line verify together: an edit, a loss or a swap among them is found', async (t) => {
+  const { directory, db, ingest, verify } = await setUp(t)
+  const journal = await openJournal({ mac, log: recordingLog().log }, { directory, name: NAME })
+  const call = (index: number) =>
+    record(`card-${index}`, {
+      trace_id: 'call',
+      token_seq: index,
+      ...(index % 2 === 0 ? { surfaces: 'body\nheader:authorization' } : {}),
+    })
+  // More than two batches, of which the borders are inside of lines.
+  await journal.append(Array.from({ length: 520 }, (_, index) => call(index)))
+  await journal.append([call(1), call(2), call(3)])
+  await journal.close()
+  await ingest()
+  const rows = RECORDS + 523
+  t.strictSame(await verify(), [{ name: NAME, rows }])
+  const middle = rows - 1
+  const before = db.prepare('select * from logs where journal_seq = ?').get(middle) as Record<string, unknown>
+  for (const [column, value] of Object.entries(before)) {
+    if (column === 'seq') continue
+    db.prepare(`update logs set ${column} = ? where seq = ?`).run(
+      typeof value === 'number' ? 9_999 : 'other',
+      before.seq,
+    )
+    t.match((await verify()).find(({ name }) => name === NAME)?.issue, { seq: rows - 2 }, column)
+    db.prepare(`update logs set ${column} = ? where seq = ?`).run(value, before.seq)
+  }
+  t.strictSame(await verify(), [{ name: NAME, rows }], 'as it was')
+  const altered = async (...statements: string[]) => {
+    const kept = db.prepare('select * from logs where journal_seq > ?').all(rows - 3) as object[]
+    for (const text of statements) db.exec(text)
+    const found = await verify()
+    db.prepare('delete from logs where journal_seq > ?').run(rows - 3)
+    for (const row of kept) {
+      const names = Object.keys(row)
+      db.prepare(`insert into logs (${names}) values (${names.map(() => '?')})`).run(Object.values(row))
     }
-    t.strictSame(await verify(), [{ name: NAME, rows }], 'as it was')
-    const altered = async (...statements: string[]) => {
-      const kept = db.prepare('select * from logs where journal_seq > ?').all(rows - 3) as object[]
-      for (const text of statements) db.exec(text)
-      const found = await verify()
-      db.prepare('delete from logs where journal_seq > ?').run(rows - 3)
-      for (const row of kept) {
-        const names = Object.keys(row)
-        db.prepare(`insert into logs (${names}) values (${names.map(() => '?')})`).run(Object.values(row))
-      }
-      return found
-    }
-    const [first, last] = [rows - 2, rows]
-    const found = { name: NAME, rows: rows - 3, issue: { seq: first } }
-    for (const seq of [first, middle, last])
-      t.match(await altered(`delete from logs where journal_seq = ${seq}`), [found], `${seq} is missing`)
-    t.match(
-      await altered(
-        `update logs set journal_seq = 9999 where journal_seq = ${first}`,
-        `update logs set journal_seq = ${first} where journal_seq = ${last}`,
-        `update logs set journal_seq = ${last} where journal_seq = 9999`,
-      ),
-      [found],
-      'swapped',
-    )
-    t.match(
-      await altered(
-        `delete from logs where journal_seq = ${last}`,
-        `update journal_positions set seq = ${middle}`,
-      ),
-      [found],
-      'the last one cut, and the position moved behind it',
-    )
-    db.exec(
-      `update logs set hash = (select hash from logs where journal_seq = ${first}) where journal_seq > 12`,
-    )
-    t.match(await verify(), [{ rows: RECORDS, issue: { seq: RECORDS + 1 } }], 'all with one hash')
-  },
-)
+    return found
+  }
+  const [first, last] = [rows - 2, rows]
+  const found = { name: NAME, rows: rows - 3, issue: { seq: first } }
+  for (const seq of [first, middle, last])
+    t.match(await altered(`delete from logs where journal_seq = ${seq}`), [found], `${seq} is missing`)
+  t.match(
+    await altered(
+      `update logs set journal_seq = 9999 where journal_seq = ${first}`,
+      `update logs set journal_seq = ${first} where journal_seq = ${last}`,
+      `update logs set journal_seq = ${last} where journal_seq = 9999`,
+    ),
+    [found],
+    'swapped',
+  )
+  t.match(
+    await altered(
+      `delete from logs where journal_seq = ${last}`,
+      `update journal_positions set seq = ${middle}`,
+    ),
+    [found],
+    'the last one cut, and the position moved behind it',
+  )
+  db.exec(
+    `update logs set hash = (select hash from logs where journal_seq = ${first}) where journal_seq > 12`,
+  )
+  t.match(await verify(), [{ rows: RECORDS, issue: { seq: RECORDS + 1 } }], 'all with one hash')
+})
 
 t.test('rows that are removed, swapped or added are found', async (t) => {
   const { db, verify, position } = await setUp(t)
@@ -195,7 +189,7 @@ t.test('rows that are removed, swapped or added are found', async (t) => {
   )
 })
 
-t.test('rows and position cut together are found by a head that was printed before', async (t) => {
+t.test('rows and position that are cut together are found by an earlier printed head', async (t) => {
   const { db, verify, position } = await setUp(t)
   const head = await position()
   const { hash } = db.prepare('select hash from logs where journal_seq = 9').get() as { hash: string }

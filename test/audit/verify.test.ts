@@ -47,7 +47,7 @@ t.test('an untouched journal verifies, with and without the store, with the reco
   t.same(await verifyJournals({ mac }, join(directory, 'none')), { ok: true, journals: [] })
 })
 
-t.test('every edit of one byte is found, in its line', async (t) => {
+t.test('every edit of one byte is found, at its line', async (t) => {
   const { directory, files, verify } = await setUp(t)
   const contents = files.map((file) => readFileSync(join(directory, file)))
   const edits = fc.record({ file: fc.nat(2), at: fc.nat(), flip: fc.integer({ min: 1, max: 255 }) })
@@ -125,7 +125,7 @@ t.test('a position inside a line is rejected', async (t) => {
   }
 })
 
-t.test('a line made by someone without the key is found', async (t) => {
+t.test('a line written without the key is found', async (t) => {
   const { directory, files, verify } = await setUp(t)
   const forger = (data: string | Buffer) => mac(Buffer.concat([Buffer.from('forged'), Buffer.from(data)]))
   const forged = join(directory, '..', 'forged')
@@ -143,7 +143,7 @@ t.test('a line made by someone without the key is found', async (t) => {
   t.match(report, { ok: false, journals: [{ records: 0, issue: { file: files[0], line: 1, seq: 1 } }] })
 })
 
-t.test('removed, doubled, swapped and foreign files are found', async (t) => {
+t.test('removed, duplicated, swapped and foreign files are found', async (t) => {
   const { files, verify } = await setUp(t)
   const [one, two, three] = files as [string, string, string]
   const alterations: readonly (readonly [string, (copy: string) => void])[] = [
@@ -176,7 +176,7 @@ t.test('removed, doubled, swapped and foreign files are found', async (t) => {
   }
 })
 
-t.test('a truncation is found by the position in the store', async (t) => {
+t.test('a truncated end is found by what the store has ingested', async (t) => {
   const { directory, logs, files, verify } = await setUp(t)
   const cut = (copy: string) => editLines(join(copy, files[2]!), (lines) => lines.slice(0, -1))
   t.equal((await verify(cut, false)).ok, true, 'nothing in the files tells')

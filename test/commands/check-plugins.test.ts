@@ -17,7 +17,7 @@ const check = async (t: Test, plugins: readonly BadPlugin[], folder: string) => 
 }
 
 t.test(
-  'a check reports the issue of each plugin with its fix, no other, and exits with 2',
+  'a check reports only the issue of each plugin with its fix, and exits with 2',
   { buffered: true },
   async (t) => {
     const all = await check(t, BAD_PLUGINS, folderOf(t, BAD_PLUGINS))
@@ -26,7 +26,7 @@ t.test(
 )
 
 t.test(
-  'a check reports one issue as one, also of code that never returns or ends its process',
+  'a check reports an issue once, also of code that never returns or exits the process',
   { buffered: true },
   async (t) => {
     const plugins = [BAD_PLUGINS[0] as BadPlugin, ENDLESS, EXITING]
@@ -66,7 +66,7 @@ export const plugin = definePlugin({ api: 1, name: 'strict', version: '1.0.0',
   },
 )
 
-t.test('a check shows a key provider, and reports an invalid one', { buffered: true }, async (t) => {
+t.test('a check lists a key provider, and reports an invalid one', { buffered: true }, async (t) => {
   const source = (name: string) =>
     `export const plugin = { api: 1, name: '${name}', version: '1.0.0', setup: () => ({}) }\n`
   const folder = t.testdir({

@@ -5,7 +5,7 @@ import { directoryFor } from '../kit/directory.ts'
 import { ALL_TOKEN_PERMISSIONS, startSidevault } from '../kit/sidevault.ts'
 import { sidevault } from './run.ts'
 
-t.test('root key and data keys are rotated while the service runs', async (t) => {
+t.test('root key and data keys are rotated while a service runs', async (t) => {
   const dataDir = directoryFor(t)
   const cwd = t.testdir()
   const run = (...args: string[]) => sidevault(cwd, args, { SIDEVAULT_DATA_DIR: dataDir })
@@ -61,7 +61,7 @@ t.test('root key and data keys are rotated while the service runs', async (t) =>
   t.match(JSON.stringify(logs.json), /Data key rotated to version 2/)
 })
 
-t.test('secrets do not belong on the command line', async (t) => {
+t.test('secrets on the command line are rejected', async (t) => {
   const cwd = t.testdir()
   const run = (...args: string[]) => sidevault(cwd, args, { SIDEVAULT_DATA_DIR: cwd })
   const rejected = await run('keys', 'rotate-root', '--to', 'passphrase:correct horse battery')

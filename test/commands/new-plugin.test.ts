@@ -43,7 +43,7 @@ for (const { kind, path, files, source } of KINDS)
     t.match(tested.text, /pass 2\n/)
   })
 
-t.test('a test that fails makes the command fail', async (t) => {
+t.test('a failing test makes the command fail', async (t) => {
   const folder = t.testdir({
     'package.json': '{"type":"module"}',
     'a.test.js': "import { test } from 'node:test'\ntest('no', () => { throw new Error('no') })\n",
@@ -51,7 +51,7 @@ t.test('a test that fails makes the command fail', async (t) => {
   t.equal((await sidevault(folder, ['plugins', 'test', '.'])).code, 1)
 })
 
-t.test('nothing is overwritten, and invalid names are reported', async (t) => {
+t.test('existing files are not overwritten, and invalid names are reported', async (t) => {
   const folder = t.testdir({ existing: { 'index.ts': 'mine' } })
   t.match(await sidevault(folder, ['plugins', 'new', 'existing']), {
     code: 2,
@@ -66,7 +66,7 @@ t.test('nothing is overwritten, and invalid names are reported', async (t) => {
   t.same(readdirSync(folder), ['existing'])
 })
 
-t.test('the list is that of SIDEVAULT_PLUGINS; a check takes built-in plugins by name', async (t) => {
+t.test('the list equals SIDEVAULT_PLUGINS; a check accepts built-in plugins by name', async (t) => {
   const folder = t.testdir()
   const list = await sidevault(folder, ['plugins', 'list'])
   t.equal(list.code, 0, list.text)

@@ -31,7 +31,7 @@ t.test(
     t.notOk(existsSync(join(folder, 'good', 'started')), 'the start of a good plugin was not called')
     t.equal(left, 0, 'no process is left')
 
-    await t.test('and the same folder starts, with its first key, when they are gone', async (t) => {
+    await t.test('the same folder starts, with its first key, once the issues are fixed', async (t) => {
       const vault = await startSidevault({
         cwd: folder,
         dataDir: join(folder, 'data'),
@@ -44,7 +44,7 @@ t.test(
   },
 )
 
-t.test('code that never returns, or ends the process, is named', { buffered: true }, async (t) => {
+t.test('a plugin that never returns, or exits the process, is named', { buffered: true }, async (t) => {
   const plugins = [ENDLESS, EXITING]
   const folder = folderOf(t, plugins)
   await Promise.all(

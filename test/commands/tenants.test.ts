@@ -14,7 +14,7 @@ const sidevault = (dataDir: string, ...args: string[]): Promise<{ code: number; 
     )
   })
 
-t.test('an operator makes, lists and deletes tenants of a running service', async (t) => {
+t.test('an operator creates, lists and deletes tenants of a running service', async (t) => {
   const service = await startSidevault()
   t.teardown(() => service.stop())
   const run = (...args: string[]) => sidevault(service.dataDir, ...args)

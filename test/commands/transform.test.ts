@@ -42,51 +42,45 @@ const run = (file: string, ...args: string[]): Promise<{ code: number; out: stri
     )
   })
 
-t.test(
-  'what the code returns goes to standard output, all that is said of it to standard error',
-  async (t) => {
-    const headers = JSON.stringify({ 'X-Old': 'o', 'X-Order': '7', 'x.dotted': 'dropped' })
-    const configuration = JSON.stringify({ secret: 's3' })
-    const { code, out, err } = await run(
-      'sign.js',
-      ...['--body', '@body.json', '--headers', headers, '--configuration', configuration],
-    )
-    t.equal(code, 0, err)
-    t.same(JSON.parse(out), {
-      body: { amount: 100, old: 'o' },
-      headers: {
-        'content-type': 'application/json',
-        'X-Signature': createHmac('sha256', 's3').update('{"amount":100}').digest('hex'),
-        'x-order': '8',
-      },
-    })
-    t.match(err, /^headers +added x-signature; removed x-old; changed x-order$/m)
-    t.match(err, /^console\.log +order 100$/m)
-    t.match(err, /^console\.warn +two\n {14}lines$/m)
-    t.match(err, /^time +[\d.]+ ms, of which [\d.]+ ms on the CPU/m)
-  },
-)
+t.test('the result of the code goes to standard output, diagnostics to standard error', async (t) => {
+  const headers = JSON.stringify({ 'X-Old': 'o', 'X-Order': '7', 'x.dotted': 'dropped' })
+  const configuration = JSON.stringify({ secret: 's3' })
+  const { code, out, err } = await run(
+    'sign.js',
+    ...['--body', '@body.json', '--headers', headers, '--configuration', configuration],
+  )
+  t.equal(code, 0, err)
+  t.same(JSON.parse(out), {
+    body: { amount: 100, old: 'o' },
+    headers: {
+      'content-type': 'application/json',
+      'X-Signature': createHmac('sha256', 's3').update('{"amount":100}').digest('hex'),
+      'x-order': '8',
+    },
+  })
+  t.match(err, /^headers +added x-signature; removed x-old; changed x-order$/m)
+  t.match(err, /^console\.log +order 100$/m)
+  t.match(err, /^console\.warn +two\n {14}lines$/m)
+  t.match(err, /^time +[\d.]+ ms, of which [\d.]+ ms on the CPU/m)
+})
 
-t.test(
-  'method, path, query and forms are as a gateway gives them; a response transform has none',
-  async (t) => {
-    const form = await run(
-      'echo.js',
-      ...['--type', 'form', '--body', 'a=1&b=2&b=3', '--method', 'PUT', '--path', '/x', '--query', 'y=z'],
-    )
-    t.match(JSON.parse(form.out).body, {
-      args: { body: { a: '1', b: ['2', '3'] }, method: 'PUT', path: '/x', query: '?y=z' },
-      configuration: {},
-    })
-    const response = await run('echo.js', '--response', '--body', '{"card":1}')
-    t.same(JSON.parse(response.out).body.args, {
-      body: { card: 1 },
-      headers: { 'content-type': 'application/json' },
-    })
-  },
-)
+t.test('method, path, query and forms are as in the gateway; a response transform has none', async (t) => {
+  const form = await run(
+    'echo.js',
+    ...['--type', 'form', '--body', 'a=1&b=2&b=3', '--method', 'PUT', '--path', '/x', '--query', 'y=z'],
+  )
+  t.match(JSON.parse(form.out).body, {
+    args: { body: { a: '1', b: ['2', '3'] }, method: 'PUT', path: '/x', query: '?y=z' },
+    configuration: {},
+  })
+  const response = await run('echo.js', '--response', '--body', '{"card":1}')
+  t.same(JSON.parse(response.out).body.args, {
+    body: { card: 1 },
+    headers: { 'content-type': 'application/json' },
+  })
+})
 
-t.test('issues are reported with their places in the file', async (t) => {
+t.test('errors are reported with their places in the file', async (t) => {
   const expected = {
     'throw.js': /^throw\.js: TypeError: boom\n {4}at throw\.js:2:31\n {4}at throw\.js:3:3\n/,
     'answer.js': /^answer\.js: BadRequest\w*: too much\n {4}at answer\.js:3:9\n {4}responds with 400/,
@@ -105,7 +99,7 @@ t.test('issues are reported with their places in the file', async (t) => {
   }
 })
 
-t.test('what cannot be run is said in a sentence, and nothing of a fixture is quoted', async (t) => {
+t.test('input that cannot be run is reported in one sentence, without quoting a fixture', async (t) => {
   for (const args of [['missing.js'], ['echo.js', '--body', '4242424242424242,']]) {
     const { code, err } = await run(args[0] ?? '', ...args.slice(1))
     t.equal(code, 2, `${args}`)

@@ -19,14 +19,14 @@ t.test('a chain and its key have no issue', (t) => {
   t.end()
 })
 
-t.test('an expired authority is an issue where no other one is left', async (t) => {
+t.test('an expired authority is an issue unless a valid one is left', async (t) => {
   const { cert: ended } = await authority.issue(['a.test'], { expired: true })
   t.match(authorityError(ended, now), /^expired at 2/)
   t.equal(authorityError(ended + other.pem, now), undefined)
   t.match(authorityError(ended + other.pem, now + 30 * 86_400_000), /^expired at 2/)
 })
 
-t.test('each issue is named, and never quotes a key', async (t) => {
+t.test('each issue is named, without quoting a key', async (t) => {
   t.match(issues(cert, foreign.key), { key: 'does not belong to the certificate' })
   t.match(issues('', 'nothing'), {
     certificate: 'holds no PEM certificate',
@@ -76,7 +76,7 @@ const rsaOf = (e: bigint): JsonWebKey => {
   }
 }
 
-t.test('keys that only Envoy would reject are rejected before', (t) => {
+t.test('keys that Envoy would reject are rejected earlier', (t) => {
   const keyIssue = (jwk: JsonWebKey) =>
     issues(cert, String(createPrivateKey({ key: jwk, format: 'jwk' }).export(pem))).key
   t.match(keyIssue(rsaOf(65_537n)), 'does not belong to the certificate')
@@ -96,7 +96,7 @@ t.test('keys that only Envoy would reject are rejected before', (t) => {
   t.end()
 })
 
-t.test('certificates are described by subject, fingerprint and end', (t) => {
+t.test('certificates are described by subject, fingerprint and expiry', (t) => {
   const [leaf, root] = describeCertificates(cert + authority.pem)
   t.match(leaf, { subject: 'CN=leaf', fingerprint: /^[0-9a-f]{64}$/ })
   t.equal(root?.subject, 'CN=Sidevault test authority')

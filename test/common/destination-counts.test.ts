@@ -9,7 +9,7 @@ const counted = (most?: { ofTenant: number; ofAll: number }) => {
   return { clock, counts: createDestinationCounts(() => clock.now, most) }
 }
 
-t.test('calls and tokens of a tenant add up by host, over hours', async (t) => {
+t.test('calls and tokens of a tenant are summed by host, over hours', async (t) => {
   const { clock, counts } = counted()
   counts.add('a', 'api.test', 2)
   clock.now += HOUR
@@ -26,7 +26,7 @@ t.test('calls and tokens of a tenant add up by host, over hours', async (t) => {
   t.same(counts.of('nobody').destinations, [])
 })
 
-t.test('an hour ends its count after a day', async (t) => {
+t.test('counts of an hour are dropped after a day', async (t) => {
   const { clock, counts } = counted()
   counts.add('a', 'api.test', 1)
   clock.now += 23 * HOUR
@@ -51,7 +51,7 @@ t.test('hosts beyond the limits of a tenant and of an hour are counted together'
   )
 })
 
-t.test('processes merge into one count from the newest beginning on', async (t) => {
+t.test('counts of several processes are merged from the newest start on', async (t) => {
   const one = { since: 1, destinations: [{ host: 'api.test', calls: 1, tokens: 2 }] }
   const two = { since: 5, destinations: [{ host: 'api.test', calls: 1, tokens: 1 }] }
   t.same(mergeDestinations([one, two]), {

@@ -10,13 +10,13 @@ t.test('every code of the table has a status from 400 up, a gRPC status and a ti
   }
 })
 
-t.test('a foreign error becomes a fixed sentence that quotes nothing of it', async (t) => {
+t.test('an unknown error becomes a fixed message that quotes nothing of it', async (t) => {
   const problem = AppError.from(new Error('SQL near 4242424242424242')).toProblem()
   t.equal(problem.status, 500)
   t.notMatch(JSON.stringify(problem), '4242')
 })
 
-t.test('a problem has its code, and the reference to it', async (t) => {
+t.test('a problem has its code, and a link to its documentation', async (t) => {
   t.strictSame(new AppError('token_not_found', 'The token "a" does not exist.').toProblem(), {
     type: '/docs/errors#token_not_found',
     code: 'token_not_found',
@@ -33,7 +33,7 @@ t.test('an AppError passes through from() as it is', async (t) => {
   t.equal(AppError.from(error), error)
 })
 
-t.test('a validation failure lists its sentences by property path', async (t) => {
+t.test('a validation failure lists its messages by property path', async (t) => {
   t.strictSame(invalid({ 'data.number': ['must pass the Luhn check'] }).toProblem().errors, {
     'data.number': ['must pass the Luhn check'],
   })

@@ -15,7 +15,7 @@ const setup = () => {
   return { done, histogram, meter: createLagMeter(histogram) }
 }
 
-t.test('an idle process measures nothing, and all of its work is the longest turn', async (t) => {
+t.test('the longest turn of an idle process is its active time, without a histogram', async (t) => {
   const { meter, done } = setup()
   for (const active of [1, 4, 2]) meter.look(active)
   t.same([meter.longest(), done], [4, []])

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
 import { createYield } from '../../src/common/event-loop.ts'
 
-t.test('however many calls do long work, one of them continues in a turn of the event loop', async (t) => {
+t.test('of many long calls, one continues in each turn of the event loop', async (t) => {
   let now = 0
   const due = createYield(() => now, 10)
   let turns = 0
@@ -29,7 +29,7 @@ t.test('however many calls do long work, one of them continues in a turn of the 
     t.ok(steps.filter((step) => step.turn === number).length <= 2, `turn ${number}: 10 ms at most`)
 })
 
-t.test('work within its slice does not wait, and a later turn has a new one', async (t) => {
+t.test('work within its time slice is not delayed, and a later turn has a new slice', async (t) => {
   let now = 0
   const due = createYield(() => now, 10)
   for (now = 0; now < 10; now++) t.equal(due(), undefined)

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
 import { createGcPressure } from '../../src/common/gc-pressure.ts'
 
-t.test('young objects are collected each time that enough was received', async (t) => {
+t.test('a minor collection runs each time that enough bytes were received', async (t) => {
   let collections = 0
   const gcPressure = createGcPressure(({ type }) => {
     t.equal(type, 'minor')
@@ -15,7 +15,7 @@ t.test('young objects are collected each time that enough was received', async (
   t.strictSame(seen, [0, 1, 1, 1, 2, 3, 3, 4])
 })
 
-t.test('buffers of bodies are freed at once', async (t) => {
+t.test('memory of bodies is freed at once', async (t) => {
   const gcPressure = createGcPressure()
   const outside = () => process.memoryUsage().arrayBuffers
   const before = outside()

@@ -42,7 +42,7 @@ t.test('merge patch leaves its target as it was', async (t) => {
   t.strictSame(target, { a: { b: 1 } })
 })
 
-t.test('depth is counted without using the stack', async (t) => {
+t.test('depth is counted without recursion', async (t) => {
   t.equal(deeperThan(JSON.parse('[[1]]'), 2), false)
   t.equal(deeperThan(JSON.parse('[[[1]]]'), 2), true)
   let deep: unknown = 1
@@ -57,7 +57,7 @@ t.test('a pointer finds own members only, with RFC 6901 escapes', async (t) => {
   t.equal(valueAt('text', '/length'), undefined)
 })
 
-t.test('without removes what a pointer names and nothing else', async (t) => {
+t.test('without() removes what a pointer names and nothing else', async (t) => {
   t.strictSame(without({ a: { b: 1, c: 2 }, d: 3 }, '/a/b'), { a: { c: 2 }, d: 3 })
   t.strictSame(without({ a: 1 }, '/b/c'), { a: 1 })
   fc.assert(

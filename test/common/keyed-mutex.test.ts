@@ -3,7 +3,7 @@ import t from 'tap'
 import { createKeyedMutex, createKeyedSemaphore } from '../../src/common/keyed-mutex.ts'
 
 t.test(
-  'work of one key runs one after the other, in order, also after a failure; that of another beside it',
+  'work of one key runs in sequence, also after a failure; work of another key concurrently',
   async (t) => {
     const inTurn = createKeyedMutex()
     const seen: string[] = []
@@ -33,7 +33,7 @@ t.test(
   },
 )
 
-t.test('work that throws at once, and in the next turn', async (t) => {
+t.test('work that throws synchronously releases the key for the next', async (t) => {
   const inTurn = createKeyedMutex()
   await t.rejects(
     inTurn('x', () => {
@@ -45,7 +45,7 @@ t.test('work that throws at once, and in the next turn', async (t) => {
 })
 
 t.test(
-  'work of one key has a fixed number of places, also after a failure; the rest waits in order, other keys do not',
+  'work of one key is limited to its slots, also after a failure; the rest waits in order',
   async (t) => {
     const inPlace = createKeyedSemaphore(2)
     const started: number[] = []

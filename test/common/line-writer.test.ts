@@ -46,7 +46,7 @@ const onPipe = (t: Test, count: number) => {
 }
 
 for (const [name, start] of Object.entries({ onSocket, onPipe })) {
-  t.test(`${name}: writers never wait for a reader: excess lines are dropped and counted`, async (t) => {
+  t.test(`${name}: writers never wait for a slow reader: excess lines are dropped and counted`, async (t) => {
     const count = 20_000
     const { logged, stderr, end } = start(t, count)
     await logged
@@ -69,7 +69,7 @@ for (const [name, start] of Object.entries({ onSocket, onPipe })) {
   })
 
   t.test(
-    `${name}: a process ends while its output is not read, and continues when the reader closes`,
+    `${name}: a process exits while nothing reads, and continues when the reader disconnects`,
     async (t) => {
       const unread = start(t, 5_000)
       await unread.logged

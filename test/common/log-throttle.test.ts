@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createLogThrottle } from '../../src/common/log-throttle.ts'
 
-t.test('each kind is logged once in ten seconds, with the number that was left out', async (t) => {
+t.test('one line of each kind is logged in ten seconds, with the number of suppressed ones', async (t) => {
   let now = 0
   const throttle = createLogThrottle(() => now)
   t.equal(throttle('disk'), 0)

@@ -18,11 +18,9 @@ t.test('an error is logged with its type and frames but without its message', as
   t.notMatch(stderr, '4242')
 })
 
-t.test(
-  'lines are written together, in order, those of a process that ends or is killed behind trouble included',
-  async (t) => {
-    const lines = (end: string) =>
-      run(`
+t.test('lines are written in batches, in order, also when a process exits or is killed', async (t) => {
+  const lines = (end: string) =>
+    run(`
       import { createLog } from './src/common/log.ts'
       const log = createLog('test')
       const other = createLog('other')
@@ -31,11 +29,10 @@ t.test(
       log.child({ trace_id: 'x' }).warn({ n: 3 }, 'three')
       ${end}
     `)
-        .stderr.trim()
-        .split('\n')
-        .map((line) => JSON.parse(line).n)
-    t.same(lines("process.kill(process.pid, 'SIGKILL')"), [1, 2, 3])
-    t.same(lines('log.info({ n: 4 }); process.exit(1)'), [1, 2, 3, 4])
-    t.same(lines('log.info({ n: 4 })'), [1, 2, 3, 4])
-  },
-)
+      .stderr.trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).n)
+  t.same(lines("process.kill(process.pid, 'SIGKILL')"), [1, 2, 3])
+  t.same(lines('log.info({ n: 4 }); process.exit(1)'), [1, 2, 3, 4])
+  t.same(lines('log.info({ n: 4 })'), [1, 2, 3, 4])
+})

@@ -30,14 +30,14 @@ t.test('an escaped name is read as written, after any object', (t) => {
   t.end()
 })
 
-t.test('of equal names, the last counts, however they are escaped', (t) => {
+t.test('of duplicate names the last counts, however they are escaped', (t) => {
   t.strictSame(parseJson('{"1":"a","\\u0031":"b"}'), { 1: 'b' })
   t.strictSame(parseJson('{"\\u0031":"b","1":"a"}'), { 1: 'a' })
   t.strictSame(parseJson('{"\\u0022":1,"x":2,"\\"":3,"\\u0078":4}'), { '"': 3, x: 4 })
   t.end()
 })
 
-t.test('text that is no JSON is a SyntaxError', (t) => {
+t.test('text that is not JSON is a SyntaxError', (t) => {
   for (const text of [
     '',
     '{\\"a":1}',
@@ -53,7 +53,7 @@ t.test('text that is no JSON is a SyntaxError', (t) => {
   t.end()
 })
 
-t.test('for any value, parsing what was printed gives the value', (t) => {
+t.test('any value survives printing and parsing', (t) => {
   const name = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.constantFrom('\\', '"', '\\u', '\n', '', '\ud83d', 'a', '1', '__proto__'),
@@ -129,7 +129,7 @@ const PARSES_OWN_TEXT = [
   'src/supervisor/envoy.ts',
 ]
 
-t.test('text with names of others is parsed by parseJson', (t) => {
+t.test('text with reserved names is parsed by parseJson', (t) => {
   const files = globSync('{src,plugins}/**/*.ts', { cwd: new URL('../../', import.meta.url).pathname })
   // A page of the console parses texts of one tenant, in a browser.
   const calling = files.filter(

@@ -24,7 +24,7 @@ const request = (changes: Partial<EndedRequest> = {}): EndedRequest => ({
   ...changes,
 })
 
-t.test('the newest calls of a tenant come first, in pages, and the oldest make room', async (t) => {
+t.test('the newest calls of a tenant are first, in pages, and the oldest are evicted', async (t) => {
   const ring = createRequestRing('gateway-0', 5)
   for (let at = 1; at <= 8; at++) ring.push(request({ at, tenantId: at % 4 === 0 ? 'b' : 'a' }))
   const at = (found: readonly EndedRequest[]) => found.map((one) => one.at)
@@ -37,22 +37,19 @@ t.test('the newest calls of a tenant come first, in pages, and the oldest make r
   t.match(first[0], { node: 'gateway-0', id: /^gateway-0-/ })
 })
 
-t.test(
-  'calls of one time are each listed once, in their order, also when the clock is set back',
-  async (t) => {
-    const ring = createRequestRing('admin')
-    for (const at of [5, 5, 5, 3, 4]) ring.push(request({ at }))
-    const seen: number[] = []
-    let before: { readonly at: number; readonly id: string } | undefined
-    for (;;) {
-      const [one] = ring.newest({ tenantId: 'a', before, limit: 1 })
-      if (one === undefined) break
-      seen.push(one.at)
-      before = one
-    }
-    t.strictSame(seen, [5, 5, 5, 5, 5])
-  },
-)
+t.test('calls of one time are each listed once, in order, also when the clock moves backwards', async (t) => {
+  const ring = createRequestRing('admin')
+  for (const at of [5, 5, 5, 3, 4]) ring.push(request({ at }))
+  const seen: number[] = []
+  let before: { readonly at: number; readonly id: string } | undefined
+  for (;;) {
+    const [one] = ring.newest({ tenantId: 'a', before, limit: 1 })
+    if (one === undefined) break
+    seen.push(one.at)
+    before = one
+  }
+  t.strictSame(seen, [5, 5, 5, 5, 5])
+})
 
 t.test('calls of unknown tenants are left out', async (t) => {
   const ring = createRequestRing('admin')

@@ -12,7 +12,7 @@ const takeAll = (shares: Shares, ...owner: string[]) => {
     }
 }
 
-t.test('one owner gets half, and each that comes gets its share of what is left', async (t) => {
+t.test('the first owner gets half, and each further one its share of what is left', async (t) => {
   const shares = createShares(32, 'full')
   const first = takeAll(shares, 'a')
   t.same([first.got.length, first.code], [16, 'rate_limited'])
@@ -29,7 +29,7 @@ t.test('one owner gets half, and each that comes gets its share of what is left'
   t.equal(takeAll(shares, 'g').got.length, 12)
 })
 
-t.test('greedy owners that come and go end with equal shares, and leave as much', async (t) => {
+t.test('greedy owners that release and take converge to equal shares, and leave as much free', async (t) => {
   const shares = createShares(100, 'full')
   const held = ['a', 'b', 'c'].map((owner) => ({ owner, got: takeAll(shares, owner).got }))
   for (let round = 0; round < 100; round++)
@@ -43,14 +43,14 @@ t.test('greedy owners that come and go end with equal shares, and leave as much'
   )
 })
 
-t.test('one share of an owner leaves room for its other shares', async (t) => {
+t.test('a part of an owner leaves capacity to its other parts', async (t) => {
   const shares = createShares(32, 'full')
   t.equal(takeAll(shares, 'a', 'proxy 1').got.length, 8)
   t.equal(takeAll(shares, 'a', 'proxy 2').got.length, 4)
   t.equal(takeAll(shares, 'b', 'proxy 1').got.length, 5, 'named alike is another one')
 })
 
-t.test('a share grows within its bound, and the first of an owner may be large', async (t) => {
+t.test('a share grows within its bound, and the first share of an owner may be large', async (t) => {
   const shares = createShares(100, 'full')
   const first = shares.take(80, 'a')
   t.throws(() => first.resize(81), { code: 'rate_limited' })

@@ -4,7 +4,7 @@ import { compileValidator } from '../../src/common/validate.ts'
 
 const errorsOf = (schema: unknown, value: unknown) => compileValidator(schema)(value)?.errors
 
-t.test('issues are sentences by property path, all of them at once', async (t) => {
+t.test('all issues are reported at once, as messages by property path', async (t) => {
   const schema = Type.Object({
     name: Type.String({ minLength: 1, maxLength: 5 }),
     data: Type.Object({ number: Type.String({ pattern: '^[0-9]+$' }) }),
@@ -36,7 +36,7 @@ t.test('issues are sentences by property path, all of them at once', async (t) =
   )
 })
 
-t.test('sentences never hold the value', async (t) => {
+t.test('messages never hold the value', async (t) => {
   const secret = '4242424242424242'
   const schema = Type.Object({
     a: Type.Integer(),
@@ -50,7 +50,7 @@ t.test('sentences never hold the value', async (t) => {
   t.notOk(JSON.stringify(error?.toProblem()).includes(secret))
 })
 
-t.test('a whole value of the wrong kind is reported as the body', async (t) => {
+t.test('a value of the wrong type is reported as the body', async (t) => {
   t.strictSame(errorsOf(Type.Object({}), []), { body: ['must be an object'] })
 })
 
@@ -63,12 +63,12 @@ t.test('defaults are filled in', async (t) => {
   t.strictSame(value, { page: 1 })
 })
 
-t.test('inherited members do not count as given', async (t) => {
+t.test('inherited members count as missing', async (t) => {
   const errors = errorsOf(Type.Object({ constructor: Type.Unknown() }), {})
   t.equal(JSON.stringify(errors), '{"constructor":["is required"]}')
 })
 
-t.test('the number of reported issues is limited, and a huge input is rejected at its first', async (t) => {
+t.test('the number of issues is bounded, and a huge input is rejected at its first', async (t) => {
   const schema = Type.Object({ list: Type.Array(Type.String()) })
   const few = errorsOf(schema, { list: Array(1000).fill(1) })
   t.equal(Object.keys(few ?? {}).length, 50)

@@ -5,7 +5,7 @@ import { createStepTimeout, TimeoutError, withTimeout } from '../../src/common/w
 const late = () => new AppError('gateway_timeout', 'late')
 const never = new Promise<never>(() => {})
 
-t.test('work that ends in time settles with its own value or error', async (t) => {
+t.test('work that ends in time gives its own result, value or error', async (t) => {
   const timeout = createStepTimeout(late)
   t.equal(await timeout.within(1000, Promise.resolve(5)), 5)
   await t.rejects(timeout.within(1000, Promise.reject(new Error('boom'))), { message: 'boom' })
@@ -13,20 +13,17 @@ t.test('work that ends in time settles with its own value or error', async (t) =
   t.notOk(timeout.signal().aborted, 'between steps nothing is given up')
 })
 
-t.test(
-  'work that takes too long is aborted by its signal, whether it reads the signal before or after',
-  async (t) => {
-    const early = createStepTimeout(late)
-    const signal = early.signal()
-    await t.rejects(early.within(1, never), { code: 'gateway_timeout' })
-    t.ok(signal.aborted)
-    const slow = createStepTimeout(late)
-    await t.rejects(slow.within(1, never), { code: 'gateway_timeout' })
-    t.ok(slow.signal().aborted)
-  },
-)
+t.test('work that exceeds its time is aborted, whether its signal was read before or after', async (t) => {
+  const early = createStepTimeout(late)
+  const signal = early.signal()
+  await t.rejects(early.within(1, never), { code: 'gateway_timeout' })
+  t.ok(signal.aborted)
+  const slow = createStepTimeout(late)
+  await t.rejects(slow.within(1, never), { code: 'gateway_timeout' })
+  t.ok(slow.signal().aborted)
+})
 
-t.test('work whose caller has gone is aborted at once', async (t) => {
+t.test('cancelled work is aborted at once', async (t) => {
   const timeout = createStepTimeout(late)
   const signal = timeout.signal()
   const work = timeout.within(60_000, never)
@@ -36,7 +33,7 @@ t.test('work whose caller has gone is aborted at once', async (t) => {
 })
 
 t.test(
-  'withTimeout gives the outcome in time, else a TimeoutError, and aborts its signal in both cases',
+  'withTimeout returns the outcome in time, else a TimeoutError, and aborts its signal in both cases',
   async (t) => {
     const signals: AbortSignal[] = []
     const asked = <T>(work: Promise<T>) =>

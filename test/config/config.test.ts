@@ -43,7 +43,7 @@ t.test('an empty environment gives the documented defaults', async (t) => {
   })
 })
 
-t.test('every setting can be given as a variable', async (t) => {
+t.test('every setting can be set by a variable', async (t) => {
   const dir = t.testdir({ 'cert.pem': 'c', 'key.pem': 'k', 'ca.pem': 'a' })
   const config = loadConfig(
     {
@@ -155,14 +155,14 @@ const TABLE: readonly [variable: string, value: string, message: RegExp][] = [
 ]
 
 for (const [variable, value, message] of TABLE)
-  t.test(`SIDEVAULT_${variable}=${value} is an error with a remedy and without a secret`, async (t) => {
+  t.test(`SIDEVAULT_${variable}=${value} is an issue with a fix and without a secret`, async (t) => {
     const issues = issuesOf({ [`SIDEVAULT_${variable}`]: value })
     t.equal(issues.length, 1)
     t.match(issues[0], { name: `SIDEVAULT_${variable}`, message, fix: /\w/ })
     t.notMatch(JSON.stringify(issues), /secret-word/)
   })
 
-t.test('a certificate and its key come together, in files that can be read', async (t) => {
+t.test('a certificate requires its key, both in readable files', async (t) => {
   const dir = t.testdir({ 'cert.pem': 'c' })
   t.match(issuesOf({ SIDEVAULT_TLS_CERT: 'cert.pem' }, dir), [{ name: 'SIDEVAULT_TLS_KEY' }])
   t.match(issuesOf({ SIDEVAULT_TLS_KEY: 'cert.pem' }, dir), [{ name: 'SIDEVAULT_TLS_CERT' }])
@@ -171,12 +171,12 @@ t.test('a certificate and its key come together, in files that can be read', asy
   ])
 })
 
-t.test('listening beyond loopback without TLS needs an explicit setting', async (t) => {
+t.test('listening beyond loopback without TLS requires an explicit setting', async (t) => {
   const config = loadConfig({ SIDEVAULT_LISTEN: '0.0.0.0:80', SIDEVAULT_INSECURE_LISTEN: 'true' })
   t.match(config, { listen: { host: '0.0.0.0', port: 80 }, loopback: false })
 })
 
-t.test('the console is on while all listeners are on loopback, and where it is set', (t) => {
+t.test('the console is on while all listeners are on loopback, or when enabled', (t) => {
   const dir = t.testdir({ 'cert.pem': 'c', 'key.pem': 'k' })
   const tls = { SIDEVAULT_TLS_CERT: `${dir}/cert.pem`, SIDEVAULT_TLS_KEY: `${dir}/key.pem` }
   const console = (env: Record<string, string>) => loadConfig({ ...tls, ...env }).console
@@ -200,7 +200,7 @@ t.test('the listener of the management API is on loopback, or has a certificate'
   t.match(issuesOf({ SIDEVAULT_API_LISTEN: '127.0.0.1:8080' }), [{ message: /SIDEVAULT_LISTEN/ }])
 })
 
-t.test('the forward proxy is off by default, and beyond loopback needs a certificate', async (t) => {
+t.test('the forward proxy is off by default, and requires a certificate beyond loopback', async (t) => {
   const dir = t.testdir({ 'cert.pem': 'c', 'key.pem': 'k', 'ca.pem': 'c' })
   t.match(loadConfig({}), { forwardListen: undefined, forwardCa: undefined })
   t.match(loadConfig({ SIDEVAULT_FORWARD_LISTEN: '127.0.0.1:8090' }).forwardListen, { port: 8090 })
@@ -213,7 +213,7 @@ t.test('the forward proxy is off by default, and beyond loopback needs a certifi
   t.match(issuesOf(one), [{ name: 'SIDEVAULT_FORWARD_LISTEN', message: /SIDEVAULT_API_LISTEN/ }])
 })
 
-t.test('all issues are listed in one message', async (t) => {
+t.test('all issues are listed at once, in one message', async (t) => {
   const env = Object.fromEntries(TABLE.map(([variable, value]) => [`SIDEVAULT_${variable}`, value]))
   const issues = issuesOf(env)
   t.equal(new Set(issues.map(({ name }) => name)).size, Object.keys(env).length)
@@ -253,7 +253,7 @@ t.test('unknown settings are warnings', async (t) => {
   t.match(warnings.join('\n'), /lissten/)
 })
 
-t.test('an error is reported with the warnings, of which one may be its cause', async (t) => {
+t.test('an issue is reported beside the warnings, one of which may be its cause', async (t) => {
   const env = { SIDEVAULT_TLS_CERT: 'config.test.ts', SIDEVAULT_TLS_KEYY: 'key.pem' }
   t.throws(
     () => loadConfig(env, { cwd: import.meta.dirname }),
@@ -261,19 +261,25 @@ t.test('an error is reported with the warnings, of which one may be its cause', 
   )
 })
 
-t.test('a printed configuration holds every setting, and no key', async (t) => {
-  const SIDEVAULT_BOOTSTRAP_KEY = 'key_0123456789abcdef0123456789'
-  const config = loadConfig({ SIDEVAULT_BOOTSTRAP_KEY, SIDEVAULT_PLUGIN_CONFIG: '{"mail":{"password":"p"}}' })
-  const dir = t.testdir({ 'printed.yaml': printConfig(config) })
-  const issues = issuesOf({ SIDEVAULT_CONFIG: 'printed.yaml' }, dir)
-  t.same(
-    issues.map(({ name }) => name),
-    ['SIDEVAULT_BOOTSTRAP_KEY', 'SIDEVAULT_PLUGIN_CONFIG'],
-  )
-  t.match(issues[0]?.message, /config print/)
-})
+t.test(
+  'a printed configuration lacks its omitted secrets when loaded: its placeholder is no key',
+  async (t) => {
+    const SIDEVAULT_BOOTSTRAP_KEY = 'key_0123456789abcdef0123456789'
+    const config = loadConfig({
+      SIDEVAULT_BOOTSTRAP_KEY,
+      SIDEVAULT_PLUGIN_CONFIG: '{"mail":{"password":"p"}}',
+    })
+    const dir = t.testdir({ 'printed.yaml': printConfig(config) })
+    const issues = issuesOf({ SIDEVAULT_CONFIG: 'printed.yaml' }, dir)
+    t.same(
+      issues.map(({ name }) => name),
+      ['SIDEVAULT_BOOTSTRAP_KEY', 'SIDEVAULT_PLUGIN_CONFIG'],
+    )
+    t.match(issues[0]?.message, /config print/)
+  },
+)
 
-t.test('a file that does not parse is reported by line and column, and not quoted', async (t) => {
+t.test('a file that does not parse is reported with line and column, and not quoted', async (t) => {
   const dir = t.testdir({ 'bad.yaml': 'workers: 2\nbootstrap_key: "key_marker\n' })
   const [issue] = issuesOf({ SIDEVAULT_CONFIG: 'bad.yaml' }, dir)
   t.match(issue?.message, /not valid YAML or JSON at line \d+, column \d+/)
@@ -288,7 +294,7 @@ t.test('an empty variable counts as unset', async (t) => {
   })
 })
 
-t.test('plugins are looked up first where their list was written', async (t) => {
+t.test('plugins are resolved first from where their list was written', async (t) => {
   const dir = t.testdir({ etc: { 'c.yaml': 'plugins: [acme]\n', 'd.yaml': 'workers: 2\n' } })
   const bases = (env: Record<string, string>, file?: string) =>
     loadConfig(env, { cwd: dir, file }).pluginBases.map((base) => base.slice(dir.length))
@@ -298,7 +304,7 @@ t.test('plugins are looked up first where their list was written', async (t) => 
   t.same(bases({ SIDEVAULT_CONFIG: 'etc/c.yaml', SIDEVAULT_PLUGINS: 'acme' }), ['', '/etc'])
 })
 
-t.test('the printed configuration is a file with the same settings', async (t) => {
+t.test('a printed configuration is a configuration file of the same settings', async (t) => {
   const dir = t.testdir({ 'a.pem': 'a', 'b.pem': 'b' })
   const given = [
     {},
@@ -345,7 +351,7 @@ t.test('no printed form of the configuration shows a secret', async (t) => {
   t.match(printConfig(config), /kms/)
 })
 
-t.test('rate limits have defaults, and none or 0 turns them off', async (t) => {
+t.test('rate limits have defaults, and "none" or 0 disables them', async (t) => {
   const limits = (key: string | undefined) =>
     loadConfig({ ...(key === undefined ? {} : { SIDEVAULT_RATE_LIMIT_PER_KEY: key }) }).rateLimits
   t.same(limits(undefined), { perKey: 300_000, perAddress: 600_000, guesses: 60, areDefault: true })

@@ -6,7 +6,7 @@ import { sharedSidevault } from '../kit/shared-sidevault.ts'
 
 const HOSTILE = '<img src=x onerror=alert(1)>{{7*7}}‮‏'
 
-t.test('Applications: a person creates one, rotates its key, changes its rules and deletes it', async (t) => {
+t.test('Applications: a user creates one, rotates its key, changes its rules and deletes it', async (t) => {
   const sidevault = await sharedSidevault()
   const { call, managementKey: key } = sidevault
   const make = async (body: object) =>
@@ -34,7 +34,7 @@ t.test('Applications: a person creates one, rotates its key, changes its rules a
   const heading = (name: string) => page.getByRole('heading', { level: 1, name, exact: true }).waitFor()
   const isValid = async (key: string) => (await call('GET', '/applications/key', { key })).status === 200
 
-  await t.test('the list is filtered by the hash', async (t) => {
+  await t.test('the list is filtered by the URL hash', async (t) => {
     await page.getByRole('link', { name: HOSTILE }).waitFor()
     await page.getByRole('searchbox', { name: 'Name' }).fill('supp*')
     await page.getByText('1 of 1').waitFor()
@@ -43,7 +43,7 @@ t.test('Applications: a person creates one, rotates its key, changes its rules a
     await expectAccessible(t, page)
   })
 
-  await t.test('a template makes one application, whose key is shown once', async (t) => {
+  await t.test('a template creates one application, whose key is shown once', async (t) => {
     await page.getByRole('link', { name: 'New application' }).click()
     await page.getByRole('radio', { name: /Back office/ }).check()
     await expectAccessible(t, page)
@@ -73,7 +73,7 @@ t.test('Applications: a person creates one, rotates its key, changes its rules a
     t.ok(await isValid(second ?? ''))
   })
 
-  await t.test('changed rules show their differences, and do not overwrite those of others', async (t) => {
+  await t.test('changed rules show their differences, and do not overwrite concurrent changes', async (t) => {
     const pane = page.getByRole('complementary', { name: 'Differences' })
     await page.goto(`/console/#/applications/${support.id}`)
     await page.getByRole('link', { name: 'Edit' }).click()
@@ -124,7 +124,7 @@ t.test('Applications: a person creates one, rotates its key, changes its rules a
     t.match(json, { permissions: [], rules: [{ description: 'Everything' }, { container: '/hr/' }] })
   })
 
-  await t.test('it is deleted when its name is typed, and then is nowhere', async () => {
+  await t.test('an application is deleted once its name is typed, and is then gone everywhere', async () => {
     await button('Delete').click()
     await dialog.waitFor()
     await page.keyboard.press('Escape')
@@ -151,7 +151,7 @@ t.test('Applications: the API accepts each template', async (t) => {
   }
 })
 
-t.test('Applications: shows and does what the key may', async (t) => {
+t.test('Applications: shows and offers what the key permits', async (t) => {
   const sidevault = await sharedSidevault()
   const { call, managementKey } = sidevault
   const make = async (body: object) =>

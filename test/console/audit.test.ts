@@ -29,7 +29,7 @@ t.test('Audit: finds who read a token, follows the link, and exports the records
 
   await t.test('is accessible', (t) => expectAccessible(t, page))
 
-  await t.test('filters are in the hash', async (t) => {
+  await t.test('filters are in the URL hash', async (t) => {
     await page.getByLabel('Entity type').selectOption('Token')
     await page.getByLabel('Entity id').fill(token.id)
     await page.keyboard.press('Enter')
@@ -41,7 +41,7 @@ t.test('Audit: finds who read a token, follows the link, and exports the records
     t.equal(await page.getByLabel('Entity id').inputValue(), token.id)
   })
 
-  await t.test('an export holds the filtered records, one a line', async (t) => {
+  await t.test('an export holds the filtered records, one per line', async (t) => {
     const [file] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'Export as NDJSON' }).click(),
@@ -56,7 +56,7 @@ t.test('Audit: finds who read a token, follows the link, and exports the records
     )
   })
 
-  await t.test('records link to their actor, and back to all', async (t) => {
+  await t.test('records link to their actor, and the actor back to all records', async (t) => {
     await records.getByRole('link', { name: 'test' }).first().click()
     await page.getByRole('heading', { level: 1, name: 'test' }).waitFor()
     await page.goBack()
@@ -73,14 +73,14 @@ t.test('Audit: finds who read a token, follows the link, and exports the records
     t.equal(await page.getByLabel('Entity id').inputValue(), 'none')
   })
 
-  await t.test('without records there is a sentence', async () => {
+  await t.test('without records the page says so', async () => {
     await page.getByLabel('Entity id').fill('none')
     await page.getByLabel('Entity id').press('Enter')
     await page.getByText('No record has these properties.').waitFor()
   })
 })
 
-t.test('Audit: a key without log:read sees no trace of it', async (t) => {
+t.test('Audit: a key without log:read sees nothing of it', async (t) => {
   const sidevault = await sharedSidevault()
   const key = await sidevault.application({ permissions: ['tenant:read'] }, 'management')
   const page = await openConsole(t, sidevault, { key, hash: '#/audit' })

@@ -4,7 +4,7 @@ import { openConsole } from '../kit/browser.ts'
 import { fillVault } from '../kit/demo-vault.ts'
 import { sharedSidevault } from '../kit/shared-sidevault.ts'
 
-t.test('Overview: shows the state and load of the node, and links to the calls', async (t) => {
+t.test('Overview: shows node health and traffic, and links to the calls', async (t) => {
   const sidevault = await sharedSidevault()
   await fillVault(sidevault)
   const page = await openConsole(t, sidevault, { clock: true })
@@ -21,19 +21,19 @@ t.test('Overview: shows the state and load of the node, and links to the calls',
     await expectAccessible(t, page)
   })
 
-  await t.test('new calls arrive by themselves', async () => {
+  await t.test('new calls appear without a reload', async () => {
     const [before = ''] = /[\d,]+ calls/.exec((await figure('Calls per second').textContent()) ?? '') ?? []
     await sidevault.call('GET', '/applications', { key: sidevault.managementKey })
     await page.clock.runFor(5_000)
     await figure('Calls per second').getByText(before, { exact: true }).waitFor({ state: 'detached' })
   })
 
-  await t.test('the time is in the hash', async (t) => {
+  await t.test('the time range is in the URL hash', async (t) => {
     await page.getByRole('combobox').selectOption('60 minutes')
     t.match(page.url(), /#\/overview\?minutes=60$/)
   })
 
-  await t.test('each number leads to its list', async (t) => {
+  await t.test('each number links to its list', async (t) => {
     await figure('Rejected').getByRole('link').click()
     await page.getByRole('heading', { level: 1, name: 'Requests' }).waitFor()
     t.equal(await page.getByLabel('Outcome').inputValue(), 'rejected')
@@ -44,7 +44,7 @@ t.test('Overview: shows the state and load of the node, and links to the calls',
   })
 })
 
-t.test('Overview: what needs attention comes first', async (t) => {
+t.test('Overview: notices that need attention come first', async (t) => {
   const page = await openConsole(t, await sharedSidevault(), { key: null, expectedStatuses: [503] })
   const since = new Date(Date.now() - 3_700_000).toISOString()
   await page.route('**/readyz', (route) =>
@@ -82,13 +82,16 @@ t.test('Overview: what needs attention comes first', async (t) => {
   await page.getByRole('heading', { level: 1, name: 'Audit' }).waitFor()
 })
 
-t.test('Overview: without log:read it shows the node, and says which key shows calls', async (t) => {
-  const sidevault = await sharedSidevault()
-  const page = await openConsole(t, sidevault, {
-    key: await sidevault.application({ permissions: ['token:read'] }),
-    hash: '#/overview',
-  })
-  await page.getByText('Add a management key to see them.').waitFor()
-  await page.getByRole('heading', { name: 'Components' }).waitFor()
-  t.equal(await page.getByRole('link', { name: 'Requests' }).count(), 0)
-})
+t.test(
+  'Overview: without log:read it shows the node, and names the permission that shows calls',
+  async (t) => {
+    const sidevault = await sharedSidevault()
+    const page = await openConsole(t, sidevault, {
+      key: await sidevault.application({ permissions: ['token:read'] }),
+      hash: '#/overview',
+    })
+    await page.getByText('Add a management key to see them.').waitFor()
+    await page.getByRole('heading', { name: 'Components' }).waitFor()
+    t.equal(await page.getByRole('link', { name: 'Requests' }).count(), 0)
+  },
+)

@@ -8,7 +8,7 @@ const HOSTILE = '<img src=x onerror=alert(1)>{{7*7}}\u202e\u200f'
 const GOOD = 'module.exports = async ({ args }) => ({\n  body: args.body,\n  headers: args.headers,\n})\n'
 const BAD = GOOD.replace('args.body', '')
 
-t.test('Proxies: a person makes one, writes its code, restores a version and deletes it', async (t) => {
+t.test('Proxies: a user creates one, writes its code, restores a version and deletes it', async (t) => {
   const sidevault = await sharedSidevault()
   const { call, managementKey: key } = sidevault
   const page = await openConsole(t, sidevault, { hash: '#/proxies', expectedStatuses: [503] })
@@ -39,24 +39,27 @@ t.test('Proxies: a person makes one, writes its code, restores a version and del
     id = data[0].id
   })
 
-  await t.test('code that does not parse has its place, and is saved only on demand', async (t) => {
-    await request.fill(BAD)
-    await page.getByRole('list', { name: 'Problems in Request transform' }).waitFor()
-    await button('Line 2, column 9').click()
-    t.equal(await request.evaluate((area: HTMLTextAreaElement) => area.selectionStart), BAD.indexOf(',\n'))
-    await expectAccessible(t, page)
-    await button('Save code').click()
-    await dialog.getByText("Unexpected token ','").waitFor()
-    await dialog.getByRole('button', { name: 'Cancel' }).click()
-    t.notOk((await stored()).request_transform, 'nothing was saved')
-    await request.pressSequentially('args.body')
-    await page.getByRole('list', { name: 'Problems in Request transform' }).waitFor({ state: 'detached' })
-    await button('Save code').click()
-    await done('Code saved.')
-    t.equal((await stored()).request_transform.code, GOOD)
-  })
+  await t.test(
+    'code that does not parse is reported with its place, and saved only on confirmation',
+    async (t) => {
+      await request.fill(BAD)
+      await page.getByRole('list', { name: 'Problems in Request transform' }).waitFor()
+      await button('Line 2, column 9').click()
+      t.equal(await request.evaluate((area: HTMLTextAreaElement) => area.selectionStart), BAD.indexOf(',\n'))
+      await expectAccessible(t, page)
+      await button('Save code').click()
+      await dialog.getByText("Unexpected token ','").waitFor()
+      await dialog.getByRole('button', { name: 'Cancel' }).click()
+      t.notOk((await stored()).request_transform, 'nothing was saved')
+      await request.pressSequentially('args.body')
+      await page.getByRole('list', { name: 'Problems in Request transform' }).waitFor({ state: 'detached' })
+      await button('Save code').click()
+      await done('Code saved.')
+      t.equal((await stored()).request_transform.code, GOOD)
+    },
+  )
 
-  await t.test('Tab indents after a key, undo restores, and Escape with Tab leaves', async (t) => {
+  await t.test('Tab indents after a key, undo restores, and Escape then Tab leaves the editor', async (t) => {
     const value = () => request.inputValue()
     await request.fill('{')
     await request.press('Enter')
@@ -78,7 +81,7 @@ t.test('Proxies: a person makes one, writes its code, restores a version and del
     t.equal(await value(), GOOD)
   })
 
-  await t.test('drafts stay in the page, and do not replace what others saved', async (t) => {
+  await t.test('drafts stay in the page, and do not overwrite concurrent changes', async (t) => {
     await request.fill(`${GOOD}// mine\n`)
     await page.getByRole('link', { name: 'Formulas' }).click()
     await page.getByRole('heading', { level: 1, name: 'Formulas' }).waitFor()
@@ -108,7 +111,7 @@ t.test('Proxies: a person makes one, writes its code, restores a version and del
     t.equal((await stored()).request_transform.code, `${GOOD.replaceAll('\n', '\r\n')}// ours\r\n`)
   })
 
-  await t.test('settings change what was changed, and values stay hidden', async (t) => {
+  await t.test('settings send only what was changed, and values stay hidden', async (t) => {
     await patch({ configuration: { secret: 'tiger', limits: { day: 1, month: 2 } } })
     await page.reload()
     await page.getByText('Values of secret, limits, hidden.').waitFor()
@@ -135,7 +138,7 @@ t.test('Proxies: a person makes one, writes its code, restores a version and del
     t.strictSame([name, require_auth, evaluate], ['Payments', false, ['body', 'header:authorization']])
   })
 
-  await t.test('certificates have their end, and keys are never shown', async (t) => {
+  await t.test('certificates show their expiry, and keys are never shown', async (t) => {
     const authority = await createAuthority()
     const leaf = await authority.issue(['a.test'])
     await page.getByText('Add certificates').click()
@@ -155,7 +158,7 @@ t.test('Proxies: a person makes one, writes its code, restores a version and del
     t.notOk((await stored()).destination_tls)
   })
 
-  await t.test('the key is shown on demand, and the proxy is deleted by its name', async (t) => {
+  await t.test('the key is shown on request, and the proxy is deleted once its name is typed', async (t) => {
     const { key: proxyKey } = await stored()
     t.notMatch(await page.content(), proxyKey)
     await button('Show proxy key').click()
@@ -166,33 +169,30 @@ t.test('Proxies: a person makes one, writes its code, restores a version and del
     await page.getByText('No proxies yet.').waitFor()
   })
 
-  await t.test(
-    'a save that fails leaves the code: not ready, not allowed, signed out, deleted',
-    async (t) => {
-      const { json } = await call('POST', '/proxies', {
-        key,
-        body: { name: 'Gone', destination_url: 'https://demo.sidevault.test' },
-      })
-      await page.goto(`/console/#/proxies/${json.id}`)
-      await request.fill(GOOD)
-      const failing = async (status: number, title: string) => {
-        const response = { status, json: { code: 'x', title: 'x', detail: HOSTILE } }
-        await page.route('**/console/api/proxies/**', (route) => route.fulfill(response), { times: 2 })
-        await button('Save code').click()
-        await page.getByRole('alert').filter({ hasText: title }).getByText(HOSTILE).waitFor()
-      }
-      await failing(503, 'Sidevault is not ready')
-      await failing(403, 'This key may not do this')
-      await page.context().clearCookies()
+  await t.test('a failed save keeps the code: not ready, not allowed, signed out, deleted', async (t) => {
+    const { json } = await call('POST', '/proxies', {
+      key,
+      body: { name: 'Gone', destination_url: 'https://demo.sidevault.test' },
+    })
+    await page.goto(`/console/#/proxies/${json.id}`)
+    await request.fill(GOOD)
+    const failing = async (status: number, title: string) => {
+      const response = { status, json: { code: 'x', title: 'x', detail: HOSTILE } }
+      await page.route('**/console/api/proxies/**', (route) => route.fulfill(response), { times: 2 })
       await button('Save code').click()
-      await page.getByRole('heading', { name: 'Your session ended' }).waitFor()
-      await page.getByLabel('API key', { exact: true }).fill(key)
-      await button('Sign in').click()
-      t.equal(await request.inputValue(), GOOD)
-      await call('DELETE', `/proxies/${json.id}`, { key })
-      await button('Save code').click()
-      await page.getByRole('alert').getByText('Not found').waitFor()
-      t.equal(await request.inputValue(), GOOD)
-    },
-  )
+      await page.getByRole('alert').filter({ hasText: title }).getByText(HOSTILE).waitFor()
+    }
+    await failing(503, 'Sidevault is not ready')
+    await failing(403, 'This key may not do this')
+    await page.context().clearCookies()
+    await button('Save code').click()
+    await page.getByRole('heading', { name: 'Your session ended' }).waitFor()
+    await page.getByLabel('API key', { exact: true }).fill(key)
+    await button('Sign in').click()
+    t.equal(await request.inputValue(), GOOD)
+    await call('DELETE', `/proxies/${json.id}`, { key })
+    await button('Save code').click()
+    await page.getByRole('alert').getByText('Not found').waitFor()
+    t.equal(await request.inputValue(), GOOD)
+  })
 })

@@ -11,7 +11,7 @@ const CODE = `module.exports = async ({ args, configuration }) => {
 }
 `
 
-t.test('Formulas and reactors: a person makes both, runs the reactor and deletes them', async (t) => {
+t.test('Formulas and reactors: a user creates both, runs the reactor and deletes them', async (t) => {
   const sidevault = await sharedSidevault()
   const { call, managementKey: key } = sidevault
   const page = await openConsole(t, sidevault, { hash: '#/formulas' })
@@ -61,7 +61,7 @@ t.test('Formulas and reactors: a person makes both, runs the reactor and deletes
     })
   })
 
-  await t.test('a formula that another session changed is replaced only on demand', async (t) => {
+  await t.test('a formula changed by another user is overwritten only on confirmation', async (t) => {
     const { id, status: _, created_at: _a, created_by: _b, ...formula } = await only('/reactor-formulas')
     const body = { ...formula, description: 'theirs', icon: 'data:image/png;base64,AAAA' }
     await call('PUT', `/reactor-formulas/${id}`, { key, body })
@@ -79,7 +79,7 @@ t.test('Formulas and reactors: a person makes both, runs the reactor and deletes
     t.equal(saved.request_parameters[1].optional, true)
   })
 
-  await t.test('a reactor of it has a field for each value', async (t) => {
+  await t.test('a reactor of a formula has a field for each value', async (t) => {
     await page.getByRole('link', { name: 'New reactor of it' }).click()
     await heading('New reactor')
     await page.getByLabel('Name', { exact: true }).fill(HOSTILE)
@@ -100,7 +100,7 @@ t.test('Formulas and reactors: a person makes both, runs the reactor and deletes
     t.match(await only('/reactors'), { name: 'Charge in the shop', configuration: { shop: 'bob' } })
   })
 
-  await t.test('it runs with arguments, at once and in the background', async (t) => {
+  await t.test('a reactor runs with arguments, synchronously and in the background', async (t) => {
     const using = await sidevault.application({ permissions: ['token:use', 'token:create'] })
     await button('Add the other key').click()
     await dialog.getByLabel('API key').fill(using)
@@ -142,7 +142,7 @@ t.test('Formulas and reactors: a person makes both, runs the reactor and deletes
     await page.getByRole('alert').getByText('line 2').waitFor()
   })
 
-  await t.test('a formula in use is not deleted; then both are', async () => {
+  await t.test('a formula in use is not deleted; without its reactor it is', async () => {
     const remove = async (name: string) => {
       await page.getByRole('link', { name, exact: true }).click()
       await heading(name)

@@ -4,7 +4,7 @@ import { openConsole } from '../kit/browser.ts'
 import { fillVault } from '../kit/demo-vault.ts'
 import { sharedSidevault } from '../kit/shared-sidevault.ts'
 
-t.test('Requests: a person finds a call that failed, and learns why', async (t) => {
+t.test('Requests: a user finds a failed call, and its cause', async (t) => {
   const sidevault = await sharedSidevault()
   const { ids } = await fillVault(sidevault)
   const page = await openConsole(t, sidevault, { hash: '#/requests?live=off', clock: true })
@@ -12,7 +12,7 @@ t.test('Requests: a person finds a call that failed, and learns why', async (t) 
   await rows.filter({ hasText: 'POST /proxy' }).first().waitFor()
   await expectAccessible(t, page)
 
-  await t.test('filters are in the hash, and a link has them', async (t) => {
+  await t.test('filters are in the URL hash, and work as a link', async (t) => {
     await page.getByLabel('Kind').selectOption('Proxy')
     await page.getByLabel('Outcome').selectOption('Rejected')
     await page.getByLabel('Status').fill('4xx')
@@ -24,7 +24,7 @@ t.test('Requests: a person finds a call that failed, and learns why', async (t) 
     t.equal(await rows.filter({ hasText: 'Forwarded' }).count(), 0)
   })
 
-  await t.test('a call says where it ended, why, and what to do', async (t) => {
+  await t.test('a call shows where it ended, why, and the fix', async (t) => {
     await rows.getByRole('link').first().click()
     await page.getByRole('heading', { level: 1, name: 'POST /proxy' }).waitFor()
     await page.getByRole('listitem').filter({ hasText: 'Ended here' }).waitFor()
@@ -35,14 +35,14 @@ t.test('Requests: a person finds a call that failed, and learns why', async (t) 
     await page.getByRole('button', { name: 'Copy trace id' }).waitFor()
   })
 
-  await t.test('a link to a call works, and one to a call that is no longer known says so', async () => {
+  await t.test('a link to a call works, and one to an evicted call says so', async () => {
     await page.goto(`/console/#/requests/${ids.requests}`)
     await page.getByText('Step by step').waitFor()
     await page.goto('/console/#/requests/gateway-9-none')
     await page.getByText('This call is not among the newest of this node.').waitFor()
   })
 
-  await t.test('it refreshes by itself until it is paused', async (t) => {
+  await t.test('the list refreshes by itself until it is paused', async (t) => {
     await page.goto('/console/#/requests')
     await rows.first().waitFor()
     const call = (path: string) => sidevault.call('GET', path, { key: sidevault.managementKey })
@@ -60,7 +60,7 @@ t.test('Requests: a person finds a call that failed, and learns why', async (t) 
       .waitFor()
   })
 
-  await t.test('the list is copied as a program, without a key', async (t) => {
+  await t.test('the list is copied as a command, without a key', async (t) => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     await page.getByText('Copy as …').click()
     await page.getByRole('button', { name: 'curl' }).click()

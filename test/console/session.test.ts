@@ -14,7 +14,7 @@ const sessionCookie = async (page: Page) => {
 
 const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name })
 
-t.test('a key becomes a cookie, and is nowhere else', async (t) => {
+t.test('a key is exchanged for a cookie, and is stored nowhere else', async (t) => {
   const sidevault = await sharedSidevault()
   const { managementKey: key } = sidevault
   const page = await openConsole(t, sidevault, { key: null, hash: '#/audit?entity_type=card' })
@@ -67,7 +67,7 @@ t.test('signing out ends the session, also in other tabs', async (t) => {
   await page.getByRole('button', { name: 'Sign out' }).waitFor()
 })
 
-t.test('the session ends with its key, and the page says so at its next call', async (t) => {
+t.test('the session ends with its key, and the page says so on its next call', async (t) => {
   const sidevault = await sharedSidevault()
   const { call, managementKey } = sidevault
   const body = { name: 'Short-lived', type: 'management', permissions: ['tenant:read', 'log:read'] }
@@ -80,7 +80,7 @@ t.test('the session ends with its key, and the page says so at its next call', a
   t.equal(await page.title(), 'Sign in · Sidevault')
   await t.test('the page is accessible', (t) => expectAccessible(t, page))
 
-  await t.test('another key opens the page anew', async (t) => {
+  await t.test('another key signs in again', async (t) => {
     await page.getByLabel('API key').fill(managementKey)
     await page.getByRole('button', { name: 'Sign in' }).click()
     await heading(page, 'Audit').waitFor()
@@ -88,7 +88,7 @@ t.test('the session ends with its key, and the page says so at its next call', a
   })
 })
 
-t.test('a second key adds what it may do, and calls go out as the one that may', async (t) => {
+t.test('a second key adds its permissions, and each call uses the key that has the permission', async (t) => {
   const sidevault = await sharedSidevault()
   const privateKey = await sidevault.application({
     permissions: ['token:create', 'token:read', 'token:search'],

@@ -3,7 +3,7 @@ import { expectAccessible } from '../kit/accessible.ts'
 import { openConsole } from '../kit/browser.ts'
 import { sharedSidevault } from '../kit/shared-sidevault.ts'
 
-t.test('Settings: changes the tenant, and invites a member', async (t) => {
+t.test('Settings: changes the tenant, and invites a user', async (t) => {
   const sidevault = await sharedSidevault()
   const { call, managementKey: key } = sidevault
   const page = await openConsole(t, sidevault, { hash: '#/settings' })
@@ -20,7 +20,7 @@ t.test('Settings: changes the tenant, and invites a member', async (t) => {
 
   await t.test('is accessible', (t) => expectAccessible(t, page))
 
-  await t.test('the tenant gets a name and a setting', async (t) => {
+  await t.test('the tenant is renamed and a setting changed', async (t) => {
     await tenant.getByRole('button', { name: 'Change' }).click()
     await page.getByLabel('Name').fill('Ada & Co')
     await page.getByLabel('Strict code').selectOption('on')
@@ -50,7 +50,7 @@ t.test('Settings: changes the tenant, and invites a member', async (t) => {
   })
 })
 
-t.test('Settings: a key that may read only the tenant sees the tenant only', async (t) => {
+t.test('Settings: a key that may only read the tenant sees the tenant only', async (t) => {
   const sidevault = await sharedSidevault()
   const key = await sidevault.application({ permissions: ['tenant:read'] }, 'management')
   const page = await openConsole(t, sidevault, { key, hash: '#/settings' })

@@ -11,7 +11,7 @@ const screens = (page: Page) => page.getByRole('navigation', { name: 'Screens' }
 const isHeadingFocused = (page: Page) =>
   heading(page, 'Audit').evaluate((element) => element === document.activeElement)
 
-t.test('Shell: a person moves between screens by links and keys', async (t) => {
+t.test('Shell: a user navigates by links and keys', async (t) => {
   const page = await openConsole(t, await sharedSidevault())
   await heading(page, 'Overview').waitFor()
   await screens(page).getByRole('link', { name: 'Audit' }).click()
@@ -33,7 +33,7 @@ t.test('Shell: a person moves between screens by links and keys', async (t) => {
   t.equal(await page.getByLabel('API key').count(), 0, 'the session outlives a reload')
 })
 
-t.test('Shell: what the key may not see has no link, and its address says so', async (t) => {
+t.test('Shell: a screen that the key may not see has no link, and its address says so', async (t) => {
   const sidevault = await sharedSidevault()
   const key = await sidevault.application({ permissions: ['log:read'] }, 'management')
   const page = await openConsole(t, sidevault, { key, hash: '#/applications' })
@@ -43,7 +43,7 @@ t.test('Shell: what the key may not see has no link, and its address says so', a
   await heading(page, 'Audit').waitFor()
 })
 
-t.test('Shell: a phone has the screens in a menu', async (t) => {
+t.test('Shell: on a phone the screens are in a menu', async (t) => {
   const page = await openConsole(t, await sharedSidevault(), { width: 390, height: 844, colorScheme: 'dark' })
   await heading(page, 'Overview').waitFor()
   t.notOk(await page.getByRole('link', { name: 'Audit' }).isVisible())
@@ -54,7 +54,7 @@ t.test('Shell: a phone has the screens in a menu', async (t) => {
   await page.getByRole('link', { name: 'Requests' }).waitFor({ state: 'hidden' })
 })
 
-t.test('Shell: slow calls, errors and a service that is away are shown, and retried', async (t) => {
+t.test('Shell: slow calls, errors and an unreachable service are shown, and retried', async (t) => {
   const page = await openConsole(t, await sharedSidevault(), { clock: true, expectedStatuses: [503] })
   await heading(page, 'Overview').waitFor()
   let respond: (route: Route) => Promise<void> | void = () => {}
@@ -97,7 +97,7 @@ t.test('Shell: slow calls, errors and a service that is away are shown, and retr
     .waitFor()
 })
 
-t.test('Shell: a session that ended hides the page, which continues as it was', async (t) => {
+t.test('Shell: an expired session hides the page, which continues unchanged after sign-in', async (t) => {
   const sidevault = await sharedSidevault()
   const page = await openConsole(t, sidevault, { hash: '#/requests' })
   await page.getByRole('searchbox', { name: 'Find' }).fill('console')

@@ -3,7 +3,7 @@ import { expectAccessible } from '../kit/accessible.ts'
 import { openConsole } from '../kit/browser.ts'
 import { sharedSidevault } from '../kit/shared-sidevault.ts'
 
-t.test('First minute: stores a card and sends it, by three buttons', async (t) => {
+t.test('First minute: stores a card and sends it, with three buttons', async (t) => {
   const sidevault = await sharedSidevault()
   const { call, managementKey } = sidevault
   const page = await openConsole(t, sidevault)
@@ -39,7 +39,7 @@ t.test('First minute: stores a card and sends it, by three buttons', async (t) =
   const { json } = await call('GET', '/tenants/self/reports/usage', { key: managementKey })
   t.equal(json.token_report.total_tokens, 1)
 
-  await t.test('a vault with tokens does not offer it, and has it', async (t) => {
+  await t.test('a vault with tokens does not suggest First minute, but still has it', async (t) => {
     await page.reload()
     await page.getByRole('heading', { level: 1, name: 'First minute' }).waitFor()
     await page.getByText('Signed in as First steps.').waitFor()

@@ -41,7 +41,7 @@ const heapHolds = async (page: Page, text: string): Promise<boolean> => {
   return snapshot.includes(text)
 }
 
-t.test('Tokens: finds tokens, learns who can see one, reveals it, and deletes it', async (t) => {
+t.test('Tokens: finds tokens, shows who can see one, reveals it, and deletes it', async (t) => {
   const id = await cardOf(PAN, { metadata: { order: '7 b' } })
   await create({ id: 'customer-42-email', data: 'ada@example.com', metadata: { order: '8' } })
   const page = await openConsole(t, sidevault, { hash: '#/tokens', clock: true })
@@ -206,51 +206,54 @@ t.test('Tokens: creates a token, changes it, and gives it a child and a parent',
   await page.getByText('This token has no parents.').waitFor()
 })
 
-t.test('Tokens: hostile texts are text, and a value goes with the tab, the token and the key', async (t) => {
-  const own = await sidevault.application({ permissions: EVERY, rules: [reveal] })
-  const { id: application } = (await sidevault.call('GET', '/applications/key', { key: own })).json
-  const id = "weird: é ;,'()~!@$* </script>".replaceAll(/[</>]/g, '"')
-  const hostile = '"><img src=x onerror=alert(1)>{{ 7*7 }}\u202eevil'
-  const more = Object.fromEntries(
-    Array.from({ length: 20 }, (_, index) => [`entry.${index}`, 'x'.repeat(500)]),
-  )
-  await cardOf(PAN, { id, metadata: { hostile, constructor: 'x', ...more } })
-  const page = await openConsole(t, sidevault, { key: own, hash: '#/tokens', expectedStatuses: [503] })
-  await page.getByRole('link', { name: id }).click()
-  await page.getByRole('heading', { name: id }).waitFor()
-  await page.getByRole('link', { name: hostile }).waitFor()
-  await expectAccessible(t, page)
+t.test(
+  'Tokens: hostile texts are shown as text; a revealed value is gone with tab, token and key',
+  async (t) => {
+    const own = await sidevault.application({ permissions: EVERY, rules: [reveal] })
+    const { id: application } = (await sidevault.call('GET', '/applications/key', { key: own })).json
+    const id = "weird: é ;,'()~!@$* </script>".replaceAll(/[</>]/g, '"')
+    const hostile = '"><img src=x onerror=alert(1)>{{ 7*7 }}\u202eevil'
+    const more = Object.fromEntries(
+      Array.from({ length: 20 }, (_, index) => [`entry.${index}`, 'x'.repeat(500)]),
+    )
+    await cardOf(PAN, { id, metadata: { hostile, constructor: 'x', ...more } })
+    const page = await openConsole(t, sidevault, { key: own, hash: '#/tokens', expectedStatuses: [503] })
+    await page.getByRole('link', { name: id }).click()
+    await page.getByRole('heading', { name: id }).waitFor()
+    await page.getByRole('link', { name: hostile }).waitFor()
+    await expectAccessible(t, page)
 
-  const revealIt = async () => {
-    await page.getByRole('button', { name: 'Reveal …' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Reveal' }).click()
-  }
-  await revealIt()
-  await page.getByText(PAN).waitFor()
-  await page.evaluate(`Object.defineProperty(document, 'hidden', { get: () => true, configurable: true })
+    const revealIt = async () => {
+      await page.getByRole('button', { name: 'Reveal …' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Reveal' }).click()
+    }
+    await revealIt()
+    await page.getByText(PAN).waitFor()
+    await page.evaluate(`Object.defineProperty(document, 'hidden', { get: () => true, configurable: true })
     document.dispatchEvent(new Event('visibilitychange'))
     delete document.hidden`)
-  t.same(await tracesOf(page, PAN), [], 'the tab was hidden')
+    t.same(await tracesOf(page, PAN), [], 'the tab was hidden')
 
-  const url = '**/console/api/tokens/weird*'
-  await page.route(url, (route) =>
-    route.fulfill({ status: 503, json: { title: 'Service unavailable', detail: 'Retry.' } }),
-  )
-  await revealIt()
-  await page.getByRole('alert').getByText('Sidevault is not ready').waitFor()
-  await page.unroute(url)
+    const url = '**/console/api/tokens/weird*'
+    await page.route(url, (route) =>
+      route.fulfill({ status: 503, json: { title: 'Service unavailable', detail: 'Retry.' } }),
+    )
+    await revealIt()
+    await page.getByRole('alert').getByText('Sidevault is not ready').waitFor()
+    await page.unroute(url)
 
-  await sidevault.call('DELETE', `/tokens/${encodeURIComponent(id)}`, { key })
-  await revealIt()
-  await page.getByRole('alert').getByText('Not found').waitFor()
-  await page.reload()
-  await page.getByText('This token does not exist.').waitFor()
+    await sidevault.call('DELETE', `/tokens/${encodeURIComponent(id)}`, { key })
+    await revealIt()
+    await page.getByRole('alert').getByText('Not found').waitFor()
+    await page.reload()
+    await page.getByText('This token does not exist.').waitFor()
 
-  await page.goto(`/console/#/tokens/${await cardOf(PAN)}`)
-  await page.getByText('This token has no children.').waitFor()
-  await page.getByRole('button', { name: 'Reveal …' }).click()
-  await sidevault.call('DELETE', `/applications/${application}`, { key: sidevault.managementKey })
-  await page.getByRole('dialog').getByRole('button', { name: 'Reveal' }).click()
-  await page.getByRole('heading', { name: 'Your session ended' }).waitFor()
-  t.same(await tracesOf(page, PAN), [], 'the key was revoked')
-})
+    await page.goto(`/console/#/tokens/${await cardOf(PAN)}`)
+    await page.getByText('This token has no children.').waitFor()
+    await page.getByRole('button', { name: 'Reveal …' }).click()
+    await sidevault.call('DELETE', `/applications/${application}`, { key: sidevault.managementKey })
+    await page.getByRole('dialog').getByRole('button', { name: 'Reveal' }).click()
+    await page.getByRole('heading', { name: 'Your session ended' }).waitFor()
+    t.same(await tracesOf(page, PAN), [], 'the key was revoked')
+  },
+)

@@ -5,7 +5,7 @@ import { startOutside } from '../kit/outside.ts'
 
 const { sidevault, destination, url } = await startOutside({ SIDEVAULT_HEADER_PREFIXES: 'SVC,BT' })
 
-t.test('Try a call: rehearses with a token, sends, and shows the response as text', async (t) => {
+t.test('Try a call: dry-runs with a token, sends, and shows the response as text', async (t) => {
   const key = await sidevault.application({
     permissions: ['token:create', 'token:read', 'token:search', 'token:use'],
   })
@@ -26,7 +26,7 @@ t.test('Try a call: rehearses with a token, sends, and shows the response as tex
   await page.getByText('Rehearse sends nothing').waitFor()
   destination.received.length = 0
 
-  await t.test('a field says what it lacks', async (t) => {
+  await t.test('a field reports what it lacks', async (t) => {
     await page.getByRole('button', { name: 'Rehearse' }).click()
     await page.getByText('Name a destination').waitFor()
     t.equal(destination.received.length, 0)
@@ -52,7 +52,7 @@ t.test('Try a call: rehearses with a token, sends, and shows the response as tex
     t.notMatch(page.url(), new RegExp(proxy.key), 'no key is in the hash')
   })
 
-  await t.test('a dry run shows the steps, and sends nothing', async (t) => {
+  await t.test('a dry run draws the steps, and sends nothing', async (t) => {
     await page.getByRole('button', { name: 'Rehearse' }).click()
     const steps = page.getByRole('list', { name: 'Steps of the call' })
     await steps.getByRole('heading', { name: /Authenticate passes/ }).waitFor()
@@ -67,7 +67,7 @@ t.test('Try a call: rehearses with a token, sends, and shows the response as tex
     t.notMatch((await page.locator('body').textContent()) ?? '', NUMBER)
   })
 
-  await t.test('changed code is rehearsed before it is saved', async (t) => {
+  await t.test('changed code is dry-run before it is saved', async (t) => {
     await page.getByText('Code of the proxy').click()
     await page.getByLabel('Request transform').fill(code.replace('signed: true', "unsaved: '\u20ac'"))
     await page.getByText('changed, not saved').waitFor()
@@ -81,7 +81,7 @@ t.test('Try a call: rehearses with a token, sends, and shows the response as tex
 
   await t.test('is accessible', (t) => expectAccessible(t, page))
 
-  await t.test('a response is text, whatever it is', async (t) => {
+  await t.test('a response is shown as text, whatever it contains', async (t) => {
     const evil = '<img src=x onerror=alert(1)><script>document.title = 1</script>'
     const reply = JSON.stringify({
       status: 307,
@@ -104,7 +104,7 @@ t.test('Try a call: rehearses with a token, sends, and shows the response as tex
     )
   })
 
-  await t.test('a call that is denied says so', async () => {
+  await t.test('a denied call is reported', async () => {
     await page
       .getByLabel('Body', { exact: true })
       .fill('{"card": "{{ 5b0c4d2a-1111-4111-8111-111111111111 }}"}')

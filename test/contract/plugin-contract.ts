@@ -55,7 +55,7 @@ const tokenTypeContract = (t: Test, type: TokenType, examples: TokenTypeExamples
     t.same(issues, [])
   })
 
-  t.test('it accepts its examples, and normalizing what is normal changes nothing', async (t) => {
+  t.test('it accepts its examples, and normalization is idempotent', async (t) => {
     t.ok(examples.valid.length > 0)
     for (const { data, stored } of examples.valid) {
       const before = structuredClone(data)
@@ -66,7 +66,7 @@ const tokenTypeContract = (t: Test, type: TokenType, examples: TokenTypeExamples
     }
   })
 
-  t.test('it accepts what the documentation shows', async (t) => {
+  t.test('it accepts the documented examples', async (t) => {
     t.ok(type.examples?.length)
     for (const data of type.examples ?? []) accept(data)
   })
@@ -87,7 +87,7 @@ const tokenTypeContract = (t: Test, type: TokenType, examples: TokenTypeExamples
     }
   })
 
-  t.test('its mask shows only what it declares', async (t) => {
+  t.test('its mask shows the intended parts only', async (t) => {
     for (const { data, masked } of examples.valid)
       t.strictSame(
         type.mask === undefined ? undefined : expressions.evaluateMask(type.mask, { data: accept(data) }),
@@ -95,7 +95,7 @@ const tokenTypeContract = (t: Test, type: TokenType, examples: TokenTypeExamples
       )
   })
 
-  t.test('its fingerprint is the same for the same value, and another for another', async (t) => {
+  t.test('its fingerprint is equal for equal values, and different for others', async (t) => {
     const groups = examples.fingerprints.map((group) =>
       group.map((data) => render(compiled.fingerprint, accept(data))),
     )
@@ -104,7 +104,7 @@ const tokenTypeContract = (t: Test, type: TokenType, examples: TokenTypeExamples
     for (const [text] of groups) t.ok(text, 'a fingerprint is made of something')
   })
 
-  t.test('its search indexes give the terms that the value is found by', async (t) => {
+  t.test('its search indexes return the terms by which the value is found', async (t) => {
     for (const { data, indexes = [] } of examples.valid)
       t.strictSame(
         compiled.searchIndexes.map((expression) => render(expression, accept(data))),
@@ -129,7 +129,7 @@ export const pluginContract = (t: Test, input: ContractInput): void => {
   const { folder, plugin, permissions, examples } = input
 
   t.test(`plugin ${plugin.name}`, async (t) => {
-    t.test('its outer form has no issue', async (t) => {
+    t.test('its top-level declaration has no issue', async (t) => {
       const issues: Issue[] = []
       // Alone: the plugins that it requires are not in this list.
       checkPlugins([{ place: folder, value: { ...plugin, requires: [] } }], issues)
@@ -145,7 +145,7 @@ export const pluginContract = (t: Test, input: ContractInput): void => {
           )
     })
 
-    t.test('setup only declares: it uses no service, and twice gives the same', async (t) => {
+    t.test('setup only declares: it uses no service, and gives the same result twice', async (t) => {
       const [first, second] = [await contributionOf(plugin), await contributionOf(plugin)]
       t.same(JSON.stringify(first), JSON.stringify(second))
       const provides = existsSync(join(folder, 'key-provider.ts'))
@@ -155,7 +155,7 @@ export const pluginContract = (t: Test, input: ContractInput): void => {
     const { operations = [], tokenTypes = [], permissions: own = [] } = await contributionOf(plugin)
 
     if (operations.length > 0) {
-      t.test('its operations have no issue, and each field number is used once', async (t) => {
+      t.test('its operations have no issue, each field number once', async (t) => {
         const issues: Issue[] = []
         for (const operation of operations)
           checkOperation(operation, permissions, issuesAt(operation.rpc, issues))
@@ -173,12 +173,15 @@ export const pluginContract = (t: Test, input: ContractInput): void => {
     }
 
     if (own.length > 0)
-      t.test('each of its permissions says what it allows and who may hold it', async (t) => {
-        for (const { type, description, application_types } of own) {
-          t.match(type, /^[a-z]+(:[a-z]+){1,2}$/)
-          t.ok(description.length > 5 && application_types.length > 0, type)
-        }
-      })
+      t.test(
+        'each of its permissions is described, with the application types that may hold it',
+        async (t) => {
+          for (const { type, description, application_types } of own) {
+            t.match(type, /^[a-z]+(:[a-z]+){1,2}$/)
+            t.ok(description.length > 5 && application_types.length > 0, type)
+          }
+        },
+      )
 
     for (const type of tokenTypes)
       t.test(`token type ${type.name}`, async (t) => tokenTypeContract(t, type, examples[type.name]))

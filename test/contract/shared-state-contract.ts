@@ -5,7 +5,7 @@ import { testClock } from '../kit/service.ts'
 
 /** What every driver of the shared state keeps. `open`: a state that counts by the clock and holds nothing yet. */
 export const sharedStateContract = (t: Test, open: (t: Test, clock: Clock) => Promise<SharedState>): void => {
-  t.test('a bucket gives what a minute has at once, then one after the other', async (t) => {
+  t.test("a bucket allows a minute's rate at once, then one after the other", async (t) => {
     const clock = testClock()
     const state = await open(t, clock)
     const take = async (bucket: string) => (await state.take([{ bucket, perMinute: 6 }]))?.ms ?? 0
@@ -23,7 +23,7 @@ export const sharedStateContract = (t: Test, open: (t: Test, clock: Clock) => Pr
     t.ok((await take('a')) > 0)
   })
 
-  t.test('rates that do not divide a minute give exactly their number', async (t) => {
+  t.test('rates that do not divide a minute allow exactly their number', async (t) => {
     const state = await open(t, testClock())
     for (const perMinute of [1, 7, 11, 997]) {
       const claims = [{ bucket: `of ${perMinute}`, perMinute }]
@@ -46,7 +46,7 @@ export const sharedStateContract = (t: Test, open: (t: Test, clock: Clock) => Pr
     t.equal(await state.take([]), undefined)
   })
 
-  t.test('a clock that was put back makes no caller wait longer than a minute', async (t) => {
+  t.test('a clock that moves backwards delays no caller longer than a minute', async (t) => {
     const clock = testClock()
     const state = await open(t, clock)
     const claims = [{ bucket: 'a', perMinute: 2 }]

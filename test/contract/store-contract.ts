@@ -23,5 +23,5 @@ export const storeContract = async (t: Test, open: OpenStore): Promise<void> => 
     storeResources(t, open),
   )
   await t.test('tenants, keys, logs, health', (t) => storeRest(t, open))
-  await t.test('keys under another root key, values under another seal', (t) => storeSealed(t, open))
+  await t.test('keys under another root key, values under another data key', (t) => storeSealed(t, open))
 }

@@ -68,7 +68,7 @@ export const storeLists = async (t: Test, open: OpenStore): Promise<void> => {
     t.strictSame(walked, expected, `${name}: cursor`)
   }
 
-  await t.test('what a caller may see', async (t) => {
+  await t.test('visibility of a caller', async (t) => {
     await check(t, 'all', {}, () => true)
     await check(t, 'nothing', { visibility: [] }, () => false)
     await check(t, 'no condition', { visibility: [[]] }, () => true)
@@ -105,7 +105,7 @@ export const storeLists = async (t: Test, open: OpenStore): Promise<void> => {
     )
   })
 
-  await t.test('terms of a search', async (t) => {
+  await t.test('conditions of a search', async (t) => {
     const eq = (
       field: 'id' | 'type' | 'container' | 'fingerprint' | 'created_by',
       value: string,
@@ -206,7 +206,7 @@ export const storeLists = async (t: Test, open: OpenStore): Promise<void> => {
     }
   })
 
-  await t.test('a search of the greatest length runs, one too deep is rejected', async (t) => {
+  await t.test('a search of the longest allowed length runs, one too deep is rejected', async (t) => {
     const nodes = Array.from(
       { length: 2_000 },
       (_, index): SearchNode => ({ kind: 'equals', field: 'created_by', value: `a-${index}` }),
@@ -219,7 +219,7 @@ export const storeLists = async (t: Test, open: OpenStore): Promise<void> => {
     t.equal(await tokens.count({ ...base, visibility }), 0)
   })
 
-  await t.test('more groups than are merged are still listed in order and counted', async (t) => {
+  await t.test('more groups than can be merged are still listed in order and counted', async (t) => {
     const { tokens } = await open(t)
     const many = Array.from({ length: 60 }, (_, index) =>
       aToken({ id: `m${index}`, container: `/many/c${index % 30}/` }),

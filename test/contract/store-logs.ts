@@ -8,7 +8,7 @@ const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
 export const storeLogs = async (t: Test, open: OpenStore): Promise<void> => {
-  await t.test('every page of every filter is what sorting all logs would give', async (t) => {
+  await t.test('every page of every filter equals a slice of all logs sorted', async (t) => {
     const { logs } = await open(t)
     const next = numbers(7)
     const rows = Array.from({ length: 2_000 }, (_, index) =>
@@ -77,7 +77,7 @@ export const storeLogs = async (t: Test, open: OpenStore): Promise<void> => {
       }
   })
 
-  await t.test('tokens that are active in a month count once, however often they are logged', async (t) => {
+  await t.test('tokens active in a month count once, however often they are logged', async (t) => {
     const { logs, usage } = await open(t)
     const january = Date.UTC(2030, 0, 1)
     const february = Date.UTC(2030, 1, 1)

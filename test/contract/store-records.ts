@@ -49,7 +49,7 @@ export const storeRecords = async (t: Test, open: OpenStore): Promise<void> => {
     t.equal(await records.lookup('applications', 'name', 'Ä'), undefined, 'not a lookup member')
   })
 
-  await t.test('a commit is all or nothing, and says neither ids nor values', async (t) => {
+  await t.test('a commit is atomic, and its errors quote neither ids nor values', async (t) => {
     const { records } = await open(t)
     await records.commit([insert('a', { hash: 'secret-hash' })], NOW)
     const attempts: readonly [string, readonly Change[]][] = [
@@ -75,7 +75,7 @@ export const storeRecords = async (t: Test, open: OpenStore): Promise<void> => {
     t.pass('the id is free in another tenant, the value in another collection')
   })
 
-  await t.test('hosts of records are listed across tenants, each once for a tenant', async (t) => {
+  await t.test('hosts of records are listed across tenants, each once per tenant', async (t) => {
     const { records } = await open(t)
     const one = { ...shape, hosts: 'host' }
     const many = { ...other, hosts: 'hosts' }
@@ -103,7 +103,7 @@ export const storeRecords = async (t: Test, open: OpenStore): Promise<void> => {
     t.equal((await records.find('applications', 'tenant-a', { where: { type: 'x' } })).total, 1)
   })
 
-  await t.test('a unique value is in one record of the collection at a time', async (t) => {
+  await t.test('a unique value exists in one record of the collection at a time', async (t) => {
     const { records } = await open(t)
     const unique = (change: Change, at: string): Change => ({ ...change, unique: { at } })
     await records.commit([unique(insert('a'), '1')], NOW)
@@ -118,7 +118,7 @@ export const storeRecords = async (t: Test, open: OpenStore): Promise<void> => {
     t.equal(raced.filter(({ status }) => status === 'fulfilled').length, 1)
   })
 
-  await t.test('replacing moves the version, and lookups and indexes with it', async (t) => {
+  await t.test('replacing increments the version, and updates lookups and indexes', async (t) => {
     const { records } = await open(t)
     await records.commit([insert('a', { hash: 'old', type: 'private' })], NOW)
     await records.commit([replace('a', { hash: 'new', type: 'public' }, 1)], NOW)
@@ -141,7 +141,7 @@ export const storeRecords = async (t: Test, open: OpenStore): Promise<void> => {
     t.equal(await find('public'), 0)
   })
 
-  await t.test('of racing replacements of one version, one is made', async (t) => {
+  await t.test('of racing replacements of one version, one succeeds', async (t) => {
     const { records } = await open(t)
     await records.commit([insert('a', { hash: 'x' })], NOW)
     const all = await Promise.allSettled(
@@ -151,24 +151,27 @@ export const storeRecords = async (t: Test, open: OpenStore): Promise<void> => {
     t.match(await records.get('applications', 'tenant-a', 'a'), { version: 2 })
   })
 
-  await t.test('change counters move with every commit to their collections, and only then', async (t) => {
-    const { records } = await open(t)
-    const both = ['applications', 'keys']
-    t.equal(await records.changes(both), 0)
-    t.equal(await records.changes([]), 0)
-    await records.commit([insert('a'), insert('b')], NOW)
-    const after = await records.changes(both)
-    t.not(after, 0)
-    t.equal(await records.changes(['keys']), 0)
-    await records.commit([insert('k', {}, other), insert('c')], NOW)
-    t.not(await records.changes(both), after)
-    const quiet = await records.changes(both)
-    await records.commit([insert('a')], NOW).catch(() => {})
-    await records.commit([], NOW)
-    t.equal(await records.changes(both), quiet, 'what failed moved nothing')
-    await records.commit([remove('a')], NOW)
-    t.not(await records.changes(both), quiet)
-  })
+  await t.test(
+    'change counters increase with every commit to their collections, and only then',
+    async (t) => {
+      const { records } = await open(t)
+      const both = ['applications', 'keys']
+      t.equal(await records.changes(both), 0)
+      t.equal(await records.changes([]), 0)
+      await records.commit([insert('a'), insert('b')], NOW)
+      const after = await records.changes(both)
+      t.not(after, 0)
+      t.equal(await records.changes(['keys']), 0)
+      await records.commit([insert('k', {}, other), insert('c')], NOW)
+      t.not(await records.changes(both), after)
+      const quiet = await records.changes(both)
+      await records.commit([insert('a')], NOW).catch(() => {})
+      await records.commit([], NOW)
+      t.equal(await records.changes(both), quiet, 'what failed moved nothing')
+      await records.commit([remove('a')], NOW)
+      t.not(await records.changes(both), quiet)
+    },
+  )
 
   await t.test('lists: filters, wildcards, pages, newest first', async (t) => {
     const { records } = await open(t)

@@ -17,7 +17,7 @@ const tenant = (id: string): TenantRow => ({
 const seqOf = (created: Created | undefined): number => (created?.kind === 'created' ? created.seq : 0)
 
 export const storeResources = async (t: Test, open: OpenStore): Promise<void> => {
-  await t.test('associations lead from parent to children, and go with either token', async (t) => {
+  await t.test('associations link parent to children, and are deleted with either token', async (t) => {
     const { tokens } = await open(t)
     const made = await tokens.create([aToken({ id: 'p' }), aToken({ id: 'c1' }), aToken({ id: 'c2' })], NOW)
     const [parent, first, second] = made.map(seqOf) as [number, number, number]
@@ -112,7 +112,7 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
   })
 
   await t.test(
-    'of requests with one idempotency key one runs, and its response is stored for the others',
+    'of requests with one idempotency key one runs, and the others get its stored response',
     async (t) => {
       const { idempotency: requests, tenantPurge } = await open(t)
       const response = { tenantId: 'tenant-a', key: Buffer.from('key') }
@@ -159,7 +159,7 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
     },
   )
 
-  await t.test('writes under a lease are known to the next holder', async (t) => {
+  await t.test('writes under a lease are visible to the next holder', async (t) => {
     const { idempotency: requests, tokens, records } = await open(t)
     const rightTo = (name: string, holder = 'first') => ({
       tenantId: 'tenant-a',
@@ -231,7 +231,7 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
   })
 
   await t.test(
-    'what a stored response shows of a token is removed with the token, its change and its expiry',
+    "a stored response is removed with its token, the token's change and its expiry",
     async (t) => {
       const { idempotency: requests, tokens, tenantPurge } = await open(t)
       const whole = Buffer.from('whole')
@@ -284,7 +284,7 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
     },
   )
 
-  await t.test('a record with an expiry is removed at it', async (t) => {
+  await t.test('a record with an expiry is removed then', async (t) => {
     const { records, tenantPurge } = await open(t)
     const shape = { name: 'things', indexes: [], lookups: ['hash'], expires: 'until' }
     const write = (kind: 'insert' | 'replace', id: string, record: object) =>
@@ -301,7 +301,7 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
     t.equal(await tenantPurge.purge(NOW + 1_000, 10), 0)
   })
 
-  await t.test('a deleted tenant has no key and no record at once, and no row after the purge', async (t) => {
+  await t.test('a deleted tenant has no key and no record at once, and no row eventually', async (t) => {
     const store = await open(t)
     const { tenants, keys, records, tokens, tenantPurge, usage, logs } = store
     const shape = { name: 'things', indexes: [], lookups: [] }

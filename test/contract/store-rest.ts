@@ -24,7 +24,7 @@ const key = (changes: Partial<KeyRow> = {}): KeyRow => ({
 })
 
 export const storeRest = async (t: Test, open: OpenStore): Promise<void> => {
-  await t.test('a tenant and its keys are made together or not at all', async (t) => {
+  await t.test('a tenant and its keys are created together or not at all', async (t) => {
     const { tenants, keys } = await open(t)
     t.equal(await tenants.get('tenant-a'), undefined)
     t.strictSame(await tenants.list(), [])
@@ -41,7 +41,7 @@ export const storeRest = async (t: Test, open: OpenStore): Promise<void> => {
     t.strictSame(await tenants.list(), [tenant], 'no tenant without its keys')
   })
 
-  await t.test('of several processes that add the same key, one does', async (t) => {
+  await t.test('of several processes that add the same key, one succeeds', async (t) => {
     const { keys } = await open(t)
     const add = (wrapped: string) => keys.add([key({ tenant_id: '', wrapped: Buffer.from(wrapped) })])
     const responses = await Promise.all(['a', 'b', 'c', 'd'].map(add))
@@ -76,7 +76,7 @@ export const storeRest = async (t: Test, open: OpenStore): Promise<void> => {
     t.strictSame(await logs.find('tenant-c'), [])
   })
 
-  await t.test('a store is healthy until it is closed, and waits for what it accepted', async (t) => {
+  await t.test('a store is healthy until it is closed, and closing waits for accepted writes', async (t) => {
     const store = await open(t)
     await store.health()
     const write = store.tenants.create(tenant, [key()])

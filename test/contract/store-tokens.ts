@@ -13,7 +13,7 @@ const changing = (
 }
 
 export const storeTokens = async (t: Test, open: OpenStore): Promise<void> => {
-  await t.test('U+0000 is rejected wherever it would be stored in clear, on every engine', async (t) => {
+  await t.test('U+0000 is rejected wherever it would be stored in clear text, on every engine', async (t) => {
     const { tokens, records } = await open(t)
     const odd = 'a\0b'
     for (const changes of [
@@ -38,7 +38,7 @@ export const storeTokens = async (t: Test, open: OpenStore): Promise<void> => {
     t.same(JSON.parse(body), { text: odd }, 'inside a body it is kept')
   })
 
-  await t.test('a created token is read back as it was given', async (t) => {
+  await t.test('a created token is read back unchanged', async (t) => {
     const { tokens } = await open(t)
     const token = aToken({
       ephemeral: Buffer.from([1, 2, 3]),
@@ -71,7 +71,7 @@ export const storeTokens = async (t: Test, open: OpenStore): Promise<void> => {
     t.strictSame(await tokens.read('tenant-a', [], NOW), [])
   })
 
-  await t.test('another tenant sees nothing, and its ids are free', async (t) => {
+  await t.test('another tenant sees nothing, and may use the same ids', async (t) => {
     const { tokens } = await open(t)
     const mine = aToken({ id: 'same', sealed: Buffer.from('a') })
     await tokens.create([mine], NOW)
@@ -115,7 +115,7 @@ export const storeTokens = async (t: Test, open: OpenStore): Promise<void> => {
     for (const one of all) if (one.status === 'rejected') t.match(one.reason, { code: 'conflict' })
   })
 
-  await t.test('an expired token is as if absent, and its id is free', async (t) => {
+  await t.test('an expired token is not found, and its id is free', async (t) => {
     const { tokens } = await open(t)
     const term = Buffer.from('term')
     const old = aToken({ id: 'again', expires_at: NOW + 10, terms: [term], metadata: { a: 'b' } })
@@ -138,26 +138,23 @@ export const storeTokens = async (t: Test, open: OpenStore): Promise<void> => {
     )
   })
 
-  await t.test(
-    'a delete reports whether the token existed, and removes all that belongs to it',
-    async (t) => {
-      const { tokens } = await open(t)
-      const term = Buffer.from('term')
-      const token = aToken({ terms: [term, term], metadata: { a: 'b' }, fingerprint: 'fp' })
-      await tokens.create([token, aToken({ id: 'expired', expires_at: NOW + 1 })], NOW)
-      t.equal(await tokens.delete('tenant-a', token.id, NOW), true)
-      t.equal(await tokens.delete('tenant-a', token.id, NOW), false)
-      t.equal(await tokens.delete('tenant-a', 'expired', NOW + 1), false)
-      const query = { tenantId: 'tenant-a', now: NOW, visibility: 'all' as const }
-      t.equal(await tokens.count(query), 0)
-      t.equal(await tokens.count({ ...query, where: { kind: 'term', term } }), 0)
-      t.equal(await tokens.count({ ...query, where: { kind: 'metadata', key: 'a', value: 'b' } }), 0)
-      const [again] = await tokens.create([{ ...token, deduplicate: true }], NOW)
-      t.equal(again?.kind, 'created', 'a deleted token is nobody’s duplicate')
-    },
-  )
+  await t.test('a delete reports whether the token existed, and removes its dependent rows', async (t) => {
+    const { tokens } = await open(t)
+    const term = Buffer.from('term')
+    const token = aToken({ terms: [term, term], metadata: { a: 'b' }, fingerprint: 'fp' })
+    await tokens.create([token, aToken({ id: 'expired', expires_at: NOW + 1 })], NOW)
+    t.equal(await tokens.delete('tenant-a', token.id, NOW), true)
+    t.equal(await tokens.delete('tenant-a', token.id, NOW), false)
+    t.equal(await tokens.delete('tenant-a', 'expired', NOW + 1), false)
+    const query = { tenantId: 'tenant-a', now: NOW, visibility: 'all' as const }
+    t.equal(await tokens.count(query), 0)
+    t.equal(await tokens.count({ ...query, where: { kind: 'term', term } }), 0)
+    t.equal(await tokens.count({ ...query, where: { kind: 'metadata', key: 'a', value: 'b' } }), 0)
+    const [again] = await tokens.create([{ ...token, deduplicate: true }], NOW)
+    t.equal(again?.kind, 'created', 'a deleted token is nobody’s duplicate')
+  })
 
-  await t.test('of several tokens of a fingerprint the oldest is the one that is found', async (t) => {
+  await t.test('of several tokens with one fingerprint the oldest is found', async (t) => {
     const { tokens } = await open(t)
     const [oldest, newer] = [aToken({ fingerprint: 'fp' }), aToken({ fingerprint: 'fp' })]
     for (const token of [oldest, newer]) await tokens.create([token], NOW)
@@ -227,7 +224,7 @@ export const storeTokens = async (t: Test, open: OpenStore): Promise<void> => {
     t.equal(await tokens.count({ tenantId: 'tenant-a', now: NOW, visibility: 'all' }), 1)
   })
 
-  await t.test('an update moves the version and replaces terms, metadata and groups', async (t) => {
+  await t.test('an update increments the version and replaces terms, metadata and groups', async (t) => {
     const { tokens } = await open(t)
     const [before, after] = [Buffer.from('before'), Buffer.from('after')]
     const token = aToken({ terms: [before], metadata: { a: '1', b: '2' } })
@@ -262,7 +259,7 @@ export const storeTokens = async (t: Test, open: OpenStore): Promise<void> => {
     })
   })
 
-  await t.test('of racing updates of one version, exactly one is made', async (t) => {
+  await t.test('of racing updates of one version, exactly one succeeds', async (t) => {
     const { tokens } = await open(t)
     const token = aToken()
     await tokens.create([token], NOW)
@@ -277,7 +274,7 @@ export const storeTokens = async (t: Test, open: OpenStore): Promise<void> => {
   })
 
   await t.test(
-    'an update that would make a duplicate returns the other token; no token duplicates itself',
+    'an update that would create a duplicate returns the other token; no token duplicates itself',
     async (t) => {
       const { tokens } = await open(t)
       const [a, b] = [aToken({ fingerprint: 'a' }), aToken({ fingerprint: 'b' })]
@@ -292,7 +289,7 @@ export const storeTokens = async (t: Test, open: OpenStore): Promise<void> => {
     },
   )
 
-  await t.test('the purge removes what is expired and ephemerals that are due, in portions', async (t) => {
+  await t.test('the purge removes expired tokens and due ephemeral members, in batches', async (t) => {
     const { tokens } = await open(t)
     const term = Buffer.from('term')
     const expiring = Array.from({ length: 5 }, () =>

@@ -52,7 +52,7 @@ t.test('Envoy rejects a wrong configuration, so the test above can fail', (t) =>
   t.end()
 })
 
-t.test('no request is ever sent again to a destination', (t) => {
+t.test('no request to a destination is ever retried', (t) => {
   const text = JSON.stringify(renderStatic(OPTIONS))
   const policies = [...text.matchAll(/"retry_policy":(\{[^}]*\})/g)].map(([, policy]) => policy)
   const toDestinations = policies.filter((policy) => policy?.includes('per_try_timeout'))
@@ -64,12 +64,12 @@ t.test('no request is ever sent again to a destination', (t) => {
   t.end()
 })
 
-t.test('http destinations and the demo exist only when enabled', (t) => {
+t.test('http destinations and the demo exist only when configured', (t) => {
   t.notMatch(JSON.stringify(renderStatic(OPTIONS)), /destination_http-|destination_demo|allow_insecure/)
   t.end()
 })
 
-t.test('options that cannot be are named', (t) => {
+t.test('invalid options are named', (t) => {
   const render = (options: Partial<BootstrapOptions>) => renderStatic({ ...OPTIONS, ...options })
   t.throws(() => render({ prefixes: [] }), /header prefix/)
   t.throws(() => render({ prefixes: ['a b'] }), /"a b"/)

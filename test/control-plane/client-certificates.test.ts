@@ -41,7 +41,7 @@ const start = (most = { all: 3, ofOwner: 2 }) => {
   }
 }
 
-t.test('what is used is there, once, and what comes together is one change', async (t) => {
+t.test('certificates in use are served, each once, and concurrent additions are one change', async (t) => {
   const { use, names, changes, close } = start()
   t.teardown(close)
   await Promise.all([use('a'), use('b'), use('a')])
@@ -51,7 +51,7 @@ t.test('what is used is there, once, and what comes together is one change', asy
   t.ok(changes() <= 2)
 })
 
-t.test('unused certificates are dropped, and room is limited, for each tenant too', async (t) => {
+t.test('unused certificates are evicted, and their number is limited, for each tenant too', async (t) => {
   const { use, names, pass, close } = start()
   t.teardown(close)
   pass(MINUTE)
@@ -68,7 +68,7 @@ t.test('unused certificates are dropped, and room is limited, for each tenant to
   t.same(names().toSorted(), ['a', 'd'])
 })
 
-t.test('one that Envoy rejects stops no other that came with it', async (t) => {
+t.test('a certificate that Envoy rejects blocks no other of the same change', async (t) => {
   const { use, names, rejected, close } = start({ all: 10, ofOwner: 10 })
   t.teardown(close)
   rejected.add('bad')
@@ -81,7 +81,7 @@ t.test('one that Envoy rejects stops no other that came with it', async (t) => {
 })
 
 t.test(
-  'one that was rejected is not tried again for a minute, and its tenant waits before it adds another',
+  'a rejected certificate is not retried for a minute, and its tenant waits before it adds another',
   async (t) => {
     const { use, names, changes, pass, rejected, close } = start({ all: 10, ofOwner: 10 })
     t.teardown(close)
@@ -106,7 +106,7 @@ t.test(
   },
 )
 
-t.test('one that is in use stays when a change fails that had nothing to do with it', async (t) => {
+t.test('a certificate in use stays when an unrelated change fails', async (t) => {
   const { use, names, pass, goAway, close } = start({ all: 10, ofOwner: 10 })
   t.teardown(close)
   await use('a')
@@ -121,7 +121,7 @@ t.test('one that is in use stays when a change fails that had nothing to do with
   t.same(names().toSorted(), ['a', 'b'])
 })
 
-t.test("a gateway's message is an identity, or rejected", (t) => {
+t.test('a message of a gateway is a valid identity, or rejected', (t) => {
   t.same(parseIdentity('n', { owner: 'o', certificate: 'c', key: 'k', authorities: 'a' }), {
     name: 'n',
     owner: 'o',

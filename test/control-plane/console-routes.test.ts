@@ -28,12 +28,12 @@ const routesOf = (options: Partial<BootstrapOptions>): readonly Route[] => {
 
 const MUTATION = 'envoy.filters.http.header_mutation'
 
-t.test('without the console there is no route of it', (t) => {
+t.test('without the console it has no routes', (t) => {
   t.notMatch(JSON.stringify(routesOf({})), /console/)
   t.end()
 })
 
-t.test('the routes of the console are added in their place, and all guard their responses', (t) => {
+t.test('console routes leave the order of the others, and all guard their responses', (t) => {
   const [without, routes] = [routesOf({}), routesOf({ console: true })]
   const isOwn = (route: Route) => !without.some((one) => JSON.stringify(one) === JSON.stringify(route))
   const own = routes.filter(isOwn)

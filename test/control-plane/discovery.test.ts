@@ -36,7 +36,7 @@ const envoy = (
   }
 }
 
-t.test('a configuration counts as applied when Envoy acknowledges its version', async (t) => {
+t.test('a served version counts as applied when Envoy acknowledges it', async (t) => {
   const discovery = createDiscovery({ clock: { now: () => 0 } })
   const served = discovery.serve(snapshotOf('a'), LONG)
   t.same(
@@ -59,7 +59,7 @@ t.test('a configuration counts as applied when Envoy acknowledges its version', 
   t.equal(client.has.get('routes'), before.get('routes'), 'what is the same keeps its version')
 })
 
-t.test('a question waits for news', async (t) => {
+t.test('a DiscoveryRequest waits for a new version', async (t) => {
   const discovery = createDiscovery({ clock: { now: () => 0 } })
   discovery.serve(snapshotOf('a'), 1).catch(() => {})
   const first = await discovery.response('clusters', {}, never)
@@ -81,7 +81,7 @@ t.test('a question waits for news', async (t) => {
   t.same(await again, { status: 304 })
 })
 
-t.test('a version that Envoy rejects is counted, and replaced', async (t) => {
+t.test('a version that Envoy rejects is NACKed, counted once, and rolled back', async (t) => {
   const discovery = createDiscovery({ clock: { now: () => 0 } })
   const good = envoy(discovery)
   const first = discovery.serve(snapshotOf('a'), LONG)
@@ -110,7 +110,7 @@ t.test('a version that Envoy rejects is counted, and replaced', async (t) => {
   t.not(good.has.get('clusters'), version)
 })
 
-t.test('a new Envoy gets everything, and serving ends when none subscribes', async (t) => {
+t.test('a new Envoy gets all resources, and serve() rejects when none acknowledges', async (t) => {
   const discovery = createDiscovery({ clock: { now: () => 0 } })
   const first = discovery.serve(snapshotOf('a'), LONG)
   await envoy(discovery).settle()

@@ -40,33 +40,39 @@ t.test('without the forward proxy there is no listener, cluster or extension of 
   t.notMatch(JSON.stringify(bootstrap), /internal_listener|layered_runtime/)
 })
 
-t.test('the edge is the same with and without it', async (t) => {
+t.test('the edge listener is the same with and without the forward proxy', async (t) => {
   const [edge] = on.listeners
   t.same(edge, off.listeners[0])
   t.same(on.routes[0], off.routes[0])
 })
 
-t.test('inside and at CONNECT only metadata leads to a cluster, and no route to the API', async (t) => {
-  for (const name of ['forward_outer', 'forward_inner']) {
-    const routes = routesOf(name)
-    t.ok(routes.length > 3)
-    for (const { name, match, route } of routes) {
-      if (match.dynamic_metadata !== undefined || route === undefined) continue
-      t.equal(route.cluster, 'nowhere', name)
+t.test(
+  'in tunnels and at CONNECT only metadata selects a cluster, and no route leads to the API',
+  async (t) => {
+    for (const name of ['forward_outer', 'forward_inner']) {
+      const routes = routesOf(name)
+      t.ok(routes.length > 3)
+      for (const { name, match, route } of routes) {
+        if (match.dynamic_metadata !== undefined || route === undefined) continue
+        t.equal(route.cluster, 'nowhere', name)
+      }
+      t.notMatch(JSON.stringify(routes), /"cluster":"(api|grpc)"/)
     }
-    t.notMatch(JSON.stringify(routes), /"cluster":"(api|grpc)"/)
-  }
-})
+  },
+)
 
-t.test('identity is hashable, shared once, and limits of tunnels lie below the drain time', async (t) => {
-  const text = JSON.stringify(on.listeners)
-  t.notMatch(text, /"envoy\.string"|TRANSITIVE/)
-  t.equal(text.match(/"envoy\.hashable_string"/g)?.length, 2)
-  const withHost = createSnapshot({
-    ...OPTIONS,
-    forward: { ...FORWARD, hosts: [{ host: 'api.test', certificate: 'c', key: 'k' }] },
-  })
-  t.equal(JSON.stringify(withHost.listeners).match(/"envoy\.hashable_string"/g)?.length, 5)
-  const seconds = (name: string) => Number(new RegExp(`"${name}":"(\\d+)s"`).exec(text)?.[1])
-  t.ok(seconds('max_connection_duration') + seconds('drain_timeout') < 600)
-})
+t.test(
+  "a tunnel's identity is hashable and shared once, and its limits lie below the drain time",
+  async (t) => {
+    const text = JSON.stringify(on.listeners)
+    t.notMatch(text, /"envoy\.string"|TRANSITIVE/)
+    t.equal(text.match(/"envoy\.hashable_string"/g)?.length, 2)
+    const withHost = createSnapshot({
+      ...OPTIONS,
+      forward: { ...FORWARD, hosts: [{ host: 'api.test', certificate: 'c', key: 'k' }] },
+    })
+    t.equal(JSON.stringify(withHost.listeners).match(/"envoy\.hashable_string"/g)?.length, 5)
+    const seconds = (name: string) => Number(new RegExp(`"${name}":"(\\d+)s"`).exec(text)?.[1])
+    t.ok(seconds('max_connection_duration') + seconds('drain_timeout') < 600)
+  },
+)

@@ -56,7 +56,7 @@ const start = async (t: Test, uploadTimeoutMs = 2_000) => {
   return { directory, control, envoy, get, port, authority }
 }
 
-t.test('Envoy takes what it is given, and what is changed, at once', async (t) => {
+t.test('Envoy applies initial resources, and changes at once', async (t) => {
   const { control, envoy, get } = await start(t)
   t.equal(await get('/'), 200)
   await until('Envoy has told that it has all', () => control.status().every(({ acked }) => acked))
@@ -89,7 +89,7 @@ t.test('Envoy takes what it is given, and what is changed, at once', async (t) =
   })
 })
 
-t.test('a configuration that Envoy rejects is withdrawn and counted; the one before stays', async (t) => {
+t.test('resources that Envoy rejects are rolled back and counted; the former ones stay in use', async (t) => {
   const { control, envoy, get } = await start(t)
   const rejected = control.change((current) => ({
     ...current,
@@ -111,29 +111,26 @@ t.test('a configuration that Envoy rejects is withdrawn and counted; the one bef
   )
 })
 
-t.test(
-  'an Envoy continues without its control plane, and a new one gets the present configuration',
-  async (t) => {
-    const { directory, control, envoy, get, port } = await start(t)
-    await control.change((current) => ({ ...current, bodyLimit: 4096 }))
-    await envoy.stop()
-    control.restarted()
-    const again = await startControlledEnvoy(directory, port)
-    t.teardown(() => again.stop())
-    t.match(
-      await again.page('/config_dump?resource=dynamic_route_configs'),
-      /"request_body_buffer_limit": "4096"/,
-    )
-    await control.close()
-    await until('Envoy sees that nobody answers', async () => {
-      const failures = await again.stat('cluster_manager.cds.update_failure')
-      return failures > 0
-    })
-    t.equal(await get('/'), 200)
-  },
-)
+t.test('Envoy continues without its control plane, and a new one gets the current resources', async (t) => {
+  const { directory, control, envoy, get, port } = await start(t)
+  await control.change((current) => ({ ...current, bodyLimit: 4096 }))
+  await envoy.stop()
+  control.restarted()
+  const again = await startControlledEnvoy(directory, port)
+  t.teardown(() => again.stop())
+  t.match(
+    await again.page('/config_dump?resource=dynamic_route_configs'),
+    /"request_body_buffer_limit": "4096"/,
+  )
+  await control.close()
+  await until('Envoy sees that nobody answers', async () => {
+    const failures = await again.stat('cluster_manager.cds.update_failure')
+    return failures > 0
+  })
+  t.equal(await get('/'), 200)
+})
 
-t.test('an Envoy that could not listen at its start listens when its address is free', async (t) => {
+t.test('an Envoy whose address was in use at its start listens once the address is free', async (t) => {
   const { directory, control, envoy, get, port } = await start(t)
   await envoy.stop()
   const other = createServer((_, response) => response.end())
@@ -150,7 +147,7 @@ t.test('an Envoy that could not listen at its start listens when its address is 
   await until('nothing is missing', () => control.status().every(({ acked }) => acked))
 })
 
-t.test('a new Envoy finds the authorities of what a change of them left behind', async (t) => {
+t.test('a new Envoy starts with the trust bundles that an unfinished change still names', async (t) => {
   const { directory, control, envoy, port, authority } = await start(t, 60_000)
   writeFileSync('other.pem', authority.pem)
   const trust = (trustBundle: string) =>
@@ -188,7 +185,7 @@ t.test("the key of the edge's certificate is in no file and no dump", async (t) 
   t.notMatch(readFileSync(join(directory, 'envoy.json'), 'utf8'), secret)
 })
 
-t.test('a gateway is given clusters of certificates, and none of another name', async (t) => {
+t.test('a gateway gets clusters of certificates, and none with another name', async (t) => {
   const { control, envoy } = await start(t)
   const put = (name: string) =>
     unixHttp('control.sock', 'PUT', `/identities/${name}`, { body: { owner: 'tenant' }, timeoutMs: 10_000 })

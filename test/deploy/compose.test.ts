@@ -66,7 +66,7 @@ t.test('ports, volumes and dependencies fit the image and each other', async (t)
   t.equal(new Set(data).size, running.length, 'no data directory is shared')
 })
 
-t.test('nothing runs with more than it needs', async (t) => {
+t.test('containers run with minimal privileges', async (t) => {
   for (const [name, service] of ours) {
     t.equal(service.read_only, true, name)
     t.strictSame(service.cap_drop, ['ALL'])
@@ -75,7 +75,7 @@ t.test('nothing runs with more than it needs', async (t) => {
   }
 })
 
-t.test('the root key is made once, for its owner only, and never again', async (t) => {
+t.test('the root key is created once, for its owner only, and never again', async (t) => {
   const { entrypoint, command, network_mode } = services['root-key']
   t.equal(network_mode, 'none')
   const path = join(t.testdir({}), 'root.key')

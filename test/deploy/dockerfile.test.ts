@@ -9,7 +9,7 @@ const stages = all.flatMap(({ name }, index) => (name === 'FROM' ? [index] : [])
 const last = all.slice(stages.at(-1))
 const only = (name: string) => last.filter((instruction) => instruction.name === name).map(({ rest }) => rest)
 
-t.test('Envoy and Node are those that the bootstrap gets', async (t) => {
+t.test('Envoy and Node have the versions of the bootstrap', async (t) => {
   const version = /const VERSION = '([\d.]+)'/.exec(textOf('bin/bootstrap/envoy.js'))?.[1]
   const node = /const NEEDED = (\d+)/.exec(textOf('bin/bootstrap/node.js'))?.[1]
   const images = all.filter(({ name }) => name === 'FROM').map(({ rest }) => rest.split(' ')[0])
@@ -24,7 +24,7 @@ t.test('Envoy and Node are those that the bootstrap gets', async (t) => {
   t.strictSame(given, [`ENVOY_IMAGE=envoyproxy/envoy:v${version}`, `NODE_IMAGE=node:${node}-bookworm-slim`])
 })
 
-t.test('everything that is copied exists, and reaches the build', async (t) => {
+t.test('every copied file exists, and is in the build context', async (t) => {
   const sent = textOf('.dockerignore')
     .split('\n')
     .filter((line) => line.startsWith('!'))
@@ -39,7 +39,7 @@ t.test('everything that is copied exists, and reaches the build', async (t) => {
   t.strictSame([...new Set(copied)].sort(), [...sent].sort(), 'nothing else is sent')
 })
 
-t.test('the image holds every file that the program needs', async (t) => {
+t.test('the image needs nothing that it leaves out', async (t) => {
   const { imports, exports } = JSON.parse(textOf('package.json'))
   const within = [...Object.values(imports), ...Object.values(exports)].map(String)
   for (const path of within) t.match(path, /^\.\/(src\/|package\.json)/)
@@ -47,7 +47,7 @@ t.test('the image holds every file that the program needs', async (t) => {
   t.strictSame(only('CMD'), ['["start"]'])
 })
 
-t.test('the image runs as an unprivileged user, with one writable place and no tools', async (t) => {
+t.test('the image runs as an unprivileged user, with one writable directory and no tools', async (t) => {
   t.match(only('USER')[0], /^[1-9]\d*:[1-9]\d*$/)
   t.strictSame(only('VOLUME'), ['/var/lib/sidevault'])
   t.match(only('ENV')[0], /SIDEVAULT_DATA_DIR=\/var\/lib\/sidevault\/data$/)

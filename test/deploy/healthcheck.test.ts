@@ -23,20 +23,20 @@ const responses: RequestListener = (request, response) => {
   response.end()
 }
 
-t.test('the health command of containers reports whether the service is healthy', async (t) => {
+t.test('the healthcheck command reports whether the service is healthy', async (t) => {
   const env = { SIDEVAULT_LISTEN: await listening(t, createServer(responses)) }
   t.strictSame(await check(env), { code: 0, said: '' })
   t.strictSame(await check(env, '/readyz'), { code: 1, said: '/readyz: status 503\n' })
 })
 
-t.test('it connects by TLS where the edge speaks TLS', async (t) => {
+t.test('the healthcheck uses TLS where the edge does', async (t) => {
   const { key, cert } = await (await createAuthority()).issue(['edge.example.com'])
   const env = { SIDEVAULT_LISTEN: await listening(t, createTlsServer({ key, cert }, responses)) }
   t.equal((await check({ ...env, SIDEVAULT_TLS_CERT: 'edge.pem' })).code, 0)
   t.equal((await check(env)).code, 1, 'and not otherwise')
 })
 
-t.test('a service that does not run is unhealthy', async (t) => {
+t.test('a stopped service is unhealthy', async (t) => {
   const server = createServer()
   const address = await listening(t, server)
   server.close()

@@ -79,7 +79,7 @@ const readiness = (tls: boolean, listen: string) =>
   })
 
 if (process.getuid?.() === 0 && process.platform === 'linux')
-  t.test('the manifests start as written: user, groups, modes, read-only root, no capability', async (t) => {
+  t.test('the manifests run as written: user, groups, modes, read-only root, no capability', async (t) => {
     const postgres = await startPostgres({ own: true })
     t.teardown(() => postgres.close())
     const shared = postgres.socketDirectory ?? ''

@@ -6,7 +6,7 @@ import { configOf, environmentOf, kubernetes, type Manifest, roleOf, textOf } fr
 
 const { manifests, ofKind, secrets, pods, containersOf, ours } = kubernetes()
 
-t.test('the kinds, names and versions of API are those of the example', async (t) => {
+t.test('kinds, names and API versions are those of the example', async (t) => {
   t.strictSame(manifests.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`).sort(), [
     'apps/v1 Deployment',
     'apps/v1 Deployment',
@@ -63,7 +63,7 @@ t.test(
   },
 )
 
-t.test('only what must be reached listens beyond loopback, and only with TLS', async (t) => {
+t.test('only required ports listen beyond loopback, and only with TLS', async (t) => {
   for (const { container } of ours) {
     const config = configOf(t, environmentOf(container, secrets))
     t.equal(config.tls === undefined, config.loopback)
@@ -75,7 +75,7 @@ t.test('only what must be reached listens beyond loopback, and only with TLS', a
   t.equal(policy.spec.ingress[0].ports[0].port, admin?.container.ports[0].containerPort)
 })
 
-t.test('probes request what is served, on the ports that are open', async (t) => {
+t.test('probes use served paths, on a reachable address', async (t) => {
   for (const { container } of ours) {
     const { loopback } = configOf(t, environmentOf(container, secrets))
     for (const [probe, path] of [
@@ -96,7 +96,7 @@ t.test('probes request what is served, on the ports that are open', async (t) =>
   }
 })
 
-t.test('nothing runs with more than it needs', async (t) => {
+t.test('containers run with minimal privileges', async (t) => {
   for (const pod of pods) {
     t.equal(pod.spec.automountServiceAccountToken, false)
     t.match(pod.spec.securityContext, { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } })
@@ -118,14 +118,17 @@ t.test('nothing runs with more than it needs', async (t) => {
   }
 })
 
-t.test('the application holds no key of the vault, and goes before its sidecar', async (t) => {
-  const pod = pods.find(({ spec }) => spec.initContainers)
-  const [sidecar] = pod.spec.initContainers
-  t.equal(sidecar.restartPolicy, 'Always')
-  const [application] = pod.spec.containers
-  t.notOk(application.volumeMounts)
-  t.strictSame(
-    application.env.map(({ name }: Manifest) => name),
-    ['SIDEVAULT_URL', 'SIDEVAULT_KEY'],
-  )
-})
+t.test(
+  'the application has no vault key or volume, and its sidecar is a restartable init container',
+  async (t) => {
+    const pod = pods.find(({ spec }) => spec.initContainers)
+    const [sidecar] = pod.spec.initContainers
+    t.equal(sidecar.restartPolicy, 'Always')
+    const [application] = pod.spec.containers
+    t.notOk(application.volumeMounts)
+    t.strictSame(
+      application.env.map(({ name }: Manifest) => name),
+      ['SIDEVAULT_URL', 'SIDEVAULT_KEY'],
+    )
+  },
+)

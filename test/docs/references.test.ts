@@ -129,7 +129,7 @@ const deployment = [
   ...globSync('examples/kubernetes/*.yaml', { cwd: root }),
 ].map((path) => ({ path, text: readFileSync(join(root, path), 'utf8').replaceAll(/\n *# /g, ' ') }))
 
-t.test('links and paths in documents lead somewhere', async (t) => {
+t.test('links and paths in documents resolve', async (t) => {
   t.ok(documents.length > 20, 'the documents are found')
   t.same(documents.flatMap(deadLinks), [], 'links')
   t.same(documents.flatMap(deadPaths), [], 'paths in backticks')
@@ -148,7 +148,7 @@ t.test('documents and sections that comments and documents name exist', async (t
   t.same([...comments, ...paragraphs].flatMap(deadSections), [], 'sections')
 })
 
-t.test('log messages that the guide of operations quotes are in the code', async (t) => {
+t.test('log messages quoted in the operations guide are in the code', async (t) => {
   const guide = readFileSync(join(root, 'docs/guides/operations.md'), 'utf8')
   const quoted = [...guide.matchAll(/`([a-z]+(?: [a-z,]+){1,})`/g)].map(([, message = '']) => message)
   const programs = sourcesIn('src').map(({ text }) => text)
@@ -178,7 +178,7 @@ t.test('the README has at most 150 lines', async (t) => {
   t.ok(readFileSync(join(root, 'README.md'), 'utf8').split('\n').length <= 151)
 })
 
-t.test('the changelog has one section for what is not released, then versions', async (t) => {
+t.test('the changelog has one unreleased section, then versions', async (t) => {
   const sections = headingsOf('CHANGELOG.md').filter((heading) => /^(Unreleased|\d)/.test(heading))
   t.equal(sections[0], 'Unreleased')
   t.same(
@@ -188,7 +188,7 @@ t.test('the changelog has one section for what is not released, then versions', 
   t.equal(new Set(sections).size, sections.length)
 })
 
-t.test('the search finds dead links and references', async (t) => {
+t.test('the search finds dead links', async (t) => {
   const dead = (text: string) => {
     const file = { path: 'src/vault/x.ts', text: commentsOf(text) }
     return [...deadDocuments(file), ...deadSections(file)]

@@ -90,7 +90,7 @@ t.test('a request transform gets the card, and signs what goes out', async (t) =
   )
 })
 
-t.test('a response transform keeps the card here: the caller receives a token', async (t) => {
+t.test('a response transform tokenizes the card: the caller receives a token', async (t) => {
   const proxy = await create({
     destination_url: url('/answer'),
     application: { id: applicationMade.id },
@@ -117,7 +117,7 @@ t.test('a response transform keeps the card here: the caller receives a token', 
   t.match((await logsOf(response.json.number)).at(-1), { operation: 'create', actor_id: applicationMade.id })
 })
 
-t.test('a change works on the next request, the key of a deleted proxy is unknown', async (t) => {
+t.test('a change applies to the next request, and the key of a deleted proxy is unknown', async (t) => {
   const echo = (value: number) => code(`return { body: { value: ${value} }, headers: args.headers }`)
   const proxy = await create({ request_transform: echo(0) })
   for (let value = 1; value <= 10; value++) {
@@ -183,7 +183,7 @@ for (const [name, request_transform, status, detail] of CODE_ERRORS)
     },
   )
 
-t.test("a response that code makes replaces the destination's", async (t) => {
+t.test("a response created by code replaces the destination's", async (t) => {
   const proxy = await create({
     request_transform: code(
       "const { CustomHttpResponseError } = require('sidevault'); throw new CustomHttpResponseError({ status: 418, headers: { 'x-own': '1' }, body: { own: true } })",
@@ -209,7 +209,7 @@ t.test('each call of a service has a context of its own', async (t) => {
   }
 })
 
-t.test('nothing that code says is in the log', async (t) => {
+t.test('console output of code is not in the log', async (t) => {
   const proxy = await create({ request_transform: code("console.log('SAID 1'); throw new Error('SAID 2')") })
   t.match((await send(proxy, {})).text, /SAID 2/)
   t.notMatch(sidevault.stdout() + sidevault.stderr(), /SAID|5555555555554444/)

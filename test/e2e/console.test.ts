@@ -38,7 +38,7 @@ const proxied = (
   })
 
 t.test(
-  'a call of the console reaches the destination as the private key, without a trace of the page',
+  'a call of the console reaches the destination as the private key, without headers of the page',
   async (t) => {
     const response = await proxied(
       { origin: sidevault.url, referer: `${sidevault.url}/console/`, 'x-own': 'o', 'sec-ch-ua': 'b' },
@@ -57,7 +57,7 @@ t.test(
   },
 )
 
-t.test('no response of /proxy becomes a page or a script of the console', async (t) => {
+t.test('no response of /proxy can act as a page or script of the console', async (t) => {
   const call = (use?: string) =>
     sidevault.call('GET', '/proxy', {
       key: privateKey,
@@ -119,7 +119,7 @@ t.test('a destination does not act on the console by its headers', async (t) => 
   t.equal((await sidevault.call('GET', '/console/session', { headers: { ...OWN, cookie } })).status, 200)
 })
 
-t.test('responses of transforms, of the gateway and of Envoy are guarded too', async (t) => {
+t.test('responses of transforms, of the gateway and of Envoy have guard headers too', async (t) => {
   const key = managementKey
   const create = async (members: object) =>
     (
@@ -165,7 +165,7 @@ t.test('responses of transforms, of the gateway and of Envoy are guarded too', a
   t.notOk(method.headers.get('access-control-allow-origin'))
 })
 
-t.test('requests of other origins, keys and streams do not pass', async (t) => {
+t.test('requests of other origins, with keys, and streamed ones are rejected', async (t) => {
   const key = privateKey
   for (const [sent, status] of [
     [{ 'sec-fetch-site': 'same-site' }, 403],
@@ -234,7 +234,7 @@ t.test('requests of other origins, keys and streams do not pass', async (t) => {
   t.same(destination.received, [])
 })
 
-t.test("the console's cookie does not reach a destination of /proxy", async (t) => {
+t.test("the console's cookie is not sent to destinations of /proxy", async (t) => {
   const send = (sent: string, more: Record<string, string> = {}) =>
     sidevault.call('POST', '/proxy', {
       key: privateKey,
@@ -255,7 +255,7 @@ t.test("the console's cookie does not reach a destination of /proxy", async (t) 
   }
 })
 
-t.test('a dry run of the console shows the steps of the call', async (t) => {
+t.test('a dry run in the console draws the call', async (t) => {
   const response = await proxied({ 'svc-proxy-dry-run': 'true' }, { body: { a: `{{ ${token} }}` } })
   t.equal(response.status, 200)
   t.match(response.json, { forwards: true, tokens: [{ id: token }] })
@@ -263,7 +263,7 @@ t.test('a dry run of the console shows the steps of the call', async (t) => {
   t.same(destination.received, [])
 })
 
-t.test('a deleted key and a sign-out hold for the next call of the gateway', async (t) => {
+t.test('a deleted key and a sign-out apply to the next call of the gateway', async (t) => {
   const key = await sidevault.application({ permissions: ['token:use'] })
   const other = await signIn(key)
   t.equal((await proxied({ cookie: other }, { body: {} })).status, 200)

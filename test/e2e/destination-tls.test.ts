@@ -58,7 +58,7 @@ const send = (proxyKey: string, headers: Record<string, string> = {}) =>
   vault.call('POST', '/proxy', { key, body: {}, headers: { 'svc-proxy-key': proxyKey, ...headers } })
 const colons = (fingerprint = '') => fingerprint.toUpperCase().replace(/..(?!$)/g, '$&:')
 
-t.test('each proxy shows its own certificate, and a change counts for the next request', async (t) => {
+t.test('each proxy uses its own client certificate, and a change applies to the next request', async (t) => {
   const [one, other] = [
     await make(tlsOf(await first.issue(['a']))),
     await make(tlsOf(await second.issue(['b']))),
@@ -110,7 +110,7 @@ t.test('no header selects another certificate, and the destination sees none of 
   }
 })
 
-t.test('keys are nowhere in clear: not in files, responses, dumps or logs', async (t) => {
+t.test('keys are not in clear text in files, responses, dumps or logs', async (t) => {
   const certificate = await first.issue(['a'])
   const proxy = await make(tlsOf(certificate))
   t.equal((await send(proxy.key)).status, 200)
@@ -133,7 +133,7 @@ t.test('keys are nowhere in clear: not in files, responses, dumps or logs', asyn
   t.equal(found, '')
 })
 
-t.test('a restarted Envoy or gateway continues with them', async (t) => {
+t.test('a respawned Envoy or gateway continues to use them', async (t) => {
   const proxy = await make(tlsOf(await first.issue(['a'])))
   for (const process_ of [/envoy\.json/, /^sidevault: gateway/]) {
     t.equal((await send(proxy.key)).status, 200)

@@ -43,7 +43,7 @@ const arrived = () =>
     .filter(({ body }) => body?.includes(NUMBER))
     .map(({ headers, path }) => `${headers.host ?? headers[':authority']}${path}`)
 
-t.test('a bound token arrives at its destination, and nowhere else', async (t) => {
+t.test('a bound token reaches its destination, and no other', async (t) => {
   arrived()
   t.equal((await send(url('/only/pay?a=b'), bound)).status, 200)
   t.same(arrived(), [`dest.test:${port}/only/pay?a=b`])
@@ -75,7 +75,7 @@ t.test('a bound token arrives at its destination, and nowhere else', async (t) =
   t.ok(data.some(({ message }: { message: string }) => message === 'Card use denied'))
 })
 
-t.test('a path is compared with its values in it', async (t) => {
+t.test('a path is checked after its values are inserted', async (t) => {
   const limited = await card({ destinations: [{ host: 'dest.test', ports: [port], path: '/only/*/pay' }] })
   const toPath = async (value: string, stream = 'false') => {
     const { id } = await post('/tokens', { type: 'token', data: value }, key)
@@ -99,7 +99,7 @@ t.test('a path is compared with its values in it', async (t) => {
   t.same(arrived(), [`dest.test:${port}/only/c%20d/pay`])
 })
 
-t.test('the lists of the rule and of the application count as well', async (t) => {
+t.test('destination lists of the rule and of the application apply as well', async (t) => {
   const free = await card()
   const destinations = [{ host: 'dest.test', ports: [port] }]
   const use = {
@@ -136,7 +136,7 @@ t.test('the lists of the rule and of the application count as well', async (t) =
   t.same(arrived(), [])
 })
 
-t.test('code reaches with a bound token what the token allows', async (t) => {
+t.test("code with a bound token reaches only the token's destinations", async (t) => {
   const elsewhere = `https://other.test:${port}/stolen`
   const { key: stored } = await post('/proxies', {
     name: 'p',
@@ -179,7 +179,7 @@ t.test('code reaches with a bound token what the token allows', async (t) => {
   t.same(arrived(), [])
 })
 
-t.test('the surface that holds a value is checked: headers, and headers that read the body', async (t) => {
+t.test('the surface of a value is checked: headers, and headers that read the body', async (t) => {
   const entry = { host: 'dest.test', ports: [port] }
   const inHeader = await card({ destinations: [{ ...entry, surfaces: ['header:authorization'] }] })
   const inBody = await card({ destinations: [{ ...entry, surfaces: ['body'] }] })
@@ -216,7 +216,7 @@ t.test('the surface that holds a value is checked: headers, and headers that rea
   t.equal(destination.last().path, `/users/u-${NUMBER}/x`)
 })
 
-t.test('reactors have no destination; a value for proxies only is masked there', async (t) => {
+t.test('reactors have no destination; an egress-only value is masked there', async (t) => {
   const reactor = await post('/reactors', {
     name: 'r',
     code: 'module.exports = async ({ args }) => ({ raw: args })',
@@ -234,7 +234,7 @@ t.test('reactors have no destination; a value for proxies only is masked there',
   t.same(arrived(), [`dest.test:${port}/x`], 'and a proxy without a transform sends it')
 })
 
-t.test('a dry run says where each token may go', async (t) => {
+t.test('a dry run reports where each token may be sent', async (t) => {
   const headers = { 'svc-proxy-dry-run': 'true' }
   const other = await send(`https://other.test:${port}/x`, bound, { headers })
   t.match(other.json, {

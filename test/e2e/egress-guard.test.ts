@@ -151,7 +151,7 @@ t.test('names that resolve to denied addresses are rejected in every spelling', 
   t.equal(destination.connections(), 0)
 })
 
-t.test('a name whose records change between denied addresses stays rejected', async (t) => {
+t.test('a name whose records change among denied addresses stays rejected', async (t) => {
   dns.set('moving.test', (count) => ({ a: [count % 2 === 0 ? '10.9.9.9' : '127.0.0.1'], ttl: 0 }))
   for (let round = 0; round < 4; round++)
     isRejected(
@@ -163,7 +163,7 @@ t.test('a name whose records change between denied addresses stays rejected', as
   t.equal(destination.connections(), 0)
 })
 
-t.test('a name that moves from an allowed to a private address does not take requests there', async (t) => {
+t.test('a name that moves from an allowed to a private address gets no requests there', async (t) => {
   const open = await startWorld({ bootstrap: { egress: { allow: ['127.0.0.1/32'] } } })
   const inside = await startDestination(await open.authority.issue(['dest.test']), {
     host: '127.0.0.2',
@@ -226,7 +226,7 @@ t.test('cloud metadata stays denied when its network is allowed', async (t) => {
     t.equal((await open.post('/proxy', { method: 'GET', to: `https://${host}` })).status, 403, host)
 })
 
-t.test('ports and http need to be allowed', async (t) => {
+t.test('ports and plain http are denied unless allowed', async (t) => {
   const strict = await startWorld({
     gateway: { egress: { allow: ['127.0.0.1/32'], http: false, ports: [443, 8443] } },
   })

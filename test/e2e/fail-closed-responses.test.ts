@@ -29,7 +29,7 @@ for (const phase of ['answer-headers', 'answer-body'] as const)
   for (const fault of ISSUES[phase])
     for (const options of [{ body: SECRET }, { method: 'GET' }])
       t.test(
-        `fault "${fault}" at the ${phase} of a ${options.method ?? 'POST'} lets no response in`,
+        `fault "${fault}" at the ${phase} of a ${options.method ?? 'POST'} returns no destination response`,
         async (t) => {
           responseIsRetained(
             t,
@@ -43,7 +43,7 @@ for (const phase of ['answer-headers', 'answer-body'] as const)
         },
       )
 
-t.test("a response that the processor replaces is the processor's", async (t) => {
+t.test('a response that the processor replaces is returned as replaced', async (t) => {
   const response = await send('answer-body:', { body: SECRET })
   t.equal(response.status, 200)
   t.equal(response.text, 'replaced')
@@ -51,7 +51,7 @@ t.test("a response that the processor replaces is the processor's", async (t) =>
   world.destination.received.length = 0
 })
 
-t.test('a stream that the gateway resets while a response waits lets none in', async (t) => {
+t.test('a stream reset by the gateway during a response returns no destination response', async (t) => {
   await killProcessor()
   const watched: ExtProcReply = {
     kind: 'continue',

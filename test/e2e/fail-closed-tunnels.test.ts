@@ -43,7 +43,7 @@ const restart = async (fault: string) => {
   await startProcessor()
 }
 
-t.test('a processor that is not there when Envoy starts opens nothing', async (t) => {
+t.test('a processor missing when Envoy starts opens no tunnel', async (t) => {
   t.notOk(existsSync(socket))
   const { status } = await world.connect()
   t.ok(status >= 500, `${status}`)
@@ -52,7 +52,7 @@ t.test('a processor that is not there when Envoy starts opens nothing', async (t
 })
 
 for (const fault of ISSUES.connect)
-  t.test(`fault "${fault}" at CONNECT opens nothing`, async (t) => {
+  t.test(`fault "${fault}" at CONNECT opens no tunnel`, async (t) => {
     const { status } = await world.connect('api.test', { lines: [`x-fault: connect:${fault}`] })
     t.ok(fault === 'bare-immediate' ? status === 418 : status >= 500, `${status}`)
     nothingLeft(t)
@@ -62,7 +62,7 @@ for (const fault of ISSUES.connect)
 for (const phase of ['headers', 'body'] as const)
   for (const [at, fault] of ISSUES[phase].entries()) {
     const protocol = at % 2 === 0 ? 'h1' : 'h2'
-    t.test(`fault "${fault}" at the ${phase} over ${protocol} lets nothing out of a tunnel`, async (t) => {
+    t.test(`fault "${fault}" at the ${phase} over ${protocol} forwards nothing from a tunnel`, async (t) => {
       const { status, json } = await send(`${phase}:${fault}`, protocol)
       t.equal(status, fault === 'bare-immediate' ? 418 : 504)
       t.equal(json?.proxy_error?.status, status)
@@ -73,7 +73,7 @@ for (const phase of ['headers', 'body'] as const)
 
 for (const fault of ['end', 'error', 'kill', 'empty', 'undecodable', 'wrong-phase', 'bare-immediate'])
   for (const protocol of ['h1', 'h2'] as const)
-    t.test(`fault "${fault}" lets no body without a length out over ${protocol}`, async (t) => {
+    t.test(`fault "${fault}" forwards no body of unknown length over ${protocol}`, async (t) => {
       const { status } = await send(`headers:${fault}`, protocol, [SECRET])
       t.ok(status === 418 || status >= 500, `${status}`)
       nothingLeft(t)

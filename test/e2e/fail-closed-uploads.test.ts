@@ -31,45 +31,45 @@ const piece = messageFor({ kind: 'streamed', body: Buffer.from('piece'), isLast:
 const FAULTS: Readonly<
   Record<string, readonly [headers: (call: Call) => void, body?: (call: Call) => void]>
 > = {
-  'it ends at the headers': [(call) => call.end()],
-  'it breaks off at the headers': [(call) => call.reset()],
-  'it breaks off once it has let the request go': [
+  'ends at the headers': [(call) => call.end()],
+  'resets at the headers': [(call) => call.reset()],
+  'resets after its reply to the headers': [
     (call) => {
       call.send(release)
       call.reset()
     },
   ],
-  'it breaks off behind a piece': [
+  'resets after a part': [
     (call) => {
       call.send(release)
       call.send(piece)
     },
     (call) => call.reset(),
   ],
-  'it holds the request': [(call) => call.send(headers({ ...RELEASE, kind: 'buffered' }))],
-  'it names no address': [(call) => call.send(headers(NOWHERE)), (call) => call.send(piece)],
-  'it sends a piece first': [(call) => call.send(piece)],
-  'it replaces the whole body': [
+  'replies with buffered': [(call) => call.send(headers({ ...RELEASE, kind: 'buffered' }))],
+  'names no address': [(call) => call.send(headers(NOWHERE)), (call) => call.send(piece)],
+  'sends a part first': [(call) => call.send(piece)],
+  'replaces the complete body': [
     (call) => call.send(release),
     (call) => call.send(messageFor({ ...RELEASE, body: Buffer.from('whole') }, 'request_body')),
   ],
-  'it lets a piece pass': [
+  'continues a part unchanged': [
     (call) => call.send(release),
     (call) => call.send(messageFor({ kind: 'continueResponse' }, 'request_body')),
   ],
-  'it sends what does not decode': [
+  'sends a malformed message': [
     (call) => call.send(release),
     (call) => call.send(Buffer.from('ffffffffffffffffffff', 'hex')),
   ],
-  'it answers the headers twice': [(call) => call.send(release), (call) => call.send(release)],
+  'replies to the headers twice': [(call) => call.send(release), (call) => call.send(release)],
 }
 
 /** Envoy 1.40 never answers these, in which it has nowhere to go with the body at hand: the caller's patience ends them. */
-const UNRESPONDED: readonly string[] = ['it holds the request', 'it names no address']
+const UNRESPONDED: readonly string[] = ['replies with buffered', 'names no address']
 
 for (const [fault, [onHeaders, onBody = () => {}]] of Object.entries(FAULTS))
   for (const protocol of ['h1', 'h2'] as const)
-    t.test(`a streamed body is not sent over ${protocol} when its gateway ${fault}`, async (t) => {
+    t.test(`a streamed body is not forwarded over ${protocol} when its gateway ${fault}`, async (t) => {
       let messages = 0
       const listener = await listen(
         join(world.directory, 'gateway.sock'),

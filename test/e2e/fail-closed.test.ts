@@ -37,7 +37,7 @@ const isAlive = async (t: Test) => {
 
 t.teardown(() => faulty.close())
 
-t.test('a processor that is not there when Envoy starts lets nothing out', async (t) => {
+t.test('a processor missing when Envoy starts forwards nothing', async (t) => {
   t.notOk(existsSync(socket))
   isClosed(t, await send(''))
   isClosed(t, await send('', { method: 'GET' }))
@@ -45,7 +45,7 @@ t.test('a processor that is not there when Envoy starts lets nothing out', async
   await isAlive(t)
 })
 
-t.test('a request that finds no processor waits a moment for it', async (t) => {
+t.test('a request without a processor waits briefly for one', async (t) => {
   await killProcessor()
   const putInPlace = await prepareProcessor()
   const waiting = send('')
@@ -61,7 +61,7 @@ const NEEDS_RESTART = /kill|stop/
 
 for (const phase of ['headers', 'body'] as const)
   for (const fault of ISSUES[phase])
-    t.test(`fault "${fault}" at the ${phase} lets nothing out`, async (t) => {
+    t.test(`fault "${fault}" at the ${phase} forwards nothing`, async (t) => {
       isClosed(t, await send(`${phase}:${fault}`), fault === 'bare-immediate' ? 418 : 504)
       if (NEEDS_RESTART.test(fault)) {
         await killProcessor()
@@ -72,7 +72,7 @@ for (const phase of ['headers', 'body'] as const)
     })
 
 for (const fault of ISSUES.headers.filter((name) => !/after|double|unclean/.test(name)))
-  t.test(`fault "${fault}" lets no request without a body out`, async (t) => {
+  t.test(`fault "${fault}" forwards no request without a body`, async (t) => {
     const response = await send(`headers:${fault}`, { method: 'GET' })
     isClosed(t, response, fault === 'bare-immediate' ? 418 : 504)
     if (NEEDS_RESTART.test(fault)) {
@@ -82,7 +82,7 @@ for (const fault of ISSUES.headers.filter((name) => !/after|double|unclean/.test
     await isAlive(t)
   })
 
-t.test('a processor killed during an upload lets nothing out', async (t) => {
+t.test('a processor killed during an upload forwards nothing', async (t) => {
   const client = connect(world.port, '127.0.0.1')
   await once(client, 'connect')
   client.write(
@@ -110,13 +110,13 @@ const HOLD: ExtProcReply = {
   edits: { set: new Map([[':authority', to]]), remove: [] },
 }
 
-t.test('a stream that the gateway itself breaks off or ends too early lets nothing out', async (t) => {
+t.test('a stream that the gateway resets or ends too early forwards nothing', async (t) => {
   await killProcessor()
   const broken: Record<string, (call: Call, phase: Phase) => void> = {
     'reset at the headers': (call) => call.reset(),
     'reset at the body': (call, phase) =>
       phase === 'request_headers' ? call.send(messageFor(HOLD, phase)) : call.reset(),
-    'reset behind the answer to the headers': (call) => {
+    'reset after the reply to the headers': (call) => {
       call.send(messageFor(HOLD, 'request_headers'))
       call.reset()
     },

@@ -119,7 +119,7 @@ const memoryOf = () => {
   ) as { gateway: number; envoy: number }
 }
 
-t.test('a thousand bound hosts, and one more, disturb no tunnel', async (t) => {
+t.test('adding a host to a thousand bound ones interrupts no tunnel', async (t) => {
   const before = memoryOf()
   const socket = await open('echo.test')
   let bound = false
@@ -148,7 +148,7 @@ t.test('a thousand bound hosts, and one more, disturb no tunnel', async (t) => {
   t.ok(after.envoy - before.envoy < 160, 'memory of Envoy')
 })
 
-t.test('names that clients make up grow nothing', async (t) => {
+t.test('server names invented by clients do not accumulate', async (t) => {
   const round = async (names: number) => {
     for (let at = 0; at < names; at += 50)
       await Promise.all(

@@ -95,7 +95,7 @@ for (const protocol of ['request', 'request2'] as const) {
     }
   })
 
-  t.test(`nothing of a long body leaves when its first part is wrong, over ${protocol}`, async (t) => {
+  t.test(`nothing of a long body is sent when its first part is invalid, over ${protocol}`, async (t) => {
     const before = world.destination.received.length
     const text = `{{ nothing }}${'x'.repeat(1000)}`
     const response = await world[protocol]({ body: [text], headers: { 'content-type': 'text/plain' } })
@@ -134,7 +134,7 @@ for (const protocol of ['request', 'request2'] as const) {
     t.equal(status, 405, text)
   })
 
-  t.test(`expressions count in the surfaces of what binds, over ${protocol}`, async (t) => {
+  t.test(`expressions are evaluated in the surfaces of the binding, over ${protocol}`, async (t) => {
     const authorization = "Bearer {{ card | json: '$.cvc' }}"
     const path = "/surfaces/{{card|json:'$.cvc'}}?key=%7B%7Bcard|json:'$.cvc'%7D%7D"
     for (const body of [undefined, 'x', ['x'], ['x'.repeat(9 * 1024 * 1024)]]) {
@@ -151,7 +151,7 @@ for (const protocol of ['request', 'request2'] as const) {
     t.equal(closed.status, 400)
   })
 
-  t.test(`a stored proxy works by its prefix over ${protocol}`, async (t) => {
+  t.test(`a stored proxy applies to its path prefix over ${protocol}`, async (t) => {
     const response = await world[protocol]({ body: BODY, headers: JSON_TYPE, path: '/stored/a?b=c' })
     t.equal(response.status, 200, response.text)
     t.equal(sent(response), `{"was":{"pan":"${PAN}"}}`)
@@ -163,7 +163,7 @@ for (const protocol of ['request', 'request2'] as const) {
     t.same(answered.json, { code: true })
   })
 
-  t.test(`a body that a stored proxy's code cannot get is rejected over ${protocol}`, async (t) => {
+  t.test(`a body that a stored proxy's code cannot read is rejected over ${protocol}`, async (t) => {
     const before = world.destination.received.length
     const send = (path: string, body: string | string[]) => {
       const length = typeof body === 'string' ? { 'content-length': String(body.length) } : {}
@@ -186,7 +186,7 @@ for (const protocol of ['request', 'request2'] as const) {
   })
 }
 
-t.test('CONNECT and forms of other proxies lead nowhere inside a tunnel', async (t) => {
+t.test('CONNECT and other proxy requests inside a tunnel are rejected', async (t) => {
   const before = world.destination.received.length
   for (const [lines, status] of [
     [[`CONNECT ${world.authorityOf()} HTTP/1.1`, `host: ${world.authorityOf()}`], 405],
@@ -212,7 +212,7 @@ t.test('CONNECT and forms of other proxies lead nowhere inside a tunnel', async 
   t.equal(world.destination.received.length, before)
 })
 
-t.test('CONNECT takes Basic, Bearer and HTTP/1.0', async (t) => {
+t.test('CONNECT accepts Basic, Bearer and HTTP/1.0', async (t) => {
   for (const lines of [
     [`proxy-authorization: Bearer ${KEYS.private}`],
     [`proxy-authorization: bAsIc ${Buffer.from(`any:${KEYS.private}`).toString('base64')}`],
@@ -224,7 +224,7 @@ t.test('CONNECT takes Basic, Bearer and HTTP/1.0', async (t) => {
     }
 })
 
-t.test('CONNECT without a valid key is 407, and says how', async (t) => {
+t.test('CONNECT without a valid key is 407 with a challenge', async (t) => {
   const wrong = [
     [],
     ['proxy-authorization: Basic'],
@@ -248,7 +248,7 @@ t.test('CONNECT without a valid key is 407, and says how', async (t) => {
     t.equal((await world.connect('api.test', { key })).status, 403, key)
 })
 
-t.test('CONNECT to what nothing binds is 403', async (t) => {
+t.test('CONNECT to an unbound host is 403', async (t) => {
   for (const to of [
     'other.test:443',
     '169.254.169.254:443',
@@ -265,7 +265,7 @@ t.test('CONNECT to what nothing binds is 403', async (t) => {
     t.ok([400, 403].includes((await world.connect('', { to })).status), to)
 })
 
-t.test('the forward proxy takes CONNECT only', async (t) => {
+t.test('the forward proxy accepts CONNECT only', async (t) => {
   for (const line of ['GET http://api.test/ HTTP/1.1', 'POST /proxy HTTP/1.1', 'GET /readyz HTTP/1.1']) {
     const socket = connect(world.proxy, '127.0.0.1')
     socket.write(`${line}\r\nhost: api.test\r\nsvc-api-key: ${KEYS.private}\r\nconnection: close\r\n\r\n`)
@@ -279,7 +279,7 @@ t.test('the forward proxy takes CONNECT only', async (t) => {
   }
 })
 
-t.test('CONNECT host, server name and authority must be one', async (t) => {
+t.test('CONNECT host, server name and authority must be equal', async (t) => {
   const before = world.destination.received.length
   const elsewhere = await world.open('api.test', { serverName: 'second.test' })
   t.equal((await overHttp1(elsewhere, world.authorityOf())).status, 421)
@@ -320,7 +320,7 @@ t.test('a missing or unknown server name closes the connection, and is logged', 
   await once(plain.socket, 'close')
 })
 
-t.test('two callers on one host keep their own rights', async (t) => {
+t.test('two callers of one host keep their own permissions', async (t) => {
   const keys = [KEYS.private, KEYS.stranger, KEYS.rules]
   const opened = await Promise.all(
     keys.map(async (key) => ({
@@ -360,7 +360,7 @@ t.test('a host that is no longer bound is denied in open tunnels, too', async (t
   tunnel.destroy()
 })
 
-t.test('an unbound host passes unopened to an address that the gateway checked', async (t) => {
+t.test('an unbound host passes uninspected to an address that the gateway checked', async (t) => {
   const { status, socket } = await world.connect('free.test')
   t.equal(status, 200)
   const tls = await secure(socket, 'dest.test', { ca: world.authority.pem })
@@ -417,7 +417,7 @@ t.test('a session of one host is not resumed on another', async (t) => {
   other.destroy()
 })
 
-t.test('an upload that its client aborts is reset at the destination', async (t) => {
+t.test('an upload aborted by its client is aborted at the destination', async (t) => {
   const receiver = await startReceiver(await world.authority.issue(['api.test']), 'h1')
   t.teardown(() => receiver.close())
   const tunnel = await world.open('api.test', { to: `api.test:${receiver.port}` })

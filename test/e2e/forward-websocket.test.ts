@@ -66,7 +66,7 @@ const handshake = async (path: string, lines: readonly string[] = [], method = '
   return { tunnel, head: String(head) }
 }
 
-t.test('a WebSocket passes, and its frames pass unchanged', async (t) => {
+t.test('a WebSocket is opened, and its frames pass unchanged', async (t) => {
   const { tunnel, head } = await handshake("/chat?room={{card|json:'$.cvc'}}", [
     'svc-api-key: other',
     "authorization: Bearer {{ card | json: '$.number' }}",
@@ -94,7 +94,7 @@ t.test('a WebSocket passes, and its frames pass unchanged', async (t) => {
   t.ok(Buffer.concat(received).equals(sent))
 })
 
-t.test('a handshake that the destination does not accept passes nothing', async (t) => {
+t.test('a handshake that the destination rejects opens nothing', async (t) => {
   const { tunnel, head } = await handshake('/refused')
   t.match(head, /^HTTP\/1.1 200 /)
   const before = upgrades.length

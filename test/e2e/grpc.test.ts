@@ -100,7 +100,7 @@ const raw = async (
   }
 }
 
-t.test('gRPC calls reach the gRPC server, all others the HTTP server', async (t) => {
+t.test('gRPC requests are routed to gRPC, others as before', async (t) => {
   const post = { ':method': 'POST', te: 'trailers' }
   const grpc = { ...post, 'content-type': 'application/grpc' }
   const unknown = await raw({ ...grpc, ':path': '/no.such.Service/Method' })
@@ -123,7 +123,7 @@ t.test('gRPC calls reach the gRPC server, all others the HTTP server', async (t)
   t.not(proxied['grpc-status'], String(status.UNIMPLEMENTED))
 })
 
-t.test('the deadline that a caller sets reaches the service', async (t) => {
+t.test('the deadline set by a caller reaches the service', async (t) => {
   const response = await raw(
     {
       ':method': 'POST',
@@ -137,7 +137,7 @@ t.test('the deadline that a caller sets reaches the service', async (t) => {
   t.equal(response['grpc-status'], String(status.DEADLINE_EXCEEDED))
 })
 
-t.test('calls are counted and logged as those over HTTP', async (t) => {
+t.test('calls are counted and logged like calls over HTTP', async (t) => {
   await call('Tokens.Get', { id: 'none' }, { 'svc-api-key': key, 'svc-trace-id': 'seen-in-log' })
   const metrics = await vault.call('GET', '/metrics')
   t.match(metrics.text, /sidevault_requests_total\{operation="Tokens.Get",status="404"\} \d+/)

@@ -618,7 +618,7 @@ t.test('idempotency records', async (t) => {
   }
 })
 
-t.test('records of large calls on their way into the store', async (t) => {
+t.test('records of large calls being stored', async (t) => {
   for (const rpc of ['Tokens.Tokenize', 'Tokens.Detokenize'] as const) {
     const operation = operations.find((one) => one.rpc === rpc) as Operation
     const body = rpc === 'Tokens.Tokenize' ? VALUES.strings : texts(small)
@@ -642,6 +642,6 @@ t.test('pages', async (t) => {
   )
 })
 
-t.test('the longest turns are reported', async (t) => {
+t.test('the longest turns', async (t) => {
   for (const line of table.toSorted().toReversed()) t.comment(line)
 })

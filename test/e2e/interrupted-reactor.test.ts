@@ -5,7 +5,7 @@ import t from 'tap'
 import { type Response, startSidevault } from '../kit/sidevault.ts'
 import { descendants, until } from '../supervisor/processes.ts'
 
-t.test('a reactor whose process is killed under it is a failed result, and is not run again', async (t) => {
+t.test('a reactor whose process is killed has a failed result, and is not run again', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'sidevault-interrupted-'))
   const settings = join(directory, 'sidevault.json')
   writeFileSync(settings, JSON.stringify({ plugin_config: { reactors: { async_lease: 3 } } }))

@@ -12,7 +12,7 @@ const CARD = {
   data: { number: '4111111111111111', expiration_month: 12, expiration_year: 2030 },
 }
 
-t.test('whole programs over one PostgreSQL', { skip: postgresMissing({ own: true }) }, async (t) => {
+t.test('complete services over one PostgreSQL', { skip: postgresMissing({ own: true }) }, async (t) => {
   const server = await startPostgres({ own: true, durable: true })
   t.teardown(() => server.close())
   const store = await server.database()
@@ -27,7 +27,7 @@ t.test('whole programs over one PostgreSQL', { skip: postgresMissing({ own: true
 
   const key = await one.application({ permissions: ['token:create', 'token:read'] })
 
-  t.test('concurrent starts on an empty database make one tenant', async (t) => {
+  t.test('start concurrently on an empty database and create one tenant', async (t) => {
     const names = await queryPostgres<{ name: string }>(
       server.admin.replace(/postgres$/, new URL(store).pathname.slice(1)),
       'select name from tenants',
@@ -36,7 +36,7 @@ t.test('whole programs over one PostgreSQL', { skip: postgresMissing({ own: true
     for (const { dataDir } of [one, two]) t.notOk(readdirSync(dataDir).includes('sidevault.db'))
   })
 
-  t.test('a token that one program stored the other reads, and shows in its logs', async (t) => {
+  t.test('read what another has stored, and show it in their logs', async (t) => {
     const created = await one.call('POST', '/tokens', { key, body: CARD })
     t.equal(created.status, 201, created.text)
     const read = await two.call('GET', `/tokens/${created.json.id}`, { key })
@@ -47,7 +47,7 @@ t.test('whole programs over one PostgreSQL', { skip: postgresMissing({ own: true
     })
   })
 
-  t.test('each verifies its own journals', async (t) => {
+  t.test('verify the journals of their own', async (t) => {
     const verified = await sidevault(two.dataDir, ['audit', 'verify'], {
       ...env,
       SIDEVAULT_DATA_DIR: two.dataDir,
@@ -55,29 +55,26 @@ t.test('whole programs over one PostgreSQL', { skip: postgresMissing({ own: true
     t.match(verified, { code: 0, text: /ok {6}admin-[0-9a-f]{12}/ })
   })
 
-  t.test('a program with another root key does not start', async (t) => {
+  t.test('do not start with another root key', async (t) => {
     const other = { ...env, ROOT_KEY: randomBytes(32).toString('base64') }
     await t.rejects(startSidevault({ env: other, dataDir: t.testdir() }), /root key does not match the store/)
   })
 
-  t.test('the address is printed nowhere', async (t) => {
+  t.test('print the database address nowhere', async (t) => {
     for (const { stdout, stderr } of [one, two]) t.notMatch(stdout() + stderr(), /sidevault_test/)
   })
 
-  t.test(
-    'while the database is away programs are not ready and reject calls, and recover when it is back',
-    async (t) => {
-      const created = await one.call('POST', '/tokens', { key, body: CARD })
-      await server.kill()
-      const rejected = await one.call('POST', '/tokens', { key, body: CARD })
-      t.ok([503, 504].includes(rejected.status), rejected.text)
-      t.match(await one.call('GET', '/readyz'), { status: 503, text: /store/ })
-      await server.start()
-      for (const program of [one, two]) {
-        await until('it is ready again', async () => (await program.call('GET', '/readyz')).status === 200)
-        const read = await program.call('GET', `/tokens/${created.json.id}`, { key })
-        t.equal(read.status, 200, 'an acknowledged write is there')
-      }
-    },
-  )
+  t.test('are not ready and reject calls while the database is down, and recover with it', async (t) => {
+    const created = await one.call('POST', '/tokens', { key, body: CARD })
+    await server.kill()
+    const rejected = await one.call('POST', '/tokens', { key, body: CARD })
+    t.ok([503, 504].includes(rejected.status), rejected.text)
+    t.match(await one.call('GET', '/readyz'), { status: 503, text: /store/ })
+    await server.start()
+    for (const program of [one, two]) {
+      await until('it is ready again', async () => (await program.call('GET', '/readyz')).status === 200)
+      const read = await program.call('GET', `/tokens/${created.json.id}`, { key })
+      t.equal(read.status, 200, 'an acknowledged write is there')
+    }
+  })
 })

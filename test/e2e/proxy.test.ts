@@ -34,7 +34,7 @@ t.test('all five methods arrive, with and without a body', async (t) => {
   t.equal(destination.received.length, 10)
 })
 
-t.test('HEAD, OPTIONS, TRACE, CONNECT and made-up methods are 405 and arrive nowhere', async (t) => {
+t.test('HEAD, OPTIONS, TRACE, CONNECT and unknown methods are 405 and never forwarded', async (t) => {
   for (const method of ['HEAD', 'OPTIONS', 'TRACE', 'PURGE', 'FOO']) {
     for (const path of ['/proxy', '/proxy/x', '/proxy?a=b']) {
       const response = await world.post(path, { method, to: world.url() })
@@ -62,7 +62,7 @@ const PATHS: readonly (readonly [string, string, string])[] = [
   ['', '/proxy/x?q=../..&%41=%7e&a+b', '/x?q=../..&%41=%7e&a+b'],
 ]
 
-t.test('the path is base, suffix and query, byte for byte', async (t) => {
+t.test('the path is base, suffix and query, unchanged', async (t) => {
   for (const [base, path, expected] of PATHS) {
     const response = await world.post(path, { method: 'GET', to: world.url(base) })
     t.equal(response.status, 200, path)
@@ -70,7 +70,7 @@ t.test('the path is base, suffix and query, byte for byte', async (t) => {
   }
 })
 
-t.test('a suffix that may climb out of the base is rejected', async (t) => {
+t.test('a suffix that could leave the base path is rejected', async (t) => {
   for (const suffix of [
     '/..',
     '/a/../b',
@@ -94,7 +94,7 @@ t.test('a suffix that may climb out of the base is rejected', async (t) => {
   t.same(world.apiPaths, [])
 })
 
-t.test('a JSON body gets values in place, everything else of it stays', async (t) => {
+t.test('a JSON body gets values in place of expressions, everything else is unchanged', async (t) => {
   const body =
     '{ "n":1.10, "big":12345678901234567890, "a":"{{ name }}", "a":"x{{name}}y", "card":"{{card}}" }'
   const response = await world.post('/proxy', {
@@ -144,7 +144,7 @@ t.test('a value that looks like an expression is not evaluated again', async (t)
   t.equal(arrivedBody(), '{{ card }}')
 })
 
-t.test('a body without expressions arrives byte for byte, binary ones included', async (t) => {
+t.test('a body without expressions is forwarded unchanged, binary ones included', async (t) => {
   const bytes = Buffer.from(Array.from({ length: 70_000 }, (_, index) => (index * 7) % 256))
   for (const type of ['application/octet-stream', 'text/plain', 'image/png']) {
     await world.post('/proxy', { to: world.url(), headers: { 'content-type': type }, body: bytes })
@@ -152,7 +152,7 @@ t.test('a body without expressions arrives byte for byte, binary ones included',
   }
 })
 
-t.test('chunked and empty bodies keep their meaning', async (t) => {
+t.test('chunked and empty bodies are forwarded as such', async (t) => {
   const chunked = { 'transfer-encoding': 'chunked', 'content-type': 'text/plain' }
   await world.post('/proxy', { to: world.url(), headers: chunked, body: 'a {{ name | raw }}' })
   t.equal(arrivedBody(), `a ${TOKENS.name?.data}`)
@@ -176,7 +176,7 @@ t.test('a compressed body is decoded, replaced and sent decoded', async (t) => {
   t.ok(last().body?.equals(untouched))
 })
 
-t.test('bodies up to 8 MiB pass, one byte more is 413 and arrives nowhere', async (t) => {
+t.test('bodies up to 8 MiB pass, one byte more is 413 and never forwarded', async (t) => {
   const limit = 8 * 1024 * 1024
   for (const size of [1_000_000, limit]) {
     const response = await world.post('/proxy/status/204', { to: world.url(), body: Buffer.alloc(size, 'x') })
@@ -210,53 +210,56 @@ t.test('a body may grow by its values up to 8 MiB, and no further', async (t) =>
   t.same(destination.received, [])
 })
 
-t.test('own, hop-by-hop and oddly named headers are removed, all others arrive unchanged', async (t) => {
-  const retained = {
-    authorization: 'Bearer mine',
-    'user-agent': 'agent/1',
-    accept: 'a/b',
-    cookie: 'a=b; c=d',
-    'x-request-id': 'caller-1',
-    'x-forwarded-for': '9.9.9.9',
-    'x-forwarded-proto': 'gopher',
-    'x-forwarded-host': 'somewhere',
-    via: '1.1 mine',
-    under_score: 'yes',
-    'x-empty': '',
-    'x-latin1': 'caf\u00e9',
-  }
-  await world.post('/proxy', {
-    to: world.url(),
-    headers: {
-      ...retained,
-      'SVC-IDEMPOTENCY-KEY': 'i',
-      'BT-API-KEY': 'other',
-      'bt-idempotency-key': 'j',
-      connection: 'keep-alive, x-hop, close',
-      'x-hop': 'gone',
-      te: 'trailers',
-      'keep-alive': 'timeout=5',
-      'proxy-authorization': 'gone',
-      'x.dotted': 'gone',
-      'x~odd': 'gone',
-      'x-envoy-max-retries': '9',
-      'x-envoy-retry-on': '5xx',
-      'x-sidevault-forwarded-proto': 'forged',
-      'x-sidevault-connection': 'authorization',
-    },
-  })
-  const { headers } = last()
-  for (const [name, value] of Object.entries(retained)) t.equal(headers[name], value, name)
-  t.equal(headers.host, `dest.test:${destination.port}`)
-  const unexpected = names().filter(
-    (name) =>
-      !(name in retained) &&
-      !['host', 'svc-trace-id', 'content-length', 'transfer-encoding', 'connection'].includes(name),
-  )
-  t.same(unexpected, [])
-})
+t.test(
+  'own, hop-by-hop and oddly named headers are removed, all others are forwarded unchanged',
+  async (t) => {
+    const retained = {
+      authorization: 'Bearer mine',
+      'user-agent': 'agent/1',
+      accept: 'a/b',
+      cookie: 'a=b; c=d',
+      'x-request-id': 'caller-1',
+      'x-forwarded-for': '9.9.9.9',
+      'x-forwarded-proto': 'gopher',
+      'x-forwarded-host': 'somewhere',
+      via: '1.1 mine',
+      under_score: 'yes',
+      'x-empty': '',
+      'x-latin1': 'caf\u00e9',
+    }
+    await world.post('/proxy', {
+      to: world.url(),
+      headers: {
+        ...retained,
+        'SVC-IDEMPOTENCY-KEY': 'i',
+        'BT-API-KEY': 'other',
+        'bt-idempotency-key': 'j',
+        connection: 'keep-alive, x-hop, close',
+        'x-hop': 'gone',
+        te: 'trailers',
+        'keep-alive': 'timeout=5',
+        'proxy-authorization': 'gone',
+        'x.dotted': 'gone',
+        'x~odd': 'gone',
+        'x-envoy-max-retries': '9',
+        'x-envoy-retry-on': '5xx',
+        'x-sidevault-forwarded-proto': 'forged',
+        'x-sidevault-connection': 'authorization',
+      },
+    })
+    const { headers } = last()
+    for (const [name, value] of Object.entries(retained)) t.equal(headers[name], value, name)
+    t.equal(headers.host, `dest.test:${destination.port}`)
+    const unexpected = names().filter(
+      (name) =>
+        !(name in retained) &&
+        !['host', 'svc-trace-id', 'content-length', 'transfer-encoding', 'connection'].includes(name),
+    )
+    t.same(unexpected, [])
+  },
+)
 
-t.test('100 lines and 60 KiB of headers arrive, more is 431 and arrives nowhere', async (t) => {
+t.test('100 lines and 60 KiB of headers pass, more is 431 and never forwarded', async (t) => {
   const lines = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`x-line-${index}`, 'v']))
   // Beside these: the API key, the destination and what frames the message.
@@ -284,12 +287,12 @@ t.test('100 lines and 60 KiB of headers arrive, more is 431 and arrives nowhere'
   }
 })
 
-t.test('nothing of the gateway is added to a request', async (t) => {
+t.test('the gateway adds nothing to a request', async (t) => {
   await world.post('/proxy', { method: 'GET', to: world.url() })
   t.same([...names()].filter((name) => name !== 'connection').sort(), ['host', 'svc-trace-id'])
 })
 
-t.test('the trace id is echoed, forwarded, and made when absent or odd', async (t) => {
+t.test('the trace id is echoed and forwarded, and generated when absent or invalid', async (t) => {
   const sent = async (headers: Record<string, string>) => {
     const response = await world.post('/proxy', { method: 'GET', to: world.url(), headers })
     return [response.headers['svc-trace-id'], last().headers['svc-trace-id']] as const
@@ -360,7 +363,7 @@ t.test('interim responses of the destination are dropped, and the final one arri
   t.equal(response.headers.link, undefined)
 })
 
-t.test('requests that may not pass are rejected before anything is forwarded', async (t) => {
+t.test('denied requests are rejected before anything is forwarded', async (t) => {
   const cases: readonly (readonly [string, number, Parameters<typeof call>[2], string?])[] = [
     ['no key', 401, { key: null, to: world.url() }],
     ['an unknown key', 401, { key: 'nobody', to: world.url() }],
@@ -408,7 +411,7 @@ t.test('a vault that does not respond is 504 within the step timeout', async (t)
   t.same(slow.destination.received, [])
 })
 
-t.test('failures of the way to the destination have the statuses of the table', async (t) => {
+t.test('connection failures to the destination have the statuses of the table', async (t) => {
   world.dns.set('untrusted.test', { a: ['127.0.0.1'] })
   world.dns.set('failing.test', { fail: true })
   world.dns.set('silent.test', { silent: true })
@@ -433,7 +436,7 @@ t.test('failures of the way to the destination have the statuses of the table', 
   }
 })
 
-t.test('a response that starts too late is 408; one that started in time may take longer', async (t) => {
+t.test('a response that starts too late is 408; one that starts in time may take longer', async (t) => {
   const hasty = await startWorld({ bootstrap: { egress: { timeoutMs: 2_000 } } })
   t.teardown(() => hasty.close())
   const late = await hasty.post('/proxy', { to: hasty.url('/slow?ms=600000'), body: 'x' })
@@ -454,7 +457,7 @@ t.test('a request on a keep-alive connection that was reset is sent at most once
   t.equal((await world.post('/proxy', { method: 'GET', to: world.url() })).status, 200)
 })
 
-t.test('everything but /proxy is the API', async (t) => {
+t.test('all paths but /proxy are routed to the API', async (t) => {
   for (const path of [
     '/',
     '/healthz',

@@ -6,7 +6,7 @@ import { type Response, startSidevault } from '../kit/sidevault.ts'
 const refilled = (since: number): number => (performance.now() - since) / 3_000 + 1
 
 t.test(
-  'rate limits hold at the edge, for the address that connected and whatever the caller says',
+  'rate limits apply at the edge, to the address of the connection, whatever headers claim',
   async (t) => {
     const began = performance.now()
     const service = await startSidevault({
@@ -51,7 +51,7 @@ t.test(
 )
 
 t.test(
-  'with Redis all processes count together, and each by itself while it is away',
+  'with Redis all processes share limits, and each counts by itself while Redis is down',
   { skip: await noRedis() },
   async (t) => {
     const redis = await startRedis(t)

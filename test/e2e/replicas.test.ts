@@ -186,10 +186,10 @@ t.test('three replicas over one PostgreSQL', { skip }, async (t) => {
     t.equal(await reach(gateway), undefined)
   })
 
-  t.test('a change that one replica acknowledged is in force everywhere', (t) => prove(t))
+  t.test('a change that one replica acknowledged applies at all of them', (t) => prove(t))
 
   t.test(
-    'a change holds everywhere also while Redis stops and returns, without an error to any caller',
+    'changes apply while Redis exits, is down and recovers, without an error to any caller',
     async (t) => {
       await prove(t, async (at) => {
         if (at === 0) await redis.kill()
@@ -200,7 +200,7 @@ t.test('three replicas over one PostgreSQL', { skip }, async (t) => {
     },
   )
 
-  t.test('without Redis they are ready, report the degradation, and work', async (t) => {
+  t.test('without Redis replicas are ready, report degraded components, and serve calls', async (t) => {
     await redis.kill()
     await redisIs('degraded', first)
     const ready = await first.call('GET', '/readyz')
@@ -212,7 +212,7 @@ t.test('three replicas over one PostgreSQL', { skip }, async (t) => {
     t.match((await first.call('GET', '/metrics')).text, /^sidevault_redis_up \d$/m)
   })
 
-  t.test('a request that is repeated at other replicas has one effect', async (t) => {
+  t.test('a request repeated at other replicas has one effect', async (t) => {
     const { key } = await application({ permissions: ['token:create', 'token:read'] })
     const send = (replica: Sidevault, idempotency: string) =>
       replica.call('POST', '/tokens', {
@@ -250,7 +250,7 @@ t.test('three replicas over one PostgreSQL', { skip }, async (t) => {
     t.equal(responses.filter(({ status }) => status === 409).length, 19)
   })
 
-  t.test('output shows nothing of PostgreSQL or Redis but their health', async (t) => {
+  t.test('logs show nothing of PostgreSQL or Redis but their health', async (t) => {
     for (const { stdout, stderr } of all)
       t.notMatch(stdout() + stderr(), /sidevault_test|redis:\/\/|postgres:\/\//)
     t.match(gateway.stdout(), /role gateway/)

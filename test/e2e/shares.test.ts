@@ -16,7 +16,7 @@ const world = await startWorld({
 t.teardown(() => world.close())
 const open = () => world.envoy.stat('cluster.gateway.upstream_rq_active')
 
-t.test('a flood of one tenant is rejected beyond its share, and no call of another fails', async (t) => {
+t.test('a flood of one tenant is rejected above its share, and no call of another fails', async (t) => {
   const flood = startFlood(world, EACH)
   const kinds = Object.keys(flood.calls)
   const key = KEYS.stranger
@@ -55,7 +55,7 @@ t.test('a flood of one tenant is rejected beyond its share, and no call of anoth
   while ((await open()) > 0) await setImmediate()
 })
 
-t.test('bodies of unknown length are rejected when they prove slow', async (t) => {
+t.test('slow bodies of unknown length are rejected', async (t) => {
   const headers = { 'transfer-encoding': 'chunked', 'content-type': 'text/plain' }
   const controller = new AbortController()
   // 25 of them begin with 1.25 MiB each in the 32 MiB of a tenant; with 8.25 MiB three fit.

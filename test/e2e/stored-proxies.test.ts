@@ -70,7 +70,7 @@ for (const protocol of ['h1', 'h2'] as const) {
     },
   )
 
-  t.test(`${protocol}: the key wins over a URL in a header`, async (t) => {
+  t.test(`${protocol}: the proxy key takes precedence over a URL in a header`, async (t) => {
     fresh()
     store(world)
     const response = await send('/proxy/a', { method: 'GET', to: 'https://elsewhere.test' })
@@ -79,7 +79,7 @@ for (const protocol of ['h1', 'h2'] as const) {
     t.notOk('svc-proxy-url' in last().headers)
   })
 
-  t.test(`${protocol}: a caller without access is denied, and nothing arrives`, async (t) => {
+  t.test(`${protocol}: a caller without access is denied, and nothing is forwarded`, async (t) => {
     fresh()
     store(world)
     for (const [name, status, options] of [
@@ -123,7 +123,7 @@ for (const protocol of ['h1', 'h2'] as const) {
   })
 
   t.test(
-    `${protocol}: a body gets its values as the caller's; one without expressions keeps its bytes`,
+    `${protocol}: a body gets values with the caller's grants; one without expressions is unchanged`,
     async (t) => {
       fresh()
       store(world)
@@ -138,7 +138,7 @@ for (const protocol of ['h1', 'h2'] as const) {
     },
   )
 
-  t.test(`${protocol}: without require_auth no key is needed, nor looked at`, async (t) => {
+  t.test(`${protocol}: without require_auth no key is needed, and a given one is ignored`, async (t) => {
     fresh()
     store(world, { requireAuth: false })
     for (const key of [null, 'nobody', KEYS.stranger]) {
@@ -156,26 +156,23 @@ for (const protocol of ['h1', 'h2'] as const) {
     t.same([destination.received, far.uses], [[], []])
   })
 
-  t.test(
-    `${protocol}: an application of the proxy lends its permissions to callers without a key`,
-    async (t) => {
-      fresh()
-      store(world, { requireAuth: false, applicationId: 'private' })
-      const expression = { key: null, headers: JSON_TYPE, body: '{"a":"{{ name }}"}' }
-      t.equal((await send('/proxy', expression)).status, 200)
-      t.same(JSON.parse(last().body?.toString() ?? ''), { a: TOKENS.name?.data })
-      t.match(far.uses[0]?.context.caller, {
-        actorId: 'private',
-        actorType: 'application',
-        tenantId: 'tenant',
-      })
-      destination.received.length = 0
-      for (const applicationId of ['idle', 'stranger', 'gone']) {
-        store(world, { requireAuth: false, applicationId })
-        t.equal((await send('/proxy', expression)).status, 403, applicationId)
-      }
-    },
-  )
+  t.test(`${protocol}: callers without a key get the permissions of the proxy's application`, async (t) => {
+    fresh()
+    store(world, { requireAuth: false, applicationId: 'private' })
+    const expression = { key: null, headers: JSON_TYPE, body: '{"a":"{{ name }}"}' }
+    t.equal((await send('/proxy', expression)).status, 200)
+    t.same(JSON.parse(last().body?.toString() ?? ''), { a: TOKENS.name?.data })
+    t.match(far.uses[0]?.context.caller, {
+      actorId: 'private',
+      actorType: 'application',
+      tenantId: 'tenant',
+    })
+    destination.received.length = 0
+    for (const applicationId of ['idle', 'stranger', 'gone']) {
+      store(world, { requireAuth: false, applicationId })
+      t.equal((await send('/proxy', expression)).status, 403, applicationId)
+    }
+  })
 
   t.test(`${protocol}: a destination that is not allowed is rejected, also when it is stored`, async (t) => {
     fresh()
@@ -194,29 +191,32 @@ for (const protocol of ['h1', 'h2'] as const) {
   })
 }
 
-t.test('several proxy keys are 400, wherever they are; one in two places is one', async (t) => {
-  const world = worlds.h1
-  store(world)
-  world.far.proxies.set('second', store(world))
-  world.destination.received.length = 0
-  const send = (query: string, headers: Record<string, string | readonly string[]> = {}) =>
-    call(world.port, `/proxy${query}`, { method: 'GET', headers })
-  const header = (key: string | readonly string[], prefix = 'svc') => ({ [`${prefix}-proxy-key`]: key })
-  for (const [query, headers] of [
-    ['?svc-proxy-key=proxy&svc-proxy-key=second'],
-    ['?svc-proxy-key=proxy&SVC-Proxy-Key=proxy'],
-    ['?svc-proxy-key=proxy&bt-proxy-key=second'],
-    ['?svc-proxy-key=second', header('proxy')],
-    ['', header(['proxy', 'proxy'])],
-    ['', { ...header('proxy'), ...header('second', 'bt') }],
-  ] as const) {
-    const response = await send(query, headers)
-    t.equal(response.status, 400, query)
-    t.equal(response.json.proxy_error.status, 400)
-  }
-  t.same(world.destination.received, [])
-  t.equal((await send('?svc-proxy-key=proxy', header('proxy'))).status, 200)
-})
+t.test(
+  'several proxy keys are 400, in one place or two; the same key in header and query is accepted',
+  async (t) => {
+    const world = worlds.h1
+    store(world)
+    world.far.proxies.set('second', store(world))
+    world.destination.received.length = 0
+    const send = (query: string, headers: Record<string, string | readonly string[]> = {}) =>
+      call(world.port, `/proxy${query}`, { method: 'GET', headers })
+    const header = (key: string | readonly string[], prefix = 'svc') => ({ [`${prefix}-proxy-key`]: key })
+    for (const [query, headers] of [
+      ['?svc-proxy-key=proxy&svc-proxy-key=second'],
+      ['?svc-proxy-key=proxy&SVC-Proxy-Key=proxy'],
+      ['?svc-proxy-key=proxy&bt-proxy-key=second'],
+      ['?svc-proxy-key=second', header('proxy')],
+      ['', header(['proxy', 'proxy'])],
+      ['', { ...header('proxy'), ...header('second', 'bt') }],
+    ] as const) {
+      const response = await send(query, headers)
+      t.equal(response.status, 400, query)
+      t.equal(response.json.proxy_error.status, 400)
+    }
+    t.same(world.destination.received, [])
+    t.equal((await send('?svc-proxy-key=proxy', header('proxy'))).status, 200)
+  },
+)
 
 t.test('responses have the header prefix of the parameter that holds the proxy key', async (t) => {
   const world = worlds.h1

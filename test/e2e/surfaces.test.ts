@@ -49,28 +49,31 @@ const rejected = async (
   return json.proxy_error
 }
 
-t.test('values stand in header, path, query and body of one call, with one record a token', async (t) => {
-  const response = await send(
-    `/proxy/users/u-%7B%7B%20${account}%20%7C%20json%3A%20'%24.id'%20%7D%7D/x?key={{${secret}}}&a=1`,
-    {
-      headers: { authorization: `Bearer {{ ${secret} }} `, 'content-type': 'application/json' },
-      body: JSON.stringify({ name: `{{ ${account} | json: '$.name' }}` }),
-    },
-    'body, header:Authorization, path, query:key',
-  )
-  t.equal(response.status, 200, response.text)
-  t.equal(last().path, '/base/users/u-a%2Fb/x?key=s3cr3t%20%2F%20%C3%BC&a=1')
-  t.equal(Buffer.from(String(last().headers.authorization), 'latin1').toString(), 'Bearer s3cr3t / ü')
-  t.equal(last().body?.toString(), '{"name":"Ada"}')
-  t.notOk('svc-proxy-evaluate' in last().headers)
-  const [use, ...more] = (await logsOf(secret)).filter(({ operation }) => operation === 'use')
-  t.same(use?.surfaces, ['query:key', 'header:authorization'])
-  t.same(more, [])
-  t.same((await logsOf(account))[0]?.surfaces, ['body', 'path'])
-})
+t.test(
+  'values are inserted in header, path, query and body of one call, with one record per token',
+  async (t) => {
+    const response = await send(
+      `/proxy/users/u-%7B%7B%20${account}%20%7C%20json%3A%20'%24.id'%20%7D%7D/x?key={{${secret}}}&a=1`,
+      {
+        headers: { authorization: `Bearer {{ ${secret} }} `, 'content-type': 'application/json' },
+        body: JSON.stringify({ name: `{{ ${account} | json: '$.name' }}` }),
+      },
+      'body, header:Authorization, path, query:key',
+    )
+    t.equal(response.status, 200, response.text)
+    t.equal(last().path, '/base/users/u-a%2Fb/x?key=s3cr3t%20%2F%20%C3%BC&a=1')
+    t.equal(Buffer.from(String(last().headers.authorization), 'latin1').toString(), 'Bearer s3cr3t / ü')
+    t.equal(last().body?.toString(), '{"name":"Ada"}')
+    t.notOk('svc-proxy-evaluate' in last().headers)
+    const [use, ...more] = (await logsOf(secret)).filter(({ operation }) => operation === 'use')
+    t.same(use?.surfaces, ['query:key', 'header:authorization'])
+    t.same(more, [])
+    t.same((await logsOf(account))[0]?.surfaces, ['body', 'path'])
+  },
+)
 
 t.test(
-  'a request without a body has values in its head; the log names the body alone where that is it',
+  'a request without a body gets values in its head; the log names the surfaces of each use',
   async (t) => {
     const id = await token('value')
     const response = await send(
@@ -93,7 +96,7 @@ t.test(
   },
 )
 
-t.test('bytes that break HTTP, written by a browser, leave nothing', async (t) => {
+t.test('HTTP control bytes and path traversal in values from a browser are rejected', async (t) => {
   const breaking = ['a\r\nx-evil: 1', 'a\nb', 'a\rb', 'a\0b', '\x7f', '\x85', 'x\r\n\r\nGET / HTTP/1.1\r\n']
   for (const value of breaking) {
     const id = await token(value, browser)
@@ -132,7 +135,7 @@ t.test('bytes that break HTTP, written by a browser, leave nothing', async (t) =
   t.equal(last().path, '/base?q=a%0D%0Ab%00%26c%3Dd%23e')
 })
 
-t.test('an expression of a token off the list is rejected with its place; other braces pass', async (t) => {
+t.test('an expression on a surface off the list is rejected with its place; other braces pass', async (t) => {
   const json = { 'content-type': 'application/json' }
   const body = JSON.stringify({ a: `{{ ${secret} }}` })
   for (const [place, path, options, evaluate] of [
@@ -162,7 +165,7 @@ t.test('an expression of a token off the list is rejected with its place; other 
   }
 })
 
-t.test('lists that are not valid, and a list beside a stored proxy, are 400', async (t) => {
+t.test('invalid lists, and a list beside a stored proxy, are 400', async (t) => {
   for (const evaluate of [
     'header:host',
     'header:content-length',
@@ -200,39 +203,36 @@ t.test('lists that are not valid, and a list beside a stored proxy, are 400', as
   t.same(Object.keys(unknown.errors), ['header:x-a'])
 })
 
-t.test(
-  'a stored proxy signs the body that its transform made; a transform sees no value of a header',
-  async (t) => {
-    const { key: proxyKey } = await create({
-      evaluate: ['body', 'header:x-signature', 'header:authorization', 'header:x-changed'],
-      configuration: { secret: 'signing key' },
-      request_transform: {
-        code: `module.exports = async ({ args }) => ({
+t.test('a stored proxy signs the transformed body; a transform sees no header value', async (t) => {
+  const { key: proxyKey } = await create({
+    evaluate: ['body', 'header:x-signature', 'header:authorization', 'header:x-changed'],
+    configuration: { secret: 'signing key' },
+    request_transform: {
+      code: `module.exports = async ({ args }) => ({
         body: { seen: args.headers.authorization, of: args.body.a },
         headers: { ...args.headers, 'x-changed': '{{ ${secret} }}' },
       })`,
-      },
-    })
-    const response = await send('/proxy', {
-      headers: {
-        'svc-proxy-key': proxyKey,
-        'content-type': 'application/json',
-        authorization: `{{ ${account} | json: '$.name' }}`,
-        'x-changed': `{{ ${account} | json: '$.name' }}`,
-        'x-signature': "{{ request.body | hmac: 'sha-256', configuration.secret | to_base16 }}",
-      },
-      body: JSON.stringify({ a: `{{ ${account} | json: '$.name' }}` }),
-    })
-    t.equal(response.status, 200, response.text)
-    const body = last().body as Buffer
-    t.same(JSON.parse(body.toString()), { seen: `{{ ${account} | json: '$.name' }}`, of: 'Ada' })
-    t.equal(
-      last().headers['x-signature'],
-      createHmac('sha256', 'signing key').update(body).digest('hex').toUpperCase(),
-    )
-    t.match(last().headers, { authorization: 'Ada', 'x-changed': `{{ ${secret} }}` })
-  },
-)
+    },
+  })
+  const response = await send('/proxy', {
+    headers: {
+      'svc-proxy-key': proxyKey,
+      'content-type': 'application/json',
+      authorization: `{{ ${account} | json: '$.name' }}`,
+      'x-changed': `{{ ${account} | json: '$.name' }}`,
+      'x-signature': "{{ request.body | hmac: 'sha-256', configuration.secret | to_base16 }}",
+    },
+    body: JSON.stringify({ a: `{{ ${account} | json: '$.name' }}` }),
+  })
+  t.equal(response.status, 200, response.text)
+  const body = last().body as Buffer
+  t.same(JSON.parse(body.toString()), { seen: `{{ ${account} | json: '$.name' }}`, of: 'Ada' })
+  t.equal(
+    last().headers['x-signature'],
+    createHmac('sha256', 'signing key').update(body).digest('hex').toUpperCase(),
+  )
+  t.match(last().headers, { authorization: 'Ada', 'x-changed': `{{ ${secret} }}` })
+})
 
 t.test('the URL of a stored proxy may hold an expression', async (t) => {
   const { key: proxyKey } = await create({
@@ -243,7 +243,7 @@ t.test('the URL of a stored proxy may hold an expression', async (t) => {
   t.equal(last().path, '/botAda/send')
 })
 
-t.test('a streamed body has its headers and URL evaluated first, and no header that reads it', async (t) => {
+t.test('a streamed body has its headers and URL evaluated first, and no header may read it', async (t) => {
   const stream = { 'svc-proxy-stream': 'true', 'content-type': 'text/plain' }
   const response = await send(
     `/proxy/{{${account}|json:'$.id'}}`,
@@ -263,7 +263,7 @@ t.test('a streamed body has its headers and URL evaluated first, and no header t
   await rejected(t, send('/proxy', { headers: closed, body: 'x' }), 400, 'expression_on_closed_surface')
 })
 
-t.test('a dry run has the tokens of all surfaces, and rejects as the call would', async (t) => {
+t.test('a dry run reports tokens of all surfaces, and rejects as the call would', async (t) => {
   const headers = { 'svc-proxy-dry-run': 'true', authorization: `{{ ${secret} }}` }
   const path = `/proxy/{{${account}|json:'$.id'}}?key={{${secret}}}`
   const { status, json, text } = await send(path, { headers }, 'header:authorization,path,query:key')
@@ -284,7 +284,7 @@ t.test('a dry run has the tokens of all surfaces, and rejects as the call would'
   )
 })
 
-t.test('a caller without a key needs the application of the proxy for an expression anywhere', async (t) => {
+t.test("a caller without a key needs the proxy's application for an expression on any surface", async (t) => {
   const open = await create({ require_auth: false, evaluate: ['header:x-a'] })
   const headers = { 'svc-proxy-key': open.key, 'x-a': `{{ ${secret} }}` }
   await rejected(t, send('/proxy', { key: null, headers }), 403, 'forbidden')

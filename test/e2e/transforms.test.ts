@@ -89,7 +89,7 @@ for (const protocol of ['h1', 'h2'] as const) {
     },
   )
 
-  t.test(`${protocol}: a form is an object, lists for fields that repeat, and a form again`, async (t) => {
+  t.test(`${protocol}: a form is an object, with lists for repeated fields, and a form again`, async (t) => {
     const form = { headers: FORM_TYPE, body: 'a=b+c&l=1&l=2&card=%7B%7B+name+%7D%7D&__proto__=x' }
     await request(code('body.n = 5; body.more = ["x", "y&"]; return { body, headers }'), form)
     t.equal(
@@ -152,7 +152,7 @@ for (const protocol of ['h1', 'h2'] as const) {
   })
 
   t.test(
-    `${protocol}: a request without a body is transformed when its type says so, and stays without one`,
+    `${protocol}: a request without a body is transformed by its type, and stays without a body`,
     async (t) => {
       const get = { method: 'GET', headers: JSON_TYPE }
       const response = await request(
@@ -168,46 +168,43 @@ for (const protocol of ['h1', 'h2'] as const) {
     },
   )
 
-  t.test(
-    `${protocol}: header names are dropped before, may be added, and framing is never code's`,
-    async (t) => {
-      const headers = { ...JSON_TYPE, 'x.odd': '1', 'x-a': '1', 'x-b': '2' }
-      const response = await request(
-        code(`if ('x.odd' in headers) throw 1
+  t.test(`${protocol}: code gets filtered headers, may add others, and never sets framing`, async (t) => {
+    const headers = { ...JSON_TYPE, 'x.odd': '1', 'x-a': '1', 'x-b': '2' }
+    const response = await request(
+      code(`if ('x.odd' in headers) throw 1
         return { body, headers: { 'content-type': 'application/json', 'X-A': 'changed', 'x.odd': '2', list: ['1', '2'], n: 5, none: null,
           host: 'evil.test', 'Content-Length': '1', 'transfer-encoding': 'chunked', connection: 'x-a', te: 'trailers',
           ':authority': 'evil.test', ':path': '/evil', upgrade: 'h2c', 'proxy-authorization': 'x', 'keep-alive': '1',
           'svc-api-key': 'key', 'SVC-PROXY-KEY': 'key', 'svc-trace-id': 'forged', 'x-envoy-retry-on': '5xx',
           'x-sidevault-connection': 'x', 'content-encoding': 'gzip', trailer: 'x' } }`),
-        { headers, body: '{"a":1}' },
-      )
-      t.equal(response.status, 200)
-      const got = last().headers
-      t.equal(got['x-a'], 'changed')
-      t.notOk('x-b' in got, 'a header that is not returned is gone')
-      t.equal(got['x.odd'], '2')
-      t.equal(got.list, '1, 2')
-      t.equal(got.n, '5')
-      t.equal(got['content-length'], '7')
-      t.equal(last().path, '/')
-      t.notMatch(JSON.stringify(got), /evil|forged|key"|retry|gzip|chunked|h2c|"none"|trailer/)
-      for (const [name, text] of [
-        ['a bad name', "'a b': '1'"],
-        ['a bad value', "x: 'a\\r\\nb: c'"],
-        ['a character that no header holds', "x: '\\u20ac'"],
-        ['an object', 'x: { y: 1 }'],
-        ['too much', "x: 'y'.repeat(40000)"],
-      ] as const) {
-        const rejected = await request(code(`return { body, headers: { ${text} } }`), {
-          headers: JSON_TYPE,
-          body: '{}',
-        })
-        t.equal(rejected.status, 400, name)
-        t.match(rejected.json.proxy_error.detail, /request_transform returned headers/)
-      }
-      t.same(destination.received, [])
-    },
-  )
+      { headers, body: '{"a":1}' },
+    )
+    t.equal(response.status, 200)
+    const got = last().headers
+    t.equal(got['x-a'], 'changed')
+    t.notOk('x-b' in got, 'a header that is not returned is gone')
+    t.equal(got['x.odd'], '2')
+    t.equal(got.list, '1, 2')
+    t.equal(got.n, '5')
+    t.equal(got['content-length'], '7')
+    t.equal(last().path, '/')
+    t.notMatch(JSON.stringify(got), /evil|forged|key"|retry|gzip|chunked|h2c|"none"|trailer/)
+    for (const [name, text] of [
+      ['a bad name', "'a b': '1'"],
+      ['a bad value', "x: 'a\\r\\nb: c'"],
+      ['a character that no header holds', "x: '\\u20ac'"],
+      ['an object', 'x: { y: 1 }'],
+      ['too much', "x: 'y'.repeat(40000)"],
+    ] as const) {
+      const rejected = await request(code(`return { body, headers: { ${text} } }`), {
+        headers: JSON_TYPE,
+        body: '{}',
+      })
+      t.equal(rejected.status, 400, name)
+      t.match(rejected.json.proxy_error.detail, /request_transform returned headers/)
+    }
+    t.same(destination.received, [])
+  })
 
   t.test(
     `${protocol}: compressed requests are decoded first, unknown codings and broken bodies rejected`,
@@ -237,7 +234,7 @@ for (const protocol of ['h1', 'h2'] as const) {
   )
 
   t.test(
-    `${protocol}: a request transform may add lines to a request that has as many as may come`,
+    `${protocol}: a request transform may add lines to a request with the maximum of lines`,
     async (t) => {
       const added = code(
         "for (let i = 0; i < 25; i++) headers['x-added-' + i] = 'v'; headers['x-list'] = Array(4).fill('v'); return { body, headers }",
@@ -252,7 +249,7 @@ for (const protocol of ['h1', 'h2'] as const) {
     },
   )
 
-  t.test(`${protocol}: what code does wrong is a proxy_error, and nothing arrives`, async (t) => {
+  t.test(`${protocol}: an error of code is a proxy_error, and nothing is forwarded`, async (t) => {
     const body = { headers: JSON_TYPE, body: '{"a":1}' }
     for (const [name, text, status, detail] of [
       ['it throws', code("throw new Error('the reason')"), 400, /request_transform.*the reason/],
@@ -300,7 +297,7 @@ for (const protocol of ['h1', 'h2'] as const) {
     t.notMatch(late.text, /4242/)
   })
 
-  t.test(`${protocol}: a response that code makes replaces the destination's, in either phase`, async (t) => {
+  t.test(`${protocol}: a response created by code replaces the destination's, in either phase`, async (t) => {
     const own = (response: string) =>
       `module.exports = () => { throw new AppError('code_failed', 'x', { response: ${response} }) }`
     const custom = own(
@@ -351,7 +348,7 @@ for (const protocol of ['h1', 'h2'] as const) {
   })
 
   t.test(
-    `${protocol}: a response transform runs for requests without a body, and behind a request transform`,
+    `${protocol}: a response transform runs for requests without a body, and after a request transform`,
     async (t) => {
       const replaced = code('return { body: { replaced: body }, headers }')
       const response = { headers: { ...JSON_TYPE }, body: '{"a":1}' }
@@ -371,7 +368,7 @@ for (const protocol of ['h1', 'h2'] as const) {
     },
   )
 
-  t.test(`${protocol}: responses with other statuses or without a body pass untouched`, async (t) => {
+  t.test(`${protocol}: responses with other statuses or without a body pass unchanged`, async (t) => {
     const never = code("throw new Error('it ran')")
     for (const given of [
       { status: 400, headers: JSON_TYPE, body: '{"a": 1}' },
@@ -390,29 +387,26 @@ for (const protocol of ['h1', 'h2'] as const) {
     t.same(far.runs, [])
   })
 
-  t.test(
-    `${protocol}: a 2xx response that the transform cannot read fails closed unless the proxy lets it pass`,
-    async (t) => {
-      const hide = code('return { body: { hidden: true }, headers }')
-      for (const headers of [
-        { 'content-type': 'text/plain' },
-        { 'content-type': 'application/xml' },
-        { 'content-type': 'text/event-stream' },
-        ...(protocol === 'h1' ? [{ 'content-type': 'text/plain', 'transfer-encoding': 'chunked' }] : []),
-        {},
-      ] as Record<string, string>[]) {
-        const given = { status: 200, headers, body: '{"pan":"378282246310005"}' }
-        const got = await response(hide, given)
-        t.equal(got.status, 502, JSON.stringify(headers))
-        t.notMatch(got.text, /378282246310005/)
-        t.equal(JSON.parse(got.text).proxy_error.status, 502)
-        const passed = await response(hide, given, { responseOtherwise: 'pass' })
-        t.equal(passed.status, 200, JSON.stringify(headers))
-        t.equal(passed.text, given.body)
-      }
-      t.same(far.runs, [])
-    },
-  )
+  t.test(`${protocol}: an unreadable 2xx response fails closed unless the proxy lets it pass`, async (t) => {
+    const hide = code('return { body: { hidden: true }, headers }')
+    for (const headers of [
+      { 'content-type': 'text/plain' },
+      { 'content-type': 'application/xml' },
+      { 'content-type': 'text/event-stream' },
+      ...(protocol === 'h1' ? [{ 'content-type': 'text/plain', 'transfer-encoding': 'chunked' }] : []),
+      {},
+    ] as Record<string, string>[]) {
+      const given = { status: 200, headers, body: '{"pan":"378282246310005"}' }
+      const got = await response(hide, given)
+      t.equal(got.status, 502, JSON.stringify(headers))
+      t.notMatch(got.text, /378282246310005/)
+      t.equal(JSON.parse(got.text).proxy_error.status, 502)
+      const passed = await response(hide, given, { responseOtherwise: 'pass' })
+      t.equal(passed.status, 200, JSON.stringify(headers))
+      t.equal(passed.text, given.body)
+    }
+    t.same(far.runs, [])
+  })
 
   t.test(`${protocol}: compressed responses are decoded first`, async (t) => {
     const plain = JSON.stringify({ a: 'é' })
@@ -430,7 +424,7 @@ for (const protocol of ['h1', 'h2'] as const) {
     }
   })
 
-  t.test(`${protocol}: a response that its transform cannot run on never reaches the caller`, async (t) => {
+  t.test(`${protocol}: a response that its transform cannot process never reaches the caller`, async (t) => {
     const card = '4242424242424242'
     for (const [name, status, given] of [
       ['no JSON', 502, { headers: JSON_TYPE, body: `{"card":"${card}"` }],
@@ -482,7 +476,7 @@ for (const protocol of ['h1', 'h2'] as const) {
     },
   )
 
-  t.test(`${protocol}: failures on the way keep their statuses when a response is awaited`, async (t) => {
+  t.test(`${protocol}: connection failures keep their statuses when a response is transformed`, async (t) => {
     for (const [path, host, status] of [
       ['/reset', undefined, 502],
       ['', 'nx.test', 502],
@@ -497,7 +491,7 @@ for (const protocol of ['h1', 'h2'] as const) {
     t.same(far.runs, [])
   })
 
-  t.test(`${protocol}: events stream through a proxy with a response transform that says so`, async (t) => {
+  t.test(`${protocol}: events stream through a proxy whose response transform allows it`, async (t) => {
     clear()
     store(world, {
       responseTransform: IDENTITY,
@@ -509,7 +503,7 @@ for (const protocol of ['h1', 'h2'] as const) {
   })
 }
 
-t.test('a response whose transform needs all of it, and that is incomplete in time, is 408', async (t) => {
+t.test('a response that is incomplete in time for its transform is 408', async (t) => {
   const world = await startWorld({ gateway: { limits: { responseMs: 50 } } })
   t.teardown(() => world.close())
   const headers = { ...JSON_TYPE, 'content-length': '100' }

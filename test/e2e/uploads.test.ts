@@ -125,7 +125,7 @@ const KINDS: Readonly<
 
 for (const [type, [make, expected]] of Object.entries(KINDS))
   for (const [protocol, destination] of WAYS.slice(0, type === 'application/json' ? 4 : 1))
-    t.test(`${type} arrives with values, from ${protocol} to ${destination}`, async (t) => {
+    t.test(`${type} streams with values, from ${protocol} to ${destination}`, async (t) => {
       const count = 60
       const end = type === 'application/json' ? [']'] : []
       const [response, arrival] = await arrivalOf(receivers[destination], () =>
@@ -156,7 +156,7 @@ t.test('a destination that is new to Envoy gets the complete body at any speed',
   }
 })
 
-t.test('Envoy does not dial a denied address that the gateway accepts', async (t) => {
+t.test('Envoy does not dial addresses that the gateway allows by mistake', async (t) => {
   await gateway.close(0)
   const dial = async (_host: string, port: number) => `127.0.0.2:${port}`
   gateway = await startHere({}, { dial })
@@ -199,7 +199,7 @@ t.test('streaming is requested with either header prefix and exact values only',
     t.equal(await length({ 'svc-proxy-stream': value }), 400, value)
 })
 
-t.test('without a body, or with an empty one, it is a request like others', async (t) => {
+t.test('a streaming request without a body, or with an empty one, is handled as any other', async (t) => {
   const receiver = receivers.h1
   for (const options of [
     { method: 'GET' },
@@ -219,7 +219,7 @@ t.test('without a body, or with an empty one, it is a request like others', asyn
   }
 })
 
-t.test('an error in the first piece is reported before the destination gets anything', async (t) => {
+t.test('an error in the first part is reported before the destination gets anything', async (t) => {
   const cases: readonly (readonly [
     status: number,
     body: string | Buffer,
@@ -294,7 +294,7 @@ const MIDWAY: Readonly<Record<string, readonly [status: number, last: string]>> 
 
 for (const [what, [status, last]] of Object.entries(MIDWAY))
   for (const [protocol, destination] of WAYS.slice(0, what === 'an unknown token' ? 4 : 1))
-    t.test(`${what} midway breaks the request off, from ${protocol} to ${destination}`, async (t) => {
+    t.test(`${what} midway aborts the request, from ${protocol} to ${destination}`, async (t) => {
       const receiver = receivers[destination]
       const [response, arrival] = await arrivalOf(receiver, () =>
         send(
@@ -313,7 +313,7 @@ for (const [what, [status, last]] of Object.entries(MIDWAY))
       t.notMatch(arrival?.head.toString(), /\{\{/)
     })
 
-t.test('a body that exceeds the limit while it arrives, or with its values, is reset', async (t) => {
+t.test('a body that exceeds the limit while streaming, or with its values, is aborted', async (t) => {
   await gateway.close(0)
   gateway = await startHere({ upload: { bytes: MIB, expressions: 1_000 } })
   for (const body of [
@@ -347,27 +347,24 @@ const started = async (receiver: Receiver, before: number, bytes: number): Promi
 }
 
 for (const [protocol, destination] of WAYS)
-  t.test(
-    `a gateway that dies midway takes the request along, from ${protocol} to ${destination}`,
-    async (t) => {
-      const receiver = receivers[destination]
-      const before = receiver.arrivals.length
-      const go = Promise.withResolvers<void>()
-      const response = send(receiver, stopping(20, go.promise, 20), { protocol, headers: TEXT })
-      await started(receiver, before, MIB)
-      await gateway.close(0)
-      go.resolve()
-      const { status, json } = await response
-      t.equal(status, 504)
-      t.equal(json?.proxy_error?.status, 504)
-      t.equal((await receiver.ended()).end, 'aborted')
-      gateway = await startHere()
-    },
-  )
+  t.test(`a gateway killed midway aborts the request, from ${protocol} to ${destination}`, async (t) => {
+    const receiver = receivers[destination]
+    const before = receiver.arrivals.length
+    const go = Promise.withResolvers<void>()
+    const response = send(receiver, stopping(20, go.promise, 20), { protocol, headers: TEXT })
+    await started(receiver, before, MIB)
+    await gateway.close(0)
+    go.resolve()
+    const { status, json } = await response
+    t.equal(status, 504)
+    t.equal(json?.proxy_error?.status, 504)
+    t.equal((await receiver.ended()).end, 'aborted')
+    gateway = await startHere()
+  })
 
 for (const [protocol, destination] of WAYS)
   t.test(
-    `a caller who leaves midway takes the request along, from ${protocol} to ${destination}`,
+    `a caller who disconnects midway aborts the request, from ${protocol} to ${destination}`,
     async (t) => {
       const receiver = receivers[destination]
       const before = receiver.arrivals.length
@@ -386,7 +383,7 @@ for (const [protocol, destination] of WAYS)
     },
   )
 
-t.test('over HTTP/1.1 a request that is reset has no last chunk', async (t) => {
+t.test('an aborted HTTP/1.1 request has no last chunk', async (t) => {
   let raw = ''
   const go = Promise.withResolvers<void>()
   const server = createServer({ ...(await certificate), ALPNProtocols: ['http/1.1'] }, (socket) => {
@@ -416,7 +413,7 @@ t.test('over HTTP/1.1 a request that is reset has no last chunk', async (t) => {
 
 for (const [protocol, destination] of [WAYS[0], WAYS[3]] as const)
   t.test(
-    `a destination that does not read holds its caller, from ${protocol} to ${destination}`,
+    `a destination that does not read applies backpressure, from ${protocol} to ${destination}`,
     async (t) => {
       const receiver = receivers[destination]
       let sent = 0
@@ -445,7 +442,7 @@ for (const [protocol, destination] of [WAYS[0], WAYS[3]] as const)
     },
   )
 
-t.test('a response that comes before the end of the request body reaches the caller', async (t) => {
+t.test('a response sent before the end of the request body reaches the caller', async (t) => {
   for (const [protocol, destination] of WAYS) {
     const receiver = receivers[destination]
     const response = await send(
@@ -458,7 +455,7 @@ t.test('a response that comes before the end of the request body reaches the cal
   }
 })
 
-t.test('trailers are forwarded behind the body, where both protocols have them', async (t) => {
+t.test('trailers are forwarded after the body, where both sides support them', async (t) => {
   const trailers = { 'x-checksum': 'abc' }
   const [response, arrival] = await arrivalOf(receivers.h2, () =>
     send(receivers.h2, ['a {{ na', 'me | raw }}'], { protocol: 'h2', headers: TEXT, trailers }),
@@ -468,35 +465,32 @@ t.test('trailers are forwarded behind the body, where both protocols have them',
   t.match(arrival?.trailers, trailers)
 })
 
-t.test(
-  'a caller who waits for 100 Continue gets it, and a body that comes slowly is waited for',
-  async (t) => {
-    const receiver = receivers.h1
-    const before = receiver.arrivals.length
-    const socket = connect(world.port, '127.0.0.1')
-    let text = ''
-    socket.on('data', (chunk) => {
-      text += chunk
-    })
-    socket.write(
-      `POST /proxy HTTP/1.1\r\nhost: x\r\nsvc-api-key: ${KEYS.private}\r\nsvc-proxy-url: https://dest.test:${receiver.port}\r\n` +
-        'svc-proxy-stream: true\r\nexpect: 100-continue\r\ncontent-type: text/plain\r\ncontent-length: 18\r\n\r\n',
-    )
-    while (!text.includes('100 Continue')) await once(socket, 'data')
-    // Longer than a body that is wanted whole may take, Envoy waits for the gateway, and for a destination's answer.
-    const arrival = await started(receiver, before, 0)
-    socket.write('a {{ n')
-    await new Promise((resolve) => setTimeout(resolve, 3_500))
-    socket.write('ame | raw }}')
-    while (!text.includes('"bytes"')) await once(socket, 'data')
-    t.match(text, /HTTP\/1\.1 200 /)
-    t.equal(arrival.head.toString(), `a ${NAME}`)
-    t.equal(arrival.headers.expect, undefined)
-    socket.destroy()
-  },
-)
+t.test('a caller who expects 100 Continue gets it, and a slow body is awaited', async (t) => {
+  const receiver = receivers.h1
+  const before = receiver.arrivals.length
+  const socket = connect(world.port, '127.0.0.1')
+  let text = ''
+  socket.on('data', (chunk) => {
+    text += chunk
+  })
+  socket.write(
+    `POST /proxy HTTP/1.1\r\nhost: x\r\nsvc-api-key: ${KEYS.private}\r\nsvc-proxy-url: https://dest.test:${receiver.port}\r\n` +
+      'svc-proxy-stream: true\r\nexpect: 100-continue\r\ncontent-type: text/plain\r\ncontent-length: 18\r\n\r\n',
+  )
+  while (!text.includes('100 Continue')) await once(socket, 'data')
+  // Longer than a body that is wanted whole may take, Envoy waits for the gateway, and for a destination's answer.
+  const arrival = await started(receiver, before, 0)
+  socket.write('a {{ n')
+  await new Promise((resolve) => setTimeout(resolve, 3_500))
+  socket.write('ame | raw }}')
+  while (!text.includes('"bytes"')) await once(socket, 'data')
+  t.match(text, /HTTP\/1\.1 200 /)
+  t.equal(arrival.head.toString(), `a ${NAME}`)
+  t.equal(arrival.headers.expect, undefined)
+  socket.destroy()
+})
 
-t.test('more concurrent bodies than a tenant may have are rejected, and room is freed', async (t) => {
+t.test('more concurrent bodies than a tenant may have are rejected, and capacity is released', async (t) => {
   const receiver = receivers.h2
   const before = receiver.arrivals.length
   const go = Promise.withResolvers<void>()
@@ -514,7 +508,7 @@ t.test('more concurrent bodies than a tenant may have are rejected, and room is 
   t.equal((await send(receiver, ['x'], { headers: TEXT })).status, 200)
 })
 
-t.test('a buffered body, or a slow one in pieces, times out by its own limit', async (t) => {
+t.test('a buffered body, or a slow streamed one, times out by its own limit', async (t) => {
   const slow = async function* () {
     for (;;) {
       yield 'x'

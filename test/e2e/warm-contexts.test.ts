@@ -1,7 +1,7 @@
 import t from 'tap'
 import { startSidevault } from '../kit/sidevault.ts'
 
-t.test('a service whose operator chose warm contexts keeps them', async (t) => {
+t.test('a service with warm contexts enabled reuses them', async (t) => {
   const { call, application, managementKey, stop } = await startSidevault({
     env: { SIDEVAULT_REUSE_CONTEXTS: 'true' },
   })

@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js'
 import t from 'tap'
 import { holds, parseCidr, subtract } from '../../src/egress/cidr.ts'
 
-t.test('parses blocks and bare addresses, and names what is neither', (t) => {
+t.test('parses blocks and bare addresses, and rejects others by name', (t) => {
   t.same(parseCidr('10.1.0.0/16'), { address: '10.1.0.0', prefixLength: 16 })
   t.same(parseCidr(' 10.1.2.3 '), { address: '10.1.2.3', prefixLength: 32 })
   t.same(parseCidr('FD00::/8'), { address: 'fd00::', prefixLength: 8 })

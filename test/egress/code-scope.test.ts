@@ -20,7 +20,7 @@ t.test('a scope allows what each of its lists allows', (t) => {
   t.end()
 })
 
-t.test('one that was given too many different lists allows nothing', (t) => {
+t.test('a scope with too many different lists allows nothing', (t) => {
   const scope = createCodeScope(TO)
   for (let at = 0; at < 2_000; at++) scope.limit([{ host: 'a.test', ports: [443] }])
   scope.check(TO)

@@ -154,7 +154,7 @@ t.test('a list allows the host, port, method and path of one entry', (t) => {
   t.end()
 })
 
-t.test('"*." is exactly one label more', (t) => {
+t.test('"*." matches exactly one label', (t) => {
   const wild = list({ host: '*.example.com' })
   const holds = (host: string) => allowsDestination(wild, { ...TO, host })
   t.ok(holds('api.example.com'))
@@ -163,7 +163,7 @@ t.test('"*." is exactly one label more', (t) => {
   t.end()
 })
 
-t.test('"*" is a segment, "**" the rest; unreserved characters are compared decoded', (t) => {
+t.test('"*" matches a segment, "**" the rest; unreserved characters are compared decoded', (t) => {
   const cases: readonly (readonly [pattern: string, held: readonly string[], others: readonly string[]])[] = [
     ['/v1/**', ['/v1', '/v1/', '/v1/a', '/v1/a/b/', '/%76%31/a'], ['/v1a', '/V1', '/', '/v%311']],
     ['/v1/*', ['/v1/a', '/v1/%61', '/v1/{{}}', '/v1/u-{{}}'], ['/v1', '/v1/', '/v1/a/', '/v1/a/b']],
@@ -186,7 +186,7 @@ t.test('"*" is a segment, "**" the rest; unreserved characters are compared deco
   t.end()
 })
 
-t.test('ambiguous paths lie in no pattern, and in an entry without one', (t) => {
+t.test('ambiguous paths match no pattern, but an entry without one', (t) => {
   for (const path of [
     '//',
     '/v1//a',
@@ -211,7 +211,7 @@ t.test('ambiguous paths lie in no pattern, and in an entry without one', (t) => 
 })
 
 t.test(
-  'each surface of a value must be allowed; code may use any, so entries with surfaces do not count',
+  'each surface of a value must be allowed; code uses any, so entries with surfaces do not match',
   (t) => {
     const header = list(
       { host: TO.host, surfaces: ['header:authorization'] },
@@ -228,7 +228,7 @@ t.test(
   },
 )
 
-t.test('a list lies within another when each entry does', (t) => {
+t.test('a list is within another when each of its entries is', (t) => {
   const outer = { host: '*.example.com', ports: [443, 8443], methods: ['GET', 'POST'], path: '/v1/**' }
   const inside: readonly object[] = [
     outer,
@@ -285,7 +285,7 @@ t.test('isWithin is sound: what the inner list allows, the outer one allows', (t
   t.end()
 })
 
-t.test('a stored list has a bound as JSON', (t) => {
+t.test('a stored list has a size limit as JSON', (t) => {
   const issues: string[] = []
   const host = `${'a'.repeat(60)}.`.repeat(3).concat('test')
   const path = `/${'p'.repeat(390)}`

@@ -70,7 +70,7 @@ t.test('by default everything but public unicast is denied', (t) => {
   t.end()
 })
 
-t.test('an allowed block opens itself and nothing around it', (t) => {
+t.test('an allowed block opens only itself', (t) => {
   const denied = deniedRanges(['10.1.0.0/16', 'fd12::/16'])
   for (const address of ['10.1.0.0', '10.1.255.255', 'fd12::5']) t.notOk(holds(denied, address), address)
   for (const address of ['10.0.255.255', '10.2.0.0']) t.ok(holds(denied, address), address)
@@ -79,21 +79,21 @@ t.test('an allowed block opens itself and nothing around it', (t) => {
   t.end()
 })
 
-t.test('metadata addresses are denied whatever is allowed', (t) => {
+t.test('metadata addresses are denied even when allowed by a block', (t) => {
   const ranges = ['169.254.0.0/16', 'fc00::/7', '100.64.0.0/10', '168.63.129.0/24', '192.0.0.0/24']
   for (const allowed of [['0.0.0.0/0', '::/0'], METADATA, ranges])
     for (const address of METADATA) t.ok(holds(deniedRanges(allowed), address), address)
   t.end()
 })
 
-t.test('so is the unspecified address, by which a machine reaches itself', (t) => {
+t.test('the unspecified address is denied even when allowed, since it reaches the host itself', (t) => {
   const denied = deniedRanges(['0.0.0.0/0', '::/0'])
   for (const address of ['0.0.0.0', '::', '::ffff:0.0.0.0']) t.ok(holds(denied, address), address)
   for (const address of ['127.0.0.1', '::1']) t.notOk(holds(denied, address), address)
   t.end()
 })
 
-t.test('metadata addresses are denied through IPv6 networks that embed IPv4, too', (t) => {
+t.test('metadata addresses are denied through IPv6 networks that embed IPv4', (t) => {
   const denied = deniedRanges(['::/0'])
   for (const address of [
     '::ffff:169.254.169.254',
@@ -109,7 +109,7 @@ t.test('metadata addresses are denied through IPv6 networks that embed IPv4, too
   t.end()
 })
 
-t.test('both guards hold the same blocks', (t) => {
+t.test('gateway and Envoy deny the same blocks', (t) => {
   const denied = deniedRanges(['10.1.0.0/16'])
   const first = resolvedAddressFilter(denied).ranges
   const second = dialedAddressFilter(denied, { addresses: [], ports: [1] })
@@ -122,7 +122,7 @@ t.test('both guards hold the same blocks', (t) => {
   t.end()
 })
 
-t.test('an address that is no CIDR block is rejected with its text', (t) => {
+t.test('an invalid CIDR block is rejected with its text', (t) => {
   t.throws(() => deniedRanges(['10.0.0.0/8', 'office']), /"office"/)
   t.end()
 })

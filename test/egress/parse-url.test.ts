@@ -21,7 +21,7 @@ const codeOf = (run: () => unknown): string => {
   return 'no error'
 }
 
-t.test('a URL is parsed in its canonical form', (t) => {
+t.test('a URL is parsed to its canonical form', (t) => {
   const cases: readonly (readonly [string, DestinationPolicy, object])[] = [
     [
       'https://Example.COM',
@@ -106,7 +106,7 @@ t.test('the default port of an allowed scheme is allowed', (t) => {
   t.end()
 })
 
-t.test('the demo is known by its name only when it runs', (t) => {
+t.test('the demo is resolved by its name only when it runs', (t) => {
   const policy = { ...POLICY, demoHost: 'demo.sidevault.test' }
   t.equal(parseDestination('https://demo.sidevault.test/x', policy).upstream, 'demo')
   t.equal(parseDestination('https://demo.sidevault.test/x', POLICY).upstream, 'https')
@@ -114,7 +114,7 @@ t.test('the demo is known by its name only when it runs', (t) => {
   t.end()
 })
 
-t.test('a suffix loses its proxy keys and nothing else', (t) => {
+t.test('proxy keys are removed from a suffix, and nothing else', (t) => {
   const keys = ['svc-proxy-key', 'bt-proxy-key']
   const cases: readonly (readonly [string, string, string | undefined, string[]])[] = [
     ['/proxy', '', undefined, []],
@@ -142,7 +142,7 @@ t.test('joining keeps base, suffix and both queries', (t) => {
   t.end()
 })
 
-t.test('the name by which the caller reached us is not a destination', (t) => {
+t.test("the service's own name is not a destination", (t) => {
   const destinations = createDestinations(OPEN)
   const own = (url: string, authority: string, scheme: string) =>
     destinations.isOwn(destinations.parse(url), authority, scheme)
@@ -159,7 +159,7 @@ t.test('the name by which the caller reached us is not a destination', (t) => {
   t.end()
 })
 
-t.test('a cached destination is the same, and a denied one stays denied', (t) => {
+t.test('a cached destination equals the first result, and a rejected one stays rejected', (t) => {
   const destinations = createDestinations(POLICY)
   const names = (url: string) => destinations.parse(url).authority
   for (let round = 0; round < 2; round++) {

@@ -21,7 +21,7 @@ t.test('a hosts file gives all addresses of a name, in any letter case', async (
   )
 })
 
-t.test('a look-up ends with its signal, and waiting for one keeps no other', async (t) => {
+t.test('a lookup is aborted with its signal, and pending lookups block no other', async (t) => {
   const dns = await startDns()
   t.teardown(() => dns.close())
   const resolve = createResolve([{ address: '127.0.0.1', port: dns.port }])

@@ -5,7 +5,7 @@ import t from 'tap'
 import { sharedSidevault } from '../kit/shared-sidevault.ts'
 import { root } from '../kit/sources.ts'
 
-t.test('a card goes to one provider only, and no caller can read a credential', async (t) => {
+t.test('a card is sent to one provider only, and a credential cannot be read', async (t) => {
   const vault = await sharedSidevault()
   const { stdout } = await promisify(execFile)(process.execPath, [
     join(root, 'examples/destinations/run.js'),

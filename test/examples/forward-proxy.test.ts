@@ -15,12 +15,12 @@ const run = async (example: string) => {
   return JSON.parse(stdout)
 }
 
-t.test('an SDK with a fixed URL sends a card that its program does not have', async (t) => {
+t.test('an SDK with a fixed URL sends a card unknown to its program', async (t) => {
   const { arrived } = await run('forward-proxy')
   t.match(arrived, { path: '/v1/charges', body: { card: { number: '4242424242424242', cvc: '123' } } })
 })
 
-t.test('an agent holds tokens only, and each goes to its API only', async (t) => {
+t.test('an agent has tokens only, and each is sent to its API only', async (t) => {
   const { mail, contacts, misled, elsewhere } = await run('agent')
   t.match(mail, { status: 200, body: { headers: { authorization: 'Bearer secret of mail' } } })
   t.match(contacts, { status: 200, body: { headers: { authorization: 'Bearer secret of crm' } } })

@@ -12,7 +12,7 @@ const blocksOf = (path: string, heading: string): readonly string[] => {
   return [...text.matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) => block)
 }
 
-t.test('docs/getting-started.md works as it is written, in one shell', async (t) => {
+t.test('docs/getting-started.md works as written, in one shell', async (t) => {
   const vault = await sharedSidevault()
   const blocks = blocksOf('docs/getting-started.md', 'Store a card and send it out')
   t.equal(blocks.length, 5)

@@ -9,7 +9,7 @@ const README = readFileSync(join(root, 'docs/guides/plugins.md'), 'utf8')
 const blocks = (language: string) =>
   [...README.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))].map(([, text = '']) => text)
 
-t.test('"A plugin in twenty minutes" works as it is written', async (t) => {
+t.test('"A plugin in twenty minutes" works as written', async (t) => {
   const folder = t.testdir()
   const [commands = ''] = blocks('sh')
   t.match(commands, /^node bin\/sidevault\.js plugins new \.\.\/member-card$/m)

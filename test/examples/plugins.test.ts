@@ -171,7 +171,7 @@ t.test('plugins named in a configuration file beside them serve HTTP and /proxy'
     body: { can: `{{ ${tokens.passport} | json: '$.can' }}` },
   })
   t.strictSame(detokenized.json, { can: null })
-  await t.test('plugins named in a configuration file beside them serve gRPC', async (t) => {
+  await t.test('plugins serve gRPC', async (t) => {
     const grpc = grpcOf(vault.port, masking)
     const reveal = grpcOf(vault.port, revealing)
     for (const type of names) {
@@ -194,8 +194,8 @@ t.test('plugins named in a configuration file beside them serve HTTP and /proxy'
     t.match(page, { data: [checked] })
     await t.rejects(grpc('PassportChecks', 'Get', { id: 'none' }), { code: status.NOT_FOUND })
   })
-  await t.test('a plugin of one port mails invitations', (t) => mails(t, vault))
-  await t.test('the folder brings a filter, a collection, operations, a permission and a setting', (t) =>
+  await t.test('a plugin that provides a port mails invitations', (t) => mails(t, vault))
+  await t.test('the folder adds a filter, a collection, operations, a permission and a setting', (t) =>
     bringsMore(t, vault),
   )
 })
@@ -246,7 +246,7 @@ t.test('without their plugins tokens are safe, unreadable and deletable', async 
   t.equal((await vault.call('GET', `/tokens/${tokens.loyalty_card}`, { key: masking })).status, 404)
 })
 
-t.test('when the plugins are installed again, their token types work again', async (t) => {
+t.test('restored plugins restore their types, filters and data', async (t) => {
   const vault = await startSidevault({
     dataDir,
     cwd: project.folder,

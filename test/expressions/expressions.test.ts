@@ -9,7 +9,7 @@ const evaluate = (filter: (value: Json, ...args: Json[]) => Json, text: string, 
     .parseStored(text)
     .evaluate({ data })
 
-t.test('a plugin brings filters, which get arguments and keep types', async (t) => {
+t.test('filters of plugins get arguments and keep types', async (t) => {
   t.equal(
     evaluate((value, by) => Number(value) * Number(by), '{{ data | mine: 3 }}', 5),
     15,
@@ -34,7 +34,7 @@ t.test('a plugin filter sees bytes as base64', async (t) => {
   )
 })
 
-t.test('what a plugin filter throws does not show, unless it is an AppError', async (t) => {
+t.test('an error of a plugin filter is hidden, unless it is an AppError', async (t) => {
   const boom = () => {
     throw new Error('4242424242424242')
   }
@@ -49,7 +49,7 @@ t.test('what a plugin filter throws does not show, unless it is an AppError', as
   t.throws(() => evaluate(own, 'y{{ data | mine }}', 'x'), { message: 'My words.' })
 })
 
-t.test('a plugin filter cannot yield what is not JSON', async (t) => {
+t.test('a plugin filter that returns no JSON value is an error', async (t) => {
   t.throws(() => evaluate(() => Number.NaN, '{{ data | mine }}', 'x'), { code: 'invalid_expression' })
   t.equal(
     evaluate(() => undefined as never, '{{ data | mine }}', 'x'),
@@ -57,12 +57,12 @@ t.test('a plugin filter cannot yield what is not JSON', async (t) => {
   )
 })
 
-t.test('filter names that exist or are malformed are rejected', async (t) => {
+t.test('existing or malformed filter names are rejected at once', async (t) => {
   for (const name of ['last4', 'json', 'With Space', '', '9x'])
     t.throws(() => createExpressions({ filters: { [name]: (value) => value } }), /filter/, name)
 })
 
-t.test('the filters are those of completions §6 and of plugins, and no others', async (t) => {
+t.test('the filters are exactly those of completions §6 and of plugins', async (t) => {
   const { filters } = createExpressions({ filters: { mine: (value) => value } })
   const names = `json stringify last4 reveal_last reveal card_mask card_bin card_exp pad_left pad_right to_string
     to_number to_boolean alias_preserve_format alias_preserve_length alias_card hmac to_base16 to_base64

@@ -67,7 +67,7 @@ for (const text of REJECTED)
     t.throws(() => scanText(text), { code: 'invalid_expression' })
   })
 
-t.test('pieces lie in order, do not overlap, and leave out only white space next to a dash', async () => {
+t.test('parts are in order, do not overlap, and omit only white space next to a dash', async () => {
   const token = fc.constantFrom(
     '{{a}}',
     '{{ b | f }}',
@@ -101,7 +101,7 @@ t.test('pieces lie in order, do not overlap, and leave out only white space next
   )
 })
 
-t.test('hostile texts are read a few times only', async (t) => {
+t.test('hostile texts are scanned a few times only', async (t) => {
   const size = 1024 * 1024
   for (const unit of ['{{', '{{a}}', "{{'a}}", '{{"', "{{a|b:'", '{{a|', '{', '}}', '{{ '])
     t.test(JSON.stringify(unit), async (t) => {

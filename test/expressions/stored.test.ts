@@ -109,7 +109,7 @@ for (const text of REJECTED_TEXTS)
     t.throws(() => parseStored(text).evaluate(variables), { name: 'AppError', code: 'invalid_expression' })
   })
 
-t.test('what a value holds is never evaluated', async (t) => {
+t.test('expressions in a value are never evaluated', async (t) => {
   const hostile = { data: "{{ metadata.color }}{% assign x = 1 %}{{ 'x' }}", metadata: { color: 'red' } }
   t.equal(parseStored('{{ data }}').evaluate(hostile), hostile.data)
   t.equal(parseStored('a{{ data }}').evaluate(hostile), `a${hostile.data}`)

@@ -46,11 +46,11 @@ const PATHS: readonly (readonly [path: string, value: Json])[] = [
 ]
 
 for (const [path, value] of PATHS)
-  t.test(`{{ ${path} }} is read as Liquid reads it`, async (t) => {
+  t.test(`{{ ${path} }} is parsed as by Liquid`, async (t) => {
     t.strictSame(parseStored(`{{ ${path} }}`).evaluate({ data }), value)
   })
 
-t.test('arguments are literals, paths, and one by name', async (t) => {
+t.test('arguments are literals, paths, and one named argument', async (t) => {
   t.strictSame(parseOutput(`a.b | f: 'x', -5, true, nil, c[0].d, k: "v" | g`), {
     head: { kind: 'path', parts: ['a', 'b'] },
     filters: [
@@ -98,7 +98,7 @@ for (const text of REJECTED)
     t.throws(() => parseOutput(text), { code: 'invalid_expression' })
   })
 
-t.test('a detokenization has literals as arguments, and no slips', async (t) => {
+t.test('filters outside of an expression take literal arguments only, in valid syntax', async (t) => {
   t.equal(parseFilters('| last4 | append: "x"').length, 2)
   for (const text of ['| append: ssn', '| default: 1, allow_false: ssn', ', last4', '| last4, upcase', '|'])
     t.throws(() => parseFilters(text), { code: 'invalid_expression' }, text)

@@ -123,7 +123,7 @@ const REJECTED_TEXTS = [
 ]
 
 for (const text of REJECTED_TEXTS)
-  t.test(`${text.slice(0, 60)} is rejected, without quoting the value`, async (t) => {
+  t.test(`${text.slice(0, 60)} is rejected without quoting the value`, async (t) => {
     try {
       t.fail(`gave ${JSON.stringify(parse(text).evaluate(resolve))}`)
     } catch (error) {
@@ -133,22 +133,22 @@ for (const text of REJECTED_TEXTS)
     }
   })
 
-t.test('an unknown filter is named', async (t) => {
+t.test('an unknown filter is an error with its name', async (t) => {
   t.throws(() => parse('{{ ssn | frobnicate }}'), { message: /"frobnicate"/ })
 })
 
-t.test('a template names each token once, and literals not at all', async (t) => {
+t.test('a template lists each token once, and no literals', async (t) => {
   t.strictSame(parse("{{ a1b }} {{ token: c2d }} {{ a1b | upcase }} {{ 'x' }} {{ 5 }}").ids, ['a1b', 'c2d'])
 })
 
-t.test('only a text that is exactly one expression is single', async (t) => {
+t.test('a template is single only when its text is exactly one expression', async (t) => {
   t.equal(parse('{{ ssn | upcase }}').single, true)
   t.equal(parse('  {{- ssn -}}  ').single, true)
   for (const text of [' {{ ssn }}', '{{ ssn }}.', '{{ ssn }}{{ ssn }}', 'text', ''])
     t.equal(parse(text).single, false, text)
 })
 
-t.test('values that would grow beyond the limit are rejected before they are built', async (t) => {
+t.test('values that multiply beyond the size limit are rejected before they are built', async (t) => {
   const big = { data: 'x'.repeat(1_000_000), token: null }
   t.throws(() => parse('{{ big }}'.repeat(50)).evaluate(() => big), { code: 'too_large' })
   const many = { data: Array.from({ length: 1_000 }, () => 'x'.repeat(1_000)), token: null }

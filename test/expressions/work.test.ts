@@ -8,21 +8,21 @@ import { bodyWork, createWork } from '../../src/expressions/work.ts'
 const expressions = createExpressions()
 const code = 'invalid_expression'
 
-t.test('work beyond the budget is rejected', async (t) => {
+t.test('work is rejected once the budget is used up', async (t) => {
   const work = createWork(100)
   work.use(60)
   work.use(40)
   t.throws(() => work.use(1), { code })
 })
 
-t.test('what is used of a part is used of the whole', async (t) => {
+t.test('work of a part counts for the whole', async (t) => {
   const whole = createWork(100)
   createWork(60, whole).use(60)
   t.throws(() => createWork(60, whole).use(60), { code })
   t.throws(() => createWork(10, createWork(100)).use(11), { code })
 })
 
-t.test('work ends at its deadline, looked at while units are used', async (t) => {
+t.test('work ends at its deadline, checked while units are used', async (t) => {
   let now = 0
   const work = createWork(10 * LIMITS.between, undefined, 100, () => now)
   work.use(LIMITS.between)
@@ -45,7 +45,7 @@ t.test('all expressions of a mask share their work', async (t) => {
   )
 })
 
-t.test('all texts of a call share their work, and what reading them takes', async (t) => {
+t.test('all texts of a call share their budget, parsing included', async (t) => {
   const work = createWork(1_000)
   t.throws(
     () => {
@@ -60,7 +60,7 @@ t.test('all texts of a call share their work, and what reading them takes', asyn
   t.doesNotThrow(() => of(2_000), 'what was read once in a call is not read again')
 })
 
-t.test('a text is evaluated within what one expression may take, however many it holds', async (t) => {
+t.test('a text is evaluated within the budget of one expression, however many it has', async (t) => {
   const resolve: Resolve = () => ({ data: 'x'.repeat(1_000), token: null })
   const text = (count: number) => expressions.parse('{{ big | reveal_last: 4 }}'.repeat(count))
   t.equal(text(10).render(resolve).length, 10_000)

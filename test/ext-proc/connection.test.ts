@@ -80,7 +80,7 @@ const until = async (condition: () => boolean) => {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve))
 }
 
-t.test('a gRPC client gets its messages back, and a clean end after its own', async (t) => {
+t.test('a gRPC client gets its messages echoed, and a clean end after its own', async (t) => {
   const { socketPath, seen } = await start(t)
   const open = grpcClient(t, socketPath)
   await Promise.all(
@@ -102,7 +102,7 @@ t.test('a gRPC client gets its messages back, and a clean end after its own', as
   t.match(seen, { ended: 5, gone: 0 })
 })
 
-t.test('a message of many windows goes both ways, on several calls at once', async (t) => {
+t.test('a message larger than the window passes both ways, on several calls at once', async (t) => {
   const { socketPath } = await start(t)
   const open = grpcClient(t, socketPath)
   await Promise.all(
@@ -145,7 +145,7 @@ t.test('a paused call gets no more than its window, and the rest once it resumes
   }
 })
 
-t.test('a call whose peer does not read reports it, and reports when there is room again', async (t) => {
+t.test('a call reports backpressure of its peer, and when it drained', async (t) => {
   let written = 0
   let drained = 0
   const { socketPath } = await start(t, (call) => {
@@ -179,7 +179,7 @@ t.test('a call whose peer does not read reports it, and reports when there is ro
   t.ok(drained > 0)
 })
 
-t.test('a call that is reset is an error to a gRPC client, whatever was sent before', async (t) => {
+t.test('a reset call is an error to a gRPC client, whatever was sent before', async (t) => {
   const { socketPath, seen } = await start(t, (call) => ({
     message: (message) => {
       if (message.length > 0) call.send(message)
@@ -209,7 +209,7 @@ t.test('a message that is too long resets its call, not the connection', async (
   t.equal(await statusOf(next), status.OK)
 })
 
-t.test('a call that the client cancels is gone, and messages to it are dropped', async (t) => {
+t.test('a call cancelled by the client is gone, and later messages to it are dropped', async (t) => {
   const calls: Call[] = []
   const { socketPath, seen } = await start(t, (call) => {
     calls.push(call)
@@ -234,7 +234,7 @@ t.test('a call that the client cancels is gone, and messages to it are dropped',
   await until(() => seen.gone === 2)
 })
 
-t.test('thousands of calls that their client resets leave the connection as it is', async (t) => {
+t.test('thousands of calls reset by their client leave the connection open', async (t) => {
   const { socketPath } = await start(t)
   const session = connectHttp2('http://x', { createConnection: () => connect(socketPath) })
   t.teardown(() => session.destroy())
@@ -263,7 +263,7 @@ const http2 = async (t: Test, socketPath: string): Promise<ClientHttp2Session> =
   return session
 }
 
-t.test('headers of any size and trailers are read, and pings acknowledged', async (t) => {
+t.test('headers of any size and trailers are accepted, and pings acknowledged', async (t) => {
   const { socketPath, seen } = await start(t)
   const session = await http2(t, socketPath)
   const stream = session.request(
@@ -291,7 +291,7 @@ t.test('a stream that ends inside a message is reset', async (t) => {
   t.match(seen, { ended: 0, gone: 1, messages: [] })
 })
 
-t.test('calls beyond the limit are rejected, and room comes back', async (t) => {
+t.test('calls above the limit are rejected, and slots are released', async (t) => {
   const { socketPath, seen } = await start(t, () => ({}), { calls: 2 })
   const client = await raw(socketPath)
   client.send(open(1), open(3), open(5))
@@ -303,7 +303,7 @@ t.test('calls beyond the limit are rejected, and room comes back', async (t) => 
   await until(() => seen.gone === 3)
 })
 
-t.test('data waits for the windows of the peer, also after they were reduced', async (t) => {
+t.test('sent data waits for the flow-control windows of the peer, also for ones reduced later', async (t) => {
   const { socketPath } = await start(t)
   const client = await raw(socketPath, [[4, 10]])
   client.send(open(1), data(1, 'x'.repeat(30)))
@@ -317,7 +317,7 @@ t.test('data waits for the windows of the peer, also after they were reduced', a
   client.socket.destroy()
 })
 
-t.test('a drain lets calls in hand finish, takes those on their way, and then closes', async (t) => {
+t.test('a drain lets open calls finish, accepts those already sent, and then closes', async (t) => {
   const { socketPath, listener, seen } = await start(t)
   const client = await raw(socketPath)
   client.send(open(1))
@@ -340,7 +340,7 @@ t.test('a drain lets calls in hand finish, takes those on their way, and then cl
   t.match(seen, { ended: 2, gone: 0 })
 })
 
-t.test('a drain without calls closes at once, and one that takes too long is cut off', async (t) => {
+t.test('a drain without calls closes at once, and one that exceeds its timeout is aborted', async (t) => {
   const idle = await start(t)
   const session = await http2(t, idle.socketPath)
   await Promise.all([idle.listener.close(60_000), once(session, 'close')])
@@ -476,7 +476,7 @@ for (const [name, [code, ...frames]] of Object.entries<readonly [number, ...Buff
     t.match(seen, { messages: [], ended: 0 })
   })
 
-t.test('windows are updated before they are used up', async (t) => {
+t.test('a window is extended before the peer has used it up', async (t) => {
   const { socketPath } = await start(t, () => ({}))
   const client = await raw(socketPath)
   t.equal((await client.next(FRAME.settings))[3].readUInt32BE(8), 1_048_576)
@@ -500,7 +500,7 @@ t.test('windows are updated before they are used up', async (t) => {
   client.socket.destroy()
 })
 
-t.test('bytes that are not HTTP/2 are rejected', async (t) => {
+t.test('a connection that is not HTTP/2 is rejected', async (t) => {
   const { socketPath } = await start(t)
   for (const text of ['GET / HTTP/1.1\r\n\r\n', `${PREFACE.toString().slice(0, 20)}XXXX`]) {
     const socket = connect(socketPath)
@@ -516,7 +516,7 @@ t.test('bytes that are not HTTP/2 are rejected', async (t) => {
   t.pass('also without SETTINGS first')
 })
 
-t.test('bytes that come one by one are the same bytes', async (t) => {
+t.test('bytes that arrive one by one are parsed the same', async (t) => {
   const { socketPath, seen } = await start(t)
   const client = await raw(socketPath)
   for (const byte of Buffer.concat([open(1), data(1, 'AB')])) {

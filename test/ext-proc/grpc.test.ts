@@ -7,7 +7,7 @@ const prefixed = (message: Buffer) => {
   return Buffer.concat([prefix, message])
 }
 
-t.test('messages are assembled wherever they are cut', (t) => {
+t.test('messages are assembled from any chunks', (t) => {
   const messages = [Buffer.from('one'), Buffer.alloc(0), Buffer.alloc(300, 'x'), Buffer.from('four')]
   const bytes = Buffer.concat(messages.map(prefixed))
   for (const size of [1, 2, 3, 4, 5, 6, 7, 11, 64, 304, bytes.length]) {
@@ -20,7 +20,7 @@ t.test('messages are assembled wherever they are cut', (t) => {
   t.end()
 })
 
-t.test('it is idle between messages only', (t) => {
+t.test('the parser is idle between messages only', (t) => {
   const reader = new MessageReader(10, () => {})
   t.ok(reader.idle)
   reader.push(Buffer.from([0, 0, 0]))
@@ -32,7 +32,7 @@ t.test('it is idle between messages only', (t) => {
   t.end()
 })
 
-t.test('a message that is too long or compressed is rejected as soon as its prefix is there', (t) => {
+t.test('a message that is too long or compressed is rejected at its prefix', (t) => {
   const rejects = (...pieces: Buffer[]) => {
     const found: Buffer[] = []
     const reader = new MessageReader(10, (message) => found.push(message))

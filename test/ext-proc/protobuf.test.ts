@@ -3,7 +3,7 @@ import { Reader, WireError, Writer } from '../../src/ext-proc/protobuf.ts'
 
 const reader = (hex: string) => new Reader(Buffer.from(hex.replaceAll(' ', ''), 'hex'))
 
-t.test('fields come in order, whatever their type, and unread ones are skipped', (t) => {
+t.test('fields are read in order, whatever their type, and unread ones are skipped', (t) => {
   const fields = reader(
     '0801 1202 6869 1d 01020304 21 0102030405060708 2a03 0a0161 3000 b80101 fa01 0141 08ffffffffffffffffff01',
   )
@@ -34,7 +34,7 @@ t.test('fields come in order, whatever their type, and unread ones are skipped',
   t.end()
 })
 
-t.test('malformed frames are rejected', (t) => {
+t.test('malformed messages are rejected', (t) => {
   const readAll = (hex: string) => {
     const fields = reader(hex)
     while (fields.next() !== 0) fields.skip()

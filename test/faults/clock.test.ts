@@ -7,7 +7,7 @@ import { createShiftedClock, HOUR } from './shifted-clock.ts'
 
 const TIMEOUT = 120_000
 
-t.test('a clock that jumps by hours, forward and back, only expires what its time says', async (t) => {
+t.test('a clock that jumps by hours, forward and back, affects only what has expired by it', async (t) => {
   const clock = createShiftedClock(t)
   const sidevault = await startSidevault({
     env: { ...clock.env, SIDEVAULT_RATE_LIMIT_PER_KEY: '60000', SIDEVAULT_LOG_LEVEL: 'warn' },

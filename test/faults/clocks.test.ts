@@ -12,7 +12,7 @@ import { startFaultWorld } from './world.ts'
 const TIMEOUT = 120_000
 
 t.test(
-  'two replicas, one with a clock that jumps by an hour: no write is lost or repeated, and locks are freed soon',
+  'two replicas, one with a clock off by an hour, lose and repeat nothing, and delay calls briefly',
   { skip: postgresMissing({ own: true }) || (await noRedis()) },
   async (t) => {
     const clock = createShiftedClock(t)
@@ -44,7 +44,7 @@ t.test(
 
     const retained: string[] = []
     const firsts = new Map<string, string>()
-    /** Everything that goes on while the clocks differ. */
+    /** Checks every kind of call while the clocks differ. */
     const checkAll = async (what: string): Promise<void> => {
       for (const replica of both) {
         const made = await create(replica, { data: what })

@@ -17,7 +17,7 @@ const processesOf = ({ pid }: Sidevault) =>
     .sort()
 
 t.test(
-  'a primary that dies and the standby that takes its place, under load',
+  'calls recover when a standby is promoted for a killed primary, under load',
   { skip: postgresMissing({ own: true }) || (await noRedis()) },
   async (t) => {
     let line: Awaited<ReturnType<typeof startLine>> | undefined

@@ -14,7 +14,7 @@ const DYING = 4
 const disk = failingDisk(96)
 
 t.test(
-  'a disk that rejects writes: calls fail with a reason, nothing is lost or disclosed without its record, and calls recover with the disk',
+  'calls fail with a reason while a disk rejects writes, disclose nothing unrecorded, and recover',
   { skip: typeof disk === 'string' && disk },
   async (t) => {
     if (typeof disk === 'string') return

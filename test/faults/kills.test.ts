@@ -43,7 +43,7 @@ const partOf = (replica: Sidevault, kind: keyof typeof PARTS): number | undefine
   shuffled(descendants(replica.pid).filter(({ command }) => PARTS[kind].test(command)))[0]?.pid
 
 t.test(
-  'three replicas under load lose nothing, let nothing out and come back, whatever is killed',
+  'three replicas under load lose nothing, disclose nothing and recover, whatever is killed',
   { skip: postgresMissing({ own: true }) || (await noRedis()) },
   async (t) => {
     t.comment(`FAULTS_SEED=${seed}`)

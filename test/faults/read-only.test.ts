@@ -7,7 +7,7 @@ import { smallDisk } from './disk.ts'
 const disk = smallDisk(48)
 
 t.test(
-  'a read-only data directory is rejected at the start with the remedy, and nothing in it changes',
+  'a read-only data directory is rejected at the start with a fix, and stays unchanged',
   { skip: typeof disk === 'string' && disk },
   async (t) => {
     if (typeof disk === 'string') return

@@ -30,7 +30,7 @@ const service = async (t: Test, options: Parameters<typeof startSidevault>[0]) =
 const disk = smallDisk(48)
 
 t.test(
-  'on a full disk calls fail with a reason, nothing is disclosed or lost, and calls recover with room',
+  'calls fail with a reason while the disk is full, lose and disclose nothing, and recover with space',
   { skip: typeof disk === 'string' && disk },
   async (t) => {
     if (typeof disk === 'string') return
@@ -72,7 +72,7 @@ t.test(
 )
 
 t.test(
-  'a store that does not respond makes calls fail within their deadline, and the service recovers with it',
+  'calls fail within their deadline while the store hangs, and recover with it',
   { skip: postgresMissing({ own: true }) },
   async (t) => {
     const postgres = await startPostgres({ own: true })
@@ -107,7 +107,7 @@ t.test(
   },
 )
 
-t.test('with few file handles calls beyond them are rejected, and nothing else happens', async (t) => {
+t.test('calls above the limit of file handles are rejected without other effects', async (t) => {
   const { sidevault, key, create } = await service(t, { handles: 160 })
   const { id } = (await create('kept')).json
   const sockets: Socket[] = []
@@ -143,7 +143,7 @@ t.test('with few file handles calls beyond them are rejected, and nothing else h
   t.match(limits, /Max open files\s+160\s+160/)
 })
 
-t.test('a data directory that cannot be written is rejected at the start, with the remedy', async (t) => {
+t.test('an unwritable data directory is rejected at the start, with a fix', async (t) => {
   const dataDir = directoryFor(t)
   const path = join(dataDir, 'a-file')
   writeFileSync(path, '')

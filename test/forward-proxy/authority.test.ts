@@ -50,7 +50,7 @@ const handshake = async (
   return error as Error | undefined
 }
 
-t.test('the first use makes one authority: P-256, ten years', async (t) => {
+t.test('the first use creates one authority: P-256, ten years', async (t) => {
   const { authority, deps, clock } = await setUp(t)
   const others = Array.from({ length: 4 }, () => createAuthority(deps))
   const pems = await Promise.all([authority, ...others].map((one) => one.caPem()))
@@ -89,7 +89,7 @@ t.test('certificates of hosts are accepted by a client that trusts the authority
   t.equal(Date.parse(new X509Certificate(certificate).validFrom), notBefore)
 })
 
-t.test('a rotation: both are trusted, the old one signs for seven days', async (t) => {
+t.test('after a rotation both authorities are trusted, and the old one signs for seven days', async (t) => {
   const { deps, clock, authority } = await setUp(t)
   const signerOf = async () => {
     const leaf = new X509Certificate((await authority.leaf('a.example.com')).certificate)
@@ -127,7 +127,7 @@ t.test('a rotation: both are trusted, the old one signs for seven days', async (
   t.equal(await signerOf(), 4, 'one that waited starts')
 })
 
-t.test('the private key is nowhere in the files of the store', async (t) => {
+t.test('the private key is in clear text in no file of the store', async (t) => {
   const { service, deps, authority } = await setUp(t)
   await authority.leaf('api.example.com')
   const [version] = await storedVersions(deps)
@@ -143,7 +143,7 @@ t.test('the private key is nowhere in the files of the store', async (t) => {
       t.notOk(bytes.includes(form))
 })
 
-t.test('another root key wraps it, and the certificate stays', async (t) => {
+t.test('root key rotation rewraps the private key, and the certificate stays', async (t) => {
   const { service, deps, authority } = await setUp(t)
   const pem = await authority.caPem()
   const [from, to] = [service.rootKey, new Secret(randomBytes(32))]
@@ -173,7 +173,7 @@ t.test('a certificate that was altered in the store is not served', async (t) =>
   await t.rejects(createAuthority(deps).caPem(), { code: 'internal' })
 })
 
-t.test('certificates are renewed at half of their life, few at a time', async (t) => {
+t.test('certificates are renewed at half of their life, a few at a time', async (t) => {
   const { authority, clock } = await setUp(t)
   let signed = 0
   const counting = {
@@ -200,7 +200,7 @@ t.test('certificates are renewed at half of their life, few at a time', async (t
   t.equal(signed, 1_004, 'not more at the same time')
 })
 
-t.test('the authority of a file signs, with its chain', async (t) => {
+t.test('an authority from a file signs, with its chain', async (t) => {
   const key = newKey()
   const now = Date.now()
   const chain = pemOf(await authorityCertificate(key, now))

@@ -41,7 +41,7 @@ const bindingsOf = (
     ports: () => ports,
   })
 
-t.test('CONNECT is open where a stored proxy of the tenant intercepts host and port', async (t) => {
+t.test('CONNECT is allowed where a stored proxy of the tenant intercepts host and port', async (t) => {
   const { connect } = bindingsOf([proxy('p', '/v1')], { b: 'tunnel' }, [443, 9000])
   t.equal(await connect(caller(), 'api.example.com', 443), 'open')
   t.equal(await connect(caller(), 'api.example.com', 8443), 'deny', 'another port')
@@ -54,7 +54,7 @@ t.test('CONNECT is open where a stored proxy of the tenant intercepts host and p
   t.equal(await any.connect(caller('b'), 'api.example.com', 22), 'tunnel')
 })
 
-t.test('the longest prefix decides, by segments', async (t) => {
+t.test('the longest prefix wins, by segments', async (t) => {
   const { request } = bindingsOf([proxy('root', ''), proxy('v1', '/v1'), proxy('charges', '/v1/charges')])
   const bound = async (path: string) => {
     const found = await request(caller(), 'api.example.com', 443, path)
@@ -73,7 +73,7 @@ t.test('the longest prefix decides, by segments', async (t) => {
   t.equal(await request(caller(), 'api.example.com', 8443, '/v1'), undefined)
 })
 
-t.test("the rest of a stored proxy's host has its body evaluated, without the proxy", async (t) => {
+t.test("other paths of a stored proxy's host have their body evaluated, without the proxy", async (t) => {
   const { request } = bindingsOf([proxy('charges', '/v1/charges'), proxy('other', '/v1', 8443)])
   for (const path of ['/', '/v1', '/v1/refunds', '/v1/chargesx'])
     t.same(await request(caller(), 'api.example.com', 443, path), { surfaces: ['body'] }, path)
@@ -82,7 +82,7 @@ t.test("the rest of a stored proxy's host has its body evaluated, without the pr
   t.equal(await request(caller(), 'api.example.com', 443, '/x/../v1/charges'), undefined)
 })
 
-t.test('a path that a server may read as one below another prefix is denied', async (t) => {
+t.test('a path that a server may read as one under another prefix is denied', async (t) => {
   const { request } = bindingsOf([proxy('root', ''), proxy('charges', '/v1/charges')])
   const alone = bindingsOf([proxy('root', '')])
   for (const path of [
@@ -113,7 +113,7 @@ t.test('a path that a server may read as one below another prefix is denied', as
   t.match(await request(caller(), 'api.example.com', 443, '/v2/{{ id }}'), { proxy: { id: 'root' } })
 })
 
-t.test('destinations of the application and of its rules bind, their surfaces together', async (t) => {
+t.test('destinations of the application and of its rules bind, with their surfaces combined', async (t) => {
   const bindings = bindingsOf([proxy('v1', '/v1')])
   const rule = (...destinations: DestinationList) => ({
     description: 'r',

@@ -101,7 +101,7 @@ t.test('hosts of destinations of private applications and their rules are report
   await close()
 })
 
-t.test('a tenant has a limit, and so have all; the newest wait', async (t) => {
+t.test('hosts are limited for each tenant and in total; the newest ones wait', async (t) => {
   const other = await service.newTenant()
   for (const host of ['z1', 'y2', 'x3']) await create(`${host}.example.com`)
   await create('w4.example.com', other.key)
@@ -114,7 +114,7 @@ t.test('a tenant has a limit, and so have all; the newest wait', async (t) => {
   t.pass()
 })
 
-t.test('a report that fails is repeated', async (t) => {
+t.test('a failed report is repeated', async (t) => {
   let calls = 0
   const done = Promise.withResolvers<void>()
   const watching = watchForwardHosts(

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createAdmission } from '../../src/gateway/admission.ts'
 
-t.test('work beyond the limits is rejected at once, and room comes back', async (t) => {
+t.test('work above the limits is rejected at once, and capacity is released', async (t) => {
   const admission = createAdmission({ running: 2, bytes: 100 })
   const { promise, resolve } = Promise.withResolvers<string>()
   const first = admission.run(60, () => promise)
@@ -22,7 +22,7 @@ t.test('work beyond the limits is rejected at once, and room comes back', async 
   t.equal(await admission.run(1000, async () => 'alone'), 'alone', 'a single body always fits')
 })
 
-t.test('an owner leaves room for others, in number and in bytes', async (t) => {
+t.test('an owner leaves capacity to others, in number and in bytes', async (t) => {
   const admission = createAdmission({ running: 4, bytes: 100 })
   const { promise, resolve } = Promise.withResolvers<string>()
   const work = () => promise

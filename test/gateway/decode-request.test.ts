@@ -37,7 +37,7 @@ const MUTATION = {
   remove_headers: ['svc-api-key', 'te'],
 }
 
-t.test('the reference decoder reads a hold, without an upstream', (t) => {
+t.test('a `buffered` reply is decoded by the reference decoder, without an upstream', (t) => {
   const message = responseMessage({ kind: 'buffered', prefix: 'svc', edits }, 'request_headers')
   t.same(Object.keys(message).sort(), ['dynamic_metadata', 'request_headers', 'response'])
   const response = message.request_headers?.response
@@ -48,7 +48,7 @@ t.test('the reference decoder reads a hold, without an upstream', (t) => {
   t.end()
 })
 
-t.test('the reference decoder reads a release, in its phase', (t) => {
+t.test('a `continue` reply is decoded by the reference decoder, in its phase', (t) => {
   for (const phase of ['request_headers', 'request_body'] as const)
     for (const upstream of ['https', 'http', 'demo'] as const) {
       const body = Buffer.from([0, 0xff, 0x7b])
@@ -62,7 +62,7 @@ t.test('the reference decoder reads a release, in its phase', (t) => {
   t.end()
 })
 
-t.test('a body that stays is left out, an empty one is set', (t) => {
+t.test('an unchanged body is omitted, an empty one is set', (t) => {
   const release = { kind: 'continue', prefix: 'svc', edits, upstream: 'https' } as const
   t.equal(responseMessage(release, 'request_body').request_body?.response.body_mutation, undefined)
   const emptied = responseMessage({ ...release, body: Buffer.alloc(0) }, 'request_body')
@@ -70,7 +70,7 @@ t.test('a body that stays is left out, an empty one is set', (t) => {
   t.end()
 })
 
-t.test('the reference decoder reads a reply', (t) => {
+t.test('an `immediateResponse` reply is decoded by the reference decoder', (t) => {
   const response: ExtProcReply = {
     kind: 'immediateResponse',
     prefix: 'svc',
@@ -90,7 +90,7 @@ t.test('the reference decoder reads a reply', (t) => {
   t.end()
 })
 
-t.test('the reference decoder reads pieces of a body, and its trailers', (t) => {
+t.test('streamed parts of a body and its trailers are decoded by the reference decoder', (t) => {
   const body = Buffer.from([0, 0xff])
   for (const isLast of [false, true]) {
     const piece = responseMessage({ kind: 'streamed', body, isLast }, 'request_body')
@@ -106,7 +106,7 @@ t.test('the reference decoder reads pieces of a body, and its trailers', (t) => 
   t.end()
 })
 
-t.test('Envoy says whether a body is streamed, and trailers end it', (t) => {
+t.test("a body is streamed when Envoy's mode says so, and trailers end it", (t) => {
   for (const [mode, streamed] of [
     ['BUFFERED', false],
     ['STREAMED', false],
@@ -131,7 +131,7 @@ t.test('Envoy says whether a body is streamed, and trailers end it', (t) => {
   t.end()
 })
 
-t.test('a body of 8 MiB goes through unchanged', (t) => {
+t.test('a body of 8 MiB is encoded and decoded unchanged', (t) => {
   const body = Buffer.alloc(8 * 1024 * 1024, 'abc')
   const release = { kind: 'continue', prefix: 'svc', edits, upstream: 'https', body } as const
   t.ok(responseMessage(release, 'request_body').request_body?.response.body_mutation?.body?.equals(body))
@@ -140,45 +140,42 @@ t.test('a body of 8 MiB goes through unchanged', (t) => {
   t.end()
 })
 
-t.test(
-  'headers of the reference encoder: bytes unchanged, names in lower case, lines of one name in order',
-  (t) => {
-    const decoded = decodeRequest(
-      encodeRequest({
-        request_headers: {
-          headers: {
-            headers: [
-              { key: 'X-A', raw_value: Buffer.from([0xe9, 0x41]) },
-              { key: 'x-a', raw_value: Buffer.from('2') },
-              { key: 'x-b', value: 'text' },
-              { key: 'x-empty' },
-            ],
-          },
-          end_of_stream: true,
+t.test('headers are decoded: bytes one to one, names in lower case, lines of one name in order', (t) => {
+  const decoded = decodeRequest(
+    encodeRequest({
+      request_headers: {
+        headers: {
+          headers: [
+            { key: 'X-A', raw_value: Buffer.from([0xe9, 0x41]) },
+            { key: 'x-a', raw_value: Buffer.from('2') },
+            { key: 'x-b', value: 'text' },
+            { key: 'x-empty' },
+          ],
         },
-      }),
-    )
-    t.same(decoded, {
-      kind: 'request_headers',
-      head: new Map([
-        ['x-a', ['\u00e9A', '2']],
-        ['x-b', ['text']],
-        ['x-empty', ['']],
-      ]),
-      endOfStream: true,
-      streamed: false,
-    })
-    t.same(decodeRequest(encodeRequest({ request_headers: {} })), {
-      kind: 'request_headers',
-      head: new Map(),
-      endOfStream: false,
-      streamed: false,
-    })
-    t.end()
-  },
-)
+        end_of_stream: true,
+      },
+    }),
+  )
+  t.same(decoded, {
+    kind: 'request_headers',
+    head: new Map([
+      ['x-a', ['\u00e9A', '2']],
+      ['x-b', ['text']],
+      ['x-empty', ['']],
+    ]),
+    endOfStream: true,
+    streamed: false,
+  })
+  t.same(decodeRequest(encodeRequest({ request_headers: {} })), {
+    kind: 'request_headers',
+    head: new Map(),
+    endOfStream: false,
+    streamed: false,
+  })
+  t.end()
+})
 
-t.test('unknown fields are ignored, at every level', (t) => {
+t.test('unknown fields are skipped, at every level', (t) => {
   const decode = (hex: string) => decodeRequest(Buffer.from(hex.replaceAll(' ', ''), 'hex'))
   t.same(decode('5a00 1212 0a0c 1800 0a08 0a0161 1a0162 2000 1002 1801 4200'), {
     kind: 'request_headers',
@@ -194,7 +191,7 @@ t.test('unknown fields are ignored, at every level', (t) => {
   t.end()
 })
 
-t.test('attributes hold the listener and the identity', (t) => {
+t.test('attributes name the listener and the identity of a request', (t) => {
   const attributes = {
     'envoy.filters.http.ext_proc': {
       fields: {
@@ -220,7 +217,7 @@ t.test('attributes hold the listener and the identity', (t) => {
   t.end()
 })
 
-t.test('other phases, and an empty message, are reported as such', (t) => {
+t.test('unsupported phases and empty messages are decoded as other', (t) => {
   t.same(decodeRequest(encodeRequest({ response_trailers: {} })), { kind: 'other' })
   t.same(decodeRequest(Buffer.alloc(0)), { kind: 'other' })
   t.end()
@@ -236,7 +233,7 @@ t.test('two phases in one message, and a truncated message, are rejected', (t) =
   t.end()
 })
 
-t.test('an encoded response does not share its buffer with the next one', (t) => {
+t.test('an encoded reply does not share its buffer with the next one', (t) => {
   const hold: ExtProcReply = { kind: 'buffered', prefix: 'svc', edits }
   const first = messageFor(hold, 'request_headers')
   const copy = Buffer.from(first)
@@ -252,7 +249,7 @@ const WATCH = {
   response_trailer_mode: 'SKIP',
 }
 
-t.test("only a response to headers requests the destination's response", (t) => {
+t.test("only a reply to request headers requests the destination's response", (t) => {
   const hold: ExtProcReply = { kind: 'buffered', prefix: 'svc', edits, modeOverride: 'responseHeaders' }
   const release: ExtProcReply = {
     kind: 'continue',
@@ -274,7 +271,7 @@ t.test("only a response to headers requests the destination's response", (t) => 
   t.end()
 })
 
-t.test('the reference decoder reads each kind of response', (t) => {
+t.test('replies to response phases are decoded by the reference decoder', (t) => {
   const collect = responseMessage({ kind: 'bufferedResponse', destinationStatus: '201' }, 'response_headers')
   t.match(collect.mode_override, { ...WATCH, response_body_mode: 'BUFFERED' })
   t.same(collect.dynamic_metadata, member({ destination_status: text('201') }))
@@ -295,24 +292,21 @@ t.test('the reference decoder reads each kind of response', (t) => {
   t.end()
 })
 
-t.test(
-  'a header of several lines keeps their order: the first takes the place, the others are added',
-  (t) => {
-    const several = { set: new Map([['set-cookie', ['a=1', 'b=2', 'c=3']]]), remove: [] }
-    const message = responseMessage(
-      { kind: 'replaceResponse', edits: several, body: Buffer.alloc(0) },
-      'response_body',
-    )
-    t.match(message.response_body?.response.header_mutation?.set_headers, [
-      line('set-cookie', 'a=1'),
-      { header: { key: 'set-cookie', raw_value: Buffer.from('b=2') }, append: { value: true } },
-      { header: { key: 'set-cookie', raw_value: Buffer.from('c=3') }, append: { value: true } },
-    ])
-    t.end()
-  },
-)
+t.test('a header with several lines keeps their order: the first replaces, the others are appended', (t) => {
+  const several = { set: new Map([['set-cookie', ['a=1', 'b=2', 'c=3']]]), remove: [] }
+  const message = responseMessage(
+    { kind: 'replaceResponse', edits: several, body: Buffer.alloc(0) },
+    'response_body',
+  )
+  t.match(message.response_body?.response.header_mutation?.set_headers, [
+    line('set-cookie', 'a=1'),
+    { header: { key: 'set-cookie', raw_value: Buffer.from('b=2') }, append: { value: true } },
+    { header: { key: 'set-cookie', raw_value: Buffer.from('c=3') }, append: { value: true } },
+  ])
+  t.end()
+})
 
-t.test('a body in the response to headers replaces the whole body', (t) => {
+t.test('a body in a `continue` reply to request headers is sent as CONTINUE_AND_REPLACE', (t) => {
   const body = Buffer.from('x')
   const release = { kind: 'continue', prefix: 'svc', edits, upstream: 'https', body } as const
   t.equal(
@@ -323,7 +317,7 @@ t.test('a body in the response to headers replaces the whole body', (t) => {
   t.end()
 })
 
-t.test("the destination's response is read as a request is", (t) => {
+t.test("the destination's response is decoded as a request is", (t) => {
   const map = { headers: { headers: [{ key: 'X-A', value: '1' }] }, end_of_stream: true }
   t.same(decodeRequest(encodeRequest({ response_headers: map })), {
     kind: 'response_headers',

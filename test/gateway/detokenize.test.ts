@@ -43,7 +43,7 @@ const sent = async (body: string, permissions: readonly string[], contentType = 
 const distinct = (count: number) =>
   JSON.stringify(Array.from({ length: count }, (_, at) => `{{ 'x' | append: '${at}${'y'.repeat(900)}' }}`))
 
-t.test('no expression of a caller who may use no token is read', async (t) => {
+t.test('expressions of a caller who may use no token are not read', async (t) => {
   t.match(await sent(distinct(50), []), { code: 'forbidden', read: 0 })
   t.match(await sent('a=%7B%7B+x+%7D%7D', [], 'application/x-www-form-urlencoded'), {
     code: 'forbidden',

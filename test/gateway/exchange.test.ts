@@ -35,7 +35,7 @@ const problemOf = (response: ExtProcReply) => {
   return { ...proxy_error, headers: response.reply.headers }
 }
 
-t.test('headers hold the request, and the body releases it', async (t) => {
+t.test('a request with a body waits at its headers, and continues with the body', async (t) => {
   const { exchange, far } = setUp()
   const held = await exchange.onRequestHeaders(head({ 'svc-trace-id': 'trace' }), false)
   t.equal(held.kind, 'buffered')
@@ -48,7 +48,7 @@ t.test('headers hold the request, and the body releases it', async (t) => {
   t.equal(far.uses[0]?.context.caller.applicationId, 'private')
 })
 
-t.test('without a body the headers release it', async (t) => {
+t.test('a request without a body continues at its headers', async (t) => {
   const { exchange } = setUp()
   const released = await exchange.onRequestHeaders(head(), true)
   t.equal(released.kind, 'continue')
@@ -56,7 +56,7 @@ t.test('without a body the headers release it', async (t) => {
     t.equal(released.edits.set.get(':path'), '/secret-base/secret-path?secret-query')
 })
 
-t.test('a body without accepted headers releases nothing', async (t) => {
+t.test('a body without accepted headers never continues', async (t) => {
   const { exchange } = setUp()
   t.equal(problemOf(await exchange.onRequestBody(Buffer.from('x'))).status, 500)
   const rejected = setUp().exchange
@@ -64,7 +64,7 @@ t.test('a body without accepted headers releases nothing', async (t) => {
   t.equal(problemOf(await rejected.onRequestBody(Buffer.from('x'))).status, 500)
 })
 
-t.test('requests that Envoy should have rejected are rejected by the gateway too', async (t) => {
+t.test('requests that Envoy should have rejected are rejected here as well', async (t) => {
   t.equal(
     problemOf(await setUp().exchange.onRequestHeaders(head({ ':method': 'CONNECT' }), true)).status,
     405,
@@ -80,7 +80,7 @@ t.test('requests that Envoy should have rejected are rejected by the gateway too
   )
 })
 
-t.test('a denied call is recorded; one with an unknown key has no tenant and is not', async (t) => {
+t.test('a denied call is recorded, one with an unknown key has no tenant', async (t) => {
   const records: AuditRecord[] = []
   const audit = async (more: readonly AuditRecord[]) => {
     records.push(...more)
@@ -101,7 +101,7 @@ t.test('a denied call is recorded; one with an unknown key has no tenant and is 
   )
 })
 
-t.test('a call that takes too long, or whose client has gone, ends as 504', async (t) => {
+t.test('a slow or abandoned request ends as 504', async (t) => {
   const slow = setUp({}, { stepMs: 20 })
   await slow.exchange.onRequestHeaders(head(), false)
   t.equal(problemOf(await slow.exchange.onRequestBody(Buffer.from('{{ slow }}'))).status, 504)
@@ -112,7 +112,7 @@ t.test('a call that takes too long, or whose client has gone, ends as 504', asyn
   t.equal(problemOf(await response).status, 504)
 })
 
-t.test('beyond the limits of admission the response is 503 with Retry-After', async (t) => {
+t.test('above the admission limits the response is 503 with Retry-After', async (t) => {
   const { exchange } = setUp({ admission: createAdmission({ running: 0, bytes: 0 }) })
   const problem = problemOf(await exchange.onRequestHeaders(head(), true))
   t.equal(problem.status, 503)
@@ -168,7 +168,7 @@ t.test('a call of a stored proxy that cannot be recorded is not made', async (t)
   t.equal(ran, false, 'nor does its code run')
 })
 
-t.test('a call is recorded with its tokens, in one turn, when its body has arrived', async (t) => {
+t.test('a call is recorded with its body, in the turn in which its tokens are recorded', async (t) => {
   const events: string[] = []
   const audit = async (records: readonly AuditRecord[]) => {
     events.push(...records.map(({ message }) => message))
@@ -189,7 +189,7 @@ t.test('a call is recorded with its tokens, in one turn, when its body has arriv
   t.strictSame(events.slice(0, 2), ['Proxy used', 'tokens used'])
 })
 
-t.test('a tenant at its share of code gets 429 for transforms, and others work', async (t) => {
+t.test('transforms of a tenant above its share of code get 429, other calls work', async (t) => {
   const codeRoom = createAdmission({ running: 2, bytes: 0 })
   const { promise, resolve } = Promise.withResolvers<void>()
   const sleeping = codeRoom.run(0, () => promise, 'tenant')
@@ -203,7 +203,7 @@ t.test('a tenant at its share of code gets 429 for transforms, and others work',
   t.equal((await transformed.exchange.onRequestHeaders(head(JSON_HEAD), true)).kind, 'continue')
 })
 
-t.test("only a proxy with a response transform processes the destination's response", async (t) => {
+t.test('only a proxy with a response transform requests the response', async (t) => {
   t.notOk(
     ((await setUp().exchange.onRequestHeaders(head(), false)) as { modeOverride?: string }).modeOverride,
   )
@@ -240,7 +240,7 @@ const responded = async (more: Partial<StoredProxy> = { responseTransform: IDENT
   return made
 }
 
-t.test("a response of Envoy's own, or one that is too large, is never buffered", async (t) => {
+t.test('a local reply of Envoy, or a response that is too large, is never buffered', async (t) => {
   const own = await responded()
   const local = new Map([...responseHead()].filter(([name]) => !name.startsWith('svc-')))
   t.same(await own.exchange.onResponseHeaders(local, false), { kind: 'continueResponse' })
@@ -257,7 +257,7 @@ t.test('a response that was not requested changes nothing', async (t) => {
   t.equal(problemOf(await exchange.onResponseBody(Buffer.from('{"card":4242}'))).status, 500)
 })
 
-t.test('code is aborted when its caller disconnects', async (t) => {
+t.test('a caller who disconnects aborts the running code', async (t) => {
   const hang = 'module.exports = () => new Promise((resolve) => signal.addEventListener("abort", resolve))'
   const early = setUpStored({ requestTransform: hang })
   await early.exchange.onRequestHeaders(head(JSON_HEAD), false)
@@ -290,7 +290,7 @@ t.test('code gets its tenant, its configuration, its application and the trace i
   ])
 })
 
-t.test('only a request that went out is counted as forwarded', async (t) => {
+t.test('only a forwarded request is counted as forwarded', async (t) => {
   const lines: { status: string }[] = []
   const log = { ...silentLog(), info: (line: { status: string }) => lines.push(line) } as unknown as Log
   const upload = setUpStored({ responseTransform: IDENTITY }, { log })
@@ -309,7 +309,7 @@ t.test('only a request that went out is counted as forwarded', async (t) => {
   t.equal(lines.length, 2, 'once')
 })
 
-t.test('a key that is deleted before a slow body is there lets nothing out', async (t) => {
+t.test('a key deleted before a slow body arrives releases no request', async (t) => {
   for (const [ms, kind] of [
     [1_000, 'continue'],
     [1_001, 'immediateResponse'],
@@ -335,7 +335,7 @@ t.test('a key that is deleted before a slow body is there lets nothing out', asy
   }
 })
 
-t.test('a key that is deleted in the middle of a body lets no further value out', async (t) => {
+t.test('a key deleted in the middle of a body releases no further value', async (t) => {
   let deleted = false
   const { authenticator } = createFarSide().deps
   const { exchange, far } = setUp({
@@ -369,37 +369,34 @@ t.test('a key that is deleted in the middle of a body lets no further value out'
   t.equal(far.uses.length, 1)
 })
 
-t.test(
-  'a call is among the newest calls of its tenant, without its path, query, body and headers',
-  async (t) => {
-    const { exchange, far } = setUp()
-    const { metrics } = far.deps
-    await exchange.onRequestHeaders(head({ 'svc-trace-id': 'trace', 'x-secret': 'secret-header' }), false)
-    const body = Buffer.from('secret-body {{ name | raw }}')
-    await exchange.onRequestBody(body)
-    const denied = setUp({ metrics })
-    await denied.exchange.onRequestHeaders(head({ 'svc-proxy-url': 'https://127.0.0.1/' }), true)
-    const unknown = setUp({ metrics })
-    await unknown.exchange.onRequestHeaders(head({ 'svc-api-key': 'unknown' }), true)
-    const { tenantId } = far.uses[0]!.context.caller
-    const found = metrics.recent.newest({ tenantId, limit: 10 })
-    t.match(found, [
-      { outcome: 'responded', status: 403, code: 'destination_not_allowed', tokens: 0 },
-      {
-        kind: 'proxy',
-        traceId: 'trace',
-        applicationId: 'private',
-        method: 'POST',
-        route: '/proxy',
-        host: 'secret-host.test',
-        outcome: 'forwarded',
-        status: undefined,
-        tokens: 1,
-        requestBytes: body.length,
-        stages: { authenticate: Number, plan: Number, use: Number, apply: Number },
-      },
-    ])
-    t.equal(found.length, 2, 'a call of an unknown key is not the tenant’s')
-    t.notMatch(JSON.stringify(found), /secret-(path|query|base|header|body)/)
-  },
-)
+t.test("a call is listed in its tenant's newest calls, without path, query, body and headers", async (t) => {
+  const { exchange, far } = setUp()
+  const { metrics } = far.deps
+  await exchange.onRequestHeaders(head({ 'svc-trace-id': 'trace', 'x-secret': 'secret-header' }), false)
+  const body = Buffer.from('secret-body {{ name | raw }}')
+  await exchange.onRequestBody(body)
+  const denied = setUp({ metrics })
+  await denied.exchange.onRequestHeaders(head({ 'svc-proxy-url': 'https://127.0.0.1/' }), true)
+  const unknown = setUp({ metrics })
+  await unknown.exchange.onRequestHeaders(head({ 'svc-api-key': 'unknown' }), true)
+  const { tenantId } = far.uses[0]!.context.caller
+  const found = metrics.recent.newest({ tenantId, limit: 10 })
+  t.match(found, [
+    { outcome: 'responded', status: 403, code: 'destination_not_allowed', tokens: 0 },
+    {
+      kind: 'proxy',
+      traceId: 'trace',
+      applicationId: 'private',
+      method: 'POST',
+      route: '/proxy',
+      host: 'secret-host.test',
+      outcome: 'forwarded',
+      status: undefined,
+      tokens: 1,
+      requestBytes: body.length,
+      stages: { authenticate: Number, plan: Number, use: Number, apply: Number },
+    },
+  ])
+  t.equal(found.length, 2, 'a call of an unknown key is not the tenant’s')
+  t.notMatch(JSON.stringify(found), /secret-(path|query|base|header|body)/)
+})

@@ -14,14 +14,14 @@ const rules = headerRules(['SVC', 'BT', 'svc'])
 const head = (headers: Record<string, string | string[]>): Head =>
   new Map(Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value : [value]]))
 
-t.test('prefixes are lower case, each once, the first canonical', (t) => {
+t.test('header prefixes are lower case, each once, the first canonical', (t) => {
   t.same(rules.prefixes, ['svc', 'bt'])
   t.same(rules.keyParameters, ['svc-proxy-key', 'bt-proxy-key'])
   t.throws(() => headerRules([]))
   t.end()
 })
 
-t.test('the prefix is that of the credential, then of the destination, then of the trace id', (t) => {
+t.test('the header prefix is that of the credential, then of the destination, then of the trace id', (t) => {
   t.equal(prefixOf(head({}), rules), 'svc')
   t.equal(prefixOf(head({ 'bt-trace-id': 'x' }), rules), 'bt')
   t.equal(prefixOf(head({ 'bt-api-key': 'x', 'svc-trace-id': 'y' }), rules), 'bt')
@@ -29,7 +29,7 @@ t.test('the prefix is that of the credential, then of the destination, then of t
   t.end()
 })
 
-t.test('a header may have either prefix, but not both', (t) => {
+t.test('a header may use either prefix, but not both', (t) => {
   t.equal(prefixed(head({ 'bt-api-key': 'b' }), rules, 'apiKey'), 'b')
   t.equal(prefixed(head({ 'bt-api-key': 'b', 'svc-api-key': 's' }), rules, 'apiKey'), 's')
   t.equal(prefixed(head({ 'svc-api-key': '' }), rules, 'apiKey'), undefined)
@@ -37,20 +37,17 @@ t.test('a header may have either prefix, but not both', (t) => {
   t.end()
 })
 
-t.test(
-  'a dry run is requested with either prefix and its exact value, and the header is not forwarded',
-  (t) => {
-    t.equal(isFlagSet(head({}), rules, 'dryRun'), false)
-    t.equal(isFlagSet(head({ 'svc-proxy-dry-run': 'false' }), rules, 'dryRun'), false)
-    t.equal(isFlagSet(head({ 'bt-proxy-dry-run': 'True' }), rules, 'dryRun'), true)
-    for (const value of ['1', 'yes', ['true', 'false']])
-      t.throws(() => isFlagSet(head({ 'svc-proxy-dry-run': value }), rules, 'dryRun'), { code: 'malformed' })
-    t.same(strippedNames(head({ 'bt-proxy-dry-run': 'true', accept: 'a' }), rules), ['bt-proxy-dry-run'])
-    t.end()
-  },
-)
+t.test('a dry run is requested with either prefix and exact values; its header is not forwarded', (t) => {
+  t.equal(isFlagSet(head({}), rules, 'dryRun'), false)
+  t.equal(isFlagSet(head({ 'svc-proxy-dry-run': 'false' }), rules, 'dryRun'), false)
+  t.equal(isFlagSet(head({ 'bt-proxy-dry-run': 'True' }), rules, 'dryRun'), true)
+  for (const value of ['1', 'yes', ['true', 'false']])
+    t.throws(() => isFlagSet(head({ 'svc-proxy-dry-run': value }), rules, 'dryRun'), { code: 'malformed' })
+  t.same(strippedNames(head({ 'bt-proxy-dry-run': 'true', accept: 'a' }), rules), ['bt-proxy-dry-run'])
+  t.end()
+})
 
-t.test('a trace id is kept when it is 1 to 200 printable characters', (t) => {
+t.test('a trace id of 1 to 200 printable characters is kept', (t) => {
   const retained = ['a', 'a b', '~!', 'x'.repeat(200)]
   for (const id of retained) t.equal(traceIdOf(head({ 'svc-trace-id': id }), 'svc-trace-id'), id)
   for (const id of ['', ' a', 'a ', 'a\tb', 'a\x7f', '\u00e9', 'x'.repeat(201)])
@@ -88,7 +85,7 @@ t.test('own, hop-by-hop, nominated and malformed headers are stripped', (t) => {
   t.end()
 })
 
-t.test('a caller may send 100 lines, those of Envoy aside, and 60 KiB', (t) => {
+t.test('a caller may send 100 header lines, without those of Envoy, and 60 KiB', (t) => {
   const lines = (count: number) => Array.from({ length: count }, () => 'v')
   const envoys = { ':method': 'POST', 'x-sidevault-connection': 'close', 'x-forwarded-proto': 'http' }
   checkHead(head({ ...envoys, 'x-a': lines(60), 'x-b': lines(40) }))

@@ -30,18 +30,15 @@ const setUp = (length: number | undefined) => {
 t.beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }))
 t.afterEach(() => mock.timers.reset())
 
-t.test(
-  'a body of unknown length counts for more each half second, until its owner has its share',
-  async (t) => {
-    const { wait, rejectedAfter } = setUp(undefined)
-    await wait()
-    t.equal(await rejectedAfter(500), undefined, '2 MiB')
-    t.equal(await rejectedAfter(500), undefined, '4 MiB')
-    t.equal(await rejectedAfter(500), 'rate_limited', '8 MiB')
-  },
-)
+t.test("a body of unknown length counts more each half second, up to its owner's share", async (t) => {
+  const { wait, rejectedAfter } = setUp(undefined)
+  await wait()
+  t.equal(await rejectedAfter(500), undefined, '2 MiB')
+  t.equal(await rejectedAfter(500), undefined, '4 MiB')
+  t.equal(await rejectedAfter(500), 'rate_limited', '8 MiB')
+})
 
-t.test('a body of known length is waited for without a limit of time, unless there is one', async (t) => {
+t.test('a body of known length has no time limit, unless one is set', async (t) => {
   const { memory, wait, rejectedAfter } = setUp(10)
   await wait()
   t.equal(memory.rejected, undefined)
@@ -50,7 +47,7 @@ t.test('a body of known length is waited for without a limit of time, unless the
   t.equal(await rejectedAfter(1), 'destination_timeout')
 })
 
-t.test('a body that has arrived, or whose caller has gone, is not rejected', async (t) => {
+t.test('a body that is complete, or whose caller left, is not rejected', async (t) => {
   for (const end of ['stopWaiting', 'release'] as const) {
     const { memory, wait, rejectedAfter } = setUp(undefined)
     await wait(1_000)

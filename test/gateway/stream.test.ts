@@ -61,7 +61,7 @@ const stepsOf = (headers: ExtProcReply, body: ExtProcReply = RELEASE) => ({
 const HEADERS: ProcessingRequest = { request_headers: { end_of_stream: false } }
 const BODY: ProcessingRequest = { request_body: { body: Buffer.from('x') } }
 
-t.test('headers, then a body, each get one response', async (t) => {
+t.test('headers and body each get one reply', async (t) => {
   const { seen, handler, say } = serve(stepsOf(HOLD))
   say(HEADERS)
   await settle()
@@ -78,7 +78,7 @@ t.test('headers, then a body, each get one response', async (t) => {
 for (const [name, messages] of Object.entries<readonly ProcessingRequest[]>({
   'a body first': [BODY],
   'headers twice': [HEADERS, HEADERS],
-  'a body after the release': [HEADERS, BODY, BODY],
+  'a body after the last reply': [HEADERS, BODY, BODY],
   'response headers': [{ response_headers: {} }],
   'an empty message': [{}],
 }))
@@ -93,27 +93,24 @@ for (const [name, messages] of Object.entries<readonly ProcessingRequest[]>({
     t.notOk(seen.ended)
   })
 
-t.test('a message that does not decode resets the stream', async (t) => {
+t.test('a malformed message resets the stream', async (t) => {
   const { seen, handler } = serve(stepsOf(HOLD))
   handler.message(Buffer.from('ffffffffffffffffffff', 'hex'))
   await settle()
   t.match(seen, { resets: 1, ended: false, started: 0, written: [] })
 })
 
-t.test(
-  'a message before the last response resets the stream, and the late response is not sent',
-  async (t) => {
-    const { promise, resolve } = Promise.withResolvers<ExtProcReply>()
-    const { seen, say } = serve({ onRequestHeaders: () => promise, onRequestBody: async () => RELEASE })
-    say(HEADERS)
-    say(BODY)
-    resolve(HOLD)
-    await settle()
-    t.match(seen, { resets: 1, written: [], abandoned: true })
-  },
-)
+t.test('a message before the last reply resets the stream, and the late reply is not sent', async (t) => {
+  const { promise, resolve } = Promise.withResolvers<ExtProcReply>()
+  const { seen, say } = serve({ onRequestHeaders: () => promise, onRequestBody: async () => RELEASE })
+  say(HEADERS)
+  say(BODY)
+  resolve(HOLD)
+  await settle()
+  t.match(seen, { resets: 1, written: [], abandoned: true })
+})
 
-t.test('a stream that ends while a response is due is reset, not ended', async (t) => {
+t.test('a stream that ends while a reply is pending is reset, not ended', async (t) => {
   const { seen, handler, say } = serve(stepsOf(HOLD))
   say(HEADERS)
   await settle()
@@ -121,7 +118,7 @@ t.test('a stream that ends while a response is due is reset, not ended', async (
   t.match(seen, { resets: 1, ended: false, abandoned: true })
 })
 
-t.test('a stream that Envoy closes releases its exchange', async (t) => {
+t.test('a stream that Envoy closes cancels its exchange', async (t) => {
   const { promise, resolve } = Promise.withResolvers<ExtProcReply>()
   const { seen, handler, say } = serve({
     onRequestHeaders: () => promise,
@@ -151,7 +148,7 @@ const TIMEOUT: ExtProcReply = {
   reply: { status: 408, headers: new Map(), body: Buffer.from('{}') },
 }
 
-t.test('a body that is rejected while Envoy collects it gets the reply in its place, once', async (t) => {
+t.test('a body rejected while Envoy buffers it gets one immediate reply', async (t) => {
   const { promise, resolve } = Promise.withResolvers<ExtProcReply>()
   const { seen, handler, say } = serve({ bodyRejected: promise })
   say(HEADERS)
@@ -165,7 +162,7 @@ t.test('a body that is rejected while Envoy collects it gets the reply in its pl
   t.equal(seen.written.length, 2)
 })
 
-t.test('a body that has arrived is not rejected any more', async (t) => {
+t.test('a complete body is no longer rejected', async (t) => {
   const { promise, resolve } = Promise.withResolvers<ExtProcReply>()
   const { seen, say } = serve({ bodyRejected: promise })
   say(HEADERS)
@@ -197,7 +194,7 @@ const watching = async (steps: Partial<Exchange>, messages: readonly ProcessingR
   return served
 }
 
-t.test("a destination's response that is processed has its own phases", async (t) => {
+t.test('a requested response gets replies in its own phases', async (t) => {
   const { seen, handler } = await watching({ onResponseBody: async () => REPLACE }, [
     HEADERS,
     BODY,
@@ -211,7 +208,7 @@ t.test("a destination's response that is processed has its own phases", async (t
   t.match(seen, { ended: true, resets: 0, abandoned: true })
 })
 
-t.test('a response that passes unprocessed is the last message', async (t) => {
+t.test('a response that passes gets no further reply', async (t) => {
   const { seen, handler } = await watching({ onResponseHeaders: async () => PASS }, [HEADERS, BODY, RESPONSE])
   t.equal(seen.written.length, 3)
   handler.end()
@@ -222,14 +219,14 @@ for (const [name, messages] of Object.entries<readonly ProcessingRequest[]>({
   'its body first': [HEADERS, BODY, RESPONSE_BODY],
   'its headers twice': [HEADERS, BODY, RESPONSE, RESPONSE],
   'a request body instead': [HEADERS, BODY, BODY],
-  'another body behind it': [HEADERS, BODY, RESPONSE, RESPONSE_BODY, RESPONSE_BODY],
+  'another body after it': [HEADERS, BODY, RESPONSE, RESPONSE_BODY, RESPONSE_BODY],
 }))
-  t.test(`while a destination's response is processed, ${name} resets the stream`, async (t) => {
+  t.test(`a requested response with ${name} resets the stream`, async (t) => {
     const { seen } = await watching({}, messages)
     t.match(seen, { resets: 1, ended: false, abandoned: true })
   })
 
-t.test("a stream that ends while a destination's response is processed is reset, never ended", async (t) => {
+t.test('a stream that ends while a response is pending is reset, never ended', async (t) => {
   for (const messages of [
     [HEADERS, BODY],
     [HEADERS, BODY, RESPONSE],
@@ -255,7 +252,7 @@ const PIECE: ProcessingRequest = { request_body: { body: Buffer.from('x') } }
 const LAST: ProcessingRequest = { request_body: { body: Buffer.from('y'), end_of_stream: true } }
 const TRAILERS: ProcessingRequest = { request_trailers: {} }
 
-t.test('a message behind the end of a streamed body resets the stream', async (t) => {
+t.test('a message after the end of a streamed body resets the stream', async (t) => {
   const applied: string[] = []
   const onStreamedRequest: Exchange['onStreamedRequest'] = async (_head, _isWhole, flow) => {
     for (;;) {

@@ -12,7 +12,7 @@ const proxy = (id: string, code: Partial<StoredProxy>): StoredProxy => ({
   ...code,
 })
 
-t.test('code is prepared at the start and after each change, and not in between', async (t) => {
+t.test('code is warmed at the start and after each change, and not in between', async (t) => {
   let changes = 1
   let asked = 0
   let proxies = [proxy('a', { requestTransform: 'one' }), proxy('b', {})]

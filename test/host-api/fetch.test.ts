@@ -42,7 +42,7 @@ t.test('code in the sandbox reaches a destination through the service', async (t
 })
 
 t.test(
-  'a denied address is an error that code can catch, and reveals nothing about the address',
+  'a denied destination is an error that code can catch, and reveals nothing of its target',
   async (t) => {
     const { json } = await run(`
     const errors = []
@@ -54,7 +54,7 @@ t.test(
   },
 )
 
-t.test('one invocation makes 50 requests, all at once or one by one', async (t) => {
+t.test('an invocation may make 50 requests, concurrent or sequential', async (t) => {
   const { json } = await run(`
     const answers = await Promise.allSettled(Array.from({ length: 60 }, () => fetch('${url('/status/204')}')))
     return { raw: answers.filter(({ status }) => status === 'fulfilled').length }`)
@@ -63,7 +63,7 @@ t.test('one invocation makes 50 requests, all at once or one by one', async (t) 
 })
 
 t.test(
-  'responses beyond the limit of one invocation are aborted, and the next invocation has its own limit',
+  'responses above the budget of an invocation are aborted, and the next has its own budget',
   async (t) => {
     const flood = `
     const one = () => fetch('${url('/large?bytes=3145728')}').then(({ status }) => status, ({ status }) => status)
@@ -80,7 +80,7 @@ t.test(
   },
 )
 
-t.test('a request ends with the invocation', async (t) => {
+t.test('a request is aborted when its invocation ends', async (t) => {
   const { json } = await service.call('POST', '/reactors', {
     body: { name: 'R', code: `module.exports = () => fetch('${url('/slow?ms=60000')}')` },
   })

@@ -58,7 +58,7 @@ t.test('every member of bt is the operation of that name', async (t) => {
   t.equal(await rejection(call(host, 'tokens.retrieve', id)), 'token_not_found')
 })
 
-t.test('an unknown member, or one of the wrong type, is rejected', async (t) => {
+t.test('unknown members and invalid arguments are rejected', async (t) => {
   const host = hostOf(await applicationOf(['token:create', 'token:read']))
   for (const [method, ...args] of [
     ['tokens.constructor'],
@@ -87,7 +87,7 @@ t.test('code without an application has no `bt`', async (t) => {
   t.equal(await rejection(call(host, 'tokenize', { a: 'b' })), 'forbidden')
 })
 
-t.test('permissions, expiry and existence are those of the moment', async (t) => {
+t.test('permissions, expiry and existence are checked at each call', async (t) => {
   const id = await applicationOf(['token:create'], {
     expires_at: new Date(clock.now() + 60_000).toISOString(),
   })
@@ -111,7 +111,7 @@ t.test('permissions, expiry and existence are those of the moment', async (t) =>
 })
 
 t.test(
-  'what it does is recorded under the application, with the trace of the call that ran the code',
+  'calls are recorded under the application, with the trace id of the call that ran the code',
   async (t) => {
     const id = await applicationOf(['token:create'])
     const token = await call(hostOf(id, { traceId: 'trace-of-caller' }), 'tokenize', {
@@ -145,7 +145,7 @@ const counting = (of: Partial<HostDeps> = {}) => {
   return { depths, host: (depth: number) => create({ tenantId, applicationId: 'a', traceId: 't', depth }) }
 }
 
-t.test('one invocation makes 50 requests and 1,000 calls; the next has its own', async (t) => {
+t.test('an invocation may make 50 requests and 1,000 calls; the next has its own budget', async (t) => {
   const { host } = counting()
   const first = host(0)
   const request = { url: 'https://good.test/' }
@@ -156,7 +156,7 @@ t.test('one invocation makes 50 requests and 1,000 calls; the next has its own',
   t.match(await fetchOf(host(0), request), { status: 200, base64: Buffer.from('ä').toString('base64') })
 })
 
-t.test('each run of code within another is one deeper, until it is too deep', async (t) => {
+t.test('nested runs of code are limited in depth', async (t) => {
   const { host, depths } = counting()
   for (const depth of [0, 1, 2, 3]) await call(host(depth), 'reactors.react', 'id')
   t.same(depths, [1, 2, 3, 4])
@@ -164,7 +164,7 @@ t.test('each run of code within another is one deeper, until it is too deep', as
   t.equal(await rejection(call(host(4), 'tokens.list')), 'answered')
 })
 
-t.test('code reaches outside through the egress guard only', async (t) => {
+t.test('code reaches the network through the egress guard only', async (t) => {
   const host = hostOf(undefined)
   for (const url of [
     'https://127.0.0.1/',
@@ -176,7 +176,7 @@ t.test('code reaches outside through the egress guard only', async (t) => {
 })
 
 t.test(
-  'code that was given a limited token sends requests to its destinations, and calls no reactor',
+  'code with a limited token sends requests to its destinations only, and calls no reactor',
   async (t) => {
     const requested: string[] = []
     const create = createSandboxHosts({

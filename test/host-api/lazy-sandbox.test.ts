@@ -33,7 +33,7 @@ const setup = (
   return { lazy, starts, done, sandbox }
 }
 
-t.test('it starts once, with the first use, and all uses wait for that', async (t) => {
+t.test('a lazy sandbox starts once, on first use, and all uses wait for that', async (t) => {
   const { lazy, starts, sandbox } = setup()
   t.equal(starts.length, 0)
   const runs = [lazy.run(invocation), lazy.run(invocation)]
@@ -44,7 +44,7 @@ t.test('it starts once, with the first use, and all uses wait for that', async (
   t.equal(starts.length, 1)
 })
 
-t.test('its health is good until it has started, which it does not begin', async (t) => {
+t.test('its health is ok before its start, and does not trigger one', async (t) => {
   const { lazy, starts, done, sandbox } = setup()
   await lazy.health()
   t.same([starts.length, done.length], [0, 0])
@@ -57,7 +57,7 @@ t.test('its health is good until it has started, which it does not begin', async
   t.same(done, ['health'], 'then it is that of the sandbox')
 })
 
-t.test('a start that failed is logged, and tried again', async (t) => {
+t.test('a failed start is reported, and retried', async (t) => {
   const { lazy, starts, sandbox } = setup()
   const run = lazy.run(invocation)
   await turn()
@@ -73,7 +73,7 @@ t.test('a start that failed is logged, and tried again', async (t) => {
   await t.resolves(again)
 })
 
-t.test('closing ends started work, and nothing starts afterwards', async (t) => {
+t.test('close() ends a started sandbox, and prevents a later start', async (t) => {
   const { lazy, starts, done, sandbox } = setup()
   const run = lazy.run(invocation)
   const close = lazy.close()
@@ -88,7 +88,7 @@ t.test('closing ends started work, and nothing starts afterwards', async (t) => 
   t.equal(unused.starts.length, 0)
 })
 
-t.test('without programs only the confinement is detected, and health reports what is missing', async (t) => {
+t.test('without programs only confinement is probed, and health reports what is missing', async (t) => {
   const { lazy, starts, done, sandbox } = setup()
   t.same(await lazy.health(), { missing: [] })
   await lazy.warm([])
@@ -101,7 +101,7 @@ t.test('without programs only the confinement is detected, and health reports wh
   t.same(done, ['warm'])
 })
 
-t.test('a required confinement that is missing rejects, and starts nothing', async (t) => {
+t.test('a missing required confinement rejects, and starts nothing', async (t) => {
   const { lazy, starts } = setup(() => Promise.reject(new Error('no landlock')))
   await t.rejects(lazy.warm([]), /no landlock/)
   t.match(await lazy.run(invocation), { kind: 'limit', limit: 'overload' })

@@ -22,7 +22,7 @@ const unusable: Failure = { kind: 'unusable', message: 'no function, 4242', issu
 const reported = { name: 'reactor', texts: true }
 const silent = { name: 'reactor', texts: false }
 
-t.test('what code threw is reported with its place, only to callers that may read the code', async (t) => {
+t.test('an error of code is reported with its place, to those who may read it only', async (t) => {
   const error = failureOf(threw(), reported)
   t.match(error, { code: 'code_failed', status: 400 })
   t.equal(error.message, 'The reactor threw TypeError: no 4242424242424242 (reactor:3:7)')
@@ -30,7 +30,7 @@ t.test('what code threw is reported with its place, only to callers that may rea
     t.notMatch(JSON.stringify(failureOf(failure, silent).toProblem()), '4242')
 })
 
-t.test('its own status is returned; one that is invalid is 400', async (t) => {
+t.test('a custom status is returned; an invalid one is 400', async (t) => {
   for (const status of [200, 401, 402, 403, 404, 429, 500, 599])
     t.equal(failureOf(threw({ status }), reported).status, status)
   for (const status of [0, 99, 101, 199, 600, 400.5, Number.NaN, -1])
@@ -38,7 +38,7 @@ t.test('its own status is returned; one that is invalid is 400', async (t) => {
   t.match(failureOf(threw({ status: 403 }), reported), { code: 'code_failed' }, 'it is no denial of ours')
 })
 
-t.test('a failure has the gRPC code that its status has elsewhere', async (t) => {
+t.test('an error has the gRPC code of its HTTP status', async (t) => {
   for (const [status, grpc] of [
     [400, 9],
     [401, 16],
@@ -51,7 +51,7 @@ t.test('a failure has the gRPC code that its status has elsewhere', async (t) =>
     t.equal(failureOf(threw({ status }), reported).grpc, grpc, `${status}`)
 })
 
-t.test('headers of the connection, or that HTTP does not allow, are not returned', async (t) => {
+t.test('connection headers and invalid headers are not returned', async (t) => {
   const headers = {
     'X-Kept': 'a',
     'content-type': 'text/html',

@@ -4,7 +4,7 @@ import { createFetched } from '../../src/host-api/response-budget.ts'
 const MIB = 1024 * 1024
 const fetched = () => createFetched({ invocation: 2 * MIB, all: 6 * MIB })
 
-t.test('an invocation has its own limit, whatever others do', async (t) => {
+t.test('an invocation has its own budget, independent of others', async (t) => {
   const { take } = fetched()
   const { signal } = new AbortController()
   take('a', signal, MIB)
@@ -13,7 +13,7 @@ t.test('an invocation has its own limit, whatever others do', async (t) => {
   take('a', new AbortController().signal, MIB)
 })
 
-t.test('a tenant leaves room for others, and ended calls free room', async (t) => {
+t.test('a tenant leaves capacity to others, and ended invocations release theirs', async (t) => {
   const { take } = fetched()
   const [first, second, third] = [new AbortController(), new AbortController(), new AbortController()]
   take('a', first.signal, 2 * MIB)
@@ -25,7 +25,7 @@ t.test('a tenant leaves room for others, and ended calls free room', async (t) =
   take('c', new AbortController().signal, 1)
 })
 
-t.test('ended invocations hold nothing', async (t) => {
+t.test('an ended invocation holds no budget', async (t) => {
   const all = fetched()
   const controllers = Array.from({ length: 4 }, () => new AbortController())
   for (const [index, { signal }] of controllers.entries()) all.take(`t${index}`, signal, MIB)

@@ -10,7 +10,7 @@ const placesOf = (pattern: RegExp): readonly string[] =>
     .filter(({ text }) => pattern.test(text))
     .map(({ path }) => path)
 
-t.test('one function makes the caller of an application, for keys, sessions and code', async (t) => {
+t.test('one function creates the caller of an application, for keys, sessions and code', async (t) => {
   t.same(placesOf(/actorType: 'application',/), ['plugins/applications/credentials.ts'])
 })
 

@@ -379,7 +379,7 @@ t.test('generated calls of reactors never end as an internal error', async (t) =
   t.equal(wrong.length, 0)
 })
 
-t.test('the service is as ready as before', async (t) => {
+t.test('the service stays ready', async (t) => {
   t.equal((await sidevault.call('GET', '/readyz')).status, 200)
   t.notMatch(sidevault.stdout() + sidevault.stderr(), /5555555555554444|uncaught/i)
 })

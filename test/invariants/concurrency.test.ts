@@ -25,7 +25,7 @@ type Service = Pick<typeof one, 'call'>
 const call = (method: string, path: string, sent: Sent = {}, service: Service = one) =>
   service.call(method, path, { key: keyFor(path), ...sent })
 
-t.test('the services are two processes', async (t) => {
+t.test('the two services are separate processes', async (t) => {
   t.not(two.pid, process.pid)
   t.equal((await call('GET', '/tenants/self', {}, two)).json.id, one.tenantId)
 })
@@ -128,7 +128,7 @@ const REPLACED: readonly (readonly [path: string, body: (index: number) => objec
   ['/reactors', (index) => ({ code, name: `n${index}`, configuration: { of: `n${index}` } })],
 ]
 for (const [path, body] of REPLACED)
-  t.test(`32 replacements of one of ${path} are all made, and the last state is one of them`, async (t) => {
+  t.test(`32 replacements of one of ${path} all succeed, and the last state is one of them`, async (t) => {
     const id = await KINDS[path]!()
     const responses = await race((index) => ['PUT', `${path}/${id}`, { body: body(index) }])
     t.strictSame(statuses(responses), { 200: COUNT })
@@ -141,7 +141,7 @@ for (const [path, body] of REPLACED)
     )
   })
 
-t.test('32 reactors made of one formula at once are all made', async (t) => {
+t.test('32 reactors created of one formula at once all succeed', async (t) => {
   const id = await KINDS['/reactor-formulas']!()
   const responses = await race((index) => [
     'POST',
@@ -152,7 +152,7 @@ t.test('32 reactors made of one formula at once are all made', async (t) => {
   t.equal((await call('DELETE', `/reactor-formulas/${id}`)).status, 409, 'and hold it')
 })
 
-t.test('32 changes of a member and of an invitation are all made', async (t) => {
+t.test('32 concurrent changes of a member and of an invitation all succeed', async (t) => {
   const member = await newMember('changed')
   const roles = await race(() => ['PUT', `/tenants/self/members/${member}`, { body: { role: 'READ' } }])
   t.strictSame(statuses(roles), { 200: COUNT })
@@ -161,7 +161,7 @@ t.test('32 changes of a member and of an invitation are all made', async (t) => 
   t.strictSame(statuses(resent), { 200: COUNT })
 })
 
-t.test('a tenant renamed 31 times keeps the settings that one request gave it', async (t) => {
+t.test('a tenant renamed 31 times keeps the settings of a concurrent request', async (t) => {
   for (let round = 0; round < 5; round++) {
     await call('PUT', '/tenants/self', { body: { name: 'before', settings: {} } })
     const settings = { fingerprint_tokens: 'true' }
@@ -177,14 +177,14 @@ t.test('a tenant renamed 31 times keeps the settings that one request gave it', 
 })
 
 for (const [path, create] of Object.entries(KINDS))
-  t.test(`of 32 that delete one of ${path}, one succeeds`, async (t) => {
+  t.test(`of 32 concurrent deletes of one of ${path}, one succeeds`, async (t) => {
     const id = await create()
     const responses = await race(() => ['DELETE', `${path}/${id}`])
     t.strictSame(statuses(responses), { 204: 1, 404: COUNT - 1 })
   })
 
 for (const path of ['/tokens', '/applications', '/proxies', '/reactor-formulas', '/reactors'])
-  t.test(`what is deleted amid 31 changes stays deleted: ${path}`, async (t) => {
+  t.test(`an entity deleted amid 31 changes stays deleted: ${path}`, async (t) => {
     const id = await KINDS[path]!()
     const [method, body] =
       path === '/tokens'
@@ -201,7 +201,7 @@ for (const path of ['/tokens', '/applications', '/proxies', '/reactor-formulas',
     for (const service of [one, two]) t.equal((await call('GET', `${path}/${id}`, {}, service)).status, 404)
   })
 
-t.test('of 32 that delete a tenant, one succeeds, and its key is dead everywhere', async (t) => {
+t.test('of 32 concurrent deletes of a tenant, one succeeds, and its key is invalid everywhere', async (t) => {
   const { key } = await one.newTenant('Deleted')
   const responses = await race(() => ['DELETE', '/tenants/self', { key }])
   const { 204: done, ...others } = statuses(responses)
@@ -214,23 +214,26 @@ t.test('of 32 that delete a tenant, one succeeds, and its key is dead everywhere
     t.equal((await call('GET', '/tenants/self', { key }, service)).status, 401)
 })
 
-t.test('of 32 that authorize one session, one succeeds, and only its grant holds', async (t) => {
-  const { nonce, session_key } = await make('/sessions', { key: publicKey })
-  const granted = ['token:create', 'token:read']
-  const responses = await race((index) => [
-    'POST',
-    '/sessions/authorize',
-    { key: tokenKey, body: { nonce, permissions: [granted[index % 2]] } },
-  ])
-  t.strictSame(statuses(responses), { 200: 1, 409: COUNT - 1 })
-  const winner = responses.findIndex(({ status }) => status === 200)
-  const creates = await call('POST', '/tokens', { key: session_key, body: { data: 'x' } })
-  t.equal(creates.status, winner % 2 === 0 ? 201 : 403)
-  const reads = await call('GET', '/tokens', { key: session_key })
-  t.equal(reads.status, winner % 2 === 0 ? 403 : 200)
-})
+t.test(
+  'of 32 concurrent authorizations of one session, one succeeds, and only its grant applies',
+  async (t) => {
+    const { nonce, session_key } = await make('/sessions', { key: publicKey })
+    const granted = ['token:create', 'token:read']
+    const responses = await race((index) => [
+      'POST',
+      '/sessions/authorize',
+      { key: tokenKey, body: { nonce, permissions: [granted[index % 2]] } },
+    ])
+    t.strictSame(statuses(responses), { 200: 1, 409: COUNT - 1 })
+    const winner = responses.findIndex(({ status }) => status === 200)
+    const creates = await call('POST', '/tokens', { key: session_key, body: { data: 'x' } })
+    t.equal(creates.status, winner % 2 === 0 ? 201 : 403)
+    const reads = await call('GET', '/tokens', { key: session_key })
+    t.equal(reads.status, winner % 2 === 0 ? 403 : 200)
+  },
+)
 
-t.test('32 creates of equal data that deduplicate leave one token', async (t) => {
+t.test('32 creates of equal data with deduplication leave one token', async (t) => {
   const body = { data: 'one and the same', deduplicate_token: true }
   const responses = await race(() => ['POST', '/tokens', { body }])
   t.strictSame(statuses(responses), { 201: COUNT })
@@ -269,7 +272,7 @@ t.test('32 retries with one idempotency key have one effect', async (t) => {
   t.equal((await call('GET', '/proxies')).json.pagination.total_items, before + 1)
 })
 
-t.test('32 requests for keys never pass three, and no key is made twice', async (t) => {
+t.test('32 concurrent requests for keys never exceed three, and no key is created twice', async (t) => {
   const { id } = await make('/applications', { body: { name: 'a', type: 'private', permissions } })
   const responses = await race(() => ['POST', `/applications/${id}/keys`])
   t.strictSame(statuses(responses), { 201: 2, 422: COUNT - 2 })
@@ -277,7 +280,7 @@ t.test('32 requests for keys never pass three, and no key is made twice', async 
   t.strictSame(json.map(({ version }: { version: string }) => version).sort(), ['1', '2', '3'])
 })
 
-t.test('of 32 regenerated keys one works at the end, on either service', async (t) => {
+t.test('of 32 regenerated keys one is valid at the end, on either service', async (t) => {
   const { id, key } = await make('/applications', { body: { name: 'a', type: 'private', permissions } })
   const responses = await race(() => ['POST', `/applications/${id}/regenerate`])
   t.strictSame(statuses(responses), { 200: COUNT })
@@ -290,7 +293,7 @@ t.test('of 32 regenerated keys one works at the end, on either service', async (
   }
 })
 
-t.test('of 32 that make or dissolve one association, one succeeds each', async (t) => {
+t.test('of 32 concurrent creates or deletes of one association, one succeeds each', async (t) => {
   const [parent, child] = [await KINDS['/tokens']!(), await KINDS['/tokens']!()]
   const made = await race(() => ['POST', `/tokens/${parent}/children/${child}`])
   t.strictSame(statuses(made), { 204: 1, 409: COUNT - 1 })

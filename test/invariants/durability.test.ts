@@ -23,7 +23,7 @@ const descendants = (pid: number): number[] => {
 }
 
 t.test(
-  'after kill -9 of every process each acknowledged write is there, none is half there, and every disclosure has its record',
+  'kill -9 of every process loses no acknowledged write, leaves none partial, and no unrecorded disclosure',
   async (t) => {
     const first = await startSidevault()
     const { dataDir, port } = first

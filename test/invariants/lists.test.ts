@@ -98,7 +98,7 @@ const inputsOf = (operation: Operation): readonly Record<string, unknown>[] => {
 const isList = ({ output }: Operation) => isObject(asSchema(output).properties?.pagination)
 const lists = service.kernel.registry.operations.filter(isList)
 
-t.test('every list of the registry is looked at', async (t) => {
+t.test('every list operation of the registry is checked', async (t) => {
   t.ok(lists.length >= 12, lists.map(({ rpc }) => rpc).join(', '))
 })
 

@@ -255,7 +255,7 @@ t.test('all issues of all plugins are reported at once, and nothing starts', asy
   t.equal(starts, 0)
 })
 
-t.test('plugins start after those they require and stop in reverse, each once', async (t) => {
+t.test('plugins start after their dependencies and stop in reverse order, each once', async (t) => {
   const seen: string[] = []
   const noted = (name: string, requires: string[]) =>
     pluginOf(
@@ -267,7 +267,7 @@ t.test('plugins start after those they require and stop in reverse, each once', 
   t.same(seen, ['start a', 'start b', 'start c', 'stop c', 'stop b', 'stop a'])
 })
 
-t.test('when one start fails, the plugins before it are stopped, and their signals abort', async (t) => {
+t.test('when one start fails, plugins started before are stopped and their signals aborted', async (t) => {
   const seen: string[] = []
   let signal: AbortSignal | undefined
   const first = pluginOf(
@@ -337,53 +337,47 @@ t.test('declarations of plugins are frozen after start', async (t) => {
   }, TypeError)
 })
 
-t.test(
-  'services work from start on: lists, hashes, records and commits of its own collections',
-  async (t) => {
-    const Owners: Collection = {
-      name: 'owners',
-      schema: Type.Object({ id: Type.String(), name: Type.String() }),
-      lookups: ['name'],
-    }
-    let kernel: PluginContext | undefined
-    const plugin: Plugin = {
-      api: 1,
-      name: 'owners',
-      version: '1.0.0',
-      setup: (given) => {
-        kernel = given
-        return { collections: [Owners], tokenTypes: [typeOf()], permissions: [read as never] }
-      },
-    }
-    const service = await startTestService(t, { openStore: openInThread, plugins: [plugin] })
-    const { tenantId } = service
-    const records = kernel!.records(Owners) as unknown as {
-      get(tenant: string, id: string): Promise<unknown>
-      inserting(tenant: string, record: unknown): never
-    }
-    await kernel!.commit([
-      records.inserting(tenantId, { id: '1', name: 'Ann' }),
-      records.inserting(tenantId, { id: '2', name: 'Bob' }),
-    ])
-    t.same(await records.get(tenantId, '2'), { id: '2', name: 'Bob' })
-    await t.rejects(
-      kernel!.commit([
-        records.inserting(tenantId, { id: '3', name: 'Cid' }),
-        records.inserting(tenantId, { id: '4', name: 'Ann' }),
-      ]),
-      { code: 'conflict' },
-    )
-    t.equal(await records.get(tenantId, '3'), undefined, 'all or none')
-    t.throws(
-      () => kernel!.records(Things).get(tenantId, '1'),
-      /collection "things", which it does not declare/,
-    )
-    t.same(
-      kernel!.tokenTypes().map(({ name }) => name),
-      ['locker'],
-    )
-    t.same(kernel!.permissions(), [read])
-    t.match(await kernel!.tenants.get(tenantId), { id: tenantId, name: 'First' })
-    t.equal(await kernel!.tenants.get('other'), undefined)
-  },
-)
+t.test('services work from start on: lists, hashes, records and commits of own collections', async (t) => {
+  const Owners: Collection = {
+    name: 'owners',
+    schema: Type.Object({ id: Type.String(), name: Type.String() }),
+    lookups: ['name'],
+  }
+  let kernel: PluginContext | undefined
+  const plugin: Plugin = {
+    api: 1,
+    name: 'owners',
+    version: '1.0.0',
+    setup: (given) => {
+      kernel = given
+      return { collections: [Owners], tokenTypes: [typeOf()], permissions: [read as never] }
+    },
+  }
+  const service = await startTestService(t, { openStore: openInThread, plugins: [plugin] })
+  const { tenantId } = service
+  const records = kernel!.records(Owners) as unknown as {
+    get(tenant: string, id: string): Promise<unknown>
+    inserting(tenant: string, record: unknown): never
+  }
+  await kernel!.commit([
+    records.inserting(tenantId, { id: '1', name: 'Ann' }),
+    records.inserting(tenantId, { id: '2', name: 'Bob' }),
+  ])
+  t.same(await records.get(tenantId, '2'), { id: '2', name: 'Bob' })
+  await t.rejects(
+    kernel!.commit([
+      records.inserting(tenantId, { id: '3', name: 'Cid' }),
+      records.inserting(tenantId, { id: '4', name: 'Ann' }),
+    ]),
+    { code: 'conflict' },
+  )
+  t.equal(await records.get(tenantId, '3'), undefined, 'all or none')
+  t.throws(() => kernel!.records(Things).get(tenantId, '1'), /collection "things", which it does not declare/)
+  t.same(
+    kernel!.tokenTypes().map(({ name }) => name),
+    ['locker'],
+  )
+  t.same(kernel!.permissions(), [read])
+  t.match(await kernel!.tenants.get(tenantId), { id: tenantId, name: 'First' })
+  t.equal(await kernel!.tenants.get('other'), undefined)
+})

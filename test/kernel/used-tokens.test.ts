@@ -4,7 +4,7 @@ import { createUsedTokens } from '../../src/kernel/used-tokens.ts'
 const state = (version: number, id = 'a') => ({ id, created_at: 1, version, until: null })
 
 t.test(
-  'derived data of a token counts as of the first state seen, unless the call changed it itself',
+  'a result depends on the first state of a token seen, unless the call changed it itself',
   async (t) => {
     const used = createUsedTokens()
     for (const version of [1, 2]) used.add(state(version))
@@ -18,7 +18,7 @@ t.test(
   },
 )
 
-t.test('tokens beyond the tracked number have no states', async (t) => {
+t.test('tokens above the tracking limit have no states', async (t) => {
   const used = createUsedTokens()
   for (let at = 0; at < 20_000; at++) used.add(state(1, String(at)))
   used.add(state(2, '0'), 'own')

@@ -39,7 +39,7 @@ const watched = (inner: Pick<KeyStore, 'keys' | 'changes' | 'add'>) => {
   return Object.assign(state, { store })
 }
 
-t.test("a tenant's keys seal, open and digest the same after a restart", async (t) => {
+t.test("a tenant's keys seal, open and digest identically after a restart", async (t) => {
   const store = await openTestStore(t)
   const rootKey = newRoot()
   const clock = clockAt(1000)
@@ -57,7 +57,7 @@ t.test("a tenant's keys seal, open and digest the same after a restart", async (
   t.equal(again.mac('audit', Buffer.from('line')), keys.mac('audit', 'line'))
 })
 
-t.test('digests differ by tenant, type and purpose, and have their promised forms', async (t) => {
+t.test('digests differ by tenant, type and purpose, and have documented formats', async (t) => {
   const store = await openTestStore(t)
   const keys = await openKeys({ keys: store.keys, clock: clockAt(0) }, { rootKey: newRoot(), create: true })
   for (const id of ['tenant-1', 'tenant-2']) await addTenant(store, id, await keys.newTenantKeys(id, 0))
@@ -79,7 +79,7 @@ t.test('digests differ by tenant, type and purpose, and have their promised form
   t.throws(() => two.open(sealed, { tenantId: 'tenant-1', ...context }), { code: 'internal' })
 })
 
-t.test('a wrong root key is rejected, whatever `create` is, and nothing is changed', async (t) => {
+t.test('a wrong root key is rejected, whatever `create` is, and nothing changes', async (t) => {
   const store = await openTestStore(t)
   const rootKey = newRoot()
   await openKeys({ keys: store.keys, clock: clockAt(0) }, { rootKey, create: true })
@@ -94,7 +94,7 @@ t.test('a wrong root key is rejected, whatever `create` is, and nothing is chang
   await openKeys({ keys: store.keys, clock: clockAt(0) }, { rootKey, create: false })
 })
 
-t.test('an empty store is rejected where keys may not be made', async (t) => {
+t.test('an empty store is rejected where keys may not be created', async (t) => {
   const store = await openTestStore(t)
   const deps = { keys: store.keys, clock: clockAt(0) }
   t.match(
@@ -104,7 +104,7 @@ t.test('an empty store is rejected where keys may not be made', async (t) => {
   t.same(await store.keys.keys(''), [])
 })
 
-t.test('starters racing on an empty store end with the same keys', async (t) => {
+t.test('concurrent starts on an empty store end with the same keys', async (t) => {
   const store = await openTestStore(t)
   const rootKey = newRoot()
   const all = await Promise.all(
@@ -116,7 +116,7 @@ t.test('starters racing on an empty store end with the same keys', async (t) => 
   t.equal((await store.keys.keys('')).length, 3)
 })
 
-t.test('keys are read anew in time, also when the clock was put back', async (t) => {
+t.test('keys are read again in time, also when the clock moves backwards', async (t) => {
   const store = await openTestStore(t)
   const rootKey = newRoot()
   const clock = clockAt(3_600_000)
@@ -130,7 +130,7 @@ t.test('keys are read anew in time, also when the clock was put back', async (t)
   t.equal(await keys.tenant('tenant-1'), fresh)
 })
 
-t.test('altered, lost and swapped key rows do not open', async (t) => {
+t.test('altered, missing and swapped key rows do not open', async (t) => {
   const store = await openTestStore(t)
   const rootKey = newRoot()
   const clock = clockAt(0)
@@ -195,7 +195,7 @@ t.test("unknown tenants are not found, the service's own id included", async (t)
   t.match(await problemOf((async () => keys.tenant(''))()), /^tenant_not_found/)
 })
 
-t.test('loads at once share a read, later ones none until the ring is old', async (t) => {
+t.test('concurrent loads share a read, later ones read again only when the keyring is old', async (t) => {
   const store = await openTestStore(t)
   const view = watched(store.keys)
   const clock = clockAt(0)
@@ -220,7 +220,7 @@ t.test('loads at once share a read, later ones none until the ring is old', asyn
   )
 })
 
-t.test('keys destroyed by one process are forgotten by the others at their next call', async (t) => {
+t.test('keys destroyed by one process are dropped by the others at their next call', async (t) => {
   const store = await openTestStore(t)
   const rootKey = newRoot()
   const deps = { keys: store.keys, clock: clockAt(0) }
@@ -235,7 +235,7 @@ t.test('keys destroyed by one process are forgotten by the others at their next 
   t.match(await problemOf((async () => here.tenant('tenant-1'))()), /^tenant_not_found/)
 })
 
-t.test('a load that a deletion overtakes is not kept', async (t) => {
+t.test('a load overtaken by a deletion is not cached', async (t) => {
   const store = await openTestStore(t)
   const view = watched(store.keys)
   const keys = await openKeys({ keys: view.store, clock: clockAt(0) }, { rootKey: newRoot(), create: true })
@@ -256,7 +256,7 @@ t.test('a load that a deletion overtakes is not kept', async (t) => {
   t.match(await problemOf((async () => keys.tenant('tenant-1'))()), /^tenant_not_found/)
 })
 
-t.test('a failed load is not kept', async (t) => {
+t.test('a failed load is not cached', async (t) => {
   const store = await openTestStore(t)
   const view = watched(store.keys)
   const keys = await openKeys({ keys: view.store, clock: clockAt(0) }, { rootKey: newRoot(), create: true })
@@ -269,7 +269,7 @@ t.test('a failed load is not kept', async (t) => {
   t.ok(await keys.tenant('tenant-1'))
 })
 
-t.test('a key version that another process made is read once, also after a failed open', async (t) => {
+t.test('a key version created by another process is read once, also after a failed open', async (t) => {
   const store = await openTestStore(t)
   const rootKey = newRoot()
   const clock = clockAt(0)
@@ -306,7 +306,7 @@ t.test('a key version that another process made is read once, also after a faile
   t.equal(view.reads, 2)
 })
 
-t.test('nothing of a key is printed', async (t) => {
+t.test('keys are never printed', async (t) => {
   const store = await openTestStore(t)
   const rootKey = newRoot()
   const keys = await openKeys({ keys: store.keys, clock: clockAt(0) }, { rootKey, create: true })

@@ -9,7 +9,7 @@ import { problemOf } from '../kit/problem.ts'
 
 const run = promisify(execFile)
 
-t.test('the first start makes a key file for its owner only; later starts read it', async (t) => {
+t.test('the first start creates a key file for its owner only; later starts read it', async (t) => {
   const dataDir = join(t.testdir(), 'data', 'deeper')
   const first = await loadRootKey(undefined, { dataDir, create: true, env: {} })
   const path = join(dataDir, 'root.key')
@@ -24,14 +24,14 @@ t.test('the first start makes a key file for its owner only; later starts read i
   t.same(readdirSync(dataDir), ['root.key'], 'nothing else is left behind')
 })
 
-t.test('without permission to create, a missing key file is an error and not made', async (t) => {
+t.test('without permission to create, a missing key file is rejected and not created', async (t) => {
   const dataDir = t.testdir()
   const problem = await problemOf(loadRootKey(undefined, { dataDir, create: false, env: {} }))
   t.match(problem, /^invalid: The root key file ".*root\.key" does not exist\. Restore it/)
   t.same(readdirSync(dataDir), [])
 })
 
-t.test('racing starters in several processes agree on one key', async (t) => {
+t.test('concurrent starts in several processes agree on one key', async (t) => {
   const dataDir = join(t.testdir(), 'data')
   const module = new URL('../../src/keys/root-key.ts', import.meta.url)
   const code = `const { loadRootKey } = await import(${JSON.stringify(module)})
@@ -47,7 +47,7 @@ t.test('racing starters in several processes agree on one key', async (t) => {
   t.same(readdirSync(dataDir), ['root.key'])
 })
 
-t.test('a key file that others may read is rejected with the command that corrects it', async (t) => {
+t.test('a key file that others may read is rejected with the command that fixes it', async (t) => {
   const dataDir = t.testdir({ 'root.key': randomBytes(32).toString('base64') })
   const path = join(dataDir, 'root.key')
   for (const mode of [0o644, 0o640, 0o604, 0o660]) {
@@ -90,7 +90,7 @@ t.test('keys are read as base64, base64url or hex from a file or the environment
   }
 })
 
-t.test('a file that holds no key is rejected with a remedy that does not quote it', async (t) => {
+t.test('an invalid key is rejected with a fix that quotes nothing of it', async (t) => {
   const dataDir = t.testdir()
   mkdirSync(join(dataDir, 'folder'), { mode: 0o700 })
   const marker = 'Kx9MarkerKx9'
@@ -123,7 +123,7 @@ t.test('a file that holds no key is rejected with a remedy that does not quote i
   }
 })
 
-t.test('a passphrase gives the same key with its salt file, and another with another', async (t) => {
+t.test('a passphrase gives the same key with its salt file, and another one with another salt', async (t) => {
   const dataDir = t.testdir()
   const source = 'passphrase:env:PHRASE'
   const env = { PHRASE: 'correct horse battery staple é' }

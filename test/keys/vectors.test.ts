@@ -88,7 +88,7 @@ t.test('HMAC-SHA256 passes RFC 4231, test cases 1–4 and 6', async (t) => {
 const hkdf = (secret: Buffer, info: Buffer): Buffer =>
   hmac(hmac(Buffer.alloc(32), secret), info, Buffer.of(1))
 
-t.test('subkeys are HKDF-SHA256 as RFC 5869 has it', async (t) => {
+t.test('subkeys are derived by HKDF-SHA256 as in RFC 5869', async (t) => {
   const published = '8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d'
   t.equal(hkdf(hex('0b'.repeat(22)), Buffer.alloc(0)).toString('hex'), published, 'test case 3')
   const secret = hex('01'.repeat(32))

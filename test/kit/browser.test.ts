@@ -118,7 +118,7 @@ t.test('a page is rejected at the end of its test', async (t) => {
     })
 })
 
-t.test('statuses below 500, and those that a test expects, are no error', async (t) => {
+t.test('statuses below 500, and those that a test expects, are not errors', async (t) => {
   const { page, end } = await visit(t, '<main></main>', {
     script: `await Promise.all([fetch('/status/403'), fetch('/status/503')])`,
     policy: `script-src 'self'; style-src 'self'; connect-src 'self'`,
@@ -166,7 +166,7 @@ t.test('keyboard and width issues are found', async (t) => {
   ])
 })
 
-t.test('Tab leaves no control out', async (t) => {
+t.test('Tab reaches every control', async (t) => {
   const { page } = await visit(t, '<main><button>A</button><div><button>B</button></div></main>', {
     script: `onkeydown = (event) => { if (document.activeElement.innerText === 'A') event.preventDefault() }`,
   })

@@ -5,7 +5,7 @@ t.test('a real PostgreSQL', { skip: postgresMissing({ own: true }) }, async (t) 
   const server = await startPostgres({ own: true })
   t.teardown(() => server.close())
 
-  t.test('gives each test a database whose owner has no rights outside of it', async (t) => {
+  t.test('gives each test a database whose owner has no other privileges', async (t) => {
     const [one, other] = [await server.database(), await server.database()]
     await queryPostgres(one, 'create table things (id int)')
     t.strictSame(await queryPostgres(other, "select to_regclass('things') as there"), [{ there: null }])
@@ -24,7 +24,7 @@ t.test('a real PostgreSQL', { skip: postgresMissing({ own: true }) }, async (t) 
     ])
   })
 
-  t.test('comes back after kill -9 with what was committed', async (t) => {
+  t.test('recovers committed data after kill -9', async (t) => {
     const address = await server.database()
     await queryPostgres(address, 'create table things as select 1 as id')
     await server.kill()

@@ -66,7 +66,7 @@ t.test('backups of a vault in PostgreSQL', { skip: postgresMissing() }, async (t
     await again.close()
   }
 
-  await t.test('backups are consistent snapshots, also during writes', async (t) => {
+  await t.test('are one snapshot, taken during writes', async (t) => {
     let stop = false
     const writing = (async () => {
       while (!stop) await create({ data: 'meanwhile' })
@@ -80,7 +80,7 @@ t.test('backups of a vault in PostgreSQL', { skip: postgresMissing() }, async (t
   })
   copyFileSync(join(here, 'root.key'), join(there, 'root.key'))
 
-  await t.test('damaged or forged backups leave the database empty', async (t) => {
+  await t.test('that are damaged or forged leave the database empty', async (t) => {
     const empty = await server.database()
     const lines = gunzipSync(readFileSync(path)).toString().split('\n')
     const rowAt = lines.findIndex((line) => line.startsWith('{"table":"records"')) + 1
@@ -109,7 +109,7 @@ t.test('backups of a vault in PostgreSQL', { skip: postgresMissing() }, async (t
     t.strictSame(readdirSync(there), ['root.key'])
   })
 
-  await t.test('backups are restored into an empty database only', async (t) => {
+  await t.test('restore to an empty database, and to no other', async (t) => {
     const target = { SIDEVAULT_STORE: await server.database() }
     const { restored, lines } = await restoreTo(there, target)
     t.ok(restored)
@@ -122,7 +122,7 @@ t.test('backups of a vault in PostgreSQL', { skip: postgresMissing() }, async (t
     await opens(there, target)
   })
 
-  await t.test('backups of PostgreSQL are restored into SQLite, and the other way round', async (t) => {
+  await t.test('restore to a file, and a backup of a file to a database', async (t) => {
     const folders = t.testdir({ inFile: {}, inDatabase: {} })
     const [inFile, inDatabase] = [join(folders, 'inFile'), join(folders, 'inDatabase')]
     for (const folder of [inFile, inDatabase]) copyFileSync(join(here, 'root.key'), join(folder, 'root.key'))

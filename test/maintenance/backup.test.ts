@@ -19,7 +19,7 @@ const RULES = [
   },
 ]
 
-t.test('a backup made while others write is one moment of the vault, and becomes one again', async (t) => {
+t.test('a backup taken during writes is one snapshot of the vault, and can be restored', async (t) => {
   const { here, there, file } = twoFolders(t)
   const vault = await openVault(here)
   const application = { name: SEPARATED, type: 'private', rules: RULES }
@@ -102,7 +102,7 @@ t.test('with the root key in place a restore checks the seal and the audit chain
   t.match(reported, [/^restored .*2 tenants$/, /^ok .*audit chain verifies/])
 })
 
-t.test('a damaged, cut or foreign file restores nothing', async (t) => {
+t.test('a damaged, truncated or foreign file restores nothing', async (t) => {
   const { here, there, file } = twoFolders(t)
   const vault = await openVault(here)
   await vault.close()

@@ -18,7 +18,7 @@ const printed = async (config: ReturnType<typeof configOf>): Promise<string> => 
   return lines.join('\n')
 }
 
-t.test('root key rotation, backup and restore carry the authority; commands are recorded', async (t) => {
+t.test('root key rotation, backup and restore include the authority; commands are recorded', async (t) => {
   const { here, there, file } = twoFolders(t)
   const vault = await openVault(here)
   const config = configOf(here)
@@ -42,7 +42,7 @@ t.test('root key rotation, backup and restore carry the authority; commands are 
   t.match(journal, /"service","forward-ca","update","Certificate authority rotated"/)
 })
 
-t.test('a move to PostgreSQL carries the authority', { skip: postgresMissing() }, async (t) => {
+t.test('a migration to PostgreSQL includes the authority', { skip: postgresMissing() }, async (t) => {
   const server = await startPostgres()
   t.teardown(() => server.close())
   const { here } = twoFolders(t)

@@ -8,7 +8,7 @@ import { configOf, openVault, twoFolders } from './vault.ts'
 const passphrase = new Secret('correct horse battery')
 const CARD = { number: '4242424242424242', expiration_month: 12, expiration_year: 2030, cvc: '123' }
 
-t.test('a tenant moves into another vault, and into its own once more', async (t) => {
+t.test('a tenant is exported and imported into another vault, and into its own again', async (t) => {
   const { here, there, file } = twoFolders(t)
   const path = file('tenant.sealed')
   const vault = await openVault(here)
@@ -98,7 +98,7 @@ t.test('a tenant moves into another vault, and into its own once more', async (t
   }
 })
 
-t.test('a file that is altered, cut, or opened with another passphrase changes nothing', async (t) => {
+t.test('a file that is altered, truncated, or opened with another passphrase changes nothing', async (t) => {
   const { here, there, file } = twoFolders(t)
   const path = file('tenant.sealed')
   const vault = await openVault(here)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createProgress } from '../../src/maintenance/progress.ts'
 
-t.test('a long copy logs its progress every ten seconds', async (t) => {
+t.test('a long copy reports its progress, every ten seconds at most', async (t) => {
   const lines: string[] = []
   let now = 0
   const progress = createProgress(

@@ -84,7 +84,7 @@ const filled = async (t: Parameters<typeof startTestService>[0], tokens = 3) => 
 }
 
 t.test(
-  'tokens, their ephemeral members, records and stored responses are resealed, and show the same',
+  'tokens, ephemeral members, records and stored responses are re-encrypted, and read the same',
   async (t) => {
     const { service, key, ids, once, first, proxy } = await filled(t)
     const before = await versionsIn(service)
@@ -108,7 +108,7 @@ t.test(
   },
 )
 
-t.test('a rotation that was killed continues with the version it had made', async (t) => {
+t.test('a killed rotation continues with the version it had created', async (t) => {
   const { service } = await filled(t, 250)
   let writes = 0
   const { deps: dying } = operating(service, {
@@ -147,7 +147,7 @@ t.test('an update, or a deletion, between read and write of a batch is not lost'
   t.equal((await versionsIn(service))[1], undefined)
 })
 
-t.test('callers that update while values are sealed anew never see a conflict of it', async (t) => {
+t.test('callers that update during re-encryption never get a conflict from it', async (t) => {
   const { service, key, ids } = await filled(t, 6)
   const { deps } = operating(service)
   let rotating = true
@@ -166,7 +166,7 @@ t.test('callers that update while values are sealed anew never see a conflict of
   t.same(Object.keys(await versionsIn(service)), ['6'])
 })
 
-t.test('an old version is destroyed an hour later, when nothing is under it any more', async (t) => {
+t.test('an old version is destroyed an hour later, once nothing uses it', async (t) => {
   const { service, clock, key, ids } = await filled(t)
   const { deps, lines } = operating(service)
   t.ok(await destroyOldKeys(deps, service.tenantId), 'one version is nothing to retire')
@@ -195,7 +195,7 @@ t.test('an old version is destroyed an hour later, when nothing is under it any 
   t.equal((await service.call('GET', `/tokens/${ids[1]}`, { key })).json.data, 'late')
 })
 
-t.test('while old versions are destroyed, and after it, nothing is written under them', async (t) => {
+t.test('nothing is written under old versions while they are destroyed, and after', async (t) => {
   const { service, clock, ids } = await filled(t)
   const { tenantId, store } = service
   const stale = await service.keys.tenant(tenantId)
@@ -261,7 +261,7 @@ t.test('while old versions are destroyed, and after it, nothing is written under
   t.equal((await store.sealed.tokens(tenantId, 0, 100)).length, ids.length)
 })
 
-t.test('a value that does not open is unchanged, keeps its key, and is reported', async (t) => {
+t.test('a value that does not open is left unchanged, with its key, and reported', async (t) => {
   const { service, clock } = await filled(t)
   const [row] = await service.store.sealed.tokens(service.tenantId, 0, 1)
   const to = Buffer.from(row!.sealed)

@@ -66,7 +66,7 @@ const world = async (t: Test, source?: string) => {
   return { store, dataDir, config, configOf, keys, sealed, lines, run, opens }
 }
 
-t.test('a key file is replaced in one go, and the old key opens nothing any more', async (t) => {
+t.test('a key file is replaced atomically, and the old key opens nothing any more', async (t) => {
   const { store, dataDir, keys, sealed, lines, run, opens } = await world(t)
   const before = readFileSync(join(dataDir, 'root.key'), 'utf8')
   const macs = keys.mac('audit', 'line')
@@ -97,7 +97,7 @@ t.test('a key file is replaced in one go, and the old key opens nothing any more
 })
 
 t.test(
-  'killed at any write, everything opens with the key file as it is, and a further run ends the change',
+  'after a kill at any write, everything opens with the key file, and another run completes',
   async (t) => {
     for (let fatal = 1; ; fatal++) {
       const { store, keys, run, opens, lines } = await world(t)
@@ -137,7 +137,7 @@ t.test(
   },
 )
 
-t.test('another source takes two steps, between which both root keys open everything', async (t) => {
+t.test('changing the source takes two steps, between which both root keys open everything', async (t) => {
   const { store, config, configOf, keys, lines, run, opens } = await world(t, 'env:OLD')
   const next = configOf('env:NEW')
   await t.rejects(run(), { message: /is not in a file/ })
@@ -165,7 +165,7 @@ t.test('another source takes two steps, between which both root keys open everyt
   t.ok(await keys.tenant('tenant-new'), 'a process that knows both goes on')
 })
 
-t.test('a passphrase follows a key, and another passphrase that', async (t) => {
+t.test('a passphrase replaces a key, and another passphrase replaces that', async (t) => {
   const { configOf, run, opens } = await world(t, 'env:OLD')
   const [first, second] = [configOf('passphrase:env:PHRASE'), configOf('passphrase:tr0ub4dor and three')]
   await run({ to: 'passphrase:env:PHRASE' })
@@ -178,7 +178,7 @@ t.test('a passphrase follows a key, and another passphrase that', async (t) => {
 })
 
 t.test(
-  'a key that a slow process made under the old root key is wrapped too, or rejected after the end',
+  'a key of a slow process under the old root key is rewrapped, or rejected after the end',
   async (t) => {
     const { store, configOf, keys, run } = await world(t, 'env:OLD')
     const next = configOf('env:NEW')
@@ -195,7 +195,7 @@ t.test(
   },
 )
 
-t.test('a key row that was altered stops the change, and all others still open', async (t) => {
+t.test('an altered key row stops the rotation, and all others still open', async (t) => {
   const { store, configOf, run } = await world(t, 'env:OLD')
   const [row] = await store.keys.keys('tenant-1')
   const to = Buffer.from(row!.wrapped)

@@ -8,7 +8,7 @@ const credentials = service.kernel.registry.ports.credentials!
 const hashOf = (key: string) => service.keys.mac('api-key', key)
 const applications = async () => (await service.call('GET', '/applications')).json.pagination.total_items
 
-t.test('installing the same bootstrap key again, also at once, changes nothing', async (t) => {
+t.test('installing the same bootstrap key again, also concurrently, changes nothing', async (t) => {
   const hash = hashOf(service.managementKey)
   const before = await applications()
   await credentials.install(service.tenantId, hash)
@@ -23,12 +23,12 @@ t.test('a bootstrap key of one tenant cannot become that of another', async (t) 
   await t.rejects(credentials.install(other.id, hashOf(service.managementKey)), { code: 'conflict' })
 })
 
-t.test('an unknown hash has no caller', async (t) => {
+t.test('an unknown hash belongs to no caller', async (t) => {
   t.equal(await credentials.authenticate(hashOf(newKey())), undefined)
   t.equal(await credentials.authenticate(''), undefined)
 })
 
-t.test('a change of permissions holds for the next request, in every direction', async (t) => {
+t.test('a change of permissions applies to the next request, in every direction', async (t) => {
   const key = await service.application({ permissions: ['token:create'] })
   const { id } = (await service.call('GET', '/applications/key', { key })).json
   for (const [permission, status] of [
@@ -42,7 +42,7 @@ t.test('a change of permissions holds for the next request, in every direction',
   }
 })
 
-t.test('64 updates at once are all made, one after the other', async (t) => {
+t.test('64 concurrent updates all succeed, one after the other', async (t) => {
   const key = await service.application({ permissions: ['token:create'] })
   const { id } = (await service.call('GET', '/applications/key', { key })).json
   const names = Array.from({ length: 64 }, (_, i) => `name ${i}`)

@@ -25,7 +25,7 @@ const issuesOf = (run: () => unknown): Readonly<Record<string, readonly string[]
   return {}
 }
 
-t.test('each permission is for the application types that completions §4 names, and no other', async (t) => {
+t.test('each permission is allowed for exactly the application types of completions §4', async (t) => {
   const allowed: Record<ApplicationType, RegExp> = {
     public: /^token:(create|update)$/,
     private: /^token:(create|read|update|delete|use|search)$/,
@@ -38,7 +38,7 @@ t.test('each permission is for the application types that completions §4 names,
     }
 })
 
-t.test('an unknown permission is an issue, and a permission named twice is held once', async (t) => {
+t.test('an unknown permission is an issue, and a repeated permission is stored once', async (t) => {
   t.ok(issuesOf(() => checkGrants({ permissions: ['token:eat'] }, 'private', known)).permissions)
   const grants = checkGrants({ permissions: ['token:read', 'token:read'] }, 'private', known)
   t.same(grants, { permissions: ['token:read'], rules: [] })
@@ -48,7 +48,7 @@ t.test('a rule is stored with its container in lower case', async (t) => {
   t.same(checkGrants({ rules: [rule] }, 'private', known).rules, [{ ...rule, container: '/pci/high/' }])
 })
 
-t.test('an expiry is ISO 8601, UTC unless it says otherwise', async (t) => {
+t.test('an expiry is ISO 8601, in UTC unless it has an offset', async (t) => {
   const noon = Date.UTC(2030, 0, 31, 12)
   for (const text of [
     '2030-01-31T12:00:00Z',
@@ -62,7 +62,7 @@ t.test('an expiry is ISO 8601, UTC unless it says otherwise', async (t) => {
   t.equal(parseExpiry('2030-01-31', 0), Date.UTC(2030, 0, 31))
 })
 
-t.test('an expiry that is no date-time, or not in the future, is an issue', async (t) => {
+t.test('an expiry that is not a date-time, or not in the future, is an issue', async (t) => {
   for (const text of ['', 'soon', '2030-02-31T00:00:00Z', '2030-13-01', '2030-01-31T25:00:00Z', '1893456000'])
     t.ok(issuesOf(() => parseExpiry(text, 0)).expires_at, text)
   t.ok(issuesOf(() => parseExpiry('2030-01-31', Date.UTC(2030, 0, 31))).expires_at)

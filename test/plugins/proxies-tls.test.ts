@@ -15,7 +15,7 @@ const send = (destination_tls: unknown, more: object = {}) =>
 const stored = async (proxyKey: string) =>
   (await service.kernel.registry.ports.proxies?.find(service.keys.mac('api-key', proxyKey)))?.destinationTls
 
-t.test('certificates are stored for the gateway, and shown by name only', async (t) => {
+t.test('certificates are stored for the gateway, and returned by name only', async (t) => {
   const { status, json, text } = await send({ client_certificate: cert, client_key: key, ca: authority.pem })
   t.equal(status, 201)
   t.match(json.destination_tls, {
@@ -47,7 +47,7 @@ t.test('certificates are stored for the gateway, and shown by name only', async 
   t.equal(await stored(json.key), undefined)
 })
 
-t.test('what stands around certificates and keys is not kept', async (t) => {
+t.test('text around certificates and keys is not stored', async (t) => {
   const around = (text: string) => `a comment \u00e9\n${text}\u2028`
   const { status, json } = await send({
     client_certificate: around(cert),
@@ -61,7 +61,7 @@ t.test('what stands around certificates and keys is not kept', async (t) => {
   t.equal(found?.authorities, authority.pem)
 })
 
-t.test('issues are reported by member, without the value', async (t) => {
+t.test('issues are reported by member, without the input', async (t) => {
   const foreign = await authority.issue(['b.test'])
   const expired = await authority.issue(['c.test'], { expired: true })
   const own = { client_certificate: cert, client_key: key }

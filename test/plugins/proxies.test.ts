@@ -12,7 +12,7 @@ const create = async (more: object = {}, key = service.managementKey) => {
   return json as { id: string; key: string }
 }
 
-t.test('a proxy is found by the hash of its key, as the gateway runs it', async (t) => {
+t.test('a proxy is found by the hash of its key, as the gateway uses it', async (t) => {
   const application = await service.call('POST', '/applications', {
     body: { name: 'a', type: 'private', permissions: ['token:use'] },
   })
@@ -51,7 +51,7 @@ t.test('unknown and deleted keys find nothing, and the key itself is not what it
   t.equal(await source?.find(hashOf(key)), undefined)
 })
 
-t.test('the newest are those of all tenants, the last one first', async (t) => {
+t.test('the newest proxies are listed across tenants, the last one first', async (t) => {
   const other = await service.newTenant()
   const first = await create()
   const second = await create({}, other.key)
@@ -65,7 +65,7 @@ t.test('the newest are those of all tenants, the last one first', async (t) => {
   )
 })
 
-t.test('every change moves the counter that caches go by', async (t) => {
+t.test('every change increments the counter of the caches', async (t) => {
   const now = () => service.store.records.changes(source?.collections ?? [])
   const seen = [await now()]
   const { id } = await create()

@@ -33,7 +33,7 @@ const asked = async (rpc: string, input: object) => {
   return { args: calls[0], output }
 }
 
-t.test('a list without filters returns the first twenty, with the permission to read', async (t) => {
+t.test('a list without filters requests the first twenty, with the permission to read', async (t) => {
   const { args, output } = await asked('Tokens.List', {})
   t.strictSame(args, [{}, { kind: 'offset', page: 1, size: 20 }, context, 'token:read'])
   t.strictSame(output, {
@@ -42,7 +42,7 @@ t.test('a list without filters returns the first twenty, with the permission to 
   })
 })
 
-t.test('empty filters filter nothing, others are handed on', async (t) => {
+t.test('empty filters are ignored, others are passed on', async (t) => {
   const empty = await asked('Tokens.List', { id: [], type: [], metadata: {} })
   t.strictSame(empty.args?.[0], {})
   const filter = { id: ['a'], type: ['card'], metadata: { color: 'red' }, page: 2, size: 5 }
@@ -53,7 +53,7 @@ t.test('empty filters filter nothing, others are handed on', async (t) => {
   ])
 })
 
-t.test('a cursor list hands its cursor on and the next one back', async (t) => {
+t.test('a cursor list passes its cursor on and returns the next one', async (t) => {
   const { args, output } = await asked('Tokens.ListByCursor', {
     start: 'here',
     container: ['/pci/'],
@@ -68,14 +68,14 @@ t.test('a cursor list hands its cursor on and the next one back', async (t) => {
   t.match(output, { pagination: { page_size: 20, next: 'cursor' } })
 })
 
-t.test('searches need the permission to search, and take null for a member that is not set', async (t) => {
+t.test('searches require the permission to search, and accept null for an absent member', async (t) => {
   const { args } = await asked('Tokens.Search', { query: 'type:card', page: null, size: null })
   t.strictSame(args, [{ query: 'type:card' }, { kind: 'offset', page: 1, size: 20 }, context, 'token:search'])
   const cursor = await asked('Tokens.SearchByCursor', { query: null, start: null, size: 3 })
   t.strictSame(cursor.args, [{}, { kind: 'cursor', size: 3 }, context, 'token:search'])
 })
 
-t.test('a patch is handed on without the id of the path', async (t) => {
+t.test('a patch is passed on without the id of the path', async (t) => {
   const { args } = await asked('Tokens.Update', { id: 'x', data: null, metadata: { a: null } })
   t.strictSame(args, ['x', { data: null, metadata: { a: null } }, context])
 })

@@ -56,7 +56,7 @@ t.test('machines with copies of one data directory, on one store', { skip: postg
   await journal.append([record('2')])
   await first.ingest()
 
-  await t.test('a connection that is lost is made anew, and the name stays held', async (t) => {
+  await t.test('a lost connection is reopened, and the name stays locked', async (t) => {
     const [before] = await queryPostgres<{ pid: number }>(location, HELD)
     await queryPostgres(location, 'select pg_terminate_backend($1)', [before!.pid])
     const held = () => queryPostgres<{ pid: number }>(location, HELD)
@@ -65,27 +65,30 @@ t.test('machines with copies of one data directory, on one store', { skip: postg
     await t.rejects(second.open(0), { code: 'gateway_timeout' })
   })
 
-  await t.test('a process that finds its name in use when the store is back stops writing', async (t) => {
-    const [held] = await queryPostgres<{ pid: number; key: string }>(location, HELD)
-    const other = new Client({ connectionString: location })
-    await other.connect()
-    const waiting = other.query('select pg_advisory_lock($1)', [held!.key])
-    const isWaiting = `select 1 ${ADVISORY} and not granted`
-    while ((await queryPostgres(location, isWaiting)).length === 0) await setTimeout(20)
-    await queryPostgres(location, 'select pg_terminate_backend($1)', [held!.pid])
-    await waiting
-    for (;;) {
-      const issue = await journal.health().catch((thrown: unknown) => thrown)
-      if (issue !== undefined) break
-      await setTimeout(20)
-    }
-    await t.rejects(journal.append([record('4')]), {
-      code: 'gateway_timeout',
-      message: /discloses nothing/,
-    })
-    await journal.close()
-    await other.end()
-  })
+  await t.test(
+    'a writer whose name was acquired by another while the store was down stops writing',
+    async (t) => {
+      const [held] = await queryPostgres<{ pid: number; key: string }>(location, HELD)
+      const other = new Client({ connectionString: location })
+      await other.connect()
+      const waiting = other.query('select pg_advisory_lock($1)', [held!.key])
+      const isWaiting = `select 1 ${ADVISORY} and not granted`
+      while ((await queryPostgres(location, isWaiting)).length === 0) await setTimeout(20)
+      await queryPostgres(location, 'select pg_terminate_backend($1)', [held!.pid])
+      await waiting
+      for (;;) {
+        const issue = await journal.health().catch((thrown: unknown) => thrown)
+        if (issue !== undefined) break
+        await setTimeout(20)
+      }
+      await t.rejects(journal.append([record('4')]), {
+        code: 'gateway_timeout',
+        message: /discloses nothing/,
+      })
+      await journal.close()
+      await other.end()
+    },
+  )
 
   await first.ingest()
   await t.rejects(second.open(), {
@@ -95,7 +98,7 @@ t.test('machines with copies of one data directory, on one store', { skip: postg
   await (await first.open()).close()
 })
 
-t.test('a journal that was cut, removed or replaced is not continued', async (t) => {
+t.test("a journal cut, removed or replaced without the store's knowledge is not continued", async (t) => {
   const dataDir = join(t.testdir({ one: { audit: {} } }), 'one')
   const one = await machine(t, dataDir)
   await writeJournal(one.directory, 2, 'admin')

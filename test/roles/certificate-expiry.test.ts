@@ -8,7 +8,7 @@ import { createAuthority } from '../kit/authority.ts'
 
 const DAY = 86_400_000
 
-t.test('a certificate that ends soon is named by health and metrics until it is renewed', async (t) => {
+t.test('a certificate that expires soon is reported by health and metrics until it is renewed', async (t) => {
   const path = join(t.testdir(), 'cert.pem')
   const { cert } = await (await createAuthority()).issue(['localhost'])
   writeFileSync(path, cert)

@@ -24,7 +24,7 @@ const setUp = async (t: Test) => {
   return { service, socket, call }
 }
 
-t.test('a tenant is made with a key that works, and only its hash is kept', async (t) => {
+t.test('a tenant is created with a valid key, and only its hash is stored', async (t) => {
   const { service, socket, call } = await setUp(t)
   t.equal(statSync(socket).mode & 0o777, 0o600)
   const { status, json } = await call('POST', '/tenants', { name: 'Second' })
@@ -44,7 +44,7 @@ t.test('a tenant is made with a key that works, and only its hash is kept', asyn
   t.notMatch(JSON.stringify(list.json), /key_/)
 })
 
-t.test('a deleted tenant is gone with its keys; the others stay', async (t) => {
+t.test('a deleted tenant is removed with its keys; the others stay', async (t) => {
   const { service, call } = await setUp(t)
   const { json: made } = await call('POST', '/tenants', { name: 'Second' })
   t.equal((await call('DELETE', `/tenants/${made.id}`)).status, 204)
@@ -55,7 +55,7 @@ t.test('a deleted tenant is gone with its keys; the others stay', async (t) => {
   t.equal((await service.call('GET', '/tenants/self')).status, 200)
 })
 
-t.test('names of tenants are validated', async (t) => {
+t.test('invalid names and unknown routes are rejected', async (t) => {
   const { call } = await setUp(t)
   for (const body of [{}, { name: '' }, { name: ' ' }, { name: 5 }, { name: 'x'.repeat(201) }])
     t.equal((await call('POST', '/tenants', body)).status, 400)

@@ -12,7 +12,7 @@ import { postgresMissing, startPostgres } from '../kit/postgres.ts'
 const log = createLog('test', 'silent')
 
 t.test(
-  'journals of before a move come along, once, and stay verified',
+  'journals from before a migration are carried over, once, and stay verified',
   { skip: postgresMissing() },
   async (t) => {
     const server = await startPostgres()

@@ -20,61 +20,58 @@ let started = 0
 const start = (config: ReturnType<typeof configOf>, owner: boolean) =>
   openRuntime(config, { name: `process-${started++}`, owner, log })
 
-t.test(
-  'a vault whose root key a Transit server wraps starts, rotates and moves to another source',
-  async (t) => {
-    const transit = await startTransit(t)
-    const before = process.env
-    process.env = { ...before, ...transit.env, NEW: Buffer.alloc(32, 9).toString('base64') }
-    t.teardown(() => {
-      process.env = before
-    })
-    const dataDir = t.testdir()
-    const config = configOf(dataDir, transit.source)
-    const first = await start(config, true)
-    await bootstrapTenant(first, { given: undefined, now: 1, log })
-    const [tenant] = await first.store.tenants.list()
-    t.notOk(readdirSync(dataDir).includes('root.key'), 'nothing of the root key lies beside the data')
-    const calls = transit.state.calls.length
+t.test('a vault whose root key a Transit server wraps starts, rotates and changes its source', async (t) => {
+  const transit = await startTransit(t)
+  const before = process.env
+  process.env = { ...before, ...transit.env, NEW: Buffer.alloc(32, 9).toString('base64') }
+  t.teardown(() => {
+    process.env = before
+  })
+  const dataDir = t.testdir()
+  const config = configOf(dataDir, transit.source)
+  const first = await start(config, true)
+  await bootstrapTenant(first, { given: undefined, now: 1, log })
+  const [tenant] = await first.store.tenants.list()
+  t.notOk(readdirSync(dataDir).includes('root.key'), 'nothing of the root key lies beside the data')
+  const calls = transit.state.calls.length
 
-    const second = await start(config, false)
-    t.ok(await second.keys.tenant(tenant!.id), 'another process, with nothing but the store and the server')
-    t.equal(transit.state.calls.length, calls + 1)
+  const second = await start(config, false)
+  t.ok(await second.keys.tenant(tenant!.id), 'another process, with nothing but the store and the server')
+  t.equal(transit.state.calls.length, calls + 1)
 
-    transit.rotate()
-    const lines: string[] = []
-    const print = (line: string) => void lines.push(line)
-    await runRotateRoot(config, { to: transit.source, finish: false }, print)
-    t.match(lines.at(-1), /^rotated /, 'every process finds the new one at the same place')
-    for (const { keys } of [first, second]) t.ok(await keys.tenant(tenant!.id), 'running ones go on')
-    transit.state.minimum = 2
-    await (await start(config, false)).close()
-    const retained = (await first.store.keys.keys('')).filter(({ purpose }) => purpose === 'root-wrapped')
-    t.same(
-      retained.map(({ version }) => version),
-      [2],
-    )
-    t.match(retained[0]?.wrapped.toString(), /vault:v2:/)
+  transit.rotate()
+  const lines: string[] = []
+  const print = (line: string) => void lines.push(line)
+  await runRotateRoot(config, { to: transit.source, finish: false }, print)
+  t.match(lines.at(-1), /^rotated /, 'every process finds the new one at the same place')
+  for (const { keys } of [first, second]) t.ok(await keys.tenant(tenant!.id), 'running ones go on')
+  transit.state.minimum = 2
+  await (await start(config, false)).close()
+  const retained = (await first.store.keys.keys('')).filter(({ purpose }) => purpose === 'root-wrapped')
+  t.same(
+    retained.map(({ version }) => version),
+    [2],
+  )
+  t.match(retained[0]?.wrapped.toString(), /vault:v2:/)
 
-    transit.state.sealed = true
-    await t.rejects(start(config, false), { code: 'gateway_timeout', message: /sealed/ })
-    t.ok(await first.keys.tenant(tenant!.id), 'a sealed server holds up starts only')
-    transit.state.sealed = false
+  transit.state.sealed = true
+  await t.rejects(start(config, false), { code: 'gateway_timeout', message: /sealed/ })
+  t.ok(await first.keys.tenant(tenant!.id), 'a sealed server holds up starts only')
+  transit.state.sealed = false
 
-    await runRotateRoot(config, { to: 'env:NEW', finish: false }, print)
-    const next = configOf(dataDir, 'env:NEW')
-    await runRotateRoot(next, { to: undefined, finish: true }, print)
-    await (await start(next, false)).close()
-    await t.rejects(start(config, false), {
-      code: 'invalid',
-      message: /no root key wrapped by the key provider/,
-    })
-    await first.close()
-    await second.close()
-  },
-)
+  await runRotateRoot(config, { to: 'env:NEW', finish: false }, print)
+  const next = configOf(dataDir, 'env:NEW')
+  await runRotateRoot(next, { to: undefined, finish: true }, print)
+  await (await start(next, false)).close()
+  await t.rejects(start(config, false), {
+    code: 'invalid',
+    message: /no root key wrapped by the key provider/,
+  })
+  await first.close()
+  await second.close()
+})
 
-t.test('while a root key moves from one Transit server to another, starts with either work', async (t) => {
+t.test('during a rotation between two Transit servers, starts with either key work', async (t) => {
   const [one, other] = [await startTransit(t), await startTransit(t)]
   const before = process.env
   process.env = { ...before, ...one.env }
@@ -99,24 +96,21 @@ t.test('while a root key moves from one Transit server to another, starts with e
   await runBackup(to, join(dataDir, 'copy'), print)
 })
 
-t.test(
-  'a provider comes from a folder of the plugin list, and nothing else of the plugin runs for it',
-  async (t) => {
-    const base = t.testdir({ data: {} })
-    const folder = join(base, 'safe')
-    mkdirSync(folder)
-    writeFileSync(join(folder, 'index.js'), 'throw new Error("too early")')
-    writeFileSync(
-      join(folder, 'key-provider.js'),
-      `export const keyProvider = { scheme: 'safe', wrap: async (key) => Buffer.from(key).toString('hex'),
+t.test('a key provider loads from the plugin list, and nothing else of its plugin runs', async (t) => {
+  const base = t.testdir({ data: {} })
+  const folder = join(base, 'safe')
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'index.js'), 'throw new Error("too early")')
+  writeFileSync(
+    join(folder, 'key-provider.js'),
+    `export const keyProvider = { scheme: 'safe', wrap: async (key) => Buffer.from(key).toString('hex'),
       unwrap: async (text, { address }) => { if (address !== 'here') throw new Error('where?'); return Buffer.from(text, 'hex') } }`,
-    )
-    writeFileSync(join(base, 'package.json'), '{"type":"module"}')
-    const config = configOf(join(base, 'data'), 'safe:here', { SIDEVAULT_PLUGINS: `*,${folder}` })
-    await t.rejects(start(config, true), /too early/)
-    await t.rejects(start({ ...config, plugins: ['*'] }, true), {
-      code: 'invalid',
-      message: /no plugin of SIDEVAULT_PLUGINS brings a key provider/,
-    })
-  },
-)
+  )
+  writeFileSync(join(base, 'package.json'), '{"type":"module"}')
+  const config = configOf(join(base, 'data'), 'safe:here', { SIDEVAULT_PLUGINS: `*,${folder}` })
+  await t.rejects(start(config, true), /too early/)
+  await t.rejects(start({ ...config, plugins: ['*'] }, true), {
+    code: 'invalid',
+    message: /no plugin of SIDEVAULT_PLUGINS brings a key provider/,
+  })
+})

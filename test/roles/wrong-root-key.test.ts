@@ -54,7 +54,7 @@ const ISSUES: Readonly<Record<string, readonly [(text: string) => string | undef
   'has one bit flipped': [flipped, /The root key does not match the store.*Nothing was changed/],
 }
 
-t.test('a start with a lost or wrong root key fails, and no byte changes', async (t) => {
+t.test('a start with a missing or wrong root key is rejected, and no byte changes', async (t) => {
   const { keyFile, digest, start } = await stopped(t)
   const right = readFileSync(keyFile, 'utf8')
   const before = digest()
@@ -72,7 +72,7 @@ t.test('a start with a lost or wrong root key fails, and no byte changes', async
   await (await start(true)).close()
 })
 
-t.test('key rows of two tenants that were swapped open for neither, and stay as they are', async (t) => {
+t.test('swapped key rows of two tenants open for neither, and stay as they are', async (t) => {
   const { database, digest, start } = await stopped(t)
   const db = new Database(database)
   db.pragma('journal_mode = DELETE')
@@ -95,7 +95,7 @@ t.test('key rows of two tenants that were swapped open for neither, and stay as 
   t.equal(digest(), before)
 })
 
-t.test("a service's key row that was altered fails the start", async (t) => {
+t.test('an altered key row of the service is rejected at the start', async (t) => {
   const { database, digest, start } = await stopped(t)
   const db = new Database(database)
   for (const purpose of ['api-key', 'audit', 'check']) {

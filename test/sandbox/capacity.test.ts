@@ -2,13 +2,13 @@ import t from 'tap'
 import { childrenWithin } from '../../src/sandbox/limits.ts'
 import { openSandbox, returned } from './kit.ts'
 
-t.test('the number of children follows the memory, and is two at least', async (t) => {
+t.test('the number of children is limited by memory, with at least two', async (t) => {
   t.same([0, 699, 700, 1_049, 1_050, 3_500].map(childrenWithin), [2, 2, 2, 2, 3, 10])
   const { pids } = await openSandbox(t, { memoryMb: 1_100 })
   t.equal(pids.size, 3)
 })
 
-t.test('programs that alternate stay in their child', async (t) => {
+t.test('programs that run alternately stay in the child that has loaded them', async (t) => {
   const { run } = await openSandbox(t, { children: 3, reuseContexts: true })
   const programs = Array.from(
     { length: 100 },
@@ -33,15 +33,18 @@ t.test('programs that alternate stay in their child', async (t) => {
   t.ok(Math.min(...later) < programs.length / 2, `loaded again in the later turns: ${later}`)
 })
 
-t.test('a suspect program moves to the last child, also from one that has its isolate', async (t) => {
-  const { run } = await openSandbox(t)
-  const code = 'module.exports = ({ loop }) => { while (loop); return 1 }'
-  const one = () => run(code)
-  for (let round = 0; round < 3; round++)
-    t.same((await Promise.all([one(), one(), one(), one()])).map(returned), [1, 1, 1, 1])
-  const looped = await run(code, { argument: { loop: true }, limits: { cpuMs: 100 } })
-  t.match(looped, { kind: 'limit', limit: 'cpu' })
-  const others = Array.from({ length: 60 }, (_, each) => run(`module.exports = () => ${each}`))
-  t.equal((await Promise.all(others)).length, 60, 'so it is not one of the last ones')
-  t.equal(returned(await one()), 1)
-})
+t.test(
+  'a program that becomes suspect moves to the last child, also from one with its isolate',
+  async (t) => {
+    const { run } = await openSandbox(t)
+    const code = 'module.exports = ({ loop }) => { while (loop); return 1 }'
+    const one = () => run(code)
+    for (let round = 0; round < 3; round++)
+      t.same((await Promise.all([one(), one(), one(), one()])).map(returned), [1, 1, 1, 1])
+    const looped = await run(code, { argument: { loop: true }, limits: { cpuMs: 100 } })
+    t.match(looped, { kind: 'limit', limit: 'cpu' })
+    const others = Array.from({ length: 60 }, (_, each) => run(`module.exports = () => ${each}`))
+    t.equal((await Promise.all(others)).length, 60, 'so it is not one of the last ones')
+    t.equal(returned(await one()), 1)
+  },
+)

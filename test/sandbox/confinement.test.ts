@@ -73,7 +73,7 @@ given('files')('a descriptor that the service was started with is closed', async
   t.equal((await promisify(execFile)('/bin/sh', [...leaking, file, ...args, list])).stdout, '0\n')
 })
 
-t.test('a missing confinement is a warning, and an error with the remedy where it is required', async (t) => {
+t.test('missing confinement is a warning, and an error with a fix where it is required', async (t) => {
   const warnings: unknown[] = []
   const log = { ...silentLog(), warn: (line: unknown) => warnings.push(line) } as unknown as Log
   const missing = ['uid'] as const
@@ -88,7 +88,7 @@ t.test('a missing confinement is a warning, and an error with the remedy where i
 })
 
 t.test(
-  'where tenants are separated, an idle child is ended for the next tenant, and no tenant has all children',
+  'with tenants kept apart, an idle child is ended for another tenant, and none has all children',
   async (t) => {
     const { run, pids } = await openSandbox(t, { children: 2, require: ['tenant'] })
     const started = new Set(pids)

@@ -6,7 +6,7 @@ const reading = (maxBytes = 1_000) => {
   return { frames, read: createFrameReader(maxBytes, (frame) => frames.push(frame)) }
 }
 
-t.test('frames arrive whole wherever the stream is cut', async (t) => {
+t.test('frames arrive complete however the stream is cut', async (t) => {
   const sent = [
     { header: { kind: 'a', n: 1 }, body: '' },
     { header: { kind: 'b', text: 'ä€😀' }, body: 'a body with ü and 😀' },
@@ -20,13 +20,13 @@ t.test('frames arrive whole wherever the stream is cut', async (t) => {
   }
 })
 
-t.test('a frame that is longer than allowed is rejected before it has arrived', async (t) => {
+t.test('a frame above the limit is rejected before it has arrived', async (t) => {
   const { read, frames } = reading(100)
   t.throws(() => read(encodeFrame({}, 'x'.repeat(200)).subarray(0, 8)))
   t.same(frames, [])
 })
 
-t.test('a header that is longer than its frame, or is not JSON, is rejected', async (t) => {
+t.test('a header longer than its frame, or not JSON, is rejected', async (t) => {
   const lying = Buffer.alloc(12)
   lying.writeUInt32BE(4, 0)
   lying.writeUInt32BE(5, 4)
@@ -36,7 +36,7 @@ t.test('a header that is longer than its frame, or is not JSON, is rejected', as
   t.throws(() => reading().read(broken))
 })
 
-t.test('frames are appended where there is room, and a buffer without room is unchanged', async (t) => {
+t.test('frames are written in sequence where there is space, else nothing is written', async (t) => {
   const held = Buffer.alloc(100, 0xff)
   const first = writeFrame(held, 0, { a: 1 }, 'ä€😀')
   const end = writeFrame(held, first ?? 0, { b: 2 })

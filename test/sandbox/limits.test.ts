@@ -1,7 +1,7 @@
 import t from 'tap'
 import { openSandbox } from './kit.ts'
 
-t.test('each limit ends the invocation that exceeds it, with its own error', async (t) => {
+t.test('an invocation that exceeds a limit ends with the name of that limit', async (t) => {
   const { run } = await openSandbox(t)
   const limit = (name: string) => ({ kind: 'limit', limit: name, message: String })
 
@@ -49,14 +49,14 @@ t.test('each limit ends the invocation that exceeds it, with its own error', asy
   )
 })
 
-t.test('an argument of five megabytes arrives and returns', async (t) => {
+t.test('an argument of five megabytes is passed in and returned', async (t) => {
   const { run } = await openSandbox(t)
   const argument = { text: 'ä'.repeat(2_500_000 - 20) }
   const outcome = await run('module.exports = async (req) => req', { argument, limits: { cpuMs: 10_000 } })
   t.equal(outcome.kind === 'returned' ? outcome.json : JSON.stringify(outcome), JSON.stringify(argument))
 })
 
-t.test('many waiting calls are forwarded to the host a few at a time', async (t) => {
+t.test('many pending calls are passed to the host a few at a time', async (t) => {
   const { run } = await openSandbox(t)
   let now = 0
   let most = 0
@@ -75,7 +75,7 @@ t.test('many waiting calls are forwarded to the host a few at a time', async (t)
   t.ok(most <= 4, `${most} at a time`)
 })
 
-t.test('a caller that aborts gets its response at once', async (t) => {
+t.test('an aborted invocation rejects at once', async (t) => {
   const { run } = await openSandbox(t)
   const given = new AbortController()
   const host = {
@@ -95,7 +95,7 @@ t.test('a caller that aborts gets its response at once', async (t) => {
   t.match(await run('module.exports = () => 1', { signal: AbortSignal.abort() }), { limit: 'cancelled' })
 })
 
-t.test('a program that cannot be prepared is not prepared twice', async (t) => {
+t.test('a program that cannot be warmed delays the others only once', async (t) => {
   const { sandbox, pids } = await openSandbox(t, { children: 1, limits: { cpuMs: 500 } })
   const programs = [
     { tenantId: 'tenant', name: 'code', code: 'for (;;) {}' },

@@ -19,7 +19,7 @@ const source = (key: string, code: string): Source => {
   return { tenantId: 't', name: 'code', key, code, memoryMb, resultBytes, logLines, logBytes }
 }
 
-t.test('a child sends one message for each call of a busy trusted program', async (t) => {
+t.test('a child sends one message per call of a trusted busy program', async (t) => {
   const log = createLog('test', 'silent')
   const confinement = await probeConfinement()
   const start = startText({ packages: [], reuse: false, argumentBytes: 1_000, aheadMs: 1_000 })

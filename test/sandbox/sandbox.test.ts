@@ -6,7 +6,7 @@ import { openSandbox, returned } from './kit.ts'
 t.test('a sandbox', async (t) => {
   const { sandbox, run, metrics } = await openSandbox(t)
 
-  t.test('runs code in each supported form of module', async (t) => {
+  t.test('runs code in each common form', async (t) => {
     const forms = {
       'an async function': 'module.exports = async function (req) { return { sum: req.a + req.b } }',
       'an arrow function': 'module.exports = async ({ a, b }) => ({ sum: a + b })',
@@ -38,7 +38,7 @@ t.test('a sandbox', async (t) => {
     for (let call = 0; call < 5; call++) t.same(returned(await run(code)), [])
   })
 
-  t.test('deriving keys for longer than the code may run fails, and the child continues', async (t) => {
+  t.test('rejects key derivation that exceeds the time limit, and continues', async (t) => {
     const code = `const { pbkdf2Sync, scryptSync } = require('crypto')
       const refused = (derive) => { try { derive(); return false } catch (error) { return error.code } }
       module.exports = () => [
@@ -49,18 +49,18 @@ t.test('a sandbox', async (t) => {
     t.same(returned(await run(code)), ['ERR_OUT_OF_RANGE', 'ERR_OUT_OF_RANGE', 4])
   })
 
-  t.test('gives tenants with the same code isolates of their own', async (t) => {
+  t.test('gives tenants with the same code separate isolates', async (t) => {
     const code = `module.exports = (req) => { const seen = globalThis.secret ?? null; globalThis.secret = req.secret; return seen }`
     for (const tenantId of ['a', 'b', 'a', 'b'])
       t.equal(returned(await run(code, { tenantId, argument: { secret: tenantId } })), null)
   })
 
-  t.test('returns undefined for values that JSON cannot hold', async (t) => {
+  t.test('returns undefined for values that JSON cannot represent', async (t) => {
     for (const body of ['undefined', '() => 1', 'Symbol()'])
       t.match(await run(`module.exports = () => (${body})`), { kind: 'returned', json: undefined })
   })
 
-  t.test('reports what the code threw, with lines of its own text', async (t) => {
+  t.test('reports what the code threw, with places in its own source', async (t) => {
     const outcome = await run('module.exports = async () => {\n  const a = null\n  return a.b\n}', {
       name: 'request_transform',
     })
@@ -92,7 +92,7 @@ t.test('a sandbox', async (t) => {
     }
   })
 
-  t.test('a check reports whether code exports a function', async (t) => {
+  t.test('reports at a check whether code exports a function', async (t) => {
     const check = (code: string) => sandbox.check({ tenantId: 'tenant', name: 'code', code })
     t.same(await check('module.exports = () => 1'), { issues: [], exportsFunction: true })
     for (const code of ['', 'module.exports = {}', 'export const a = 1', 'throw new Error("top")'])
@@ -103,7 +103,7 @@ t.test('a sandbox', async (t) => {
       )
   })
 
-  t.test('forwards calls to the host, with its errors by their names', async (t) => {
+  t.test('passes calls to the host, and its errors by name', async (t) => {
     const seen: unknown[] = []
     const host: SandboxHost = {
       sdk: true,
@@ -143,7 +143,7 @@ t.test('a sandbox', async (t) => {
     t.equal(await aborted.promise, 'aborted')
   })
 
-  t.test('invocations wait concurrently', async (t) => {
+  t.test('lets invocations wait concurrently', async (t) => {
     let waiting = 0
     const all = Promise.withResolvers<void>()
     const host: SandboxHost = {
@@ -164,7 +164,7 @@ t.test('a sandbox', async (t) => {
     )
   })
 
-  t.test('collects the console, and no more of it than it may', async (t) => {
+  t.test('collects the console up to its limits', async (t) => {
     t.match(await run('module.exports = () => { console.log("a", 1); console.error({ b: 2 }) }'), {
       console: [
         { level: 'log', text: 'a 1' },

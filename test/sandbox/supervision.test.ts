@@ -20,7 +20,7 @@ const until = async (holds: () => boolean): Promise<void> => {
   while (!holds()) await new Promise((done) => setImmediate(done))
 }
 
-t.test('code that crashes its child is run twice, and then quarantined', async (t) => {
+t.test('code that ends children runs twice, and then no more', async (t) => {
   const { run, pids } = await openSandbox(t)
   const before = [...pids]
   t.match(await run(NATIVE_LOOP, { limits: LIMITS }), { kind: 'limit', limit: 'cpu' })
@@ -30,7 +30,7 @@ t.test('code that crashes its child is run twice, and then quarantined', async (
   t.notSame([...pids], before, 'other children are there')
 })
 
-t.test('code that behaved once and then crashes children is watched more closely, and blamed', async (t) => {
+t.test('trusted code that then ends children is watched more closely, and blamed', async (t) => {
   const ended: number[] = []
   const { run } = await openSandbox(t, {
     onChild: (pid, what) => void (what === 'ended' && ended.push(pid)),
@@ -52,21 +52,18 @@ t.test('code that behaved once and then crashes children is watched more closely
   t.equal(ended.length, first + 1)
 })
 
-t.test(
-  'an invocation that its child has not reported as started is run again when the child dies',
-  async (t) => {
-    const { run, pids } = await openSandbox(t, { children: 1 })
-    const code = 'module.exports = () => { const end = Date.now() + 200; while (Date.now() < end); return 1 }'
-    t.equal(returned(await run(code)), 1)
-    const second = run(code)
-    const [pid] = pids
-    process.kill(pid as number, 'SIGKILL')
-    t.equal(returned(await second), 1)
-    t.equal(returned(await run(code)), 1)
-  },
-)
+t.test('an invocation not yet confirmed by its child runs again when the child exits', async (t) => {
+  const { run, pids } = await openSandbox(t, { children: 1 })
+  const code = 'module.exports = () => { const end = Date.now() + 200; while (Date.now() < end); return 1 }'
+  t.equal(returned(await run(code)), 1)
+  const second = run(code)
+  const [pid] = pids
+  process.kill(pid as number, 'SIGKILL')
+  t.equal(returned(await second), 1)
+  t.equal(returned(await run(code)), 1)
+})
 
-t.test('programs that are checked and never called fill no child', async (t) => {
+t.test('programs that are checked but never called do not overload a child', async (t) => {
   const { sandbox, pids } = await openSandbox(t, { children: 1 })
   const before = [...pids]
   for (let i = 0; i < 130; i++) {
@@ -77,7 +74,7 @@ t.test('programs that are checked and never called fill no child', async (t) => 
   t.same([...pids], before)
 })
 
-t.test('others in a child that dies are run again, unless they have called the host', async (t) => {
+t.test('other invocations of an exited child run again, unless they have called the host', async (t) => {
   const { run, pids } = await openSandbox(t, { children: 1 })
   const called = Promise.withResolvers<void>()
   const host = {
@@ -97,7 +94,7 @@ t.test('others in a child that dies are run again, unless they have called the h
   t.equal(returned(await sleeper), 'slept')
 })
 
-t.test('a full queue rejects at once, and every invocation gets a response', async (t) => {
+t.test('a full queue rejects at once, and every invocation gets a result', async (t) => {
   const { run } = await openSandbox(t, { children: 1 })
   const host = { sdk: true, call: async () => 1 }
   const outcomes = await Promise.all(
@@ -118,7 +115,7 @@ t.test('one tenant’s flood does not starve another', async (t) => {
   await Promise.all(flood)
 })
 
-t.test('code that behaved once and then loops affects only invocations in its child', async (t) => {
+t.test('trusted code that then loops costs others no more than what its child runs', async (t) => {
   const { sandbox, run } = await openSandbox(t, { limits: { wallMs: 60_000 } })
   const turncoat = (number: number, loops: boolean) =>
     run(`module.exports = ({ loops }) => { while (loops); return ${number} }`, {
@@ -137,7 +134,7 @@ t.test('code that behaved once and then loops affects only invocations in its ch
   await Promise.all(flood)
 })
 
-t.test('a closed sandbox responds to running and new invocations, and leaves no process', async (t) => {
+t.test('a closed sandbox settles pending and new invocations, and leaves no process', async (t) => {
   const { sandbox, run, pids } = await openSandbox(t)
   const children = [...pids]
   const waiting = run('module.exports = () => new Promise((done) => setTimeout(done, 60_000))', {
@@ -174,7 +171,7 @@ t.test(
 )
 
 t.test(
-  'children of a process that dies end with it, one in a native loop too',
+  'children of a killed process exit with it, also one in a native loop',
   { skip: !onLinux && 'needs Linux: namespaces, /proc, a signal at the death of a parent' },
   async (t) => {
     const program = `

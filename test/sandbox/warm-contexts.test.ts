@@ -17,7 +17,7 @@ const openCalls = async (test: Parameters<typeof openSandbox>[0], options: { reu
   }
 }
 
-t.test('each call has a context of its own unless the operator allows reuse', async (test) => {
+t.test('each call has its own context unless the operator disables that', async (test) => {
   const calls = await openCalls(test, {})
   test.same(await calls(COUNT, {}, {}, {}), [1, 1, 1])
   const fresh = await openCalls(test, { reuseContexts: false })
@@ -49,7 +49,7 @@ t.test('warm contexts', async (test) => {
   )
 })
 
-t.test('a call with open host calls, or that exceeded a limit, leaves no context for reuse', async (test) => {
+t.test('a call with pending host work, or that met a limit, leaves no context behind', async (test) => {
   const { run } = await openSandbox(test, { children: 1, reuseContexts: true })
   const host: SandboxHost = { sdk: true, call: () => new Promise(() => {}) }
   const code = `let calls = 0; module.exports = ({ bt, how }) => {
@@ -72,7 +72,7 @@ t.test('a call with open host calls, or that exceeded a limit, leaves no context
   test.same(await of(''), 1)
 })
 
-t.test('a warm context gives each caller only the console lines of its own call', async (test) => {
+t.test('a warm context reports to each caller only the output of its own call', async (test) => {
   const { run } = await openSandbox(test, { children: 1, reuseContexts: true })
   const code = `console.log('top'); let last; module.exports = async ({ say }) => {
     console.log(say)
@@ -85,7 +85,7 @@ t.test('a warm context gives each caller only the console lines of its own call'
   test.same(await lines('two'), ['two'])
 })
 
-t.test('two concurrent calls have two contexts', async (test) => {
+t.test('two concurrently waiting calls have separate contexts', async (test) => {
   const { run } = await openSandbox(test, { children: 1, reuseContexts: true })
   let together = Promise.withResolvers<null>()
   let waiting = 0

@@ -4,6 +4,6 @@ import { sharedStateContract } from '../contract/shared-state-contract.ts'
 
 sharedStateContract(t, async (_t, clock) => createInProcessState({ clock }))
 
-t.test('the state is of this process alone', async (t) => {
+t.test('in-process state reaches its own process only', async (t) => {
   t.equal(createInProcessState({ clock: { now: () => 0 } }).reach, 'own')
 })

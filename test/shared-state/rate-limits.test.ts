@@ -19,11 +19,11 @@ const outcome = (admit: () => Promise<void> | void) =>
     (thrown: unknown) => (thrown instanceof AppError ? `${thrown.code} ${thrown.retryAfter}` : thrown),
   )
 
-t.test('without limits the store is not asked', async (t) => {
+t.test('without limits there is no limiter', async (t) => {
   t.equal(setUp({}).admit, undefined)
 })
 
-t.test('keys and addresses are counted apart, known keys or not', async (t) => {
+t.test('keys and addresses are counted separately, whether keys are known or not', async (t) => {
   const { admit, clock } = setUp({ perKey: 2, perAddress: 3 })
   const from = (key: string | undefined, address: string | undefined) =>
     outcome(() => admit?.({ key, address }))
@@ -38,7 +38,7 @@ t.test('keys and addresses are counted apart, known keys or not', async (t) => {
   t.equal(await from('a', '1.1.1.1'), 'served')
 })
 
-t.test('an IPv6 address counts with its /64, an IPv4-mapped one as its IPv4 address', async (t) => {
+t.test('an IPv6 address counts with its /64, a mapped one as its IPv4 address', async (t) => {
   const { admit } = setUp({ perAddress: 2 })
   const from = (address: string) => outcome(() => admit?.({ key: undefined, address }))
   t.same(await Promise.all(['2001:db8::1', '2001:db8:0:0:ffff::2'].map(from)), ['served', 'served'])
@@ -51,7 +51,7 @@ t.test('an IPv6 address counts with its /64, an IPv4-mapped one as its IPv4 addr
   ])
 })
 
-t.test('shared keys contain neither API keys nor addresses', async (t) => {
+t.test('shared keys reveal neither API keys nor addresses', async (t) => {
   const buckets: string[] = []
   const state = {
     take: async (claims: readonly Claim[]) => {
@@ -69,7 +69,7 @@ t.test('shared keys contain neither API keys nor addresses', async (t) => {
   t.equal(buckets.length, 2, 'a key longer than any has no bucket')
 })
 
-t.test('the API answers 429 with Retry-After, and not for its own pages', async (t) => {
+t.test('the API returns 429 with Retry-After, but not for its own pages', async (t) => {
   const clock = testClock()
   const state = createInProcessState({ clock })
   const admit = createRateLimits({ state, hash: (key) => key }, { perKey: 3 })
@@ -87,7 +87,7 @@ t.test('the API answers 429 with Retry-After, and not for its own pages', async 
   t.equal((await service.call('GET', '/permissions')).status, 200)
 })
 
-t.test('pages of the service have a limit of their own for each address', async (t) => {
+t.test('pages of the service have their own limit for each address', async (t) => {
   const clock = testClock()
   const state = createInProcessState({ clock })
   const admit = createRateLimits({ state, hash: (key) => key }, { perAddress: 5 })

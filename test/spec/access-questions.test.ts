@@ -106,7 +106,7 @@ t.test('"offset list": each entry once', async (t) => {
   t.strictSame(paged, data)
 })
 
-t.test('"through … proxy … reactor": what acts as an application', async (t) => {
+t.test('"through … proxy … reactor": proxies and reactors that act as an application', async (t) => {
   const { id } = await api.application(
     'private',
     ['token:use'],

@@ -187,7 +187,7 @@ t.test('"at most 3 keys → 422", also when 64 are asked for at once', async (t)
   t.equal((await call('GET', `/applications/${id}/keys`)).body.length, 3)
 })
 
-t.test('64 regenerations at once leave one key, the last one that was returned', async (t) => {
+t.test('64 concurrent regenerations leave one key, that of the last response', async (t) => {
   const { id } = await api.application('private', ['token:create'])
   const responses = await Promise.all(
     Array.from({ length: 64 }, () => call('POST', `/applications/${id}/regenerate`)),
@@ -198,7 +198,7 @@ t.test('64 regenerations at once leave one key, the last one that was returned',
   t.equal(valid.filter(Boolean).length, 1)
 })
 
-t.test('an application deleted while keys are made leaves no key that works', async (t) => {
+t.test('an application deleted while keys are created leaves no valid key', async (t) => {
   const { id } = await api.application('private', ['token:create'])
   const [deleted, ...made] = await Promise.all([
     call('DELETE', `/applications/${id}`),
@@ -279,7 +279,7 @@ t.test(
 const ADMINISTRATOR = ['application:create', 'application:read', 'application:update', 'application:delete']
 const reveal = { ...rule, container: '/', transform: 'reveal' }
 
-t.test('"grants_within_own": nobody hands out more than they hold', async (t) => {
+t.test('"grants_within_own": callers grant no more than they hold', async (t) => {
   const manager = (...permissions: string[]) => api.application('management', permissions)
   const as = async (key: string, method: string, path: string, body?: object) =>
     (await api.call(method, path, { key, ...(body ? { body } : {}) })).status
@@ -345,7 +345,7 @@ t.test('"grants_within_own": nobody hands out more than they hold', async (t) =>
 })
 
 t.test(
-  '"grants_within_own": code acts as an application only for who could hand out what that holds',
+  '"grants_within_own": a caller attaches only applications whose grants lie within its own',
   async (t) => {
     const CODE = 'module.exports = ({ args }) => ({ raw: args })'
     const { id: application } = await api.application('private', [], [reveal])
@@ -421,7 +421,7 @@ t.test('"grants_within_own": code of a proxy that intercepts is saved by adminis
 })
 
 t.test(
-  '"grants_within_own" is on unless it is "false", which is said by those only who hold everything',
+  '"grants_within_own" is on unless set to "false", which only callers with all permissions may',
   async (t) => {
     const set = async (key: string, settings: object) =>
       (await api.call('PUT', '/tenants/self', { key, body: { name: 'x', settings } })).status

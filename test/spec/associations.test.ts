@@ -57,7 +57,7 @@ t.test('"existing association → 409, missing one → 404, a token with itself 
   t.equal((await api.call('POST', '/tokens/nobody/children', { key, body: { data: 1 } })).status, 404)
 })
 
-t.test('a body-less POST takes any content type', async (t) => {
+t.test('a POST without a body accepts any content type', async (t) => {
   for (const [headers, raw] of [
     [{ 'content-type': 'text/plain' }, ''],
     [{ 'content-type': 'application/json' }, '{}'],
@@ -189,7 +189,7 @@ t.test('"GET /tokens/{id}/parents": newest first, as far as the caller may read'
   t.strictSame((await parents(child)).body.data, [])
 })
 
-t.test('deleting a token removes its associations, and its id in new hands has none', async (t) => {
+t.test('deleting a token removes its associations, also for a new token with its id', async (t) => {
   const [parent, child] = [await create({ id: 'parent' }), await create({ id: 'child' })]
   await associate(parent, child)
   await associate(child, parent)
@@ -206,7 +206,7 @@ t.test('deleting a token removes its associations, and its id in new hands has n
   t.strictSame(await childrenOf(parent), [child], 'an expired child is gone')
 })
 
-t.test('of 64 that make one association at once, one succeeds', async (t) => {
+t.test('of 64 concurrent creates of one association, one succeeds', async (t) => {
   const [a, b] = [await create(), await create()]
   const responses = await Promise.all(Array.from({ length: 64 }, () => associate(a, b)))
   t.strictSame(responses.map(({ status }) => status).sort(), [204, ...Array.from({ length: 63 }, () => 409)])

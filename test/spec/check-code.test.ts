@@ -8,7 +8,7 @@ const BAD = 'module.exports = async ({ args }) => ({\n  raw: })'
 const GOOD = 'module.exports = async ({ args }) => ({ raw: args })'
 const place = { line: 2, column: 8, message: "Unexpected token '}'" }
 
-t.test('POST /proxies/check-code names the place of an error in each transform', async (t) => {
+t.test('POST /proxies/check-code reports the place of an error in each transform', async (t) => {
   const { status, body } = await send('/proxies/check-code', {
     request_transform: { code: BAD },
     response_transform: { code: GOOD },
@@ -19,7 +19,7 @@ t.test('POST /proxies/check-code names the place of an error in each transform',
   t.strictSame((await send('/proxies/check-code', { request_transform: null })).body, { warnings: [] })
 })
 
-t.test('POST /reactors/check-code names the place of an error', async (t) => {
+t.test('POST /reactors/check-code reports the place of an error', async (t) => {
   t.strictSame((await send('/reactors/check-code', { code: BAD })).body, {
     warnings: [{ path: 'code', ...place }],
   })

@@ -41,7 +41,7 @@ t.test('a missing entity has the code of its kind', async (t) => {
     t.equal((await api.call('GET', path, { key: api.management })).body.code, `${entity}_not_found`)
 })
 
-t.test('"validation (errors filled)": every fault at once, by property path', async (t) => {
+t.test('"validation (errors filled)": every issue at once, by property path', async (t) => {
   const body = { type: 'card', data: { number: '4242424242424241', expiration_month: 13 } }
   const response = await api.call('POST', '/tokens', { key, body })
   t.equal(response.status, 400)
@@ -117,14 +117,14 @@ t.test('"another tenant\'s entity (never told apart from does not exist)"', asyn
   t.equal((await api.call('GET', path, { key })).status, 200)
 })
 
-t.test('a member name that a caller made up is not repeated when it may be a value', async (t) => {
+t.test('a member name invented by a caller is not quoted when it may be a value', async (t) => {
   const body = { data: 'x', metadata: { 4242424242424241: 1 } }
   const response = await api.call('POST', '/tokens', { key, body })
   t.equal(response.status, 400)
   t.notMatch(response.text, '4242424242424241')
 })
 
-t.test('what is sent in the place of an id or a permission is not repeated unless it is one', async (t) => {
+t.test('input in the place of an id or permission is quoted only when it is one', async (t) => {
   const { key } = await api.application('private', [
     'token:read',
     'token:use',

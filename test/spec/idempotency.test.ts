@@ -28,7 +28,7 @@ t.test(
   },
 )
 
-t.test('an invalid body gets the stored response, where there is one', async (t) => {
+t.test('an invalid body gets the stored response like any other', async (t) => {
   const first = await send('POST', '/tokens', { data: 'a' }, 'refused')
   const invalid = (idempotency: string, as = key) => {
     const headers = { 'svc-idempotency-key': idempotency }
@@ -64,7 +64,7 @@ t.test('"kept 24 h"', async (t) => {
   t.not((await send('POST', '/tokens', { data: 'a' }, 'day')).body.id, first.body.id)
 })
 
-t.test('what code returned is repeated for ten minutes, the tokens it made for 24 h', async (t) => {
+t.test('results of code are replayed for ten minutes, the tokens that it created for 24 h', async (t) => {
   const body = { name: 'r', code: 'module.exports = ({ args }) => ({ raw: args, tokenize: { a: args.a } })' }
   const reactor = (await api.call('POST', '/reactors', { key: api.management, body })).body.id
   const { key: user } = await api.application('private', ['token:use', 'token:create'])
@@ -77,7 +77,7 @@ t.test('what code returned is repeated for ten minutes, the tokens it made for 2
   t.strictSame((await react()).body, { tokens: first.body.tokens })
 })
 
-t.test('new keys are repeated for ten minutes, and the rest of the response for 24 h', async (t) => {
+t.test('new keys are replayed for ten minutes, and the rest of the response for 24 h', async (t) => {
   const repeated = async (path: string, secrets: readonly string[], input: object, as = api.management) => {
     const call = () => send('POST', path, input, `new key ${path}`, as)
     const first = await call()
@@ -107,7 +107,7 @@ t.test('"failures are not kept"', async (t) => {
 })
 
 t.test(
-  '"a second request while the first runs → 409": of 64 at once one runs, and later all get its answer',
+  '"a second request while the first runs → 409": of 64 at once one runs, and later all get its response',
   async (t) => {
     const before = await count()
     const responses = await Promise.all(
@@ -143,7 +143,7 @@ t.test('"on POST, PUT and PATCH of the management API …; not on GET, DELETE"',
   )
 })
 
-t.test('an association is made once with its key, though reading is all that it needs', async (t) => {
+t.test('an association is created once per idempotency key, though it only requires reading', async (t) => {
   const ids: string[] = []
   for (const data of ['a', 'b'])
     ids.push((await api.call('POST', '/tokens', { key, body: { data } })).body.id)
@@ -158,7 +158,7 @@ t.test('an association is made once with its key, though reading is all that it 
   t.strictSame((await api.call('GET', `/tokens/${parent}/children`, { key })).body.data, [], 'not made again')
 })
 
-t.test('one key sent with changes of two things changes both, each once', async (t) => {
+t.test('one idempotency key with changes of two entities changes both, each once', async (t) => {
   const make = async () => (await api.call('POST', '/tokens', { key, body: { data: 'a' } })).body.id
   for (const id of [await make(), await make()]) {
     const patch = (n: string) => send('PATCH', `/tokens/${id}`, { metadata: { n } }, 'both')
@@ -168,7 +168,7 @@ t.test('one key sent with changes of two things changes both, each once', async 
   }
 })
 
-t.test('a key is for one kind of call, and has 1 to 200 characters', async (t) => {
+t.test('an idempotency key belongs to one operation, and has 1 to 200 characters', async (t) => {
   // There are clients that send the key they were given once with every call from then on.
   const first = await send('POST', '/tokens', { data: 'a' }, 'one-kind')
   const other = await send('POST', '/tokenize', { a: 'b' }, 'one-kind')
@@ -188,7 +188,7 @@ const revealAll = {
 }
 
 t.test(
-  '"204; data gone for good": repeated answers then hold of a token what every holder of its id may see',
+  '"204; data gone for good": a replayed response then shows of a token what its id alone permits',
   async (t) => {
     const { key } = await api.application('private', [], [revealAll])
     const card = { type: 'card', data: { number: '4242424242424242', cvc: '123' } }
@@ -221,7 +221,7 @@ t.test(
   },
 )
 
-t.test('a replayed response shows neither an expired cvc nor data that was replaced', async (t) => {
+t.test('a replayed response shows neither an expired cvc nor replaced data', async (t) => {
   const { key } = await api.application('private', [], [revealAll])
   const card = { type: 'card', data: { number: '4242424242424242', cvc: '123' } }
   const post = (name: string, body: object) => send('POST', '/tokens', body, name, key)
@@ -237,7 +237,7 @@ t.test('a replayed response shows neither an expired cvc nor data that was repla
   t.equal((await post('replaced', { data: 'before' })).body.data, undefined)
 })
 
-t.test('stored responses are sealed, and a replay that shows data is recorded', async (t) => {
+t.test('stored responses are encrypted, and a replay that shows data is recorded', async (t) => {
   const { key: revealing } = await api.application('private', [], [revealAll])
   const secret = 'plain-5f0e77aa91'
   const first = await send('POST', '/tokens', { data: secret }, 'idem-9d1c', revealing)
@@ -262,7 +262,7 @@ t.test('stored responses are sealed, and a replay that shows data is recorded', 
     )
 })
 
-t.test('a replayed response shows what the present grants show', async (t) => {
+t.test('a replayed response is redacted by the current grants', async (t) => {
   const { id, key } = await api.application('private', [], [revealAll])
   const card = {
     type: 'card',

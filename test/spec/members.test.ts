@@ -77,7 +77,7 @@ t.test('"the owner cannot be deleted: 422"', async (t) => {
     t.equal((await send(method, 'members/nobody', body)).status, 404)
 })
 
-t.test('who accepts an invitation is a member, once', async (t) => {
+t.test('a user who accepts an invitation is a member, once', async (t) => {
   const { id } = await invite('joins@example.com')
   const { members } = api.service.kernel.registry.ports
   const joins = await Promise.allSettled([1, 2, 3].map(() => members!.join(tenant.id, id, 'user-1')))

@@ -244,7 +244,7 @@ t.test('"Delete | DELETE /proxies/{id} | No payload"', async (t) => {
   )
 })
 
-t.test('64 patches at once lose none', async (t) => {
+t.test('64 concurrent patches are all applied', async (t) => {
   const { id } = await create()
   const names = Array.from({ length: 20 }, (_, i) => `k${i}`)
   const responses = await Promise.all(
@@ -255,7 +255,7 @@ t.test('64 patches at once lose none', async (t) => {
   t.strictSame(Object.keys(body.configuration).sort(), names.sort())
 })
 
-t.test('keys, configuration, code and destination are not readable at rest', async (t) => {
+t.test('keys, configuration, code and destination are encrypted at rest', async (t) => {
   const made = await create({
     configuration: { SECRET: 'sk_live_7f3a91c2' },
     request_transform: { code: `${CODE} // sk_code_55d1` },
@@ -338,7 +338,7 @@ t.test('of many concurrent proxies with one binding, one is created', async (t) 
   t.same(all.map(({ status }) => status).sort(), [201, ...Array(7).fill(409)])
 })
 
-t.test('what cannot be intercepted is 400', async (t) => {
+t.test('proxies that cannot be intercepted are 400', async (t) => {
   for (const destination_url of [
     'https://api.example.com/a//b',
     'https://api.example.com/a%2Fb',

@@ -66,7 +66,7 @@ t.test(
   },
 )
 
-t.test('"→ 200 { tokens?, raw? }": what the code leaves out is left out', async (t) => {
+t.test('"→ 200 { tokens?, raw? }": members that the code omits are omitted', async (t) => {
   t.strictSame((await react(await reactorOf('module.exports = () => ({ raw: [1, null] })'))).body, {
     raw: [1, null],
   })
@@ -84,7 +84,7 @@ t.test('"→ 200 { tokens?, raw? }": what the code leaves out is left out', asyn
   )
 })
 
-t.test('a formula that is changed is another code, and another contract, for all its reactors', async (t) => {
+t.test('a changed formula changes the code and the contract of all its reactors', async (t) => {
   const formula = await formulaOf('module.exports = () => ({ raw: 1 })', [])
   const id = (await manage('POST', '/reactors', { name: 'Reactor', formula: { id: formula.id } })).body.id
   t.strictSame((await react(id)).body, { raw: 1 })
@@ -148,19 +148,16 @@ t.test('"Invoking a reactor needs token:use", on each container', async (t) => {
   t.equal((await react('7d9a4c5e-0000-4000-8000-000000000000')).status, 404)
 })
 
-t.test(
-  'a result is tokenized by the caller if it may, or else by the application of the reactor',
-  async (t) => {
-    const code = 'module.exports = () => ({ tokenize: { a: "x" } })'
-    const { key: using } = await api.application('private', ['token:use'])
-    const { id: maker } = await api.application('public', ['token:create'])
-    t.equal((await react(await reactorOf(code), {}, using)).status, 403)
-    const { status, body } = await react(await reactorOf(code, { application: { id: maker } }), {}, using)
-    t.equal(status, 200)
-    const { body: log } = await manage('GET', `/logs?entity_id=${body.tokens.a}`)
-    t.match(log.data[0], { operation: 'create', actor_id: maker })
-  },
-)
+t.test("a result is tokenized by the caller if permitted, else by the reactor's application", async (t) => {
+  const code = 'module.exports = () => ({ tokenize: { a: "x" } })'
+  const { key: using } = await api.application('private', ['token:use'])
+  const { id: maker } = await api.application('public', ['token:create'])
+  t.equal((await react(await reactorOf(code), {}, using)).status, 403)
+  const { status, body } = await react(await reactorOf(code, { application: { id: maker } }), {}, using)
+  t.equal(status, 200)
+  const { body: log } = await manage('GET', `/logs?entity_id=${body.tokens.a}`)
+  t.match(log.data[0], { operation: 'create', actor_id: maker })
+})
 
 t.test('"typed errors" have their status, all others are 400 with their message', async (t) => {
   for (const [thrown, status, detail] of [
@@ -181,7 +178,7 @@ t.test('"typed errors" have their status, all others are 400 with their message'
   t.match(response.body.detail, /TypeError.*reactor:2:/, 'with the place in the code')
 })
 
-t.test('CustomHttpResponseError returns its own status, headers and body', async (t) => {
+t.test("CustomHttpResponseError sets the response's status, headers and body", async (t) => {
   const id = await throwing(
     "new errors.CustomHttpResponseError({ status: 418, headers: { 'x-teapot': 'yes', 'content-length': '1', 'transfer-encoding': 'chunked' }, body: { short: 'stout' } })",
   )
@@ -194,7 +191,7 @@ t.test('CustomHttpResponseError returns its own status, headers and body', async
   t.strictSame(body.body ?? body, { short: 'stout' }, 'over gRPC it lies in the problem')
 })
 
-t.test('code that cannot run is 422, with its issue', async (t) => {
+t.test('code that cannot run is 422, with its error', async (t) => {
   for (const code of ['module.exports = {', 'module.exports = 1', 'throw new Error("at load")']) {
     const { status, body } = await react(await reactorOf(code))
     t.equal(status, 422, code)
@@ -202,7 +199,7 @@ t.test('code that cannot run is 422, with its issue', async (t) => {
   }
 })
 
-t.test('time is bounded by timeout_ms, and by 30 s whatever it says', async (t) => {
+t.test('time is limited by timeout_ms, and to 30 s at most', async (t) => {
   const waiting = await reactorOf('module.exports = () => new Promise(() => setTimeout(() => {}, 60000))')
   const { status, body } = await react(waiting, { timeout_ms: 50 })
   t.equal(status, 400)
@@ -211,7 +208,7 @@ t.test('time is bounded by timeout_ms, and by 30 s whatever it says', async (t) 
   t.equal((await react(await reactorOf(ECHO), { timeout_ms: 600_000 })).status, 200)
 })
 
-t.test('bt acts as the application of the reactor, and is not there without one', async (t) => {
+t.test('bt acts as the application of the reactor, and is absent without one', async (t) => {
   const { id: application } = await api.application('private', ['token:read', 'token:create'])
   const code = `module.exports = async ({ args, bt }) => {
     if (!bt) return { raw: 'none' }
@@ -236,7 +233,7 @@ t.test('bt acts as the application of the reactor, and is not there without one'
   )
 })
 
-t.test('what the application may no longer do, its code may not either', async (t) => {
+t.test('permissions that the application loses are denied to its code too', async (t) => {
   const { id: application } = await api.application('private', ['token:create'])
   const code =
     'module.exports = async ({ bt }) => ({ raw: (await bt.tokens.create({ type: "token", data: 1 })).type })'
@@ -248,7 +245,7 @@ t.test('what the application may no longer do, its code may not either', async (
   t.equal((await react(id)).status, 401)
 })
 
-t.test('reactors react, but not for ever', async (t) => {
+t.test('reactors may call reactors to a limited depth', async (t) => {
   const { id: application } = await api.application('private', ['token:use'])
   const code = `module.exports = async ({ args, bt }) => {
     if (args.depth === 0) return { raw: 'bottom' }
@@ -303,7 +300,7 @@ const resultNow = (reactor: string, request: string, as = key) =>
   api.call('GET', `/reactors/${reactor}/results/${request}`, { key: as, once: true })
 
 t.test(
-  'a result is for the caller that requested it, expires after 15 minutes, and its disclosure is recorded',
+  'a result belongs to its caller, expires after 15 minutes, and is recorded when it is read',
   async (t) => {
     const id = await reactorOf(ARGS)
     const { key: other } = await api.application('private', ['token:use'])
@@ -328,42 +325,39 @@ t.test(
   },
 )
 
-t.test(
-  '"go with a token that they used": a deleted or expired token takes the results made of it along',
-  async (t) => {
-    const id = await reactorOf(ARGS)
-    const { key: owner } = await api.application('private', ['token:create', 'token:use', 'token:delete'])
-    const make = async (more: object = {}) =>
-      (await api.call('POST', '/tokens', { key: owner, body: { data: 'plain-77f1', ...more } })).body.id
-    const row = (request: string) =>
-      api.service.store.records.get('reactor_requests', api.service.tenantId, request)
+t.test('"go with a token that they used": results are deleted with a deleted or expired token', async (t) => {
+  const id = await reactorOf(ARGS)
+  const { key: owner } = await api.application('private', ['token:create', 'token:use', 'token:delete'])
+  const make = async (more: object = {}) =>
+    (await api.call('POST', '/tokens', { key: owner, body: { data: 'plain-77f1', ...more } })).body.id
+  const row = (request: string) =>
+    api.service.store.records.get('reactor_requests', api.service.tenantId, request)
 
-    const [gone, stays] = [await make(), await make()]
-    const used = await finished(id, { a: `{{ ${gone} }}`, b: `{{ ${stays} }}` }, owner)
-    const beside = await finished(id, { b: `{{ ${stays} }}` }, owner)
-    const idempotent = () =>
-      api.call('POST', `/reactors/${id}/react`, {
-        key: owner,
-        body: { args: { a: `{{ ${gone} }}` } },
-        headers: { 'svc-idempotency-key': 'with a token' },
-        once: true,
-      })
-    t.strictSame((await idempotent()).body, { raw: { a: 'plain-77f1' } })
-    t.strictSame((await idempotent()).body, { raw: { a: 'plain-77f1' } })
-    t.equal((await api.call('DELETE', `/tokens/${gone}`, { key: owner })).status, 204)
-    t.equal(await row(used), undefined, 'nothing of it is kept')
-    t.equal((await resultNow(id, used, owner)).status, 404)
-    t.strictSame((await idempotent()).body, {}, 'nor is a repeated answer')
-    t.equal((await resultNow(id, beside, owner)).body.raw.b, 'plain-77f1')
+  const [gone, stays] = [await make(), await make()]
+  const used = await finished(id, { a: `{{ ${gone} }}`, b: `{{ ${stays} }}` }, owner)
+  const beside = await finished(id, { b: `{{ ${stays} }}` }, owner)
+  const idempotent = () =>
+    api.call('POST', `/reactors/${id}/react`, {
+      key: owner,
+      body: { args: { a: `{{ ${gone} }}` } },
+      headers: { 'svc-idempotency-key': 'with a token' },
+      once: true,
+    })
+  t.strictSame((await idempotent()).body, { raw: { a: 'plain-77f1' } })
+  t.strictSame((await idempotent()).body, { raw: { a: 'plain-77f1' } })
+  t.equal((await api.call('DELETE', `/tokens/${gone}`, { key: owner })).status, 204)
+  t.equal(await row(used), undefined, 'nothing of it is kept')
+  t.equal((await resultNow(id, used, owner)).status, 404)
+  t.strictSame((await idempotent()).body, {}, 'nor is a repeated answer')
+  t.equal((await resultNow(id, beside, owner)).body.raw.b, 'plain-77f1')
 
-    const expires_at = new Date(clock.now() + 60_000).toISOString()
-    const expiring = await finished(id, { a: `{{ ${await make({ expires_at })} }}` }, owner)
-    clock.advance(60_000)
-    t.equal((await resultNow(id, expiring, owner)).status, 404)
-  },
-)
+  const expires_at = new Date(clock.now() + 60_000).toISOString()
+  const expiring = await finished(id, { a: `{{ ${await make({ expires_at })} }}` }, owner)
+  clock.advance(60_000)
+  t.equal((await resultNow(id, expiring, owner)).status, 404)
+})
 
-t.test('results go with a token that the code read by bt, however it did', async (t) => {
+t.test('results are deleted with a token that the code read by bt, in whatever way', async (t) => {
   const all = ['token:create', 'token:read', 'token:search', 'token:update', 'token:delete', 'token:use']
   const rules = [{ description: 'all', priority: 1, container: '/', transform: 'reveal', permissions: all }]
   const { id: application, key: owner } = await api.application('private', [], rules)
@@ -428,7 +422,7 @@ t.test('results go with a token that the code read by bt, however it did', async
   t.equal((await resultNow(deleting, request, owner)).status, 404, 'it went while the code ran')
 })
 
-t.test('a token that is deleted while the reactor runs leaves no result behind', async (t) => {
+t.test('a token deleted while the reactor runs leaves no result', async (t) => {
   const { id: application, key: owner } = await api.application('private', [
     'token:create',
     'token:use',
@@ -446,7 +440,7 @@ t.test('a token that is deleted while the reactor runs leaves no result behind',
   t.equal((await resultNow(id, request, owner)).status, 404)
 })
 
-t.test('a failure in the background is a result', async (t) => {
+t.test('a background failure is a result', async (t) => {
   const id = await throwing('new errors.AuthorizationError("may not")')
   const started = await api.call('POST', `/reactors/${id}/react-async`, { key, body: {} })
   const { status, body } = await resultOf(id, started.body.asyncReactorRequestId)
@@ -454,7 +448,7 @@ t.test('a failure in the background is a result', async (t) => {
   t.match(body, { error: { status: 403, code: 'code_failed', detail: /may not/ } })
 })
 
-t.test('an invocation whose process died is a failed result', async (t) => {
+t.test('a reactor whose process died has a failed result', async (t) => {
   const id = await reactorOf('module.exports = () => new Promise(() => setTimeout(() => {}, 60000))')
   const started = await api.call('POST', `/reactors/${id}/react-async`, { key, body: {} })
   const path = `/reactors/${id}/results/${started.body.asyncReactorRequestId}`
@@ -465,7 +459,7 @@ t.test('an invocation whose process died is a failed result', async (t) => {
   })
 })
 
-t.test('"With callback_url → 202", if the gateway goes there', async (t) => {
+t.test('"With callback_url → 202", if the gateway may dial it', async (t) => {
   const id = await reactorOf(ECHO)
   const started = await react(id, { callback_url: 'https://receiver.test/hook' })
   t.equal(started.status, 202)

@@ -105,7 +105,7 @@ t.test(
   },
 )
 
-t.test('other issues of validation, and nothing is created or changed', async (t) => {
+t.test('other validation rules, which create or change nothing', async (t) => {
   const reactor = (await create({ code: CODE })).body
   const other = await api.otherTenant()
   const theirs = await send(
@@ -167,7 +167,7 @@ t.test('"GET list (id, name) … PUT 200 · PATCH 204 · DELETE 204"', async (t)
     t.equal((await send(method, `/reactors/${a.id}`, body)).status, 404, method)
 })
 
-t.test('"Deleting a formula in use → 409", also while reactors are made', async (t) => {
+t.test('"Deleting a formula in use → 409", also while reactors are created', async (t) => {
   const formula = await formulaOf()
   const reactor = (await create({ formula: { id: formula.id } })).body
   t.equal((await send('DELETE', `/reactor-formulas/${formula.id}`)).status, 409)

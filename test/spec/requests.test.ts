@@ -80,7 +80,7 @@ t.test('"cursor list": each call once', async (t) => {
   t.equal((await api.call('GET', '/requests?start=x', { key: api.management, once: true })).status, 400)
 })
 
-t.test('another tenant sees its own calls only, and "log:read" is needed', async (t) => {
+t.test('another tenant sees its own calls only, and "log:read" is required', async (t) => {
   const other = await api.otherTenant()
   const before = (await list('?size=100', other.key)).data.length
   await api.call('GET', '/permissions', { key: api.management, once: true })
@@ -96,61 +96,58 @@ t.test('another tenant sees its own calls only, and "log:read" is needed', async
   }
 })
 
-t.test(
-  '"rules": what decided about the tokens of a call, as "GET /tokens/{id}/access" says it',
-  async (t) => {
-    const rule = (priority: number, container: string, transform: string, permissions: string[]) => ({
-      description: `rule ${priority}`,
-      priority,
-      container,
-      transform,
-      permissions,
-    })
-    const { id, key } = await api.application(
-      'private',
-      [],
-      [
-        rule(2, '/', 'mask', ['token:read', 'token:create']),
-        rule(1, '/pci/', 'reveal', ['token:read']),
-        rule(3, '/hr/', 'redact', ['token:delete']),
-      ],
+t.test('"rules": the rules that decided about tokens, as in "GET /tokens/{id}/access"', async (t) => {
+  const rule = (priority: number, container: string, transform: string, permissions: string[]) => ({
+    description: `rule ${priority}`,
+    priority,
+    container,
+    transform,
+    permissions,
+  })
+  const { id, key } = await api.application(
+    'private',
+    [],
+    [
+      rule(2, '/', 'mask', ['token:read', 'token:create']),
+      rule(1, '/pci/', 'reveal', ['token:read']),
+      rule(3, '/hr/', 'redact', ['token:delete']),
+    ],
+  )
+  const ids: string[] = []
+  for (const container of ['/pci/', '/hr/']) {
+    const body = { data: SECRET, mask: 'x', containers: [container] }
+    ids.push((await api.call('POST', '/tokens', { key, body, once: true })).body.id)
+  }
+  const rulesOf = async () => {
+    const { data } = await list('?size=20')
+    const newest = data.find((entry: { application?: { id: string } }) => entry.application?.id === id)
+    return newest.rules
+  }
+  for (const token of ids) {
+    await api.call('GET', `/tokens/${token}`, { key, once: true })
+    const { data } = (
+      await api.call('GET', `/tokens/${token}/access?size=100`, { key: api.management, once: true })
+    ).body
+    const { disclosure, rule } = data.find(
+      (one: { permission: string; application: { id: string } }) =>
+        one.application.id === id && one.permission === 'token:read',
     )
-    const ids: string[] = []
-    for (const container of ['/pci/', '/hr/']) {
-      const body = { data: SECRET, mask: 'x', containers: [container] }
-      ids.push((await api.call('POST', '/tokens', { key, body, once: true })).body.id)
-    }
-    const rulesOf = async () => {
-      const { data } = await list('?size=20')
-      const newest = data.find((entry: { application?: { id: string } }) => entry.application?.id === id)
-      return newest.rules
-    }
-    for (const token of ids) {
-      await api.call('GET', `/tokens/${token}`, { key, once: true })
-      const { data } = (
-        await api.call('GET', `/tokens/${token}/access?size=100`, { key: api.management, once: true })
-      ).body
-      const { disclosure, rule } = data.find(
-        (one: { permission: string; application: { id: string } }) =>
-          one.application.id === id && one.permission === 'token:read',
-      )
-      const { description, priority, container } = rule
-      t.strictSame(await rulesOf(), [
-        { permission: 'token:read', disclosure, tokens: 1, description, priority, container },
-      ])
-    }
-    await api.call('GET', '/tokens?size=100', { key, once: true })
-    t.strictSame(
-      (await rulesOf()).map(({ priority }: { priority: number }) => priority).sort(),
-      [1, 2],
-      'a list names each rule once',
-    )
-    await api.call('DELETE', `/tokens/${ids[0]}`, { key, once: true })
-    t.strictSame(await rulesOf(), [{ permission: 'token:delete', disclosure: 'none', tokens: 1 }])
-  },
-)
+    const { description, priority, container } = rule
+    t.strictSame(await rulesOf(), [
+      { permission: 'token:read', disclosure, tokens: 1, description, priority, container },
+    ])
+  }
+  await api.call('GET', '/tokens?size=100', { key, once: true })
+  t.strictSame(
+    (await rulesOf()).map(({ priority }: { priority: number }) => priority).sort(),
+    [1, 2],
+    'a list names each rule once',
+  )
+  await api.call('DELETE', `/tokens/${ids[0]}`, { key, once: true })
+  t.strictSame(await rulesOf(), [{ permission: 'token:delete', disclosure: 'none', tokens: 1 }])
+})
 
-t.test('"GET /requests/destinations" counts nothing for the API, and needs "log:read"', async (t) => {
+t.test('"GET /requests/destinations" omits calls of the API, and requires "log:read"', async (t) => {
   const { status, body } = await api.call('GET', '/requests/destinations', {
     key: api.management,
     once: true,

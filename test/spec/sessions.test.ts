@@ -69,7 +69,7 @@ t.test('"nonce (… one-time)": "unknown or expired nonce 404, second use 409"',
   t.equal((await authorize({ nonce: mine.nonce, ...CREATE })).status, 200)
 })
 
-t.test('of 64 that authorize one session at once, one succeeds', async (t) => {
+t.test('of 64 concurrent authorizations of one session, one succeeds', async (t) => {
   const { nonce } = await session()
   const responses = await Promise.all(Array.from({ length: 64 }, () => authorize({ nonce, ...CREATE })))
   t.strictSame(responses.map(({ status }) => status).sort(), [200, ...Array.from({ length: 63 }, () => 409)])
@@ -104,54 +104,51 @@ t.test(
   },
 )
 
-t.test(
-  '"At least one of permissions and rules must be non-empty", and what else validation says',
-  async (t) => {
-    const { nonce, session_key: key } = await session()
-    const rule = {
-      description: 'r',
-      priority: 1,
-      container: '/a/',
-      transform: 'mask',
-      permissions: ['token:read'],
-    }
-    const wrong: [object, string][] = [
-      [{}, 'permissions'],
-      [{ permissions: [], rules: [] }, 'permissions'],
-      [{ permissions: null, rules: null }, 'permissions'],
-      [{ permissions: ['token:nothing'] }, 'permissions'],
-      [{ permissions: ['tenant:read'] }, 'permissions'],
-      [{ permissions: Array.from({ length: 51 }, () => 'token:read') }, 'permissions'],
-      [{ rules: [{ ...rule, permissions: [] }] }, 'rules[0].permissions'],
-      [{ rules: [{ ...rule, permissions: ['log:read'] }] }, 'rules[0].permissions'],
-      [{ rules: [{ ...rule, transform: 'show' }] }, 'rules[0].transform'],
-      [{ rules: [{ ...rule, container: 'a' }] }, 'rules[0].container'],
-      [{ rules: [{ ...rule, container: undefined }] }, 'rules[0].container'],
-      [{ rules: [{ ...rule, priority: 0 }] }, 'rules[0].priority'],
-      [{ rules: [rule, rule] }, 'rules[1].priority'],
-      [
-        { rules: [{ ...rule, conditions: [{ attribute: 'id', operator: 'equals', value: 'a' }] }] },
-        'rules[0].conditions',
-      ],
-      [
-        {
-          rules: [
-            { ...rule, container: null, conditions: [{ attribute: 'type', operator: 'equals', value: 'a' }] },
-          ],
-        },
-        'rules[0].conditions[0].attribute',
-      ],
-    ]
-    for (const [body, path] of wrong) {
-      const rejected = await authorize({ nonce, ...body })
-      t.equal(rejected.status, 400, JSON.stringify(body))
-      t.ok(rejected.body.errors?.[path], `${path} in ${rejected.text}`)
-    }
-    t.equal((await authorize(CREATE)).status, 400, 'nonce is required')
-    t.equal((await create(key)).status, 403, 'nothing was granted')
-    t.equal((await authorize({ nonce, ...CREATE })).status, 200, 'and the nonce is not used up')
-  },
-)
+t.test('"At least one of permissions and rules must be non-empty", and other validation rules', async (t) => {
+  const { nonce, session_key: key } = await session()
+  const rule = {
+    description: 'r',
+    priority: 1,
+    container: '/a/',
+    transform: 'mask',
+    permissions: ['token:read'],
+  }
+  const wrong: [object, string][] = [
+    [{}, 'permissions'],
+    [{ permissions: [], rules: [] }, 'permissions'],
+    [{ permissions: null, rules: null }, 'permissions'],
+    [{ permissions: ['token:nothing'] }, 'permissions'],
+    [{ permissions: ['tenant:read'] }, 'permissions'],
+    [{ permissions: Array.from({ length: 51 }, () => 'token:read') }, 'permissions'],
+    [{ rules: [{ ...rule, permissions: [] }] }, 'rules[0].permissions'],
+    [{ rules: [{ ...rule, permissions: ['log:read'] }] }, 'rules[0].permissions'],
+    [{ rules: [{ ...rule, transform: 'show' }] }, 'rules[0].transform'],
+    [{ rules: [{ ...rule, container: 'a' }] }, 'rules[0].container'],
+    [{ rules: [{ ...rule, container: undefined }] }, 'rules[0].container'],
+    [{ rules: [{ ...rule, priority: 0 }] }, 'rules[0].priority'],
+    [{ rules: [rule, rule] }, 'rules[1].priority'],
+    [
+      { rules: [{ ...rule, conditions: [{ attribute: 'id', operator: 'equals', value: 'a' }] }] },
+      'rules[0].conditions',
+    ],
+    [
+      {
+        rules: [
+          { ...rule, container: null, conditions: [{ attribute: 'type', operator: 'equals', value: 'a' }] },
+        ],
+      },
+      'rules[0].conditions[0].attribute',
+    ],
+  ]
+  for (const [body, path] of wrong) {
+    const rejected = await authorize({ nonce, ...body })
+    t.equal(rejected.status, 400, JSON.stringify(body))
+    t.ok(rejected.body.errors?.[path], `${path} in ${rejected.text}`)
+  }
+  t.equal((await authorize(CREATE)).status, 400, 'nonce is required')
+  t.equal((await create(key)).status, 403, 'nothing was granted')
+  t.equal((await authorize({ nonce, ...CREATE })).status, 200, 'and the nonce is not used up')
+})
 
 t.test('"conditions (sessions only, instead of container)", all of which must hold', async (t) => {
   const reveal = {

@@ -37,7 +37,7 @@ for (const [type, { valid, invalid }] of Object.entries(examples)) {
   )
 
   if (invalid.length > 0)
-    t.test(`${type}: what the table does not accept is 400 and names the member`, async (t) => {
+    t.test(`${type}: data outside of the table is 400 and names the member`, async (t) => {
       for (const { data, at } of invalid) {
         const { status, body } = await api.call('POST', '/tokens', { key, body: { type, data } })
         t.equal(status, 400, JSON.stringify(data))

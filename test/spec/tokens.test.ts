@@ -217,7 +217,7 @@ t.test('no oracle: fingerprints and duplicates are for callers who see the data'
 })
 
 t.test(
-  'no oracle: for callers who do not see data, an existing value looks like a missing one',
+  'no oracle: callers who do not see data cannot tell an existing value from a missing one',
   async (t) => {
     const [there, missing] = ['4000056655665556', '4000002760003184']
     await create({ type: 'card', data: { number: there }, deduplicate_token: true }, seeing)
@@ -257,7 +257,7 @@ t.test(
 )
 
 t.test(
-  'a fingerprint is made anew, and a duplicate met by an update, by callers who see the data',
+  'a fingerprint is recomputed, and a duplicate returned by an update, for callers who see the data',
   async (t) => {
     const { key: masked } = await api.application('private', ['token:create', 'token:read', 'token:update'])
     const patch = (id: string, body: object, as = masked) =>
@@ -340,90 +340,97 @@ t.test('"GET /v2/tokens (container, type, fingerprint, metadata …)"', async (t
   )
 })
 
-t.test('a search that cannot be understood is 400', async (t) => {
+t.test('an invalid search is 400', async (t) => {
   for (const query of ['data:', '(type:card', 'nonsense:x'])
     t.equal((await api.call('POST', '/tokens/search', { key, body: { query } })).status, 400, query)
 })
 
-t.test('a move shows no more than the weaker of both containers, and lifts no mask', async (t) => {
-  const rule = (priority: number, container: string, transform: string, permissions: string[]) => ({
-    description: 'r',
-    priority,
-    container,
-    transform,
-    permissions,
-  })
-  const ANY = ['token:read', 'token:update', 'token:create', 'token:search']
-  const make = async (container: string) =>
-    (
-      await api.call('POST', '/tokens', {
-        key: owner.key,
-        body: { type: 'card', data: { number: '4242424242424242' }, containers: [container] },
-      })
-    ).body.id as string
-  const owner = await api.application('private', [], [rule(1, '/', 'reveal', ['token:create', 'token:read'])])
-  const containerOf = async (id: string) =>
-    (await api.call('GET', `/tokens/${id}`, { key: owner.key })).body.containers[0]
+t.test(
+  'a move discloses no more than the weaker grant of both containers, and removes no mask',
+  async (t) => {
+    const rule = (priority: number, container: string, transform: string, permissions: string[]) => ({
+      description: 'r',
+      priority,
+      container,
+      transform,
+      permissions,
+    })
+    const ANY = ['token:read', 'token:update', 'token:create', 'token:search']
+    const make = async (container: string) =>
+      (
+        await api.call('POST', '/tokens', {
+          key: owner.key,
+          body: { type: 'card', data: { number: '4242424242424242' }, containers: [container] },
+        })
+      ).body.id as string
+    const owner = await api.application(
+      'private',
+      [],
+      [rule(1, '/', 'reveal', ['token:create', 'token:read'])],
+    )
+    const containerOf = async (id: string) =>
+      (await api.call('GET', `/tokens/${id}`, { key: owner.key })).body.containers[0]
 
-  const levels = ['redact', 'mask', 'reveal']
-  for (const here of levels)
-    for (const there of levels) {
-      const { key } = await api.application(
-        'private',
-        [],
-        [rule(1, '/here/', here, ANY), rule(2, '/there/', there, ANY)],
-      )
-      const id = await make('/here/')
-      const moved = await api.call('PATCH', `/tokens/${id}`, {
-        key,
-        body: { containers: ['/there/'] },
-        once: true,
-      })
-      const more = levels.indexOf(there) > levels.indexOf(here)
-      const what = `${here} to ${there}`
-      t.equal(moved.status, more ? 403 : 200, what)
-      t.equal(await containerOf(id), more ? '/here/' : '/there/', what)
-      if (more)
-        t.equal(
-          (await api.call('GET', `/tokens/${id}`, { key })).body.data?.number === '4242424242424242',
-          false,
+    const levels = ['redact', 'mask', 'reveal']
+    for (const here of levels)
+      for (const there of levels) {
+        const { key } = await api.application(
+          'private',
+          [],
+          [rule(1, '/here/', here, ANY), rule(2, '/there/', there, ANY)],
         )
-      else {
-        const shown = (await api.call('GET', `/tokens/${id}`, { key })).body.data
-        t.strictSame(moved.body.data, shown, `${what}: as it is read there`)
+        const id = await make('/here/')
+        const moved = await api.call('PATCH', `/tokens/${id}`, {
+          key,
+          body: { containers: ['/there/'] },
+          once: true,
+        })
+        const more = levels.indexOf(there) > levels.indexOf(here)
+        const what = `${here} to ${there}`
+        t.equal(moved.status, more ? 403 : 200, what)
+        t.equal(await containerOf(id), more ? '/here/' : '/there/', what)
+        if (more)
+          t.equal(
+            (await api.call('GET', `/tokens/${id}`, { key })).body.data?.number === '4242424242424242',
+            false,
+          )
+        else {
+          const shown = (await api.call('GET', `/tokens/${id}`, { key })).body.data
+          t.strictSame(moved.body.data, shown, `${what}: as it is read there`)
+        }
       }
-    }
 
-  const split = await api.application(
-    'private',
-    [],
-    [
-      rule(1, '/here/', 'mask', ['token:update']),
-      rule(2, '/there/', 'mask', ['token:update']),
-      rule(3, '/there/', 'reveal', ['token:read']),
-    ],
-  )
-  const id = await make('/here/')
-  const patch = (body: object, key = split.key) =>
-    api.call('PATCH', `/tokens/${id}`, { key, body, once: true })
-  t.equal((await patch({ containers: ['/there/'] })).status, 403, 'other permissions count too')
+    const split = await api.application(
+      'private',
+      [],
+      [
+        rule(1, '/here/', 'mask', ['token:update']),
+        rule(2, '/there/', 'mask', ['token:update']),
+        rule(3, '/there/', 'reveal', ['token:read']),
+      ],
+    )
+    const id = await make('/here/')
+    const patch = (body: object, key = split.key) =>
+      api.call('PATCH', `/tokens/${id}`, { key, body, once: true })
+    t.equal((await patch({ containers: ['/there/'] })).status, 403, 'other permissions count too')
 
-  const masking = await api.application(
-    'private',
-    [],
-    [rule(1, '/here/', 'mask', ANY), rule(2, '/lab/', 'reveal', ANY)],
-  )
-  const loose = { mask: '{{ data.number }}', containers: ['/lab/'] }
-  t.equal((await patch(loose, masking.key)).status, 403)
-  const unchanged = await api.call('GET', `/tokens/${id}`, { key: masking.key })
-  t.match(unchanged.body, { containers: ['/here/'], data: { number: 'XXXXXXXXXXXX4242' } })
-  const { key: user } = await api.application('private', ['token:use', 'token:update', 'token:read'])
-  t.match(
-    (await patch({ containers: ['/lab/'] }, user)).status,
-    200,
-    'who may use it sees as much everywhere',
-  )
-})
+    const masking = await api.application(
+      'private',
+      [],
+      [rule(1, '/here/', 'mask', ANY), rule(2, '/lab/', 'reveal', ANY)],
+    )
+    const loose = { mask: '{{ data.number }}', containers: ['/lab/'] }
+    t.equal((await patch(loose, masking.key)).status, 403)
+    const unchanged = await api.call('GET', `/tokens/${id}`, { key: masking.key })
+    t.match(unchanged.body, { containers: ['/here/'], data: { number: 'XXXXXXXXXXXX4242' } })
+    const { key: user } = await api.application('private', ['token:use', 'token:update', 'token:read'])
+    t.match(
+      (await patch({ containers: ['/lab/'] }, user)).status,
+      200,
+      'who may use it sees as much everywhere',
+    )
+  },
+)
 
 t.test('disclosure=mask and =redact lower what a revealing key sees, in every read', async (t) => {
   const permissions = ['token:read', 'token:search']
@@ -462,7 +469,7 @@ t.test('disclosure=mask and =redact lower what a revealing key sees, in every re
     })
 })
 
-t.test('a token that is read with a disclosure says what the key sees without it', async (t) => {
+t.test('a token read with a disclosure has the flags of what the key sees without it', async (t) => {
   const rule = (priority: number, container: string, transform: string, permission = 'token:read') => ({
     description: 'a rule',
     priority,

@@ -41,7 +41,7 @@ const setUp = async (t: Test) => {
 
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-t.test('counters of several names are summed; what was never written counts nothing', async (t) => {
+t.test('counters of several names are summed; missing ones count zero', async (t) => {
   const { session, writer, insert } = await setUp(t)
   const { changes } = shareChangeCounters({ session, writer })
   await insert('things')
@@ -56,7 +56,7 @@ t.test('counters of several names are summed; what was never written counts noth
   }
 })
 
-t.test('one read serves all callers of a turn, and the next turn reads again', async (t) => {
+t.test('one read serves all callers of a turn, the next turn reads again', async (t) => {
   const { session, writer, insert, reads } = await setUp(t)
   const { changes } = shareChangeCounters({ session, writer })
   t.same(
@@ -70,7 +70,7 @@ t.test('one read serves all callers of a turn, and the next turn reads again', a
   t.equal(reads(), 2)
 })
 
-t.test('an acknowledged write is seen at once, in the same turn too', async (t) => {
+t.test('an acknowledged write is visible at once, in the same turn too', async (t) => {
   const { session, insert, reads } = await setUp(t)
   await insert()
   const { changes, writer } = shareChangeCounters({
@@ -84,7 +84,7 @@ t.test('an acknowledged write is seen at once, in the same turn too', async (t) 
   t.equal(reads(), 2)
 })
 
-t.test('one read serves a callback, and reads more than the total only when that moved', async (t) => {
+t.test('one read serves a callback, and reads more than the total only when that changed', async (t) => {
   const { session, insert, reads, whole } = await setUp(t)
   const changes = createChangeCounters({ session })
   t.equal(await changes.sum(['things']), 0)

@@ -14,9 +14,9 @@ const open = async (t: Test): Promise<Store> => {
   return store
 }
 
-t.test('SQLite fulfills the contract of stores', (t) => storeContract(t, open))
+t.test('SQLite satisfies the store contract', (t) => storeContract(t, open))
 
-t.test('a URL of an unknown engine is rejected, and its password is not quoted', async (t) => {
+t.test('an address of an unsupported engine is rejected, without its password', async (t) => {
   const error = await openStore({
     location: 'mysql://user:hunter2@db/vault',
     mode: 'read-write',

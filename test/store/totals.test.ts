@@ -19,7 +19,7 @@ t.test('a total up to 10,000 is counted each time', async (t) => {
   t.equal(counts(), 2)
 })
 
-t.test('a larger one is counted once in ten seconds, for each query', async (t) => {
+t.test('a larger total is counted once in ten seconds, for each query', async (t) => {
   const { clock, totals, count, counts } = setUp()
   t.equal(await totals.of({ q: 1 }, count(10_001)), 10_001)
   clock.now += 10_000
@@ -31,7 +31,7 @@ t.test('a larger one is counted once in ten seconds, for each query', async (t) 
   t.equal(counts(), 4)
 })
 
-t.test('its age is from when counting it began, however long that took', async (t) => {
+t.test('the age of a total counts from the start of its count', async (t) => {
   const { clock, totals, count } = setUp()
   const slow = async () => {
     clock.now += 9_000
@@ -42,7 +42,7 @@ t.test('its age is from when counting it began, however long that took', async (
   t.equal(await totals.of({ q: 1 }, count(20_001)), 20_001)
 })
 
-t.test('callers at once share a count of many, and none of few', async (t) => {
+t.test('concurrent callers share a count of many, and none of few', async (t) => {
   for (const [total, expected] of [
     [20_000, 1],
     [3, 2],
@@ -54,7 +54,7 @@ t.test('callers at once share a count of many, and none of few', async (t) => {
   }
 })
 
-t.test('a count that fails fails its callers, and is forgotten', async (t) => {
+t.test('a failed count fails its callers, and is not cached', async (t) => {
   const { totals, count } = setUp()
   await t.rejects(totals.of({ q: 1 }, async () => Promise.reject(new Error('interrupted'))))
   t.equal(await totals.of({ q: 1 }, count(3)), 3)

@@ -5,15 +5,18 @@ import { openDataDirectory } from '../../src/supervisor/data-directory.ts'
 
 const modeOf = (path: string) => statSync(path).mode & 0o777
 
-t.test('a folder that others can read and that holds other files is rejected, and unchanged', async (t) => {
-  const home = t.testdir({ 'notes.txt': '' })
-  chmodSync(home, 0o755)
-  t.throws(() => openDataDirectory(home, 'all'), /SIDEVAULT_DATA_DIR.*chmod 700/)
-  t.equal(modeOf(home), 0o755)
-})
+t.test(
+  'a folder that others may read and that has other files is rejected, and stays unchanged',
+  async (t) => {
+    const home = t.testdir({ 'notes.txt': '' })
+    chmodSync(home, 0o755)
+    t.throws(() => openDataDirectory(home, 'all'), /SIDEVAULT_DATA_DIR.*chmod 700/)
+    t.equal(modeOf(home), 0o755)
+  },
+)
 
 t.test(
-  'an empty folder, a mounted disk, one with a root key or of an earlier start becomes a data directory',
+  'an empty folder, an own disk, one with a root key or an earlier start becomes a data directory',
   async (t) => {
     const dir = t.testdir({ empty: {}, disk: { 'lost+found': {} }, key: { 'root.key': '', 'note.txt': '' } })
     for (const name of ['empty', 'disk', 'key', 'new/deep', 'empty']) {
@@ -25,7 +28,7 @@ t.test(
   },
 )
 
-t.test('a private folder may hold other files', async (t) => {
+t.test('a private folder may have other files', async (t) => {
   const path = t.testdir({ 'notes.txt': '' })
   chmodSync(path, 0o700)
   t.doesNotThrow(() => openDataDirectory(path, 'all').release())

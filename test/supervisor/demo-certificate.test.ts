@@ -3,7 +3,7 @@ import t from 'tap'
 import { ensureDemoCertificate } from '../../src/supervisor/demo-certificate.ts'
 import { directoryFor } from '../kit/directory.ts'
 
-t.test('the certificate of the demo is kept, and made anew when any part of it is damaged', async (t) => {
+t.test('the demo certificate is reused, and recreated when any part of it is damaged', async (t) => {
   const directory = directoryFor(t)
   const now = Date.now()
   const ensured = async () => {

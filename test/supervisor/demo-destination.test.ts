@@ -6,7 +6,7 @@ import { ensureDemoCertificate } from '../../src/supervisor/demo-certificate.ts'
 import { startDemoDestination } from '../../src/supervisor/demo-destination.ts'
 import { directoryFor } from '../kit/directory.ts'
 
-t.test('the demo destination echoes small bodies, and of large ones the length only', async (t) => {
+t.test('the demo destination echoes small bodies, and only the length of large ones', async (t) => {
   const directory = directoryFor(t)
   const socketPath = join(directory, 'demo.sock')
   const demo = await startDemoDestination(

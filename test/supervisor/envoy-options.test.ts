@@ -9,7 +9,7 @@ import { envoyOptions } from '../../src/supervisor/envoy-options.ts'
 import { createAuthority } from '../kit/authority.ts'
 import { directoryFor } from '../kit/directory.ts'
 
-t.test('what was found good in a file is what is used, whatever the file holds by then', async (t) => {
+t.test('validated file content is used, even when the file changes later', async (t) => {
   const directory = directoryFor(t)
   const path = (name: string) => join(directory, name)
   const authority = await createAuthority()
@@ -41,7 +41,7 @@ t.test('what was found good in a file is what is used, whatever the file holds b
   t.ok(readFileSync(egress.trustBundle, 'utf8').includes(authority.pem.trim()))
 })
 
-t.test("the file of the forward proxy's authority is private, and can sign", async (t) => {
+t.test('the authority file of the forward proxy is private, and can sign', async (t) => {
   const directory = directoryFor(t)
   const path = join(directory, 'forward.pem')
   const authority = await createAuthority()

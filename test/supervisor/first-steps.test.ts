@@ -60,7 +60,7 @@ t.test('the three printed lines show the card number at the destination, in sh a
   t.equal(await second.stop(), 0)
 })
 
-t.test('a terminal is shown the key itself, and no file holds it', async (t) => {
+t.test('a terminal shows the key itself, and no file contains it', async (t) => {
   const dataDir = t.testdir({})
   const announced = {
     config: { headerPrefixes: ['SVC'], dataDir, tls: undefined, loopback: true, console: true },
@@ -109,7 +109,7 @@ t.test('two services run on one machine, but not on one data directory or one po
   })
 })
 
-t.test('npm start ends with npm', async (t) => {
+t.test('npm start exits with npm', async (t) => {
   const dataDir = t.testdir()
   const port = await freePort()
   const npm = spawn('npm', ['start'], {

@@ -54,7 +54,7 @@ t.test('kill -9 of the supervisor leaves no process', async (t) => {
   t.teardown(() => rmSync(killed.dataDir, { recursive: true, force: true }))
   t.equal((await sidevault.call('GET', '/tenants/self', { key: sidevault.managementKey })).status, 200)
 
-  await t.test('SIGTERM lets a request in flight end, and leaves no process', async (t) => {
+  await t.test('SIGTERM lets a request in flight finish, and leaves no process', async (t) => {
     const key = await sidevault.application({ permissions: ['token:create', 'token:use'] })
     const { json: token } = await sidevault.call('POST', '/tokens', {
       key,
@@ -75,7 +75,7 @@ t.test('kill -9 of the supervisor leaves no process', async (t) => {
   })
 })
 
-t.test('a second signal does not wait', async (t) => {
+t.test('a second signal stops without waiting', async (t) => {
   const sidevault = await startSidevault({ env: { SIDEVAULT_DRAIN_SECONDS: '600' } })
   const key = await sidevault.application({ permissions: ['token:create', 'token:use'] })
   const processes = descendants(sidevault.pid)
@@ -92,7 +92,7 @@ t.test('a second signal does not wait', async (t) => {
   await until('every process is gone', () => !processes.some(({ pid }) => isAlive(pid)))
 })
 
-t.test('a start that is interrupted at any time ends, and leaves no process', async (t) => {
+t.test('a start interrupted at any time ends, and leaves no process', async (t) => {
   const dataDir = t.testdir()
   const port = await freePort()
   for (const ms of [150, 400, 700, 1000, 1500]) {

@@ -30,49 +30,46 @@ const control: Control = {
   close: async () => {},
 }
 
-t.test(
-  'certificates that change before or while they are read, or are not applied, are read again',
-  async (t) => {
-    const directory = directoryFor(t)
-    const path = (name: string) => join(directory, name)
-    for (const name of ['cert.pem', 'key.pem']) writeFileSync(path(name), 'first')
-    const env = { SIDEVAULT_TLS_CERT: path('cert.pem'), SIDEVAULT_TLS_KEY: path('key.pem') }
-    const config = loadConfig(env, { file: undefined, cwd: directory })
-    const files = await fingerprintOf(config)
-    writeFileSync(path('cert.pem'), 'another, before the first look')
-    const read: string[] = []
-    const { promise: done, resolve } = Promise.withResolvers<void>()
-    let changes = 0
-    const settings = createLiveSettings(
-      { config, trustBundle: path('trust.pem'), files },
-      {
-        control: {
-          ...control,
-          change: async () => {
-            if (++changes === 1) throw new NackError([])
-          },
+t.test('certificates that change before or during a read, or are not applied, are read again', async (t) => {
+  const directory = directoryFor(t)
+  const path = (name: string) => join(directory, name)
+  for (const name of ['cert.pem', 'key.pem']) writeFileSync(path(name), 'first')
+  const env = { SIDEVAULT_TLS_CERT: path('cert.pem'), SIDEVAULT_TLS_KEY: path('key.pem') }
+  const config = loadConfig(env, { file: undefined, cwd: directory })
+  const files = await fingerprintOf(config)
+  writeFileSync(path('cert.pem'), 'another, before the first look')
+  const read: string[] = []
+  const { promise: done, resolve } = Promise.withResolvers<void>()
+  let changes = 0
+  const settings = createLiveSettings(
+    { config, trustBundle: path('trust.pem'), files },
+    {
+      control: {
+        ...control,
+        change: async () => {
+          if (++changes === 1) throw new NackError([])
         },
-        envoyOptions: async () => {
-          read.push(readFileSync(path('cert.pem'), 'utf8'))
-          if (read.length === 2) writeFileSync(path('cert.pem'), 'one more, while it is read')
-          return OPTIONS
-        },
-        notify: async () => {
-          if (read.length === 3) resolve()
-        },
-        env,
-        configFile: undefined,
-        log: silentLog(),
       },
-    )
-    t.teardown(() => settings.close())
-    await done
-    const second = 'another, before the first look'
-    t.same(read, [second, second, 'one more, while it is read'])
-  },
-)
+      envoyOptions: async () => {
+        read.push(readFileSync(path('cert.pem'), 'utf8'))
+        if (read.length === 2) writeFileSync(path('cert.pem'), 'one more, while it is read')
+        return OPTIONS
+      },
+      notify: async () => {
+        if (read.length === 3) resolve()
+      },
+      env,
+      configFile: undefined,
+      log: silentLog(),
+    },
+  )
+  t.teardown(() => settings.close())
+  await done
+  const second = 'another, before the first look'
+  t.same(read, [second, second, 'one more, while it is read'])
+})
 
-t.test('a process that is spawned during a reload starts with the new settings', async (t) => {
+t.test('a process spawned while the others are notified starts with the new settings', async (t) => {
   const directory = directoryFor(t)
   const config = loadConfig({}, { file: undefined, cwd: directory })
   const warnings: unknown[] = []

@@ -5,7 +5,7 @@ import { steadyClock } from '../../src/common/clock.ts'
 import { manage } from '../../src/supervisor/managed-process.ts'
 import { silentLog } from '../kit/egress.ts'
 
-t.test('a process that the system cannot start again at once is started when it can', async (t) => {
+t.test('a process that cannot be respawned at once is spawned when possible', async (t) => {
   const { promise: back, resolve } = Promise.withResolvers<void>()
   let births = 0
   const one = manage(
@@ -31,7 +31,7 @@ t.test('a process that the system cannot start again at once is started when it 
   t.equal(one.child, undefined)
 })
 
-t.test('a process that the system cannot start at first is a failed start', (t) => {
+t.test('a process that cannot be spawned at first is a failed start', (t) => {
   const impossible = () => {
     throw new Error('spawn ENOMEM')
   }

@@ -31,7 +31,7 @@ const slow = () => {
   return { child, kills, started, says: (report: ChildMessage) => emitter.emit('message', report) }
 }
 
-t.test('a process that responds and does not apply settings in time is respawned with them', async (t) => {
+t.test('a process that does not apply settings in time is killed to respawn with them', async (t) => {
   mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())
   const { child, kills, started, says } = slow()
@@ -45,7 +45,7 @@ t.test('a process that responds and does not apply settings in time is respawned
   await given
 })
 
-t.test('a process that is still starting applies settings when it has started', async (t) => {
+t.test('a starting process applies settings once it has started', async (t) => {
   mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())
   const { child, kills, started, says } = slow()
@@ -73,7 +73,7 @@ const mallocOf = async (env: NodeJS.ProcessEnv): Promise<readonly string[]> => {
   return environment.filter((line) => line.startsWith('MALLOC_ARENA_MAX='))
 }
 
-t.test('malloc has few arenas, unless the operator sets their number', async (t) => {
+t.test('processes run with MALLOC_ARENA_MAX=2, unless the operator sets it', async (t) => {
   const { MALLOC_ARENA_MAX: _, ...env } = process.env
   t.same(await mallocOf(env), ['MALLOC_ARENA_MAX=2'])
   t.same(await mallocOf({ ...env, MALLOC_ARENA_MAX: '3' }), ['MALLOC_ARENA_MAX=3'])

@@ -118,7 +118,7 @@ const reload = () =>
     )
   })
 
-t.test('nothing fails while settings change, and each change is in force', async (t) => {
+t.test('no call fails while settings change, and each change is applied', async (t) => {
   t.equal((await proxy(one, 'one.test')).status, 200)
   t.equal((await proxy(other, 'other.test')).status, 502, 'its authority is not trusted yet')
   const failures: string[] = []
@@ -184,7 +184,7 @@ t.test('nothing fails while settings change, and each change is in force', async
   t.ok(calls > 20, `${calls} calls`)
 })
 
-t.test('a range that is withdrawn is denied, also after a restart of the gateway', async (t) => {
+t.test('a removed range is denied, also after a restart of the gateway', async (t) => {
   configure({ egress_allow: [] })
   service.child.kill('SIGHUP') // without a terminal: a reload
   await until('the range is refused', async () => (await proxy(one, 'one.test')).status === 403)

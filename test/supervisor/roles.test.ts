@@ -11,7 +11,7 @@ const start = async (t: Test, options: SidevaultOptions): Promise<Sidevault> => 
 // One of them waits for an admin that does not come.
 t.jobs = 3
 
-t.test('the roles admin and gateway side by side do what one service does', { buffered: true }, async (t) => {
+t.test('the roles admin and gateway together work as one service', { buffered: true }, async (t) => {
   const dataDir = directoryFor(t)
   const env = { SIDEVAULT_WORKERS: '2' }
   const admin = await start(t, { dataDir, role: 'admin', env })
@@ -49,13 +49,17 @@ t.test('the roles admin and gateway side by side do what one service does', { bu
   t.equal((await proxied()).status, 401, 'and unknown as soon as it is deleted there')
 })
 
-t.test('a gateway whose store is not prepared reports it and ends', { buffered: true }, async (t) => {
-  const failed = await startSidevault({ dataDir: directoryFor(t), role: 'gateway' }).catch(
-    (error: Error) => error.message,
-  )
-  t.match(failed, /ended with 1/)
-  t.match(failed, /Start the admin role/)
-})
+t.test(
+  'a gateway whose store no admin has prepared reports that and exits',
+  { buffered: true },
+  async (t) => {
+    const failed = await startSidevault({ dataDir: directoryFor(t), role: 'gateway' }).catch(
+      (error: Error) => error.message,
+    )
+    t.match(failed, /ended with 1/)
+    t.match(failed, /Start the admin role/)
+  },
+)
 
 t.test('the role admin with a listener of its own needs no Envoy', { buffered: true }, async (t) => {
   const [port, edge] = [await freePort(), await freePort()]

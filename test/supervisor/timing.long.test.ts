@@ -27,7 +27,7 @@ t.test('a second start takes no longer than a first one', async (t) => {
   t.ok(second < 1.25 * first, `${Math.round(second)} ms after ${Math.round(first)} ms`)
 })
 
-t.test('a killed process is back sooner than the service starts', async (t) => {
+t.test('a killed process recovers sooner than the service starts', async (t) => {
   const began = performance.now()
   const sidevault = await startSidevault()
   const whole = performance.now() - began

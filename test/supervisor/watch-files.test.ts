@@ -11,7 +11,7 @@ const alive = setInterval(() => {}, 1_000)
 t.teardown(() => clearInterval(alive))
 
 t.test(
-  'settings that could not be applied are tried again until they are, and logged once for each state',
+  'a change that could not be applied is retried until it is, and reported once for each state',
   async (t) => {
     let files = 'new'
     let applied = 'old'
@@ -43,7 +43,7 @@ t.test(
   },
 )
 
-t.test('files that were applied are not read again', async (t) => {
+t.test('files that were applied are left alone', async (t) => {
   let looks = 0
   const { promise: looked, resolve } = Promise.withResolvers<void>()
   const watching = watchFiles(
@@ -62,7 +62,7 @@ t.test('files that were applied are not read again', async (t) => {
   await looked
 })
 
-t.test('another file, another content and another link are seen', async (t) => {
+t.test('a new file, new content and a new link target are detected', async (t) => {
   const directory = directoryFor(t)
   const path = (name: string) => join(directory, name)
   const seen = new Set<string>()

@@ -31,7 +31,7 @@ const turnsOf = async (work: () => Promise<unknown>): Promise<number> => {
   }
 }
 
-t.test('every call of many tokens lets others continue between any two of them', async (t) => {
+t.test('every call of many tokens yields between any two of them', async (t) => {
   const { vault, as, reveal } = await openTestVault(t)
   const body = Array.from({ length: TOKENS }, (_, i) => ({ type: 'token', data: i, mask: '{{ data }}' }))
   const tokens = (await vault.tokenize(body, reveal())) as unknown as readonly { readonly id: string }[]

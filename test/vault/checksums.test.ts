@@ -18,10 +18,10 @@ const TABLE = {
 
 for (const [name, { good, bad }] of Object.entries(TABLE)) {
   const { passes } = CHECKSUMS[name as keyof typeof TABLE]
-  t.test(`${name} lets valid numbers pass`, async (t) => {
+  t.test(`${name} accepts valid numbers`, async (t) => {
     for (const text of good) t.equal(passes(text), true, text)
   })
-  t.test(`${name} rejects numbers with a wrong digit`, async (t) => {
+  t.test(`${name} detects typing errors`, async (t) => {
     for (const text of bad) t.equal(passes(text), false, text)
   })
 }

@@ -278,7 +278,7 @@ t.test('the tenant setting deduplicates unless the request flag is false', async
   t.not((await create({ data: 'x', deduplicate_token: false }, context)).id, id)
 })
 
-t.test('no plaintext reaches the row', async (t) => {
+t.test('no plaintext is in the row', async (t) => {
   const { create, store, tenant } = await openTestVault(t)
   const { id } = await create({
     type: 'card',

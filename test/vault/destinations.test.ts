@@ -63,7 +63,7 @@ t.test(
   },
 )
 
-t.test('the deciding rule counts, not one before or behind it', async (t) => {
+t.test('the destinations of the deciding rule count, not of one before or after it', async (t) => {
   const { vault, as, create } = await openTestVault(t)
   const { id } = await create({ type: 'card', data: CARD })
   const rules = [
@@ -135,7 +135,7 @@ t.test('each surface that holds the value must be allowed', async (t) => {
     t.equal((await failure(on(surfaces))).code, 'destination_not_allowed')
 })
 
-t.test('without a destination, as in reactors, no list is satisfied', async (t) => {
+t.test('no list is satisfied without a destination, as in reactors', async (t) => {
   const made = await openTestVault(t)
   const { vault, as, create } = made
   const free = await create({ type: 'card', data: CARD })
@@ -164,7 +164,7 @@ t.test('"Reads follow rules as ever"', async (t) => {
 })
 
 t.test(
-  'a token reaches code of a proxy whose destination it allows, which then sends it nowhere else',
+  'a token is given to code of a proxy at an allowed destination, which may send it nowhere else',
   async (t) => {
     const made = await openTestVault(t)
     const { vault, as, reveal, create } = made
@@ -234,7 +234,7 @@ t.test(
   },
 )
 
-t.test('a duplicate is the existing token as it is, and shows no more of it', async (t) => {
+t.test('a duplicate returns the existing token, and discloses no more of it', async (t) => {
   const made = await openTestVault(t)
   const { reveal, create } = made
   const definition = { type: 'card', data: { ...CARD, cvc: '999' }, deduplicate_token: true }
@@ -246,7 +246,7 @@ t.test('a duplicate is the existing token as it is, and shows no more of it', as
   }
 })
 
-t.test('narrowing needs token:update, widening a grant that reveals', async (t) => {
+t.test('narrowing requires token:update, widening a grant that reveals', async (t) => {
   const made = await openTestVault(t)
   const { vault, as, reveal, records } = made
   const wide = { host: '*.stripe.test', ports: [443, 8443] }
@@ -308,7 +308,7 @@ t.test('a grant that is limited itself does not let its holder see data by a mas
   t.notOk('fingerprint' in (await vault.get(id, limited)))
 })
 
-t.test('a move does not let its caller send the value to more places', async (t) => {
+t.test('a move does not widen the destinations of its caller', async (t) => {
   const made = await openTestVault(t)
   const { vault, as } = made
   const { id } = await made.create({ type: 'card', data: CARD, containers: ['/a/'] })
@@ -349,7 +349,7 @@ t.test('a row whose limits were edited does not open', async (t) => {
   t.equal((await failure(vault.get(free.id, reveal()))).code, 'internal', 'narrower neither')
 })
 
-t.test('a preview says where each token may go, and the error of the call', async (t) => {
+t.test('a preview reports where each token may be sent, and the error of the call', async (t) => {
   const made = await openTestVault(t)
   const { vault, as, create } = made
   const free = await create({ type: 'card', data: CARD })

@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Json } from '../../src/sdk/index.ts'
 import { CARD, failure, MASKED_CARD, openTestVault, rule } from './kit.ts'
 
-t.test('strings are evaluated at any depth, the shape and the names stay', async (t) => {
+t.test('strings are evaluated at any depth, shape and names stay', async (t) => {
   const { create, vault, reveal } = await openTestVault(t)
   const { id } = await create({ type: 'card', data: CARD })
   const plain = await create({ data: 'Ada' })
@@ -23,7 +23,7 @@ t.test('strings are evaluated at any depth, the shape and the names stay', async
   t.equal(await vault.detokenize(`{{ ${plain.id} }}`, reveal()), 'Ada')
 })
 
-t.test('expressions read every member of the token', async (t) => {
+t.test('the whole token is available', async (t) => {
   const { create, vault, reveal } = await openTestVault(t)
   const { id } = await create({ data: 'x', metadata: { a: '1' } })
   t.match(await vault.detokenize(`{{ token: ${id} }}`, reveal()), {
@@ -55,7 +55,7 @@ t.test('each value is disclosed by its token:read rule', async (t) => {
   t.notMatch(JSON.stringify(await vault.detokenize(`{{ token: ${secret.id} }}`, context)), /secret/)
 })
 
-t.test('errors name the places of their expressions, and no token or text', async (t) => {
+t.test('errors report the places of their expressions, and no token or text', async (t) => {
   const { create, vault, as, reveal } = await openTestVault(t)
   const open = await create({ data: 'Ada' })
   const closed = await create({ data: 'Ada', containers: ['/closed/'] })
@@ -95,7 +95,7 @@ t.test('values are never evaluated again', async (t) => {
   t.equal(await vault.detokenize(`> {{ ${outer.id} }}`, reveal()), `> {{ ${inner.id} }}`)
 })
 
-t.test('unknown ids and misspelled expressions are bad_expression, denied tokens forbidden', async (t) => {
+t.test('unknown ids and syntax errors are invalid expressions, denied tokens forbidden', async (t) => {
   const { create, vault, as, reveal, records } = await openTestVault(t)
   const { id } = await create({ data: 1 })
   records.splice(0)
@@ -110,7 +110,7 @@ t.test('unknown ids and misspelled expressions are bad_expression, denied tokens
   t.match(records, [{ operation: 'read', message: 'Token read denied', entity_id: id }])
 })
 
-t.test('one record for each token', async (t) => {
+t.test('each token has one record', async (t) => {
   const { create, vault, reveal, records } = await openTestVault(t)
   const { id } = await create({ type: 'card', data: CARD })
   records.splice(0)
@@ -119,7 +119,7 @@ t.test('one record for each token', async (t) => {
   t.equal(records.length, 1)
 })
 
-t.test('bodies without expressions come back', async (t) => {
+t.test('bodies without expressions are returned unchanged', async (t) => {
   const { vault, as } = await openTestVault(t)
   const bodies: Json[] = ['x', 1, null, {}, [], { a: ['{% if %}', '}}'] }]
   for (const body of bodies) t.same(await vault.detokenize(body, as()), body)
@@ -127,7 +127,7 @@ t.test('bodies without expressions come back', async (t) => {
   t.equal(JSON.stringify(await vault.detokenize(proto, as())), '{"__proto__":{"a":"x"}}')
 })
 
-t.test('the result has a size limit', async (t) => {
+t.test('the result is limited in size', async (t) => {
   const { create, vault, reveal } = await openTestVault(t, { limits: { detokenized: 10_000, depth: 4 } })
   const { id } = await create({ data: 'x'.repeat(3000) })
   const one = `{{ ${id} }}`

@@ -43,7 +43,7 @@ const REJECTED = [
 ]
 
 for (const text of REJECTED)
-  t.test(`"${text.slice(0, 40)}" is no date`, async (t) => {
+  t.test(`"${text.slice(0, 40)}" is not a date`, async (t) => {
     t.equal(parseInstant(text), undefined)
   })
 

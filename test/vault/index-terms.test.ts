@@ -3,7 +3,7 @@ import { openTestVault } from './kit.ts'
 
 const locker = (pin: string) => ({ type: 'locker', data: { name: 'Ada', pin } })
 
-t.test('an index of a caller’s own does not make findable what is never returned', async (t) => {
+t.test('a custom index does not make write-only members searchable', async (t) => {
   const { create, vault, as } = await openTestVault(t)
   const made = await create({ ...locker('987654'), search_indexes: ['{{ data.pin }}', '{{ data.name }}'] })
   const later = await create(locker('987654'))
@@ -17,7 +17,7 @@ t.test('an index of a caller’s own does not make findable what is never return
   t.same(await found('data:Ada'), [made.id, later.id].sort(), 'other members are')
 })
 
-t.test('a fingerprint of a caller’s own does not compare what is never returned', async (t) => {
+t.test('a custom fingerprint does not compare write-only members', async (t) => {
   const { create } = await openTestVault(t)
   const fingerprint_expression = '{{ data.name }}-{{ data.pin }}'
   const one = await create({ ...locker('1234'), fingerprint_expression })
@@ -26,7 +26,7 @@ t.test('a fingerprint of a caller’s own does not compare what is never returne
   t.equal(one.fingerprint, other.fingerprint)
 })
 
-t.test('an id is made neither of what is never returned nor of what is soon removed', async (t) => {
+t.test('an alias uses neither write-only nor ephemeral members', async (t) => {
   const { create } = await openTestVault(t)
   const pin = await create({ ...locker('1234'), id: 'locker-{{ data.pin }}' })
   t.notMatch(pin.id, /1234/)

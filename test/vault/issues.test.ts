@@ -6,7 +6,7 @@ t.test('without issues nothing is thrown', async (t) => {
   t.doesNotThrow(() => createIssues().check())
 })
 
-t.test('sentences are grouped by path, each once, up to a limit', async (t) => {
+t.test('messages are grouped by path, each once, up to a limit', async (t) => {
   const issues = createIssues()
   issues.add('a', 'is required')
   issues.add('a', 'is required')
@@ -23,7 +23,7 @@ t.test('sentences are grouped by path, each once, up to a limit', async (t) => {
   }
 })
 
-t.test('member names that may be data are not repeated', async (t) => {
+t.test('member names that may be data are not quoted', async (t) => {
   t.equal(memberPath('data', 'number'), 'data.number')
   t.equal(memberPath('', 'card'), 'card')
   for (const name of ['4242424242424242', 'a b', 'é', 'x'.repeat(61), ''])

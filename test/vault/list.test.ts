@@ -5,7 +5,7 @@ import { CARD, failure, MASKED_CARD, openTestVault, rule } from './kit.ts'
 
 const first: PageRequest = { kind: 'offset', page: 1, size: 20 }
 
-t.test('cursor pages walk all tokens once, also while others are created, and count nothing', async (t) => {
+t.test('cursor pages return all tokens once, also during creates, and count nothing', async (t) => {
   const { create, vault, as, store } = await openTestVault(t)
   Object.assign(store.tokens, { count: () => t.fail('counted') })
   for (const id of ['aaa', 'bbb', 'ccc', 'ddd', 'eee']) await create({ data: 1, id })
@@ -36,7 +36,7 @@ t.test('a cursor that was altered, or is of another tenant, is invalid', async (
   t.equal((await failure(list(next, other))).code, 'invalid')
 })
 
-t.test('pages outside the bounds are invalid', async (t) => {
+t.test('pages outside the limits are invalid', async (t) => {
   const { vault, as } = await openTestVault(t)
   const pages: PageRequest[] = [
     { kind: 'offset', page: 0, size: 20 },
@@ -51,7 +51,7 @@ t.test('pages outside the bounds are invalid', async (t) => {
   t.equal((await vault.list({}, { kind: 'offset', page: 1, size: 100 }, as())).total, 0)
 })
 
-t.test('callers see what they may, each token by its own rule', async (t) => {
+t.test('callers see the permitted tokens, each by its own rule', async (t) => {
   const { create, vault, as, records } = await openTestVault(t)
   await create({ id: 'card', type: 'card', data: CARD })
   await create({ id: 'plain', data: 'plain' })
@@ -93,7 +93,7 @@ t.test('callers see what they may, each token by its own rule', async (t) => {
   )
 })
 
-t.test('session rules with conditions bound a list', async (t) => {
+t.test('session rules with conditions limit a list', async (t) => {
   const { create, vault, as } = await openTestVault(t)
   for (const id of ['mine-1', 'mine-2', 'theirs']) await create({ id, data: `${id} data` })
   const conditions = [{ attribute: 'id', operator: 'starts_with', value: 'mine-' }] as const
@@ -142,38 +142,35 @@ t.test('filters and data search', async (t) => {
   t.same(await ids({ query: 'NOT metadata.color:red' }), ['ccc'])
 })
 
-t.test(
-  'at most four pages of a tenant are made at once; another tenant does not wait for them',
-  async (t) => {
-    const { create, vault, as, addTenant, store } = await openTestVault(t)
-    const parent = await create({ data: 'x' })
-    const { list } = store.tokens
-    let running = 0
-    let most = 0
-    let open = () => {}
-    const gate = new Promise<void>((resolve) => {
-      open = resolve
-    })
-    const first = as().caller.tenantId
-    Object.assign(store.tokens, {
-      list: async (query: Parameters<typeof list>[0]) => {
-        if (query.tenantId !== first) return list(query)
-        most = Math.max(most, ++running)
-        await gate
-        return list(query).finally(() => running--)
-      },
-    })
-    const page: PageRequest = { kind: 'offset', page: 1, size: 20 }
-    const pages = Promise.all([
-      ...Array.from({ length: 10 }, () => vault.list({}, page, as())),
-      ...Array.from({ length: 10 }, () => vault.children(parent.id, {}, page, as())),
-    ])
-    const other = await vault.list({}, page, as(undefined, undefined, await addTenant()))
-    t.equal(other.total, 0)
-    // The first tenant's wait for the gate.
-    while (running < 4) await setImmediate()
-    open()
-    t.equal((await pages).length, 20)
-    t.equal(most, 4)
-  },
-)
+t.test('a tenant has at most four concurrent pages; another tenant does not wait for them', async (t) => {
+  const { create, vault, as, addTenant, store } = await openTestVault(t)
+  const parent = await create({ data: 'x' })
+  const { list } = store.tokens
+  let running = 0
+  let most = 0
+  let open = () => {}
+  const gate = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  const first = as().caller.tenantId
+  Object.assign(store.tokens, {
+    list: async (query: Parameters<typeof list>[0]) => {
+      if (query.tenantId !== first) return list(query)
+      most = Math.max(most, ++running)
+      await gate
+      return list(query).finally(() => running--)
+    },
+  })
+  const page: PageRequest = { kind: 'offset', page: 1, size: 20 }
+  const pages = Promise.all([
+    ...Array.from({ length: 10 }, () => vault.list({}, page, as())),
+    ...Array.from({ length: 10 }, () => vault.children(parent.id, {}, page, as())),
+  ])
+  const other = await vault.list({}, page, as(undefined, undefined, await addTenant()))
+  t.equal(other.total, 0)
+  // The first tenant's wait for the gate.
+  while (running < 4) await setImmediate()
+  open()
+  t.equal((await pages).length, 20)
+  t.equal(most, 4)
+})

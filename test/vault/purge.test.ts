@@ -6,7 +6,7 @@ import { CARD, openTestVault, START } from './kit.ts'
 
 const log = createLog('test', 'silent')
 
-t.test('a round removes what is due and nothing else', async (t) => {
+t.test('a round removes due rows and nothing else', async (t) => {
   const { create, store, clock, tenant, vault, reveal } = await openTestVault(t, { own: true })
   const purge = createPurge({ stores: [store.tokens], clock, log }, { intervalMs: 1000 })
   await create({ data: 'expires', expires_at: '2026-03-01T12:30:00Z' })

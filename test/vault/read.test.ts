@@ -33,7 +33,7 @@ t.test('members that a type never returns stay hidden under reveal, and from mas
   t.notMatch(JSON.stringify((await vault.get(id, as())).data), /9876/)
 })
 
-t.test('an expired token is not found from its instant on', async (t) => {
+t.test('an expired token is not found from that instant on', async (t) => {
   const { create, vault, clock, reveal } = await openTestVault(t)
   const { id } = await create({ data: 'x', expires_at: '2026-03-01T12:00:10Z' })
   clock.at = START + 9_999
@@ -80,7 +80,7 @@ t.test('not-found errors repeat only ids that cannot be data', async (t) => {
   t.match((await failure(vault.get(id, as()))).message, id)
 })
 
-t.test('a row that was moved to another container, or given more time, does not open', async (t) => {
+t.test('a row moved to another container, or with a later expiry, does not open', async (t) => {
   const { create, store, tenant, vault, reveal } = await openTestVault(t)
   const edits = [{ container: '/general/low/' }, { expires_at: null }, { expires_at: START + 90_000_000 }]
   for (const edit of edits) {

@@ -12,7 +12,7 @@ const typeWith = (ephemeral: NonNullable<TokenType['ephemeral']>) => {
   return compiled
 }
 
-t.test('ephemeral members are removed, nested ones too, and put back', async (t) => {
+t.test('ephemeral members are extracted, nested ones too, and restored', async (t) => {
   const type = typeWith([
     { at: '/cvc', seconds: 1 },
     { at: '/auth/codes/1', seconds: 1 },
@@ -31,7 +31,7 @@ t.test('an expired member is dropped', async (t) => {
   t.same(wholeData(split), {})
 })
 
-t.test('a sealed token opens, each member until its expiry', async (t) => {
+t.test('a token is restored from its seals, each member until its own expiry', async (t) => {
   const { keys, tenant } = await openTestVault(t)
   const ring = await keys.tenant(tenant)
   const type = typeWith([

@@ -6,7 +6,7 @@ const MIB = 1024 * 1024
 /** As JSON exactly 1 MiB: two quotes. */
 const LARGEST = 'x'.repeat(MIB - 2)
 
-t.test('a token has at most 1 MiB of data, made or changed, and not much more besides', async (t) => {
+t.test('a token has at most 1 MiB of data, created or updated, and limited other members', async (t) => {
   const { vault, create, reveal } = await openTestVault(t)
   const { id } = await create({ data: LARGEST })
   const rejected = [
@@ -28,7 +28,7 @@ t.test('a token has at most 1 MiB of data, made or changed, and not much more be
   t.match(await failure(vault.create([{ data: 1, mask }], reveal())), { code: 'invalid' })
 })
 
-t.test('the sizes of all tokens of a call are summed before one is read', async (t) => {
+t.test("the sizes of a call's tokens are summed before any is read", async (t) => {
   const { vault, store, create, reveal, as, records } = await openTestVault(t, {
     limits: { opened: 100_000 },
   })
@@ -90,7 +90,7 @@ t.test('tokens are read a few at a time', async (t) => {
   )
 })
 
-t.test('repeated duplicates are summed, too', async (t) => {
+t.test('duplicates that are found repeatedly are summed, too', async (t) => {
   const { vault, create, reveal } = await openTestVault(t)
   const fingerprint_expression = "{{ 'one' }}"
   await create({ data: LARGEST, fingerprint_expression })
@@ -100,7 +100,7 @@ t.test('repeated duplicates are summed, too', async (t) => {
   t.equal((await vault.create(inputs.slice(0, 20), reveal())).length, 20)
 })
 
-t.test('tenants share what is held open at once, until responses are sent', async (t) => {
+t.test('open plaintext is shared among tenants, until responses are sent', async (t) => {
   const { vault, addTenant, reveal } = await openTestVault(t, { limits: { held: 8 * MIB, opened: 4 * MIB } })
   const tenants: { readonly ids: readonly string[]; readonly tenantId: string }[] = []
   for (let i = 0; i < 8; i++) {

@@ -13,7 +13,7 @@ t.test('an unknown type is undefined', async (t) => {
   t.equal(createTokenTypes(() => new Map()).get('x'), undefined)
 })
 
-t.test('schema issues name their place and never the value', async (t) => {
+t.test('schema issues report their place and never the value', async (t) => {
   const type = compile({
     data: {
       type: 'object',
@@ -38,7 +38,7 @@ t.test('members of Object.prototype do not satisfy a schema', async (t) => {
   t.hasOwnProp(type.accept({}), 'issues')
 })
 
-t.test('data is brought to one form after the schema and before the checks', async (t) => {
+t.test('data is normalized after the schema and before the checks', async (t) => {
   const seen: unknown[] = []
   const type = compile({
     data: { type: 'string' },
@@ -53,7 +53,7 @@ t.test('data is brought to one form after the schema and before the checks', asy
   t.same(seen, ['123'])
 })
 
-t.test('a schema issue is a sentence, one for each place and without the value', async (t) => {
+t.test('a schema issue is one message for each place, without the value', async (t) => {
   const type = compile({
     data: {
       type: 'object',
@@ -73,7 +73,7 @@ t.test('a schema issue is a sentence, one for each place and without the value',
   })
 })
 
-t.test('named checks look at their pointers and pass over absent members', async (t) => {
+t.test('named checks read their pointers and skip absent members', async (t) => {
   const type = compile({ checks: [{ check: 'luhn', at: '/a/number' }] })
   t.same(type.accept({}), { data: {} })
   t.same(type.accept({ a: { number: '4242424242424242' } }), { data: { a: { number: '4242424242424242' } } })

@@ -33,7 +33,7 @@ t.test('isDefinition accepts objects with data and only known members', async (t
   for (const value of no) t.notOk(isDefinition(value), JSON.stringify(value))
 })
 
-t.test('one invalid member stores nothing, and is named by path', async (t) => {
+t.test('one invalid member stores nothing, and is reported by path', async (t) => {
   const { vault, as, store, tenant } = await openTestVault(t)
   const body = { a: 'fine', list: ['fine', { type: 'card', data: { number: '4242424242424241' } }] }
   const error = await failure(vault.tokenize(body, as()))
@@ -61,14 +61,14 @@ t.test('one invalid member stores nothing, and is named by path', async (t) => {
   t.equal(await store.tokens.count({ tenantId: tenant, now: START, visibility: 'all' }), 0)
 })
 
-t.test('depth and count are bounded', async (t) => {
+t.test('depth and count are limited', async (t) => {
   const { vault, as } = await openTestVault(t, { limits: { tokens: 3, depth: 4 } })
   t.equal((await failure(vault.tokenize([[[[['x']]]]], as()))).code, 'invalid')
   t.match(await vault.tokenize([[[['x']]]], as()), [[[[UUID]]]])
   t.equal((await failure(vault.tokenize(['1', '2', '3', '4'], as()))).code, 'invalid')
 })
 
-t.test('equal values of one body deduplicate when the tenant says so', async (t) => {
+t.test('equal values of one body deduplicate when the tenant setting is on', async (t) => {
   const { vault, as, addTenant } = await openTestVault(t)
   const context = as(undefined, [], await addTenant({ deduplicate_tokens: 'true' }))
   const ids = (await vault.tokenize(['x', 'y', 'x'], context)) as string[]

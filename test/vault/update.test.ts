@@ -38,7 +38,7 @@ t.test('data, mask and metadata merge, the rest is replaced', async (t) => {
   t.same(await vault.get(id, reveal()), token)
 })
 
-t.test('an empty patch changes only who modified the token, and when', async (t) => {
+t.test('an empty patch changes only the modification fields', async (t) => {
   const { create, vault, reveal, as } = await openTestVault(t)
   const sent = { type: 'card', data: CARD, metadata: { a: '1' }, expires_at: '2030-01-01' }
   const { id } = await create(sent)
@@ -108,7 +108,7 @@ t.test('members named __proto__ are merged like any other', async (t) => {
   t.equal(Reflect.get({}, 'polluted'), undefined)
 })
 
-t.test('a cvc keeps its time, a new one starts anew', async (t) => {
+t.test('an unchanged cvc keeps its expiry, a new one gets a new expiry', async (t) => {
   const { create, vault, reveal, clock } = await openTestVault(t)
   const { id } = await create({ type: 'card', data: CARD })
   const cvc = async () => ((await vault.get(id, reveal())).data as { cvc?: string }).cvc

@@ -2,20 +2,17 @@ import t from 'tap'
 import type { Disclosure } from '../../src/sdk/index.ts'
 import { ALL, CARD, failure, MASKED_CARD, openTestVault, rule } from './kit.ts'
 
-t.test(
-  'values come revealed under a plain permission, members that are never returned included',
-  async (t) => {
-    const { create, vault, as } = await openTestVault(t)
-    const card = await create({ type: 'card', data: CARD, metadata: { a: '1' } })
-    const locker = await create({ type: 'locker', data: { name: 'Ada', pin: '9876' } })
-    const used = await vault.use([card.id, locker.id, card.id], as(['token:use']))
-    t.same([...used.keys()].sort(), [card.id, locker.id].sort())
-    t.match(used.get(card.id), { id: card.id, type: 'card', data: CARD, container: '/pci/high/' })
-    t.same(used.get(locker.id)?.data, { name: 'Ada', pin: '9876' })
-  },
-)
+t.test('values are revealed under a plain permission, write-only members included', async (t) => {
+  const { create, vault, as } = await openTestVault(t)
+  const card = await create({ type: 'card', data: CARD, metadata: { a: '1' } })
+  const locker = await create({ type: 'locker', data: { name: 'Ada', pin: '9876' } })
+  const used = await vault.use([card.id, locker.id, card.id], as(['token:use']))
+  t.same([...used.keys()].sort(), [card.id, locker.id].sort())
+  t.match(used.get(card.id), { id: card.id, type: 'card', data: CARD, container: '/pci/high/' })
+  t.same(used.get(locker.id)?.data, { name: 'Ada', pin: '9876' })
+})
 
-t.test('a use reads the whole token, with its data as the rule discloses it', async (t) => {
+t.test('the whole token in use equals the token read, with the data that its rule discloses', async (t) => {
   const { create, vault, as, reveal } = await openTestVault(t)
   const { id } = await create({
     type: 'card',
@@ -35,7 +32,7 @@ t.test('a use reads the whole token, with its data as the rule discloses it', as
   }
 })
 
-t.test('one record for each token, and it counts', async (t) => {
+t.test('each token has one record, and is counted', async (t) => {
   const { create, vault, as, records, metrics } = await openTestVault(t)
   const a = await create({ type: 'card', data: CARD })
   const b = await create({ data: 1 })
@@ -80,7 +77,7 @@ t.test('a use of no ids needs no permission, and too many ids are rejected', asy
   t.equal((await failure(vault.use(['aaa', 'bbb', 'ccc'], as()))).code, 'invalid_expression')
 })
 
-t.test('a thousand tokens are one read', async (t) => {
+t.test('a thousand tokens use one read', async (t) => {
   const { vault, as, reveal } = await openTestVault(t)
   const inputs = Array.from({ length: 1000 }, (_, i) => ({ data: `value ${i}`, id: `id-${i}` }))
   await vault.create(inputs, as())
@@ -117,7 +114,7 @@ t.test('the record of a use names the surfaces of its token, and no record of a 
   t.ok(records.slice(2).every((record) => !('surfaces' in record)))
 })
 
-t.test('known ids are those of tokens of the tenant, of any container, and leave no record', async (t) => {
+t.test('existing ids are those of the tenant, of any container, and leave no record', async (t) => {
   const { create, vault, as, records } = await openTestVault(t)
   const { id } = await create({ type: 'card', data: CARD })
   const ended = await create({ data: 1, expires_at: '2099-01-01T00:00:00Z' })

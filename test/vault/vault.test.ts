@@ -11,7 +11,7 @@ const BY_ID = {
   detokenize: [({ vault }, id, context) => vault.detokenize(`{{ ${id} }}`, context), 'invalid_expression'],
 } satisfies Record<string, [(v: TestVault, id: string, context: UseContext) => Promise<unknown>, string]>
 
-t.test("the wall: another tenant's token is as if it did not exist, whatever the caller holds", async (t) => {
+t.test("another tenant's token is not found, whatever the caller holds", async (t) => {
   const kit = await openTestVault(t)
   const { id } = await kit.create({ data: 'original' })
   const other = kit.reveal(await kit.addTenant())
@@ -41,14 +41,14 @@ t.test('equal ids of two tenants are two tokens', async (t) => {
   t.equal((await vault.get('same', reveal())).data, 'mine')
 })
 
-t.test('a caller of a tenant that does not exist gets nothing', async (t) => {
+t.test('a caller of a missing tenant gets nothing', async (t) => {
   const { vault, as, create } = await openTestVault(t)
   const nowhere = as(ALL, [], '0b8a0b8e-0000-4000-8000-123456789012')
   t.equal((await failure(create({ data: 1 }, nowhere))).code, 'tenant_not_found')
   t.equal((await failure(vault.get('abc', nowhere))).code, 'token_not_found')
 })
 
-t.test('when the journal cannot be written, nothing is returned and nothing new is started', async (t) => {
+t.test('nothing is returned or started while the journal cannot be written', async (t) => {
   const kit = await openTestVault(t)
   const { create, vault, reveal, failing, store, tenant, as } = kit
   const { id } = await create({ type: 'card', data: CARD })
@@ -75,7 +75,7 @@ t.test('when the journal cannot be written, nothing is returned and nothing new 
   t.notOk((await vault.get(id, as())).metadata)
 })
 
-t.test('records say who did what to which token, and nothing of its data', async (t) => {
+t.test('records name actor, action and token, and nothing of its data', async (t) => {
   const { create, vault, as, reveal, records, tenant, clock } = await openTestVault(t)
   const { id } = await create({ type: 'card', data: CARD, metadata: { a: 'marked' } })
   clock.at += 1000

@@ -68,7 +68,7 @@ t.test('each file has one URL, may be stored forever, and is compressed', async 
   t.ok(files.size > 30)
 })
 
-t.test('nothing but the files of the pages is served', async (t) => {
+t.test('only files of the pages are served', async (t) => {
   const { hash } = await loadFiles()
   for (const path of [
     `/console/assets/${hash}/`,

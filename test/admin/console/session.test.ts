@@ -66,31 +66,28 @@ t.test('signing in gives a cookie that calls below /console/api go out with', as
   t.equal((await call('GET', '/console/api/tokens', { headers })).status, 403)
 })
 
-t.test(
-  'the reads of GET /requests that a page repeats by itself are no entry of it, all other calls are',
-  async (t) => {
-    const { call, signIn, managementKey } = await setUp(t)
-    const cookie = cookieOf(await signIn(managementKey))
-    const background = { cookie, 'x-sidevault-console': 'background' }
-    const routes = async () => {
-      const { json } = await call('GET', '/console/api/requests?size=1000', { headers: background })
-      return json.data.map(({ method, route }: Record<string, string>) => `${method} ${route}`)
-    }
-    await call('GET', '/console/api/requests/destinations', { headers: background })
-    await call('GET', '/console/api/applications', { headers: { cookie } })
-    await call('GET', '/console/api/applications', { headers: background })
-    const body = { name: 'n', type: 'private', permissions: ['token:read'] }
-    t.equal((await call('POST', '/console/api/applications', { headers: background, body })).status, 201)
-    t.same((await routes()).slice(0, 4), [
-      'POST /applications',
-      'GET /applications',
-      'GET /applications',
-      'POST /console/session',
-    ])
-  },
-)
+t.test('GET /requests polls of a page are not listed as calls, all other calls are', async (t) => {
+  const { call, signIn, managementKey } = await setUp(t)
+  const cookie = cookieOf(await signIn(managementKey))
+  const background = { cookie, 'x-sidevault-console': 'background' }
+  const routes = async () => {
+    const { json } = await call('GET', '/console/api/requests?size=1000', { headers: background })
+    return json.data.map(({ method, route }: Record<string, string>) => `${method} ${route}`)
+  }
+  await call('GET', '/console/api/requests/destinations', { headers: background })
+  await call('GET', '/console/api/applications', { headers: { cookie } })
+  await call('GET', '/console/api/applications', { headers: background })
+  const body = { name: 'n', type: 'private', permissions: ['token:read'] }
+  t.equal((await call('POST', '/console/api/applications', { headers: background, body })).status, 201)
+  t.same((await routes()).slice(0, 4), [
+    'POST /applications',
+    'GET /applications',
+    'GET /applications',
+    'POST /console/session',
+  ])
+})
 
-t.test('each call goes out as the key that may', async (t) => {
+t.test('each call uses the key that has the permission', async (t) => {
   const { call, signIn, managementKey, privateKey } = await setUp(t)
   const first = cookieOf(await signIn(managementKey))
   const response = await signIn(privateKey, first)
@@ -130,7 +127,7 @@ t.test('a session takes keys of management and private applications, of one tena
   t.equal((await signIn(cookie.split('=')[1] ?? '')).status, 401, 'no secret is a key')
 })
 
-t.test('a session ends: signed out, idle, after 8 hours, with its keys', async (t) => {
+t.test('a session ends on sign-out, when idle, after 8 hours, or with its keys', async (t) => {
   const clock = testClock()
   const { call, signIn, managementKey, privateKey, application } = await setUp(t, { clock })
   const status = async (cookie: string, value = '1') =>

@@ -9,7 +9,7 @@ const { call } = await startTestService(t, { openStore: openInThread })
 const read = (path: string) => call('GET', path, { key: null })
 const linksIn = (text: string) => [...text.matchAll(/href="([^"]*)"/g)].map(([, target = '']) => target)
 
-t.test('/docs leads to every page, and every link of every page leads somewhere', async (t) => {
+t.test('/docs links to every page, and no link of any page is dead', async (t) => {
   const { status, text, headers } = await read('/docs')
   t.equal(status, 200)
   t.equal(headers['content-type'], 'text/html; charset=utf-8')
@@ -53,7 +53,7 @@ t.test('/docs/errors has an anchor for each error code', async (t) => {
   for (const code of Object.keys(ERRORS)) t.ok(text.includes(`<h2 id="${code}">`), code)
 })
 
-t.test('a page that is not there is 404', async (t) => {
+t.test('an unknown page is 404', async (t) => {
   for (const path of ['/docs/nothing', '/docs/..%2fpackage', '/docs/README', '/docs/__proto__'])
     t.equal((await read(path)).status, 404, path)
   t.equal((await call('POST', '/docs/search')).status, 405)
@@ -75,7 +75,7 @@ t.test(
   },
 )
 
-t.test('a search looks at eight words, and gives thirty results, titles first', async (t) => {
+t.test('a search uses eight words and returns thirty results, titles first', async (t) => {
   const entry = (title: string, text: string): Entry => ({ href: '/x', title, text })
   const entries = [
     entry('a', 'key '.repeat(9)),
@@ -88,6 +88,6 @@ t.test('a search looks at eight words, and gives thirty results, titles first', 
   t.equal(search(entries, `${'key '.repeat(8)}nothing`).length, 30, 'the ninth word is not looked at')
 })
 
-t.test('what is served is in the image', async (t) => {
+t.test('the image contains every served file', async (t) => {
   t.match(readFileSync('Dockerfile', 'utf8'), /^COPY docs docs$/m)
 })

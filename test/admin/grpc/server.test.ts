@@ -105,7 +105,7 @@ const start = async (t: Test, options: Partial<GrpcOptions> & { log?: string[] }
   return { service, grpc, client, socketPath, call, key, reveal, slow }
 }
 
-t.test('any JSON goes through a token and comes back as it was', async (t) => {
+t.test('any JSON is stored in a token and read back unchanged', async (t) => {
   const { call, client, key, reveal } = await start(t)
   const values = [
     null,
@@ -142,7 +142,7 @@ t.test('any JSON goes through a token and comes back as it was', async (t) => {
   t.match(many.problem, { status: 400, detail: /120000 tags and lengths/ })
 })
 
-t.test('a member that was not sent, one that is null and one that is empty are three things', async (t) => {
+t.test('absent, null and empty members are distinguished', async (t) => {
   const { call, service } = await start(t)
   const type = 'social_security_number'
   const searcher = await service.application({ permissions: ['token:search'] })
@@ -173,7 +173,7 @@ t.test('a member that was not sent, one that is null and one that is empty are t
   t.notOk(await isFound(plain.output?.id))
 })
 
-t.test('names of null and empty members that are no members are rejected', async (t) => {
+t.test('unknown names of null and empty members are rejected', async (t) => {
   const { client, key } = await start(t)
   const metadata = { 'svc-api-key': key }
   for (const input of [{ null_members: ['nope'] }, { empty_members: ['data'] }, { null_members: ['id.x'] }]) {
@@ -182,7 +182,7 @@ t.test('names of null and empty members that are no members are rejected', async
   }
 })
 
-t.test('a failed call carries the problem that HTTP returns', async (t) => {
+t.test('a failed call carries the problem of the HTTP response', async (t) => {
   const { call, client, service } = await start(t)
   const cases = [
     [
@@ -211,7 +211,7 @@ t.test('a failed call carries the problem that HTTP returns', async (t) => {
   }
 })
 
-t.test('a problem fits into the metadata that clients accept, and says what it leaves out', async (t) => {
+t.test('a problem fits into the metadata that clients accept, and names what it omits', async (t) => {
   const { call } = await start(t)
   const { problem, code } = await call('Slow.Fail', { how: 'issues' })
   t.equal(code, status.INVALID_ARGUMENT)
@@ -224,7 +224,7 @@ t.test('a problem fits into the metadata that clients accept, and says what it l
   t.notMatch(JSON.stringify(broken), '4242')
 })
 
-t.test('bytes that are no message of the method are 400, and only for authorized callers', async (t) => {
+t.test('a malformed message is 400, for authorized callers only', async (t) => {
   const { client, key, service } = await start(t)
   const send = (bytes: Buffer, as = key) =>
     client.call('Tokens.Create', {}, { bytes, metadata: { 'svc-api-key': as } })
@@ -256,7 +256,7 @@ t.test('a message above the limit is rejected with the problem of a body above i
   t.equal((await call('Tokens.Create', { data: 'x' })).code, status.OK)
 })
 
-t.test('the trace id is returned under the prefix of the request, whatever the outcome', async (t) => {
+t.test('the trace id is returned under the header prefix that was used, whatever the outcome', async (t) => {
   const { call, client, key } = await start(t)
   const sent = await call('Tokens.Create', { data: 'x' }, { metadata: { 'svc-trace-id': 'mine 1' } })
   t.equal(sent.metadata['svc-trace-id'], 'mine 1')
@@ -285,7 +285,7 @@ t.test('a deadline, a cancellation and the time limit of calls abort the signal'
   }
 })
 
-t.test('closing lets calls in flight end and accepts no others', async (t) => {
+t.test('closing lets calls in flight finish and accepts no others', async (t) => {
   const { client, grpc, key, slow } = await start(t)
   const metadata = { 'svc-api-key': key }
   const response = client.call('Slow.Wait', {}, { metadata })
@@ -297,7 +297,7 @@ t.test('closing lets calls in flight end and accepts no others', async (t) => {
   t.equal((await client.call('Tokens.Get', { id: 'x' }, { metadata })).code, status.UNAVAILABLE)
 })
 
-t.test('calls that are not done at the end of the grace period are aborted', async (t) => {
+t.test('calls that outlast the drain timeout are aborted', async (t) => {
   const { client, grpc, key, slow } = await start(t, { drainTimeout: 50 })
   const response = client.call('Slow.Wait', {}, { metadata: { 'svc-api-key': key } })
   await slow.began
@@ -305,7 +305,7 @@ t.test('calls that are not done at the end of the grace period are aborted', asy
   t.not((await response).code, status.OK)
 })
 
-t.test('thousands of cancelled calls do not end a shared connection', async (t) => {
+t.test('thousands of cancelled calls do not end a connection that others share', async (t) => {
   const { socketPath } = await start(t)
   const session = connectHttp2('http://localhost', { createConnection: () => connect(socketPath) })
   t.teardown(() => session.destroy())
@@ -329,7 +329,7 @@ t.test('thousands of cancelled calls do not end a shared connection', async (t) 
   t.equal(response['grpc-status'], String(status.DEADLINE_EXCEEDED))
 })
 
-t.test('each call has its line and its count, as over HTTP', async (t) => {
+t.test('each call is logged and counted, as over HTTP', async (t) => {
   const log: string[] = []
   const { call, service } = await start(t, { log })
   await call('Tokens.Create', { data: 'secret value' }, { metadata: { 'svc-trace-id': 'traced' } })
@@ -354,7 +354,7 @@ t.test('each call has its line and its count, as over HTTP', async (t) => {
   t.match(counts, /operation="Tokens.Get",status="404"\} 1/)
 })
 
-t.test('an unknown method, or an unreadable message, has its line and its count too', async (t) => {
+t.test('unknown methods and unreadable messages are logged and counted too', async (t) => {
   const log: string[] = []
   const { socketPath, service, key } = await start(t, { log, messageLimit: 1000 })
   const session = connectHttp2('http://localhost', { createConnection: () => connect(socketPath) })
@@ -468,7 +468,7 @@ t.test('health follows the components, and watchers are notified when the servic
   t.equal(await ended, status.UNAVAILABLE)
 })
 
-t.test('reflection lists every service and returns files that a client can use', async (t) => {
+t.test('reflection lists every service, and clients can be built from its files', async (t) => {
   const { socketPath, service } = await start(t)
   const proto = join(
     import.meta.dirname,

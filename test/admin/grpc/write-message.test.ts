@@ -56,7 +56,7 @@ const CASES: readonly (readonly [rpc: string, output: Record<string, unknown>])[
   ],
 ]
 
-t.test('a streamed response equals the one in one piece', async (t) => {
+t.test('a response written in pieces equals a response written at once', async (t) => {
   for (const [rpc, output] of CASES) {
     const response = responseOf(rpc)
     const { decode, encode } = wireOf(response)

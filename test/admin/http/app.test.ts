@@ -22,7 +22,7 @@ const json = { 'content-type': 'application/json' }
 t.test('routing', async (t) => {
   const { call } = await setUp(t)
 
-  t.test('a trailing slash equals none', async (t) => {
+  t.test('a trailing slash makes no difference', async (t) => {
     t.equal((await call('POST', '/things/', { body: { name: 'a' } })).status, 201)
     t.equal((await call('GET', '/things/')).status, 200)
     t.equal((await call('GET', '/things/?page=2')).json.input.page, 2)
@@ -64,7 +64,7 @@ t.test('routing', async (t) => {
     }
   })
 
-  t.test('HEAD returns what GET does, without a body', async (t) => {
+  t.test('HEAD responds as GET does, without a body', async (t) => {
     const get = await call('GET', '/things/x')
     const head = await call('HEAD', '/things/x')
     t.equal(head.status, 200)
@@ -137,7 +137,7 @@ t.test('bodies', async (t) => {
     }
   })
 
-  t.test('compressed bodies are 415, whatever is in them', async (t) => {
+  t.test('compressed bodies are 415, whatever they contain', async (t) => {
     const coded = (coding: string, body = '{"name":"a"}') =>
       call('POST', '/things', { body, headers: { ...json, 'content-encoding': coding } })
     for (const coding of ['gzip', 'br', 'identity, gzip'])
@@ -170,7 +170,7 @@ t.test('bodies', async (t) => {
     t.equal((await call('DELETE', '/things/a', { body: '{}', headers: json })).status, 204)
   })
 
-  t.test('what is not JSON is 400', async (t) => {
+  t.test('a body that is not JSON is 400', async (t) => {
     for (const body of [
       '{',
       '{"name":}',
@@ -190,7 +190,7 @@ t.test('bodies', async (t) => {
     t.equal((await post('{"name":"a","free":"\\ud83d\\ude00"}')).json.input.free, '😀')
   })
 
-  t.test('a number that would not come back as it was sent is 400', async (t) => {
+  t.test('a number that loses precision is 400', async (t) => {
     const sent = (number: string) => post(`{"name":"a","free":${number}}`)
     for (const number of [
       '12345678901234567890',
@@ -208,7 +208,7 @@ t.test('bodies', async (t) => {
     t.equal((await sent('"\\"12345678901234567890 1e999"')).status, 201)
   })
 
-  t.test('bytes that are no UTF-8 are 400', async (t) => {
+  t.test('a body that is not UTF-8 is 400', async (t) => {
     const { admin } = await setUp(t)
     const response = await admin.app.inject({
       method: 'POST',
@@ -255,7 +255,7 @@ t.test('bodies', async (t) => {
     t.match(response.json, { code: 'too_large', status: 413 })
   })
 
-  t.test('null, arrays and scalars are no object', async (t) => {
+  t.test('null, arrays and scalars are rejected where an object is expected', async (t) => {
     for (const body of ['null', '[]', '[{"name":"a"}]', '"name"', '1', 'true']) {
       const response = await post(body)
       t.equal(response.status, 400, body)
@@ -263,7 +263,7 @@ t.test('bodies', async (t) => {
     }
   })
 
-  t.test('no body counts as one without members', async (t) => {
+  t.test('an absent body counts as an object without members', async (t) => {
     t.match((await call('POST', '/things')).json, invalidAt('name'))
   })
 
@@ -296,7 +296,7 @@ t.test('bodies', async (t) => {
     t.notMatch(response.text, /4242/)
   })
 
-  t.test('an operation may take the whole body as one member, and return one', async (t) => {
+  t.test('an operation may use the whole body as one member of its input and of its output', async (t) => {
     for (const body of ['null', '[]', '0', '"x"', '{"a":[1]}'])
       t.equal((await post(body, 'application/json', '/whole?dry=true')).text, `{"value":${body},"dry":true}`)
     t.match((await call('POST', '/whole')).json, invalidAt('body'))
@@ -384,7 +384,7 @@ t.test('responses', async (t) => {
     t.equal(response.headers['content-type'], undefined)
   })
 
-  t.test('responses are JSON with no-store and nosniff', async (t) => {
+  t.test('successful responses are JSON with no-store and nosniff', async (t) => {
     t.match((await call('GET', '/things')).headers, {
       'content-type': 'application/json; charset=utf-8',
       'cache-control': 'no-store',
@@ -405,7 +405,7 @@ t.test('responses', async (t) => {
     t.notMatch(response.text, /4242/)
   })
 
-  t.test('a call past its time is 504', async (t) => {
+  t.test('a call that exceeds its time is 504', async (t) => {
     const slow = await setUp(t, { admin: { callTimeout: 20 } })
     const response = await slow.call('GET', '/wait')
     t.equal(response.status, 504)
@@ -416,7 +416,7 @@ t.test('responses', async (t) => {
 t.test('keys', async (t) => {
   const { call } = await setUp(t)
 
-  t.test('without a key the response is 401, before anything about the request is reported', async (t) => {
+  t.test('without a key the response is 401, before any validation', async (t) => {
     for (const sent of [
       { body: '{', headers: json },
       { body: 'x', headers: { 'content-type': 'text/plain' } },
@@ -446,12 +446,12 @@ t.test('keys', async (t) => {
   })
 })
 
-t.test('prefixes and trace ids', async (t) => {
+t.test('header prefixes and trace ids', async (t) => {
   const { call } = await setUp(t, { admin: { prefixes: ['SVC', 'BT'] } })
   const used = { key: null, body: { name: 'a' } }
 
   t.test(
-    'every configured prefix works, in any letter case; the response uses the prefix of the request',
+    'every configured prefix works, in any letter case; the response uses that of the request',
     async (t) => {
       for (const [name, trace] of [
         ['SVC-API-KEY', 'svc-trace-id'],
@@ -482,18 +482,21 @@ t.test('prefixes and trace ids', async (t) => {
       t.equal((await call(method, path, { headers })).headers['bt-trace-id'], 'order 66/~', path)
   })
 
-  t.test('one that is too long or not printable is replaced, and one is made when absent', async (t) => {
-    const echoed = async (id: string) =>
-      (await call('GET', '/things', { headers: { 'svc-trace-id': id } })).headers['svc-trace-id']
-    t.equal(await echoed('x'.repeat(200)), 'x'.repeat(200))
-    for (const id of ['x'.repeat(201), 'tab\there', 'é', ''])
-      t.match(await echoed(id), /^[0-9a-f]{8}-[0-9a-f]{4}-4/, JSON.stringify(id))
-    const [one, two] = [await call('GET', '/things'), await call('GET', '/things')]
-    t.not(one.headers['svc-trace-id'], two.headers['svc-trace-id'])
-  })
+  t.test(
+    'a trace id that is too long or not printable is replaced, an absent one is generated',
+    async (t) => {
+      const echoed = async (id: string) =>
+        (await call('GET', '/things', { headers: { 'svc-trace-id': id } })).headers['svc-trace-id']
+      t.equal(await echoed('x'.repeat(200)), 'x'.repeat(200))
+      for (const id of ['x'.repeat(201), 'tab\there', 'é', ''])
+        t.match(await echoed(id), /^[0-9a-f]{8}-[0-9a-f]{4}-4/, JSON.stringify(id))
+      const [one, two] = [await call('GET', '/things'), await call('GET', '/things')]
+      t.not(one.headers['svc-trace-id'], two.headers['svc-trace-id'])
+    },
+  )
 })
 
-t.test('one line of access log for each request, with nothing of what it carried', async (t) => {
+t.test('each request has one line in the access log, without its contents', async (t) => {
   const lines: Record<string, unknown>[] = []
   const write = (entry: Record<string, unknown>, message: string) => lines.push({ ...entry, message })
   const log = { info: write, warn: write, error: write, debug: () => {}, child: () => log } as unknown as Log

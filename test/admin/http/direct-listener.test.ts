@@ -46,7 +46,7 @@ const HOST = 'host: a\r\n'
 const CLOSE = 'connection: close\r\n'
 const get = (path: string, headers = '') => `GET ${path} HTTP/1.1\r\n${HOST}${headers}\r\n`
 
-t.test('requests that Envoy would reject get its problem, and the connection ends', async (t) => {
+t.test('requests that Envoy would reject get the same problem, and the connection closes', async (t) => {
   const { port } = await setUp(t)
   const rejected: readonly (readonly [what: string, request: string, status: number])[] = [
     ['no host', `GET /healthz HTTP/1.1\r\n\r\n`, 400],
@@ -79,7 +79,7 @@ t.test('requests that Envoy would reject get its problem, and the connection end
   }
 })
 
-t.test('no request hides in another one', async (t) => {
+t.test('request smuggling is rejected', async (t) => {
   const { port } = await setUp(t)
   const hidden = get('/metrics', CLOSE)
   const post = (headers: string, body: string) => `POST /tokenize HTTP/1.1\r\n${HOST}${headers}\r\n${body}`
@@ -124,7 +124,7 @@ t.test('no request hides in another one', async (t) => {
   }
 })
 
-t.test('slow heads, slow bodies and silent connections end', async (t) => {
+t.test('slow headers, slow bodies and silent connections are closed', async (t) => {
   const { port, key } = await setUp(t)
   t.same(statusesIn(await exchange(port, 'GET /healthz HTT')), [408])
   t.same(statusesIn(await exchange(port)), [408], 'nothing was sent at all')
@@ -132,7 +132,7 @@ t.test('slow heads, slow bodies and silent connections end', async (t) => {
   t.same(statusesIn(await exchange(port, slow)), [408])
 })
 
-t.test('a body is not read before the key is known, and not after the response', async (t) => {
+t.test('a body is read only after the key is verified, and not after the response', async (t) => {
   const { port } = await setUp(t, { requestTimeout: 60_000 })
   const socket = connect(port, '127.0.0.1')
   socket.write(`POST /tokenize HTTP/1.1\r\n${HOST}svc-api-key: unknown\r\ncontent-length: 1000000000\r\n\r\n`)
@@ -143,7 +143,7 @@ t.test('a body is not read before the key is known, and not after the response',
   t.pass('the rest of the gigabyte is not waited for')
 })
 
-t.test('pipelined requests are served one after the other, and not without end', async (t) => {
+t.test('pipelined requests are served in order, up to a limit', async (t) => {
   const { port, key } = await setUp(t)
   const body = JSON.stringify({ id: 'mine', type: 'token', data: 'x' })
   const application = JSON.stringify({
@@ -177,7 +177,7 @@ t.test('pipelined requests are served one after the other, and not without end',
   t.ok(statusesIn(flood).length < 1_000, 'a flood ends with the connection')
 })
 
-t.test('forwarding headers of callers are ignored', async (t) => {
+t.test('identity headers sent by callers are ignored', async (t) => {
   const seen: (string | undefined)[] = []
   const { port, key } = await setUp(t, {
     admit: async ({ address }) => {
@@ -196,7 +196,7 @@ t.test('forwarding headers of callers are ignored', async (t) => {
   t.same(seen, ['127.0.0.1'], 'the address too')
 })
 
-t.test('the absolute form names the path', async (t) => {
+t.test('a request target in absolute form is routed by its path', async (t) => {
   const { port } = await setUp(t)
   t.same(statusesIn(await exchange(port, `GET http://b/healthz?x=1 HTTP/1.1\r\n${HOST}${CLOSE}\r\n`)), [200])
   t.same(statusesIn(await exchange(port, `OPTIONS * HTTP/1.1\r\n${HOST}${CLOSE}\r\n`)), [404])
@@ -215,7 +215,7 @@ t.test('connections above the limit are closed', async (t) => {
   for (const socket of open) socket.destroy()
 })
 
-t.test('a stop lets requests in flight finish and closes idle connections', async (t) => {
+t.test('shutdown lets requests in flight finish and closes idle connections', async (t) => {
   const { port, service, key } = await setUp(t, { requestTimeout: 60_000 })
   const idle = connect(port, '127.0.0.1')
   idle.write(get('/healthz'))
@@ -235,7 +235,7 @@ t.test('a stop lets requests in flight finish and closes idle connections', asyn
   await t.rejects(once(connect(port, '127.0.0.1'), 'connect'), { code: 'ECONNREFUSED' })
 })
 
-t.test('TLS: old versions and plain HTTP end, and a new certificate is used at once', async (t) => {
+t.test('TLS: old versions and plain HTTP are closed, and a new certificate is used at once', async (t) => {
   const authority = await createAuthority()
   const [first, second] = await Promise.all([authority.issue(['127.0.0.1']), authority.issue(['127.0.0.1'])])
   const { port, service } = await setUp(t, {}, { identity: { certificate: first.cert, key: first.key } })

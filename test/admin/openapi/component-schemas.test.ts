@@ -41,7 +41,7 @@ const plain = (value: unknown): unknown => {
   )
 }
 
-t.test('the document of the whole service says the same with and without names', async (t) => {
+t.test('named component schemas do not change the meaning of the document', async (t) => {
   const { kernel } = await startTestService(t, { openStore: openInThread })
   const { operations, tokenTypes } = kernel.registry
   const document = openApi({ operations, tokenTypes }, { prefix: 'SVC', version: '1' })
@@ -68,7 +68,7 @@ t.test('the document of the whole service says the same with and without names',
   t.same(post?.requestBody?.content['application/json']?.schema, { $ref: `${PREFIX}TokensCreateRequest` })
 })
 
-t.test('a name of a schema is unique, and examples are data', (t) => {
+t.test('a schema name is used once, and examples are not treated as schemas', (t) => {
   const part = (size: number) =>
     Type.Object({ a: Type.String({ maxLength: size, field: 1 }) }, { title: 'Part', field: size })
   const document = openApi(

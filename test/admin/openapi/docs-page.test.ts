@@ -6,7 +6,7 @@ import { operationOf } from '../../kernel/kit.ts'
 import { startTestService } from '../../kit/service.ts'
 import { openInThread } from '../../kit/store-in-thread.ts'
 
-t.test('the page names every operation, and loads nothing but itself', async (t) => {
+t.test('the page lists every operation, and loads nothing but itself', async (t) => {
   const { call, kernel } = await startTestService(t, { openStore: openInThread })
   const response = await call('GET', '/docs/api', { key: null })
   t.equal(response.status, 200)
@@ -20,7 +20,7 @@ t.test('the page names every operation, and loads nothing but itself', async (t)
     t.match(target, /^(#|\/openapi\.json$|\/docs)/)
 })
 
-t.test('examples are shown whole, and token types with theirs', async (t) => {
+t.test('complete examples are shown, and token types with theirs', async (t) => {
   const { call } = await startTestService(t, { openStore: openInThread })
   const { text } = await call('GET', '/docs/api', { key: null })
   const create = /<details id="Tokens\.Create">[\s\S]*?<\/details>/.exec(text)?.[0] ?? ''
@@ -50,7 +50,7 @@ t.test('the policy allows the one style of the page by its hash', async (t) => {
   t.notMatch(text, /style=/)
 })
 
-t.test('what plugins write is text, never markup', async (t) => {
+t.test('texts of plugins are shown as text, never as markup', async (t) => {
   const evil = '<script>alert("x")</script>&\''
   const content = apiContent(
     openApi(

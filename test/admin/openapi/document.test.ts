@@ -88,7 +88,7 @@ t.test('each operation is printed with its parameters, bodies, responses and sec
   for (const status of ['400', '401', '403', '404', 'default']) t.ok(use.responses[status]?.$ref, status)
 })
 
-t.test('the document of the whole service holds together', async (t) => {
+t.test('the document of the whole service is consistent', async (t) => {
   const document = await setUp(t)
   const ids: string[] = []
   for (const [path, object] of objects(document)) {

@@ -130,7 +130,7 @@ t.test('every operation shows at least one call that succeeds', async (t) => {
     )
 })
 
-t.test('each example is what a service returns', async (t) => {
+t.test('each example equals the response of a service', async (t) => {
   let waiting: readonly Step[] = []
   for (const phase of storyOf(operations)) {
     const again: Step[] = []

@@ -138,7 +138,7 @@ t.test('an example of each resource shows every field that the interface gives i
   }
 })
 
-t.test('pages of both kinds of list are shown, one that others follow among them', async (t) => {
+t.test('both kinds of list have example pages, one with a next page among them', async (t) => {
   const pages = valuesAt(
     [...shownBy('Tokens.List', 'output'), ...shownBy('Tokens.ListByCursor', 'output')],
     'pagination',

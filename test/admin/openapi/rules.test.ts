@@ -130,14 +130,14 @@ t.test('each object has the fields that OpenAPI 3.1 gives it, and no others', as
   t.notOk(validate(broken), 'and the rules find what is wrong')
 })
 
-t.test('every reference leads somewhere, and every shared response is referred to', async (t) => {
+t.test('every reference resolves, and every shared response is used', async (t) => {
   const refs = new Set(refsIn(document))
   for (const reference of refs) t.ok(targetOf(reference), reference)
   for (const name of Object.keys(document.components.responses ?? {}))
     t.ok(refs.has(`#/components/responses/${name}`), name)
 })
 
-t.test('operation ids are unique, and operations have tags that the document declares', async (t) => {
+t.test('operation ids are unique, and tags of operations are declared in the document', async (t) => {
   const ids = operations.map(({ operation }) => operation.operationId)
   t.equal(new Set(ids).size, ids.length)
   const tags = document.tags.map(({ name }) => name)
@@ -149,12 +149,12 @@ t.test('operation ids are unique, and operations have tags that the document dec
     )
 })
 
-t.test('paths differ by more than the names of their members', async (t) => {
+t.test('paths differ by more than the names of their parameters', async (t) => {
   const shapes = Object.keys(document.paths).map((path) => path.replaceAll(/\{[^}]*\}/g, '{}'))
   t.equal(new Set(shapes).size, shapes.length)
 })
 
-t.test('the members of a path are its required path parameters, each parameter once', async (t) => {
+t.test('placeholders of a path are its required path parameters, each once', async (t) => {
   for (const { path, operation } of operations) {
     const { operationId, parameters = [] } = operation
     const inPath = parameters.filter((parameter) => parameter.in === 'path')
@@ -173,7 +173,7 @@ t.test('the members of a path are its required path parameters, each parameter o
 })
 
 t.test(
-  'every operation says how it succeeds and how it fails, and bodies come where HTTP has them',
+  'every operation declares success and error responses, and bodies only where HTTP allows them',
   async (t) => {
     for (const { method, operation } of operations) {
       const { operationId, responses, requestBody } = operation
@@ -197,7 +197,7 @@ const contentsOf = ({ parameters = [], requestBody, responses }: OpenApiOperatio
   return [...parameters, ...bodies] as readonly Pick<OpenApiParameter, 'schema' | 'examples'>[]
 }
 
-t.test('every example fits its schema, in responses and in requests that succeed', async (t) => {
+t.test('every example matches the schema beside it, in responses and in successful requests', async (t) => {
   const ajv = new Ajv2020({ strict: false })
   addFormats(ajv)
   let seen = 0

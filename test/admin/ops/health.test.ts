@@ -4,7 +4,7 @@ import { pluginOf } from '../../kernel/kit.ts'
 import { startTestService } from '../../kit/service.ts'
 import { openInThread } from '../../kit/store-in-thread.ts'
 
-t.test('healthz reports that the process responds, without a key', async (t) => {
+t.test('healthz returns 200 without a key', async (t) => {
   const { call } = await startTestService(t, { openStore: openInThread, plugins: [] })
   const response = await call('GET', '/healthz', { key: null })
   t.equal(response.status, 200)
@@ -12,7 +12,7 @@ t.test('healthz reports that the process responds, without a key', async (t) => 
 })
 
 t.test(
-  'readyz is 200 while every component is healthy, and 503 naming those that are not, without causes',
+  'readyz is 200 while every component is healthy, else 503 with their names and no reason',
   async (t) => {
     const state = { store: true, plugin: true }
     const plugin = pluginOf({
@@ -79,47 +79,44 @@ t.test('a degraded component is named, and leaves the service ready', async (t) 
   })
 })
 
-t.test(
-  'a component is logged when it becomes degraded and when it recovers, and reports since when',
-  async (t) => {
-    let now = Date.parse('2026-01-01T00:00:00Z')
-    const lines: unknown[] = []
-    const note = (level: string) => (entry: { part?: string }, message: string) => {
-      if (entry.part === 'store') lines.push([level, message, entry])
-    }
-    const log = { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') } as Log
-    const state = { status: 'failed' }
-    const { call } = await startTestService(t, {
-      openStore: openInThread,
-      plugins: [],
-      log: Object.assign(log, { child: () => log }),
-      clock: { now: () => now },
-      checks: {
-        store: async () => {
-          if (state.status === 'failed') throw new Error('no store')
-          return state.status
-        },
+t.test('a component is logged when it fails and when it recovers, and reports since when', async (t) => {
+  let now = Date.parse('2026-01-01T00:00:00Z')
+  const lines: unknown[] = []
+  const note = (level: string) => (entry: { part?: string }, message: string) => {
+    if (entry.part === 'store') lines.push([level, message, entry])
+  }
+  const log = { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') } as Log
+  const state = { status: 'failed' }
+  const { call } = await startTestService(t, {
+    openStore: openInThread,
+    plugins: [],
+    log: Object.assign(log, { child: () => log }),
+    clock: { now: () => now },
+    checks: {
+      store: async () => {
+        if (state.status === 'failed') throw new Error('no store')
+        return state.status
       },
-    })
-    const ask = async () => (await call('GET', '/readyz', { key: null })).json.parts[1]
-    for (let second = 0; second < 5; second++) {
-      t.same(await ask(), { name: 'store', status: 'failed', since: '2026-01-01T00:00:00.000+00:00' })
-      now += 1000
-    }
-    state.status = 'degraded'
-    t.same(await ask(), { name: 'store', status: 'degraded', since: '2026-01-01T00:00:05.000+00:00' })
-    now += 2000
-    state.status = 'ok'
-    t.same(await ask(), { name: 'store', status: 'ok' })
-    t.same(await ask(), { name: 'store', status: 'ok' })
-    t.match(lines, [
-      ['warn', 'a part is not ready', { err: Error }],
-      ['warn', 'a part does its work in a lesser way'],
-      ['info', 'a part is well again', { was: 'degraded', ms: 2000 }],
-    ])
-    t.equal(lines.length, 3)
-  },
-)
+    },
+  })
+  const ask = async () => (await call('GET', '/readyz', { key: null })).json.parts[1]
+  for (let second = 0; second < 5; second++) {
+    t.same(await ask(), { name: 'store', status: 'failed', since: '2026-01-01T00:00:00.000+00:00' })
+    now += 1000
+  }
+  state.status = 'degraded'
+  t.same(await ask(), { name: 'store', status: 'degraded', since: '2026-01-01T00:00:05.000+00:00' })
+  now += 2000
+  state.status = 'ok'
+  t.same(await ask(), { name: 'store', status: 'ok' })
+  t.same(await ask(), { name: 'store', status: 'ok' })
+  t.match(lines, [
+    ['warn', 'a part is not ready', { err: Error }],
+    ['warn', 'a part does its work in a lesser way'],
+    ['info', 'a part is well again', { was: 'degraded', ms: 2000 }],
+  ])
+  t.equal(lines.length, 3)
+})
 
 t.test('readyz fails when the journal cannot be written', async (t) => {
   const { call } = await startTestService(t, {

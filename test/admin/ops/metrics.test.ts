@@ -13,7 +13,7 @@ const socketSource = (name: string, socketPath: string) => ({
     JSON.parse((await unixHttp(socketPath, 'GET', '/metrics.json', { signal })).body),
 })
 
-t.test('metrics of all processes are summed, and those that respond are up', async (t) => {
+t.test('metrics of all processes are summed, and processes that respond are up', async (t) => {
   const gateway = createMetrics()
   gateway.requests.inc({ operation: 'proxy', status: 200 }, 5)
   gateway.requests.inc({ operation: 'healthz', status: 200 }, 2)

@@ -12,7 +12,7 @@ import { root } from '../../kit/sources.ts'
 const shipped = () => loadOperations({ plugins: ['*'], pluginBases: [], pluginConfig: {} })
 const committed = (name: string) => readFileSync(join(root, 'proto', name), 'utf8')
 
-t.test('the .proto files in the project are those of its operations', async (t) => {
+t.test('the .proto files in the project match the operations', async (t) => {
   const { files, issues } = printProtos(await shipped(), JSON.parse(committed(FROZEN_FILE)))
   t.same(issues, [], 'no field has another number or type than it ever had: if it must, give it another name')
   t.same(
@@ -35,7 +35,7 @@ const operation = (output: Record<string, ReturnType<typeof Type.String>>) =>
     output: Type.Object(output, { title: 'Thing' }),
   }) as unknown as Operation
 
-t.test('numbers of removed members are reserved, and not used again', async (t) => {
+t.test('field numbers of removed members are reserved, and not reused', async (t) => {
   const out = directoryFor(t)
   const first = operation({ a: Type.String({ field: 1 }), b: Type.String({ field: 2 }) })
   t.same((await writeOperations([first], out)).issues, [])

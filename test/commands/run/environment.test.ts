@@ -13,7 +13,7 @@ const address = { tls: false, host: '127.0.0.1', port: 8090 }
 const of = (env: Record<string, string | undefined>, key = 'key_abc') =>
   environmentFor(env, { address, key, files })
 
-t.test('proxy variables in both spellings, and NO_PROXY with what was there', async (t) => {
+t.test('proxy variables are set in both spellings, and NO_PROXY keeps its entries', async (t) => {
   const env = of({ NO_PROXY: 'intra.test, 10.0.0.1', no_proxy: 'intra.test,b.test', PATH: '/bin' })
   t.match(env, { HTTPS_PROXY: 'http://x:key_abc@127.0.0.1:8090', NODE_USE_ENV_PROXY: '1', PATH: '/bin' })
   t.equal(env.https_proxy, env.HTTPS_PROXY)
@@ -23,18 +23,21 @@ t.test('proxy variables in both spellings, and NO_PROXY with what was there', as
   t.equal(proxyUrl({ tls: true, host: '::1', port: 1 }, 'a b@:/'), 'https://x:a%20b%40%3A%2F@[::1]:1')
 })
 
-t.test('what replaces the trust of the system gets all authorities; what adds to it gets ours', async (t) => {
-  const env = of({ JAVA_TOOL_OPTIONS: '-Xmx1g' })
-  const bundles = ['SSL_CERT_FILE', 'REQUESTS_CA_BUNDLE', 'PIP_CERT', 'CURL_CA_BUNDLE', 'GIT_SSL_CAINFO']
-  for (const name of [...bundles, 'CARGO_HTTP_CAINFO', 'npm_config_cafile', 'AWS_CA_BUNDLE'])
-    t.equal(env[name], files.bundle, name)
-  for (const name of ['NODE_EXTRA_CA_CERTS', 'DENO_CERT']) t.equal(env[name], files.added, name)
-  t.match(env.JAVA_TOOL_OPTIONS, /^-Xmx1g -Dhttps\.proxyHost=127\.0\.0\.1 -Dhttps\.proxyPort=8090 /)
-  t.match(env.JAVA_TOOL_OPTIONS, /trustStore=\/t\/bundle\.jks/)
-  t.notMatch(env.JAVA_TOOL_OPTIONS, /key_abc/, 'a JVM prints it')
-})
+t.test(
+  "variables that replace the system's trust get all authorities; those that add to it get ours",
+  async (t) => {
+    const env = of({ JAVA_TOOL_OPTIONS: '-Xmx1g' })
+    const bundles = ['SSL_CERT_FILE', 'REQUESTS_CA_BUNDLE', 'PIP_CERT', 'CURL_CA_BUNDLE', 'GIT_SSL_CAINFO']
+    for (const name of [...bundles, 'CARGO_HTTP_CAINFO', 'npm_config_cafile', 'AWS_CA_BUNDLE'])
+      t.equal(env[name], files.bundle, name)
+    for (const name of ['NODE_EXTRA_CA_CERTS', 'DENO_CERT']) t.equal(env[name], files.added, name)
+    t.match(env.JAVA_TOOL_OPTIONS, /^-Xmx1g -Dhttps\.proxyHost=127\.0\.0\.1 -Dhttps\.proxyPort=8090 /)
+    t.match(env.JAVA_TOOL_OPTIONS, /trustStore=\/t\/bundle\.jks/)
+    t.notMatch(env.JAVA_TOOL_OPTIONS, /key_abc/, 'a JVM prints it')
+  },
+)
 
-t.test('the settings of the service, its root key among them, are not handed on', async (t) => {
+t.test('settings of the service, its root key among them, are not passed to the command', async (t) => {
   const env = of({
     SIDEVAULT_ROOT_KEY: 'env:K',
     SIDEVAULT_DATA_DIR: '/d',
@@ -73,7 +76,7 @@ t.test("the files hold our authorities, the system's and the user's", async (t) 
   await system.remove()
 })
 
-t.test('the Java key store is read by keytool', async (t) => {
+t.test('the Java key store is readable by keytool', async (t) => {
   const authority = await createAuthority('In a key store')
   const path = join(directoryFor(t), 'trust.jks')
   writeFileSync(path, javaKeyStore([authority.pem, authority.pem], 1_700_000_000_000))

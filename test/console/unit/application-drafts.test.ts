@@ -40,7 +40,7 @@ const application: Application = {
   created_at: '2026-01-01T00:00:00.000+00:00',
 }
 
-t.test('lines of a difference become sentences: reveals, then losses, then gains', async (t) => {
+t.test('differences are listed as sentences: reveals, then losses, then gains', async (t) => {
   const sentences = sentencesOf({
     data: [
       line({}),
@@ -65,7 +65,7 @@ t.test('lines of a difference become sentences: reveals, then losses, then gains
   t.equal(summaryOf([]), '')
 })
 
-t.test('a draft of what is stored is the same as it, whatever the order of its rules', async (t) => {
+t.test('a draft of the stored application equals it, whatever the order of its rules', async (t) => {
   const draft = draftOf(application)
   t.strictSame(
     draft.rules.map(({ description }) => description),
@@ -75,7 +75,7 @@ t.test('a draft of what is stored is the same as it, whatever the order of its r
   t.strictSame(changesOf(application, draft), [])
 })
 
-t.test('rules that are moved exchange priorities; a new one gets the next', async (t) => {
+t.test('moved rules exchange priorities; a new one gets the next', async (t) => {
   const { rules } = draftOf(application)
   const order = (list: typeof rules) => list.map((one) => `${one.priority} ${one.description}`)
   t.strictSame(order(withMoved(rules, 2, -1)), ['1 first', '2 third', '7 second'])
@@ -90,7 +90,7 @@ t.test('rules that are moved exchange priorities; a new one gets the next', asyn
   )
 })
 
-t.test('changes that no token shows are sentences, too', async (t) => {
+t.test('changes that affect no token are listed, too', async (t) => {
   const draft = draftOf({ ...application, destinations: [{ host: 'old.test' }] })
   const before = { ...application, destinations: [{ host: 'old.test' }] }
   const next = {
@@ -118,7 +118,7 @@ t.test('changes that no token shows are sentences, too', async (t) => {
   t.equal(open?.effect, 'reveals')
 })
 
-t.test('texts of a destination are sent as lists, numbers where they are some', async (t) => {
+t.test('destination fields are sent as lists, numerals as numbers', async (t) => {
   const destinations = [
     { ...destinationDraft(), host: ' a.test ', ports: '443, x', methods: 'get,', surfaces: 'body, header:x' },
   ]
@@ -127,7 +127,7 @@ t.test('texts of a destination are sent as lists, numbers where they are some', 
   ])
 })
 
-t.test('what an application may do, in one phrase', async (t) => {
+t.test('permissions of an application are summarized in one phrase', async (t) => {
   const of = (part: Partial<Application>) =>
     phraseOf({ type: 'private', permissions: [], rules: [], ...part })
   t.equal(of({ permissions: ['token:use', 'token:create'] }), 'Creates and uses tokens')

@@ -4,7 +4,7 @@ import { once } from '../../../src/console/kit/idempotency.ts'
 import { suggestionsOf } from '../../../src/console/screens/applications/access-diff.ts'
 import { issuesAt, shownPlaces } from '../../../src/console/screens/applications/fields.ts'
 
-t.test('an idempotency key is that of one input, until the call succeeds', async (t) => {
+t.test('an idempotency key belongs to one input, until the call succeeds', async (t) => {
   const sending = once()
   const first = sending.headers({ name: 'a' })
   t.match(first['SVC-IDEMPOTENCY-KEY'], /^[0-9a-f]{32}$/)
@@ -15,12 +15,12 @@ t.test('an idempotency key is that of one input, until the call succeeds', async
   t.notSame(sending.headers({ name: 'b' }), second, 'another call')
 })
 
-t.test('containers are suggested with those above them', async (t) => {
+t.test('containers are suggested with their parents', async (t) => {
   t.strictSame(suggestionsOf(['/pci/high/', '/hr/', '/hr/']), ['/', '/hr/', '/pci/', '/pci/high/'])
   t.strictSame(suggestionsOf([]), ['/'])
 })
 
-t.test('sentences of an error stand at their fields, others above the form', async (t) => {
+t.test('error messages are shown at their fields, others above the form', async (t) => {
   const error = new ApiError({
     issues: {
       'rules[0].destinations[1].ports[0]': ['must be an integer'],

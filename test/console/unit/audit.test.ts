@@ -5,14 +5,14 @@ import { entityLink } from '../../../src/console/screens/audit/entity-link.ts'
 import { exportLogs, PAGE } from '../../../src/console/screens/audit/export.ts'
 import { fromLocal, isFiltered, queryOf, toLocal } from '../../../src/console/screens/audit/filters.ts'
 
-t.test('filters of the hash are the query; others are left out', async (t) => {
+t.test('filters of the URL hash become the query; others are omitted', async (t) => {
   const query = queryOf(new URLSearchParams('entity_type=card&entity_id=%20a%26b%20&rows=100&start_date='))
   t.same(query, { entity_type: 'card', entity_id: 'a&b', start_date: undefined, end_date: undefined })
   t.ok(isFiltered(query))
   t.notOk(isFiltered(queryOf(new URLSearchParams('rows=100'))))
 })
 
-t.test('times of inputs are those of the hash, by the minute', async (t) => {
+t.test('times of inputs match those of the URL hash, by the minute', async (t) => {
   const iso = '2026-03-01T12:30:00.000Z'
   t.equal(fromLocal(toLocal(iso)), iso)
   t.match(toLocal(iso), /^\d{4}-\d\d-\d\dT\d\d:\d\d$/)
@@ -46,7 +46,7 @@ const chain = (figures: Record<string, number>) =>
     },
   )
 
-t.test('the chain is intact, broken, or not verified yet', async (t) => {
+t.test('the chain is shown as intact, broken, or not verified yet', async (t) => {
   t.equal(chain({}).state, 'not verified yet')
   t.equal(chain({ audit_rows_verified_timestamp_seconds: 1_000 }).state, 'intact')
   t.equal(chain({ audit_rows_verified_timestamp_seconds: 1_000 }).verifiedAt, 1_000_000)
@@ -81,7 +81,7 @@ const pages =
     }
   }
 
-t.test('an export is one record a line, of all pages', async (t) => {
+t.test('an export has one record per line, of all pages', async (t) => {
   const records = Array.from({ length: 2 * PAGE + 1 }, (_, at) => record(at))
   const seen: unknown[] = []
   const { signal } = new AbortController()
@@ -99,7 +99,7 @@ t.test('an export is one record a line, of all pages', async (t) => {
   ])
 })
 
-t.test('an export that is aborted or fails makes no file', async (t) => {
+t.test('an aborted or failed export creates no file', async (t) => {
   const records = Array.from({ length: 2 * PAGE }, (_, at) => record(at))
   const controller = new AbortController()
   const abort = () => controller.abort()

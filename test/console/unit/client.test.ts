@@ -20,7 +20,7 @@ const apiThat = (response: () => Response | Promise<Response>) => {
   return { api, sent, unauthorized: () => unauthorized }
 }
 
-t.test('parameters of paths and members of queries are encoded', async (t) => {
+t.test('path and query parameters are encoded', async (t) => {
   t.equal(path`/tokens/${'a/../b?c#d'}/access`, '/tokens/a%2F..%2Fb%3Fc%23d/access')
   for (const id of ['.', '..']) t.throws(() => path`/tokens/${id}/access`, /cannot be part of a path/)
   t.equal(
@@ -30,7 +30,7 @@ t.test('parameters of paths and members of queries are encoded', async (t) => {
   t.equal(queryText({}), '')
 })
 
-t.test('a call goes below /console/api with the header that denies other sites', async (t) => {
+t.test('a call is sent below /console/api with the header against cross-site requests', async (t) => {
   const { api, sent } = apiThat(() => respond(200, { ok: 1 }))
   t.same(await api.call('POST', '/tokens', { body: { data: 'x' }, query: { a: 1 } }), { ok: 1 })
   const { url, init } = sent[0] ?? { url: '', init: {} }
@@ -43,7 +43,7 @@ t.test('a 204 is undefined', async (t) => {
   t.equal(await apiThat(() => respond(204, undefined)).api.call('DELETE', '/tokens/a'), undefined)
 })
 
-t.test('an error has code, sentences by place, trace id and time to wait', async (t) => {
+t.test('an error has code, messages by place, trace id and Retry-After', async (t) => {
   const problem = {
     code: 'invalid',
     title: 'Invalid',
@@ -58,7 +58,7 @@ t.test('an error has code, sentences by place, trace id and time to wait', async
   t.same((error as ApiError).issues, { name: ['is required'] })
 })
 
-t.test('errors of the proxy, of no JSON and of no response are errors too', async (t) => {
+t.test('proxy errors, responses without JSON and missing responses are errors too', async (t) => {
   const thrown = async (response: () => Response | Promise<Response>) =>
     asApiError(
       await apiThat(response)

@@ -30,7 +30,7 @@ const same = {
   application: 'a',
 }
 
-t.test('settings send what was changed, and nothing else', (t) => {
+t.test('settings send only what was changed', (t) => {
   t.equal(settingsPatch(proxy, form(same)), undefined)
   t.strictSame(settingsPatch(proxy, form({ ...same, evaluate: ' body,,\nheader:x ', application: ' ' })), {
     evaluate: ['body', 'header:x'],
@@ -42,7 +42,7 @@ t.test('settings send what was changed, and nothing else', (t) => {
   t.end()
 })
 
-t.test('restoring a version restores what the current one has set', (t) => {
+t.test('restoring a version restores all that the current one has set', (t) => {
   const code = (text: string) => ({ code: text })
   t.strictSame(restoring({}, { request_transform: code('a') }), {
     request_transform: code('a'),
@@ -89,7 +89,7 @@ t.test('values of a reactor have the types of its formula', (t) => {
   t.end()
 })
 
-t.test('arguments to begin with hold what a call has to give', (t) => {
+t.test('initial arguments hold what a call must pass', (t) => {
   t.strictSame(
     sampleArguments([
       { name: 'amount', type: 'number', optional: false },
@@ -105,7 +105,7 @@ t.test('arguments to begin with hold what a call has to give', (t) => {
   t.end()
 })
 
-t.test('a name is typed where it can be, else the beginning of the id', (t) => {
+t.test('confirmation requires the name where it can be typed, else the start of the id', (t) => {
   const id = '0123456789'
   t.equal(typedOf({ id, name: 'Payments EU' }), 'Payments EU')
   for (const name of [' a', 'a  b', 'a\u202eb', 'ä', 'x'.repeat(61)])

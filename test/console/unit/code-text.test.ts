@@ -15,7 +15,7 @@ import {
 const after = (text: string, edit: Edit | undefined) =>
   edit === undefined ? undefined : text.slice(0, edit.from) + edit.insert + text.slice(edit.to)
 
-t.test('a place and its offset are the same position', (t) => {
+t.test('line and column and their offset are the same position', (t) => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom('a', '\n', '\t', '😀')), fc.nat(40), (parts, wanted) => {
       const text = parts.join('')
@@ -28,7 +28,7 @@ t.test('a place and its offset are the same position', (t) => {
   t.end()
 })
 
-t.test('a place beyond its line, or the text, is its end', (t) => {
+t.test('a place beyond its line, or the text, is clamped to its end', (t) => {
   t.equal(offsetAt('ab\ncd', { line: 1, column: 99 }), 2)
   t.equal(offsetAt('ab\ncd', { line: 9, column: 1 }), 5)
   t.equal(offsetAt('ab', { line: 0, column: 0 }), 0)
@@ -44,7 +44,7 @@ t.test('Tab indents at the caret, or each line of a selection that is not empty'
   t.end()
 })
 
-t.test('Shift+Tab takes one level, and is nothing where there is none', (t) => {
+t.test('Shift+Tab removes one level, and does nothing where there is none', (t) => {
   t.equal(after('    a', outdent('    a', 4, 4)), '  a')
   t.equal(outdent('    a', 4, 4)?.start, 2)
   t.equal(outdent(' a', 0, 0)?.start, 0)
@@ -65,7 +65,7 @@ t.test('indent and outdent of a selection restore the text', (t) => {
   t.end()
 })
 
-t.test('Enter keeps the indentation, and is deeper behind an opening bracket', (t) => {
+t.test('Enter keeps the indentation, and adds a level after an opening bracket', (t) => {
   t.equal(after('  a', newLine('  a', 3, 3)), '  a\n  ')
   t.equal(after('\tf({', newLine('\tf({', 4, 4)), '\tf({\n\t\t')
   t.equal(after('  a', newLine('  a', 1, 3)), ' \n ')
@@ -73,7 +73,7 @@ t.test('Enter keeps the indentation, and is deeper behind an opening bracket', (
   t.end()
 })
 
-t.test('sentences of the API give the places of problems', (t) => {
+t.test('error messages of the API give the places of problems', (t) => {
   t.strictSame(
     placedIssues({
       'request_transform.code': ['line 2, column 42: Unexpected token', 'must have at most 50000 characters'],

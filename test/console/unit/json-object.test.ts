@@ -15,7 +15,7 @@ const object = fc.dictionary(fc.constantFrom('a', 'b', 'c'), json, { maxKeys: 4 
 
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
-t.test('the patch makes one object of the other, and is none when nothing changes', (t) => {
+t.test('the patch turns one object into the other, and is undefined without changes', (t) => {
   fc.assert(
     fc.property(object, object, (before, after) => {
       const patch = mergePatch(before, after)
@@ -34,7 +34,7 @@ t.test('a null that a patch cannot set is reported with its place', (t) => {
   t.end()
 })
 
-t.test('a text is an object, or a sentence', (t) => {
+t.test('a text parses to an object, or gives an error message', (t) => {
   t.strictSame(parseObject(objectText({ a: [1] })).value, { a: [1] })
   t.strictSame(parseObject(' ').value, {})
   for (const text of ['[]', 'null', '1', '"a"']) t.match(parseObject(text).error, /Write an object/)

@@ -24,7 +24,7 @@ const longestCommon = (a: readonly string[], b: readonly string[]): number => {
 
 const text = fc.array(fc.constantFrom('a', 'b', 'c', '', '}'), { maxLength: 30 })
 
-t.test('a difference holds both texts, and is a shortest one', (t) => {
+t.test('a difference contains both texts, and is a shortest one', (t) => {
   fc.assert(
     fc.property(text, text, (before, after) => {
       const lines = lineDifference(
@@ -52,7 +52,7 @@ t.test('lines have their numbers in both texts', (t) => {
   t.end()
 })
 
-t.test('line endings, and a line feed at the end, are no difference', (t) => {
+t.test('line endings, and a final line feed, are no difference', (t) => {
   t.strictSame(side(lineDifference('a\r\nb\r\n', 'a\nb'), 'same'), [])
   t.strictSame(lineDifference('', ''), [])
   t.end()
@@ -85,7 +85,7 @@ t.test('long runs of unchanged lines are folded', (t) => {
   t.end()
 })
 
-t.test('changed code has the line endings that it had', (t) => {
+t.test('changed code keeps its line endings', (t) => {
   t.equal(withLineEndings('a\nb', 'x\r\ny'), 'a\r\nb')
   t.equal(withLineEndings('a\nb', 'x\ny'), 'a\nb')
   t.end()

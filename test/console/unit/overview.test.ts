@@ -28,7 +28,7 @@ const call = (ago: number, of: Partial<RequestEntry> = {}): RequestEntry => ({
   ...of,
 })
 
-t.test('figures of a span are those of its calls', async (t) => {
+t.test('figures of a time span are those of its calls', async (t) => {
   const calls = [
     call(1_000, { duration_ms: 10 }),
     call(30_000, { outcome: 'responded', status: 403, code: 'forbidden', duration_ms: 1 }),
@@ -51,7 +51,7 @@ t.test('figures of a span are those of its calls', async (t) => {
   t.equal(p50.filter(([, value]) => value !== undefined).length, 3)
 })
 
-t.test('where older calls were not read, there is a gap, and sums begin behind it', async (t) => {
+t.test('a plot has a gap where older calls were not read, and sums start after it', async (t) => {
   const calls = [call(1_000), call(MINUTE), call(2 * MINUTE)]
   const span = spanOf(5, NOW)
   const { all, coveredFrom, perSecond } = courseOf(calls, span, { now: NOW, isAll: false })
@@ -60,7 +60,7 @@ t.test('where older calls were not read, there is a gap, and sums begin behind i
   t.ok(perSecond.filter(([, value]) => value === undefined).length >= 36)
 })
 
-t.test('without calls nothing is invented', async (t) => {
+t.test('without calls no figures are shown', async (t) => {
   const { all, p50 } = courseOf([], spanOf(5, NOW), { now: NOW, isAll: true })
   t.match(all, { calls: 0, perSecond: 0, p50: undefined, p99: undefined, rejectedShare: undefined })
   t.ok(p50.every(([, value]) => value === undefined))
@@ -71,7 +71,7 @@ const notices = (metrics: string, health = WELL) =>
   noticesOf(health, parseMetrics(metrics), NOW).map(({ kind, text }) => `${kind}: ${text}`)
 const seconds = (days: number) => (NOW + days * 86_400_000) / 1_000
 
-t.test('notices: nothing while all is well', async (t) => {
+t.test('notices: none while everything is healthy', async (t) => {
   t.same(
     notices(`sidevault_certificate_expiry_timestamp_seconds{certificate="edge"} ${seconds(60)}
 sidevault_audit_backlog_seconds 0.2
@@ -125,7 +125,7 @@ t.test('numbers have three digits and a unit', async (t) => {
   t.equal(quantile([], 0.5), undefined)
 })
 
-t.test('a plot has a round top, gaps, and dots between gaps', async (t) => {
+t.test('a plot has a round maximum, gaps, and dots between gaps', async (t) => {
   t.same([0, 0.3, 7, 11, 60].map(ceiling), [1, 0.5, 10, 20, 100])
   const scale = { from: 0, to: 4, top: 1 }
   t.equal(

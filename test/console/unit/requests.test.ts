@@ -36,7 +36,7 @@ const call = (of: Partial<RequestEntry> = {}): RequestEntry => ({
 
 const REJECTED = call({ outcome: 'responded', status: 403, code: 'destination_not_allowed' })
 
-t.test('filters of the hash choose calls', async (t) => {
+t.test('filters of the URL hash select calls', async (t) => {
   const asked = (text: string) => filtersOf(new URLSearchParams(text))
   t.same(asked('kind=&text=%20&other=1'), {}, 'empty ones filter nothing')
   const found = (text: string, of = call()) => matches(of, asked(text))
@@ -62,7 +62,7 @@ t.test('a call is rejected when Sidevault ended it with an error', async (t) => 
   t.equal(outcomeOf(call({ outcome: 'dry_run', status: 200 })), 'dry_run')
 })
 
-t.test('calls are sorted by time taken on request', async (t) => {
+t.test('calls are sorted by duration on request', async (t) => {
   const calls = [call({ id: '1', duration_ms: 1 }), call({ id: '2', duration_ms: 9 })]
   t.same(
     sorted(calls, 'slowest').map(({ id }) => id),
@@ -76,7 +76,7 @@ const at = (second: number, id: string) =>
 const ids = ({ entries }: { readonly entries: readonly RequestEntry[] }) =>
   entries.map(({ id }) => id).join('')
 
-t.test('a poll adds what is new, also of a process that was behind', async (t) => {
+t.test('a poll adds new calls, also of a process that lagged', async (t) => {
   const held = { entries: [at(5, 'e'), at(3, 'c')], next: 'older' }
   const { calls, isJoined } = withNewer(held, { entries: [at(6, 'f'), at(5, 'e'), at(4, 'd')], next: 'x' })
   t.ok(isJoined)
@@ -84,7 +84,7 @@ t.test('a poll adds what is new, also of a process that was behind', async (t) =
   t.equal(calls.next, 'older', 'older ones are read from where they were')
 })
 
-t.test('calls without a gap: those behind one are left out', async (t) => {
+t.test('calls before a gap are left out', async (t) => {
   const held = { entries: [at(3, 'c')], next: 'older' }
   const page = { entries: [at(9, 'i'), at(8, 'h')], next: 'x' }
   t.same(withNewer(held, page), { calls: page, isJoined: false })
@@ -108,7 +108,7 @@ t.test('stages come in the order in which they run, with the rest', async (t) =>
   )
 })
 
-t.test('steps say where a call ended', async (t) => {
+t.test('steps show where a call ended', async (t) => {
   const titles = (of: RequestEntry) =>
     stepsOf(of).map(({ title, state }) => (state === 'failed' ? `${title}!` : title))
   t.same(titles(call()), ['Received', 'Authenticate', 'Open tokens', 'Forwarded', 'Response'])
@@ -130,7 +130,7 @@ t.test('steps say where a call ended', async (t) => {
   t.same(titles(call({ kind: 'connect', outcome: 'opened' })).at(-1), 'Ended')
 })
 
-t.test('the remedy of a code is the sentence of the documentation, as text', async (t) => {
+t.test('the fix of an error code is the text of the documentation', async (t) => {
   const page =
     '<h2 id="invalid">invalid</h2>\n<p><strong>400 Validation failed.</strong> A &quot;member&quot; &amp;lt; <code>x</code>.</p>\n<h2 id="forbidden">'
   t.equal(remedyIn(page, 'invalid'), '400 Validation failed. A "member" &lt; x.')

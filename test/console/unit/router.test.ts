@@ -1,7 +1,7 @@
 import t from 'tap'
 import { hashOf, link, matchOf, paramsOf, placeOf, withChanges } from '../../../src/console/router.ts'
 
-t.test('a hash is a path and filters, and back', async (t) => {
+t.test('a hash is parsed to a path and filters, and printed back', async (t) => {
   const { path, filters } = placeOf('#/tokens/?type=card&q=a%26b')
   t.equal(path, '/tokens')
   t.equal(filters.get('q'), 'a&b')
@@ -12,7 +12,7 @@ t.test('a hash is a path and filters, and back', async (t) => {
   t.equal(hashOf('/a'), '#/a')
 })
 
-t.test('parameters are encoded and decoded, whatever an id holds', async (t) => {
+t.test('parameters are encoded and decoded, whatever an id contains', async (t) => {
   for (const id of ['a/b', 'a?b=#c', '../..', 'ä "%"', '{{ x }}', '<img src=x onerror=alert(1)>']) {
     const { path } = placeOf(link`/tokens/${id}`)
     t.same(paramsOf('/tokens/:id', path), { id })
@@ -23,7 +23,7 @@ t.test('parameters are encoded and decoded, whatever an id holds', async (t) => 
   t.same(paramsOf('/tokens/:id', '/tokens/__proto__'), { id: '__proto__' })
 })
 
-t.test('a literal path comes before one with a parameter', async (t) => {
+t.test('a literal path takes precedence over one with a parameter', async (t) => {
   const screens = [{ path: '/proxies/:id' }, { path: '/proxies/new' }, { path: '/proxies' }]
   t.equal(matchOf(screens, '/proxies/new')?.screen.path, '/proxies/new')
   t.equal(matchOf(screens, '/proxies/x')?.screen.path, '/proxies/:id')

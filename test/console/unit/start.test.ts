@@ -13,7 +13,7 @@ const printed = announcement({
   key: undefined,
 })
 
-t.test('the lines of First minute are those that npm start prints', async (t) => {
+t.test('the commands of First minute are those that npm start prints', async (t) => {
   const lines = shellLines({ origin: 'http://127.0.0.1:8080', prefix: 'SVC' })
   const expected = printed.split('\n').filter((line) => /^(KEY=|TOKEN=|curl )/.test(line))
   t.same(
@@ -22,7 +22,7 @@ t.test('the lines of First minute are those that npm start prints', async (t) =>
   )
 })
 
-t.test('the calls of First minute send what the lines send', async (t) => {
+t.test('the calls of First minute send what the commands send', async (t) => {
   t.ok(printed.includes(JSON.stringify(APPLICATION)))
   t.ok(printed.includes(JSON.stringify(CARD)))
   t.ok(printed.includes(DEMO_URL))

@@ -33,7 +33,7 @@ const NOW = Date.parse('2030-01-31T12:00:00Z')
 const NONE = { q: '', type: '', container: '', metadata: '', expiry: '' }
 const parses = (query: string) => parseQuery(query, (text) => Buffer.from(text))
 
-t.test('filters become one query that the search language reads', async (t) => {
+t.test('filters become one query of the search language', async (t) => {
   t.equal(searchQuery(NONE, NOW), '')
   t.equal(searchQuery({ ...NONE, q: ' type:a OR type:b ' }, NOW), 'type:a OR type:b')
   const all = {
@@ -56,7 +56,7 @@ t.test('filters become one query that the search language reads', async (t) => {
         }
 })
 
-t.test('filters of a list without search', async (t) => {
+t.test('filters without a search become list parameters', async (t) => {
   t.strictSame(listQuery({ ...NONE, q: 'x', type: 'card', container: 'pci', metadata: 'order: 7' }), {
     type: 'card',
     container: '/pci/',
@@ -68,7 +68,7 @@ t.test('filters of a list without search', async (t) => {
   t.equal(metadataOf('two words=1'), undefined)
 })
 
-t.test('queries by data are recognized in every place of a term', async (t) => {
+t.test('queries by data are recognized at every position of a term', async (t) => {
   for (const query of [
     'data:1',
     ' data:1',
@@ -115,7 +115,7 @@ t.test('every field of the help is one of the language, and its example is valid
   for (const [, , example] of FIELDS) t.doesNotThrow(() => parses(example.replace('…', '')), example)
 })
 
-t.test('metadata as lines', async (t) => {
+t.test('metadata is edited as lines', async (t) => {
   const metadata = { a: '1', 'b.c-d': ' x ', e: 'two\nlines', f: '"quoted"', g: '', h: 'a: b = c' }
   t.strictSame(parseMetadata(metadataText(metadata)), metadata)
   t.strictSame(parseMetadata('a: 1\n\n b=2 '), { a: '1', b: '2' })
@@ -193,7 +193,7 @@ t.test('who can see a token is read from all pages, twenty at most', async (t) =
   t.match(await allAccess(api(50), 'an id'), { entries: { length: 20 }, total: 50 })
 })
 
-t.test('a token from a form', async (t) => {
+t.test('a form becomes a token', async (t) => {
   const of = (values: Readonly<Record<string, string>>) => inputOf((name) => values[name] ?? '')
   const card = { type: 'card', data: '{"number":"42"}', containers: 'pci', metadata: 'a: 1' }
   const body = { type: 'card', data: { number: '42' }, containers: ['/pci/'], metadata: { a: '1' } }
@@ -222,7 +222,7 @@ t.test('a token from a form', async (t) => {
   ])
 })
 
-t.test('masked data in one line', async (t) => {
+t.test('masked data is shown in one line', async (t) => {
   t.equal(
     summaryOf({ number: 'XX42', expiration_month: 1, expiration_year: 2030, cvc: null }),
     'XX42  1/2030',

@@ -21,7 +21,7 @@ const DRAFT: Draft = {
   code: '',
 }
 
-t.test('header lines are split at their first colon; others are named', (t) => {
+t.test('header lines are split at their first colon; invalid lines are named', (t) => {
   t.same(parseHeaders('A: b: c\r\n\n x-y :z\nempty:'), {
     headers: [
       ['A', 'b: c'],
@@ -86,7 +86,7 @@ t.test('a draft becomes a request to a URL or through a stored proxy', (t) => {
   t.end()
 })
 
-t.test('what is wrong with a draft is named by field', (t) => {
+t.test('problems of a draft are reported by field', (t) => {
   t.same(issuesOf(DRAFT), {})
   t.same(Object.keys(issuesOf({ ...DRAFT, url: '', path: 'x', headers: 'x', response: '{' })), [
     'url',
@@ -115,7 +115,7 @@ t.test('expressions name a token and a part of it', (t) => {
   t.end()
 })
 
-t.test('texts that are no JSON stay as they are', (t) => {
+t.test('texts that are not JSON stay unchanged', (t) => {
   t.equal(pretty('{"a":1}'), '{\n  "a": 1\n}')
   t.equal(pretty('<b>'), '<b>')
   t.equal(headerJson('{'), undefined)

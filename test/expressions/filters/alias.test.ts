@@ -28,7 +28,7 @@ const PATTERNS: readonly (readonly [data: string | number, filters: string, patt
 ]
 
 for (const [data, filters, pattern] of PATTERNS)
-  t.test(`${data} ${filters} gives something like ${pattern.source}, never the value`, async (t) => {
+  t.test(`${data} ${filters} gives an alias like ${pattern.source}, never the value`, async (t) => {
     for (let round = 0; round < 50; round++) {
       const alias = evaluate(data, filters)
       t.match(alias, pattern)
@@ -42,14 +42,14 @@ t.test('a card alias that reveals nothing passes the Luhn check', async (t) => {
       t.ok(luhn(String(evaluate(number, '| alias_card'))))
 })
 
-t.test('an alias is generated anew each time', async (t) => {
+t.test('aliases differ each time', async (t) => {
   const drawn = new Set(
     Array.from({ length: 50 }, () => evaluate('4242424242424242', '| alias_preserve_format')),
   )
   t.ok(drawn.size > 45)
 })
 
-t.test('an alias of one digit is still another digit', async (t) => {
+t.test('an alias of one digit is a different digit', async (t) => {
   for (let round = 0; round < 100; round++) t.not(evaluate('7', '| alias_preserve_format'), '7')
 })
 

@@ -10,7 +10,7 @@ const OTHER_MS = 0.1
 const RUNS = 9
 
 for (const name of FILTERS.keys())
-  t.test(`${name} charges what it reads and makes`, async (t) => {
+  t.test(`${name} takes the time that it counts`, async (t) => {
     for (const size of [4_096, 131_072])
       for (const { value, args } of casesOf(name, size)) {
         const operands = args.map((argument) => ({ kind: 'literal', value: argument as string }) as const)

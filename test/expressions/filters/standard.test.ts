@@ -61,7 +61,7 @@ const FILTERS: Readonly<Record<string, readonly string[]>> = {
 }
 
 for (const [name, lists] of Object.entries(FILTERS))
-  t.test(`${name} is what liquidjs makes of it`, async (t) => {
+  t.test(`${name} gives the result of liquidjs`, async (t) => {
     for (const args of lists)
       for (const data of VALUES) {
         const text = `{{ data | ${name}${args === '' ? '' : `: ${args}`} }}`

@@ -22,7 +22,7 @@ export const checkExamples = (examples: readonly Example[]): void => {
     })
 }
 
-/** Each must be refused as `invalid_expression`, without a word of the value in the message. */
+/** Each must be rejected as `invalid_expression`, without quoting the value. */
 export const checkRejections = (examples: readonly (readonly [data: Json, filters: string])[]): void => {
   for (const [data, filters] of examples)
     t.test(`${JSON.stringify(data)} ${filters} is rejected`, async (t) => {

@@ -45,7 +45,7 @@ t.test('a field with an expression must be UTF-8, others keep their bytes', asyn
     await t.rejects(plan(Buffer.from(body, 'latin1'), TYPE), { code: 'malformed', status: 400 }, body)
 })
 
-t.test('any value arrives at a form parser unchanged', async () => {
+t.test('any value survives a form parser unchanged', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.string({ unit: 'binary' }),
@@ -106,7 +106,7 @@ for (const [unit, sent] of Object.entries(UNITS))
     }
   })
 
-t.test('a long value: expressions eat white space, and errors are those of a short one', async (t) => {
+t.test('a long value: expressions trim white space, and errors equal those of a short one', async (t) => {
   const long = filler('%41')
   const into = 'A'.repeat(long.length / 3)
   t.equal(await text(`a=${long}+%20{{-+ten+-}}++${long}`), `a=${into}10${into}`)
@@ -118,7 +118,7 @@ t.test('a long value: expressions eat white space, and errors are those of a sho
     await t.rejects(plan(`a={{ten}}${bad}${long}`, TYPE), { code: 'malformed' }, bad)
 })
 
-t.test('a long value is the same for every way to cut the body', (t) => {
+t.test('a long value gives the same result for every split of the body', (t) => {
   const body = Buffer.from(`a={{ten}}${filler('%c3%a9')}++{{-yes}}${filler('é%f0%9f%92%b3%7b')}&b={{ten}}`)
   const whole = inParts([body], TYPE)
   t.ok(whole.toString().endsWith('%7B&b=10'))
@@ -128,7 +128,7 @@ t.test('a long value is the same for every way to cut the body', (t) => {
   t.end()
 })
 
-t.test('a long value is processed over many turns of the event loop', async (t) => {
+t.test('a long value is processed over many turns: no scan or replacement uses much of one', async (t) => {
   const most = 16 * SLICE
   for (const unit of ['%41', '+', '%7b%41', 'a&', '%c3%a9'])
     for (const body of [`a={{ten}}${filler(unit, 1_048_576)}`, `a=${filler(unit, 1_048_576)}&b={{ten}}`]) {

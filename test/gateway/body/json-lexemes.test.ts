@@ -9,7 +9,7 @@ const placed = (text: string, offset: number): Buffer => {
   return bytes
 }
 
-t.test('a scan of a string stops at the first significant byte, wherever it is', async (t) => {
+t.test('a string is skipped up to the first significant byte, wherever it is', async (t) => {
   const wrong: string[] = []
   for (const stop of ['"', '\\', '{', '\0', '\n', '\x1f', ''])
     for (const other of [
@@ -36,7 +36,7 @@ t.test('a scan of a string stops at the first significant byte, wherever it is',
   t.strictSame(wrong, [])
 })
 
-t.test('bytes beyond the part are not read', async (t) => {
+t.test('nothing beyond the part is read', async (t) => {
   const all = placed('x'.repeat(40), 0)
   for (let length = 0; length < 12; length++)
     for (let offset = 0; offset < 4; offset++)

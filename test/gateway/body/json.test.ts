@@ -61,7 +61,7 @@ t.test('bytes that are not UTF-8 survive outside replaced strings', async (t) =>
   t.strictSame(await rewritten(bytes('"{{ten}}"'), TYPE), bytes('10'))
 })
 
-t.test('without an expression nothing is checked: the body passes unchanged', async (t) => {
+t.test('a body without an expression passes unchanged and unchecked', async (t) => {
   for (const body of ['{"a":1', 'not json', '{"a":"\\u007b"', '{"a":"\\u007b x \\u007b"}', '[1,]', '{ {'])
     t.equal((await plan(body, TYPE)).kind, 'pass', body)
 })
@@ -120,7 +120,7 @@ t.test('invalid expressions are rejected', async (t) => {
   })
 })
 
-t.test('nesting is allowed to its limit and not past it', async (t) => {
+t.test('nesting is allowed up to its limit', async (t) => {
   const nested = (depth: number) => `${'['.repeat(depth)}"{{ten}}"${']'.repeat(depth)}`
   t.equal(await text(nested(64)), nested(64).replace('"{{ten}}"', '10'))
   await t.rejects(plan(nested(65), TYPE), { code: 'malformed' })
@@ -132,7 +132,7 @@ t.test('nesting is allowed to its limit and not past it', async (t) => {
   )
 })
 
-t.test('a plan names each token once, in order', async (t) => {
+t.test('a plan lists each token once, in order', async (t) => {
   const result = await plan('["{{b2b}} {{a1a}}",{"x":"{{b2b}}"},"{{ \'literal\' }}"]', TYPE)
   t.equal(result.kind, 'rewrite')
   t.strictSame(result.kind === 'rewrite' && [...result.ids], ['b2b', 'a1a'])
@@ -286,7 +286,7 @@ t.test('for any text with braces, a body is either sent as valid JSON or rejecte
   )
 })
 
-t.test('each line of NDJSON is a document of its own', async (t) => {
+t.test('each line of NDJSON is a separate text', async (t) => {
   const sent = async (body: string, type = 'application/x-ndjson') => (await rewritten(body, type)).toString()
   t.equal(
     await sent('{"a":"{{pan}}"}\n\n{"a":"x {{text}}"}\r\n{"a":"{{ten}}","n":1.10}'),
@@ -305,7 +305,7 @@ t.test('each line of NDJSON is a document of its own', async (t) => {
   )
 })
 
-t.test('JSON in another charset that extends ASCII is written in ASCII', async (t) => {
+t.test('JSON in another ASCII-compatible charset is written in ASCII', async (t) => {
   const type = 'application/json; charset=iso-8859-1'
   t.equal(
     (await rewritten('["{{text}}"]', type)).toString(),

@@ -134,27 +134,24 @@ const BODIES: readonly (readonly [type: string, body: string | Buffer])[] = [
   ['text/csv; charset=latin1', Buffer.from('"\xe9{{ pan }}",\xe9,{{ text }}', 'latin1')],
 ]
 
-t.test(
-  'cut in two at any byte, or into single bytes, a body is sent as if it had arrived whole',
-  async (t) => {
-    for (const [type, text] of BODIES) {
-      const body = Buffer.from(text as string)
-      const expected = await whole(body, type)
-      for (let at = 0; at <= body.length; at++)
-        assert.equal(
-          outcome(() => inParts([body.subarray(0, at), body.subarray(at)], type)),
-          expected,
-          `${show(body.toString('latin1'))} cut at ${at}`,
-        )
-      const bytes = [...body].map((byte) => Buffer.of(byte))
-      t.equal(
-        outcome(() => inParts([...bytes, Buffer.alloc(0)], type)),
+t.test('a body cut in two at any byte, or into single bytes, is sent as if it were complete', async (t) => {
+  for (const [type, text] of BODIES) {
+    const body = Buffer.from(text as string)
+    const expected = await whole(body, type)
+    for (let at = 0; at <= body.length; at++)
+      assert.equal(
+        outcome(() => inParts([body.subarray(0, at), body.subarray(at)], type)),
         expected,
-        `${type} ${show(body.toString('latin1'))}`,
+        `${show(body.toString('latin1'))} cut at ${at}`,
       )
-    }
-  },
-)
+    const bytes = [...body].map((byte) => Buffer.of(byte))
+    t.equal(
+      outcome(() => inParts([...bytes, Buffer.alloc(0)], type)),
+      expected,
+      `${type} ${show(body.toString('latin1'))}`,
+    )
+  }
+})
 
 const bits = {
   [JSON_TYPE]: [
@@ -327,7 +324,7 @@ t.test('for any JSON document and any cuts, what is sent is the same', async () 
 const HELD: BodyLimits = { ...BODY_LIMITS, heldBytes: 40 }
 const LONG = 'x'.repeat(60)
 
-t.test('a part that is too long to be held passes, unless it holds an expression', (t) => {
+t.test('a text too long to be buffered passes, unless it contains an expression', (t) => {
   const bodies: readonly (readonly [type: string, body: string, sent: string])[] = [
     [JSON_TYPE, `{"a":"${LONG}","${LONG}{{":"{{ pan }}"}`, `{"a":"${LONG}","${LONG}{{":"4242424242424242"}`],
     [JSON_TYPE, `["${LONG}\\u007b \\u007b\\"}","{{ ten }}"]`, `["${LONG}\\u007b \\u007b\\"}",10]`],
@@ -376,7 +373,7 @@ t.test('a part that is too long to be held passes, unless it holds an expression
   t.end()
 })
 
-t.test('endless white space is not held', (t) => {
+t.test('white space of any length is not buffered', (t) => {
   const blank = ' '.repeat(70_000)
   const parts = (text: string) => cut(Buffer.from(text), [1, 30_000, 66_000, 69_999, 70_001, 70_003])
   t.equal(
@@ -404,7 +401,7 @@ t.test('endless white space is not held', (t) => {
   t.end()
 })
 
-t.test('a long string costs the same when it arrives in single bytes', (t) => {
+t.test('single bytes of one long string cost no more than the string', (t) => {
   const reader = createPartReader(JSON_TYPE, undefined, expressions, BODY_LIMITS)
   reader.push(Buffer.from('["{{ pan }}'), false)
   const { concat } = Buffer
@@ -423,7 +420,7 @@ t.test('a long string costs the same when it arrives in single bytes', (t) => {
   t.end()
 })
 
-t.test('issues that only a whole body shows are rejected, and parts that are never read pass', (t) => {
+t.test('errors visible only in a complete body are rejected, unread parts pass', (t) => {
   const create = (type: string | undefined, encoding?: string) => () =>
     createPartReader(type, encoding, expressions, BODY_LIMITS)
   for (const coding of ['gzip', 'br', 'deflate', 'gzip, identity'])

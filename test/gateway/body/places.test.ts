@@ -15,14 +15,14 @@ const PLACES: readonly (readonly [type: string, body: string, place: string])[] 
 ]
 
 for (const [type, body, place] of PLACES)
-  t.test(`${type}: an error of an expression names its place, ${place}`, async (t) => {
+  t.test(`${type}: an error of an expression reports its place, ${place}`, async (t) => {
     const error = await plan(body, type).then(() => undefined, AppError.from)
     t.equal(error?.code, 'invalid_expression')
     if (/^line/.test(place) && error?.errors === undefined) t.match(error?.message, /ine/)
     else t.strictSame(Object.keys(error?.errors ?? {}), [place])
   })
 
-t.test('an error of a value names its place', async (t) => {
+t.test('an error of a value reports its place', async (t) => {
   const result = await plan(
     '{"a":"{{ ten }}","b":"x{{ pan | json: \'$.x\' | upcase | json: \'$.[\' }}"}',
     'application/json',
@@ -32,7 +32,7 @@ t.test('an error of a value names its place', async (t) => {
   t.match(await (async () => result.apply(resolve))().catch(AppError.from), { errors: { '/b': [String] } })
 })
 
-t.test('tokens that are not found are named by their places only', async (t) => {
+t.test('tokens that are not found are reported by their places only', async (t) => {
   const result = await plan(
     '{"a":"{{ ten }}","b":["{{ gone }}",{"c":"x {{ ten }} {{ gone }}"}],"d":"{{ lost }}"}',
     'application/json',

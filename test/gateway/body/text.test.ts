@@ -28,7 +28,7 @@ t.test('bytes that are not text survive around expressions', async (t) => {
   t.strictSame(await rewritten(around('{{-ten-}}'), 'text/plain'), around('10'))
 })
 
-t.test('latin1 text takes values that latin1 can encode, and rejects others', async (t) => {
+t.test('latin1 text accepts values that latin1 can encode, and rejects others', async (t) => {
   const type = 'text/plain; charset=ISO-8859-1'
   const body = Buffer.from('ü {{it é}} {{v}}', 'latin1')
   const result = await plan(body, type)
@@ -39,7 +39,7 @@ t.test('latin1 text takes values that latin1 can encode, and rejects others', as
   await t.rejects(async () => apply('€'), { code: 'invalid_expression' })
 })
 
-t.test('other charsets that extend ASCII take ASCII values only; the rest pass', async (t) => {
+t.test('other ASCII-compatible charsets accept ASCII values only; bodies in the rest pass', async (t) => {
   t.equal(
     (await rewritten('x {{pan}}', 'text/plain; charset="windows-1251"')).toString(),
     'x 4242424242424242',
@@ -50,7 +50,7 @@ t.test('other charsets that extend ASCII take ASCII values only; the rest pass',
   })
 })
 
-t.test('a body in a charset that cannot be rewritten is rejected when it holds an expression', async (t) => {
+t.test('a body in a charset that cannot encode values is rejected when it has an expression', async (t) => {
   const kinds = [
     'text/plain',
     'text/csv',
@@ -68,7 +68,7 @@ t.test('a body in a charset that cannot be rewritten is rejected when it holds a
     }
 })
 
-t.test('text of a type without an encoding of its own takes no value that could end its place', async (t) => {
+t.test('text of a type without escaping accepts no value that could end its context', async (t) => {
   const types = [
     'text/plain',
     'text/html',
@@ -93,7 +93,7 @@ t.test('text of a type without an encoding of its own takes no value that could 
   await t.rejects(plan('{{ pan | raw | upcase }}', 'text/plain'), { code: 'invalid_expression' })
 })
 
-t.test('"raw" is for text: where values are encoded it is no filter', async (t) => {
+t.test('"raw" is rejected where values are encoded: it is a filter of text only', async (t) => {
   for (const [type, body] of [
     ['application/json', '["{{ pan | raw }}"]'],
     ['application/x-ndjson', '["{{ pan | raw }}"]'],

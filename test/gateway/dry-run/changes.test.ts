@@ -1,7 +1,7 @@
 import t from 'tap'
 import { bodyChanges, headerChanges } from '../../../src/gateway/dry-run/changes.ts'
 
-t.test('bodies are compared member by member, and differences reported by pointers', async (t) => {
+t.test('bodies are compared by member, and changes reported as pointers', async (t) => {
   const before = { same: { a: [1, 2] }, gone: 1, deep: { x: 1, 'a/b~': 1 }, list: [1, 2, 3], kind: {} }
   const after = { same: { a: [1, 2] }, deep: { x: 2, new: null }, list: [1, 5], kind: [] }
   t.same(bodyChanges(before, after), {
@@ -14,12 +14,12 @@ t.test('bodies are compared member by member, and differences reported by pointe
   t.same(bodyChanges({}, JSON.parse('{"__proto__":1}')).added, ['/__proto__'])
 })
 
-t.test('at most a hundred places of a kind are reported', async (t) => {
+t.test('at most a hundred changes of a kind are reported', async (t) => {
   const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`m${at}`, at]))
   t.equal(bodyChanges({}, many).added.length, 100)
 })
 
-t.test('headers are reported by name: a stripped one that comes back is new', async (t) => {
+t.test('header changes are reported by name: a stripped header that is set again is new', async (t) => {
   const head = new Map([
     ['old', ['1']],
     ['kept', ['1']],

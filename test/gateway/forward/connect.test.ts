@@ -42,7 +42,7 @@ const codeOf = (reply: ExtProcReply): unknown => {
   return JSON.parse(reply.reply.body.toString()).proxy_error.code
 }
 
-t.test('a tunnel has an identity of its own, in normalized form', async (t) => {
+t.test('a tunnel has its own identity, in normalized form', async (t) => {
   const { connect } = setUp()
   const replies = await Promise.all(['API.Test:443', 'api.test.:443'].map((to) => connect(to).reply))
   const nonces = new Set<string>()
@@ -53,7 +53,7 @@ t.test('a tunnel has an identity of its own, in normalized form', async (t) => {
   t.equal(nonces.size, 2)
 })
 
-t.test('an unbound host is dialed by its checked address, after an audit record', async (t) => {
+t.test('an unbound host is dialed by its address, after a record', async (t) => {
   const { connect, far } = setUp({ bindings: { connect: () => 'tunnel', request: () => undefined } })
   const reply = await connect('free.test:443').reply
   t.match(reply, { kind: 'connect', address: '192.0.2.1:452' })
@@ -101,7 +101,7 @@ t.test('a tunnel holds its share until it is closed', async (t) => {
   t.equal(codeOf(await connect('api.test:443').reply), 'connect')
 })
 
-t.test('limits of keys hold for CONNECT and for each request inside', async (t) => {
+t.test('rate limits of keys apply to CONNECT and to each request inside', async (t) => {
   const admitted: (string | undefined)[] = []
   const { connect, start } = setUp({
     admit: async ({ key }) => {
@@ -128,7 +128,7 @@ t.test('limits of keys hold for CONNECT and for each request inside', async (t) 
   t.same(admitted, [KEYS.private, KEYS.private, KEYS.private])
 })
 
-t.test('a request without the identity of a tunnel, or from another listener, is denied', async (t) => {
+t.test('a request without a tunnel identity, or of another listener, is denied', async (t) => {
   const { start } = setUp()
   const head = new Map([
     [':method', ['GET']],
@@ -147,7 +147,7 @@ t.test('a request without the identity of a tunnel, or from another listener, is
   t.throws(() => start(origin({ [ATTRIBUTES.chain]: 'edge' })))
 })
 
-t.test("a tunnel's identity survives the encoding in filter state", (t) => {
+t.test('a tunnel is serialized to filter state and back unchanged', (t) => {
   for (const address of [undefined, '192.0.2.1', '2001:db8::1']) {
     const tunnel = { key: 'a-key', host: '*.x.test', port: 8443, address }
     const attributes = { [ATTRIBUTES.tunnel]: encodeTunnel(tunnel) }

@@ -11,7 +11,7 @@ import type { Caller } from '../../../src/sdk/index.ts'
 
 const idsIn = (text: string) => closedText({ place: 'x', text: Buffer.from(text).toString('latin1') }).ids
 
-t.test('ids are found in every spelling of an expression', async (t) => {
+t.test('token ids are found in every spelling of an expression', async (t) => {
   for (const text of [
     '{{ id }}',
     '{{id}}',
@@ -33,7 +33,7 @@ t.test('ids are found in every spelling of an expression', async (t) => {
   t.same(idsIn('{{ 4242 4242 }}'), ['4242 4242'])
 })
 
-t.test('other braces hold no id', async (t) => {
+t.test('other braces contain no id', async (t) => {
   for (const text of [
     '',
     '{ id }',
@@ -49,7 +49,7 @@ t.test('other braces hold no id', async (t) => {
     t.same(idsIn(text), [], text)
 })
 
-t.test('a text in parts has the ids of the whole one, for each way to cut it', async (t) => {
+t.test('a text in parts has the ids of the complete text, for each split', async (t) => {
   const text =
     'x {{ one }} %7B%7B+two+%7C+json%7D%7D {{ broken { \\u007b\\u007b three \\u007d\\u007d y {{ four'
   for (let cut = 0; cut <= text.length; cut++) {
@@ -73,7 +73,7 @@ t.test('texts of only braces take linear time', async (t) => {
     t.same(idsIn(text), [])
 })
 
-t.test('a body is read as text whatever its type, decoded where that is possible', async (t) => {
+t.test('a body is scanned as text whatever its type, decoded where possible', async (t) => {
   const idsOf = async (bytes: Buffer | string, contentType?: string, contentEncoding?: string) =>
     (await closedBody({ bytes: Buffer.from(bytes), contentType, contentEncoding }, 1_000_000)).ids
   t.same(await idsOf('{"a":"{{ id }}"}', 'application/json'), ['id'])
@@ -86,25 +86,28 @@ t.test('a body is read as text whatever its type, decoded where that is possible
   t.same(await idsOf(`${'x'.repeat(65_530)}{{ across a slice }}`), ['across a slice'])
 })
 
-t.test('the id of a token is expression_on_closed_surface with the place, others pass', async (t) => {
-  const context = { caller: {} as Caller, now: 0 }
-  let asked: readonly string[] = []
-  const vault = {
-    known: async (ids: readonly string[]) => {
-      asked = ids
-      return new Set(ids.filter((id) => id === 'known'))
-    },
-  }
-  await checkClosed(vault, [{ place: 'path', ids: [] }], context)
-  t.same(asked, [], 'nothing is looked up without braces')
-  await checkClosed(vault, [{ place: 'path', ids: ['a', 'b', 'a'] }], context)
-  t.same(asked, ['a', 'b'], 'each once')
-  const texts = [
-    { place: 'path', ids: ['a'] },
-    { place: 'header:x', ids: ['b', 'known'] },
-  ]
-  await t.rejects(checkClosed(vault, texts, context), {
-    code: 'expression_on_closed_surface',
-    errors: { 'header:x': [String] },
-  } as unknown as AppError)
-})
+t.test(
+  'a token id on a closed surface is expression_on_closed_surface with the place, others pass',
+  async (t) => {
+    const context = { caller: {} as Caller, now: 0 }
+    let asked: readonly string[] = []
+    const vault = {
+      known: async (ids: readonly string[]) => {
+        asked = ids
+        return new Set(ids.filter((id) => id === 'known'))
+      },
+    }
+    await checkClosed(vault, [{ place: 'path', ids: [] }], context)
+    t.same(asked, [], 'nothing is looked up without braces')
+    await checkClosed(vault, [{ place: 'path', ids: ['a', 'b', 'a'] }], context)
+    t.same(asked, ['a', 'b'], 'each once')
+    const texts = [
+      { place: 'path', ids: ['a'] },
+      { place: 'header:x', ids: ['b', 'known'] },
+    ]
+    await t.rejects(checkClosed(vault, texts, context), {
+      code: 'expression_on_closed_surface',
+      errors: { 'header:x': [String] },
+    } as unknown as AppError)
+  },
+)

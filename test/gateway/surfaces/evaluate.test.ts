@@ -67,37 +67,34 @@ const evaluated = async (
   return { ...outcome, uses, held: () => held }
 }
 
-t.test(
-  'all surfaces are read at once, each token with its surfaces, and values are held to the end',
-  async (t) => {
-    const { found, uses, held } = await evaluated({
-      path: '/{{name}}/{{card|json:"$.cvc"}}',
-      headers: { 'x-a': '{{ card | json: "$.cvc" }}' },
-      body: 'cvc {{ card | json: "$.cvc" }}',
-    })
-    t.equal(uses.length, 1)
-    t.same(uses[0]?.ids, ['card', 'name'])
-    t.same(uses[0]?.context.surfacesOf?.('card'), ['body', 'path', 'header:x-a'])
-    t.same(uses[0]?.context.surfacesOf?.('name'), ['path'])
-    t.equal(found?.body?.toString(), 'cvc 123')
-    t.equal(found?.tokens, 2)
-    t.equal(held(), 1, 'headers are evaluated later')
-    const edits = await found?.head?.apply({ set: new Map([['x-b', 'b']]), remove: ['x-c'] }, Buffer.alloc(0))
-    t.same(edits?.remove, ['x-c'])
-    t.same(
-      edits?.set,
-      new Map<string, string | string[]>([
-        ['x-b', 'b'],
-        ['x-a', ['123']],
-        [':path', '/Ada%20%22the%20first%22%20Lovelace/123'],
-      ]),
-    )
-    found?.head?.release()
-    t.equal(held(), 0)
-  },
-)
+t.test('all surfaces use one read, each token with its surfaces, and keep values to the end', async (t) => {
+  const { found, uses, held } = await evaluated({
+    path: '/{{name}}/{{card|json:"$.cvc"}}',
+    headers: { 'x-a': '{{ card | json: "$.cvc" }}' },
+    body: 'cvc {{ card | json: "$.cvc" }}',
+  })
+  t.equal(uses.length, 1)
+  t.same(uses[0]?.ids, ['card', 'name'])
+  t.same(uses[0]?.context.surfacesOf?.('card'), ['body', 'path', 'header:x-a'])
+  t.same(uses[0]?.context.surfacesOf?.('name'), ['path'])
+  t.equal(found?.body?.toString(), 'cvc 123')
+  t.equal(found?.tokens, 2)
+  t.equal(held(), 1, 'headers are evaluated later')
+  const edits = await found?.head?.apply({ set: new Map([['x-b', 'b']]), remove: ['x-c'] }, Buffer.alloc(0))
+  t.same(edits?.remove, ['x-c'])
+  t.same(
+    edits?.set,
+    new Map<string, string | string[]>([
+      ['x-b', 'b'],
+      ['x-a', ['123']],
+      [':path', '/Ada%20%22the%20first%22%20Lovelace/123'],
+    ]),
+  )
+  found?.head?.release()
+  t.equal(held(), 0)
+})
 
-t.test('a closed surface is found before a token is read, and a failure releases its values', async (t) => {
+t.test('a closed surface is rejected before a token is read, and a failure releases values', async (t) => {
   const closed = await evaluated({ headers: { 'x-b': '{{ card }}', 'x-a': '{{ name }}' } })
   t.equal(closed.error?.code, 'expression_on_closed_surface')
   t.equal(closed.uses.length, 0)
@@ -106,7 +103,7 @@ t.test('a closed surface is found before a token is read, and a failure releases
   t.equal(bad.held(), 0)
 })
 
-t.test('an error about tokens names each place, in the head and in the body', async (t) => {
+t.test('an error about tokens reports each place, in the head and in the body', async (t) => {
   const fail = new AppError('invalid_expression', 'An expression names no token.', { tokens: ['nobody'] })
   const { error, held } = await evaluated(
     { path: '/{{name}}', headers: { 'x-a': '{{ nobody }}' }, body: '\n{{ nobody }}' },
@@ -116,7 +113,7 @@ t.test('an error about tokens names each place, in the head and in the body', as
   t.equal(held(), 0)
 })
 
-t.test('nothing is read for a caller who may use no token', async (t) => {
+t.test('no token is read for a caller who may use none', async (t) => {
   const { grants } = caller
   Object.assign(caller, { grants: { permissions: [], rules: [] } })
   t.teardown(() => Object.assign(caller, { grants }))

@@ -56,26 +56,23 @@ const codeOf = async (work: () => unknown): Promise<string | undefined> => {
   }
 }
 
-t.test(
-  'values replace expressions in the listed headers, line by line, and the whole line is trimmed',
-  async (t) => {
-    const values = { id: ' secret\t', n: 5, o: { a: 1 }, none: null }
-    t.same(
-      await sent(
-        { 'x-a': 'Bearer {{ id }}', 'x-b': ['{{ n }}', 'plain', '{{o}} {{none}}'], 'x-c': '{{ id }}' },
-        { values },
-      ),
-      new Map([
-        ['x-a', ['Bearer  secret']],
-        ['x-b', ['5', 'plain', '{"a":1}']],
-      ]),
-    )
-    t.same(await sent({ 'x-a': '{{ none }}' }, { values }), new Map([['x-a', ['']]]))
-    t.equal((await sent({ 'x-a': 'plain', 'x-c': '{{ id }}' }, { values })).size, 0)
-  },
-)
+t.test('values are inserted in the listed headers by line, and each line is trimmed', async (t) => {
+  const values = { id: ' secret\t', n: 5, o: { a: 1 }, none: null }
+  t.same(
+    await sent(
+      { 'x-a': 'Bearer {{ id }}', 'x-b': ['{{ n }}', 'plain', '{{o}} {{none}}'], 'x-c': '{{ id }}' },
+      { values },
+    ),
+    new Map([
+      ['x-a', ['Bearer  secret']],
+      ['x-b', ['5', 'plain', '{"a":1}']],
+    ]),
+  )
+  t.same(await sent({ 'x-a': '{{ none }}' }, { values }), new Map([['x-a', ['']]]))
+  t.equal((await sent({ 'x-a': 'plain', 'x-c': '{{ id }}' }, { values })).size, 0)
+})
 
-t.test('control characters other than a tab are rejected; other characters are UTF-8', async (t) => {
+t.test('control characters other than tab are rejected; other characters are sent as UTF-8', async (t) => {
   for (const value of [
     'a\rb',
     'a\nb',
@@ -108,24 +105,24 @@ t.test('control characters other than a tab are rejected; other characters are U
   t.same((await sent({ 'x-a': utf8 }, { values: { schlüssel: 'v' } })).get('x-a'), ['v'])
 })
 
-t.test('a long run of blanks costs linear time', async (t) => {
+t.test('a long run of blanks takes linear time', async (t) => {
   const id = `${' '.repeat(40_000)}x`
   t.same((await sent({ 'x-a': '-{{ id }}' }, { values: { id } })).get('x-a'), [`-${id}`])
 })
 
-t.test('values are data: an expression in one is not evaluated', async (t) => {
+t.test('an expression in a value is not evaluated', async (t) => {
   const values = { id: '{{ other }}', other: 'never' }
   t.same((await sent({ 'x-a': '{{ id }}' }, { values })).get('x-a'), ['{{ other }}'])
 })
 
-t.test('headers that grow beyond their limit are headers_too_large', async (t) => {
+t.test('headers that exceed their limit with values are headers_too_large', async (t) => {
   t.equal(
     await codeOf(() => sent({ 'x-a': '{{ id }}' }, { values: { id: 'a'.repeat(70_000) } })),
     'headers_too_large',
   )
 })
 
-t.test('a header may sign the body that goes out with a secret of the configuration', async (t) => {
+t.test('a header may sign the sent body with a secret of the configuration', async (t) => {
   const body = Buffer.from([0, 1, 2, 0xff, 0x7b])
   const signature = createHmac('sha256', 'key').update(body).digest('hex').toUpperCase()
   t.same(
@@ -147,7 +144,7 @@ t.test('a header may sign the body that goes out with a secret of the configurat
   )
 })
 
-t.test('a header may read other headers as they are sent, and none that is hidden or removed', async (t) => {
+t.test('a header may read other headers as sent, but no hidden or removed one', async (t) => {
   const read = async (name: string, given: Given = {}) =>
     (
       await sent(
@@ -177,7 +174,7 @@ t.test('a header may read other headers as they are sent, and none that is hidde
   )
 })
 
-t.test('variables that the request does not have are rejected', async (t) => {
+t.test('variables missing from the request are rejected', async (t) => {
   const body = "{{ request.body | hmac: 'sha-256', 'k' }}"
   t.equal(await codeOf(() => planOf({ 'x-a': body }, { streamed: true })), 'invalid_expression')
   for (const text of ['{{ configuration.secret }}', "{{ 'x' | hmac: 'sha-256', configuration.secret }}"])
@@ -209,7 +206,7 @@ t.test('variables that the request does not have are rejected', async (t) => {
   )
 })
 
-t.test('a header that a transform wrote is data, and unchanged', async (t) => {
+t.test('braces in a header set by a transform are not evaluated', async (t) => {
   const values = { id: 'value' }
   const set = new Map([['x-a', '{{ id }} of the transform']])
   t.same(

@@ -22,25 +22,28 @@ const codeOf = async (work: () => unknown): Promise<string | undefined> => {
   }
 }
 
-t.test('an expression stands inside a segment or a value, in every spelling of its braces', async (t) => {
-  const values = { id: 'a/b c', card: { number: '42' } }
-  for (const [path, built] of [
-    ['/users/u-{{id}}/x', '/users/u-a%2Fb%20c/x'],
-    ['/%7B%7B%20id%20%7D%7D', '/a%2Fb%20c'],
-    ['/%7b{id}%7D/', '/a%2Fb%20c/'],
-    ["/{{card|json:'$.number'}}", '/42'],
-    ["/%7B%7B%20card%20%7C%20json%3A%20'%24.number'%20%7D%7D", '/42'],
-    ['/x?key={{id}}', '/x?key=a%2Fb%20c'],
-    ['/x?a=1&key=pre-%7B%7B+id+%7D%7D%2B&b=%20', '/x?a=1&key=pre-a%2Fb%20c%2B&b=%20'],
-    ['/x?%6bey={{id}}', '/x?%6bey=a%2Fb%20c'],
-    ['/x?%C3%BC={{id}}', '/x?%C3%BC=a%2Fb%20c'],
-    ['/a%2fb%20c/{{id}}//', '/a%2fb%20c/a%2Fb%20c//'],
-    ['/a+b/{{id}}', '/a+b/a%2Fb%20c'],
-  ] as const)
-    t.equal(await build(path, values), built, path)
-})
+t.test(
+  'an expression is evaluated inside a segment or a value, in every spelling of its braces',
+  async (t) => {
+    const values = { id: 'a/b c', card: { number: '42' } }
+    for (const [path, built] of [
+      ['/users/u-{{id}}/x', '/users/u-a%2Fb%20c/x'],
+      ['/%7B%7B%20id%20%7D%7D', '/a%2Fb%20c'],
+      ['/%7b{id}%7D/', '/a%2Fb%20c/'],
+      ["/{{card|json:'$.number'}}", '/42'],
+      ["/%7B%7B%20card%20%7C%20json%3A%20'%24.number'%20%7D%7D", '/42'],
+      ['/x?key={{id}}', '/x?key=a%2Fb%20c'],
+      ['/x?a=1&key=pre-%7B%7B+id+%7D%7D%2B&b=%20', '/x?a=1&key=pre-a%2Fb%20c%2B&b=%20'],
+      ['/x?%6bey={{id}}', '/x?%6bey=a%2Fb%20c'],
+      ['/x?%C3%BC={{id}}', '/x?%C3%BC=a%2Fb%20c'],
+      ['/a%2fb%20c/{{id}}//', '/a%2fb%20c/a%2Fb%20c//'],
+      ['/a+b/{{id}}', '/a+b/a%2Fb%20c'],
+    ] as const)
+      t.equal(await build(path, values), built, path)
+  },
+)
 
-t.test('text that is not evaluated keeps its bytes', async (t) => {
+t.test('other text keeps its bytes', async (t) => {
   const values = { id: 'value' }
   for (const path of ['/x', '/%2e%2f?x=%%%&&=&a==b', '/%257B%257Bid%257D%257D', '/x?Key={{id}}', '/x?{{id}}'])
     t.equal(await build(path, values), path)
@@ -48,7 +51,7 @@ t.test('text that is not evaluated keeps its bytes', async (t) => {
   t.equal(await build('/{{id}}?key={{id}}', values, ['path']), '/value?key={{id}}')
 })
 
-t.test('values are encoded so that they end neither their segment nor their parameter', async (t) => {
+t.test('values are encoded and end neither their segment nor their parameter', async (t) => {
   for (const value of ['a&b=c', '#', '?x', 'ü😀', 'a%2eb', 'a+b', '\'"<>\\', '{{ other }}', ';x', 'a\\b']) {
     const url = new URL(
       `https://host.test${await build('/p/{{id}}/q?key={{id}}&z=1', { id: value, other: 'never' })}`,
@@ -94,7 +97,7 @@ t.test(
   },
 )
 
-t.test('the built path and query have at most 8 KiB', async (t) => {
+t.test('the resulting path and query have at most 8 KiB', async (t) => {
   const path = '/?key={{id}}'
   const room = URL_BYTES - path.length + '{{id}}'.length
   t.equal((await build(path, { id: 'a'.repeat(room) })).length, URL_BYTES)
@@ -132,7 +135,7 @@ t.test('malformed expressions and "| raw" are rejected before a token is looked 
   }
 })
 
-t.test('braces outside the listed surfaces are denied, names of parameters included', async (t) => {
+t.test('parts with braces off the list are closed, names of parameters included', async (t) => {
   const closed = (path: string, surfaces: readonly Surface[]) =>
     planUrl(path, surfaces, (text) => language.parse(text)).closed.map(({ place }) => place)
   t.same(closed('/{{a}}?b={{c}}&d=%7B%7Be&f=1', []), ['path', 'query:b', 'query:d'])

@@ -16,7 +16,7 @@ t.test('transforms apply to JSON and forms only', async (t) => {
   t.throws(() => shapeOf('application/json, text/plain'), { code: 'malformed' })
 })
 
-t.test('a parsed body is written unchanged', async (t) => {
+t.test('unchanged content is written as it was read', async (t) => {
   const json = 'application/json'
   for (const value of [{ a: [1, 'é', null] }, [], 'text', 5, false] satisfies Json[]) {
     const text = JSON.stringify(value)
@@ -28,7 +28,7 @@ t.test('a parsed body is written unchanged', async (t) => {
   t.same(await readBody('json', Buffer.from('\ufeff{"a":1}')), { a: 1 })
 })
 
-t.test('a body that does not fit its content type is rejected, and not quoted', async (t) => {
+t.test('a body that does not match its type is rejected, without quoting it', async (t) => {
   for (const text of ['{', 'secret', '{"a":1}x', `${'['.repeat(65)}${']'.repeat(65)}`]) {
     const error = await readBody('json', Buffer.from(text)).catch((thrown) => thrown)
     t.match(error, { code: 'malformed' }, text)
@@ -36,7 +36,7 @@ t.test('a body that does not fit its content type is rejected, and not quoted', 
   }
 })
 
-t.test('an empty body is an empty object, and stays empty while no member is set', async (t) => {
+t.test('an empty body is an empty object, and stays empty unless code sets a member', async (t) => {
   t.same(await readBody('json', Buffer.alloc(0)), {})
   t.same(await readBody('form', Buffer.alloc(0)), {})
   t.equal((await writeBody('application/json', {}, true))?.length, 0)
@@ -46,7 +46,7 @@ t.test('an empty body is an empty object, and stays empty while no member is set
   t.equal((await writeBody('application/json', [], true))?.toString(), '[]')
 })
 
-t.test('a body that its content type cannot hold is reported', async (t) => {
+t.test('a result that its content type cannot represent is an error', async (t) => {
   const form = 'application/x-www-form-urlencoded'
   t.equal(await writeBody(form, { a: { b: 1 } }, false), undefined)
   t.equal(await writeBody(form, { a: [[1]] }, false), undefined)
@@ -58,7 +58,7 @@ t.test('a body that its content type cannot hold is reported', async (t) => {
   t.equal((await writeBody(form, { a: null, b: true, c: [1, null] }, false))?.toString(), 'a=&b=true&c=1&c=')
 })
 
-t.test('JSON in a single-byte charset is read, and written in it', async (t) => {
+t.test('JSON in a single-byte charset is read, and written in the same charset', async (t) => {
   const type = 'application/json; charset="ISO-8859-1"'
   const plain = asUtf8(type, Buffer.from('{"a":"é"}', 'latin1'))
   t.same(await readBody('json', plain), { a: 'é' })
@@ -71,7 +71,7 @@ t.test('JSON in a single-byte charset is read, and written in it', async (t) => 
     t.equal(asUtf8(other, plain), plain, other)
 })
 
-t.test('a body with more values or names than code takes is rejected before it is built', async (t) => {
+t.test('a body with more values or names than allowed for code is rejected before it is built', async (t) => {
   const names = Array.from({ length: 20_001 }, (_, index) => `k${index}`)
   for (const text of [
     `[${'[],'.repeat(300_000)}1]`,
@@ -84,7 +84,7 @@ t.test('a body with more values or names than code takes is rejected before it i
     await t.rejects(readBody('form', Buffer.from(text)), { code: 'too_large' }, text.slice(0, 10))
 })
 
-t.test('long texts are written in slices as they are written at once', async (t) => {
+t.test('long texts written in slices equal those written at once', async (t) => {
   const type = 'application/json; charset=latin1'
   const form = 'application/x-www-form-urlencoded'
   for (const before of ['', 'x'])

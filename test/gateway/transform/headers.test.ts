@@ -24,7 +24,7 @@ const head: Head = new Map(
 )
 const shown = showHeaders(head, hidden)
 
-t.test('code sees header lines joined as in HTTP, without own and framing headers', async (t) => {
+t.test('code sees joined header lines, without those of Sidevault and of framing', async (t) => {
   t.strictSame(
     { ...shown },
     {
@@ -85,7 +85,7 @@ t.test('headers that code may not set are ignored', async (t) => {
   )
 })
 
-t.test('members that HTTP does not allow, or that are too large, are rejected', async (t) => {
+t.test('invalid headers and too many headers are rejected', async (t) => {
   for (const returned of [
     null,
     [],

@@ -20,7 +20,7 @@ const ofType = (examples: unknown, rest: Parameters<typeof typeOf>[0] = {}) => {
 
 const good = { summary: 'One', input: { id: 'a' }, output: { id: 'a' } }
 
-t.test('examples that fit are no issue, and unchanged', async (t) => {
+t.test('valid examples have no issue, and stay unchanged', async (t) => {
   const examples = [
     good,
     { summary: 'Two', input: {}, error: { code: 'not_found', detail: 'There is none.' } },
@@ -31,7 +31,7 @@ t.test('examples that fit are no issue, and unchanged', async (t) => {
   t.strictSame(examples, before, 'no default was filled in')
 })
 
-t.test('an input or output that does not fit its schema is an issue at its place', async (t) => {
+t.test('an example input or output that its schema rejects is an issue at its place', async (t) => {
   t.same(ofOperation([good, { ...good, summary: 'Two', input: { size: 'many' } }]), [
     'operation › examples[1] › input: "id" is required.',
     'operation › examples[1] › input: "size" must be an integer.',
@@ -41,14 +41,14 @@ t.test('an input or output that does not fit its schema is an issue at its place
   ])
 })
 
-t.test('members that no call has are an issue', async (t) => {
+t.test('unknown members of an example are an issue', async (t) => {
   const place = 'operation › examples[0]'
   const message = 'it has members that the schema does not name.'
   t.same(ofOperation([{ ...good, output: { id: 'a', nmae: 'x' } }]), [`${place} › output: ${message}`])
   t.same(ofOperation([{ ...good, input: { id: 'a', nmae: 'x' } }]), [`${place} › input: ${message}`])
 })
 
-t.test('an example has a unique summary and one result', async (t) => {
+t.test('an example has a unique summary, and exactly one outcome', async (t) => {
   for (const [examples, issue] of [
     ['none', 'operation › examples: it is not a list.'],
     [['x'], 'operation › examples[0]: it has no summary.'],
@@ -70,7 +70,7 @@ t.test('an example has a unique summary and one result', async (t) => {
     t.same(ofOperation(examples), [issue])
 })
 
-t.test('data that a token type shows must pass its schema, and its check after normalizing', async (t) => {
+t.test('example data of a token type must pass its schema, and its check after normalization', async (t) => {
   t.same(ofType([{ code: 'A1' }, { code: 'B2', pin: '1234' }]), [])
   t.same(ofType([{ code: 'A1' }, { code: 1 }]), ['type › examples[1]: "code" must be a string.'])
   t.same(ofType('A1'), ['type › examples: it is not a list.'])
@@ -87,7 +87,7 @@ t.test('data that a token type shows must pass its schema, and its check after n
   ])
 })
 
-t.test('a plugin of one JSON file may show examples too', async (t) => {
+t.test('a JSON plugin may have examples too', async (t) => {
   const issues: Issue[] = []
   const tokenTypes = [{ ...typeOf(), examples: [{ code: 'A1' }] }]
   declarativePlugin({ api: 1, name: 'lockers', version: '1.0.0', tokenTypes }, issuesAt('file', issues))

@@ -51,7 +51,7 @@ for (const [what, rest, issue] of TABLE)
     t.match(issues[0], issue)
   })
 
-t.test('functions that reveal nothing are accepted, also ones that throw on sample data', async (t) => {
+t.test('functions that leak nothing are accepted, also ones that throw on generated data', async (t) => {
   t.same(
     issuesOf({
       never: ['/pin'],

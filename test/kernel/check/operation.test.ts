@@ -160,7 +160,7 @@ for (const [what, rest, issue] of TABLE)
     t.match(issues[0], issue)
   })
 
-t.test('operations that use every member have no issue', async (t) => {
+t.test('operations that use every feature have no issue', async (t) => {
   t.same(issuesOf({}), [])
   t.same(issuesOf({ permission: 'thing:read' }), [])
   t.same(
@@ -180,7 +180,7 @@ t.test('operations that use every member have no issue', async (t) => {
   )
 })
 
-t.test('routes that differ in names of members only are the same route', async (t) => {
+t.test('routes that differ only in names of parameters are the same route', async (t) => {
   t.equal(routeKey('GET /a/{b}/c'), routeKey('GET /a/{d}/c/'))
   t.not(routeKey('GET /a/{b}'), routeKey('PUT /a/{b}'))
   t.not(routeKey('GET /a/{b}'), routeKey('GET /a/b'))

@@ -72,7 +72,7 @@ for (const mask of [
   '{{ data.pin, reveal_last: 4 }}',
   { code: '{{ data.code }}', more: [{ pin: 'p{{data.pin}}' }] },
 ])
-  t.test(`the mask ${JSON.stringify(mask)} may not show a member that is never returned`, async (t) => {
+  t.test(`the mask ${JSON.stringify(mask)} may not show a write-only member`, async (t) => {
     const issues = issuesOf({ mask, never: ['/pin'] })
     t.equal(issues.length, 1, issues.join('\n'))
     t.match(issues[0], /type › mask: it shows "\/pin", which must never be returned/)
@@ -83,7 +83,7 @@ for (const mask of ['{{ data.code | last4 }}', { code: '{{ data.code }}', note: 
     t.same(issuesOf({ mask, never: ['/pin'] }), [])
   })
 
-t.test('a nested member that is never returned is found in a mask of its parent', async (t) => {
+t.test('a nested write-only member is found in a mask of its parent', async (t) => {
   const data = Type.Object({
     owner: Type.Object({ name: Type.String(), ssn: Type.Optional(Type.Integer()) }),
   })
@@ -93,7 +93,7 @@ t.test('a nested member that is never returned is found in a mask of its parent'
   t.same(issuesOf({ data, never: ['/owner/ssn'], mask: '{{ data.owner.name }}' }), [])
 })
 
-t.test('a token type that uses every member has no issue', async (t) => {
+t.test('a token type that uses every feature has no issue', async (t) => {
   t.same(
     issuesOf({
       checks: [{ check: 'luhn', at: '/code' }],

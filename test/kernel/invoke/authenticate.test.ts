@@ -46,7 +46,7 @@ const setUp = (options: { cacheSize?: number } = {}) => {
   return { known, asked, hashed, state, clock, authenticator }
 }
 
-t.test('a key is hashed with the key of the service once', async (t) => {
+t.test('a key is hashed once with the key of the service', async (t) => {
   const { known, hashed, authenticator } = setUp()
   known.set('api-key:key_1', { caller })
   known.set('api-key:key_2', { caller })
@@ -91,7 +91,7 @@ t.test('unknown keys are not cached: one that becomes known is found, and none t
   t.equal(await authenticator.authenticate('bad1'), caller)
 })
 
-t.test('a change of the collections holds for the next request', async (t) => {
+t.test('a change of the collections applies to the next request', async (t) => {
   const { known, state, authenticator } = setUp()
   known.set('api-key:k', { caller })
   await authenticator.authenticate('k')
@@ -104,7 +104,7 @@ t.test('a change of the collections holds for the next request', async (t) => {
   await t.rejects(async () => authenticator.authenticate('k'), { code: 'unauthenticated' })
 })
 
-t.test('a response that was read before a change that another request has seen is not stored', async (t) => {
+t.test('a lookup read before a known change is not cached', async (t) => {
   const { known, state, authenticator } = setUp()
   known.set('api-key:slow', { caller })
   known.set('api-key:other', { caller })
@@ -120,7 +120,7 @@ t.test('a response that was read before a change that another request has seen i
   await t.rejects(async () => authenticator.authenticate('slow'), { code: 'unauthenticated' })
 })
 
-t.test('expiry is looked at on each use, also of what is cached', async (t) => {
+t.test('expiry is checked on each use, also of cached callers', async (t) => {
   const { known, clock, authenticator } = setUp()
   known.set('api-key:k', { caller, expiresAt: 1000 })
   clock.advance(999)
@@ -129,18 +129,15 @@ t.test('expiry is looked at on each use, also of what is cached', async (t) => {
   await t.rejects(async () => authenticator.authenticate('k'), { code: 'unauthenticated' })
 })
 
-t.test(
-  'a session that was not authorized is forbidden, and unauthenticated once it has expired',
-  async (t) => {
-    const { known, clock, authenticator } = setUp()
-    known.set('api-key:k', { caller, unauthorized: true, expiresAt: 10 })
-    await t.rejects(async () => authenticator.authenticate('k'), { code: 'forbidden' })
-    clock.advance(10)
-    await t.rejects(async () => authenticator.authenticate('k'), { code: 'unauthenticated' })
-  },
-)
+t.test('an unauthorized session is forbidden, and unauthenticated once it has expired', async (t) => {
+  const { known, clock, authenticator } = setUp()
+  known.set('api-key:k', { caller, unauthorized: true, expiresAt: 10 })
+  await t.rejects(async () => authenticator.authenticate('k'), { code: 'forbidden' })
+  clock.advance(10)
+  await t.rejects(async () => authenticator.authenticate('k'), { code: 'unauthenticated' })
+})
 
-t.test('over the real store a regenerated, a deleted and a restricted key hold at once', async (t) => {
+t.test('regenerated, deleted and restricted keys apply at once over the real store', async (t) => {
   const service = await startTestService(t, { openStore: openInThread })
   const created = await service.call('POST', '/applications', {
     body: { name: 'a', type: 'private', permissions: ['token:read'] },

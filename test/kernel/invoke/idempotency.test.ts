@@ -52,7 +52,7 @@ const failing = (uncertain: boolean) => async () => {
   throw new AppError('gateway_timeout', 'Lost.', { uncertain })
 }
 
-t.test('a change that certainly failed may be repeated with its key', async (t) => {
+t.test('a call that certainly failed may be repeated with its key', async (t) => {
   await t.rejects(once(operationOf(), {}, call, 'certain', failing(false)), { code: 'gateway_timeout' })
   t.equal(await once(operationOf(), {}, call, 'certain', async () => 'done'), 'done')
 })
@@ -71,7 +71,7 @@ const when = async (true_: () => boolean) => {
   while (!true_()) await new Promise(setImmediate)
 }
 
-t.test('a change whose response was lost is not repeated with its key, for a day', async (t) => {
+t.test('a completed call whose response was lost is not repeated with its key, for a day', async (t) => {
   for (const [name, fails] of Object.entries({
     uncertain: failing(true),
     'on our side': failing(false),
@@ -92,7 +92,7 @@ t.test('a change whose response was lost is not repeated with its key, for a day
 })
 
 t.test(
-  'a change that was certainly not made, and whose response was lost, can be made with its key',
+  'a call that was certainly not done, with its response lost, may be repeated with its key',
   async (t) => {
     const before = abandoned
     await t.rejects(once(operationOf(), {}, call, 'lost', failing(true)), { code: 'gateway_timeout' })
@@ -101,7 +101,7 @@ t.test(
   },
 )
 
-t.test('a response that is stored after its time is rejected', async (t) => {
+t.test('a stored response restored after its expiry is rejected', async (t) => {
   const repeat = () => once(operationOf(), {}, call, 'put back', async () => 'done')
   await repeat()
   t.equal(await repeat(), 'done')
@@ -111,7 +111,7 @@ t.test('a response that is stored after its time is rejected', async (t) => {
   putBack = undefined
 })
 
-t.test('an invalid request is not stored, whatever was written before', async (t) => {
+t.test('client errors are not stored, whatever was written before', async (t) => {
   const wrong = async () => {
     throw new AppError('unprocessable', 'Wrong.')
   }
@@ -124,7 +124,7 @@ t.test('an invalid request is not stored, whatever was written before', async (t
 
 for (const how of ['is started again', 'stays away'])
   t.test(
-    `a call of a process that dies, and ${how}, may be repeated unless it wrote something`,
+    `the call of a process that dies, and ${how}, may be repeated unless it wrote something`,
     async (t) => {
       const never = () => new Promise<never>(() => {})
       const keyOf = (name: string) => `${name}, ${how}`
@@ -157,7 +157,7 @@ for (const how of ['is started again', 'stays away'])
     },
   )
 
-t.test('a response that the store does not accept at once is stored when it does', async (t) => {
+t.test('a response that the store rejects at first is stored when it recovers', async (t) => {
   rejects = 2
   const before = finished
   t.equal(await once(operationOf(), {}, call, 'later', async () => 'done'), 'done')
@@ -169,7 +169,7 @@ t.test('a response that the store does not accept at once is stored when it does
   t.equal(await once(operationOf(), {}, call, 'later', async () => t.fail('it runs')), 'done')
 })
 
-t.test('a token that is changed before its response is stored is not shown as it was', async (t) => {
+t.test('a token changed before its response is stored is not shown in its old state', async (t) => {
   const service = await startTestService(t, { openStore: openInThread })
   const permissions = ['token:create', 'token:read', 'token:update']
   const rules = [{ description: 'all', priority: 1, container: '/', transform: 'reveal', permissions }]

@@ -82,7 +82,7 @@ const setUp = async (
   return { service, invoke, appended }
 }
 
-t.test('an operation gets its validated input and the call, and returns what it declares', async (t) => {
+t.test('an operation gets its pruned and validated input, and returns its declared output', async (t) => {
   let seen: { input: unknown; call: Call } | undefined
   const operation = operationOf({
     permission: 'thing:read',
@@ -122,7 +122,7 @@ t.test('a key that a transport has authenticated is looked up again after a seco
   await t.rejects(invoke(operation, { id: 'x' }, revoked), { code: 'unauthenticated' })
 })
 
-t.test('public operations run without a key, and without a caller', async (t) => {
+t.test('public operations run without a key, anonymously', async (t) => {
   let caller: unknown
   const operation = operationOf({
     permission: 'none',
@@ -204,7 +204,7 @@ const failing = () => {
 }
 
 t.test(
-  'while the journal fails, audited operations do not run; when it fails after one, no result is returned',
+  'audited operations do not run while the journal fails; if it fails later, nothing is returned',
   async (t) => {
     let runs = 0
     const operation = operationOf({
@@ -226,28 +226,25 @@ t.test(
   },
 )
 
-t.test(
-  'a call without the permission leaves a record of the denial, also when it has no audit of its own',
-  async (t) => {
-    const audited = operationOf({ permission: 'thing:read', audit: { entity: 'thing', verb: 'read' } })
-    const plain = operationOf({ rpc: 'Things.P', http: 'GET /p/{id}', permission: 'token:read' })
-    const { invoke, appended } = await setUp(t, [audited, plain], { permissions: [] })
-    const id = '7a2c4e68-9b1d-4f35-a806-c3e5f7d9b124'
-    await t.rejects(invoke(audited, { id }), { code: 'forbidden' })
-    await t.rejects(invoke(plain, { id: '4242424242424242' }), { code: 'forbidden' })
-    t.match(appended.flat(), [
-      {
-        entity_type: 'thing',
-        entity_id: id,
-        operation: 'read',
-        message: 'Denied: Thing read',
-        actor_id: 'app-1',
-      },
-      // nobody looked this one up: it may be anything
-      { entity_type: 'token', entity_id: '', operation: 'read', message: 'Denied: Token read' },
-    ])
-  },
-)
+t.test('a call without the permission is recorded as denied, also when it is not audited', async (t) => {
+  const audited = operationOf({ permission: 'thing:read', audit: { entity: 'thing', verb: 'read' } })
+  const plain = operationOf({ rpc: 'Things.P', http: 'GET /p/{id}', permission: 'token:read' })
+  const { invoke, appended } = await setUp(t, [audited, plain], { permissions: [] })
+  const id = '7a2c4e68-9b1d-4f35-a806-c3e5f7d9b124'
+  await t.rejects(invoke(audited, { id }), { code: 'forbidden' })
+  await t.rejects(invoke(plain, { id: '4242424242424242' }), { code: 'forbidden' })
+  t.match(appended.flat(), [
+    {
+      entity_type: 'thing',
+      entity_id: id,
+      operation: 'read',
+      message: 'Denied: Thing read',
+      actor_id: 'app-1',
+    },
+    // nobody looked this one up: it may be anything
+    { entity_type: 'token', entity_id: '', operation: 'read', message: 'Denied: Token read' },
+  ])
+})
 
 t.test(
   'a denial by the operation itself is recorded once, by the kernel only when it is audited',
@@ -268,7 +265,7 @@ t.test(
   },
 )
 
-t.test('a denial stays a denial when it cannot be recorded', async (t) => {
+t.test('a denial that cannot be recorded stays a denial', async (t) => {
   const operation = operationOf({ permission: 'thing:read' })
   const { state, journal } = failing()
   const { invoke } = await setUp(t, [operation], { journal, permissions: [] })
@@ -287,7 +284,7 @@ const readable = () => {
   return { log, lines }
 }
 
-t.test('every thrown value becomes an AppError; causes go to the log with the trace id', async (t) => {
+t.test('any thrown value becomes an AppError; causes are logged with the trace id', async (t) => {
   const { log, lines } = readable()
   const broken = operationOf({
     run: async () => {
@@ -339,7 +336,7 @@ t.test('a call rejects with the reason of its signal when that aborts first', as
   t.equal(signal.aborted, true)
 })
 
-t.test('a call whose caller has gone is finished and recorded, and stopping waits for that', async (t) => {
+t.test('a call whose caller disconnected is finished and recorded, and stopping waits for it', async (t) => {
   const entered = Promise.withResolvers<void>()
   const finished = Promise.withResolvers<void>()
   const operation = operationOf({
@@ -363,7 +360,7 @@ t.test('a call whose caller has gone is finished and recorded, and stopping wait
   t.match(appended.flat(), [{ entity_id: 'made', operation: 'create' }])
 })
 
-t.test('a call whose caller has gone before it began does not run', async (t) => {
+t.test('a call whose caller disconnected before its start does not run', async (t) => {
   let runs = 0
   const operation = operationOf({
     run: async () => {
@@ -378,7 +375,7 @@ t.test('a call whose caller has gone before it began does not run', async (t) =>
   t.equal(runs, 0)
 })
 
-t.test('an operation of another kernel is not run', async (t) => {
+t.test('an operation of another kernel is rejected', async (t) => {
   const { invoke } = await setUp(t, [operationOf()])
   await t.rejects(invoke(operationOf({ permission: 'none' }), { id: '1' }), { code: 'internal' })
 })

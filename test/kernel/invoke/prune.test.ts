@@ -2,7 +2,7 @@ import t from 'tap'
 import { Type } from 'typebox'
 import { compilePrune } from '../../../src/kernel/invoke/prune.ts'
 
-t.test('only members that the schema names are copied, at any depth', async (t) => {
+t.test('only members declared by the schema are copied, at any depth', async (t) => {
   const pick = compilePrune(
     Type.Object({
       a: Type.String(),
@@ -16,7 +16,7 @@ t.test('only members that the schema names are copied, at any depth', async (t) 
   t.strictSame(pick({ a: undefined, maybe: null }), { maybe: null })
 })
 
-t.test('free values, open objects and maps are passed on whole', async (t) => {
+t.test('values of any type, open objects and maps are copied completely', async (t) => {
   const pick = compilePrune(
     Type.Object({
       any: Type.Unknown(),
@@ -31,7 +31,7 @@ t.test('free values, open objects and maps are passed on whole', async (t) => {
   })
 })
 
-t.test('values of another shape than the schema are left for validation', async (t) => {
+t.test("values of another type than the schema's are left to validation", async (t) => {
   const pick = compilePrune(
     Type.Object({ a: Type.Object({ b: Type.String() }), l: Type.Array(Type.String()) }),
   )
@@ -40,7 +40,7 @@ t.test('values of another shape than the schema are left for validation', async 
   t.strictSame(pick([]), [])
 })
 
-t.test('members called __proto__ and constructor reach no prototype', async (t) => {
+t.test('members named __proto__ and constructor reach no prototype', async (t) => {
   const pick = compilePrune(Type.Object({ map: Type.Record(Type.String(), Type.Unknown()) }))
   const picked = pick(
     JSON.parse('{"__proto__":{"evil":1},"map":{"__proto__":{"evil":1},"constructor":{"x":1}}}'),
@@ -54,7 +54,7 @@ t.test('members called __proto__ and constructor reach no prototype', async (t) 
   t.same(Object.keys(picked.map), ['__proto__', 'constructor'])
 })
 
-t.test('members inherited from a prototype are not members', async (t) => {
+t.test('inherited members are not copied', async (t) => {
   const pick = compilePrune(Type.Object({ toString: Type.Optional(Type.String()), a: Type.String() }))
   t.strictSame(Object.keys(pick({ a: 'x' }) as object), ['a'])
 })

@@ -3,7 +3,7 @@ import { redactResponse } from '../../../src/kernel/invoke/redact-response.ts'
 
 const types = new Map([['card', {}]])
 
-t.test('tokens at any depth lose their sealed members, and are named once', async (t) => {
+t.test('tokens at any depth lose their sealed members, and are listed once', async (t) => {
   const card = { id: 'a', type: 'card', metadata: { color: 'red' }, containers: ['/pci/'] }
   const sealed = { data: { number: '4' }, mask: '4', search_indexes: ['4'], fingerprint_expression: '4' }
   const output = {
@@ -16,7 +16,7 @@ t.test('tokens at any depth lose their sealed members, and are named once', asyn
   })
 })
 
-t.test('everything else is unchanged', async (t) => {
+t.test('everything else stays unchanged', async (t) => {
   for (const output of [
     undefined,
     null,

@@ -43,7 +43,7 @@ const load = async (t: Test, sources: readonly (string | Plugin)[], files: Recor
   }
 }
 
-t.test('* is every folder of plugins with an index, in alphabetical order', async (t) => {
+t.test('* selects every folder of plugins with an index, in alphabetical order', async (t) => {
   const { names, issues } = await load(t, ['*'], {
     plugins: {
       zebra: { 'index.js': source('zebra') },
@@ -56,7 +56,7 @@ t.test('* is every folder of plugins with an index, in alphabetical order', asyn
   t.same(names, ['apple', 'zebra'])
 })
 
-t.test('folders, JSON files, npm names and plugins themselves, each once, in the order given', async (t) => {
+t.test('folders, JSON files, npm names and plugin objects load, each once, in the given order', async (t) => {
   const { names, issues } = await load(
     t,
     [
@@ -85,7 +85,7 @@ t.test('folders, JSON files, npm names and plugins themselves, each once, in the
   t.same(names, ['second', 'first', 'loyalty', 'acme', 'own'])
 })
 
-t.test('a JSON plugin adds its token types unchanged', async (t) => {
+t.test('a JSON plugin provides its token types unchanged', async (t) => {
   const { values } = await load(t, ['l.json'], { 'l.json': JSON.stringify(loyalty) })
   const contribution = await values[0]?.setup({} as never)
   t.same(contribution, { tokenTypes: loyalty.tokenTypes })
@@ -162,7 +162,7 @@ t.test('an npm package is found from each base in order, by its import condition
   t.equal(issues.length, 1)
 })
 
-t.test('a plugin outside of the project imports the sdk that runs it', async (t) => {
+t.test('a plugin outside of the project imports the running sdk', async (t) => {
   const text =
     "import { AppError, definePlugin, Type } from 'sidevault/sdk'\n" +
     "export const plugin = Object.assign(definePlugin({ api: 1, name: 'a', version: '1.0.0', setup: () => ({}) }), { AppError, Type })\n"
@@ -174,7 +174,7 @@ t.test('a plugin outside of the project imports the sdk that runs it', async (t)
   t.equal((values[0] as unknown as { AppError: unknown }).AppError, AppError)
 })
 
-t.test('what to do about a module that does not load depends on why', async (t) => {
+t.test('the fix for a module that does not load depends on the cause', async (t) => {
   const { issues } = await load(t, ['typed', './enum', './packages', './file', './lacking'], {
     'package.json': '{"type":"module","name":"somebody-else"}',
     node_modules: { typed: packaged('typed', { 'index.ts': source('typed') }, { main: 'index.ts' }) },

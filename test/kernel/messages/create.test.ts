@@ -31,7 +31,7 @@ const fieldsOf = (members: Record<string, TSchema>, http?: string) => {
   )
 }
 
-t.test('each schema has the nearest form that proto3 has', async (t) => {
+t.test('each schema maps to the closest proto3 type', async (t) => {
   const cases: readonly (readonly [string, TSchema, string])[] = [
     ['text', Type.String({ field: 1 }), 'optional string'],
     ['optional text', Type.Optional(Type.String({ field: 1 })), 'optional string'],
@@ -80,7 +80,7 @@ t.test('each schema has the nearest form that proto3 has', async (t) => {
   for (const [name, schema, wanted] of cases) t.equal(fieldsOf({ x: schema }).x, wanted, name)
 })
 
-t.test('requests can say null and empty exactly where HTTP could', async (t) => {
+t.test('requests can express null and empty exactly where HTTP can', async (t) => {
   const names = (members: Record<string, TSchema>, http: string) => Object.keys(fieldsOf(members, http))
   const list = Type.Optional(Type.Array(Type.String(), { field: 1 }))
   const nullable = orNull(1, Type.String())
@@ -97,7 +97,7 @@ t.test('requests can say null and empty exactly where HTTP could', async (t) => 
   ])
 })
 
-t.test('a title names a message, which is one message wherever it stands', async (t) => {
+t.test('a title names a message, which is one message wherever it is used', async (t) => {
   const Thing = Type.Object({ id: Type.String({ field: 1 }) }, { title: 'Thing' })
   const List = Type.Object({ data: Type.Array(Thing, { field: 1 }) })
   const { messages, issues } = createMessages([
@@ -116,7 +116,7 @@ t.test('a title names a message, which is one message wherever it stands', async
   t.ok(hasPresence(things[0]!, things[0]!.fields[0]!), 'sent by clients too, so unset is told from empty')
 })
 
-t.test('one title for two layouts, and names and numbers of ours, are issues', async (t) => {
+t.test('one title with two layouts, and reserved names and numbers, are issues', async (t) => {
   const thing = (number: number) => Type.Object({ id: Type.String({ field: number }) }, { title: 'Thing' })
   const issuesOf = (...operations: Operation[]) =>
     createMessages(operations).issues.map(({ rpc, problem }) => `${rpc}: ${problem}`)

@@ -45,14 +45,14 @@ t.test(
   },
 )
 
-t.test('a key too long to be one is not even hashed', async (t) => {
+t.test('a key that is too long is not even hashed', async (t) => {
   const { state, directory } = setUp()
   t.equal(await directory.find('x'.repeat(201)), undefined)
   t.same(state.asked, [])
 })
 
 t.test(
-  'recently created and recently used proxies are reported in their present state, each once',
+  'recently created and recently used proxies are listed in their current state, each once',
   async (t) => {
     const { state, directory } = setUp()
     await directory.find('key')

@@ -51,7 +51,7 @@ t.test('a record is written, read, found and deleted, under its tenant only', as
   t.equal(await records.delete(tenantId, '1'), false)
 })
 
-t.test('a record that does not fit its schema is not written, and its values are not quoted', async (t) => {
+t.test('a record that its schema rejects is not written, and its values are not quoted', async (t) => {
   const { records, tenantId } = await setUp(t)
   const bad = { id: '1', email: 'secret@example.org', visits: 'often' } as unknown as Account
   const thrown = await records.insert(tenantId, bad).catch((error) => error)
@@ -60,7 +60,7 @@ t.test('a record that does not fit its schema is not written, and its values are
   t.equal(await records.get(tenantId, '1'), undefined)
 })
 
-t.test('a duplicate id or lookup value is a conflict, on insert and on update', async (t) => {
+t.test('an existing id or lookup value is a conflict, on insert and on update', async (t) => {
   const { records, tenantId } = await setUp(t)
   await records.insert(tenantId, { id: '1', email: 'a', visits: 0 })
   await records.insert(tenantId, { id: '2', email: 'b', visits: 0 })
@@ -78,7 +78,7 @@ t.test('a duplicate id or lookup value is a conflict, on insert and on update', 
   t.equal(await records.update(tenantId, '9', (current) => current), undefined)
 })
 
-t.test('updates at the same time all count', async (t) => {
+t.test('concurrent updates are all applied', async (t) => {
   const { records, tenantId } = await setUp(t)
   await records.insert(tenantId, { id: '1', email: 'a', visits: 0 })
   const visit = (current: Account) => ({ ...current, visits: current.visits + 1 })
@@ -86,7 +86,7 @@ t.test('updates at the same time all count', async (t) => {
   t.equal((await records.get(tenantId, '1'))?.visits, 8)
 })
 
-t.test('each write moves the change counter of its collection', async (t) => {
+t.test('each write increments the change counter of its collection', async (t) => {
   const { records, tenantId, store } = await setUp(t)
   const counter = () => store.records.changes(['accounts'])
   const seen = [await counter()]

@@ -26,7 +26,7 @@ interface Safe {
   readonly more?: Record<string, unknown>
 }
 
-t.test('sealed members are stored unreadable, and read as they were written', async (t) => {
+t.test('sealed members are stored encrypted, and read as they were written', async (t) => {
   const { store, keys, clock, tenantId } = await startTestService(t, {
     openStore: openInThread,
     plugins: [plugin],
@@ -45,7 +45,7 @@ t.test('sealed members are stored unreadable, and read as they were written', as
   t.equal((await records.get(tenantId, '1'))?.secret, 'open sesame!')
 })
 
-t.test('a row without the MAC of this record and version is rejected and reported', async (t) => {
+t.test('a row without a valid MAC of its record and version is rejected and reported', async (t) => {
   const { store, keys, clock, tenantId } = await startTestService(t, {
     openStore: openInThread,
     plugins: [plugin],
@@ -71,7 +71,7 @@ t.test('a row without the MAC of this record and version is rejected and reporte
   t.match(await records.get(tenantId, '1'), { secret: 'x' })
 })
 
-t.test('lookup members cannot be sealed', async (t) => {
+t.test('lookup and index members cannot be sealed', async (t) => {
   const schema = Type.Object({ id: Type.String(), name: Type.String(), hash: Type.String() })
   const issues = await issuesOf([
     pluginOf({ collections: [{ name: 'a', schema, lookups: ['hash'], sealed: ['hash', 'name', 'none'] }] }),

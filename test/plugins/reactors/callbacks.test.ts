@@ -90,7 +90,7 @@ const serviceOf = async (t: Test, more: ServiceOptions = {}) => {
   return { ...service, key, reactorOf, react, until: untilCommitted(service.store) }
 }
 
-t.test("a result is posted to the caller's URL, signed, until it is accepted", async (t) => {
+t.test('a result is posted to the callback URL, signed, until it is accepted', async (t) => {
   const receiver = await startReceiver(t, [500, 302])
   const { reactorOf, react } = await serviceOf(t)
   const { id, callback_key: secret } = await reactorOf(
@@ -112,7 +112,7 @@ t.test("a result is posted to the caller's URL, signed, until it is accepted", a
 })
 
 t.test(
-  'each attempt is recorded with its host before it is sent; a delivered result cannot be read again',
+  'each attempt is recorded with its host before it is sent; accepted results are not sent again',
   async (t) => {
     const receiver = await startReceiver(t, [500])
     let failing = 0
@@ -155,7 +155,7 @@ t.test('a failure is posted too', async (t) => {
   t.match(JSON.parse(receiver.posts[0]?.text ?? ''), { error: { status: 400, detail: /no such order/ } })
 })
 
-t.test('keys and results are not readable at rest', async (t) => {
+t.test('keys and results are encrypted at rest', async (t) => {
   const { reactorOf, react, store, tenantId, until } = await serviceOf(t)
   const { id, callback_key: secret } = await reactorOf('module.exports = () => ({ raw: "plain-4242" })')
   const started = await react(id, { callback_url: 'https://receiver.test:1/' })
@@ -213,7 +213,7 @@ const kernelOf = async (t: Test) => {
   }
 }
 
-t.test('an invocation that a process left open is continued by the next one, in its time', async (t) => {
+t.test('results left by a dead process are delivered by the next one, in time', async (t) => {
   const receiver = await startReceiver(t, [500])
   const { clock, waits, waiting, process, until } = await kernelOf(t)
   await waits(receiver.url)
@@ -231,7 +231,7 @@ t.test('an invocation that a process left open is continued by the next one, in 
   t.equal(await waiting(), undefined)
 })
 
-t.test('where a result goes to is not readable at rest', async (t) => {
+t.test('callback URLs are encrypted at rest', async (t) => {
   const { store, tenantId, waits } = await kernelOf(t)
   await waits('https://receiver.test/hook-7f3a91c2')
   const row = await store.records.get('reactor_callbacks', tenantId, 'request')
@@ -239,7 +239,7 @@ t.test('where a result goes to is not readable at rest', async (t) => {
   t.notMatch(JSON.stringify(row), '7f3a91c2')
 })
 
-t.test('one attempt is made by one process only', async (t) => {
+t.test('each attempt is made by one process only', async (t) => {
   const receiver = await startReceiver(t, [])
   const { waits, waiting, process, until } = await kernelOf(t)
   await waits(receiver.url)
@@ -252,7 +252,7 @@ t.test('one attempt is made by one process only', async (t) => {
   t.equal(receiver.posts.length, 1)
 })
 
-t.test('it is given up after the last attempt', async (t) => {
+t.test('delivery stops after the last attempt', async (t) => {
   const receiver = await startReceiver(t, [500, 500, 500, 500])
   const { waits, waiting, process } = await kernelOf(t)
   await waits(receiver.url)

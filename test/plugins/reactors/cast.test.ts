@@ -45,7 +45,7 @@ for (const [type, given, expected] of CASTS)
     },
   )
 
-t.test('a dotted name is a member of an object, sent as such or flat', async (t) => {
+t.test('a dotted name is a member of an object, sent nested or flat', async (t) => {
   const parameters = [parameter('card.number', 'string'), parameter('card.year', 'number')]
   const expected = { card: { number: '42', year: 2030, more: 1 } }
   t.strictSame(castArguments(parameters, { card: { number: 42, year: '2030', more: 1 } }), expected)
@@ -59,7 +59,7 @@ t.test('every parameter that is missing is named, unless it is optional', async 
   t.same(issuesOf(parameters, 'text'), ['args'])
 })
 
-t.test('what is not declared passes, and nothing is changed in place', async (t) => {
+t.test('undeclared arguments pass, and the input is not mutated', async (t) => {
   const args = { n: '1', deep: { m: '2', other: [1] } }
   t.strictSame(castArguments([parameter('n', 'number'), parameter('deep.m', 'number')], args), {
     n: 1,
@@ -69,7 +69,7 @@ t.test('what is not declared passes, and nothing is changed in place', async (t)
   t.strictSame(castArguments([], 'any payload'), 'any payload')
 })
 
-t.test('a prototype is no member of arguments', async (t) => {
+t.test('inherited members are not arguments', async (t) => {
   t.same(issuesOf([parameter('constructor.name', 'string')], {}), ['args.constructor.name'])
   t.same(issuesOf([parameter('toString', 'string')], {}), ['args.toString'])
 })

@@ -11,30 +11,27 @@ const place = (address: string, env: Record<string, string>) => ({
   signal: AbortSignal.timeout(10_000),
 })
 
-t.test(
-  'what was wrapped unwraps, also after the key was rotated, until its version is disallowed',
-  async (t) => {
-    const transit = await startTransit(t)
-    const at = place(transit.address, transit.env)
-    const key = randomBytes(32)
-    const wrapped = await keyProvider.wrap(key, at)
-    t.match(wrapped, /^vault:v1:/)
-    transit.rotate()
-    t.same(await keyProvider.unwrap(wrapped, at), key)
-    t.match(await keyProvider.wrap(key, at), /^vault:v2:/)
-    transit.state.minimum = 2
-    await t.rejects(keyProvider.unwrap(wrapped, at), {
-      code: 'invalid',
-      message: /400 .*too old.*still has the version/,
-    })
-    t.same(
-      new Set(transit.state.calls),
-      new Set(['POST /v1/transit/encrypt/sidevault', 'POST /v1/transit/decrypt/sidevault']),
-    )
-  },
-)
+t.test('a wrapped key unwraps, also after key rotation, until its version is disallowed', async (t) => {
+  const transit = await startTransit(t)
+  const at = place(transit.address, transit.env)
+  const key = randomBytes(32)
+  const wrapped = await keyProvider.wrap(key, at)
+  t.match(wrapped, /^vault:v1:/)
+  transit.rotate()
+  t.same(await keyProvider.unwrap(wrapped, at), key)
+  t.match(await keyProvider.wrap(key, at), /^vault:v2:/)
+  transit.state.minimum = 2
+  await t.rejects(keyProvider.unwrap(wrapped, at), {
+    code: 'invalid',
+    message: /400 .*too old.*still has the version/,
+  })
+  t.same(
+    new Set(transit.state.calls),
+    new Set(['POST /v1/transit/encrypt/sidevault', 'POST /v1/transit/decrypt/sidevault']),
+  )
+})
 
-t.test('a token may come from a file, and by the names that Vault uses', async (t) => {
+t.test('a token may be read from a file, and from the variables of Vault', async (t) => {
   const transit = await startTransit(t, { mount: 'team', key: 'own' })
   const path = join(t.testdir(), 'token')
   writeFileSync(path, 's.token\n')
@@ -42,7 +39,7 @@ t.test('a token may come from a file, and by the names that Vault uses', async (
     t.match(await keyProvider.wrap(randomBytes(32), place(transit.address, env)), /^vault:v1:/)
 })
 
-t.test('an error of the transit server has a remedy, and neither key nor token', async (t) => {
+t.test('an error of the transit server has a fix, and neither key nor token', async (t) => {
   const transit = await startTransit(t)
   const { address, env, state } = transit
   const key = randomBytes(32)

@@ -40,7 +40,7 @@ const hear = async (parent: Socket, count: number): Promise<readonly Frame[]> =>
   return frames
 }
 
-t.test('messages are held until they are written, and arrive in order', async (t) => {
+t.test('messages are buffered until they are flushed, and arrive in order', async (t) => {
   const { child, parent, fd } = await openStream(t)
   const speaker = createMessageWriter(child, fd)
   speaker.write({ kind: 'lost', id: 1 })
@@ -59,7 +59,7 @@ t.test('messages are held until they are written, and arrive in order', async (t
   )
 })
 
-t.test('messages that the stream has no room for wait, and no later one overtakes them', async (t) => {
+t.test("messages above the stream's capacity wait in order", async (t) => {
   const { child, parent, fd } = await openStream(t)
   const speaker = createMessageWriter(child, fd)
   const ending = { kind: 'returned', empty: false } as const

@@ -71,7 +71,7 @@ const here = async (each: Case, code: string): Promise<Ended> => {
 }
 
 for (const [index, each] of CASES.entries())
-  t.test(`${each.program} has the same result on plain Node (${index + 1})`, async (t) => {
+  t.test(`${each.program} has the same result on plain Node and in the sandbox (${index + 1})`, async (t) => {
     const code = readFileSync(new URL(`${each.program}.js`, PROGRAMS), 'utf8')
     const expected = await onNode(each, code)
     t.same(await here(each, code), expected)

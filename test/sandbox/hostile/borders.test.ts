@@ -2,7 +2,9 @@ import t from 'tap'
 import { besideNeighbour } from './beside-neighbour.ts'
 import { CORNERS, HANDED_OVER, OF_NODE } from './borders.ts'
 
-t.test('values that code returns cost its author only', (t) => besideNeighbour(t, { handed: HANDED_OVER }))
+t.test('hostile values passed by code affect only their author', (t) =>
+  besideNeighbour(t, { handed: HANDED_OVER }),
+)
 
 t.test('corners of the language and of Node end within limits', (t) =>
   besideNeighbour(t, { corners: CORNERS, node: OF_NODE }),

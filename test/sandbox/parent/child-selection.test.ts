@@ -7,14 +7,14 @@ const child = (busy: boolean, ...programs: string[]): Candidate => ({
   knows: (key) => programs.includes(key),
 })
 
-t.test('a program stays with its child, whether busy or idle', (t) => {
+t.test('a program stays with the child that has loaded it, busy or idle', (t) => {
   const [resting, preparing] = [child(false, 'b'), child(true, 'a', 'b')]
   t.equal(chooseChild([resting, preparing], 'a'), preparing)
   t.equal(chooseChild([preparing, resting], 'b'), resting)
   t.end()
 })
 
-t.test('a new program goes to an idle child, and among those to the one with the fewest programs', (t) => {
+t.test('a new program goes to the idle child with the fewest programs', (t) => {
   const [few, many, none] = [child(false, 'b'), child(false, 'b', 'c'), child(true)]
   t.equal(chooseChild([none, many, few], 'a'), few)
   t.equal(chooseChild([none], 'a'), none)
@@ -22,7 +22,7 @@ t.test('a new program goes to an idle child, and among those to the one with the
   t.end()
 })
 
-t.test('programs that arrive one after the other are spread evenly', (t) => {
+t.test('programs that arrive in sequence are spread evenly', (t) => {
   const known = [new Set<string>(), new Set<string>(), new Set<string>()]
   const children = known.map((programs) => ({
     busy: false,

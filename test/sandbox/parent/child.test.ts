@@ -95,7 +95,7 @@ const ended = (id: number, preparingMs: number): FromChild => ({
   preparingMs,
 })
 
-t.test('the time limit of trusted code runs from when its invocation is sent', async (t) => {
+t.test('a trusted invocation is assumed to start when it is sent, and timed from then on', async (t) => {
   const { child, says, watchAt } = openChild()
   says({ kind: 'ready' })
   child.give(jobOf(1, 'a'), true)
@@ -108,7 +108,7 @@ t.test('the time limit of trusted code runs from when its invocation is sent', a
   t.match(await watchAt(101 + CPU_MS + SILENCE_MS), { why: 'silent', entered: { id: 2, assumed: true } })
 })
 
-t.test('the time limit of untrusted code runs from when the child reports its start', async (t) => {
+t.test('an untrusted invocation starts when the child says so, and is timed from then on', async (t) => {
   const { child, says, watchAt } = openChild()
   says({ kind: 'ready' }, { kind: 'pong' })
   child.give(jobOf(1, 'a'), false)
@@ -122,7 +122,7 @@ t.test('the time limit of untrusted code runs from when the child reports its st
   t.notOk(death?.entered?.assumed)
 })
 
-t.test('a child that prepares the next context is in no invocation until one is sent', async (t) => {
+t.test('a child that prepares the next context has no invocation until it is sent one', async (t) => {
   const { child, says, watchAt } = openChild()
   says({ kind: 'ready' })
   child.give(jobOf(1, 'a'), true)
@@ -135,7 +135,7 @@ t.test('a child that prepares the next context is in no invocation until one is 
   t.match(await watchAt(CPU_MS + SILENCE_MS + 51), { why: 'silent', entered: { id: 2, assumed: true } })
 })
 
-t.test('a context of another program does not count as the start of a later invocation', async (t) => {
+t.test("preparing another program's context does not count as the start of a later invocation", async (t) => {
   const { child, says, watchAt } = openChild()
   says({ kind: 'ready' })
   for (const [id, key] of [
@@ -149,7 +149,7 @@ t.test('a context of another program does not count as the start of a later invo
   t.match(await watchAt(CPU_MS + SILENCE_MS + 1), { why: 'silent', entered: { id: 0, key: 'b' } })
 })
 
-t.test('an invocation that is sent while another one runs counts as started after it', async (t) => {
+t.test('an invocation sent while another one runs is assumed to start after it', async (t) => {
   const { child, says, watchAt } = openChild()
   says({ kind: 'ready' })
   child.give(jobOf(1, 'a'), true)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createShares } from '../../../src/sandbox/parent/fair-queue.ts'
 
-t.test('a tenant with less usage is served before one with more', async (t) => {
+t.test('an owner with less usage precedes one with more', async (t) => {
   const shares = createShares()
   shares.turn('long')
   shares.charge('long', 500)
@@ -11,13 +11,13 @@ t.test('a tenant with less usage is served before one with more', async (t) => {
   t.ok(shares.markOf('short') > shares.markOf('long'), 'until it has had as much')
 })
 
-t.test('a late tenant has no credit: it starts where the others are', async (t) => {
+t.test('a new owner starts at the level of the others, without saved credit', async (t) => {
   const shares = createShares()
   for (let i = 0; i < 1_000; i++) shares.turn('early')
   t.ok(shares.markOf('late') >= 999)
 })
 
-t.test('a turn is charged before its duration is known, and once', async (t) => {
+t.test('a turn is charged before its duration is known, and only once', async (t) => {
   const shares = createShares()
   const before = shares.markOf('a')
   shares.turn('a')

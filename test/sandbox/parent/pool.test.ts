@@ -53,14 +53,17 @@ const starve = async (): Promise<void> => {
 
 if (process.argv[2] === 'starve') await starve()
 else
-  t.test('a process without free file handles continues, and has its child when one is free', async (t) => {
-    const command = `ulimit -n 120; exec "${process.execPath}" "${fileURLToPath(import.meta.url)}" starve`
-    const child = spawn('/bin/sh', ['-c', command], { stdio: ['ignore', 'pipe', 'pipe'] })
-    let text = ''
-    for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (chunk) => {
-        text += chunk
-      })
-    await new Promise((resolve) => child.once('close', resolve))
-    t.equal(text, 'born 2, refused 2\n')
-  })
+  t.test(
+    'a process without free file handles continues, and spawns its child once there is one',
+    async (t) => {
+      const command = `ulimit -n 120; exec "${process.execPath}" "${fileURLToPath(import.meta.url)}" starve`
+      const child = spawn('/bin/sh', ['-c', command], { stdio: ['ignore', 'pipe', 'pipe'] })
+      let text = ''
+      for (const stream of [child.stdout, child.stderr])
+        stream.on('data', (chunk) => {
+          text += chunk
+        })
+      await new Promise((resolve) => child.once('close', resolve))
+      t.equal(text, 'born 2, refused 2\n')
+    },
+  )

@@ -17,7 +17,7 @@ const job = (tenantId: string, key = tenantId, over = false): Job => ({
 })
 const any = () => true
 
-t.test('tenants take turns, whatever each has waiting', async (t) => {
+t.test('tenants are served round-robin, whatever each has queued', async (t) => {
   const queue = createQueue()
   for (let i = 0; i < 3; i++) queue.add(job('a'), 'trusted')
   queue.add(job('b'), 'trusted')
@@ -29,21 +29,18 @@ t.test('tenants take turns, whatever each has waiting', async (t) => {
   t.equal(queue.size, 0)
 })
 
-t.test(
-  'a tenant whose code takes long waits until others have used as much, and so does a program',
-  async (t) => {
-    const queue = createQueue()
-    const order = (count: number) => Array.from({ length: count }, () => queue.next(any)?.source.key)
-    for (let i = 0; i < 2; i++) queue.add(job('a', 'long'), 'trusted')
-    queue.next(any)
-    queue.charge({ tenantId: 'a', key: 'long' }, 1_000)
-    for (let i = 0; i < 3; i++) queue.add(job('a', 'short'), 'trusted')
-    for (let i = 0; i < 3; i++) queue.add(job('b'), 'trusted')
-    t.same(order(7), ['b', 'b', 'b', 'short', 'short', 'short', 'long'])
-  },
-)
+t.test('a tenant with slow code waits until others have had as much, and so does a program', async (t) => {
+  const queue = createQueue()
+  const order = (count: number) => Array.from({ length: count }, () => queue.next(any)?.source.key)
+  for (let i = 0; i < 2; i++) queue.add(job('a', 'long'), 'trusted')
+  queue.next(any)
+  queue.charge({ tenantId: 'a', key: 'long' }, 1_000)
+  for (let i = 0; i < 3; i++) queue.add(job('a', 'short'), 'trusted')
+  for (let i = 0; i < 3; i++) queue.add(job('b'), 'trusted')
+  t.same(order(7), ['b', 'b', 'b', 'short', 'short', 'short', 'long'])
+})
 
-t.test('trusted programs have reserved room', async (t) => {
+t.test('a trusted program is queued while suspect and unknown ones are rejected', async (t) => {
   const queue = createQueue()
   while (queue.add(job('a', 'suspect'), 'suspect'));
   const suspects = queue.size
@@ -55,7 +52,7 @@ t.test('trusted programs have reserved room', async (t) => {
   t.ok(queue.add(job('b', 'good'), 'trusted'))
 })
 
-t.test('a job that does not fit yet lets others pass', async (t) => {
+t.test('a job that cannot run now does not block others', async (t) => {
   const queue = createQueue()
   queue.add(job('a', 'slow'), 'trusted')
   queue.add(job('a', 'quick'), 'trusted')
@@ -63,7 +60,7 @@ t.test('a job that does not fit yet lets others pass', async (t) => {
   t.equal(queue.next(any)?.source.key, 'slow')
 })
 
-t.test('one tenant’s flood leaves room for others, and is rejected at its limit', async (t) => {
+t.test('a flood of one tenant is rejected at its limit, and leaves capacity to others', async (t) => {
   const queue = createQueue()
   let applied = 0
   while (queue.add(job('flood'), 'trusted')) applied++
@@ -73,18 +70,15 @@ t.test('one tenant’s flood leaves room for others, and is rejected at its limi
   t.equal(queue.next(any)?.source.tenantId, 'other')
 })
 
-t.test(
-  'a job that has waited before goes first among its tenant’s, even when there is no room',
-  async (t) => {
-    const queue = createQueue()
-    while (queue.add(job('a'), 'trusted'));
-    const again = job('a', 'again')
-    queue.again(again)
-    t.equal(queue.next(any), again)
-  },
-)
+t.test("a requeued job is first among its tenant's, even when the queue is full", async (t) => {
+  const queue = createQueue()
+  while (queue.add(job('a'), 'trusted'));
+  const again = job('a', 'again')
+  queue.again(again)
+  t.equal(queue.next(any), again)
+})
 
-t.test('ended jobs are dropped', async (t) => {
+t.test('finished jobs are dropped', async (t) => {
   const queue = createQueue()
   queue.add(job('a', 'a', true), 'trusted')
   queue.add(job('a', 'b'), 'trusted')

@@ -3,25 +3,22 @@ import { createReputation } from '../../../src/sandbox/parent/trust.ts'
 
 const MINUTE = 60_000
 
-t.test(
-  'code that crashed two children within ten minutes is in quarantine until they have passed',
-  async (t) => {
-    let now = 0
-    const reputation = createReputation({ now: () => now })
-    reputation.killed('k')
-    t.notOk(reputation.quarantined('k'))
-    now = 9 * MINUTE
-    reputation.killed('k')
-    t.ok(reputation.quarantined('k'))
-    t.notOk(reputation.quarantined('other'))
-    now = 10 * MINUTE
-    t.notOk(reputation.quarantined('k'), 'the first is ten minutes ago')
-    reputation.killed('k')
-    t.ok(reputation.quarantined('k'), 'and the second is not')
-  },
-)
+t.test('code that ended two children within ten minutes is quarantined until these are over', async (t) => {
+  let now = 0
+  const reputation = createReputation({ now: () => now })
+  reputation.killed('k')
+  t.notOk(reputation.quarantined('k'))
+  now = 9 * MINUTE
+  reputation.killed('k')
+  t.ok(reputation.quarantined('k'))
+  t.notOk(reputation.quarantined('other'))
+  now = 10 * MINUTE
+  t.notOk(reputation.quarantined('k'), 'the first is ten minutes ago')
+  reputation.killed('k')
+  t.ok(reputation.quarantined('k'), 'and the second is not')
+})
 
-t.test('code is trusted when it has behaved and met no limit for a minute', async (t) => {
+t.test('code is trusted after it behaved and met no limit for a minute', async (t) => {
   let now = 0
   const reputation = createReputation({ now: () => now })
   t.equal(reputation.standing('k'), 'unknown')

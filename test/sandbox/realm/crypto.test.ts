@@ -220,7 +220,7 @@ sameAsNode(t, 'webcrypto', async () => {
   ]
 })
 
-t.test('calls that could keep the processor busy are rejected', async (t) => {
+t.test('calls that could block the CPU are rejected', async (t) => {
   const code = `const crypto = require('node:crypto')
     const zlib = require('zlib')
     const attempts = [

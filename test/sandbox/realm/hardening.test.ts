@@ -46,7 +46,7 @@ t.test('replaced intrinsics do not prevent the report of an outcome', async (t) 
   t.equal(waited.result, 'a', 'answers still arrive')
 })
 
-t.test('getters, proxies and thenables run within the limits of the code', async (t) => {
+t.test('getters, proxies and thenables run as guest code', async (t) => {
   const looping = await runRealm(`module.exports = () => ({ get a() { for (;;); } })`, {
     timeout: 100,
   }).catch((error: Error) => error.message)
@@ -61,7 +61,7 @@ t.test('getters, proxies and thenables run within the limits of the code', async
   t.same(proxied.result, { a: 'got' })
 })
 
-t.test('functions whose cost no limit counts are removed', async (t) => {
+t.test('WebAssembly, shared memory and resizable buffers are removed', async (t) => {
   const { result } = await runRealm(`module.exports = () => [
     typeof WebAssembly, typeof SharedArrayBuffer, typeof Atomics,
     ...['resize', 'transfer', 'transferToFixedLength'].map((name) => typeof ArrayBuffer.prototype[name]),
@@ -78,7 +78,7 @@ t.test('functions whose cost no limit counts are removed', async (t) => {
   )
 })
 
-t.test('no function of the host can be reached', async (t) => {
+t.test('host functions are unreachable', async (t) => {
   const { result } = await runRealm(`module.exports = () => {
     const names = []
     for (let each = globalThis; each; each = Object.getPrototypeOf(each)) names.push(...Object.getOwnPropertyNames(each))
@@ -89,7 +89,7 @@ t.test('no function of the host can be reached', async (t) => {
   t.same(result, [[], 'undefined', 'undefined', 'undefined', false, [], 'undefinedundefined'])
 })
 
-t.test('contexts of one snapshot do not share random numbers', async (t) => {
+t.test('contexts of one snapshot have different random numbers', async (t) => {
   const code = 'module.exports = () => [Math.random(), require("crypto").randomBytes(8).toString("hex")]'
   const [first, second] = [await runRealm(code), await runRealm(code)]
   t.not((first.result as number[])[0], (second.result as number[])[0])

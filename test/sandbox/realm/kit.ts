@@ -128,11 +128,11 @@ const loadOnNode = (code: string): ((argument: unknown) => unknown) => {
 /** Runs the function on plain Node and in a realm: both results have to be the same JSON. */
 export const sameAsNode = (
   t: Tap,
-  sentence: string,
+  title: string,
   run: (...args: never[]) => unknown,
   options: RealmRun = {},
 ): void =>
-  void t.test(sentence, async (t) => {
+  void t.test(title, async (t) => {
     const code = moduleOf(run)
     const result = await loadOnNode(code)(structuredClone(options.argument ?? {}))
     const here = await runRealm(code, options)

@@ -227,7 +227,7 @@ sameAsNode(t, 'structuredClone and AbortController', () => {
   ]
 })
 
-t.test('`process` reports Node 16, and nothing of its host', async (t) => {
+t.test('process reports Node 16, and nothing of its host', async (t) => {
   const { result } = await runRealm(`module.exports = () => ({
     version: process.version, env: process.env, argv: process.argv, cwd: process.cwd(), same: require('process') === process,
     binding: typeof process.binding, exit: (() => { try { process.exit() } catch (error) { return error.name } })(),
@@ -246,7 +246,7 @@ t.test('`process` reports Node 16, and nothing of its host', async (t) => {
   })
 })
 
-t.test('a missing module has the error code that libraries expect', async (t) => {
+t.test('missing modules have the error code that libraries check', async (t) => {
   const { result } =
     await runRealm(`module.exports = () => ['fs', 'node:net', 'child_process', 'vm', 'worker_threads', 'lodash', './x', '#loader', '__proto__', 'constructor'].map((name) => {
     try { return require(name) && 'loaded' } catch (error) { return error.code }
@@ -254,7 +254,7 @@ t.test('a missing module has the error code that libraries expect', async (t) =>
   t.same(result, Array(10).fill('MODULE_NOT_FOUND'))
 })
 
-t.test('packages that the operator allows are loaded, with what they need', async (t) => {
+t.test('packages allowed by the operator load with their dependencies', async (t) => {
   const code = `const bs58 = require('bs58'); const ipaddr = require('ipaddr.js')
     module.exports = () => [ipaddr.parse('10.0.0.1').range(), typeof bs58]`
   const without = await runRealm(code)

@@ -3,7 +3,7 @@ import { type Ran, runRealm } from './kit.ts'
 
 const framesOf = (outcome: Ran['outcome']) => (outcome?.kind === 'threw' ? outcome.frames : undefined)
 
-t.test('the result is the JSON of what the code returns', async (t) => {
+t.test('a result is returned as JSON', async (t) => {
   const returned = async (body: string) => (await runRealm(`module.exports = ${body}`)).outcome?.kind
   t.same(
     (
@@ -23,7 +23,7 @@ t.test('the result is the JSON of what the code returns', async (t) => {
   t.equal(await returned('() => ({ then: (resolve) => resolve(1) })'), 'returned')
 })
 
-t.test('functions are found however they are exported', async (t) => {
+t.test('functions are found for every form of export', async (t) => {
   for (const code of [
     'module.exports = () => 1',
     'exports.default = async () => 1',
@@ -35,12 +35,12 @@ t.test('functions are found however they are exported', async (t) => {
     t.equal((await runRealm(code)).verdict.kind, 'no-function', code)
 })
 
-t.test('a throwing top level has its place', async (t) => {
+t.test('an error at top level has its place', async (t) => {
   const { verdict } = await runRealm(`const a = 1\n\n  null.x\nmodule.exports = () => 1`)
   t.match(verdict, { kind: 'threw', message: /Cannot read properties of null/, line: 3, column: 8 })
 })
 
-t.test('a thrown error is returned with its name, message and own frames', async (t) => {
+t.test('a thrown error is reported with its name, message and own frames', async (t) => {
   const { outcome } = await runRealm(`const fail = () => { throw new TypeError('no ' + 'way') }
     module.exports = async (req) => {
       await null
@@ -52,7 +52,7 @@ t.test('a thrown error is returned with its name, message and own frames', async
   t.same(framesOf(inside.outcome), ['request_transform:1:31'], 'none of ours')
 })
 
-t.test('every thrown value has an outcome', async (t) => {
+t.test('any thrown value has an outcome', async (t) => {
   const thrown = async (expression: string) => {
     const { outcome } = await runRealm(`module.exports = async () => { throw ${expression} }`)
     return outcome?.kind === 'threw' ? [outcome.name, outcome.message] : outcome
@@ -77,7 +77,7 @@ t.test('every thrown value has an outcome', async (t) => {
   t.equal((await thrown('(() => { const o = {}; o.o = o; return o })()'))?.[0 as never], 'Error')
 })
 
-t.test('a result that is no JSON is an error of the code', async (t) => {
+t.test('a result that is not JSON is an error of the code', async (t) => {
   for (const code of [
     '() => 1n',
     '() => { const o = {}; o.o = o; return o }',
@@ -94,7 +94,7 @@ t.test('a result above its limit is an error', async (t) => {
   t.equal(result, undefined)
 })
 
-t.test('errors by which code decides the status', async (t) => {
+t.test('typed errors set the status', async (t) => {
   const statuses = {
     BadRequestError: 400,
     AuthenticationError: 401,
@@ -139,7 +139,7 @@ t.test('errors by which code decides the status', async (t) => {
   t.match(wrong.outcome, { kind: 'threw', message: 'status is not a valid integer' })
 })
 
-t.test('an error of a timer or microtask ends the invocation', async (t) => {
+t.test('an error in a timer or microtask ends the invocation', async (t) => {
   for (const start of ['setTimeout', 'setImmediate', 'queueMicrotask', 'process.nextTick'])
     t.match(
       (
@@ -152,7 +152,7 @@ t.test('an error of a timer or microtask ends the invocation', async (t) => {
     )
 })
 
-t.test('the first outcome is the only one', async (t) => {
+t.test('only the first outcome counts', async (t) => {
   const { outcome, result } = await runRealm(
     `module.exports = () => { queueMicrotask(() => queueMicrotask(() => queueMicrotask(() => queueMicrotask(() => { throw new Error('after') })))); return 'first' }`,
   )

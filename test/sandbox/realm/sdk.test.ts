@@ -1,7 +1,7 @@
 import t from 'tap'
 import { runRealm } from './kit.ts'
 
-t.test('members of bt are calls of the service, with the arguments that they were given', async (t) => {
+t.test('members of bt call the service with the given arguments', async (t) => {
   const calls: [string, unknown][] = []
   const { result } = await runRealm(
     `module.exports = async ({ bt }) => [
@@ -46,7 +46,7 @@ t.test('code without an application has no `bt`', async (t) => {
   t.same((await runRealm(`module.exports = (req) => 'bt' in req`)).result, false)
 })
 
-t.test('failures are errors of documented classes', async (t) => {
+t.test('failures are errors of the documented classes', async (t) => {
   const failing = (failure: object) => ({ sdk: true, call: () => Promise.reject(failure) })
   const caught = `const { AuthorizationError, BadRequestError } = require('sidevault')
     module.exports = ({ bt }) => bt.tokens.retrieve('a').catch((error) => [

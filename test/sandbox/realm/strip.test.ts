@@ -6,7 +6,7 @@ import { strip } from '../../../src/sandbox/realm/strip.ts'
 const ONE = 'const one: number = 1'
 const TWO = 'const two: 2 = 2'
 
-t.test('stripped sources are cached, and a damaged cache entry is made again', async (t) => {
+t.test('types are blanked once, and damaged cached output is recreated', async (t) => {
   const directory = t.testdir({})
   const retained = () => readdirSync(directory).map((name) => join(directory, name))
   t.equal(strip(ONE, directory), 'const one         = 1')
@@ -23,7 +23,7 @@ t.test('stripped sources are cached, and a damaged cache entry is made again', a
   t.equal(strip(TWO, directory), 'const one         = 1', 'and kept anew')
 })
 
-t.test('without a cache directory sources are stripped each time', async (t) => {
+t.test('without a cache types are blanked each time', async (t) => {
   t.equal(strip(ONE, join(t.testdir({}), 'nowhere')), 'const one         = 1')
   t.equal(strip(ONE, undefined), 'const one         = 1')
 })

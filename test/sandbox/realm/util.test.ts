@@ -148,7 +148,7 @@ sameAsNode(t, 'util: promises, types, inheritance, deep equality', async () => {
   ]
 })
 
-t.test('the console keeps lines up to its limits', async (t) => {
+t.test('the console stores lines up to its limits', async (t) => {
   const lines = await runRealm(`module.exports = () => {
     console.log('a %s', 'b', { c: [1] })
     console.log(1, true, -0, '100%'); console.log('%d%%', 5)

@@ -61,10 +61,10 @@ const everything = async (store: Store) => ({
   record: await store.records.lookup('things', 'code', 'c'),
 })
 
-t.test('a vault moves from SQLite to PostgreSQL', { skip: postgresMissing() }, async (t) => {
+t.test('a vault migrates from SQLite to PostgreSQL', { skip: postgresMissing() }, async (t) => {
   const server = await aServer(t)
 
-  t.test('all rows are there, and numbering continues', async (t) => {
+  t.test('with every row, and continues its sequences', async (t) => {
     const { store, path } = await aVault(t)
     const [last] = await store.tokens.create([aToken({ id: 'last' })], NOW)
     await store.tokens.delete('tenant-a', 'last', NOW)
@@ -80,7 +80,7 @@ t.test('a vault moves from SQLite to PostgreSQL', { skip: postgresMissing() }, a
     t.equal((next as { seq: number }).seq, (last as { seq: number }).seq + 1)
   })
 
-  t.test('the old file accepts no writes any more, from a running service or a new one', async (t) => {
+  t.test('and the file rejects writes, of a running service and of a new one', async (t) => {
     const { store, path } = await aVault(t)
     await copyToPostgres({ from: path, to: await newVaultDatabase(server) })
     await t.rejects(store.tokens.create([aToken()], NOW), { code: 'overloaded', message: /migrated/ })
@@ -92,7 +92,7 @@ t.test('a vault moves from SQLite to PostgreSQL', { skip: postgresMissing() }, a
     })
   })
 
-  t.test('writes that arrive meanwhile wait or are rejected, none is lost', async (t) => {
+  t.test('concurrent writes wait or are rejected, and none is lost', async (t) => {
     const { store, path } = await aVault(t)
     const to = await newVaultDatabase(server)
     const retained: string[] = []
@@ -111,7 +111,7 @@ t.test('a vault moves from SQLite to PostgreSQL', { skip: postgresMissing() }, a
     t.equal((await moved.tokens.read('tenant-a', retained, NOW)).length, retained.length)
   })
 
-  t.test('a database that holds a vault is rejected, and nothing changes', async (t) => {
+  t.test('a database with a vault is rejected, and nothing changes', async (t) => {
     const { store, path } = await aVault(t)
     const to = await newVaultDatabase(server)
     await (await aStore(t, to)).tokens.create([aToken({ id: 'there' })], NOW)
@@ -119,7 +119,7 @@ t.test('a vault moves from SQLite to PostgreSQL', { skip: postgresMissing() }, a
     t.equal((await store.tokens.create([aToken()], NOW)).length, 1)
   })
 
-  t.test('a copy that differs is not kept', async (t) => {
+  t.test('a copy that differs is rolled back', async (t) => {
     const { store, path } = await aVault(t)
     const to = await newVaultDatabase(server)
     const admin = new URL(server.admin)

@@ -41,7 +41,7 @@ const setUp = (t: Test) => {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-t.test('a check of the change counters serves reads for its allowed time', async (t) => {
+t.test('a cached read is reused up to its maximum age', async (t) => {
   const { sum, reads, advance, set } = setUp(t)
   const first = sum()
   reads[0]?.response()
@@ -56,22 +56,19 @@ t.test('a check of the change counters serves reads for its allowed time', async
   t.equal(await second, 2)
 })
 
-t.test(
-  'age counts from the start of a check, and the result of a check that took too long is not used',
-  async (t) => {
-    const { sum, reads, advance } = setUp(t)
-    const asked = sum()
-    advance(MAX_AGE_MS + 1)
-    reads[0]?.response()
-    await turn()
-    advance(MAX_AGE_MS + 1)
-    reads[1]?.response()
-    await t.rejects(asked, { code: 'overloaded' })
-    t.equal(reads.length, 2)
-  },
-)
+t.test('the age of a read counts from its start, and a read that took too long is discarded', async (t) => {
+  const { sum, reads, advance } = setUp(t)
+  const asked = sum()
+  advance(MAX_AGE_MS + 1)
+  reads[0]?.response()
+  await turn()
+  advance(MAX_AGE_MS + 1)
+  reads[1]?.response()
+  await t.rejects(asked, { code: 'overloaded' })
+  t.equal(reads.length, 2)
+})
 
-t.test('when the store is unreachable, reads fail as soon as the last check is too old', async (t) => {
+t.test('reads fail when the store is down and the cached value is too old', async (t) => {
   const { sum, reads, advance } = setUp(t)
   const first = sum()
   reads[0]?.response()
@@ -82,7 +79,7 @@ t.test('when the store is unreachable, reads fail as soon as the last check is t
   await t.rejects(second, { message: 'away' })
 })
 
-t.test('a write of this process counts at once, even during a check', async (t) => {
+t.test('a write of this process counts at once, even during a read', async (t) => {
   const { watched, sum, reads, set, moved } = setUp(t)
   const before = sum()
   await watched.writer.write('records.commit', { mutations: [], now: 0 })
@@ -98,7 +95,7 @@ t.test('a write of this process counts at once, even during a check', async (t) 
   t.equal(moved(), 1, 'tokens move no counter')
 })
 
-t.test('a replica checks at once after an announcement, and once for several', async (t) => {
+t.test('a notification triggers one read at once, however many arrive', async (t) => {
   const { watched, sum, reads, set } = setUp(t)
   watched.changed()
   watched.changed()
@@ -128,7 +125,7 @@ t.test('replicas on one PostgreSQL', { skip: postgresMissing() }, async (t) => {
       NOW,
     )
 
-  t.test('replicas see each change, the writer with its response', async (t) => {
+  t.test('see each change, the writer with its response', async (t) => {
     for (const [number, writer] of stores.entries()) {
       await insert(writer)
       t.equal(await writer.records.changes(['things']), number + 1)
@@ -138,7 +135,7 @@ t.test('replicas on one PostgreSQL', { skip: postgresMissing() }, async (t) => {
     }
   })
 
-  t.test('replicas see each change without announcements, too', async (t) => {
+  t.test('also without notifications', async (t) => {
     const admin = new URL(server.admin)
     admin.pathname = new URL(address).pathname
     const cut =
@@ -151,7 +148,7 @@ t.test('replicas on one PostgreSQL', { skip: postgresMissing() }, async (t) => {
     t.pass('it is known')
   })
 
-  t.test('replicas see each change of keys', async (t) => {
+  t.test('and changes of keys', async (t) => {
     const before = await Promise.all(stores.map((store) => store.keys.changes()))
     const key = { tenant_id: 'a', purpose: 'data', version: 1, wrapped: Buffer.from('w'), created_at: NOW }
     await stores[1]?.keys.add([key])

@@ -4,7 +4,7 @@ import { postgresMissing } from '../../kit/postgres.ts'
 import { newVaultDatabase } from '../../kit/test-store.ts'
 import { aServer, aStore } from './kit.ts'
 
-t.test('PostgreSQL fulfills the contract of stores', { skip: postgresMissing() }, async (t) => {
+t.test('PostgreSQL satisfies the store contract', { skip: postgresMissing() }, async (t) => {
   const server = await aServer(t)
   await storeContract(t, async (t) => aStore(t, await newVaultDatabase(server)))
 })

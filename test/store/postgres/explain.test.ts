@@ -137,7 +137,7 @@ t.test('on PostgreSQL', { skip: postgresMissing() }, async (t) => {
   const store = await aStore(t, address)
   const looked = lookedBy(client)
 
-  await t.test('the check itself distinguishes a scan from a search', async (t) => {
+  await t.test('the check distinguishes a scan from a search', async (t) => {
     const { scans, rows } = await looked(() =>
       client.query({ text: "select * from tokens where metadata = 'x'", values: [] }),
     )
@@ -146,7 +146,7 @@ t.test('on PostgreSQL', { skip: postgresMissing() }, async (t) => {
   })
 
   await t.test(
-    'lists and searches look at few rows, by an index, and totals at each row once or twice',
+    'lists and searches read few rows, by an index, and totals read each row once or twice',
     async (t) => {
       for (const [name, asked, most = FEW] of LISTS) {
         const list = await looked(async () => {
@@ -162,7 +162,7 @@ t.test('on PostgreSQL', { skip: postgresMissing() }, async (t) => {
     },
   )
 
-  await t.test('reads by id visit the rows they return', async (t) => {
+  await t.test('reads by id read only the rows that they return', async (t) => {
     const ids = Array.from({ length: 100 }, (_, i) => `id-${i * 7 + 1}`)
     const { scans, rows } = await looked(async () => {
       await store.tokens.read(TENANT, ['id-1'], NOW)

@@ -31,7 +31,7 @@ t.test('a primary and its standby', { skip: postgresMissing({ own: true }) }, as
     })
   }
 
-  await t.test('a store is not opened on a standby, which may lack recent changes', async (t) => {
+  await t.test('a standby, which may lag, is rejected as a store', async (t) => {
     for (const mode of ['read-write', 'join', 'read-only'] as const)
       await t.rejects(aStore(t, there.href, { mode, timeout: 0 }), {
         code: 'gateway_timeout',
@@ -39,7 +39,7 @@ t.test('a primary and its standby', { skip: postgresMissing({ own: true }) }, as
       })
   })
 
-  await t.test('a write that the synchronous standby does not confirm is not acknowledged', async (t) => {
+  await t.test('a write not confirmed by the synchronous standby is not acknowledged', async (t) => {
     await changed('synchronous_standby_names', 'second')
     const store = await aStore(t, address)
     const one = aToken()

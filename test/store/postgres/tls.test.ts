@@ -11,7 +11,7 @@ import { until } from '../../supervisor/processes.ts'
 import { aToken, NOW } from '../kit.ts'
 import { aServer, aStore } from './kit.ts'
 
-t.test('PostgreSQL by TLS', { skip: postgresMissing({ own: true }) }, async (t) => {
+t.test('PostgreSQL over TLS', { skip: postgresMissing({ own: true }) }, async (t) => {
   const directory = directoryFor(t)
   const binaries = findPostgres()
   const { uid, gid } = typeof binaries === 'string' ? {} : binaries.runner
@@ -50,7 +50,7 @@ t.test('PostgreSQL by TLS', { skip: postgresMissing({ own: true }) }, async (t) 
   const verified = { sslmode: 'verify-full', sslrootcert: ca }
 
   await t.test(
-    'a server with a certificate of the authority is used, by TLS on every connection',
+    'a server with a certificate of the authority is used, with TLS on every connection',
     async (t) => {
       const store = await aStore(t, address('localhost', verified))
       await store.tokens.create([aToken({ id: 'sent' })], NOW)
@@ -73,33 +73,36 @@ t.test('PostgreSQL by TLS', { skip: postgresMissing({ own: true }) }, async (t) 
     ['of another authority', 'localhost', { ...verified, sslrootcert: otherCa }, /sslrootcert=<PEM file>/],
     ['under another name', '127.0.0.1', verified, /for another host name/],
   ] as const)
-    await t.test(`a server ${what} is rejected at once, with the remedy`, async (t) => {
+    await t.test(`a server ${what} is rejected at once, with a fix`, async (t) => {
       await t.rejects(aStore(t, address(host, parameters)), { code: 'gateway_timeout', message })
     })
 
-  await t.test('a file that is removed or damaged while it runs keeps its last content', async (t) => {
-    const own = file('own.pem', authority.pem)
-    const store = await aStore(t, address('localhost', { ...verified, sslrootcert: own }))
-    const read = async () => store.tokens.read('tenant-a', ['any'], NOW)
-    for (const damage of [() => rmSync(own), () => writeFileSync(own, 'half of a cert')]) {
-      await read()
-      damage()
-      await queryPostgres(
-        server.admin,
-        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'sidevault'",
-      )
-      // More than there are connections: those that wait are given new ones.
-      await Promise.allSettled(Array.from({ length: 50 }, read))
-      await until('it is connected again', () =>
-        read().then(
-          () => true,
-          () => false,
-        ),
-      )
-    }
-  })
+  await t.test(
+    'a certificate file removed or damaged while the store runs keeps its former content',
+    async (t) => {
+      const own = file('own.pem', authority.pem)
+      const store = await aStore(t, address('localhost', { ...verified, sslrootcert: own }))
+      const read = async () => store.tokens.read('tenant-a', ['any'], NOW)
+      for (const damage of [() => rmSync(own), () => writeFileSync(own, 'half of a cert')]) {
+        await read()
+        damage()
+        await queryPostgres(
+          server.admin,
+          "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'sidevault'",
+        )
+        // More than there are connections: those that wait are given new ones.
+        await Promise.allSettled(Array.from({ length: 50 }, read))
+        await until('it is connected again', () =>
+          read().then(
+            () => true,
+            () => false,
+          ),
+        )
+      }
+    },
+  )
 
-  await t.test('a missing file is an error of the settings', async (t) => {
+  await t.test('a missing certificate file is an issue of the settings', async (t) => {
     t.throws(() => address('localhost', { ...verified, sslrootcert: 'missing.pem' }), {
       message: /missing\.pem" cannot be read/,
     })
@@ -107,7 +110,7 @@ t.test('PostgreSQL by TLS', { skip: postgresMissing({ own: true }) }, async (t) 
 })
 
 t.test(
-  'a server without TLS is not spoken to in clear',
+  'a server without TLS is rejected, never used in clear text',
   { skip: postgresMissing({ own: true }) },
   async (t) => {
     const port = await freePort()

@@ -17,7 +17,7 @@ const clientOf = (commit: () => Promise<unknown>): { client: ClientBase; sent: s
   return { client: { query } as unknown as ClientBase, sent }
 }
 
-t.test('a commit whose response is lost may or may not have been kept, and is reported so', async (t) => {
+t.test('a commit whose response is lost is reported as indeterminate', async (t) => {
   const { client } = clientOf(async () => {
     throw new Error('Connection terminated unexpectedly')
   })
@@ -31,7 +31,7 @@ t.test('a commit whose response is lost may or may not have been kept, and is re
   )
 })
 
-t.test('a commit that the server turned into a rollback is no commit', async (t) => {
+t.test('a commit that the server turned into a rollback is an error', async (t) => {
   const { client } = clientOf(async () => ({ command: 'ROLLBACK' }))
   await t.rejects(
     inTransaction(client, async () => ({ result: 1 })),
@@ -50,27 +50,24 @@ t.test('a commit that the server rejected leaves nothing behind', async (t) => {
   )
 })
 
-t.test(
-  'a last statement that the server rejected is the reported error, and leaves nothing behind',
-  async (t) => {
-    const rejection = (severity: string) =>
-      Object.assign(new DatabaseError('no', 2, 'error'), { severity, code: '57P01' })
-    const lost = new Error('Connection terminated unexpectedly')
-    const failing = (last: Error, commit: () => Promise<unknown>) =>
-      inTransaction(clientOf(commit).client, async () => ({ result: 1, last: Promise.reject(last) }))
-    await t.rejects(
-      failing(rejection('ERROR'), async () => ({ command: 'ROLLBACK' })),
-      rejection('ERROR'),
-    )
-    const gone = async () => {
-      throw lost
-    }
-    await t.rejects(failing(rejection('FATAL'), gone), rejection('FATAL'))
-    await t.rejects(failing(lost, gone), { message: /may have succeeded/, uncertain: true })
-  },
-)
+t.test('the error of a rejected last statement is reported, and nothing is left behind', async (t) => {
+  const rejection = (severity: string) =>
+    Object.assign(new DatabaseError('no', 2, 'error'), { severity, code: '57P01' })
+  const lost = new Error('Connection terminated unexpectedly')
+  const failing = (last: Error, commit: () => Promise<unknown>) =>
+    inTransaction(clientOf(commit).client, async () => ({ result: 1, last: Promise.reject(last) }))
+  await t.rejects(
+    failing(rejection('ERROR'), async () => ({ command: 'ROLLBACK' })),
+    rejection('ERROR'),
+  )
+  const gone = async () => {
+    throw lost
+  }
+  await t.rejects(failing(rejection('FATAL'), gone), rejection('FATAL'))
+  await t.rejects(failing(lost, gone), { message: /may have succeeded/, uncertain: true })
+})
 
-t.test('writes that fail before the commit are rolled back', async (t) => {
+t.test('a failure before the commit is rolled back', async (t) => {
   const { client, sent } = clientOf(async () => ({ command: 'COMMIT' }))
   await t.rejects(
     inTransaction(client, async () => {
@@ -81,7 +78,7 @@ t.test('writes that fail before the commit are rolled back', async (t) => {
   t.strictSame(sent, ['begin isolation level read committed', 'rollback'])
 })
 
-t.test('kinds of failures are distinguished, and no text of the engine is passed on', (t) => {
+t.test('failures are distinguished, and no text of the engine is passed on', (t) => {
   const from = (code: string) =>
     fromPostgres(
       Object.assign(new DatabaseError('secret-value', 2, 'error'), { code, detail: 'secret-value' }),
@@ -123,7 +120,7 @@ t.test('over a real server', { skip: postgresMissing() }, async (t) => {
     t.match(await store.tokens.create([aToken({ id: 'after' })], NOW), [{ kind: 'created' }])
   })
 
-  t.test('of many creates of one fingerprint in several processes one makes the token', async (t) => {
+  t.test('of many creates of one fingerprint in several processes one creates the token', async (t) => {
     const other = await aStore(t, address)
     const token = () => aToken({ fingerprint: 'print', deduplicate: true })
     const made = await Promise.all(
@@ -132,7 +129,7 @@ t.test('over a real server', { skip: postgresMissing() }, async (t) => {
     t.equal(made.flat().filter(({ kind }) => kind === 'created').length, 1)
   })
 
-  t.test('creates that are written together are counted, searched and rejected one by one', async (t) => {
+  t.test('creates written in one batch are counted, searched and rejected one by one', async (t) => {
     const applied = await Promise.allSettled(
       ['x', 'y', 'x', 'z'].map((id) =>
         store.tokens.create([aToken({ id, container: '/many/', metadata: { of: 'many' } })], NOW),
@@ -149,7 +146,7 @@ t.test('over a real server', { skip: postgresMissing() }, async (t) => {
     t.strictSame(counted, [{ count: '3' }])
   })
 
-  t.test('text that the engine cannot store is rejected, and nothing of it stays', async (t) => {
+  t.test('a value that the engine cannot store is rejected, and leaves nothing behind', async (t) => {
     const text = 'a\u0000b'
     await t.rejects(store.tokens.create([aToken({ id: 'nul', metadata: { text } })], NOW), {
       code: 'invalid',

@@ -7,7 +7,7 @@ import { newVaultDatabase } from '../../kit/test-store.ts'
 import { aToken, NOW } from '../kit.ts'
 import { aServer, aStore } from './kit.ts'
 
-t.test('beside other connections', { skip: postgresMissing() }, async (t) => {
+t.test('concurrent connections', { skip: postgresMissing() }, async (t) => {
   const server = await aServer(t)
   const address = await newVaultDatabase(server)
   const store = await aStore(t, address)
@@ -37,16 +37,19 @@ t.test('beside other connections', { skip: postgresMissing() }, async (t) => {
     return work
   }
 
-  await t.test('a deletion beside a change elsewhere comes after it, and is no conflict', async (t) => {
-    const shape = { name: 'things', indexes: [], lookups: [] }
-    const at = { collection: 'things', tenantId: 'tenant-a', id: 'contended', shape }
-    await store.records.commit([{ ...at, kind: 'insert', record: {} }], NOW)
-    const holder = await holding(t, "update records set version = version + 1 where id = 'contended'")
-    await waitsFor(holder, store.records.commit([{ ...at, kind: 'delete' }], NOW))
-    t.equal(await store.records.get('things', 'tenant-a', 'contended'), undefined)
-  })
+  await t.test(
+    'a deletion concurrent with a change is applied after it, and is not a conflict',
+    async (t) => {
+      const shape = { name: 'things', indexes: [], lookups: [] }
+      const at = { collection: 'things', tenantId: 'tenant-a', id: 'contended', shape }
+      await store.records.commit([{ ...at, kind: 'insert', record: {} }], NOW)
+      const holder = await holding(t, "update records set version = version + 1 where id = 'contended'")
+      await waitsFor(holder, store.records.commit([{ ...at, kind: 'delete' }], NOW))
+      t.equal(await store.records.get('things', 'tenant-a', 'contended'), undefined)
+    },
+  )
 
-  t.test('an ephemeral member that was added while the purge waited stays', async (t) => {
+  t.test('an ephemeral member added while the purge waited stays', async (t) => {
     const token = aToken({ id: 'e', ephemeral: Buffer.from('old'), ephemeral_until: NOW - 1 })
     await store.tokens.create([token], NOW - 10)
     const holder = await holding(t, `update tokens set ephemeral = 'new', ephemeral_until = ${NOW + 1_000}`)
@@ -55,7 +58,7 @@ t.test('beside other connections', { skip: postgresMissing() }, async (t) => {
     t.equal(read?.ephemeral?.toString(), 'new')
   })
 
-  t.test('a record that was extended while the purge waited stays', async (t) => {
+  t.test('a record whose expiry was extended while the purge waited stays', async (t) => {
     const record = { ends: NOW - 1 }
     const shape = { name: 'things', indexes: [], lookups: [], expires: 'ends' }
     const row = { collection: 'things', tenantId: 'tenant-a', id: '1', record, shape }
@@ -67,7 +70,7 @@ t.test('beside other connections', { skip: postgresMissing() }, async (t) => {
     t.equal(await waitsFor(holder, store.tenantPurge.purge(NOW, 10)), 0)
   })
 
-  t.test('a response that was stored, and replayed, while the purge waited stays', async (t) => {
+  t.test('a response that was stored and replayed while the purge waited stays', async (t) => {
     const response = { tenantId: 'tenant-a', key: Buffer.from('key'), holder: 'h', expiresAt: NOW - 1 }
     await store.idempotency.begin({ ...response, operation: 'O', runningUntil: NOW - 1 }, NOW - 10)
     const retained = await holding(

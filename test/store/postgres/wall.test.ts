@@ -43,7 +43,7 @@ const fill = async (store: Store): Promise<void> => {
   }
 }
 
-t.test('the wall between tenants inside PostgreSQL', { skip: postgresMissing() }, async (t) => {
+t.test('tenant isolation by row-level security in PostgreSQL', { skip: postgresMissing() }, async (t) => {
   const server = await aServer(t)
   const address = await server.database()
   const store = await aStore(t, address)
@@ -60,7 +60,7 @@ t.test('the wall between tenants inside PostgreSQL', { skip: postgresMissing() }
         and (a.attname = 'tenant_id' or (t.relname = 'tenants' and a.attname = 'id')) order by 1`,
   )
 
-  t.test('a search that takes too long fails, with the cursor list as the remedy', async (t) => {
+  t.test('a search that exceeds its time fails with a hint to the cursor list', async (t) => {
     const limits = { ...USUAL, statementMs: 50 }
     const brief = openPool({ log: silent }, { address, size: 1, maxWaiting: 8, limits })
     t.teardown(() => brief.close())
@@ -90,7 +90,7 @@ t.test('the wall between tenants inside PostgreSQL', { skip: postgresMissing() }
     await Promise.all(searches)
   })
 
-  t.test('row security covers every table with a tenant', async (t) => {
+  t.test('covers every table with a tenant column', async (t) => {
     t.ok(tables.length >= 15)
     t.strictSame(
       tables.filter(({ walled }) => !walled),
@@ -98,7 +98,7 @@ t.test('the wall between tenants inside PostgreSQL', { skip: postgresMissing() }
     )
   })
 
-  t.test('a statement without the tenant predicate reads rows of its tenant only', async (t) => {
+  t.test('a statement without our predicate reads rows of its tenant only', async (t) => {
     for (const { name, column } of tables) {
       const without = statement<{ tenant_id: string }, { tenant: string }>(({ builder }) =>
         builder
@@ -117,7 +117,7 @@ t.test('the wall between tenants inside PostgreSQL', { skip: postgresMissing() }
     }
   })
 
-  t.test('lists without it do not see others either', async (t) => {
+  t.test("lists without our predicate read no other tenant's rows either", async (t) => {
     const all = session.dialect.builder.selectFrom('tokens').select('tenant_id')
     t.strictSame(
       (await session.query(all, 'tenant-b')).map(({ tenant_id }) => tenant_id),
@@ -125,7 +125,7 @@ t.test('the wall between tenants inside PostgreSQL', { skip: postgresMissing() }
     )
   })
 
-  t.test('without a tenant no row is read', async (t) => {
+  t.test('no row is visible without a tenant', async (t) => {
     t.strictSame(await queryPostgres(address, 'select id from tokens'), [])
     const fresh = openPool({ log: silent }, { address, size: 1, maxWaiting: 8, limits: USUAL })
     const unnamed = openStatement<object, { id: string }>(({ builder }) =>
@@ -157,7 +157,7 @@ t.test('the wall between tenants inside PostgreSQL', { skip: postgresMissing() }
     )
   })
 
-  t.test('the tenant of a failed transaction is set anew', async (t) => {
+  t.test('the tenant set in a failed transaction is set again for the next', async (t) => {
     const asB = { tenant_id: 'tenant-b', id: 'one', now: NOW }
     t.ok(await session.get(tokenById, asB))
     await t.rejects(
@@ -176,7 +176,7 @@ t.test('the wall between tenants inside PostgreSQL', { skip: postgresMissing() }
     t.equal((await session.get(tokenById, asB))?.tenant_id, 'tenant-b')
   })
 
-  t.test('a superuser, to whom row security does not apply, is rejected', async (t) => {
+  t.test('a database user that bypasses row-level security is rejected', async (t) => {
     const name = new URL(address).pathname
     const root = new URL(server.admin)
     root.pathname = name

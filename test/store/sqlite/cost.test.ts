@@ -116,7 +116,7 @@ const pageAndTotal = (store: Store, query: Query) => async () => {
   await store.tokens.count({ tenantId: TENANT, now: NOW, ...query })
 }
 
-t.test('a search costs the same among twenty times as many tokens', async (t) => {
+t.test('a search reads as many pages among twenty times as many tokens', async (t) => {
   for (const [name, query] of Object.entries(COMMON))
     await costsAtMost(t, name, 2, page(small.store, query), page(store, query))
   for (const [name, query] of Object.entries(RARE))
@@ -168,7 +168,7 @@ t.test('page 10,000 of a list of logs by cursor costs at most twice what page 1 
   }
 })
 
-t.test('a total of many tokens looks at each of them once', async (t) => {
+t.test('a total of many tokens reads each of them once', async (t) => {
   for (const [name, query] of Object.entries(COMMON)) {
     // Said another way each time, so that no total is one that was kept.
     const said: SearchNode[] = query.where ? [query.where] : []

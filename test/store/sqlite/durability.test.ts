@@ -23,7 +23,7 @@ const killAfter = async (location: string, acknowledged: number): Promise<readon
   return text.slice(0, text.lastIndexOf('\n')).split('\n')
 }
 
-t.test('after kill -9 every acknowledged write is there, and none is half there', async (t) => {
+t.test('kill -9 loses no acknowledged write, and leaves none partial', async (t) => {
   const location = join(t.testdir({}), 'a.db')
   const pairs: string[] = []
   for (const acknowledged of [40, 300, 150]) {

@@ -4,7 +4,7 @@ import { fromSqlite, fromWire, toWire } from '../../../src/store/sqlite/errors.t
 
 const failed = (code: string) => fromWire(toWire(new Database.SqliteError('near "4242424242424242"', code)))
 
-t.test('a disk that fails or is read-only rejects writes, and reports what was not done', async (t) => {
+t.test('a failing or read-only disk rejects writes, and reports what was not done', async (t) => {
   for (const code of ['SQLITE_IOERR_WRITE', 'SQLITE_IOERR_READ', 'SQLITE_READONLY', 'SQLITE_CANTOPEN']) {
     const error = failed(code)
     t.match(error, {
@@ -17,7 +17,7 @@ t.test('a disk that fails or is read-only rejects writes, and reports what was n
   }
 })
 
-t.test('a write whose sync failed may reappear after a crash, as documented', async (t) => {
+t.test('a write whose sync failed is reported, since it may reappear after a crash', async (t) => {
   for (const code of ['SQLITE_IOERR_FSYNC', 'SQLITE_IOERR_DIR_FSYNC'])
     t.match(failed(code), {
       code: 'gateway_timeout',

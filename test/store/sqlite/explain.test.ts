@@ -55,7 +55,7 @@ const eq = (
 const color: SearchNode = { kind: 'metadata', key: 'color', value: 'red' }
 const term = (text: string): SearchNode => ({ kind: 'term', term: Buffer.from(text) })
 
-t.test('the check itself distinguishes a scan from a search', async (t) => {
+t.test('the check distinguishes a scan from a search', async (t) => {
   t.same(scansOf(['SCAN tokens', 'SCAN tokens USING INDEX tokens_newest', 'SEARCH tokens USING INDEX x']), [
     'SCAN tokens',
     'SCAN tokens USING INDEX tokens_newest',
@@ -122,7 +122,7 @@ t.test('lists and searches walk an index in order, and neither scan nor sort a t
   }
 })
 
-t.test('the most selective condition leads the plan, whatever the caller may see', async (t) => {
+t.test('the most selective condition drives the index, whatever the caller may see', async (t) => {
   const base: TokenListQuery = { tenantId: 'tenant-a', now: NOW, visibility: [under('/c')], size: 20 }
   const first = async (where: SearchNode) =>
     (await plansOf(() => store.tokens.list({ ...base, where }))).join('\n')
@@ -180,7 +180,7 @@ t.test('logs are listed and counted along an index, at any page', async (t) => {
   }
 })
 
-t.test('children, parents, usage, stored responses and expired rows are found by key', async (t) => {
+t.test('children, parents, usage, stored responses and purges are found by key', async (t) => {
   const child = { kind: 'child', parentSeq: 1 } as const
   const parent = { kind: 'parent', childSeq: 1 } as const
   const base: TokenListQuery = { tenantId: 'tenant-a', now: NOW, visibility: 'all', size: 20 }

@@ -57,7 +57,7 @@ t.test('jobs that wait together share one commit', async (t) => {
   t.equal(count(), 50)
 })
 
-t.test('creates that wait together update their counters once, exactly', async (t) => {
+t.test('creates that wait together write their counts once, exactly', async (t) => {
   const { db, ran, commit } = setUp(t)
   await commit([create(0, 'before')])
   ran.length = 0
@@ -70,7 +70,7 @@ t.test('creates that wait together update their counters once, exactly', async (
   t.equal(sum('select sum(count) from token_counts'), 6)
 })
 
-t.test('a create whose permission was revoked fails alone among others', async (t) => {
+t.test('a create under a lost lease fails alone in its group', async (t) => {
   const { commit, count } = setUp(t)
   const right = { tenantId: 'tenant-a', key: Buffer.from('k'), holder: 'gone', expiresAt: NOW + 1 }
   const responses = await commit([create(1, 'a'), { ...create(2, 'b'), lease: right }, create(3, 'c')])
@@ -78,7 +78,7 @@ t.test('a create whose permission was revoked fails alone among others', async (
   t.equal(count(), 2)
 })
 
-t.test('a job that fails rolls back its own writes and no others', async (t) => {
+t.test('a failed job rolls back only its own writes', async (t) => {
   const { db, commit } = setUp(t)
   const responses = await commit([create(1, 'a'), create(2, 'b', 'c', 'a'), create(3, 'd')])
   t.match(responses, [
@@ -91,7 +91,7 @@ t.test('a job that fails rolls back its own writes and no others', async (t) => 
   t.equal(db.prepare('select count from token_counts').pluck().get(), 2)
 })
 
-t.test('when the commit fails, all jobs have failed, and the next group works', async (t) => {
+t.test('a failed commit fails all its jobs, and the next group succeeds', async (t) => {
   const { db, commit, count } = setUp(t)
   // A foreign key that is looked at by the commit only.
   db.exec('create table late (seq integer references tokens (seq) deferrable initially deferred)')
@@ -109,7 +109,7 @@ t.test('when the commit fails, all jobs have failed, and the next group works', 
   t.equal(count(), 1)
 })
 
-t.test('a full disk fails what did not fit, with an error of the store', async (t) => {
+t.test('on a full disk only the jobs that did not fit fail, with a clear error', async (t) => {
   const { db, commit, count } = setUp(t)
   await commit([create(1, 'a')])
   db.pragma(`max_page_count = ${db.pragma('page_count', { simple: true })}`)
@@ -126,7 +126,7 @@ t.test('a full disk fails what did not fit, with an error of the store', async (
   t.match(await commit([big]), [{ ok: true }])
 })
 
-t.test('while another process writes for too long, jobs are rejected, not lost', async (t) => {
+t.test('jobs are rejected, not lost, while another process holds the write lock too long', async (t) => {
   const { db, commit } = setUp(t)
   db.pragma('busy_timeout = 1')
   const other = new Database(db.name)

@@ -41,7 +41,7 @@ const rejection = (promise: Promise<unknown>) =>
     (thrown: unknown) => thrown,
   )
 
-t.test('concurrent starts all open, and the schema is made once', async (t) => {
+t.test('concurrent starts all open the store, and the schema is created once', async (t) => {
   const location = path(t)
   const [stores, ...responses] = await Promise.all([
     Promise.all(Array.from({ length: 4 }, () => open(t, location, 'read-write', 120_000))),
@@ -59,7 +59,7 @@ t.test('concurrent starts all open, and the schema is made once', async (t) => {
   db.close()
 })
 
-t.test('a start waits for another one for its own limit, not for that of a statement', async (t) => {
+t.test('a start waits for another one up to its own timeout, not that of a statement', async (t) => {
   const location = path(t)
   const other = new Database(location)
   t.teardown(() => other.close())
@@ -70,25 +70,28 @@ t.test('a start waits for another one for its own limit, not for that of a state
   await t.resolves(waiting)
 })
 
-t.test('a commit of another process is seen by the next read, and moves the change counter', async (t) => {
-  const location = path(t)
-  const [store, reader] = [await open(t, location), await open(t, location, 'read-only')]
-  const changes = async () => [
-    await store.records.changes(['things']),
-    await reader.records.changes(['things']),
-  ]
-  const [before] = await changes()
-  await child(location, 'commit')
-  const after = await changes()
-  t.not(after[0], before)
-  t.equal(after[0], after[1])
-  t.equal((await reader.records.find('things', 'tenant-a', {})).total, 1)
-  t.match(await child(location, 'read'), { ok: true, total: 1 })
-  await store.tokens.create([aToken({ id: 'new' })], NOW)
-  t.equal((await reader.tokens.read('tenant-a', ['new'], NOW)).length, 1, 'in the same turn')
-})
+t.test(
+  'a commit of another process is visible to the next read, and increments the change counter',
+  async (t) => {
+    const location = path(t)
+    const [store, reader] = [await open(t, location), await open(t, location, 'read-only')]
+    const changes = async () => [
+      await store.records.changes(['things']),
+      await reader.records.changes(['things']),
+    ]
+    const [before] = await changes()
+    await child(location, 'commit')
+    const after = await changes()
+    t.not(after[0], before)
+    t.equal(after[0], after[1])
+    t.equal((await reader.records.find('things', 'tenant-a', {})).total, 1)
+    t.match(await child(location, 'read'), { ok: true, total: 1 })
+    await store.tokens.create([aToken({ id: 'new' })], NOW)
+    t.equal((await reader.tokens.read('tenant-a', ['new'], NOW)).length, 1, 'in the same turn')
+  },
+)
 
-t.test('a read-only store rejects every write and names its writer', async (t) => {
+t.test('a read-only store rejects every write and names the writer', async (t) => {
   const location = path(t)
   await open(t, location)
   const reader = await open(t, location, 'read-only')
@@ -105,7 +108,7 @@ t.test('a read-only store rejects every write and names its writer', async (t) =
     t.match(await rejection(write()), { code: 'internal', message: /admin role/ })
 })
 
-t.test('a store that joined reads at once, and writes beside the one that was there', async (t) => {
+t.test('a joined store reads at once, and writes beside the existing one', async (t) => {
   const location = path(t)
   const waiting = open(t, location, 'join')
   const store = await open(t, location)
@@ -125,14 +128,14 @@ t.test('a store that joined reads at once, and writes beside the one that was th
   )
 })
 
-t.test('a store that joined and never wrote closes', async (t) => {
+t.test('a joined store that never wrote closes', async (t) => {
   const location = path(t)
   await open(t, location)
   const joined = await open(t, location, 'join')
   await t.resolves(joined.close())
 })
 
-t.test('a reader that is first waits for the schema, and gives up with the remedy', async (t) => {
+t.test('a reader that starts first waits for the schema, and times out with a fix', async (t) => {
   const location = path(t)
   const waiting = open(t, location, 'read-only')
   const store = await open(t, location)
@@ -144,7 +147,7 @@ t.test('a reader that is first waits for the schema, and gives up with the remed
   })
 })
 
-t.test('a reader opens the database of an ended writer', async (t) => {
+t.test('a reader opens the files that a writer left', async (t) => {
   const location = path(t)
   const store = await openStore({ location, mode: 'read-write', log: silent })
   await store.tokens.create([aToken({ id: 'x' })], NOW)
@@ -153,7 +156,7 @@ t.test('a reader opens the database of an ended writer', async (t) => {
   t.equal((await reader.tokens.read('tenant-a', ['x'], NOW)).length, 1)
 })
 
-t.test('a schema newer than this program is rejected in both modes, and unchanged', async (t) => {
+t.test('a schema newer than this program is rejected in both modes, and stays unchanged', async (t) => {
   const location = path(t)
   await (await openStore({ location, mode: 'read-write', log: silent })).close()
   const db = new Database(location)
@@ -166,24 +169,21 @@ t.test('a schema newer than this program is rejected in both modes, and unchange
     })
 })
 
-t.test(
-  'a file that is not a database of this program is rejected with a clear error, and unchanged',
-  async (t) => {
-    const location = path(t)
-    writeFileSync(location, 'not a database, though long enough to hold a header '.repeat(40))
-    t.match(await rejection(open(t, location)), { code: 'invalid', message: /not a valid SQLite database/ })
+t.test('a foreign file is rejected with a clear error, and stays unchanged', async (t) => {
+  const location = path(t)
+  writeFileSync(location, 'not a database, though long enough to hold a header '.repeat(40))
+  t.match(await rejection(open(t, location)), { code: 'invalid', message: /not a valid SQLite database/ })
 
-    const foreign = `${location}-foreign`
-    const db = new Database(foreign)
-    db.exec('create table tokens (mine integer)')
-    db.close()
-    t.match(await rejection(open(t, foreign)), { code: 'invalid', message: /another program/ })
+  const foreign = `${location}-foreign`
+  const db = new Database(foreign)
+  db.exec('create table tokens (mine integer)')
+  db.close()
+  t.match(await rejection(open(t, foreign)), { code: 'invalid', message: /another program/ })
 
-    t.match(await rejection(open(t, join(location, 'no', 'such.db'))), {
-      code: 'gateway_timeout',
-      message: /directory/,
-    })
-    t.match(await rejection(open(t, t.testdirName)), { code: 'gateway_timeout' }, 'a directory')
-    t.match(await rejection(open(t, ':memory:')), { code: 'invalid' })
-  },
-)
+  t.match(await rejection(open(t, join(location, 'no', 'such.db'))), {
+    code: 'gateway_timeout',
+    message: /directory/,
+  })
+  t.match(await rejection(open(t, t.testdirName)), { code: 'gateway_timeout' }, 'a directory')
+  t.match(await rejection(open(t, ':memory:')), { code: 'invalid' })
+})

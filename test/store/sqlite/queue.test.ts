@@ -11,7 +11,7 @@ const setUp = () => {
   return { clock, queue, push, take }
 }
 
-t.test('waiting calls are written together, in order, and at most 512 of them', async (t) => {
+t.test('waiting calls are run together, in order, and at most 512 of them', async (t) => {
   const { push, take } = setUp()
   t.same(take(), [])
   for (let i = 0; i < 600; i++) push('tokens.create')
@@ -24,7 +24,7 @@ t.test('waiting calls are written together, in order, and at most 512 of them', 
   t.same(take(), [])
 })
 
-t.test('maintenance jobs run one at a time, when no call waits', async (t) => {
+t.test('maintenance runs one job at a time, when no call waits', async (t) => {
   const { push, take } = setUp()
   push('logs.ingest')
   push('tokens.purge')
@@ -53,7 +53,7 @@ t.test('maintenance that has waited long enough runs with the calls, so that it 
   t.same(busy(), [7])
 })
 
-t.test('while calls wait, maintenance takes a fifth of the time, however slow it is', async (t) => {
+t.test('maintenance uses a fifth of the time while calls wait, however slow it is', async (t) => {
   const { clock, queue, push, take } = setUp()
   for (let i = 0; i < 3; i++) push('logs.ingest')
   const busyAt = (now: number) => {
@@ -72,7 +72,7 @@ t.test('while calls wait, maintenance takes a fifth of the time, however slow it
   t.same(take(), [3], 'without calls it does not rest')
 })
 
-t.test('a cleared job does not run', async (t) => {
+t.test('cleared jobs do not run', async (t) => {
   const { queue, push, take } = setUp()
   push('tokens.create')
   push('logs.ingest')

@@ -20,7 +20,7 @@ const open = async (t: Test, limits: Partial<WriterLimits> = {}) => {
   return { store, threads, location }
 }
 
-t.test('waiting writes are limited, in number and in bytes, and rejected with "overloaded"', async (t) => {
+t.test('the queue is limited, in number and in bytes, and rejects with "overloaded"', async (t) => {
   const { store } = await open(t, { maxQueued: 10, maxBytes: 200_000 })
   const settle = async (sealed: Buffer) => {
     const all = await Promise.allSettled(
@@ -36,7 +36,7 @@ t.test('waiting writes are limited, in number and in bytes, and rejected with "o
   t.equal(await settle(Buffer.alloc(10)), 10, 'and room is given back')
 })
 
-t.test('a failure crosses the thread as the error it was', async (t) => {
+t.test('an error crosses the thread unchanged', async (t) => {
   const { store } = await open(t)
   await store.tokens.create([aToken({ id: 'taken' })], NOW)
   const error = await store.tokens.create([aToken({ id: 'taken' })], NOW).catch((thrown: unknown) => thrown)
@@ -62,7 +62,7 @@ t.test('an argument that cannot be copied fails its own write only', async (t) =
   ])
 })
 
-t.test('a writer thread that dies fails its open writes, and the next write starts another', async (t) => {
+t.test('a dead writer thread fails its pending writes, and the next write starts another', async (t) => {
   const { store, threads } = await open(t)
   t.equal(threads.length, 1)
   const waiting = Array.from({ length: 3 }, () => store.tokens.create([aToken()], NOW))

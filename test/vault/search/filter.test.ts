@@ -3,12 +3,12 @@ import { filterNode } from '../../../src/vault/search/filter.ts'
 
 const term = (text: string) => Buffer.from(text)
 
-t.test('no filter is no condition', async (t) => {
+t.test('an empty filter adds no condition', async (t) => {
   for (const filter of [{}, { ids: [] }, { query: '' }, { query: '  ' }, { metadata: {} }])
     t.equal(filterNode(filter, term), undefined)
 })
 
-t.test('values of one member are alternatives, members must all hold', async (t) => {
+t.test('values of one member are alternatives, members are combined with AND', async (t) => {
   t.same(
     filterNode(
       { ids: ['a', 'b'], types: ['card'], containers: ['/PCI', '/'], metadata: { k: 'v' }, query: 'data:x' },
@@ -39,7 +39,7 @@ t.test('values of one member are alternatives, members must all hold', async (t)
   )
 })
 
-t.test('malformed and boundless filters are invalid', async (t) => {
+t.test('malformed and unlimited filters are invalid', async (t) => {
   const many = Array(101).fill('a')
   const rejected = [
     { containers: ['pci'] },

@@ -192,7 +192,7 @@ t.test('bounds are inclusive', async (t) => {
   t.doesNotThrow(() => parseQuery(Array(100).fill('type:a').join(' OR '), term))
 })
 
-t.test('hostile queries are rejected, and read a few times at most', async (t) => {
+t.test('hostile queries are rejected, and scanned a few times at most', async (t) => {
   for (const piece of ['(', '"', '\\', 'a:', '[', '!', 'a:"\\', ' TO ']) {
     const query = piece.repeat(4000).slice(0, 4000)
     let rejected = false
