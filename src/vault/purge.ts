@@ -54,9 +54,9 @@ export const createPurge = (
   const tick = (): void => {
     run().then(
       (removed) => {
-        if (removed > 0) deps.log.info({ removed }, 'expired tokens and leftovers removed')
+        if (removed > 0) deps.log.info({ removed }, 'expired rows removed')
       },
-      (err: unknown) => deps.log.error({ err }, 'expired tokens and leftovers could not be removed'),
+      (err: unknown) => deps.log.error({ err }, 'expired rows could not be removed'),
     )
   }
   return {

@@ -127,7 +127,7 @@ t.test(
         const soon = new Date(Date.now() + 500).toISOString()
         await create(steady, { data: 'for a moment', expires_at: soon })
         await delay(200)
-        return jumping.stderr().includes('expired tokens and leftovers removed', printed)
+        return jumping.stderr().includes('expired rows removed', printed)
       },
       TIMEOUT,
     )
