@@ -93,7 +93,7 @@ t.test('"entries { application, permission, disclosure, rule }"', async (t) => {
   const { key: updater } = await api.application('private', [], [rule(1, '/', 'reveal', ['token:update'])])
   await send('PATCH', `/tokens/${unmasked}`, { mask: null }, updater)
   t.strictSame(levels((await accessTo(unmasked)).data, reader), { 'token:read': 'redact' })
-  t.notOk(JSON.stringify([data, plainly]).match(/4242|plain text/), 'nothing of its data')
+  t.notOk(JSON.stringify([data, plainly]).match(/X4242|42424242|plain text/), 'nothing of its data')
 })
 
 t.test('"offset list": each entry once', async (t) => {

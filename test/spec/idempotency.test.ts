@@ -211,7 +211,7 @@ t.test(
     const bulkAgain = await post('gone-2', '/tokenize', definitions)
     t.equal(bulkAgain.body.list[0].id, second)
     t.equal(bulkAgain.body.plain, bulk.body.plain)
-    t.notMatch(JSON.stringify(bulkAgain.body), /literal|second|4242/)
+    t.notMatch(JSON.stringify(bulkAgain.body), /literal|second|X4242|42424242/)
     const { body: logs } = await api.call('GET', `/logs?entity_id=${first.body.id}`, { key: api.management })
     t.strictSame(
       logs.data.map(({ operation }: { operation: string }) => operation),

@@ -29,10 +29,10 @@ t.test('a custom fingerprint does not compare write-only members', async (t) => 
 t.test('an alias uses neither write-only nor ephemeral members', async (t) => {
   const { create } = await openTestVault(t)
   const pin = await create({ ...locker('1234'), id: 'locker-{{ data.pin }}' })
-  t.notMatch(pin.id, /1234/)
+  t.equal(pin.id, 'locker-')
   const data = { number: '4242424242424242', cvc: '987' }
   const cvc = await create({ type: 'card', data, id: 'card-{{ data.cvc }}' })
-  t.notMatch(cvc.id, /987/)
+  t.equal(cvc.id, 'card-')
   const own = await create({ ...locker('1234'), id: 'locker-{{ data.name }}' })
   t.equal(own.id, 'locker-Ada', 'other members may be in it')
 })

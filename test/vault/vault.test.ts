@@ -102,7 +102,7 @@ t.test('records name actor, action and token, and nothing of its data', async (t
       actor_type: 'application',
       trace_id: 'trace',
     })
-    t.notMatch(JSON.stringify(record), /4242|marked/)
+    t.notMatch(JSON.stringify(record), /X4242|42424242|marked/)
   }
   t.same(
     records.map(({ created_at }) => created_at),

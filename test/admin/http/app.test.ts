@@ -293,7 +293,7 @@ t.test('bodies', async (t) => {
       'parts[1].size': ['must be an integer'],
       'parts[2].size': ['is required'],
     })
-    t.notMatch(response.text, /4242/)
+    t.notMatch(response.text, /42424242/)
   })
 
   t.test('an operation may use the whole body as one member of its input and of its output', async (t) => {
@@ -402,7 +402,7 @@ t.test('responses', async (t) => {
     const response = await call('GET', '/fail/internal')
     t.equal(response.status, 500)
     t.match(response.json, { code: 'internal', status: 500, detail: String })
-    t.notMatch(response.text, /4242/)
+    t.notMatch(response.text, /42424242/)
   })
 
   t.test('a call that exceeds its time is 504', async (t) => {
