@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import type { Test } from 'tap'
-import { type Attack, edits, keyOf, type Row, replace, rollbacks, rowsOf, tablesOf } from './row-edits.ts'
 import { type Outcome, preparedVault } from './prepared-vault.ts'
+import { type Attack, edits, keyOf, type Row, replace, rollbacks, rowsOf, tablesOf } from './row-edits.ts'
 
 /** What an attack gained: a call that was refused, a secret that was not shown, another destination or caller. */
 const gained = (before: readonly Outcome[], after: readonly Outcome[]): readonly string[] =>
