@@ -12,15 +12,15 @@ const notStarted: Outcome = {
 
 /** How a sandbox is started. */
 export interface SandboxStart {
-  /** Detects the confinement that this machine provides. Rejects when a required one is missing. */
-  readonly confine: () => Promise<Confinement>
+  /** Detects the confinement that this machine provides. Rejects when a required one is missing, or `signal` aborts. */
+  readonly confine: (signal: AbortSignal) => Promise<Confinement>
   readonly start: (confinement: Confinement) => Promise<Sandbox>
 }
 
 /**
  * A sandbox whose processes start with the first code: at `run`, `check`, or `warm` with a program. Until then it reports
  * healthy, so that readiness does not depend on it. `warm` without programs detects the confinement only. The next use or
- * health check retries what failed.
+ * health check retries what failed. `close` ends the processes that detect the confinement, and `warm` resolves then.
  */
 export const onDemand = ({ confine, start }: SandboxStart): Sandbox => {
   let confining: Promise<Confinement> | undefined
@@ -28,11 +28,11 @@ export const onDemand = ({ confine, start }: SandboxStart): Sandbox => {
   let confinement: Confinement | undefined
   let ready: Sandbox | undefined
   let failed = false
-  let closed = false
+  const closing = new AbortController()
 
   const detect = async (): Promise<Confinement> => {
     try {
-      confinement = await confine()
+      confinement = await confine(closing.signal)
       return confinement
     } catch (thrown) {
       confining = undefined
@@ -40,6 +40,7 @@ export const onDemand = ({ confine, start }: SandboxStart): Sandbox => {
     }
   }
   const confined = (): Promise<Confinement> => {
+    closing.signal.throwIfAborted()
     confining ??= detect()
     return confining
   }
@@ -55,7 +56,7 @@ export const onDemand = ({ confine, start }: SandboxStart): Sandbox => {
     }
   }
   const sandbox = (): Promise<Sandbox> => {
-    if (closed) return Promise.reject(new AppError('gateway_timeout', 'This process is stopping. Retry.'))
+    if (closing.signal.aborted) return Promise.reject(closing.signal.reason)
     started ??= begin()
     return started
   }
@@ -67,8 +68,12 @@ export const onDemand = ({ confine, start }: SandboxStart): Sandbox => {
     },
     check: async (program) => (await sandbox()).check(program),
     warm: async (programs) => {
-      if (programs.length > 0) await (await sandbox()).warm(programs)
-      else if (!closed) await confined()
+      try {
+        if (programs.length > 0) await (await sandbox()).warm(programs)
+        else await confined()
+      } catch (thrown) {
+        if (!closing.signal.aborted) throw thrown
+      }
     },
     health: async () => {
       if (ready !== undefined) return ready.health()
@@ -76,7 +81,8 @@ export const onDemand = ({ confine, start }: SandboxStart): Sandbox => {
       return { missing: confinement?.missing ?? [] }
     },
     close: async () => {
-      closed = true
+      closing.abort(new AppError('gateway_timeout', 'This process is stopping. Retry.'))
+      await confining?.catch(() => undefined)
       await (await started?.catch(() => undefined))?.close()
     },
   }

@@ -146,9 +146,9 @@ export const openRuntime = async (
     closers.push(() => egress.close())
     const codeHost = createCodeHost({
       sandbox: {
-        confine: async () => {
+        confine: async (signal) => {
           const { detectConfinement } = await import('../sandbox/parent/confinement.ts')
-          return detectConfinement(config.sandboxRequire, log)
+          return detectConfinement(config.sandboxRequire, log, signal)
         },
         start: async (confinement) => {
           const { createSandbox } = await import('../sandbox/sandbox.ts')

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { onDemand } from '../../src/host-api/lazy-sandbox.ts'
+import { onDemand, type SandboxStart } from '../../src/host-api/lazy-sandbox.ts'
 import type { Invocation, Program, Sandbox } from '../../src/sandbox/types.ts'
 
 const invocation = {} as Invocation
@@ -7,9 +7,7 @@ const program = {} as Program
 /** Lets everything run that does not wait for the test. */
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-const setup = (
-  confine: () => Promise<{ wrapper: []; missing: ['uid'] }> = async () => ({ wrapper: [], missing: ['uid'] }),
-) => {
+const setup = (confine: SandboxStart['confine'] = async () => ({ wrapper: [], missing: ['uid'] })) => {
   const starts: PromiseWithResolvers<Sandbox>[] = []
   const done: string[] = []
   const sandbox = {
@@ -99,6 +97,27 @@ t.test('without programs only confinement is probed, and health reports what is 
   starts[0]?.resolve(sandbox)
   await warm
   t.same(done, ['warm'])
+})
+
+t.test('close() aborts the detection of confinement, and waits for its end', async (t) => {
+  const ended = Promise.withResolvers<void>()
+  const { lazy, starts } = setup(async (signal) => {
+    await new Promise((resolve) => signal.addEventListener('abort', resolve))
+    await ended.promise
+    throw signal.reason
+  })
+  const run = lazy.run(invocation)
+  const warm = lazy.warm([])
+  let closed = false
+  const close = lazy.close().then(() => {
+    closed = true
+  })
+  await turn()
+  t.equal(closed, false)
+  ended.resolve()
+  await Promise.all([close, t.resolves(warm)])
+  t.match(await run, { kind: 'limit', limit: 'overload' })
+  t.equal(starts.length, 0)
 })
 
 t.test('a missing required confinement rejects, and starts nothing', async (t) => {

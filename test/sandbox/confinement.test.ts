@@ -9,6 +9,7 @@ import { checkConfinement, probeConfinement } from '../../src/sandbox/parent/con
 import { CONFINEMENTS } from '../../src/sandbox/types.ts'
 import { silentLog } from '../kit/egress.ts'
 import { listenFor } from '../kit/listen.ts'
+import { descendants } from '../supervisor/processes.ts'
 import { openSandbox, returned } from './kit.ts'
 
 const confinement = await probeConfinement()
@@ -71,6 +72,17 @@ given('files')('a descriptor that the service was started with is closed', async
   const plain = await promisify(execFile)('/bin/sh', [...leaking, process.execPath, '--eval', list])
   t.equal(plain.stdout, '1\n', 'as it is without')
   t.equal((await promisify(execFile)('/bin/sh', [...leaking, file, ...args, list])).stdout, '0\n')
+})
+
+t.test('an aborted detection rejects after its processes have ended', async (t) => {
+  const probes = () => descendants(process.pid).filter(({ command }) => command.includes('isolated-vm.js'))
+  const end = new AbortController()
+  const detection = probeConfinement(end.signal)
+  t.not(probes().length, 0)
+  end.abort(new Error('stopping'))
+  await t.rejects(detection, { message: 'stopping' })
+  t.same(probes(), [])
+  await t.rejects(probeConfinement(end.signal), { message: 'stopping' })
 })
 
 t.test('missing confinement is a warning, and an error with a fix where it is required', async (t) => {

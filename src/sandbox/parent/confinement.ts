@@ -85,8 +85,11 @@ const PROBE = `require(process.argv[1])
 setTimeout(() => process.exit(1), ${PROBE_MS})
 process.stdout.write('.')`
 
-/** Tests a wrapper: Node must run, load installed packages, and be killable (another user needs CAP_KILL). */
-const works = ({ command }: Wrapper): Promise<boolean> =>
+/**
+ * Tests a wrapper: Node must run, load installed packages, and be killable (another user needs CAP_KILL). `signal` kills
+ * the process. The promise settles after its end.
+ */
+const works = ({ command }: Wrapper, signal: AbortSignal | undefined): Promise<boolean> =>
   new Promise((resolve) => {
     const addon = fileURLToPath(import.meta.resolve('isolated-vm'))
     const node = [process.execPath, '--jitless', '--no-node-snapshot', '--eval', PROBE, addon]
@@ -97,19 +100,37 @@ const works = ({ command }: Wrapper): Promise<boolean> =>
       stdio: ['ignore', 'pipe', 'ignore'],
       timeout: 2 * PROBE_MS,
     })
-    child.stdout.once('data', () => child.kill('SIGKILL'))
-    child.once('error', () => resolve(false))
-    child.once('exit', (_code, signal) => resolve(signal === 'SIGKILL'))
+    const kill = () => child.kill('SIGKILL')
+    const settle = (result: boolean) => {
+      signal?.removeEventListener('abort', kill)
+      resolve(result)
+    }
+    signal?.addEventListener('abort', kill)
+    child.stdout.once('data', kill)
+    child.once('error', () => settle(false))
+    child.once('exit', (_code, endedBy) => settle(endedBy === 'SIGKILL'))
   })
 
-const firstThatWorks = async (row: readonly Wrapper[]): Promise<Wrapper | undefined> => {
-  for (const wrapper of row) if (await works(wrapper)) return wrapper
+const firstThatWorks = async (
+  row: readonly Wrapper[],
+  signal: AbortSignal | undefined,
+): Promise<Wrapper | undefined> => {
+  for (const wrapper of row) {
+    if (await works(wrapper, signal)) return wrapper
+    if (signal?.aborted) return undefined
+  }
   return undefined
 }
 
-/** Detects the wrappers that work on this machine by running Node in each. */
-export const probeConfinement = async (): Promise<Confinement> => {
-  const found = (await Promise.all(rows().map(firstThatWorks))).filter((wrapper) => wrapper !== undefined)
+/**
+ * Detects the wrappers that work on this machine by running Node in each. When `signal` aborts, rejects with its reason
+ * after the end of these processes.
+ */
+export const probeConfinement = async (signal?: AbortSignal): Promise<Confinement> => {
+  signal?.throwIfAborted()
+  const tried = await Promise.all(rows().map((row) => firstThatWorks(row, signal)))
+  signal?.throwIfAborted()
+  const found = tried.filter((wrapper) => wrapper !== undefined)
   // last resort: in a user namespace the `uid` confinement is not available
   const withoutNetwork: Wrapper = {
     command: ['unshare', '--user', '--net', ...found.flatMap(({ command }) => command)],
@@ -117,9 +138,10 @@ export const probeConfinement = async (): Promise<Confinement> => {
   }
   if (
     !found.some(({ gives }) => gives.includes('network') || gives.includes('uid')) &&
-    (await works(withoutNetwork))
+    (await works(withoutNetwork, signal))
   )
     found.unshift({ command: ['unshare', '--user', '--net'], gives: ['network'] })
+  signal?.throwIfAborted()
   const given = new Set(found.flatMap(({ gives }) => gives))
   return {
     wrapper: found.flatMap(({ command }) => command),
@@ -148,9 +170,16 @@ export const checkConfinement = ({ missing }: Confinement, required: readonly st
     )
 }
 
-/** The confinement that this machine provides. Rejects with `invalid` and the fix when a `required` one is missing. */
-export const detectConfinement = async (required: readonly string[], log: Log): Promise<Confinement> => {
-  const confinement = await probeConfinement()
+/**
+ * The confinement that this machine provides. Rejects with `invalid` and the fix when a `required` one is missing, and with
+ * the reason of `signal` when that aborts.
+ */
+export const detectConfinement = async (
+  required: readonly string[],
+  log: Log,
+  signal?: AbortSignal,
+): Promise<Confinement> => {
+  const confinement = await probeConfinement(signal)
   checkConfinement(confinement, required, log)
   return confinement
 }
