@@ -9,7 +9,7 @@ import { addProtoCommand } from './commands/proto.ts'
 import { addReloadCommand } from './commands/reload.ts'
 import { addRunCommand } from './commands/run.ts'
 import { configOption, FAILURE, print, USAGE } from './commands/run-command.ts'
-import { addMoveCommands } from './commands/tenant-transfer.ts'
+import { addTransferCommands } from './commands/tenant-transfer.ts'
 import { addTenantsCommand } from './commands/tenants.ts'
 import { addTransformCommand } from './commands/transform.ts'
 import { programVersion } from './common/version.ts'
@@ -95,7 +95,7 @@ export const createProgram = (): Command => {
     .version(programVersion(), '--version', 'print the version')
     .exitOverride()
     .enablePositionalOptions()
-    .showHelpAfterError('(--help shows what there is)')
+    .showHelpAfterError('(see --help)')
   root
     .command('start')
     .description('run the service until Ctrl-C')
@@ -107,7 +107,7 @@ export const createProgram = (): Command => {
   addBackupCommands(root)
   addCaCommand(root)
   addKeysCommand(root)
-  addMoveCommands(root)
+  addTransferCommands(root)
   addPluginsCommand(root)
   addProtoCommand(root)
   addReloadCommand(root)

@@ -17,13 +17,6 @@ const RETIRED = new Set(
 
 /** Names that mean what the field means by them. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
-  // a member of the report of a dry run, part of the contract
-  answer: [
-    'src/gateway/dry-run/run.ts',
-    'test/e2e/dry-run.test.ts',
-    'src/console/screens/try/steps.ts',
-    'src/console/screens/try/types.ts',
-  ],
   // DNS: the section of a packet; and a member of an example
   answers: ['test/kit/dns.ts', 'plugins/token/index.ts'],
   Answer: ['test/kit/dns.ts'],

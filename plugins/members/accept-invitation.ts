@@ -1,14 +1,14 @@
 import { AppError, newId, type PluginContext, type Ports } from '#sdk'
 import { Invitations, Members } from './collections.ts'
-import { noInvitation } from './invitation-operations.ts'
+import { invitationNotFound } from './invitation-operations.ts'
 
 /** The port with which a plugin (for example single sign-on) makes an invited person a member. */
-export const joining = (kernel: PluginContext): Ports['members'] => ({
+export const invitationAcceptance = (kernel: PluginContext): Ports['members'] => ({
   join: async (tenantId, invitationId, userId) => {
     const invitations = kernel.records(Invitations)
     const found = await invitations.read(tenantId, invitationId)
     const now = kernel.clock.now()
-    if (found === undefined) throw noInvitation(invitationId)
+    if (found === undefined) throw invitationNotFound(invitationId)
     const { record, version } = found
     if (record.expires_at <= now)
       throw new AppError('unprocessable', 'The invitation has expired. Have it sent again.')

@@ -1,5 +1,5 @@
 import { definePlugin, type PermissionInfo } from '#sdk'
-import { joining } from './accept-invitation.ts'
+import { invitationAcceptance } from './accept-invitation.ts'
 import { Invitations, Members } from './collections.ts'
 import { invitationOperations } from './invitation-operations.ts'
 import { memberOperations } from './member-operations.ts'
@@ -18,7 +18,7 @@ export const plugin = definePlugin({
   setup: (kernel) => ({
     operations: [...memberOperations(kernel), ...invitationOperations(kernel)],
     collections: [Members, Invitations],
-    ports: { members: joining(kernel) },
+    ports: { members: invitationAcceptance(kernel) },
     permissions: [
       permission('tenant:member:read', 'Read members of the tenant'),
       permission('tenant:member:update', 'Update members of the tenant'),

@@ -17,7 +17,7 @@ import { InvitationInput, InvitationOutput, invitationOutput } from './schemas.t
 /** Lifetime of an invitation (completions §9a), ms. */
 const LIFETIME = 72 * 3_600_000
 
-export const noInvitation = (id: string) => notFound('invitation_not_found', id)
+export const invitationNotFound = (id: string) => notFound('invitation_not_found', id)
 
 /** Operations on invitations to the calling key's tenant. Mail is sent by a plugin with the port `invitations`. */
 export const invitationOperations = (kernel: PluginContext) => {
@@ -84,7 +84,7 @@ export const invitationOperations = (kernel: PluginContext) => {
       examples: examples.getInvitation,
       run: async ({ id }, { caller, now }) => {
         const invitation = await invitations().get(caller.tenantId, id)
-        if (invitation === undefined) throw noInvitation(id)
+        if (invitation === undefined) throw invitationNotFound(id)
         return invitationOutput(caller.tenantId, invitation, now)
       },
     }),
@@ -104,7 +104,7 @@ export const invitationOperations = (kernel: PluginContext) => {
           modified_by: caller.actorId,
           modified_at: now,
         }))
-        if (invitation === undefined) throw noInvitation(id)
+        if (invitation === undefined) throw invitationNotFound(id)
         await notify(caller.tenantId, invitation)
         return invitationOutput(caller.tenantId, invitation, now)
       },
@@ -120,7 +120,7 @@ export const invitationOperations = (kernel: PluginContext) => {
       status: 204,
       examples: examples.removeInvitation,
       run: async ({ id }, { caller }) => {
-        if (!(await invitations().delete(caller.tenantId, id))) throw noInvitation(id)
+        if (!(await invitations().delete(caller.tenantId, id))) throw invitationNotFound(id)
         return {}
       },
     }),

@@ -1,7 +1,7 @@
 import { AppError, type Call, type Json, newId, type PluginContext, type TokenState } from '#sdk'
 import type { Pending, Waiting } from './callbacks.ts'
 import { Callbacks, type Outcome, type RequestRecord, Requests } from './collections.ts'
-import { noResult } from './not-found.ts'
+import { resultNotFound } from './not-found.ts'
 import type { Prepared, React } from './react.ts'
 
 /** Retention of a result (completions §8), ms. */
@@ -80,7 +80,9 @@ export const createRequests = (
 
   const renewing = setInterval(() => {
     for (const one of running.values())
-      renew(one).catch((err: unknown) => kernel.log.warn({ err, request: one.id }, 'a lease was not renewed'))
+      renew(one).catch((err: unknown) =>
+        kernel.log.warn({ err, request: one.id }, 'invocation lease not renewed'),
+      )
   }, leaseMs / 3).unref()
   signal.addEventListener('abort', () => clearInterval(renewing), { once: true })
 
@@ -90,7 +92,7 @@ export const createRequests = (
       return await react.run(prepared, { caller, traceId, depth, used, code, wallMs, signal })
     } catch (thrown) {
       if (!(thrown instanceof AppError))
-        kernel.log.error({ err: thrown, trace_id: traceId }, 'a reactor in the background failed')
+        kernel.log.error({ err: thrown, trace_id: traceId }, 'background reactor invocation failed')
       return failed(signal.aborted ? INTERRUPTED : thrown)
     }
   }
@@ -156,7 +158,7 @@ export const createRequests = (
       const work = outcomeOf(prepared, call, wallMs)
         .then((result) => finish(one, result, call))
         .catch((err: unknown) => {
-          kernel.log.error({ err, trace_id: call.traceId }, 'the result of a reactor could not be stored')
+          kernel.log.error({ err, trace_id: call.traceId }, 'reactor result not stored')
         })
         .finally(() => running.delete(work))
       running.set(work, one)
@@ -168,11 +170,11 @@ export const createRequests = (
       const { tenantId, actorId } = call.caller
       const { request, outcome } = (await find(tenantId, id)) ?? {}
       if (outcome === undefined || request?.actor_id !== actorId || request.reactor_id !== reactorId)
-        throw noResult()
+        throw resultNotFound()
       const message = 'Reactor result retrieved'
       await kernel.audit({ entity: 'reactor', id: reactorId, operation: 'read', message }, call)
       // Of several concurrent calls, one gets it.
-      if (!(await requests().delete(tenantId, id))) throw noResult()
+      if (!(await requests().delete(tenantId, id))) throw resultNotFound()
       return outcome
     },
 

@@ -125,7 +125,11 @@ export const createCallbacks = (
   const begin = (waiting: Waiting, due: number): void => {
     const work = deliver(waiting, due)
       .catch((err: unknown) => {
-        if (!signal.aborted) kernel.log.error({ err, request: waiting.id }, 'a callback waits for a restart')
+        if (!signal.aborted)
+          kernel.log.error(
+            { err, request: waiting.id },
+            'callback delivery interrupted; it continues after a restart',
+          )
       })
       .finally(() => running.delete(work))
     running.add(work)

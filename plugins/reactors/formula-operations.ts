@@ -14,7 +14,7 @@ import {
 } from '#sdk'
 import { type FormulaRecord, Formulas, Reactors } from './collections.ts'
 import * as examples from './examples.ts'
-import { noFormula } from './not-found.ts'
+import { formulaNotFound } from './not-found.ts'
 import { elementIssues, parameterIssues, storedElements, storedParameters } from './parameters.ts'
 import { FormulaInput, FormulaOutput, FormulaUpdate, formulaOutput } from './schemas.ts'
 
@@ -98,7 +98,7 @@ export const formulaOperations = (kernel: PluginContext) => {
       examples: examples.getFormula,
       run: async ({ id }, { caller }) => {
         const formula = await formulas().get(caller.tenantId, id)
-        if (formula === undefined) throw noFormula(id)
+        if (formula === undefined) throw formulaNotFound(id)
         return formulaOutput(formula)
       },
     }),
@@ -113,11 +113,11 @@ export const formulaOperations = (kernel: PluginContext) => {
       examples: examples.updateFormula,
       run: async ({ id, ...input }, { caller, now }) => {
         const { tenantId } = caller
-        if ((await formulas().get(tenantId, id)) === undefined) throw noFormula(id)
+        if ((await formulas().get(tenantId, id)) === undefined) throw formulaNotFound(id)
         const { members, warnings } = await parse(kernel, tenantId, input)
         const formula = await retryOnConflict(async () => {
           const current = await formulas().read(tenantId, id)
-          if (current === undefined) throw noFormula(id)
+          if (current === undefined) throw formulaNotFound(id)
           // Reactors run its code. A reactor that was created concurrently has changed the version.
           const { items } = await reactors().find(tenantId, { where: { formula_id: id } })
           for (const acting of new Set(items.flatMap(({ application_id: as }) => (as ? [as] : []))))
@@ -152,7 +152,7 @@ export const formulaOperations = (kernel: PluginContext) => {
         const { tenantId } = caller
         const used = await retryOnConflict(async () => {
           const current = await formulas().read(tenantId, id)
-          if (current === undefined) throw noFormula(id)
+          if (current === undefined) throw formulaNotFound(id)
           const { total } = await reactors().find(tenantId, { where: { formula_id: id }, page: 1, size: 1 })
           // Not a conflict that a retry would resolve.
           if (total > 0) return total

@@ -2,7 +2,7 @@ import { holds } from '#kit'
 import { AppError, type Call, type Caller, isObject, type Json, type PluginContext, type Program } from '#sdk'
 import { castArguments, castConfiguration } from './coerce.ts'
 import { Formulas, type ReactorRecord, Reactors } from './collections.ts'
-import { noReactor } from './not-found.ts'
+import { reactorNotFound } from './not-found.ts'
 
 /** Result of an invocation. */
 export interface Result {
@@ -57,10 +57,10 @@ export const createReact = (kernel: PluginContext) => {
     prepare: async (id: string, args: Json, call: Call): Promise<Prepared> => {
       const { tenantId } = call.caller
       const reactor = await kernel.records(Reactors).get(tenantId, id)
-      if (reactor === undefined) throw noReactor(id)
+      if (reactor === undefined) throw reactorNotFound(id)
       const formula = await formulaOf(tenantId, reactor)
       const code = formula?.code ?? reactor.code
-      if (code === undefined) throw noReactor(id)
+      if (code === undefined) throw reactorNotFound(id)
       // As in the request, so that errors name their places there.
       const clear = await kernel.vault.detokenize({ args }, call, 'token:use')
       return {

@@ -22,7 +22,7 @@ import {
 } from '#sdk'
 import { Formulas, type ReactorRecord, Reactors } from './collections.ts'
 import * as examples from './examples.ts'
-import { noReactor } from './not-found.ts'
+import { reactorNotFound } from './not-found.ts'
 import { inputOf, parseReactor } from './reactor-input.ts'
 import { ReactorInput, ReactorOutput, ReactorPatch, ReactorUpdate, reactorOutput } from './schemas.ts'
 
@@ -55,7 +55,7 @@ export const reactorOperations = (kernel: PluginContext) => {
 
   const get = async (tenantId: string, id: string): Promise<ReactorRecord> => {
     const reactor = await reactors().get(tenantId, id)
-    if (reactor === undefined) throw noReactor(id)
+    if (reactor === undefined) throw reactorNotFound(id)
     return reactor
   }
 
@@ -68,7 +68,7 @@ export const reactorOperations = (kernel: PluginContext) => {
       retryOnConflict(async () => {
         const { tenantId, actorId } = caller
         const current = await reactors().read(tenantId, id)
-        if (current === undefined) throw noReactor(id)
+        if (current === undefined) throw reactorNotFound(id)
         const { record } = current
         const { members, warnings, holding } = await parseReactor(kernel, caller, next(record), record)
         const { callback_key, created_by, created_at } = record
@@ -173,7 +173,7 @@ export const reactorOperations = (kernel: PluginContext) => {
       status: 204,
       examples: examples.remove,
       run: async ({ id }, { caller }) => {
-        if (!(await reactors().delete(caller.tenantId, id))) throw noReactor(id)
+        if (!(await reactors().delete(caller.tenantId, id))) throw reactorNotFound(id)
         return {}
       },
     }),

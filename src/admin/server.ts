@@ -77,7 +77,7 @@ export interface AdminOptions {
   readonly processName?: string
 }
 
-const NOTHING_HERE = 'There is nothing at this path. /docs lists what there is.'
+const NOTHING_HERE = 'No such route. See /docs.'
 const NO_MANAGEMENT_HERE =
   'This machine serves /proxy, /healthz, /readyz and /metrics only. Send management calls to one that runs the role admin.'
 

@@ -10,7 +10,7 @@ import { lockJournal } from './journal-lock.ts'
 import { LineDrafts, type Mac, writeLine } from './line.ts'
 import { readRetainedChain } from './retained-chain.ts'
 import { type Segment, segmentOf } from './segments.ts'
-import { walk } from './verify-chain.ts'
+import { verifyChain } from './verify-chain.ts'
 import { syncDirectory, writeSynced } from './write-synced.ts'
 
 export interface LossDeps {
@@ -41,7 +41,7 @@ export const findLoss = async (
 ): Promise<Loss | undefined> => {
   const position = await logs.position(name)
   const retained = await readRetainedChain(mac, directory, name)
-  const { place, issue, torn } = await walk(mac, name, retained, position)
+  const { place, issue, torn } = await verifyChain(mac, name, retained, position)
   if (issue === undefined || torn) return undefined
   return {
     issue,

@@ -7,7 +7,7 @@ import type { Forked, LogRow, LogStore } from '../store/types.ts'
 import { sealSegment } from './chain-file.ts'
 import { type ChainError, type ChainPiece, type ChainPosition, nextPiece } from './chain-reader.ts'
 import { type ChainLine, firstSeqOf, type Mac } from './line.ts'
-import { allMissing, resume } from './locate-position.ts'
+import { allMissing, locatePosition } from './locate-position.ts'
 import type { RecentLinesCache } from './recent-lines-cache.ts'
 import { listSegments, type Segment } from './segments.ts'
 
@@ -129,7 +129,7 @@ export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest =
     let place = places.get(name)
     // Another process that has read further removes earlier files.
     if (place === undefined || place.segment < segments[0]!.number) {
-      const resumed = await resume(deps, options.directory, name)
+      const resumed = await locatePosition(deps, options.directory, name)
       if ('reason' in resumed) {
         reject(name, resumed)
         return 0

@@ -10,7 +10,7 @@ import { readLines, type Segment } from './segments.ts'
 const BATCH = 250
 
 /** A position in the files of a journal, and these files. */
-export interface Resumed {
+export interface LocatedPosition {
   readonly place: ChainPosition
   readonly segments: readonly Segment[]
 }
@@ -87,11 +87,11 @@ const placeOf = async (
  * Position after the store's last record, or the reason why there is none. Earlier lines are not verified again. The
  * journal may be written, ingested and shortened concurrently.
  */
-export const resume = async (
+export const locatePosition = async (
   deps: { readonly logs: Pick<LogStore, 'position'>; readonly mac: Mac },
   directory: string,
   name: string,
-): Promise<Resumed | ChainError> => {
+): Promise<LocatedPosition | ChainError> => {
   const { logs, mac } = deps
   // Read before the files are listed: another process may ingest later files concurrently.
   const position = await logs.position(name)
@@ -105,7 +105,8 @@ export const resume = async (
   if (issue !== undefined) return issue
   const lossRecord = () => beforeLossRecord(mac, segments, start, known)
   if (checkpoint !== undefined && checkpoint.seq > known) {
-    if (((await logs.position(name))?.seq ?? 0) >= checkpoint.seq) return resume(deps, directory, name)
+    if (((await logs.position(name))?.seq ?? 0) >= checkpoint.seq)
+      return locatePosition(deps, directory, name)
     return (await lossRecord()) === undefined
       ? missingInStore(name, known, checkpoint.seq)
       : { place: start, segments }

@@ -13,7 +13,7 @@ const TIMEOUT = { wait: 20, times: 10 } as const
 /** Last record of a journal that the store has ingested. */
 export type Position = { readonly seq: number; readonly hash: string } | undefined
 
-export interface Walked {
+export interface VerifiedChain {
   /** After the last line that verifies and was not replaced. */
   readonly place: ChainPosition
   /** Records that acknowledge losses. */
@@ -27,17 +27,17 @@ export interface Walked {
  * Verifies a retained chain to its end, or to its first issue. `position` was read before, so an active journal may only
  * be ahead of it.
  */
-export const walk = async (
+export const verifyChain = async (
   mac: Mac,
   name: string,
   { segments, checkpoint, start, issue: gap }: RetainedChain,
   position: Position,
-): Promise<Walked> => {
+): Promise<VerifiedChain> => {
   let place: ChainPosition = start
   let timeout: number = TIMEOUT.times
   const end = segments.at(-1)?.file ?? `${name}.*.jsonl`
   const acknowledged: ChainLine[] = []
-  const stop = (issue?: ChainError): Walked => ({
+  const stop = (issue?: ChainError): VerifiedChain => ({
     place,
     acknowledged,
     ...(issue === undefined ? {} : { issue }),

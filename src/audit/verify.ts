@@ -5,7 +5,7 @@ import { CHECKPOINT, type Checkpoint } from './checkpoint.ts'
 import type { ChainLine, Mac } from './line.ts'
 import { readRetainedChain } from './retained-chain.ts'
 import { JOURNAL_NAME, listSegments } from './segments.ts'
-import { walk } from './verify-chain.ts'
+import { verifyChain } from './verify-chain.ts'
 
 export interface VerifyDeps {
   readonly mac: Mac
@@ -57,7 +57,7 @@ export const verifyJournals = async (deps: VerifyDeps, directory: string): Promi
   for (const name of await journalNames(directory, deps)) {
     const position = await deps.logs?.position(name)
     const retained = await readRetainedChain(deps.mac, directory, name)
-    const { place, acknowledged, issue } = await walk(deps.mac, name, retained, position)
+    const { place, acknowledged, issue } = await verifyChain(deps.mac, name, retained, position)
     journals.push({
       name,
       records: place.seq,

@@ -7,7 +7,7 @@ export const addAuditCommand = (root: Command): void => {
   audit
     .command('verify')
     .description('check the hash chain of every journal; exit code 1 when one is broken')
-    .option('--rows', 'recompute the chains from the rows of the database, which stay when files go', false)
+    .option('--rows', 'verify the rows of the database, which are never removed, instead of the files', false)
     .option('--head <journal:seq:hash...>', 'with --rows: heads from the log, to compare with the rows')
     .addOption(configOption())
     .action(async ({ config, rows, head }: { config?: string; rows: boolean; head?: string[] }) => {

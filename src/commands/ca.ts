@@ -17,7 +17,7 @@ export const addCaCommand = (root: Command): void => {
     .description(
       'create a new certificate authority, which signs in seven days; clients should trust both until then',
     )
-    .option('--now', 'sign with the new one at once, also with one that waits', false)
+    .option('--now', 'sign with the new authority at once, also if an earlier rotation created it', false)
     .addOption(configOption())
     .action(async ({ config, now }: { config?: string; now: boolean }) => {
       const { rotateCa } = await import('../maintenance/ca.ts')

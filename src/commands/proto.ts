@@ -5,7 +5,9 @@ import { configOption, USAGE } from './run-command.ts'
 export const addProtoCommand = (root: Command): void => {
   root
     .command('proto')
-    .description('write the .proto files of the operations of all plugins; exit code 2 when numbers changed')
+    .description(
+      'write the .proto files of the operations of all plugins; exit code 2 when field numbers changed',
+    )
     .addOption(new Option('--out <folder>', 'where to write sidevault/v1/*.proto').default('proto'))
     .addOption(configOption())
     .action(async (options: { out: string; config?: string }) => {

@@ -72,7 +72,10 @@ export const addRunCommand = (root: Command): void => {
       'run a command whose HTTPS requests go through the forward proxy; its exit code is that of the command',
     )
     .argument('<command...>', 'the command and its arguments, behind --')
-    .option('--application <id>', 'a private application, of which the command gets a key that ends with it')
+    .option(
+      '--application <id>',
+      'private application to create a temporary key for; the key is deleted when the command ends',
+    )
     .option('--key-env <NAME>', 'environment variable with the key of a private application')
     .addOption(configOption())
     .passThroughOptions()

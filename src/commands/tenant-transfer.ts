@@ -15,7 +15,7 @@ const passphrase = (): Secret<string> => {
 const warn = (line: string): void => void process.stderr.write(`${line}\n`)
 
 /** `sidevault export`, `sidevault import`, `sidevault migrate-store`. */
-export const addMoveCommands = (root: Command): void => {
+export const addTransferCommands = (root: Command): void => {
   root
     .command('export')
     .description(`write a tenant into one file, encrypted under ${VARIABLE}`)

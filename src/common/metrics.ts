@@ -40,7 +40,7 @@ export const createMetrics = (node = 'main') => {
     }),
     duration: new Histogram({
       name: 'sidevault_request_seconds',
-      help: 'Time of a request in Sidevault: at "proxy" until it is forwarded or denied, at "management" until its response.',
+      help: 'Time of a request in Sidevault: at "proxy" until it is forwarded or denied, at "connect" until the reply to CONNECT, at "management" until its response.',
       labelNames: ['at'] as const,
       buckets: BUCKETS,
       registers,
@@ -85,7 +85,7 @@ export const createMetrics = (node = 'main') => {
       }),
       seconds: new Histogram({
         name: 'sidevault_sandbox_seconds',
-        help: 'Time of one run of code: queued, on the CPU, and in total.',
+        help: 'Time of one run of code: waited (in the queue), cpu, wall (in total).',
         labelNames: ['time'] as const,
         buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30],
         registers,
@@ -97,8 +97,8 @@ export const createMetrics = (node = 'main') => {
       }),
       ends: new Counter({
         name: 'sidevault_sandbox_child_ends_total',
-        help: 'Child processes that ended, by reason: silent, memory, crash, wiped (idle, replaced for another tenant).',
-        labelNames: ['why'] as const,
+        help: 'Child processes that ended, by reason: unresponsive, memory, crash, replaced (idle, for another tenant).',
+        labelNames: ['reason'] as const,
         registers,
       }),
     },

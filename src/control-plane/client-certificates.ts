@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from '../common/clock.ts'
 import { isObject } from '../common/json.ts'
 import { NackError } from './discovery.ts'
-import type { BootstrapOptions, DestinationIdentity } from './options.ts'
+import type { BootstrapOptions, ClientCertificate } from './options.ts'
 
 /** Idle time until a cluster is removed. A gateway reports a use once a minute, and holds a request for two at most. */
 const IDLE_MS = 5 * 60_000
@@ -19,15 +19,15 @@ const REJECTED_MS = 60_000
 /** ms in which a tenant with a rejected certificate may add no others: each NACK costs a configuration change. */
 const PENALTY_MS = 10_000
 
-export interface OwnedCertificate extends DestinationIdentity {
+export interface OwnedCertificate extends ClientCertificate {
   /** The tenant, for its limit. */
   readonly owner: string
 }
 
-/** See `Control.change`. */
+/** See `XdsServer.change`. */
 type Change = (next: (current: BootstrapOptions) => BootstrapOptions) => Promise<void>
 
-export interface Identities {
+export interface ClientCertificates {
   /** Resolves when Envoy has a cluster for it; rejects when Envoy rejects it, or there are too many. */
   use(identity: OwnedCertificate): Promise<void>
   close(): void
@@ -38,7 +38,7 @@ export const isPemText = (value: unknown): value is string =>
   typeof value === 'string' && /^[\t\n\r -~]+$/.test(value)
 
 /** Parses a gateway's request for the cluster `name`. Throws an Error when it is invalid. */
-export const parseIdentity = (name: string, body: unknown): OwnedCertificate => {
+export const parseClientCertificate = (name: string, body: unknown): OwnedCertificate => {
   if (!isObject(body) || !isPemText(body.owner)) throw new Error('not an identity')
   const { owner, certificate, key, authorities } = body
   for (const one of [certificate, key, authorities])
@@ -51,10 +51,10 @@ export const parseIdentity = (name: string, body: unknown): OwnedCertificate => 
   }
 }
 
-export const createIdentities = (
+export const createClientCertificates = (
   control: { readonly change: Change },
   { clock, most = MOST }: { readonly clock: Clock; readonly most?: typeof MOST },
-): Identities => {
+): ClientCertificates => {
   const known = new Map<string, { readonly owner: string; usedAt: number }>()
   const waiting = new Map<string, OwnedCertificate>()
   const rejections = new LRUCache<string, { readonly error: NackError; readonly until: number }>({
@@ -68,7 +68,7 @@ export const createIdentities = (
   /** `current` with `more`, without unused identities. */
   const withIdentities = (
     current: BootstrapOptions,
-    more: readonly DestinationIdentity[],
+    more: readonly ClientCertificate[],
   ): BootstrapOptions => {
     const { identities = [] } = current
     const retained = identities.filter(({ name }) => known.has(name))
@@ -91,10 +91,10 @@ export const createIdentities = (
     known.set(name, { owner, usedAt: clock.now() })
   }
 
-  /** Identities that arrive during a change are added together by the next one. */
+  /** ClientCertificates that arrive during a change are added together by the next one. */
   const add = async (identity: OwnedCertificate): Promise<void> => {
     waiting.set(identity.name, identity)
-    let batch: readonly DestinationIdentity[] = []
+    let batch: readonly ClientCertificate[] = []
     try {
       await control.change((current) => {
         batch = [...waiting.values()]

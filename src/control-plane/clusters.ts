@@ -1,7 +1,7 @@
 /** Clusters: gateway processes, the admin process, destinations. */
 import { destinations } from './destinations.ts'
 import { forwardClusters } from './forward-clusters.ts'
-import { UNREACHED } from './limits.ts'
+import { ENVOY_LIMIT } from './limits.ts'
 import { loadAssignment } from './load-assignment.ts'
 import type { Settings } from './options.ts'
 import { CLUSTERS } from './route-names.ts'
@@ -31,7 +31,12 @@ const gateway = ({ gatewaySockets }: Settings) => ({
   typed_extension_protocol_options: HTTP2,
   circuit_breakers: {
     thresholds: [
-      { max_connections: 256, max_pending_requests: UNREACHED, max_requests: UNREACHED, max_retries: 8192 },
+      {
+        max_connections: 256,
+        max_pending_requests: ENVOY_LIMIT,
+        max_requests: ENVOY_LIMIT,
+        max_retries: 8192,
+      },
     ],
   },
   load_assignment: loadAssignment(CLUSTERS.gateway, gatewaySockets),

@@ -8,11 +8,11 @@ import {
   CACHED_HOSTS,
   CONNECTION_WINDOW_BYTES,
   DESTINATION_STREAMS,
+  ENVOY_LIMIT,
   STREAM_WINDOW_BYTES,
-  UNREACHED,
 } from './limits.ts'
 import { loadAssignment } from './load-assignment.ts'
-import type { DestinationIdentity, Settings } from './options.ts'
+import type { ClientCertificate, Settings } from './options.ts'
 import { CLUSTERS } from './route-names.ts'
 
 const CLUSTER = 'type.googleapis.com/envoy.extensions.clusters.dynamic_forward_proxy.v3.ClusterConfig'
@@ -35,7 +35,7 @@ const dnsCacheConfig = ({ egress }: Settings) => ({
   dns_failure_refresh_rate: { base_interval: '1s', max_interval: '5s' },
   host_ttl: '60s',
   max_hosts: CACHED_HOSTS,
-  dns_cache_circuit_breaker: { max_pending_requests: UNREACHED },
+  dns_cache_circuit_breaker: { max_pending_requests: ENVOY_LIMIT },
   typed_dns_resolver_config: {
     name: 'envoy.network.dns_resolver.cares',
     typed_config: {
@@ -89,7 +89,7 @@ interface TlsOptions {
   readonly alpn?: readonly string[]
   readonly authorities: { readonly filename: string } | { readonly inline_string: string }
   readonly serverName?: string
-  readonly client?: DestinationIdentity['client']
+  readonly client?: ClientCertificate['client']
 }
 
 const tls = ({ authorities, serverName, client, alpn }: TlsOptions) => ({
@@ -129,12 +129,14 @@ const HTTP2 = {
 }
 
 const LIMITS = {
-  thresholds: [{ max_connections: UNREACHED, max_pending_requests: UNREACHED, max_requests: UNREACHED }],
+  thresholds: [
+    { max_connections: ENVOY_LIMIT, max_pending_requests: ENVOY_LIMIT, max_requests: ENVOY_LIMIT },
+  ],
 }
 
 const trusted = (
   { egress }: Settings,
-  { client, authorities }: Partial<DestinationIdentity> = {},
+  { client, authorities }: Partial<ClientCertificate> = {},
 ): TlsOptions => ({
   authorities: authorities === undefined ? { filename: egress.trustBundle } : { inline_string: authorities },
   ...(client === undefined ? {} : { client }),
@@ -159,7 +161,7 @@ const protocols = (scheme: Scheme) => {
 }
 
 /** Common settings of clusters of destinations. */
-const toDestination = (settings: Settings, scheme: Scheme, identity?: DestinationIdentity) => ({
+const toDestination = (settings: Settings, scheme: Scheme, identity?: ClientCertificate) => ({
   lb_policy: 'CLUSTER_PROVIDED',
   connect_timeout: '5s',
   per_connection_buffer_limit_bytes: BUFFER_BYTES,
@@ -182,7 +184,7 @@ const toDestination = (settings: Settings, scheme: Scheme, identity?: Destinatio
       }),
 })
 
-const destination = (settings: Settings, scheme: Scheme, identity?: DestinationIdentity) => ({
+const destination = (settings: Settings, scheme: Scheme, identity?: ClientCertificate) => ({
   name: identity?.name ?? CLUSTERS[scheme],
   ...toDestination(settings, scheme, identity),
   cluster_type: {
@@ -233,7 +235,7 @@ const versioned = <T extends { readonly name: string }>(cluster: T, hash = hashO
 const hashOfSettings = (settings: Settings): string => hashOf(destination(settings, 'https'))
 
 /** Cluster name of an identity under these settings. */
-export const identityCluster = (settings: Settings, name: string): string =>
+export const clientCertificateCluster = (settings: Settings, name: string): string =>
   versioned({ name }, hashOfSettings(settings)).name
 
 interface Cluster {

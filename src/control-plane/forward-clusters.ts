@@ -1,7 +1,7 @@
 /** Clusters of the forward proxy: its internal listeners, and tunnels that are not opened. */
 import { METADATA } from '../ext-proc/contract.ts'
 import { codec, egressGuard } from './destinations.ts'
-import { BUFFER_BYTES, UNREACHED } from './limits.ts'
+import { BUFFER_BYTES, ENVOY_LIMIT } from './limits.ts'
 import type { Settings } from './options.ts'
 import { CLUSTERS } from './route-names.ts'
 
@@ -11,7 +11,9 @@ const INTERNAL =
 const RAW = 'type.googleapis.com/envoy.extensions.transport_sockets.raw_buffer.v3.RawBuffer'
 
 const LIMITS = {
-  thresholds: [{ max_connections: UNREACHED, max_pending_requests: UNREACHED, max_requests: UNREACHED }],
+  thresholds: [
+    { max_connections: ENVOY_LIMIT, max_pending_requests: ENVOY_LIMIT, max_requests: ENVOY_LIMIT },
+  ],
 }
 
 /** Hands the tunnel's filter state to the internal listener of the same name. */

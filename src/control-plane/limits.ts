@@ -34,7 +34,7 @@ export const DEFAULT_MEMORY_BYTES = 1024 * MIB
 export const heldBytes = (memoryBytes: number): number => memoryBytes * 0.75
 
 /** Envoy's own limit of calls, connections and lookups: above the number that `heldBytes` allows. */
-export const UNREACHED = 65_536
+export const ENVOY_LIMIT = 65_536
 
 /** Host names that gateways divide among tenants, and the size of Envoy's DNS cache, which evicts later. */
 export const HOSTS = 16_384

@@ -2,8 +2,8 @@ import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 
 /** Client certificate for a destination, and the authorities that must have signed the destination's certificate. */
-export interface DestinationIdentity {
-  /** Unique for each identity; its cluster is `identityCluster`. */
+export interface ClientCertificate {
+  /** Unique for each identity; its cluster is `clientCertificateCluster`. */
   readonly name: string
   /** Certificate chain and key, PEM. */
   readonly client?: { readonly certificate: string; readonly key: string }
@@ -61,8 +61,8 @@ export interface BootstrapOptions {
     /** Name servers instead of the system's. */
     readonly resolvers?: readonly { readonly address: string; readonly port: number }[]
   }
-  /** Identities of stored proxies with certificates. */
-  readonly identities?: readonly DestinationIdentity[]
+  /** ClientCertificates of stored proxies with certificates. */
+  readonly identities?: readonly ClientCertificate[]
   /** The demo destination: TLS over a unix socket, verified against an authority of its own. */
   readonly demo?: { readonly socket: string; readonly authority: string; readonly host: string }
   /** Bytes of a proxied body, before and after tokens are replaced. Default 8 MiB. */

@@ -1,4 +1,4 @@
-/** Control plane of this machine's Envoy: the current configuration, and the socket that serves it. */
+/** XdsServer plane of this machine's Envoy: the current configuration, and the socket that serves it. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../common/clock.ts'
 import { isObject } from '../common/json.ts'
@@ -6,8 +6,8 @@ import { createKeyedMutex } from '../common/keyed-mutex.ts'
 import type { Log } from '../common/log.ts'
 import { serveSocket } from '../common/serve-socket.ts'
 import { IDENTITY_PREFIX } from '../ext-proc/contract.ts'
-import { createIdentities, parseIdentity } from './client-certificates.ts'
-import { drainingClusters, identityCluster } from './destinations.ts'
+import { createClientCertificates, parseClientCertificate } from './client-certificates.ts'
+import { clientCertificateCluster, drainingClusters } from './destinations.ts'
 import { createDiscovery, type DiscoveryRequest, NackError, type TypeStatus } from './discovery.ts'
 import { parseForwardHosts, withForwardHosts } from './forward-hosts.ts'
 import { type BootstrapOptions, settle } from './options.ts'
@@ -30,7 +30,7 @@ const IDENTITY = new RegExp(`^PUT /identities/(${IDENTITY_PREFIX}[a-z0-9_-]{1,10
 /** A gateway's report of all hosts that the forward proxy opens. */
 const FORWARD_HOSTS = 'PUT /forward-hosts'
 
-export interface Control {
+export interface XdsServer {
   /**
    * Applies the result of `next` as Envoy's configuration; changes run one after the other. Resolves when Envoy has
    * acknowledged it. Rejects with the error of `next`, or with NackError after restoring the previous configuration.
@@ -55,7 +55,7 @@ const bodyOf = async (request: IncomingMessage): Promise<unknown> => {
   return JSON.parse(Buffer.concat(chunks).toString())
 }
 
-export interface ControlDeps {
+export interface XdsServerDeps {
   readonly log: Log
   readonly clock: Clock
   /** Handles `POST /reload`; its result is the response. */
@@ -63,8 +63,8 @@ export interface ControlDeps {
 }
 
 /** Serves `options` on a unix socket. Resolves when it listens. Throws an Error for an invalid option. */
-export const startControl = async (
-  { log, clock, reload }: ControlDeps,
+export const startXdsServer = async (
+  { log, clock, reload }: XdsServerDeps,
   {
     socketPath,
     options,
@@ -75,7 +75,7 @@ export const startControl = async (
     /** False: there is no Envoy, and every change counts as acknowledged. */
     readonly edge?: boolean
   },
-): Promise<Control> => {
+): Promise<XdsServer> => {
   const discovery = createDiscovery({ clock })
   let current = options
   let snapshot = createSnapshot(options)
@@ -143,8 +143,8 @@ export const startControl = async (
         return { status: 200, body: {} }
       }
       if (identity === undefined) return { status: 404, body: {} }
-      await identities.use(parseIdentity(identity, await bodyOf(request)))
-      return { status: 200, body: { cluster: identityCluster(settle(current), identity) } }
+      await identities.use(parseClientCertificate(identity, await bodyOf(request)))
+      return { status: 200, body: { cluster: clientCertificateCluster(settle(current), identity) } }
     } catch (error) {
       const rejected = error instanceof NackError && error.nacked.length > 0
       return {
@@ -171,8 +171,8 @@ export const startControl = async (
     response.end(reply.status === 200 ? reply.body : '')
   }
 
-  const change: Control['change'] = (next) => runExclusive(() => run(next))
-  const identities = createIdentities({ change }, { clock })
+  const change: XdsServer['change'] = (next) => runExclusive(() => run(next))
+  const identities = createClientCertificates({ change }, { clock })
   const server = await serveSocket(socketPath, (request, response) => {
     handle(request, response).catch(() => response.destroy())
   })

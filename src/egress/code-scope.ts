@@ -27,7 +27,7 @@ class Scope implements CodeScope {
     if (lists.length <= MOST && lists.every((list) => allowsDestination(list, destination))) return
     throw new AppError(
       'destination_not_allowed',
-      `This code was given a token whose destinations do not allow "${destination.host}". Send the request before, or allow the destination.`,
+      `This code was given a token whose destinations do not allow "${destination.host}". Send the request before the code reads that token, or allow the destination.`,
     )
   }
 }

@@ -85,7 +85,7 @@ export const prefixHeaders = (prefix: string) =>
     proxyUrl: `${prefix}-proxy-url`,
     evaluate: `${prefix}-proxy-evaluate`,
     dryRun: `${prefix}-proxy-dry-run`,
-    dryRunResponse: `${prefix}-proxy-dry-run-answer`,
+    dryRunResponse: `${prefix}-proxy-dry-run-response`,
     dryRunCode: `${prefix}-proxy-dry-run-code`,
     stream: `${prefix}-proxy-stream`,
     idempotencyKey: `${prefix}-idempotency-key`,

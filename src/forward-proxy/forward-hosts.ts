@@ -57,7 +57,7 @@ export const watchForwardHosts = (
       if (failing) log.info('intercepted hosts of the forward proxy recovered')
       failing = false
     } catch (err) {
-      if (!failing) log.warn({ err }, 'intercepted hosts of the forward proxy degraded; retry follows')
+      if (!failing) log.warn({ err }, 'intercepted hosts of the forward proxy degraded; retrying')
       failing = true
     }
     if (!closed)

@@ -35,7 +35,7 @@ export const resolver =
 export const mayNotUse = () =>
   new AppError(
     'forbidden',
-    'The request holds an expression, and nobody with the permission token:use asks for it. Send a key, or give the proxy an application.',
+    'The request holds an expression, and its caller does not hold the permission token:use. Send a key that does, or give the proxy an application.',
   )
 
 /** Throws `forbidden` for a caller who may put no token's value into a body. */

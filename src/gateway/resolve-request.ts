@@ -88,7 +88,10 @@ const clusterFor = (
 ): Eventual<string | undefined> => {
   if (proxy?.destinationTls === undefined || dryRun) return undefined
   if (upstream !== 'https')
-    throw new AppError('invalid_destination', 'The proxy has certificates, and its destination takes none.')
+    throw new AppError(
+      'invalid_destination',
+      'The proxy has client certificates, but its destination is not https://. Correct the URL, or remove the certificates.',
+    )
   return clusterOf(proxy.destinationTls, proxy.tenantId)
 }
 

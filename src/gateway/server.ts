@@ -88,7 +88,7 @@ export const startGateway = async (deps: GatewayDeps, options: GatewayOptions): 
   const uploads = createAdmission({ running: upload.running, bytes: 0 })
   const held = createShares(
     limits.heldBytes ?? heldBytes(DEFAULT_MEMORY_BYTES),
-    'The tenant has as many calls open, or bodies on their way, as it may. Retry when some of them are over.',
+    'The tenant has used its share of open calls and buffered bodies. Retry when some have ended.',
   )
   const hosts = createRecentHosts(limits.hosts ?? HOSTS, () => performance.now())
   const exchanges = ({ egress, bodyBytes, responseMs = 25_000 }: GatewaySettings) =>

@@ -7,7 +7,7 @@ export const REQUESTS = '/requests.json?'
 /** Path of the counts by destination; the query is a tenant's id. */
 export const DESTINATIONS = '/destinations.json?'
 
-export interface OpsDeps {
+export interface StatusServerDeps {
   readonly metrics: Metrics
   /** Rejects when the process cannot do its work. */
   readonly health: () => Promise<void>
@@ -21,7 +21,10 @@ export interface OpsDeps {
  * values went), `GET /healthz` and, for a part, `GET /healthz/<part>` (200 `{ "status": "ok" }` or `"degraded"`, or 503).
  * Resolves when it listens.
  */
-export const startOps = async (deps: OpsDeps, socketPath: string): Promise<{ close(): Promise<void> }> => {
+export const startStatusServer = async (
+  deps: StatusServerDeps,
+  socketPath: string,
+): Promise<{ close(): Promise<void> }> => {
   const parts = new Map(Object.entries(deps.parts ?? {}).map(([name, check]) => [`/healthz/${name}`, check]))
   const { metrics } = deps
   const handle = async (url: string | undefined): Promise<readonly [number, unknown]> => {
@@ -34,13 +37,13 @@ export const startOps = async (deps: OpsDeps, socketPath: string): Promise<{ clo
     if (check === undefined) return [404, { status: 'unknown' }]
     return check().then(
       (more) => [200, { status: 'ok', ...more }] as const,
-      () => [503, { status: 'failing' }] as const,
+      () => [503, { status: 'failed' }] as const,
     )
   }
   return serveSocket(socketPath, async (request, response) => {
     const [status, body] =
       request.method === 'GET'
-        ? await handle(request.url).catch(() => [500, { status: 'failing' }] as const)
+        ? await handle(request.url).catch(() => [500, { status: 'failed' }] as const)
         : ([405, { status: 'unknown' }] as const)
     response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' })
     response.end(JSON.stringify(body))

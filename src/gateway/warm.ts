@@ -41,7 +41,8 @@ export const startWarmer = (
         seen = changes
       }
     } catch (err) {
-      if (!closed) log.warn({ err }, 'transforms were not made ready')
+      if (!closed)
+        log.warn({ err }, 'transforms could not be compiled in advance; each is compiled on its first call')
     }
     if (!closed) timer = setTimeout(look, everyMs).unref()
   }

@@ -5,7 +5,7 @@ import { type CreateSandboxHost, createSandboxHosts, type HostDeps } from './hos
 import { onDemand, type SandboxStart } from './lazy-sandbox.ts'
 
 /** Runs tenants' code in one process. */
-export interface CodeHost {
+export interface HostApi {
   /** Its processes start with the first code. */
   readonly sandbox: Sandbox
   /** Called once by the kernel, with its operations. */
@@ -15,13 +15,13 @@ export interface CodeHost {
   close(): Promise<void>
 }
 
-export const createCodeHost = ({
+export const createHostApi = ({
   sandbox: howToStart,
   fetch,
 }: {
   readonly sandbox: SandboxStart
   readonly fetch: PluginContext['fetch']
-}): CodeHost => {
+}): HostApi => {
   const sandbox = onDemand(howToStart)
   let hosts: CreateSandboxHost | undefined
   const createHost: CreateSandboxHost = (of) => {

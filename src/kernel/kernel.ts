@@ -207,7 +207,7 @@ const runKernel = async (
 
   const stop = async () => {
     await withTimeout(STOP_TIMEOUT, calls.settled).catch(() =>
-      log.error('stopping before every call has ended'),
+      log.error('shutdown timeout: stopping with calls in progress'),
     )
     await stopAll()
   }

@@ -12,7 +12,7 @@ import { rootIdOf } from '../keys/wrap.ts'
 import { journalDirectory } from '../roles/replica.ts'
 import { storeLocation } from '../roles/runtime.ts'
 import { openSnapshot } from '../store/snapshot/open.ts'
-import type { Cell, CopyTable } from '../store/snapshot/types.ts'
+import type { Cell, SnapshotTable } from '../store/snapshot/types.ts'
 import { type LineWriter, writeLines } from './backup-file.ts'
 import { type OperatedVault, type Print, withVault } from './open-vault.ts'
 import { createProgress } from './progress.ts'
@@ -30,7 +30,7 @@ const cell = (value: Cell): string | number | null =>
 
 const writeTable = async (
   lines: LineWriter,
-  table: CopyTable,
+  table: SnapshotTable,
   rows: AsyncIterable<readonly (readonly Cell[])[]>,
   print: Print,
 ): Promise<number> => {

@@ -10,7 +10,7 @@ import { sealMutation } from '../kernel/services/seal-records.ts'
 import { createTenant } from '../roles/create-tenant.ts'
 import type { Collection, EgressLimits } from '../sdk/index.ts'
 import type { NewToken } from '../store/types.ts'
-import { derive } from '../vault/index-terms.ts'
+import { indexTerms } from '../vault/index-terms.ts'
 import { type Opened, sealToken, tokenBinding } from '../vault/seal.ts'
 import { createTokenTypes } from '../vault/token-types.ts'
 import { readEncrypted } from './encrypted-archive.ts'
@@ -149,7 +149,7 @@ const importInto = (
             ...(fingerprintExpression === undefined ? {} : { fingerprintExpression }),
           }
           const type = types.get(row.type)!
-          const { fingerprint, terms } = derive(kernel, ring, type, opened, row.metadata, fingerprinted)
+          const { fingerprint, terms } = indexTerms(kernel, ring, type, opened, row.metadata, fingerprinted)
           const bound = tokenBinding(id, { ...row, fingerprint, version: 1 })
           const rest = { fingerprint, terms, deduplicate: false, fallbackIds: [] }
           return { ...row, ...sealToken(ring, opened, bound), ...rest, tenant_id: id }

@@ -7,7 +7,7 @@ import { isObject } from '../common/json.ts'
 import type { Config } from '../config.ts'
 import { openStoreKeys } from '../roles/runtime.ts'
 import { SCHEMA_VERSION } from '../store/migrations/index.ts'
-import type { Cell, CopyTable, CopyTarget } from '../store/snapshot/types.ts'
+import type { Cell, SnapshotTable, SnapshotTarget } from '../store/snapshot/types.ts'
 import { BACKUP_FORMAT } from './backup.ts'
 import { damagedFile, readLines } from './backup-file.ts'
 import type { Print } from './open-vault.ts'
@@ -24,7 +24,7 @@ const sizeOf = (row: readonly unknown[]): number =>
 /** Names of journal files; nothing else is written from a backup. */
 const FILE = /^[a-z0-9][a-z0-9_-]{0,49}\.(\d{6,}\.jsonl|checkpoint)$/
 
-const cells = ({ columns }: CopyTable, row: readonly unknown[]): readonly Cell[] =>
+const cells = ({ columns }: SnapshotTable, row: readonly unknown[]): readonly Cell[] =>
   row.map((value, at) =>
     columns[at]?.kind === 'bytes' && typeof value === 'string'
       ? Buffer.from(value, 'base64')
@@ -64,8 +64,8 @@ const load = async (
   print: Print,
 ): Promise<{ readonly head: Head; readonly end: Readonly<Record<string, unknown>> }> => {
   let head: Head | undefined
-  let target: CopyTarget | undefined
-  let table: CopyTable | undefined
+  let target: SnapshotTarget | undefined
+  let table: SnapshotTable | undefined
   let rows: (readonly Cell[])[] = []
   let bytes = 0
   let file: FileHandle | undefined
@@ -102,7 +102,7 @@ const load = async (
       else if (typeof line.table === 'string') {
         await flush()
         copied = 0
-        table = { name: line.table, columns: line.columns as CopyTable['columns'] }
+        table = { name: line.table, columns: line.columns as SnapshotTable['columns'] }
       } else if (typeof line.file === 'string') {
         await flush()
         await endFile()

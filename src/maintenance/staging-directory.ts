@@ -9,7 +9,7 @@ import { journalDirectory } from '../roles/replica.ts'
 import { storeLocation } from '../roles/runtime.ts'
 import { openStore } from '../store/open.ts'
 import { sqliteTarget } from '../store/snapshot/sqlite.ts'
-import type { CopyTarget } from '../store/snapshot/types.ts'
+import type { SnapshotTarget } from '../store/snapshot/types.ts'
 import type { Store } from '../store/types.ts'
 import { partialIssue, publish, syncPath } from './atomic-rename.ts'
 
@@ -18,7 +18,7 @@ export interface Staged {
   /** Empty folder for its journals. */
   readonly folder: string
   /** Opens the empty store for the copy. */
-  target(schema: number): Promise<CopyTarget>
+  target(schema: number): Promise<SnapshotTarget>
   /** Runs `work` on the restored store. */
   read<T>(work: (store: Store) => Promise<T>): Promise<T>
   /** Publishes the vault; never replaces a file. `journals`: names of the files in `folder`. */

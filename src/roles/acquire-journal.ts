@@ -1,6 +1,6 @@
 import type { ChainError } from '../audit/chain-reader.ts'
 import { type JournalDeps, type OwnJournal, openJournal } from '../audit/journal.ts'
-import { resume } from '../audit/locate-position.ts'
+import { locatePosition } from '../audit/locate-position.ts'
 import { withRetainedFiles } from '../audit/retention-lock.ts'
 import type { Journal } from '../audit/types.ts'
 import { AppError } from '../common/errors.ts'
@@ -45,7 +45,7 @@ export const acquireJournal = async (
   if (lock === undefined) throw alreadyOpen(name)
   try {
     const journal = await withRetainedFiles(directory, async () => {
-      const found = await resume({ logs: store.logs, mac: deps.mac }, directory, name)
+      const found = await locatePosition({ logs: store.logs, mac: deps.mac }, directory, name)
       if ('reason' in found) throw diverged(name, found)
       return openJournal(deps, { directory, name, ...options })
     })

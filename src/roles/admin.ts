@@ -11,7 +11,7 @@ import { type ProcessStart, socketsIn } from '../supervisor/messages.ts'
 import { createPurge } from '../vault/purge.ts'
 import { bootstrapTenant } from './bootstrap-tenant.ts'
 import { openAuthority } from './forward-authority.ts'
-import { startOperator } from './maintenance.ts'
+import { startMaintenanceServer } from './maintenance.ts'
 import { nodeHealth } from './node-health.ts'
 import { createPeerRequests } from './peer-requests.ts'
 import { type RoleEvents, type RunningRole, WARM_AFTER_MS } from './role-events.ts'
@@ -27,8 +27,8 @@ const readIdentity = async ({ certificate, key }: NonNullable<Config['tls']>): P
   key: await readFile(key, 'utf8'),
 })
 
-const warmReactors = async ({ kernel, codeHost }: Runtime): Promise<void> =>
-  codeHost.sandbox.warm((await kernel.registry.ports.reactors?.programs(WARM_REACTORS)) ?? [])
+const warmReactors = async ({ kernel, hostApi }: Runtime): Promise<void> =>
+  hostApi.sandbox.warm((await kernel.registry.ports.reactors?.programs(WARM_REACTORS)) ?? [])
 
 /** The admin process: management API, first tenant, ingest of the audit journals, purge, demo destination. */
 export const startAdminRole = async (
@@ -99,7 +99,7 @@ export const startAdminRole = async (
       admit: runtime.admit,
     },
   )
-  const operator = await startOperator(
+  const operator = await startMaintenanceServer(
     {
       store,
       keys,

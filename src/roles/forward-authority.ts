@@ -12,7 +12,7 @@ export const openAuthority = (
   { keys, store }: Pick<Runtime, 'keys' | 'store'>,
 ): Authority => createAuthority({ keys, store: store.keys, clock: systemClock }, forwardCa)
 
-/** Longer than an acknowledgement of Envoy takes (`Control.change`). */
+/** Longer than an acknowledgement of Envoy takes (`XdsServer.change`). */
 const TIMEOUT_MS = 30_000
 
 /** Reports the bound hosts with their certificates to the control plane. One gateway of a machine does so. */

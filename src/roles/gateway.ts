@@ -4,7 +4,7 @@ import type { Config } from '../config.ts'
 import { HOSTS, heldBytes } from '../control-plane/limits.ts'
 import { createBindings } from '../forward-proxy/bindings.ts'
 import { startGateway } from '../gateway/server.ts'
-import { startOps } from '../gateway/status-server.ts'
+import { startStatusServer } from '../gateway/status-server.ts'
 import { startWarmer } from '../gateway/warm.ts'
 import { createRunIdle } from '../host-api/dry-run-host.ts'
 import { createProxyDirectory } from '../kernel/services/proxies.ts'
@@ -62,7 +62,7 @@ export const startGatewayRole = async (
   // A machine without an admin process ingests its journals here.
   const ingests = config.postgres !== undefined && start.role === 'gateway' && start.worker === 0
   if (ingests) maintenance.start()
-  const { sandbox } = runtime.codeHost
+  const { sandbox } = runtime.hostApi
   const proxies = createProxyDirectory({
     keys,
     records: store.records,
@@ -112,7 +112,7 @@ export const startGatewayRole = async (
     await Promise.all([store.health(), kernel.health()])
   }
   const parts = { sandbox: () => sandbox.health(), records: () => kernel.records() }
-  const ops = await startOps({ metrics, health, parts }, at(sockets.status))
+  const ops = await startStatusServer({ metrics, health, parts }, at(sockets.status))
   const pages =
     start.role === 'gateway' && start.worker === 0 ? await startPages(runtime, config, start, log) : undefined
   const warmer = startWarmer({ proxies, sandbox, log }, { afterMs: WARM_AFTER_MS })

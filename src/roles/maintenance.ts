@@ -18,7 +18,7 @@ import { createTenant } from './create-tenant.ts'
 const MAX_NAME = 200
 const MAX_BODY = 16_384
 
-export interface OperatorDeps {
+export interface MaintenanceDeps {
   readonly store: Pick<Store, 'tenants' | 'keys'>
   readonly keys: Keys
   readonly credentials: Ports['credentials'] | undefined
@@ -57,7 +57,7 @@ const nameOf = (body: unknown): string => {
 }
 
 /** The first tenant that has this private application. */
-const createRunKey = async ({ store, applications }: OperatorDeps, applicationId: string) => {
+const createRunKey = async ({ store, applications }: MaintenanceDeps, applicationId: string) => {
   for (const { id: tenantId } of await store.tenants.list()) {
     const made = await applications?.runKeys.create(tenantId, applicationId)
     if (made !== undefined) return { tenantId, ...made }
@@ -66,7 +66,7 @@ const createRunKey = async ({ store, applications }: OperatorDeps, applicationId
 }
 
 /** Keys for runs of a command (`sidevault run`): created, renewed while it runs, and deleted. */
-const handleRunKeys = async (deps: OperatorDeps, request: IncomingMessage): Promise<Reply> => {
+const handleRunKeys = async (deps: MaintenanceDeps, request: IncomingMessage): Promise<Reply> => {
   const { applications, journal, clock } = deps
   const record = (tenant: string, id: string, operation: string): AuditRecord =>
     operatorRecord(
@@ -99,7 +99,7 @@ const handleRunKeys = async (deps: OperatorDeps, request: IncomingMessage): Prom
 }
 
 /** Handles the tenant commands of operators and records each. Access to the socket authorizes them. */
-const handle = async (deps: OperatorDeps, request: IncomingMessage): Promise<Reply> => {
+const handle = async (deps: MaintenanceDeps, request: IncomingMessage): Promise<Reply> => {
   const { store, keys, credentials, journal, clock } = deps
   const route = `${request.method} ${request.url}`
   const record = (id: string, operation: string, message: string): AuditRecord =>
@@ -136,8 +136,8 @@ const handle = async (deps: OperatorDeps, request: IncomingMessage): Promise<Rep
 }
 
 /** A unix socket for operator commands. Only the service's own user can open it; Envoy does not route to it. */
-export const startOperator = async (
-  deps: OperatorDeps,
+export const startMaintenanceServer = async (
+  deps: MaintenanceDeps,
   socketPath: string,
 ): Promise<{ close(): Promise<void> }> => {
   const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -147,7 +147,7 @@ export const startOperator = async (
     } catch (thrown) {
       const error = AppError.from(thrown)
       if (error.code === 'internal')
-        deps.log.error({ err: error.cause ?? error }, 'an operator command failed')
+        deps.log.error({ err: error.cause ?? error }, 'maintenance command failed')
       reply = { status: error.status, body: error.toProblem() }
     }
     response.writeHead(reply.status, { 'content-type': 'application/json', connection: 'close' })

@@ -22,7 +22,7 @@ export interface NodeHealth {
 
 /** Checks of this process's own parts. */
 const ownParts = (
-  { store, keys, journal, kernel, maintenance, codeHost, state }: Runtime,
+  { store, keys, journal, kernel, maintenance, hostApi, state }: Runtime,
   config: Config,
 ): Record<string, Check> => ({
   store: () => store.health(),
@@ -31,7 +31,7 @@ const ownParts = (
   audit: () => maintenance.health(),
   disk: () => maintenance.disk(),
   records: () => kernel.records(),
-  sandbox: () => codeHost.sandbox.health(),
+  sandbox: () => hostApi.sandbox.health(),
   ...(config.redisUrl === undefined
     ? {}
     : { redis: async () => (state.reach === 'shared' ? 'ok' : 'degraded') }),
@@ -57,7 +57,7 @@ export const nodeHealth = (runtime: Runtime, config: Config, start: ProcessStart
           envoy: async () => {
             if (!(await envoyIsLive(sockets.envoyAdmin))) throw new Error('Envoy is not live')
           },
-          configuration: (signal: AbortSignal) => checkEnvoyConfig(sockets.control, signal),
+          envoy_config: (signal: AbortSignal) => checkEnvoyConfig(sockets.control, signal),
         }
       : {}),
     ...certificates,

@@ -15,7 +15,7 @@ export const createPeerRequests = (sockets: readonly string[], log: Log): Peers 
           if (status !== 200) throw new Error(`status ${status}`)
           return [JSON.parse(body)]
         } catch (err) {
-          log.warn({ err }, 'the newest calls of a gateway are missing in a response: it does not respond')
+          log.warn({ err }, 'gateway did not respond; its recent calls are missing from a response')
           return []
         }
       }),

@@ -10,7 +10,7 @@ import { createMetrics, type Metrics } from '../common/metrics.ts'
 import type { GuessLimiter, RateLimiter } from '../common/rate-limiter.ts'
 import { type Config, listenPorts } from '../config.ts'
 import { createExpressions } from '../expressions/expressions.ts'
-import { type CodeHost, createCodeHost } from '../host-api/host-api.ts'
+import { createHostApi, type HostApi } from '../host-api/host-api.ts'
 import { startKernel } from '../kernel/kernel.ts'
 import type { Kernel, Peers } from '../kernel/types.ts'
 import { openKeys } from '../keys/open.ts'
@@ -39,7 +39,7 @@ export interface Runtime {
   readonly kernel: Kernel
   readonly metrics: Metrics
   /** Runs tenants' code. Its processes start with the first code. */
-  readonly codeHost: CodeHost
+  readonly hostApi: HostApi
   /** Maintains the journals of all processes of this data directory. */
   readonly maintenance: AuditMaintenance
   /** See `Egress.dial`. */
@@ -144,7 +144,7 @@ export const openRuntime = async (
       trustBundle: options.trustBundle,
     })
     closers.push(() => egress.close())
-    const codeHost = createCodeHost({
+    const hostApi = createHostApi({
       sandbox: {
         confine: async (signal) => {
           const { detectConfinement } = await import('../sandbox/parent/confinement.ts')
@@ -152,19 +152,19 @@ export const openRuntime = async (
         },
         start: async (confinement) => {
           const { createSandbox } = await import('../sandbox/sandbox.ts')
-          const { reuseContexts, sandboxMemoryMb: memoryMb, sandboxRequire: require } = config
+          const { reuseContexts, sandboxMemoryMb: memoryMib, sandboxRequire: require } = config
           const onChild = onSandbox === undefined ? {} : { onChild: onSandbox }
           return createSandbox(
             { log, metrics },
-            { reuseContexts, memoryMb, require, confinement, ...onChild },
+            { reuseContexts, memoryMib, require, confinement, ...onChild },
           )
         },
       },
       fetch: egress.fetch,
     })
-    closers.push(() => codeHost.close())
+    closers.push(() => hostApi.close())
     // A missing requirement must fail at the start, not at the first use.
-    if (config.sandboxRequire.length > 0) await codeHost.sandbox.warm([])
+    if (config.sandboxRequire.length > 0) await hostApi.sandbox.warm([])
     const card = config.cvcSeconds === undefined ? {} : { card: { cvc_seconds: config.cvcSeconds } }
     let guessLimit: GuessLimiter | undefined
     const kernel = await startKernel(
@@ -190,7 +190,7 @@ export const openRuntime = async (
             metrics,
             admitGuesses: async (caller, guesses) => guessLimit?.(caller, guesses),
           }),
-        createCode: codeHost.createCode,
+        createCode: hostApi.createCode,
         fetch: egress.fetch,
         ...(options.peers ? { peers: options.peers } : {}),
       },
@@ -237,7 +237,7 @@ export const openRuntime = async (
       guessLimit = guessLimitOf(next)
     }
     const { dial } = egress
-    return { store, keys, journal, kernel, metrics, codeHost, maintenance, dial, state, admit, reload, close }
+    return { store, keys, journal, kernel, metrics, hostApi, maintenance, dial, state, admit, reload, close }
   } catch (error) {
     await close()
     throw error

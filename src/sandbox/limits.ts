@@ -6,7 +6,7 @@ const MIB = 1024 * 1024
 export const DEFAULT_LIMITS: SandboxLimits = {
   cpuMs: 1_000,
   wallMs: 10_000,
-  memoryMb: 64,
+  memoryMib: 64,
   argumentBytes: 5 * MIB,
   resultBytes: 10 * MIB,
   logLines: 200,
@@ -22,7 +22,7 @@ const LARGE_ARGUMENT = MIB
 const LARGE_MEMORY_MB = 128
 
 export const memoryFor = (limits: SandboxLimits, argumentBytes: number): number =>
-  argumentBytes > LARGE_ARGUMENT ? Math.max(limits.memoryMb, LARGE_MEMORY_MB) : limits.memoryMb
+  argumentBytes > LARGE_ARGUMENT ? Math.max(limits.memoryMib, LARGE_MEMORY_MB) : limits.memoryMib
 
 /** Grace period after a child's deadline, in ms. */
 export const SILENCE_MS = 250
@@ -34,14 +34,14 @@ export const PREPARED_MS = 50
 export const SHORT_ARGUMENT = 64 * 1024
 
 /** Resident memory limit of one child with all its isolates, in MiB. */
-export const CHILD_RSS_MB = 350
+export const CHILD_RSS_MIB = 350
 
 /** Number of children within a memory limit; at least two, so that one remains when another dies. */
-export const childrenWithin = (mib: number): number => Math.max(2, Math.floor(mib / CHILD_RSS_MB))
+export const childrenWithin = (mib: number): number => Math.max(2, Math.floor(mib / CHILD_RSS_MIB))
 
 /** Isolates of one child; and the number of small programs that fit its memory. */
-export const MAX_UNITS = 100
-export const USUAL_UNITS = 64
+export const MAX_ISOLATES = 100
+export const USUAL_ISOLATES = 64
 
 /** Data segment limit of a child in KiB (`ulimit -d`); V8 aborts the process above it. */
 export const CHILD_DATA_KB = 400_000

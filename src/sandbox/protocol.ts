@@ -5,7 +5,7 @@ export type { Ending, FromChild } from './parent/from-child.ts'
 export interface ProgramHeader {
   readonly key: string
   readonly name: string
-  readonly memoryMb: number
+  readonly memoryMib: number
   readonly resultBytes: number
   readonly logLines: number
   readonly logBytes: number

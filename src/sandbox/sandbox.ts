@@ -19,7 +19,7 @@ export interface SandboxOptions {
   /** Child processes; with only one, a program that kills it delays all others. */
   readonly children?: number
   /** Memory of all children in MiB; sets their number unless `children` does. */
-  readonly memoryMb?: number
+  readonly memoryMib?: number
   readonly limits?: Partial<SandboxLimits>
   /** Names of installed packages that code may require. */
   readonly packages?: readonly string[]
@@ -37,10 +37,10 @@ export interface SandboxOptions {
 const MAX_UNREADY = 1_000
 
 /** A program for children. Its key covers tenant, name, code and limits. */
-const sourceOf = (program: Program, limits: SandboxLimits, memoryMb: number): Source => {
+const sourceOf = (program: Program, limits: SandboxLimits, memoryMib: number): Source => {
   const { resultBytes, logLines, logBytes } = limits
   const { tenantId, name, code } = program
-  const settings = { tenantId, name, memoryMb, resultBytes, logLines, logBytes }
+  const settings = { tenantId, name, memoryMib, resultBytes, logLines, logBytes }
   return { ...settings, code, key: hash('sha256', JSON.stringify(settings) + code, 'base64url') }
 }
 
@@ -62,7 +62,7 @@ export const createSandbox = async (
     aheadMs: defaults.cpuMs,
   })
   const reputation = createReputation({ now: () => performance.now() })
-  const pool = createPool(options.children ?? childrenWithin(options.memoryMb ?? 0), {
+  const pool = createPool(options.children ?? childrenWithin(options.memoryMib ?? 0), {
     log: deps.log,
     now: () => performance.now(),
     spawn: () => spawnChild(confinement, start),
@@ -70,7 +70,7 @@ export const createSandbox = async (
     apart: options.require?.includes('tenant') ?? false,
     reputation,
     onChild: (pid, what, why) => {
-      if (why !== undefined && why !== 'closed') metrics.ends.inc({ why })
+      if (why !== undefined && why !== 'closed') metrics.ends.inc({ reason: why })
       options.onChild?.(pid, what)
     },
   })
@@ -86,14 +86,14 @@ export const createSandbox = async (
 
   const check = (program: Program): Promise<Checked> =>
     new Promise((resolve) => {
-      const source = sourceOf(program, defaults, defaults.memoryMb)
+      const source = sourceOf(program, defaults, defaults.memoryMib)
       pool.submit(createCheckJob(++ids, source, defaults, { withinMs: CHECK_MS, resolve }))
     })
 
   /** Programs that are not warmed again: a failing load may take a second of a child each time. */
   const unready = new LRUCache<string, true>({ max: MAX_UNREADY })
   const warm = async (program: Program): Promise<void> => {
-    const { key } = sourceOf(program, defaults, defaults.memoryMb)
+    const { key } = sourceOf(program, defaults, defaults.memoryMib)
     if (unready.has(key)) return
     if ((await check(program)).issues.length > 0) unready.set(key, true)
   }

@@ -27,7 +27,7 @@ export interface SandboxLimits {
   /** Wall-clock limit from the call of `run` to its outcome, host calls included. */
   readonly wallMs: number
   /** Heap limit of one isolate in MiB. */
-  readonly memoryMb: number
+  readonly memoryMib: number
   /** Limit of the argument's JSON text. */
   readonly argumentBytes: number
   /** Limit of the result's JSON text. */

@@ -16,7 +16,7 @@ import { associateTokens, dissociateTokens } from './tokens/associate.ts'
 import { deleteOneToken, purgeDue, updateOneToken } from './tokens/change.ts'
 import { createTokens } from './tokens/create.ts'
 import type { IdempotencyLease } from './types.ts'
-import { touchHealth } from './write-probe.ts'
+import { probeWrite } from './write-probe.ts'
 
 /**
  * Every write of the store, by name. A command runs in its own transaction; arguments and result are plain data, so that
@@ -45,7 +45,7 @@ const commands = {
   'idempotency.abandon': abandonRequest,
   'idempotency.abandon-of': abandonRequestsOf,
   'purge.deleted-tenants': purgeDeletedTenants,
-  'health.touch': (session: Session, _: Record<string, never>) => touchHealth(session),
+  'health.touch': (session: Session, _: Record<string, never>) => probeWrite(session),
 } as const
 
 export type CommandName = keyof typeof commands

@@ -2,6 +2,6 @@ import { bumpChange } from './records/statements.ts'
 import type { Session } from './session.ts'
 
 /** A durable write for health checks. No collection can have this name. */
-export const touchHealth = async (session: Session): Promise<void> => {
+export const probeWrite = async (session: Session): Promise<void> => {
   await session.run(bumpChange, { kind: '#health' })
 }

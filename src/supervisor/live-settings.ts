@@ -9,7 +9,7 @@ import { liveChanges } from '../config/reloadable.ts'
 import { variableOf } from '../config/schema.ts'
 import { type Config, loadConfig } from '../config.ts'
 import type { BootstrapOptions } from '../control-plane/options.ts'
-import type { Control } from '../control-plane/xds-server.ts'
+import type { XdsServer } from '../control-plane/xds-server.ts'
 import { removeTrustBundles } from '../egress/trust-bundle.ts'
 import type { AcceptedSettings } from './messages.ts'
 import { fingerprint, watchFiles } from './watch-files.ts'
@@ -44,7 +44,7 @@ const withDiscovered = (next: BootstrapOptions, before: BootstrapOptions): Boots
 })
 
 export interface LiveSettingsDeps {
-  readonly control: Control
+  readonly control: XdsServer
   /** The options of Envoy's configuration. Rejects with ConfigError. */
   readonly envoyOptions: (config: Config) => Promise<BootstrapOptions>
   /** Resolves when every process has applied the settings. */

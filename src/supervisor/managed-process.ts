@@ -101,7 +101,7 @@ export const manage = (
       }
       // Repeated failures with the same error are logged once.
       if (failure === undefined || !isKnown(failure))
-        deps.log.warn({ name, code, signal }, `process ended${CAUSES[signal ?? ''] ?? ''}; restarting it`)
+        deps.log.warn({ name, code, signal }, `process exited${CAUSES[signal ?? ''] ?? ''}; restarting it`)
       known = failure?.message
       respawn()
     }
@@ -130,7 +130,10 @@ export const manage = (
       const gone = new Promise<void>((done) => child.once('exit', () => done()))
       ask(child)
       const kill = setTimeout(() => {
-        deps.log.warn({ name, pid: child.pid, ms: graceMs }, 'process did not end in time; killing it')
+        deps.log.warn(
+          { name, pid: child.pid, ms: graceMs },
+          'process did not exit within the grace period; sending SIGKILL',
+        )
         child.kill('SIGKILL')
       }, graceMs)
       await gone

@@ -3,7 +3,7 @@ import { DEMO_HOST } from './demo-certificate.ts'
 import { type GeneratedKey, keyInShell, shownKey } from './generated-key.ts'
 import type { Role } from './messages.ts'
 
-export interface Announced {
+export interface BannerOptions {
   readonly config: Pick<Config, 'headerPrefixes' | 'dataDir' | 'tls' | 'loopback' | 'console'>
   readonly listen: { readonly host: string; readonly port: number }
   /** The management API without Envoy, besides `listen`. */
@@ -22,7 +22,7 @@ export interface Announced {
 const ANY = new Set(['0.0.0.0', '::'])
 
 /** The URL of the service for programs on this machine. */
-export const baseUrl = (listen: Announced['listen'], tls: boolean): string => {
+export const baseUrl = (listen: BannerOptions['listen'], tls: boolean): string => {
   const host = ANY.has(listen.host) ? (listen.host === '::' ? '::1' : '127.0.0.1') : listen.host
   return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${listen.port}`
 }
@@ -49,13 +49,13 @@ const firstStepLines = (
   ]
 }
 
-const keyLine = ({ installed, key }: Announced): string => {
+const keyLine = ({ installed, key }: BannerOptions): string => {
   if (key !== undefined) return shownKey(key)
   return installed ? 'the one in SIDEVAULT_BOOTSTRAP_KEY' : 'the one of the first start'
 }
 
 /** The text that `npm start` prints when the service is ready. */
-export const announcement = (announced: Announced): string => {
+export const startupBanner = (announced: BannerOptions): string => {
   const { config, listen } = announced
   const url = baseUrl(listen, config.tls !== undefined)
   const lines = [

@@ -6,7 +6,7 @@ import { releaseStartMemory } from '../common/gc-pressure.ts'
 import { createLog } from '../common/log.ts'
 import { type Config, ConfigError } from '../config.ts'
 import { renderBootstrap } from '../control-plane/bootstrap.ts'
-import { type Control, startControl } from '../control-plane/xds-server.ts'
+import { startXdsServer, type XdsServer } from '../control-plane/xds-server.ts'
 import { removeTrustBundles } from '../egress/trust-bundle.ts'
 import { openDataDirectory } from './data-directory.ts'
 import { ensureDemoCertificate } from './demo-certificate.ts'
@@ -20,7 +20,7 @@ import { forkProcess, giveSettings, nodeKind, order } from './node-process.ts'
 import { claimPort } from './port.ts'
 import { probe } from './probe.ts'
 import { StartError } from './start-error.ts'
-import { announcement, baseUrl } from './startup-banner.ts'
+import { baseUrl, startupBanner } from './startup-banner.ts'
 
 const READY_TIMEOUT_MS = 60_000
 const PROBE_MS = 25
@@ -43,7 +43,7 @@ export interface SupervisorOptions {
 
 export interface Supervisor {
   /**
-   * Resolves when all processes are ready and the announcement is printed. Rejects with StartError after all have
+   * Resolves when all processes are ready and the startupBanner is printed. Rejects with StartError after all have
    * stopped.
    */
   readonly ready: Promise<void>
@@ -77,7 +77,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
   const halt = new AbortController()
   const impatient = new AbortController()
   let stopping: Promise<void> | undefined
-  let control: Control | undefined
+  let control: XdsServer | undefined
   let settings: LiveSettings | undefined
   let envoy: Managed | undefined
   let services: readonly Managed[] = []
@@ -176,7 +176,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     const files = await fingerprintOf(config)
     const given = await optionsOf(config)
     await removeTrustBundles(runDir, (path) => path === given.egress.trustBundle)
-    control = await startControl(
+    control = await startXdsServer(
       { log, clock: steadyClock, reload: async () => reload() },
       { socketPath: sockets.control, options: given, edge },
     )
@@ -269,7 +269,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     over.throwIfAborted()
     log.info({ listen, ...(api === undefined ? {} : { api }), role }, 'ready')
     options.print(
-      announcement({
+      startupBanner({
         config,
         listen,
         api: edge ? api : undefined,

@@ -39,7 +39,7 @@ const readingsOf = (id: string): readonly string[] => {
 }
 
 /** True when a chosen id is a part of the data, or holds a number of it: ids are stored and logged in clear text. */
-export const isItsData = (id: string, data: Json): boolean => {
+export const matchesTokenData = (id: string, data: Json): boolean => {
   const readings = readingsOf(id)
   return leavesOf(data).some(
     (leaf) =>

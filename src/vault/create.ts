@@ -7,12 +7,12 @@ import { bodyWork } from '../expressions/work.ts'
 import type { TenantKeys } from '../keys/types.ts'
 import type { Disclosure, Grants, Tenant, Token, TokenInput, UseContext, Work } from '../sdk/index.ts'
 import type { Created, NewToken, TokenRow } from '../store/types.ts'
-import { aliasCandidates, isItsData } from './alias.ts'
+import { aliasCandidates, matchesTokenData } from './alias.ts'
 import { deniedRecord, doneRecord } from './audit-records.ts'
 import { omitNeverReturned } from './disclosure.ts'
 import { shownTo } from './egress.ts'
 import { type IdPlan, idAttempts } from './ids.ts'
-import { checkMask, type Derived, derive } from './index-terms.ts'
+import { checkMask, type IndexTerms, indexTerms } from './index-terms.ts'
 import { createIssues } from './issues.ts'
 import { createMemoryBudget } from './memory-budget.ts'
 import { storedBytes } from './open.ts'
@@ -36,7 +36,7 @@ interface Prepared {
   readonly draft: Draft
   readonly disclosure: Disclosure
   readonly opened: Opened
-  readonly derived: Derived
+  readonly derived: IndexTerms
   readonly deduplicate: boolean
   readonly plan: IdPlan
 }
@@ -50,7 +50,7 @@ const planId = (parts: VaultParts, draft: Draft, opened: Opened, work: Work): Id
     const shown = omitNeverReturned(draft.type, opened.data)
     return { kind: 'alias', candidates: aliasCandidates(parts.expressions, id.text, data, shown, work) }
   }
-  if (isItsData(id.text, data))
+  if (matchesTokenData(id.text, data))
     throw invalid({ id: ['must not be, or hold a number of, the data that the token stands for'] })
   return { kind: 'fixed', id: id.text }
 }
@@ -103,7 +103,7 @@ const prepare = (
   const deduplicate = draft.deduplicate ?? isOn(settings.deduplicate_tokens)
   const fingerprinted =
     deduplicate || draft.fingerprintExpression !== undefined || isOn(settings.fingerprint_tokens)
-  const derived = derive(parts, ring, draft.type, opened, draft.metadata ?? null, fingerprinted, work)
+  const derived = indexTerms(parts, ring, draft.type, opened, draft.metadata ?? null, fingerprinted, work)
   return {
     draft,
     disclosure,

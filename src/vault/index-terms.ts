@@ -8,7 +8,7 @@ import type { Opened } from './seal.ts'
 import type { CompiledType } from './token-types.ts'
 import type { VaultParts } from './vault-deps.ts'
 
-export interface Derived {
+export interface IndexTerms {
   readonly fingerprint: string | null
   /** Blind index terms, each once. */
   readonly terms: readonly Buffer[]
@@ -31,7 +31,7 @@ const evaluating = <T>(path: string, evaluate: () => T): T => {
  * fingerprints could guess them. An expression without a result makes no term and no fingerprint: tokens without the member are not
  * equal to each other. Throws `invalid`.
  */
-export const derive = (
+export const indexTerms = (
   { expressions }: Pick<VaultParts, 'expressions'>,
   ring: TenantKeys,
   type: CompiledType,
@@ -39,7 +39,7 @@ export const derive = (
   metadata: Readonly<Record<string, string>> | null,
   fingerprinted: boolean,
   whole?: Work,
-): Derived => {
+): IndexTerms => {
   const work = storedWork(whole)
   const { data } = opened
   const terms = new Map<string, Buffer>()

@@ -11,7 +11,7 @@ import { deniedRecord, doneRecord } from './audit-records.ts'
 import { isOn } from './create.ts'
 import { maskOf } from './disclosure.ts'
 import { shownTo, widens } from './egress.ts'
-import { checkMask, derive } from './index-terms.ts'
+import { checkMask, indexTerms } from './index-terms.ts'
 import { createIssues } from './issues.ts'
 import { findToken, reject, tokenNotFound } from './read.ts'
 import { type Opened, openToken, sealToken, splitEphemeral, tokenBinding, wholeData } from './seal.ts'
@@ -189,7 +189,7 @@ const attempt = async (
     (sees && wanted) || (row.fingerprint !== null && (wanted || patch.fingerprint_expression !== null))
   const metadata = draft.metadata ?? null
   const { fingerprint, terms } = await inOwnTurn(() =>
-    derive(parts, ring, type, opened, metadata, fingerprinted, work),
+    indexTerms(parts, ring, type, opened, metadata, fingerprinted, work),
   )
   const { version, ...unversioned } = row
   const { container } = draft

@@ -56,7 +56,7 @@ t.test('Overview: notices that need attention come first', async (t) => {
         code: 'overloaded',
         title: 'Service unavailable',
         detail: 'Not ready.',
-        parts: [
+        components: [
           { name: 'store', status: 'failed', since },
           { name: 'sandbox', status: 'degraded', missing: ['uid'], since },
         ],

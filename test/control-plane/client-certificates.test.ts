@@ -1,5 +1,8 @@
 import t from 'tap'
-import { createIdentities, parseIdentity } from '../../src/control-plane/client-certificates.ts'
+import {
+  createClientCertificates,
+  parseClientCertificate,
+} from '../../src/control-plane/client-certificates.ts'
 import { NackError } from '../../src/control-plane/discovery.ts'
 import type { BootstrapOptions } from '../../src/control-plane/options.ts'
 
@@ -25,7 +28,7 @@ const start = (most = { all: 3, ofOwner: 2 }) => {
     last = mine.catch(() => {})
     return mine
   }
-  const identities = createIdentities({ change }, { clock: { now: () => now }, most })
+  const identities = createClientCertificates({ change }, { clock: { now: () => now }, most })
   return {
     rejected,
     goAway: (is: boolean) => {
@@ -122,14 +125,14 @@ t.test('a certificate in use stays when an unrelated change fails', async (t) =>
 })
 
 t.test('a message of a gateway is a valid identity, or rejected', (t) => {
-  t.same(parseIdentity('n', { owner: 'o', certificate: 'c', key: 'k', authorities: 'a' }), {
+  t.same(parseClientCertificate('n', { owner: 'o', certificate: 'c', key: 'k', authorities: 'a' }), {
     name: 'n',
     owner: 'o',
     client: { certificate: 'c', key: 'k' },
     authorities: 'a',
   })
-  t.throws(() => parseIdentity('n', []), /not an identity/)
-  t.throws(() => parseIdentity('n', {}), /not an identity/)
-  t.throws(() => parseIdentity('n', { owner: 'o', authorities: 'a\ud800' }), /not an identity/)
+  t.throws(() => parseClientCertificate('n', []), /not an identity/)
+  t.throws(() => parseClientCertificate('n', {}), /not an identity/)
+  t.throws(() => parseClientCertificate('n', { owner: 'o', authorities: 'a\ud800' }), /not an identity/)
   t.end()
 })

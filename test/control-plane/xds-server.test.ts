@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { unixHttp } from '../../src/common/unix-http.ts'
 import { NackError } from '../../src/control-plane/discovery.ts'
 import type { BootstrapOptions } from '../../src/control-plane/options.ts'
-import { startControl } from '../../src/control-plane/xds-server.ts'
+import { startXdsServer } from '../../src/control-plane/xds-server.ts'
 import { createAuthority } from '../kit/authority.ts'
 import { silentLog } from '../kit/egress.ts'
 import { startControlledEnvoy } from '../kit/envoy.ts'
@@ -35,7 +35,7 @@ const start = async (t: Test, uploadTimeoutMs = 2_000) => {
     requestTimeoutMs: 2_000,
     uploadTimeoutMs,
   }
-  const control = await startControl({ log: silentLog(), clock }, { socketPath: 'control.sock', options })
+  const control = await startXdsServer({ log: silentLog(), clock }, { socketPath: 'control.sock', options })
   t.teardown(async () => {
     await control.close()
     api.close()

@@ -61,7 +61,7 @@ const opens = (pid: number, inode: number): boolean =>
   })
 
 interface Readiness {
-  readonly parts: readonly { readonly name: string; readonly missing?: readonly string[] }[]
+  readonly components: readonly { readonly name: string; readonly missing?: readonly string[] }[]
 }
 
 /** What `/readyz` answers when it says yes. */
@@ -136,7 +136,8 @@ if (process.getuid?.() === 0 && process.platform === 'linux')
       }
       if (container.args.includes('admin')) continue
       // its sandbox starts once it answers
-      const missing = (of: Readiness | undefined) => of?.parts.find(({ name }) => name === 'sandbox')?.missing
+      const missing = (of: Readiness | undefined) =>
+        of?.components.find(({ name }) => name === 'sandbox')?.missing
       while (missing(ready) === undefined && child.exitCode === null) ready = await setTimeout(100).then(ask)
       t.same(missing(ready), ['uid'], 'all confinement but a user of their own')
     }

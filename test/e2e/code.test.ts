@@ -45,7 +45,7 @@ const logsOf = async (id: string) =>
 
 t.test('/readyz names the sandbox, and what is missing around it', async (t) => {
   const { json } = await sidevault.call('GET', '/readyz')
-  const parts: { name: string; status: string }[] = json.parts
+  const parts: { name: string; status: string }[] = json.components
   for (const part of ['sandbox', 'gateway-0-sandbox'])
     t.match(
       parts.find(({ name }) => name === part),

@@ -238,14 +238,14 @@ t.test('a response transform runs on a response that the caller supplies', async
         ...(response === undefined
           ? {}
           : {
-              'bt-proxy-dry-run-answer': typeof response === 'string' ? response : JSON.stringify(response),
+              'bt-proxy-dry-run-response': typeof response === 'string' ? response : JSON.stringify(response),
             }),
       },
       body: {},
     })
   t.match((await ask()).json, {
-    response_transform: { ran: false, reason: /has no response.*"svc-proxy-dry-run-answer"/ },
-    answer: undefined,
+    response_transform: { ran: false, reason: /has no response.*"svc-proxy-dry-run-response"/ },
+    response: undefined,
   })
   const { json, text } = await ask({
     status: 201,
@@ -260,22 +260,22 @@ t.test('a response transform runs on a response that the caller supplies', async
       body: { added: [], removed: [], changed: ['/number'] },
       console: [{ level: 'log', text: "[ 'body', 'headers' ] [secret]" }],
     },
-    answer: { status: 201, body: { before: { number: '123456', a: 1 }, after: { number: '3456', a: 1 } } },
+    response: { status: 201, body: { before: { number: '123456', a: 1 }, after: { number: '3456', a: 1 } } },
   })
   t.notMatch(text, /of the configuration/)
   t.match((await ask({ body: { fail: true } })).json, {
     forwards: true,
     response_transform: { ran: true },
-    answer: { proxy_error: { status: 400, detail: /not this/ } },
+    response: { proxy_error: { status: 400, detail: /not this/ } },
   })
   t.match((await ask({ status: 404, body: { number: 1 } })).json, {
     response_transform: { ran: false },
-    answer: { status: 404, body: { after: { number: 1 } } },
+    response: { status: 404, body: { after: { number: 1 } } },
   })
-  t.match((await ask({ body: '{' })).json.answer.proxy_error, { status: 400 })
+  t.match((await ask({ body: '{' })).json.response.proxy_error, { status: 400 })
   t.match((await ask({ headers: { 'content-type': 'text/plain' }, body: '4111' })).json, {
     response_transform: { ran: false },
-    answer: { status: 502, body: { before: undefined, after: undefined }, proxy_error: { status: 502 } },
+    response: { status: 502, body: { before: undefined, after: undefined }, proxy_error: { status: 502 } },
   })
   for (const wrong of ['no JSON', '[]', '{"status":1000}', '{"status":"200"}', '{"headers":5}'])
     t.match((await ask(wrong)).json, { proxy_error: { status: 400, detail: /is no response/ } }, wrong)

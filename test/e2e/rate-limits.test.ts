@@ -78,7 +78,7 @@ t.test(
     }
     const own = async (): Promise<number> => {
       const metrics = (await service.call('GET', '/metrics')).text
-      return Number(/^sidevault_rate_limited_calls_total\{counted="own"\} (\d+)/m.exec(metrics)?.[1] ?? 0)
+      return Number(/^sidevault_rate_limit_checks_total\{backend="process"\} (\d+)/m.exec(metrics)?.[1] ?? 0)
     }
     const together = await served()
     // A machine that is too busy to answer within the patience counts by itself.

@@ -175,8 +175,9 @@ t.test('three replicas over one PostgreSQL', { skip }, async (t) => {
     }
   }
   const reach = async (replica: Sidevault): Promise<string | undefined> =>
-    (await replica.call('GET', '/readyz')).json.parts.find(({ name }: { name: string }) => name === 'redis')
-      ?.status
+    (await replica.call('GET', '/readyz')).json.components.find(
+      ({ name }: { name: string }) => name === 'redis',
+    )?.status
   const redisIs = (status: string, replica: Sidevault): Promise<void> =>
     until(`Redis is ${status}`, async () => (await reach(replica)) === status)
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { createMetrics } from '../../src/common/metrics.ts'
 import { unixHttp } from '../../src/common/unix-http.ts'
-import { startOps } from '../../src/gateway/status-server.ts'
+import { startStatusServer } from '../../src/gateway/status-server.ts'
 import { directoryFor } from '../kit/directory.ts'
 
 const ask = async (socketPath: string, path: string, method: 'GET' | 'POST' = 'GET') => {
@@ -17,7 +17,7 @@ t.test('metrics and health are served on a private socket', async (t) => {
   const metrics = createMetrics()
   metrics.requests.inc({ operation: 'proxy', status: '401' })
   let healthy = true
-  const ops = await startOps(
+  const ops = await startStatusServer(
     {
       metrics,
       health: async () => {
@@ -51,9 +51,9 @@ t.test('metrics and health are served on a private socket', async (t) => {
   })
   t.same(await ask(socket, '/healthz'), { status: 200, json: { status: 'ok' } })
   healthy = false
-  t.same(await ask(socket, '/healthz'), { status: 503, json: { status: 'failing' } })
+  t.same(await ask(socket, '/healthz'), { status: 503, json: { status: 'failed' } })
   t.same(await ask(socket, '/healthz/well'), { status: 200, json: { status: 'ok', missing: ['uid'] } })
-  t.same(await ask(socket, '/healthz/ill'), { status: 503, json: { status: 'failing' } })
+  t.same(await ask(socket, '/healthz/ill'), { status: 503, json: { status: 'failed' } })
   for (const path of ['/other', '/healthz/other', '/healthz/toString'])
     t.equal((await ask(socket, path)).status, 404)
   t.equal((await ask(socket, '/healthz', 'POST')).status, 405)

@@ -7,7 +7,7 @@ import { startTestService, testClock } from '../kit/service.ts'
 
 const clock = testClock()
 const service = await startTestService(t, { clock })
-const { kernel, tenantId, codeHost } = service
+const { kernel, tenantId, hostApi } = service
 const signal = new AbortController().signal
 
 const applicationOf = async (permissions: readonly string[], more: object = {}): Promise<string> => {
@@ -16,7 +16,7 @@ const applicationOf = async (permissions: readonly string[], more: object = {}):
 }
 
 const hostOf = (applicationId: string | undefined, more: Partial<HostFor> = {}) =>
-  codeHost.createHost({ tenantId, applicationId, traceId: 'trace', depth: 0, ...more })
+  hostApi.createHost({ tenantId, applicationId, traceId: 'trace', depth: 0, ...more })
 
 const rejection = async (response: Promise<unknown>): Promise<string> => {
   try {

@@ -18,7 +18,7 @@ import { loadConfig } from '../../src/config.ts'
 import { createDestinationCheck } from '../../src/egress/check-destination.ts'
 import { createOutbound, type OutboundOptions } from '../../src/egress/fetch.ts'
 import { createExpressions } from '../../src/expressions/expressions.ts'
-import { createCodeHost } from '../../src/host-api/host-api.ts'
+import { createHostApi } from '../../src/host-api/host-api.ts'
 import { startKernel } from '../../src/kernel/kernel.ts'
 import type { PluginSource } from '../../src/kernel/load/discover.ts'
 import { openKeys } from '../../src/keys/open.ts'
@@ -166,7 +166,7 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
     trust,
     timeoutMs: 5_000,
   })
-  const codeHost = createCodeHost({
+  const hostApi = createHostApi({
     sandbox: {
       confine: () => detectConfinement([], log),
       start: (confinement) => createSandbox({ log, metrics }, { confinement }),
@@ -174,7 +174,7 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
     fetch: outbound.fetch,
   })
   const close = async () => {
-    await codeHost.close()
+    await hostApi.close()
     await outbound.close()
     await real.close()
     await store.close()
@@ -206,7 +206,7 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
           metrics,
           ...(admitGuesses === undefined ? {} : { admitGuesses }),
         }),
-      createCode: codeHost.createCode,
+      createCode: hostApi.createCode,
       fetch: outbound.fetch,
     },
     {
@@ -296,7 +296,7 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
     metrics,
     kernel,
     admin,
-    codeHost,
+    hostApi,
     outbound,
     tenantId: tenant.id,
     managementKey: tenant.key,

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createLog } from '../../src/common/log.ts'
 import { unixHttp } from '../../src/common/unix-http.ts'
-import { startOperator } from '../../src/roles/maintenance.ts'
+import { startMaintenanceServer } from '../../src/roles/maintenance.ts'
 import { startTestService } from '../kit/service.ts'
 
 const setUp = async (t: Test) => {
@@ -12,7 +12,7 @@ const setUp = async (t: Test) => {
   const socket = join(service.directory, 'operator.sock')
   const log = createLog('test', 'silent')
   const { credentials, applications } = kernel.registry.ports
-  const operator = await startOperator(
+  const operator = await startMaintenanceServer(
     { store, keys, credentials, applications, journal, clock, log },
     socket,
   )

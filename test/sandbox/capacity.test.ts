@@ -4,7 +4,7 @@ import { openSandbox, returned } from './kit.ts'
 
 t.test('the number of children is limited by memory, with at least two', async (t) => {
   t.same([0, 699, 700, 1_049, 1_050, 3_500].map(childrenWithin), [2, 2, 2, 2, 3, 10])
-  const { pids } = await openSandbox(t, { memoryMb: 1_100 })
+  const { pids } = await openSandbox(t, { memoryMib: 1_100 })
   t.equal(pids.size, 3)
 })
 

@@ -15,8 +15,8 @@ import { NO_HOST } from './kit.ts'
 const CALLS = 100
 
 const source = (key: string, code: string): Source => {
-  const { memoryMb, resultBytes, logLines, logBytes } = DEFAULT_LIMITS
-  return { tenantId: 't', name: 'code', key, code, memoryMb, resultBytes, logLines, logBytes }
+  const { memoryMib, resultBytes, logLines, logBytes } = DEFAULT_LIMITS
+  return { tenantId: 't', name: 'code', key, code, memoryMib, resultBytes, logLines, logBytes }
 }
 
 t.test('a child sends one message per call of a trusted busy program', async (t) => {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { handOver } from '../../src/supervisor/generated-key.ts'
-import { announcement } from '../../src/supervisor/startup-banner.ts'
+import { startupBanner } from '../../src/supervisor/startup-banner.ts'
 import { freePort } from '../kit/sidevault.ts'
 import { descendants, isAlive, until } from './processes.ts'
 import { start } from './start.ts'
@@ -75,7 +75,7 @@ t.test('a terminal shows the key itself, and no file contains it', async (t) => 
   } as const
   const key = handOver('key_marker', dataDir, true)
   t.equal(
-    announcement({ ...announced, key }).split('key_marker').length,
+    startupBanner({ ...announced, key }).split('key_marker').length,
     3,
     'once to keep, once in the first line',
   )

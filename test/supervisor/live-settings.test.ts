@@ -5,7 +5,7 @@ import type { Log } from '../../src/common/log.ts'
 import { loadConfig } from '../../src/config.ts'
 import { NackError } from '../../src/control-plane/discovery.ts'
 import type { BootstrapOptions } from '../../src/control-plane/options.ts'
-import type { Control } from '../../src/control-plane/xds-server.ts'
+import type { XdsServer } from '../../src/control-plane/xds-server.ts'
 import { createLiveSettings, fingerprintOf } from '../../src/supervisor/live-settings.ts'
 import { directoryFor } from '../kit/directory.ts'
 import { silentLog } from '../kit/egress.ts'
@@ -22,7 +22,7 @@ const OPTIONS: BootstrapOptions = {
   listen: { host: '', port: 0 },
   egress: { allow: [], http: false, trustBundle: 'trust.pem' },
 }
-const control: Control = {
+const control: XdsServer = {
   change: async () => {},
   restarted() {},
   namesFile: () => true,

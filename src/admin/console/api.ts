@@ -54,7 +54,7 @@ export const checkConsoleCall = (request: FastifyRequest, key: string | undefine
   const { operation } = request.routeOptions.config
   // Operations have a dot in their name; pages in HTML, and the console itself, are nothing that it calls.
   if (operation !== undefined && !operation.includes('.') && !PAGES.includes(operation))
-    throw new AppError('not_found', `There is nothing at this path below ${CONSOLE_API}.`)
+    throw new AppError('not_found', `No such route below ${CONSOLE_API}.`)
   checkOrigin(headerOf(request.raw), request.method)
   if (key !== undefined)
     throw new AppError(

@@ -92,8 +92,7 @@ export const docsRoutes = (document: () => OpenApi): readonly OwnRoute[] => {
     route('/docs/{page}', async (_params, name) => {
       const all = await library()
       const page = all.pages.get(name)
-      if (page === undefined)
-        throw new AppError('not_found', 'There is no such page. /docs lists all of them.')
+      if (page === undefined) throw new AppError('not_found', 'No such page. See /docs.')
       const { title, content } = page
       return htmlPage({ title: `${title} · Sidevault`, main: content, pages: linksTo(all, name) })
     }),

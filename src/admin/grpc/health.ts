@@ -9,7 +9,7 @@ export interface GrpcHealth {
 }
 
 /** ms between two checks while not serving, so that readiness is noticed soon. */
-const IMPATIENCE = 200
+const NOT_SERVING_INTERVAL_MS = 200
 
 /**
  * `grpc.health.v1.Health` for the server ('') and each service: SERVING while all components are ready, as checked in the
@@ -43,7 +43,7 @@ export const serveHealth = (
     const ready = await isReady()
     if (stopped) return
     notify(ready)
-    timer = setTimeout(look, ready ? options.interval : Math.min(IMPATIENCE, options.interval))
+    timer = setTimeout(look, ready ? options.interval : Math.min(NOT_SERVING_INTERVAL_MS, options.interval))
     timer.unref()
   }
   look()

@@ -129,7 +129,7 @@ const unary = (method: Method, { kernel, calls, wireOf }: MethodDeps, options: M
     } catch (thrown) {
       const error = AppError.from(thrown)
       if (!(thrown instanceof AppError))
-        kernel.log.error({ err: thrown, trace_id: state.traceId }, 'a call failed')
+        kernel.log.error({ err: thrown, trace_id: state.traceId }, 'gRPC call failed')
       state.error = error
       callback(statusOf(error, wireOf))
     } finally {

@@ -27,7 +27,7 @@ const patternOf = (path: string) =>
  * (`/tokens/search`) comes before one with parameters (`/tokens/{id}`), as in the document. Called only after routing
  * failed.
  */
-export const createAllowed = (
+export const createAllowHeader = (
   operations: readonly Operation[],
   own: readonly Pick<OwnRoute, 'method' | 'path'>[],
 ): ((path: string) => readonly string[]) => {

@@ -10,7 +10,7 @@ import {
   routedPath,
 } from '../console/api.ts'
 import { recentCall } from '../recent-call.ts'
-import { createAllowed } from './allow-header.ts'
+import { createAllowHeader } from './allow-header.ts'
 import { clientErrorHandler, type Unmatched } from './client-error.ts'
 import { createHeaderPrefixes } from './header-prefixes.ts'
 import { fromFramework, sendProblem } from './problem.ts'
@@ -41,7 +41,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
   const { admit } = options
   const prefixes = createHeaderPrefixes(options.prefixes)
   const ownHeaders = options.prefixes.map((prefix) => `${prefix.toLowerCase()}-`)
-  const allowed = createAllowed(kernel.registry.operations, deps.own)
+  const allowed = createAllowHeader(kernel.registry.operations, deps.own)
 
   const unmatched: Unmatched = ({ url, method }) => {
     const allow = allowed(url.split('?', 1)[0]!)
@@ -179,7 +179,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
   app.setErrorHandler((thrown, request, reply) => {
     const error = fromFramework(thrown)
     if (error.code === 'internal' && !(thrown instanceof AppError))
-      log.error({ err: thrown, trace_id: request.state.traceId }, 'a request failed')
+      log.error({ err: thrown, trace_id: request.state.traceId }, 'HTTP request failed')
     // To close, as the framework does, resets the connection while the body is still sent: Envoy then loses the response.
     if (error.code === 'too_large' || error.code === 'request_timeout') {
       reply.removeHeader('connection')

@@ -18,14 +18,14 @@ export const fromFramework = (thrown: unknown): AppError => {
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
     case 'ECONNRESET':
     case 'ECONNABORTED':
-      return new AppError('malformed', 'The body ended before its announced length. Send it whole.')
+      return new AppError('malformed', 'The body ended before its announced length. Send the complete body.')
     case 'FST_ERR_BAD_URL':
       return new AppError(
         'malformed',
         'The path holds a percent sign that encodes nothing. Encode it as %25.',
       )
     case 'FST_ERR_MAX_PARAM_LENGTH':
-      return new AppError('not_found', 'There is nothing at this path.')
+      return new AppError('not_found', 'No such route. See /docs.')
     default:
       return statusCode === 400
         ? new AppError('malformed', 'The request cannot be read. Check its headers and body.')

@@ -51,8 +51,8 @@ const operation = (method: string, prefix: string): OpenApiOperation => ({
   summary: `Send a ${method.toUpperCase()} request to a destination, with values in place of tokens`,
   description:
     'Path and query after /proxy are joined to the destination. Expressions in JSON strings, form fields and text are ' +
-    "replaced under the caller's token:use; everything else goes on as it is, and the destination's response comes back " +
-    'as it is.',
+    "replaced under the caller's token:use; everything else is forwarded unchanged, and the destination's response is returned " +
+    'unchanged.',
   'x-permission': 'token:use',
   parameters: [
     header(`${prefix}-PROXY-URL`, 'Base URL of the destination.'),
@@ -63,7 +63,7 @@ const operation = (method: string, prefix: string): OpenApiOperation => ({
     ),
     header(
       `${prefix}-PROXY-STREAM`,
-      '"true": a large body goes on as it comes, with values in; what fails then breaks the request off. Not for compressed bodies, nor for proxies with transforms or certificates of their own.',
+      '"true": a large body is forwarded while it arrives, with its tokens replaced; a later failure resets the request. Not for compressed bodies, nor for proxies with transforms or client certificates.',
     ),
   ],
   // Bodies of others are forwarded too, though HTTP gives them no meaning (RFC 9110 §9.3).

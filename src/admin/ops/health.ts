@@ -10,7 +10,7 @@ export type Check = (signal: AbortSignal) => Promise<unknown>
 
 type Status = 'ok' | 'degraded' | 'failed'
 
-interface PartStatus {
+interface ComponentStatus {
   readonly name: string
   readonly status: Status
   /** Features that are not available. */
@@ -22,7 +22,7 @@ interface PartStatus {
 const look = async (
   check: Check,
   timeout: number,
-): Promise<Pick<PartStatus, 'status' | 'missing'> & { readonly err?: unknown }> => {
+): Promise<Pick<ComponentStatus, 'status' | 'missing'> & { readonly err?: unknown }> => {
   try {
     const result = await withTimeout(timeout, check)
     const { missing = [] } = (result ?? {}) as { readonly missing?: readonly string[] }
@@ -34,29 +34,29 @@ const look = async (
 }
 
 /** Logs once when a component fails or degrades, and once when it recovers. */
-const createParts = (
+const createComponents = (
   checks: Readonly<Record<string, Check>>,
   { log, timeout, clock }: HealthOptions,
-): (() => Promise<readonly PartStatus[]>) => {
-  const ill = new Map<string, { readonly status: Status; readonly at: number }>()
-  const ask = async (part: string, check: Check): Promise<PartStatus> => {
+): (() => Promise<readonly ComponentStatus[]>) => {
+  const unhealthy = new Map<string, { readonly status: Status; readonly at: number }>()
+  const checkOne = async (component: string, check: Check): Promise<ComponentStatus> => {
     const { status, missing, err } = await look(check, timeout)
-    const before = ill.get(part)
+    const before = unhealthy.get(component)
     const now = clock.now()
     if (status === 'ok') {
-      if (before) log.info({ part, was: before.status, ms: now - before.at }, 'a part is well again')
-      ill.delete(part)
-      return { name: part, status }
+      if (before) log.info({ component, was: before.status, ms: now - before.at }, 'component recovered')
+      unhealthy.delete(component)
+      return { name: component, status }
     }
     const at = before?.status === status ? before.at : now
     if (before?.status !== status) {
-      if (status === 'failed') log.warn({ err, part }, 'a part is not ready')
-      else log.warn({ part, missing }, 'a part does its work in a lesser way')
+      if (status === 'failed') log.warn({ err, component }, 'component failed')
+      else log.warn({ component, missing }, 'component degraded')
     }
-    ill.set(part, { status, at })
-    return { name: part, status, ...(missing ? { missing } : {}), since: isoTime(at) }
+    unhealthy.set(component, { status, at })
+    return { name: component, status, ...(missing ? { missing } : {}), since: isoTime(at) }
   }
-  return () => Promise.all(Object.entries(checks).map(([part, check]) => ask(part, check)))
+  return () => Promise.all(Object.entries(checks).map(([component, check]) => checkOne(component, check)))
 }
 
 interface HealthOptions {
@@ -74,7 +74,7 @@ export const healthRoutes = (
   checks: Readonly<Record<string, Check>>,
   options: HealthOptions,
 ): readonly OwnRoute[] => {
-  const askAll = createParts(checks, options)
+  const checkAll = createComponents(checks, options)
   return [
     {
       path: '/healthz',
@@ -85,17 +85,17 @@ export const healthRoutes = (
       path: '/readyz',
       name: 'readyz',
       handler: async (_request, reply) => {
-        const parts = await askAll()
-        const failed = parts.filter(({ status }) => status === 'failed').map(({ name }) => name)
+        const components = await checkAll()
+        const failed = components.filter(({ status }) => status === 'failed').map(({ name }) => name)
         reply.type(JSON_TYPE)
         if (failed.length === 0) {
-          const degraded = parts.some(({ status }) => status === 'degraded')
-          return reply.send(JSON.stringify({ status: degraded ? 'degraded' : 'ok', parts }))
+          const degraded = components.some(({ status }) => status === 'degraded')
+          return reply.send(JSON.stringify({ status: degraded ? 'degraded' : 'ok', components }))
         }
         const problem = new AppError('overloaded', `Not ready: ${failed.join(', ')}. Wait, or read the log.`)
         return reply
           .code(problem.status)
-          .send(JSON.stringify({ ...problem.toProblem(), title: 'Not ready', parts }))
+          .send(JSON.stringify({ ...problem.toProblem(), title: 'Not ready', components }))
       },
     },
   ]

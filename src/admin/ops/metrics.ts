@@ -48,7 +48,7 @@ export const metricsRoute = (
           // Only this process reports which processes are up.
           return nameLags(found, source.name).filter((metric) => metric.name !== UP)
         } catch (err) {
-          log.warn({ err, process: source.name }, 'a process gave no metrics')
+          log.warn({ err, process: source.name }, 'metrics of a process unavailable')
           metrics.up.set({ name: source.name }, 0)
           return []
         }

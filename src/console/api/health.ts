@@ -1,7 +1,7 @@
 import { problemOf } from './problem.ts'
 
 /** A component, as `/readyz` reports it. */
-export interface Part {
+export interface Component {
   readonly name: string
   readonly status: 'ok' | 'degraded' | 'failed'
   /** Features that are not available. */
@@ -13,7 +13,7 @@ export interface Part {
 export interface Health {
   /** `failed`: the service is not ready. */
   readonly status: 'ok' | 'degraded' | 'failed'
-  readonly parts: readonly Part[]
+  readonly components: readonly Component[]
 }
 
 /** Components of the node that serves this page. */
@@ -22,7 +22,12 @@ export const loadHealth = async (signal: AbortSignal): Promise<Health> => {
   const body = (await response
     .clone()
     .json()
-    .catch(() => undefined)) as { readonly status?: unknown; readonly parts?: readonly Part[] } | undefined
-  if (body?.parts === undefined) throw await problemOf(response)
-  return { status: response.ok ? (body.status === 'ok' ? 'ok' : 'degraded') : 'failed', parts: body.parts }
+    .catch(() => undefined)) as
+    | { readonly status?: unknown; readonly components?: readonly Component[] }
+    | undefined
+  if (body?.components === undefined) throw await problemOf(response)
+  return {
+    status: response.ok ? (body.status === 'ok' ? 'ok' : 'degraded') : 'failed',
+    components: body.components,
+  }
 }

@@ -61,7 +61,7 @@ export interface DryRun {
   readonly response_transform?: TransformPlan
   readonly body: { readonly before?: Json; readonly after?: Json }
   /** Of the response that the caller made up; its name is that of the header, when it gave one and the call would be forwarded. */
-  readonly answer?: DryRunResponse
+  readonly response?: DryRunResponse
   readonly stages: DryRunRequest['stages']
   readonly notes: readonly string[]
 }
@@ -181,7 +181,7 @@ export const runDryRun = async (dryRun: DryRunRequest, deps: DryRunDeps): Promis
     const { plan: response_transform, response: serialized } = await timed('transform', () =>
       dryRunResponse(fixture, { ...run, proxy: shownProxy(proxy) }, runIdle),
     )
-    return { response_transform, answer: serialized }
+    return { response_transform, response: serialized }
   }
 
   const transform = await transformed()

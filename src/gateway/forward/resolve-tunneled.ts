@@ -23,14 +23,14 @@ const authorityOf = ({ host, port }: Tunnel): string => (port === 443 ? host : `
 /** Headers of a request with a body, which would pass the gateway by. */
 const OF_BODIES = ['content-length', 'content-type']
 
-/** Throws `malformed` for a WebSocket handshake with a body, or through a proxy whose code it would pass by. */
+/** Throws `malformed` for a WebSocket handshake with a body, or through a proxy whose code it would bypass. */
 const checkHandshake = (head: Head, method: string, { proxy }: Identity): void => {
   if (method !== 'GET' || OF_BODIES.some((name) => head.has(name)))
-    throw new AppError('malformed', 'A WebSocket handshake is a GET without a body. Send it so.')
+    throw new AppError('malformed', 'A WebSocket handshake must be a GET without a body.')
   if (proxy?.requestTransform !== undefined || proxy?.responseTransform !== undefined)
     throw new AppError(
       'malformed',
-      'The proxy has a transform, which a WebSocket would pass by. Use a proxy without one.',
+      'The proxy has a transform, which a WebSocket would bypass. Use a proxy without one.',
     )
 }
 
@@ -53,9 +53,13 @@ export const resolveTunneled = (
 ): Eventual<ResolvedRequest> => {
   const method = single(head, ':method') ?? ''
   if (NOT_ALLOWED.includes(method))
-    throw new AppError('method_not_allowed', `A tunnel takes no ${method}. Send the request itself.`, {
-      allow: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
-    })
+    throw new AppError(
+      'method_not_allowed',
+      `${method} is not allowed inside a tunnel. Send the request itself.`,
+      {
+        allow: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
+      },
+    )
   const hasBraces = checkHead(head)
   const tunnel = tunnelOf(origin)
   const authority = normalized(single(head, ':authority') ?? '')

@@ -53,7 +53,7 @@ const needsBody = ({ proxy, upstream }: ResolvedRequest): boolean =>
 const tooLarge = (limit: number) =>
   new AppError(
     'too_large',
-    `The proxy has a transform or certificates, which need the body complete, and it is larger than ${limit} bytes. Send it in several.`,
+    `The proxy has a transform or certificates, which need the complete body, and it is larger than ${limit} bytes. Split it into several requests.`,
   )
 
 /**

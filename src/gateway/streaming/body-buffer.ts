@@ -48,7 +48,7 @@ const createSignal = () => {
   }
 }
 
-const gone = () => new AppError('gateway_timeout', 'The caller went away while its body was on its way.')
+const gone = () => new AppError('gateway_timeout', 'The caller disconnected before its body was complete.')
 
 export const createFlow = (call: Pick<Call, 'send' | 'pause' | 'resume'>): FlowInput => {
   let chunks: Buffer[] = []

@@ -54,7 +54,7 @@ const NOTHING = Buffer.alloc(0)
 const tooLarge = (limit: number) =>
   new AppError(
     'too_large',
-    `The body is larger than ${limit} bytes, as sent or with its values in. Send it in several.`,
+    `The body is larger than ${limit} bytes, as sent or with its values in. Split it into several requests.`,
   )
 
 const tooLong = (limit: number) =>
@@ -64,21 +64,21 @@ const tooLong = (limit: number) =>
   )
 
 const tooSlow = () =>
-  new AppError('destination_timeout', 'The body takes longer than it may. Send it in several.')
+  new AppError('destination_timeout', 'The body was not complete in time. Split it into several requests.')
 
 /** Throws `malformed` for a request that needs its complete body. */
 export const checkStreamable = ({ dryRun, proxy, upstream }: ResolvedRequest): void => {
   if (upstream === 'tls')
     throw new AppError(
       'malformed',
-      'The proxy has certificates of its own, with which bodies are not streamed. Send the request without streaming.',
+      'A proxy with client certificates does not stream bodies. Send the request without streaming.',
     )
   if (dryRun)
-    throw new AppError('malformed', 'A dry run needs the body whole. Send the request without streaming.')
+    throw new AppError('malformed', 'A dry run needs the complete body. Send the request without streaming.')
   if (proxy?.requestTransform !== undefined || proxy?.responseTransform !== undefined)
     throw new AppError(
       'malformed',
-      'The proxy has a transform, which needs the body whole. Send the request without streaming.',
+      'The proxy has a transform, which needs the complete body. Send the request without streaming.',
     )
 }
 

@@ -38,7 +38,10 @@ export const asUtf8 = (contentType: string | undefined, bytes: Buffer): Buffer =
 }
 
 const malformed = (what: string) =>
-  new AppError('malformed', `The body is not the ${what} that its content type says. Send what it says.`)
+  new AppError(
+    'malformed',
+    `The content type declares ${what}, but the body is not valid ${what}. Correct one of them.`,
+  )
 
 const tooComplex = () =>
   new AppError('too_large', 'The body holds more values or names of members than code takes. Send fewer.')

@@ -268,7 +268,7 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
         // The call has succeeded: its response does not depend on whether it can be stored yet.
         await notify(() => records.finish(response, done), call)
       } catch (err) {
-        log.error({ err, trace_id: call.traceId }, 'cannot store a response for repetitions')
+        log.error({ err, trace_id: call.traceId }, 'cannot store the response for its idempotency key')
       }
       return output
     },

@@ -224,7 +224,7 @@ export const createInvoke = (
               code: error.code,
               ...(suppressed > 0 ? { suppressed } : {}),
             },
-            'a call failed',
+            'operation failed',
           )
       }
       throw error

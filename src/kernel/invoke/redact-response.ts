@@ -17,7 +17,7 @@ export const GUARDED: ReadonlySet<string> = new Set([
   'egress_only',
 ])
 
-export interface WithoutData {
+export interface RedactedResponse {
   readonly output: unknown
   /** Ids of the tokens whose members were removed. */
   readonly tokens: readonly string[]
@@ -28,7 +28,7 @@ export const redactResponse = (
   response: unknown,
   types: ReadonlyMap<string, unknown>,
   hidden: ReadonlySet<string> = REVEALING_MEMBERS,
-): WithoutData => {
+): RedactedResponse => {
   const tokens = new Set<string>()
   const outline = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(outline)

@@ -1,6 +1,6 @@
 import ivm from 'isolated-vm'
 import { LRUCache } from 'lru-cache'
-import { CHILD_RSS_MB, MAX_UNITS } from '../limits.ts'
+import { CHILD_RSS_MIB, MAX_ISOLATES } from '../limits.ts'
 import type { ProgramHeader } from '../protocol.ts'
 import type { HostSync, RealmScripts, SnapshotScript } from '../realm/abi.ts'
 import { needsPreload } from '../realm/builtins.ts'
@@ -44,7 +44,7 @@ export const createIsolateCache = (deps: Deps) => {
     max: MAX_PROGRAMS,
   })
   const units = new LRUCache<string, ProgramIsolate>({
-    max: MAX_UNITS,
+    max: MAX_ISOLATES,
     dispose: (unit, _, reason) => {
       if (reason === 'evict') evictedAt = deps.now()
       end(unit)
@@ -65,7 +65,7 @@ export const createIsolateCache = (deps: Deps) => {
     readonly code: string
   }): ProgramIsolate => {
     const isolate = new ivm.Isolate({
-      memoryLimit: program.memoryMb,
+      memoryLimit: program.memoryMib,
       snapshot: needsPreload(code) ? withReady() : leanSnapshot,
       // V8 cannot terminate the code: this process is no longer usable
       onCatastrophicError: () => process.kill(process.pid, 'SIGKILL'),
@@ -77,9 +77,9 @@ export const createIsolateCache = (deps: Deps) => {
   const idle = (): readonly ProgramIsolate[] =>
     [...(units.rvalues() as Generator<ProgramIsolate>)].filter(({ guests }) => guests.size === 0)
 
-  /** Evicts until one isolate can grow to `memoryMb`: above its memory limit, the parent kills the complete child. */
-  const shrink = (memoryMb: number) => {
-    const most = (CHILD_RSS_MB - memoryMb) * MIB - MARGIN
+  /** Evicts until one isolate can grow to `memoryMib`: above its memory limit, the parent kills the complete child. */
+  const shrink = (memoryMib: number) => {
+    const most = (CHILD_RSS_MIB - memoryMib) * MIB - MARGIN
     let heap = 0
     for (const unit of units.values() as Generator<ProgramIsolate>) heap += unit.heap
     let rss = process.memoryUsage.rss()
@@ -109,7 +109,7 @@ export const createIsolateCache = (deps: Deps) => {
       if (known !== undefined && !known.gone) return known
       const program = programs.get(key)
       if (program === undefined) return undefined
-      shrink(program.program.memoryMb)
+      shrink(program.program.memoryMib)
       const unit = create(program)
       units.set(key, unit)
       return unit
@@ -119,7 +119,7 @@ export const createIsolateCache = (deps: Deps) => {
       unit.usedAt = deps.now()
       if (unit.invocations++ % MEASURE_EVERY === 0 && !unit.gone) {
         unit.measure()
-        shrink(unit.program.memoryMb)
+        shrink(unit.program.memoryMib)
       }
       return unit.invocations < MAX_INVOCATIONS || unit.guests.size > 0
     },

@@ -156,7 +156,7 @@ export const runChild = (
     } catch (thrown) {
       const what = timedOut(thrown)
         ? `used more than ${cpuMs} ms of CPU`
-        : `used more than ${unit.program.memoryMb} MiB`
+        : `used more than ${unit.program.memoryMib} MiB`
       units.drop(unit)
       result([{ line: 1, column: 1, message: `Loading the code ${what}.` }])
     }

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Log } from '../../common/log.ts'
 import { createFrameReader, encodeFrame } from '../frames.ts'
-import { CHILD_RSS_MB, PREPARED_MS, SILENCE_MS, USUAL_UNITS } from '../limits.ts'
+import { CHILD_RSS_MIB, PREPARED_MS, SILENCE_MS, USUAL_ISOLATES } from '../limits.ts'
 import type { ToChild } from '../protocol.ts'
 import { asFromChild, type FromChild } from './from-child.ts'
 import type { Job, Source } from './job.ts'
@@ -15,8 +15,8 @@ const START_MS = 20_000
 const PING_AFTER_MS = 1_000
 const PONG_MS = 3_000
 
-/** `wiped`: it was idle, and another tenant needs its place. */
-export type Death = 'silent' | 'memory' | 'crash' | 'closed' | 'wiped'
+/** `replaced`: it was idle, and another tenant needs its place. */
+export type ExitReason = 'unresponsive' | 'memory' | 'crash' | 'closed' | 'replaced'
 
 /** Program that a child ran, and its invocation (0: none). */
 export interface Entered {
@@ -39,7 +39,7 @@ interface Deps {
   readonly onLost: (job: Job) => void
   /** A program ran for `ms`. */
   readonly onSpent: (source: Pick<Source, 'tenantId' | 'key'>, ms: number) => void
-  readonly onGone: (why: Death, entered: Entered | undefined, jobs: readonly Job[]) => void
+  readonly onGone: (why: ExitReason, entered: Entered | undefined, jobs: readonly Job[]) => void
 }
 
 /** One child process and the jobs in it. */
@@ -62,20 +62,20 @@ export interface Child {
   give(job: Job, trusted: boolean): void
   /** Kills it when it does not respond or exceeds its memory. */
   watch(): void
-  kill(why: Death): void
+  kill(why: ExitReason): void
 }
 
 export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => {
   const pid = process.pid ?? 0
   const jobs = new Map<number, Job>()
   /** Tenants by recent program. */
-  const known = new LRUCache<string, string>({ max: USUAL_UNITS })
+  const known = new LRUCache<string, string>({ max: USUAL_ISOLATES })
   /** Jobs that have not started; and the one whose start is not reported. */
   const given = new Set<number>()
   let quiet: { readonly id: number; readonly key: string; readonly budgetMs: number } | undefined
   let owner: string | undefined
   let ready = false
-  let why: Death = 'crash'
+  let why: ExitReason = 'crash'
   let gone = false
   let entered: (Entered & { readonly at: number; readonly until: number }) | undefined
   let heardAt = deps.now()
@@ -86,7 +86,7 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
     if (!gone && stream.writable) stream.write(encodeFrame(message, body))
   }
 
-  const kill = (reason: Death) => {
+  const kill = (reason: ExitReason) => {
     if (gone) return
     why = reason
     ready = false
@@ -241,9 +241,9 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
     watch: () => {
       if (gone || why !== 'crash') return
       const rss = ready ? rssOf(pid) : undefined
-      if (rss !== undefined && rss > CHILD_RSS_MB * MIB) kill('memory')
+      if (rss !== undefined && rss > CHILD_RSS_MIB * MIB) kill('memory')
       // pending messages are read first: this process itself may have been slow
-      else if (silent()) setImmediate(() => silent() && kill('silent'))
+      else if (silent()) setImmediate(() => silent() && kill('unresponsive'))
     },
     kill,
   }

@@ -120,7 +120,7 @@ export const createInvocationJob = (
       }
     },
     onChecked: () => limit('crash'),
-    // a child killed as silent may have exceeded the wall limit rather than the CPU limit
+    // a child killed as unresponsive may have exceeded the wall limit rather than the CPU limit
     fail: (which) => limit(which === 'cpu' && deps.now() - createdAt >= limits.wallMs ? 'wall' : which),
   }
 }

@@ -1,10 +1,10 @@
 import type { CodeIssue } from '../../sdk/index.ts'
 import type { LimitName, SandboxLimits } from '../types.ts'
 
-const SENTENCES: Readonly<Record<LimitName, (limits: SandboxLimits, memoryMb: number) => string>> = {
+const SENTENCES: Readonly<Record<LimitName, (limits: SandboxLimits, memoryMib: number) => string>> = {
   cpu: ({ cpuMs }) => `It used more than ${cpuMs} ms of CPU.`,
   wall: ({ wallMs }) => `It took longer than ${wallMs} ms.`,
-  memory: (_, memoryMb) => `It used more than ${memoryMb} MiB of memory.`,
+  memory: (_, memoryMib) => `It used more than ${memoryMib} MiB of memory.`,
   argument: ({ argumentBytes }) => `Its argument is longer than ${argumentBytes} bytes.`,
   result: ({ resultBytes }) =>
     `Its result, error or console output is too long; a result may have ${resultBytes} bytes.`,
@@ -20,12 +20,12 @@ const SENTENCES: Readonly<Record<LimitName, (limits: SandboxLimits, memoryMb: nu
 export const limitSentence = (
   limit: LimitName,
   limits: SandboxLimits,
-  { memoryMb }: { readonly memoryMb: number },
+  { memoryMib }: { readonly memoryMib: number },
   location?: string,
 ): string => {
   const [line, column] = /^(\d{1,6}):(\d{1,6})$/.exec(location ?? '')?.slice(1) ?? []
   const where = line === undefined ? '' : ` It was stopped at line ${line}, column ${column}.`
-  return SENTENCES[limit](limits, memoryMb) + where
+  return SENTENCES[limit](limits, memoryMib) + where
 }
 
 export const unusableSentence = ([first]: readonly CodeIssue[]): string =>

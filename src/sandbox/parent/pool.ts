@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os'
 import { LRUCache } from 'lru-cache'
 import type { Log } from '../../common/log.ts'
-import { USUAL_UNITS } from '../limits.ts'
+import { USUAL_ISOLATES } from '../limits.ts'
 import type { LimitName } from '../types.ts'
-import { type Child, createChild, type Death, type Entered } from './child.ts'
+import { type Child, createChild, type Entered, type ExitReason } from './child.ts'
 import { chooseChild } from './child-selection.ts'
 import type { Job } from './job.ts'
 import { createQueue } from './queue.ts'
@@ -21,7 +21,7 @@ const AT_ONCE = Math.max(2, availableParallelism())
  * Recent programs that may have isolates in several children; and the time, in ms, that another program waits for the
  * child that has its isolate.
  */
-const MAX_POPULAR = USUAL_UNITS / 2
+const MAX_POPULAR = USUAL_ISOLATES / 2
 const TIMEOUT_MS = 5
 /** Interval of checks of each child, in ms. */
 const WATCH_MS = 50
@@ -32,12 +32,12 @@ const RETRY_MS = 500
 /** Failed starts after which the pool itself fails to start. */
 const MAX_START_FAILURES = 6
 
-const FAILURE: Readonly<Record<Death, LimitName>> = {
-  silent: 'cpu',
+const FAILURE: Readonly<Record<ExitReason, LimitName>> = {
+  unresponsive: 'cpu',
   memory: 'memory',
   crash: 'crash',
   closed: 'cancelled',
-  wiped: 'crash',
+  replaced: 'crash',
 }
 
 interface Deps {
@@ -48,7 +48,7 @@ interface Deps {
   /** Each child serves one tenant only. */
   readonly apart: boolean
   readonly reputation: Reputation
-  readonly onChild: (pid: number, what: 'started' | 'ended', why?: Death) => void
+  readonly onChild: (pid: number, what: 'started' | 'ended', why?: ExitReason) => void
 }
 
 /** Maintains the children and assigns jobs to them. */
@@ -93,7 +93,7 @@ export const createPool = (size: number, deps: Deps) => {
   /** With one tenant per child: kills an idle child for a tenant that has none. */
   const wipeFor = ({ source: { tenantId } }: Job): void => {
     const served = slots.some((child) => !child?.ready || (child.tenantId ?? tenantId) === tenantId)
-    if (deps.apart && !served) slots.find(isIdle)?.kill('wiped')
+    if (deps.apart && !served) slots.find(isIdle)?.kill('replaced')
   }
 
   /** Whether the child with the program's isolate will be free soon: creating another isolate takes longer. */
@@ -151,7 +151,7 @@ export const createPool = (size: number, deps: Deps) => {
   const gone = (
     slot: number,
     child: Child,
-    why: Death,
+    why: ExitReason,
     entered: Entered | undefined,
     jobs: readonly Job[],
   ) => {
@@ -162,10 +162,10 @@ export const createPool = (size: number, deps: Deps) => {
       if (slots.every((other) => other === undefined)) closing.resolve()
       return
     }
-    if (why !== 'wiped') {
+    if (why !== 'replaced') {
       if (entered?.assumed) deps.reputation.exceeded(entered.key)
       else if (entered !== undefined) deps.reputation.killed(entered.key)
-      deps.log.warn({ pid: child.pid, why, jobs: jobs.length }, 'sandbox child exited; respawning it')
+      deps.log.warn({ pid: child.pid, reason: why, jobs: jobs.length }, 'sandbox child exited; respawning it')
     }
     for (const job of jobs) {
       if (job.id === entered?.id && !entered.assumed) job.fail(FAILURE[why])

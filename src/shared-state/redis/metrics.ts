@@ -11,9 +11,9 @@ export const createRedisMetrics = (registry: Registry) => {
       registers,
     }),
     calls: new Counter({
-      name: 'sidevault_rate_limited_calls_total',
-      help: 'Calls counted for rate limits: shared (in Redis) or own (in the process, while Redis is away).',
-      labelNames: ['counted'] as const,
+      name: 'sidevault_rate_limit_checks_total',
+      help: 'Rate-limit checks by backend: redis (shared), or process (while Redis is unavailable).',
+      labelNames: ['backend'] as const,
       registers,
     }),
   }

@@ -80,12 +80,12 @@ export const openRedisState = async (
       if (client !== undefined)
         try {
           const wait = await withTimeout(timeoutMs, () => take(client, claims, serverClock?.now()))
-          calls.inc({ counted: 'shared' })
+          calls.inc({ backend: 'redis' })
           return wait
         } catch (error) {
           connection.degrade(error)
         }
-      calls.inc({ counted: 'own' })
+      calls.inc({ backend: 'process' })
       return own.take(claims)
     },
     announce,

@@ -20,12 +20,12 @@ import { readOnlyWriter } from '../sqlite/writer.ts'
 import { createStore } from '../store.ts'
 import type { Store } from '../types.ts'
 import { corruptSnapshot } from './corrupt.ts'
-import type { Cell, CopyTable, CopyTarget, Snapshot } from './types.ts'
+import type { Cell, Snapshot, SnapshotTable, SnapshotTarget } from './types.ts'
 
 /** Rows of a batch; one row may have a megabyte. */
 const BATCH = 200
 
-type Kind = CopyTable['columns'][number]['kind']
+type Kind = SnapshotTable['columns'][number]['kind']
 
 const KINDS: Readonly<Record<string, Kind>> = { text: 'text', bigint: 'integer', bytea: 'bytes' }
 const TYPES: Readonly<Record<Kind, string>> = { text: 'text', integer: 'bigint', bytes: 'bytea' }
@@ -46,7 +46,7 @@ const connected = async (address: string): Promise<Client> => {
   }
 }
 
-const tablesOf = async (client: ClientBase): Promise<readonly CopyTable[]> => {
+const tablesOf = async (client: ClientBase): Promise<readonly SnapshotTable[]> => {
   const { rows } = await client.query<{ table_name: string; column_name: string; data_type: string }>(
     `select table_name, column_name, data_type from information_schema.columns
       where table_schema = current_schema() and table_name <> 'schema_migrations' order by table_name, ordinal_position`,
@@ -133,7 +133,7 @@ const copyIssue = (thrown: unknown, what: string): unknown =>
     : fromPostgres(thrown)
 
 /** A copy into an empty database, readable as a store before it is visible to others. */
-export interface PostgresTarget extends CopyTarget {
+export interface PostgresTarget extends SnapshotTarget {
   readonly store: Store
   /** `gateway_timeout` when the outcome of the commit is unknown. */
   commit(): Promise<void>
@@ -151,8 +151,8 @@ export const postgresTarget = async (address: string, schema: number): Promise<P
     const foreignKeys = await dropForeignKeys(client)
     const known = new Map((await tablesOf(client)).map((table) => [table.name, table.columns]))
 
-    const statements = new Map<CopyTable, string>()
-    const statementOf = (table: CopyTable): string => {
+    const statements = new Map<SnapshotTable, string>()
+    const statementOf = (table: SnapshotTable): string => {
       const ready = statements.get(table)
       if (ready !== undefined) return ready
       for (const { name, kind } of table.columns)

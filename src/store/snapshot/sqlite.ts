@@ -3,12 +3,12 @@ import { makePrivateFile } from '../../common/file-lock.ts'
 import { type Connection, connect } from '../sqlite/connection.ts'
 import { migrate, schemaVersion } from '../sqlite/migrate.ts'
 import { corruptSnapshot } from './corrupt.ts'
-import type { Cell, CopyTable, CopyTarget, Snapshot } from './types.ts'
+import type { Cell, Snapshot, SnapshotTable, SnapshotTarget } from './types.ts'
 
 /** Rows of a batch. */
 const BATCH = 500
 
-const KINDS: Readonly<Record<string, CopyTable['columns'][number]['kind']>> = {
+const KINDS: Readonly<Record<string, SnapshotTable['columns'][number]['kind']>> = {
   TEXT: 'text',
   INTEGER: 'integer',
   BLOB: 'bytes',
@@ -19,7 +19,7 @@ const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 const listOf = (names: readonly { readonly name: string }[]): string =>
   names.map(({ name }) => quoted(name)).join(', ')
 
-const tablesOf = (db: Connection): readonly CopyTable[] => {
+const tablesOf = (db: Connection): readonly SnapshotTable[] => {
   const names = db
     .prepare(
       "select name from sqlite_schema where type = 'table' and name not like 'sqlite_%' and name <> 'schema_migrations' order by name",
@@ -68,7 +68,7 @@ export const sqliteSnapshot = (path: string): Snapshot => {
 }
 
 /** Creates a database file with this schema version; `abort` removes it. */
-export const sqliteTarget = (path: string, schema: number, now: number): CopyTarget => {
+export const sqliteTarget = (path: string, schema: number, now: number): SnapshotTarget => {
   makePrivateFile(path)
   const db = connect(path, { readonly: false })
   // Tables are copied in any order: foreign keys are checked at the end. No process reads the file before.
@@ -77,10 +77,10 @@ export const sqliteTarget = (path: string, schema: number, now: number): CopyTar
   db.pragma('journal_mode = OFF')
   migrate(db, now, schema)
   const known = new Map(tablesOf(db).map((table) => [table.name, table]))
-  const statements = new Map<CopyTable, ReturnType<Connection['prepare']>>()
+  const statements = new Map<SnapshotTable, ReturnType<Connection['prepare']>>()
   db.exec('begin')
 
-  const statementOf = (table: CopyTable) => {
+  const statementOf = (table: SnapshotTable) => {
     const ready = statements.get(table)
     if (ready !== undefined) return ready
     const columns = known.get(table.name)?.columns ?? []

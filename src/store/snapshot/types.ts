@@ -1,6 +1,6 @@
 export type Cell = string | number | null | Uint8Array
 
-export interface CopyTable {
+export interface SnapshotTable {
   readonly name: string
   /** In the order of each row's cells. */
   readonly columns: readonly { readonly name: string; readonly kind: 'text' | 'integer' | 'bytes' }[]
@@ -10,18 +10,18 @@ export interface CopyTable {
 export interface Snapshot {
   /** Version of the schema. */
   readonly schema: number
-  readonly tables: readonly CopyTable[]
+  readonly tables: readonly SnapshotTable[]
   /** In batches. */
-  rows(table: CopyTable): AsyncIterable<readonly (readonly Cell[])[]>
+  rows(table: SnapshotTable): AsyncIterable<readonly (readonly Cell[])[]>
   /** Last issued sequence number by table. */
   readonly sequences: Readonly<Record<string, number>>
   close(): Promise<void>
 }
 
 /** A new store that a copy is written to. Nothing is durable before `finish`. */
-export interface CopyTarget {
+export interface SnapshotTarget {
   /** `invalid` when the table or a column is not in the schema. */
-  insert(table: CopyTable, rows: readonly (readonly Cell[])[]): Promise<void>
+  insert(table: SnapshotTable, rows: readonly (readonly Cell[])[]): Promise<void>
   /** Checks foreign keys and makes the copy durable. Returns row counts by table. */
   finish(sequences: Readonly<Record<string, number>>): Promise<Readonly<Record<string, number>>>
   abort(): Promise<void>

@@ -38,7 +38,7 @@ t.test(
     t.equal(well.status, 200)
     t.strictSame(well.json, {
       status: 'ok',
-      parts: [
+      components: [
         { name: 'kernel', status: 'ok' },
         { name: 'store', status: 'ok' },
         { name: 'slow', status: 'ok' },
@@ -52,7 +52,7 @@ t.test(
       title: 'Not ready',
       status: 503,
       detail: 'Not ready: kernel, store, slow. Wait, or read the log.',
-      parts: [
+      components: [
         { name: 'kernel', status: 'failed' },
         { name: 'store', status: 'failed' },
         { name: 'slow', status: 'failed' },
@@ -70,7 +70,7 @@ t.test('a degraded component is named, and leaves the service ready', async (t) 
   t.equal(response.status, 200)
   t.match(response.json, {
     status: 'degraded',
-    parts: [
+    components: [
       {},
       { name: 'redis', status: 'degraded' },
       { name: 'sandbox', status: 'degraded', missing: ['uid'] },
@@ -82,8 +82,8 @@ t.test('a degraded component is named, and leaves the service ready', async (t) 
 t.test('a component is logged when it fails and when it recovers, and reports since when', async (t) => {
   let now = Date.parse('2026-01-01T00:00:00Z')
   const lines: unknown[] = []
-  const note = (level: string) => (entry: { part?: string }, message: string) => {
-    if (entry.part === 'store') lines.push([level, message, entry])
+  const note = (level: string) => (entry: { component?: string }, message: string) => {
+    if (entry.component === 'store') lines.push([level, message, entry])
   }
   const log = { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') } as Log
   const state = { status: 'failed' }
@@ -99,7 +99,7 @@ t.test('a component is logged when it fails and when it recovers, and reports si
       },
     },
   })
-  const ask = async () => (await call('GET', '/readyz', { key: null })).json.parts[1]
+  const ask = async () => (await call('GET', '/readyz', { key: null })).json.components[1]
   for (let second = 0; second < 5; second++) {
     t.same(await ask(), { name: 'store', status: 'failed', since: '2026-01-01T00:00:00.000+00:00' })
     now += 1000
@@ -111,9 +111,9 @@ t.test('a component is logged when it fails and when it recovers, and reports si
   t.same(await ask(), { name: 'store', status: 'ok' })
   t.same(await ask(), { name: 'store', status: 'ok' })
   t.match(lines, [
-    ['warn', 'a part is not ready', { err: Error }],
-    ['warn', 'a part does its work in a lesser way'],
-    ['info', 'a part is well again', { was: 'degraded', ms: 2000 }],
+    ['warn', 'component failed', { err: Error }],
+    ['warn', 'component degraded'],
+    ['info', 'component recovered', { was: 'degraded', ms: 2000 }],
   ])
   t.equal(lines.length, 3)
 })

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { createMetrics } from '../../../src/common/metrics.ts'
 import { unixHttp } from '../../../src/common/unix-http.ts'
-import { startOps } from '../../../src/gateway/status-server.ts'
+import { startStatusServer } from '../../../src/gateway/status-server.ts'
 import { directoryFor } from '../../kit/directory.ts'
 import { startTestService } from '../../kit/service.ts'
 import { openInThread } from '../../kit/store-in-thread.ts'
@@ -20,7 +20,7 @@ t.test('metrics of all processes are summed, and processes that respond are up',
   gateway.stage.observe({ stage: 'run' }, 0.002)
   gateway.up.set({ name: 'gateway-1' }, 1)
   const socketPath = join(directoryFor(t), 'ops.sock')
-  const ops = await startOps({ metrics: gateway, health: async () => {} }, socketPath)
+  const ops = await startStatusServer({ metrics: gateway, health: async () => {} }, socketPath)
   t.teardown(() => ops.close())
   const { call } = await startTestService(t, {
     openStore: openInThread,

@@ -38,7 +38,7 @@ const chain = (figures: Record<string, number>) =>
   chainOf(
     { sum: (name) => figures[name] },
     {
-      parts: [
+      components: [
         { name: 'audit', status: 'degraded' },
         { name: 'disk', status: 'degraded' },
         { name: 'journal', status: 'ok' },
@@ -53,7 +53,7 @@ t.test('the chain is shown as intact, broken, or not verified yet', async (t) =>
   t.equal(chain({ audit_rows_verified_timestamp_seconds: 1, audit_rows_broken_journals: 1 }).state, 'broken')
   t.equal(chain({ audit_journals_broken: 1 }).state, 'broken')
   t.same(
-    chain({}).parts.map(({ name }) => name),
+    chain({}).components.map(({ name }) => name),
     ['audit'],
   )
 })

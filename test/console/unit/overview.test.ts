@@ -66,7 +66,7 @@ t.test('without calls no figures are shown', async (t) => {
   t.ok(p50.every(([, value]) => value === undefined))
 })
 
-const WELL: Health = { status: 'ok', parts: [{ name: 'store', status: 'ok' }] }
+const WELL: Health = { status: 'ok', components: [{ name: 'store', status: 'ok' }] }
 const notices = (metrics: string, health = WELL) =>
   noticesOf(health, parseMetrics(metrics), NOW).map(({ kind, text }) => `${kind}: ${text}`)
 const seconds = (days: number) => (NOW + days * 86_400_000) / 1_000
@@ -87,7 +87,7 @@ sidevault_process_up{name="envoy"} 1
 t.test('notices: errors come first', async (t) => {
   const health: Health = {
     status: 'degraded',
-    parts: [{ name: 'sandbox', status: 'degraded', missing: ['uid'], since: '2026-03-01T11:00:00Z' }],
+    components: [{ name: 'sandbox', status: 'degraded', missing: ['uid'], since: '2026-03-01T11:00:00Z' }],
   }
   t.same(
     notices(

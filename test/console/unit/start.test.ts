@@ -1,8 +1,8 @@
 import t from 'tap'
 import { APPLICATION, CARD, DEMO_URL, payment, shellLines } from '../../../src/console/screens/start/steps.ts'
-import { announcement } from '../../../src/supervisor/startup-banner.ts'
+import { startupBanner } from '../../../src/supervisor/startup-banner.ts'
 
-const printed = announcement({
+const printed = startupBanner({
   config: { headerPrefixes: ['SVC'], dataDir: '/data', tls: undefined, loopback: true, console: true },
   listen: { host: '127.0.0.1', port: 8080 },
   api: undefined,

@@ -74,7 +74,7 @@ t.test('a draft becomes a request to a URL or through a stored proxy', (t) => {
         a: 'b',
         'SVC-PROXY-KEY': 'k',
         'SVC-PROXY-DRY-RUN': 'true',
-        'SVC-PROXY-DRY-RUN-ANSWER': '{"status":200,"body":"\\u20ac"}',
+        'SVC-PROXY-DRY-RUN-RESPONSE': '{"status":200,"body":"\\u20ac"}',
       },
       body: '{}',
     },

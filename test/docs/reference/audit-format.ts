@@ -10,7 +10,7 @@ const MEANING: Readonly<Record<keyof AuditRecord, string>> = {
   operation: 'What was done, or denied.',
   actor_id: 'Application or session; null for anonymous callers.',
   actor_type: 'Kind of actor, or null.',
-  message: 'For people, at most 250 characters. `Denied: …` for refused calls.',
+  message: 'For people, at most 250 characters. `Denied: …` for denied calls.',
   trace_id: 'Trace id of the call.',
   created_at: 'Milliseconds since 1970 (UTC).',
   token_seq: 'Number of the token, for usage reports; null for others.',

@@ -68,7 +68,7 @@ export const limits: Page = {
           'Items of a page',
           `${PAGE_SIZE.default}, at most ${PAGE_SIZE.maximum}; logs at most ${count(LOGS_SIZE)}`,
         ],
-        ['Idempotency key', `${MAX_KEY} characters, kept ${duration(RESPONSES_MS)}`],
+        ['Idempotency key', `${MAX_KEY} characters, stored for ${duration(RESPONSES_MS)}`],
       ]),
       '## Tokens',
       rows([
@@ -135,7 +135,7 @@ export const limits: Page = {
         ['Time of a transform', duration(TRANSFORM_MS)],
         ['Time of a reactor', duration(REACTOR_MS)],
         ['CPU', duration(SANDBOX.cpuMs)],
-        ['Memory', `${SANDBOX.memoryMb} MiB`],
+        ['Memory', `${SANDBOX.memoryMib} MiB`],
         ['Body that a transform takes', bytes(CODE_BYTES)],
         ['Result', bytes(SANDBOX.resultBytes)],
         ['Arrays and objects of what code is given or returns', count(CODE_JSON_LIMITS.containers)],

@@ -11,6 +11,16 @@ interface Metric {
 const DECLARED =
   /'(?<name>sidevault_[a-z_]+)',\s*(?:type: )?(?:'(?<type>counter|gauge)',\s*)?(?:help:\s*)?(?<help>'[^'\n]{10,}'|"[^"\n]{10,}"),(?:\s*labelNames: \[(?<labels>[^\]]*)\])?/g
 
+/** Labels of metrics whose samples are written without prom-client's `labelNames`. */
+const SAMPLE_LABELS: Readonly<Record<string, readonly string[]>> = {
+  sidevault_envoy_responses_total: ['status'],
+  sidevault_envoy_tunnel_handshakes_failed_total: ['reason'],
+  sidevault_envoy_config_acked: ['kind'],
+  sidevault_envoy_config_age_seconds: ['kind'],
+  sidevault_envoy_config_nacks_total: ['kind'],
+  sidevault_envoy_config_version: ['kind'],
+}
+
 /** Every metric that a source file declares: a name, then its help text. */
 export const declaredMetrics = (): readonly Metric[] =>
   sourcesIn('src')
@@ -22,7 +32,9 @@ export const declaredMetrics = (): readonly Metric[] =>
           groups.type ??
           [...text.slice(0, index).matchAll(/new (Gauge|Counter|Histogram)\b/g)].at(-1)?.[1] ??
           'Gauge',
-        labels: [...(groups.labels ?? '').matchAll(/'(\w+)'/g)].map(([, label = '']) => label),
+        labels:
+          SAMPLE_LABELS[groups.name ?? ''] ??
+          [...(groups.labels ?? '').matchAll(/'(\w+)'/g)].map(([, label = '']) => label),
       })),
     )
     .sort((a, b) => (a.name < b.name ? -1 : 1))
@@ -32,7 +44,7 @@ export const metrics: Page = {
   text: () =>
     page(
       'Metrics',
-      `\`GET /metrics\` answers in the Prometheus text format, without a key. It adds up all processes of the node. Labels hold names of
+      `\`GET /metrics\` returns the Prometheus text format, without a key. It aggregates all processes of the node. Labels hold names of
 routes, stages and types, never an id, a host or a value. Node's own metrics are there too, as \`sidevault_process_…\` and
 \`sidevault_nodejs_…\`.`,
       table(

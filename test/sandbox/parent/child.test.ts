@@ -18,7 +18,7 @@ const jobOf = (id: number, key: string): Job => ({
     name: 'code',
     code: '',
     key,
-    memoryMb: 64,
+    memoryMib: 64,
     resultBytes: 1,
     logLines: 1,
     logBytes: 1,
@@ -105,7 +105,10 @@ t.test('a trusted invocation is assumed to start when it is sent, and timed from
   child.give(jobOf(2, 'a'), true)
   t.equal(child.since, 100)
   t.notOk(await watchAt(100 + CPU_MS + SILENCE_MS))
-  t.match(await watchAt(101 + CPU_MS + SILENCE_MS), { why: 'silent', entered: { id: 2, assumed: true } })
+  t.match(await watchAt(101 + CPU_MS + SILENCE_MS), {
+    why: 'unresponsive',
+    entered: { id: 2, assumed: true },
+  })
 })
 
 t.test('an untrusted invocation starts when the child says so, and is timed from then on', async (t) => {
@@ -118,7 +121,7 @@ t.test('an untrusted invocation starts when the child says so, and is timed from
   says({ kind: 'entering', id: 2, key: 'a', budgetMs: CPU_MS })
   t.equal(child.since, 0)
   const death = await watchAt(1 + CPU_MS + SILENCE_MS)
-  t.match(death, { why: 'silent', entered: { id: 2 } })
+  t.match(death, { why: 'unresponsive', entered: { id: 2 } })
   t.notOk(death?.entered?.assumed)
 })
 
@@ -132,7 +135,7 @@ t.test('a child that prepares the next context has no invocation until it is sen
   child.give(jobOf(2, 'a'), true)
   t.equal(child.preparing, undefined)
   t.notOk(await watchAt(CPU_MS + SILENCE_MS + 10), 'time for the context, and for the code after it')
-  t.match(await watchAt(CPU_MS + SILENCE_MS + 51), { why: 'silent', entered: { id: 2, assumed: true } })
+  t.match(await watchAt(CPU_MS + SILENCE_MS + 51), { why: 'unresponsive', entered: { id: 2, assumed: true } })
 })
 
 t.test("preparing another program's context does not count as the start of a later invocation", async (t) => {
@@ -146,7 +149,7 @@ t.test("preparing another program's context does not count as the start of a lat
     says({ kind: 'entering', id, key, budgetMs: CPU_MS }, ended(id, CPU_MS))
   }
   child.give(jobOf(3, 'a'), true)
-  t.match(await watchAt(CPU_MS + SILENCE_MS + 1), { why: 'silent', entered: { id: 0, key: 'b' } })
+  t.match(await watchAt(CPU_MS + SILENCE_MS + 1), { why: 'unresponsive', entered: { id: 0, key: 'b' } })
 })
 
 t.test('an invocation sent while another one runs is assumed to start after it', async (t) => {

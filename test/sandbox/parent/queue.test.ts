@@ -5,7 +5,7 @@ import { createQueue } from '../../../src/sandbox/parent/queue.ts'
 let ids = 0
 const job = (tenantId: string, key = tenantId, over = false): Job => ({
   id: ++ids,
-  source: { tenantId, key, name: 'code', code: '', memoryMb: 64, resultBytes: 1, logLines: 1, logBytes: 1 },
+  source: { tenantId, key, name: 'code', code: '', memoryMib: 64, resultBytes: 1, logLines: 1, logBytes: 1 },
   repeatable: true,
   budgetMs: undefined,
   over,

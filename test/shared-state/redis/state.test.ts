@@ -39,9 +39,9 @@ const until = async (so: () => boolean | Promise<boolean>): Promise<void> => {
   while (!(await so())) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
-const metric = async (registry: Registry, name: string, counted?: string): Promise<number | undefined> => {
+const metric = async (registry: Registry, name: string, backend?: string): Promise<number | undefined> => {
   const found = await registry.getSingleMetric(name)?.get()
-  return found?.values.find(({ labels }) => counted === undefined || labels.counted === counted)?.value
+  return found?.values.find(({ labels }) => backend === undefined || labels.backend === backend)?.value
 }
 
 t.test('over Redis', { skip }, async (t) => {
@@ -100,7 +100,7 @@ t.test(
       ['away', 'away'],
     )
     t.equal(await metric(states[0]!.registry, 'sidevault_redis_up'), 0)
-    t.equal(await metric(states[0]!.registry, 'sidevault_rate_limited_calls_total', 'own'), 20)
+    t.equal(await metric(states[0]!.registry, 'sidevault_rate_limit_checks_total', 'process'), 20)
     await redis.start()
     await until(() => states.every(({ reach }) => reach === 'shared'))
     t.equal(await served(states, 40, 10, 'new'), 10, 'together')
@@ -116,7 +116,7 @@ t.test('a hanging Redis delays a call once, by the timeout, and builds up no que
   // If each of them waited, that would be a quarter of an hour.
   for (let i = 0; i < 2_000; i++) await state.take([{ bucket: 'a', perMinute: 10_000 }])
   t.equal(state.reach, 'away')
-  t.ok((await metric(state.registry, 'sidevault_rate_limited_calls_total', 'own'))! >= 1_995)
+  t.ok((await metric(state.registry, 'sidevault_rate_limit_checks_total', 'process'))! >= 1_995)
   redis.thaw()
   await until(() => state.reach === 'shared')
   t.equal(await state.take([{ bucket: 'b', perMinute: 1 }]), undefined)

@@ -16,11 +16,11 @@ export interface Chain {
   readonly backlog: number | undefined
   readonly journalBytes: number | undefined
   /** Components of the audit log that are not `ok`. */
-  readonly parts: Health['parts']
+  readonly components: Health['components']
 }
 
 /** The audit chain, as figures and components report it. */
-export const chainOf = (metrics: Pick<Metrics, 'sum'>, { parts }: Pick<Health, 'parts'>): Chain => {
+export const chainOf = (metrics: Pick<Metrics, 'sum'>, { components }: Pick<Health, 'components'>): Chain => {
   const brokenJournals =
     (metrics.sum('audit_rows_broken_journals') ?? 0) + (metrics.sum('audit_journals_broken') ?? 0)
   const verified = metrics.sum('audit_rows_verified_timestamp_seconds') ?? 0
@@ -30,7 +30,9 @@ export const chainOf = (metrics: Pick<Metrics, 'sum'>, { parts }: Pick<Health, '
     brokenJournals,
     backlog: metrics.sum('audit_backlog_seconds'),
     journalBytes: metrics.sum('audit_journal_bytes'),
-    parts: parts.filter(({ name, status }) => ['audit', 'journal'].includes(name) && status !== 'ok'),
+    components: components.filter(
+      ({ name, status }) => ['audit', 'journal'].includes(name) && status !== 'ok',
+    ),
   }
 }
 
@@ -50,7 +52,7 @@ const view = (chain: Chain): TemplateResult => html`${figures([
         </p>`
       : html``
   }
-  ${chain.parts.map(
+  ${chain.components.map(
     ({ name, status, since }) =>
       html`<p class="stale">Component <code>${name}</code> is ${status} since ${when(since)}.</p>`,
   )}`

@@ -1,5 +1,5 @@
 import { nodeCertificates } from '../../api/certificates.ts'
-import { type Health, loadHealth, type Part } from '../../api/health.ts'
+import { type Component, type Health, loadHealth } from '../../api/health.ts'
 import { loadMetrics, type Metrics } from '../../api/metrics.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { bytes, decimal } from '../../kit/numbers.ts'
@@ -23,7 +23,7 @@ const READY: Readonly<Record<Health['status'], readonly [kind: string, text: str
   failed: ['bad', 'Not ready'],
 }
 
-const STATES: Readonly<Record<Part['status'], readonly [kind: string, text: string]>> = {
+const STATES: Readonly<Record<Component['status'], readonly [kind: string, text: string]>> = {
   ok: ['good', 'ok'],
   degraded: ['warn', 'degraded'],
   failed: ['bad', 'failed'],
@@ -43,8 +43,8 @@ const notices = ({ health, metrics, at }: Node): TemplateResult => {
   </div>`
 }
 
-const components = ({ health: { parts } }: Node): TemplateResult => html`<ul class="components">
-  ${parts.map(({ name, status, since }) => {
+const components = ({ health }: Node): TemplateResult => html`<ul class="components">
+  ${health.components.map(({ name, status, since }) => {
     const [kind, text] = STATES[status]
     return html`<li>
       <span>${name}</span>

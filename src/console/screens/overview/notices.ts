@@ -19,8 +19,8 @@ export interface Notice {
 
 const docs = (anchor = ''): string => `/docs/operations${anchor}`
 
-const ofComponents = ({ parts }: Health): readonly Notice[] =>
-  parts
+const ofComponents = ({ components }: Health): readonly Notice[] =>
+  components
     .filter(({ status }) => status !== 'ok')
     .map(({ name, status, since, missing = [] }) => ({
       kind: status === 'failed' ? 'bad' : 'warn',

@@ -23,7 +23,7 @@ interface NodeState {
   readonly groups: readonly string[]
   readonly diskFree: number | undefined
   readonly certificates: readonly NodeCertificate[]
-  readonly parts: Awaited<ReturnType<typeof loadHealth>>['parts']
+  readonly components: Awaited<ReturnType<typeof loadHealth>>['components']
 }
 
 const TYPE = 'data.'
@@ -34,7 +34,7 @@ const loadNode = async (signal: AbortSignal): Promise<NodeState> => {
     if (!response.ok) throw await problemOf(response)
     return response.json()
   }
-  const [api, metrics, { parts }] = await Promise.all([load(), loadMetrics(signal), loadHealth(signal)])
+  const [api, metrics, { components }] = await Promise.all([load(), loadMetrics(signal), loadHealth(signal)])
   return {
     version: api.info.version,
     node: metrics.of('nodejs_version_info')[0]?.labels.version,
@@ -45,7 +45,7 @@ const loadNode = async (signal: AbortSignal): Promise<NodeState> => {
     groups: api.tags.map(({ name }) => name),
     diskFree: metrics.sum('data_disk_free_bytes'),
     certificates: nodeCertificates(metrics),
-    parts,
+    components,
   }
 }
 
@@ -68,7 +68,7 @@ const view = (state: NodeState): TemplateResult => html`<dl class="facts">
   <h3>Components</h3>
   ${table({
     caption: 'Components',
-    rows: state.parts,
+    rows: state.components,
     columns: [
       { head: 'Component', cell: ({ name }) => name },
       { head: 'State', cell: ({ status }) => html`<span class=${`badge ${KINDS[status]}`}>${status}</span>` },

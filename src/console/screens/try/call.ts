@@ -110,7 +110,7 @@ export const requestOf = (draft: Draft, prefix: string, dryRun: boolean): ProxyR
       ...(dryRun && draft.code !== ''
         ? { [`${prefix}-PROXY-DRY-RUN-CODE`]: headerJson(draft.code) ?? '' }
         : {}),
-      ...(response === undefined ? {} : { [`${prefix}-PROXY-DRY-RUN-ANSWER`]: response }),
+      ...(response === undefined ? {} : { [`${prefix}-PROXY-DRY-RUN-RESPONSE`]: response }),
     },
     body,
   }

@@ -134,8 +134,8 @@ export const steps = (run: DryRun, nameOf: (id: string) => string | undefined): 
         : transformStep(
             'Response transform',
             run.response_transform,
-            run.answer?.body ?? {},
-            run.answer?.proxy_error,
+            run.response?.body ?? {},
+            run.response?.proxy_error,
           )
     }
   </ol>

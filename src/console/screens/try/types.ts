@@ -65,7 +65,7 @@ export interface DryRun {
   readonly request_transform?: TransformStep
   readonly response_transform?: TransformStep
   readonly body: Bodies
-  readonly answer?: { readonly status: number; readonly body: Bodies; readonly proxy_error?: Problem }
+  readonly response?: { readonly status: number; readonly body: Bodies; readonly proxy_error?: Problem }
   readonly stages: Readonly<Partial<Record<string, number>>>
   readonly notes: readonly string[]
 }
