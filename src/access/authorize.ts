@@ -11,6 +11,17 @@ export const holds = ({ grants }: Pick<Caller, 'grants'>, permission: Permission
   grants.permissions.includes(permission) ||
   (isTokenPermission(permission) && grants.rules.some((rule) => rule.permissions.includes(permission)))
 
+/** Permissions of an administrator, who may give grants on tokens, which no management application holds. */
+export const ADMINISTRATOR: readonly Permission[] = [
+  'application:create',
+  'application:read',
+  'application:update',
+  'application:delete',
+]
+
+export const isAdministrator = (caller: Pick<Caller, 'grants'>): boolean =>
+  ADMINISTRATOR.every((permission) => holds(caller, permission))
+
 /** Whether `authorize` lets the caller pass. */
 export const isAuthorized = (caller: Caller, permission: Operation['permission']): boolean =>
   permission === 'none' || permission === 'any key' || holds(caller, permission)

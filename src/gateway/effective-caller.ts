@@ -1,4 +1,4 @@
-import { holds } from '../access/authorize.ts'
+import { holds, isAdministrator } from '../access/authorize.ts'
 import { AppError } from '../common/errors.ts'
 import type { Authenticator } from '../kernel/types.ts'
 import type { Caller, StoredProxy } from '../sdk/index.ts'
@@ -30,13 +30,13 @@ export const effectiveCaller = (
   caller.actorType === 'anonymous' ? asApplication(deps, proxy, caller) : caller
 
 /**
- * The same for a dry run, whose response shows masks to its caller. A management application acts as the proxy's when it
- * could give itself that part by changing the proxy; everybody else acts as themselves.
+ * The same for a dry run, whose response shows masks to its caller. Only an administrator acts as the proxy's application:
+ * code of such a proxy takes one to save, too (completions §4). Everybody else acts as themselves.
  */
 export const effectiveCallerInDryRun = (
   deps: EffectiveCallerDeps,
   { caller, proxy }: Identity,
 ): Caller | Promise<Caller> =>
-  caller.applicationType === 'management' && holds(caller, 'proxy:update')
+  caller.applicationType === 'management' && isAdministrator(caller) && holds(caller, 'proxy:update')
     ? asApplication(deps, proxy, caller)
     : caller

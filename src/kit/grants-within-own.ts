@@ -1,12 +1,6 @@
-import { holds } from '../access/authorize.ts'
+import { ADMINISTRATOR, holds, isAdministrator } from '../access/authorize.ts'
 import { AppError } from '../common/errors.ts'
 import type { ApplicationType, Caller, Grants, PluginContext } from '../sdk/index.ts'
-
-/** Permissions of an administrator, who may give grants on tokens, which no management application holds. */
-const ADMINISTRATOR = ['application:create', 'application:read', 'application:update', 'application:delete']
-
-export const isAdministrator = (caller: Pick<Caller, 'grants'>): boolean =>
-  ADMINISTRATOR.every((permission) => holds(caller, permission))
 
 /** Throws `forbidden` unless the caller may grant what an application of this type holds, or will hold. */
 export type MayHandOut = (type: ApplicationType, grants: Pick<Grants, 'permissions'>) => void

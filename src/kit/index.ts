@@ -1,5 +1,5 @@
 /** Helpers of the built-in plugins (`#kit`). Not part of the contract: other plugins import `sidevault/sdk` only. */
-export { holds } from '../access/authorize.ts'
+export { holds, isAdministrator } from '../access/authorize.ts'
 export { exceeds } from '../access/grant-subset.ts'
 export {
   authorityError,

@@ -91,6 +91,8 @@ export interface Decisions {
 /** Context of a disclosure, for the audit journal. */
 export interface UseContext {
   readonly caller: Caller
+  /** Of `preview`: who sees the result, and is the actor of its records. Absent: the caller. */
+  readonly reader?: Caller
   readonly traceId: string
   readonly now: number
   /** Work budget of all expressions of the call; absent: the vault creates one. */

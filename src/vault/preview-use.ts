@@ -7,7 +7,7 @@ import { disclosedData } from './disclosure.ts'
 import { verdictOf } from './egress.ts'
 import { checkBytes, headsOf, type OpenedRow, openEach, withoutSeals } from './open.ts'
 import type { Opened } from './seal.ts'
-import { checkCount, isBareTokenExpression } from './use.ts'
+import { checkCount, tokenValue } from './use.ts'
 import { timeOf, type VaultParts } from './vault-deps.ts'
 
 /** `Vault.preview`. */
@@ -21,7 +21,7 @@ export const previewUse = async (
   checkCount(parts, wanted)
   const now = timeOf(parts, context)
   const { tenantId, grants } = context.caller
-  const { work = bodyWork() } = context
+  const { work = bodyWork(), reader = context.caller } = context
   const shown: OpenedRow[] = []
 
   const masked = (row: OpenedRow, opened: Opened): Json => {
@@ -50,12 +50,14 @@ export const previewUse = async (
       type,
       data,
       container,
-      whole: () => isBareTokenExpression(parts, stored, opened, data, grants),
+      whole: () => tokenValue(parts, stored, opened, data, reader.grants),
     }
     const rule = decidingRule(grants, 'token:use', row)
     found.set(id, { kind: 'used', id, disclosure, rule, token, ...verdictOf(row, context) })
   })
-  await parts.journal.append(shown.map((row) => doneRecord(parts, row, 'read', context, now)))
+  await parts.journal.append(
+    shown.map((row) => doneRecord(parts, row, 'read', { ...context, caller: reader }, now)),
+  )
   for (const { type } of shown) parts.metrics.disclosed.inc({ type, purpose: 'read', disclosure: 'mask' })
   return wanted.map((id) => found.get(id) ?? { kind: 'unknown', id })
 }

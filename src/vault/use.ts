@@ -43,7 +43,7 @@ const unknownToken = (wanted: readonly string[], known: Iterable<string>): AppEr
 }
 
 /** The value of `token: <id>` (completions §6): the token as the API returns it, always with `data`. */
-export const isBareTokenExpression = (
+export const tokenValue = (
   parts: VaultParts,
   row: OpenedRow,
   opened: Opened,
@@ -108,7 +108,7 @@ export const resolveTokens = async <Shown>(
       row: stored,
       disclosure,
       data,
-      whole: () => isBareTokenExpression(parts, stored, opened, data, grants),
+      whole: () => tokenValue(parts, stored, opened, data, grants),
     }
     all.push(resolved)
     shown.set(row.id, show(resolved))

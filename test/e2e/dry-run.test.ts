@@ -215,6 +215,22 @@ t.test('a management key gets the plan under the application of the proxy', asyn
     tokens: [{ id: card, decided_by: { rule: { container: '/pci/' } } }],
     body: { after: { card: MASKED, secret: 'readable' } },
   })
+  const { id: updater, key: updaterKey } = await application({
+    type: 'management',
+    permissions: ['proxy:read', 'proxy:update'],
+  })
+  const updated = await dryRun({ key: updaterKey, headers, body })
+  t.match(
+    updated.json,
+    { acting: { id: updater, as: 'caller' }, tokens: [{ use: 'unresolved' }] },
+    'no administrator',
+  )
+  const whole = await dryRun({ key: management, headers, body: { card: `{{ token: ${card} }}` } })
+  t.match(whole.json.body.before, { card: { id: card, data: { number: MASKED } } })
+  t.notOk('fingerprint' in whole.json.body.before.card, 'who sees no data sees no fingerprint')
+  const managing = await sidevault.call('GET', '/applications/key', { key: management })
+  const { json: logs } = await sidevault.call('GET', `/logs?entity_id=${card}&size=1`, { key: management })
+  t.match(logs.data, [{ operation: 'read', actor_id: managing.json.id }], 'the record names who saw the mask')
   const reader = await application({ type: 'management', permissions: ['proxy:read'] })
   const read = await dryRun({ key: reader.key, headers, body })
   t.match(read.json, { forwards: false, acting: { as: 'caller' }, tokens: [{ use: 'unresolved' }] })

@@ -137,7 +137,15 @@ export const runDryRun = async (dryRun: DryRunRequest, deps: DryRunDeps): Promis
   const texts = request.texts()
   const acting = await effectiveCallerInDryRun(deps, accepted)
   const context = {
-    ...{ traceId: run.traceId, now, caller: acting, work, destination: run.destination, surfacesOf },
+    ...{
+      traceId: run.traceId,
+      now,
+      caller: acting,
+      reader: caller,
+      work,
+      destination: run.destination,
+      surfacesOf,
+    },
     copies: request.head.copies,
     code: proxy?.requestTransform === undefined ? undefined : createCodeScope(run.destination),
   }
