@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import t from 'tap'
 import { AppError } from '../../src/common/errors.ts'
 import type { SandboxHost } from '../../src/sandbox/types.ts'
@@ -25,6 +26,22 @@ t.test('a sandbox', async (t) => {
     }
     for (const [form, code] of Object.entries(forms))
       t.same(returned(await run(code, { argument: { a: 1, b: 2 } })), { sum: 3 }, form)
+  })
+
+  t.test('makes host calls in the asynchronous context of their invocation', async (t) => {
+    const caller = new AsyncLocalStorage<string>()
+    const code = 'module.exports = async () => (await fetch("https://dest.test")).status'
+    const seen: string[] = []
+    const host: SandboxHost = {
+      sdk: false,
+      call: async () => {
+        seen.push(caller.getStore() ?? 'none')
+        return { status: 200, url: '', headers: [], body: '' }
+      },
+    }
+    for (const name of ['first', 'second']) await caller.run(name, () => run(code, { host }))
+    await run(code, { host })
+    t.same(seen, ['first', 'second', 'none'])
   })
 
   t.test('gives every invocation a context of its own', async (t) => {

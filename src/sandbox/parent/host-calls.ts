@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { AppError } from '../../common/errors.ts'
 import { parseCodeJson } from '../../common/json-structure.ts'
 import { writeJson } from '../../common/write-json.ts'
@@ -53,13 +54,14 @@ export const createHostCalls = (
     }
   }
   return {
-    call: async (method, json) => {
+    // Messages of a child arrive in the asynchronous context that started it, which is that of another call.
+    call: AsyncLocalStorage.bind(async (method: string, json: string) => {
       if (active >= options.atOnce) return rejected('Too many concurrent calls.')
       active++
       return result(method, json).finally(() => {
         active--
       })
-    },
+    }),
     end: () => controller?.abort(ENDED),
   }
 }
