@@ -32,9 +32,9 @@ interface Options {
   readonly concurrencies: readonly number[]
 }
 
-const CARD =
+export const CARD =
   '{"type":"card","data":{"number":"4242424242424242","expiration_month":1,"expiration_year":2031}}'
-const JSON_BODY = { 'content-type': 'application/json' }
+export const JSON_BODY = { 'content-type': 'application/json' }
 /** Different tokens read in turn. */
 const READ = 5000
 
@@ -76,7 +76,7 @@ const per1000 = (used: Readonly<Record<string, number>>, { requests }: LoadResul
   Object.fromEntries(Object.entries(used).map(([name, seconds]) => [name, (seconds / requests) * 1000]))
 
 /** Stores tokens by `/tokenize` in hundreds, eight at a time; some of their ids, and how fast it went. */
-const fill = async (sidevault: Sidevault, key: string, from: number, to: number) => {
+export const fill = async (sidevault: Sidevault, key: string, from: number, to: number) => {
   const ids: string[] = []
   const began = performance.now()
   let stored = from

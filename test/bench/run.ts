@@ -5,6 +5,7 @@ import { type ApiFigures, benchApi } from './api.ts'
 import { benchApiPaths } from './api-paths.ts'
 import { benchBystanders } from './bystanders.ts'
 import { benchGateway, gatewayTable } from './gateway.ts'
+import { benchGrowth } from './growth.ts'
 import { benchProxy, type ProxyFigures } from './proxy.ts'
 import { bars, table } from './report.ts'
 import { benchSandbox } from './sandbox.ts'
@@ -17,6 +18,7 @@ import { benchTunnel } from './tunnel.ts'
  * `npm run bench -- tunnel [--quick]` measures the forward proxy beside `/proxy`.
  * `npm run bench -- gateway [--against <commit>] [--quick]` measures the gateway process alone.
  * `npm run bench -- proxy [--quick]` measures proxied calls only.
+ * `npm run bench -- growth [--quick]` measures creates and reads among 10⁶ tokens (`--quick`: 10⁵) beside 10⁴.
  */
 const {
   values: { quick, against, ...options },
@@ -32,7 +34,7 @@ const {
 })
 const log = (text: string) => process.stderr.write(`${text}\n`)
 
-const PARTS = ['proxy', 'api', 'gateway', 'tunnel']
+const PARTS = ['proxy', 'api', 'gateway', 'tunnel', 'growth']
 if (part !== undefined && !PARTS.includes(part)) {
   log(`There is no part "${part}". Name one of ${PARTS.join(', ')}, or none for all of test/bench/README.md.`)
   process.exit(2)
@@ -50,6 +52,14 @@ if (part === 'tunnel') {
     ? { rounds: 3, seconds: 2, warmSeconds: 5 }
     : { rounds: 7, seconds: 4, warmSeconds: 20 }
   process.stdout.write(`${await benchTunnel({ ...rounds, connections: 8 })}\n`)
+  process.exit(0)
+}
+
+if (part === 'growth') {
+  const rounds = quick
+    ? { rounds: 5, seconds: 2, warmSeconds: 8 }
+    : { rounds: 9, seconds: 4, warmSeconds: 20 }
+  process.stdout.write(`${await benchGrowth({ sizes: [10_000, quick ? 100_000 : 1_000_000], ...rounds })}\n`)
   process.exit(0)
 }
 
