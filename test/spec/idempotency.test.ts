@@ -77,6 +77,85 @@ t.test('results of code are replayed for ten minutes, the tokens that it created
   t.strictSame((await react()).body, { tokens: first.body.tokens })
 })
 
+t.test('literals in the tokenized result of code are replayed for ten minutes, as its raw is', async (t) => {
+  const code = `module.exports = ({ args }) => ({
+    tokenize: {
+      pan: Number(args.n), exp: 12, text: 'x', none: null,
+      list: [true, { type: 'token', data: 'y', metadata: { a: 'b' } }],
+    },
+  })`
+  const made = await api.call('POST', '/reactors', { key: api.management, body: { name: 'r', code } })
+  const { key: user } = await api.application('private', ['token:use', 'token:create', 'token:delete'])
+  const body = { data: '4242424242424242' }
+  const token: string = (await api.call('POST', '/tokens', { key: user, body })).body.id
+  const react = (name: string) =>
+    send('POST', `/reactors/${made.body.id}/react`, { args: { n: `{{ ${token} }}` } }, name, user)
+  const firsts = [await react('literals'), await react('literals, deleted')] as const
+  for (const { body } of firsts)
+    t.match(body.tokens, { pan: 4242424242424242, exp: 12, text: String, list: [true, { type: 'token' }] })
+  const expectSummary = async (name: string, first: (typeof firsts)[number]) => {
+    const { body } = await react(name)
+    const { text, list } = first.body.tokens
+    t.match(body.tokens, { text, list: [null, { id: list[1].id, type: 'token', metadata: { a: 'b' } }] })
+    t.strictSame(
+      { ...body.tokens, text: '', list: [] },
+      { pan: null, exp: null, text: '', none: null, list: [] },
+    )
+  }
+
+  t.strictSame((await react('literals')).body, firsts[0].body)
+  api.clock.advance(10 * 60_000 - 1)
+  t.strictSame((await react('literals')).body, firsts[0].body)
+  t.equal((await api.call('DELETE', `/tokens/${token}`, { key: user })).status, 204)
+  await expectSummary('literals, deleted', firsts[1])
+  api.clock.advance(1)
+  await expectSummary('literals', firsts[0])
+})
+
+t.test(
+  'a result of code shows no created token in full after a token that the code was given is gone',
+  async (t) => {
+    const code = `module.exports = ({ args }) => ({ tokenize: { type: 'token', data: args.n, mask: 'literal' } })`
+    const made = await api.call('POST', '/reactors', { key: api.management, body: { name: 'r', code } })
+    const { key: user } = await api.application('private', [...ALL, 'token:use'], [])
+    const token: string = (await api.call('POST', '/tokens', { key: user, body: { data: 'given' } })).body.id
+    const react = () =>
+      send('POST', `/reactors/${made.body.id}/react`, { args: { n: `{{ ${token} }}` } }, 'derived', user)
+    const first = await react()
+    t.match(first.body.tokens, { mask: 'literal' })
+    api.clock.advance(3_600_000)
+    t.strictSame((await react()).body, first.body)
+    t.equal((await api.call('DELETE', `/tokens/${token}`, { key: user })).status, 204)
+    const { body } = await react()
+    t.equal(body.tokens.id, first.body.tokens.id)
+    t.notMatch(JSON.stringify(body), /literal|given/)
+  },
+)
+
+t.test('a result of code is recorded each time that it is replayed, before the response', async (t) => {
+  const code = 'module.exports = ({ args }) => ({ raw: args })'
+  const made = await api.call('POST', '/reactors', { key: api.management, body: { name: 'r', code } })
+  const { id: actor_id, key: user } = await api.application('private', ['token:use', 'token:create'])
+  const { body: token } = await api.call('POST', '/tokens', { key: user, body: { data: 'plain-31b7' } })
+  const react = () =>
+    send('POST', `/reactors/${made.body.id}/react`, { args: { n: `{{ ${token.id} }}` } }, 'recorded', user)
+  const records = async () =>
+    (
+      await api.call('GET', `/logs?entity_type=reactor&entity_id=${made.body.id}`, { key: api.management })
+    ).body.data.filter(({ operation }: { operation: string }) => operation === 'read')
+  t.strictSame((await react()).body, { raw: { n: 'plain-31b7' } })
+  t.strictSame(await records(), [])
+  for (const times of [1, 2]) {
+    t.strictSame((await react()).body, { raw: { n: 'plain-31b7' } })
+    const found = await records()
+    t.equal(found.length, times)
+    t.match(found[0], { actor_id, message: 'Reactor result retrieved from a repeated response' })
+  }
+  api.clock.advance(10 * 60_000)
+  t.strictSame((await react()).body, {})
+  t.equal((await records()).length, 2, 'what shows no result is no disclosure')
+})
+
 t.test('new keys are replayed for ten minutes, and the rest of the response for 24 h', async (t) => {
   const repeated = async (path: string, secrets: readonly string[], input: object, as = api.management) => {
     const call = () => send('POST', path, input, `new key ${path}`, as)

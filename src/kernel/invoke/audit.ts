@@ -2,7 +2,7 @@ import { auditRecord, pastOf } from '../../access/audit-record.ts'
 import type { AuditRecord } from '../../audit/types.ts'
 import { UUID_PATTERN } from '../../common/ids.ts'
 import { isObject } from '../../common/json.ts'
-import type { Call, Operation } from '../../sdk/index.ts'
+import type { AuditDeclaration, Call, Operation } from '../../sdk/index.ts'
 
 const idIn = (value: unknown): string | undefined =>
   isObject(value) && typeof value.id === 'string' ? value.id : undefined
@@ -19,6 +19,18 @@ interface Subject {
   readonly message?: string
 }
 
+/** Id of the entity that an operation's record is about. */
+const idOf = (
+  { responseBody }: Operation,
+  { id }: AuditDeclaration,
+  input: unknown,
+  output: unknown,
+  call: Call,
+): string => {
+  const body = isObject(output) && responseBody !== undefined ? output[responseBody] : undefined
+  return (id ? id(call, input, output) : (idIn(output) ?? idIn(body) ?? idIn(input))) ?? ''
+}
+
 /** The record of what an operation did; undefined for those that need none or write their own. */
 export const doneRecord = (
   operation: Operation,
@@ -27,11 +39,18 @@ export const doneRecord = (
   call: Call,
 ): AuditRecord | undefined => {
   if (operation.audit === 'none') return undefined
-  const { entity, verb, message = `${titled(entity)} ${pastOf(verb)}`, id: idOf } = operation.audit
-  const body =
-    isObject(output) && operation.responseBody !== undefined ? output[operation.responseBody] : undefined
-  const id = idOf ? idOf(call, input, output) : (idIn(output) ?? idIn(body) ?? idIn(input))
-  return auditRecord({ entity, id: id ?? '', operation: verb, message }, call, call.now)
+  const { entity, verb, message = `${titled(entity)} ${pastOf(verb)}` } = operation.audit
+  const id = idOf(operation, operation.audit, input, output, call)
+  return auditRecord({ entity, id, operation: verb, message }, call, call.now)
+}
+
+/** The record of a result of code that a repeated response discloses again; undefined as for `doneRecord`. */
+export const repeatedRecord: typeof doneRecord = (operation, input, output, call) => {
+  if (operation.audit === 'none') return undefined
+  const { entity } = operation.audit
+  const id = idOf(operation, operation.audit, input, output, call)
+  const message = `${titled(entity)} result retrieved from a repeated response`
+  return auditRecord({ entity, id, operation: 'read', message }, call, call.now)
 }
 
 /** Entity and verb of a permission: `proxy:read` → reading a proxy. */

@@ -14,7 +14,8 @@ import type { Keys, SealContext } from '../../keys/types.ts'
 import type { Call, Grants, Operation, TokenType, Vault } from '../../sdk/index.ts'
 import type { BeginResult, IdempotencyStore, ShownToken } from '../../store/types.ts'
 import { methodOf, pathParams } from '../check/operation.ts'
-import { GUARDED, redactResponse } from './redact-response.ts'
+import { repeatedRecord } from './audit.ts'
+import { GUARDED, redactResponse, withoutLiterals } from './redact-response.ts'
 
 /** Characters of an idempotency key (completions §1). */
 export const MAX_KEY = 200
@@ -150,7 +151,11 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
   const { responses: records, vault, keys, journal, clock, log, tokenTypes } = deps
 
   const replay = async (
-    call: Call,
+    {
+      operation,
+      input,
+      call,
+    }: { readonly operation: Operation; readonly input: unknown; readonly call: Call },
     key: Buffer,
     { sealed, shown }: Extract<BeginResult, { kind: 'done' }>,
     now: number,
@@ -167,17 +172,20 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
     const outline = await opened(sealed, 'summary')
     if (outline.until <= now) throw altered()
     const whole = outline.grants === grants && shown ? await opened(shown, 'complete') : undefined
-    const output =
-      outline.grants !== grants
-        ? redactResponse(outline.output, tokenTypes, GUARDED).output
-        : whole && (await holds(whole))
-          ? whole.output
-          : outline.output
+    const isComplete = whole !== undefined && (await holds(whole))
+    const output = isComplete
+      ? whole.output
+      : outline.grants === grants
+        ? outline.output
+        : redactResponse(outline.output, tokenTypes, GUARDED).output
     const read = await inOwnTurn(() => tokensIn(output, tokenTypes))
     const records = read.map(({ id, type }) => {
       const message = `${tokenTypes.get(type)?.title ?? 'Token'} retrieved from a repeated response`
       return auditRecord({ entity: type, id, operation: 'read', message }, call, call.now)
     })
+    // A result of code holds what the code was given of tokens, and names none of them.
+    const result = isComplete && operation.runsCode && repeatedRecord(operation, input, output, call)
+    if (result) records.push(result)
     if (records.length > 0) await journal.append(records)
     return output
   }
@@ -228,7 +236,7 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
         })
       if (begin.kind === 'running') throw running()
       if (begin.kind === 'indeterminate') throw indeterminate()
-      if (begin.kind === 'done') return replay(call, key, begin, now)
+      if (begin.kind === 'done') return replay({ operation, input, call }, key, begin, now)
       let output: unknown
       try {
         output = await records.runWithLease(lease, work)
@@ -246,13 +254,16 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
           const bytes = typeof json === 'string' ? Buffer.from(json) : json
           return inOwnTurn(() => ring.seal(bytes, responseBinding(tenantId, key, part)))
         }
-        const lasting = omit(output, operation.transient ?? [])
+        const { runsCode = false, transient = [] } = operation
+        const named = omit(output, transient)
+        const lasting = runsCode ? await inOwnTurn(() => withoutLiterals(named, tokenTypes)) : named
         const passing = lasting !== output
         const outline = await inOwnTurn(() => redactResponse(lasting, tokenTypes))
         const done = clock.now()
         const expiresAt = done + RETENTION
         // Results of code are deleted with the tokens that they depend on.
-        const states = passing ? call.used.states() : outline.tokens.map((id) => call.used.get(id))
+        const states =
+          passing || runsCode ? call.used.states() : outline.tokens.map((id) => call.used.get(id))
         const used = states?.every((state) => state !== undefined) ? states : undefined
         const tokens = used?.map(({ id, created_at, version }) => ({ id, created_at, version }))
         const latest = passing ? done + TRANSIENT_RETENTION : expiresAt
@@ -261,7 +272,7 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
           ...lease,
           expiresAt,
           sealed: await sealed({ output: outline.output, until: expiresAt, tokens: [] }, 'summary'),
-          ...(tokens === undefined || (tokens.length === 0 && !passing)
+          ...(tokens === undefined || (outline.tokens.length === 0 && !passing)
             ? {}
             : { shown: { sealed: await sealed({ output, until, tokens }, 'complete'), tokens, until } }),
         }

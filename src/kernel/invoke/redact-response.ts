@@ -17,6 +17,12 @@ export const GUARDED: ReadonlySet<string> = new Set([
   'egress_only',
 ])
 
+type TokenTypes = ReadonlyMap<string, unknown>
+
+/** The id of a value that is a token. */
+const tokenId = ({ id, type }: Readonly<Record<string, unknown>>, types: TokenTypes): string | undefined =>
+  typeof id === 'string' && typeof type === 'string' && types.has(type) ? id : undefined
+
 export interface RedactedResponse {
   readonly output: unknown
   /** Ids of the tokens whose members were removed. */
@@ -26,7 +32,7 @@ export interface RedactedResponse {
 /** An operation's response with its tokens reduced: they lose the members of `hidden`. */
 export const redactResponse = (
   response: unknown,
-  types: ReadonlyMap<string, unknown>,
+  types: TokenTypes,
   hidden: ReadonlySet<string> = REVEALING_MEMBERS,
 ): RedactedResponse => {
   const tokens = new Set<string>()
@@ -34,12 +40,29 @@ export const redactResponse = (
     if (Array.isArray(value)) return value.map(outline)
     if (!isObject(value)) return value
     const entries = Object.entries(value)
-    const { id, type } = value
-    if (typeof id !== 'string' || typeof type !== 'string' || !types.has(type))
-      return Object.fromEntries(entries.map(([name, member]) => [name, outline(member)]))
+    const id = tokenId(value, types)
+    if (id === undefined) return Object.fromEntries(entries.map(([name, member]) => [name, outline(member)]))
     const rest = entries.filter(([name]) => !hidden.has(name))
     if (rest.length < entries.length) tokens.add(id)
     return Object.fromEntries(rest)
   }
   return { output: outline(response), tokens: [...tokens] }
+}
+
+/**
+ * A tokenized result of code, with null in the place of each literal that the code returned; itself when it has none. Each of
+ * its strings is the id of a token.
+ */
+export const withoutLiterals = (response: unknown, types: TokenTypes): unknown => {
+  if (Array.isArray(response)) {
+    const items = response.map((item) => withoutLiterals(item, types))
+    return items.some((item, i) => item !== response[i]) ? items : response
+  }
+  if (!isObject(response))
+    return typeof response === 'number' || typeof response === 'boolean' ? null : response
+  if (tokenId(response, types) !== undefined) return response
+  const entries = Object.entries(response).map(
+    ([name, value]) => [name, withoutLiterals(value, types)] as const,
+  )
+  return entries.some(([name, value]) => value !== response[name]) ? Object.fromEntries(entries) : response
 }

@@ -1,8 +1,10 @@
 import t from 'tap'
+import type { Journal } from '../../../src/audit/types.ts'
 import { AppError } from '../../../src/common/errors.ts'
 import { newId } from '../../../src/common/ids.ts'
 import { createLog } from '../../../src/common/log.ts'
 import { createIdempotency } from '../../../src/kernel/invoke/idempotency.ts'
+import { createUsedTokens } from '../../../src/kernel/used-tokens.ts'
 import type { Call } from '../../../src/sdk/index.ts'
 import type { BeginResult } from '../../../src/store/types.ts'
 import { startTestService, testClock } from '../../kit/service.ts'
@@ -18,6 +20,7 @@ let rejects = 0
 let started: BeginResult | undefined
 /** What the store holds in place of what is there. */
 let putBack: BeginResult | undefined
+let append: Journal['append'] = async () => {}
 const { once } = createIdempotency({
   responses: {
     ...store.idempotency,
@@ -37,7 +40,7 @@ const { once } = createIdempotency({
   },
   vault: { areCurrent: async () => true },
   keys,
-  journal: { append: async () => {}, health: async () => {}, close: async () => {} },
+  journal: { append: async (records) => append(records), health: async () => {}, close: async () => {} },
   clock,
   log: createLog('test', 'silent'),
   tokenTypes: new Map(),
@@ -167,6 +170,34 @@ t.test('a response that the store rejects at first is stored when it recovers', 
   )
   while (finished === before) await new Promise((resolve) => setTimeout(resolve, 5))
   t.equal(await once(operationOf(), {}, call, 'later', async () => t.fail('it runs')), 'done')
+})
+
+t.test('a result of code is replayed only when its record is written', async (t) => {
+  const operation = operationOf({
+    rpc: 'Things.Run',
+    http: 'POST /things/{id}/run',
+    runsCode: true,
+    transient: ['raw'],
+    audit: { entity: 'thing', verb: 'use' },
+  })
+  const react = (key: string, output: object) =>
+    once(operation, { id: 'a' }, { ...call, used: createUsedTokens() } as Call, key, async () => output)
+  const written: unknown[] = []
+  append = async (records) => void written.push(...records)
+  const output = { raw: 1, tokens: 'id' }
+  await react('code', output)
+  await react('code without a result', { tokens: 'id' })
+  t.strictSame(written, [])
+  t.strictSame(await react('code', {}), output)
+  t.match(written, [{ entity_type: 'thing', entity_id: 'a', operation: 'read', actor_id: 'a' }])
+  t.strictSame(await react('code without a result', {}), { tokens: 'id' })
+  t.equal(written.length, 1, 'ids of tokens disclose nothing')
+  append = async () => {
+    throw new AppError('gateway_timeout', 'Full.')
+  }
+  await t.rejects(react('code', {}), { code: 'gateway_timeout', message: 'Full.' })
+  append = async () => {}
+  t.strictSame(await react('code', {}), output)
 })
 
 t.test('a token changed before its response is stored is not shown in its old state', async (t) => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { redactResponse } from '../../../src/kernel/invoke/redact-response.ts'
+import { redactResponse, withoutLiterals } from '../../../src/kernel/invoke/redact-response.ts'
 
 const types = new Map([['card', {}]])
 
@@ -27,4 +27,17 @@ t.test('everything else stays unchanged', async (t) => {
     { type: 'card', mask: 'x' },
   ])
     t.strictSame(redactResponse(output, types), { output, tokens: [] })
+})
+
+t.test('a tokenized result of code loses literals, and nothing of its tokens', async (t) => {
+  const card = { id: 'a', type: 'card', data: { number: 4 }, egress_only: true }
+  const result = { n: 4, deep: [{ yes: true, no: null, id: 'b', type: 'no type' }, 'id'], card }
+  t.strictSame(withoutLiterals(result, types), {
+    n: null,
+    deep: [{ yes: null, no: null, id: 'b', type: 'no type' }, 'id'],
+    card,
+  })
+  t.equal(withoutLiterals(4, types), null)
+  for (const whole of [undefined, null, 'id', card, {}, [], { a: ['id', card, null] }])
+    t.equal(withoutLiterals(whole, types), whole)
 })
