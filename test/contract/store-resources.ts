@@ -284,6 +284,53 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
     },
   )
 
+  await t.test("a token's update deletes the records that would outlive its new expiry", async (t) => {
+    const { tokens, records } = await open(t)
+    const shape = { name: 'results', indexes: [], lookups: [], tokens: 'of', expires: 'until' }
+    const insert = (id: string, of: readonly string[], until?: number, tenantId = 'tenant-a') =>
+      records.commit(
+        [
+          {
+            kind: 'insert',
+            collection: 'results',
+            tenantId,
+            id,
+            record: { of, ...(until === undefined ? {} : { until }) },
+            shape,
+          },
+        ],
+        NOW,
+      )
+    const left = async () =>
+      (await records.find('results', 'tenant-a', { size: 10 })).rows.map(({ id }) => id)
+    const expire = async (id: string, expires_at: number | null) => {
+      const [row] = await tokens.read('tenant-a', [id], NOW)
+      const { version, ...rest } = row!
+      const update = { row: { ...rest, expires_at }, version, terms: [], deduplicate: false }
+      t.strictSame(await tokens.update(update, NOW), { kind: 'updated' })
+    }
+    await tokens.create(
+      [aToken({ id: 'one' }), aToken({ id: 'two' }), aToken({ id: 'one', tenant_id: 'tenant-b' })],
+      NOW,
+    )
+    await insert('brief', ['one'], NOW + 10)
+    await insert('long', ['one', 'two'], NOW + 900)
+    await insert('endless', ['one'])
+    await insert('beside', ['two'], NOW + 900)
+    await insert('foreign', ['one'], NOW + 900, 'tenant-b')
+    const all = ['beside', 'brief', 'endless', 'long']
+    await expire('one', null)
+    t.strictSame((await left()).sort(), all)
+    await expire('one', NOW + 10)
+    t.strictSame((await left()).sort(), ['beside', 'brief'])
+    t.ok(await records.get('results', 'tenant-b', 'foreign'))
+    await expire('one', NOW + 20)
+    await expire('one', null)
+    t.strictSame((await left()).sort(), ['beside', 'brief'], 'an expiry put back restores nothing')
+    await expire('one', NOW + 9)
+    t.strictSame(await left(), ['beside'])
+  })
+
   await t.test('a record with an expiry is removed then', async (t) => {
     const { records, tenantPurge } = await open(t)
     const shape = { name: 'things', indexes: [], lookups: ['hash'], expires: 'until' }

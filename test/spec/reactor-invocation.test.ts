@@ -357,6 +357,71 @@ t.test('"go with a token that they used": results are deleted with a deleted or 
   t.equal((await resultNow(id, expiring, owner)).status, 404)
 })
 
+t.test('no result outlives a token whose expiry is set or brought forward later', async (t) => {
+  const all = ['token:create', 'token:read', 'token:update', 'token:use']
+  const { id: application, key: owner } = await api.application('private', all)
+  const at = (ms: number) => ({ expires_at: new Date(clock.now() + ms).toISOString() })
+  const make = async (more: object = {}): Promise<string> =>
+    (await api.call('POST', '/tokens', { key: owner, body: { data: 'plain-5e1d', ...more } })).body.id
+  const patch = async (token: string, body: object) =>
+    t.equal((await api.call('PATCH', `/tokens/${token}`, { key: owner, body })).status, 200)
+  const row = (request: string) =>
+    api.service.store.records.get('reactor_requests', api.service.tenantId, request)
+
+  const byArgs = await reactorOf(ARGS)
+  const byCode = await reactorOf(
+    'module.exports = async ({ args, bt }) => ({ raw: await bt.tokens.retrieve(args.id) })',
+    { application: { id: application } },
+  )
+  const ways: readonly [string, (token: string) => object][] = [
+    [byArgs, (token) => ({ n: `{{ ${token} }}` })],
+    [byCode, (id) => ({ id })],
+  ]
+  for (const [reactor, args] of ways) {
+    for (const before of [{}, at(3_600_000)]) {
+      const token = await make(before)
+      const request = await finished(reactor, args(token), owner)
+      await patch(token, at(2_000))
+      t.equal(await row(request), undefined, 'its plaintext is not stored any more')
+      clock.advance(2_000)
+      t.equal((await api.call('GET', `/tokens/${token}`, { key: owner })).status, 404)
+      t.equal((await resultNow(reactor, request, owner)).status, 404)
+    }
+    for (const change of [at(3_600_000), { expires_at: null }, { metadata: { color: 'red' } }]) {
+      const token = await make()
+      const request = await finished(reactor, args(token), owner)
+      await patch(token, change)
+      t.equal((await resultNow(reactor, request, owner)).status, 200, JSON.stringify(change))
+    }
+  }
+
+  const updates = await reactorOf(
+    `module.exports = async ({ args: { id, expires_at }, bt }) => {
+      await bt.tokens.update(id, { expires_at })
+      return { raw: 'updated' }
+    }`,
+    { application: { id: application } },
+  )
+  const update = (token: string, body: object) =>
+    api.call('POST', `/reactors/${updates}/react`, {
+      key: owner,
+      body: { args: { id: token, ...body } },
+      once: true,
+    })
+  const token = await make()
+  const request = await finished(byArgs, { n: `{{ ${token} }}` }, owner)
+  t.equal((await update(token, at(2_000))).status, 200)
+  t.equal(await row(request), undefined, 'code that updates a token')
+
+  const own = await make()
+  const later = await finished(updates, { id: own, n: `{{ ${own} }}`, ...at(3_600_000) }, owner)
+  t.equal(
+    (await resultNow(updates, later, owner)).body.raw,
+    'updated',
+    'code that sets a later expiry keeps its result',
+  )
+})
+
 t.test('results are deleted with a token that the code read by bt, in whatever way', async (t) => {
   const all = ['token:create', 'token:read', 'token:search', 'token:update', 'token:delete', 'token:use']
   const rules = [{ description: 'all', priority: 1, container: '/', transform: 'reveal', permissions: all }]

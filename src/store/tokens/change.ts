@@ -7,6 +7,7 @@ import { createCounts } from './counts.ts'
 import { findDuplicate, writeSearchRows } from './create.ts'
 import {
   deleteMetadata,
+  deleteRecordsOutliving,
   deleteTerms,
   deleteToken,
   expiredTokens,
@@ -35,6 +36,9 @@ export const updateOneToken = async (
   if ((await session.run(updateToken, { ...row, ...jsonColumns(row), version })) === 0)
     return { kind: 'stale' }
   await session.run(clearShown, { tenant_id, token_id: id })
+  const { expires_at } = row
+  if (expires_at !== null && expires_at !== current.expires_at)
+    await session.run(deleteRecordsOutliving, { tenant_id, token_id: id, expires_at })
   await session.run(deleteTerms, { seq })
   await session.run(deleteMetadata, { seq })
   await writeSearchRows(session, tenant_id, seq, terms, row.metadata)
