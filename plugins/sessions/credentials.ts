@@ -16,7 +16,7 @@ export interface Life {
 }
 
 /** What the life of a session depends on, of the plugin "applications". */
-type Applications = Pick<Ports['applications'], 'credential' | 'hasKey'>
+type Applications = Pick<Ports['applications'], 'credential'>
 
 /** Undefined: it has ended, because an application or key was deleted, or the authorizing one no longer holds what it granted. */
 export const createLifeOf =
@@ -24,22 +24,17 @@ export const createLifeOf =
   async (tenantId: string, session: SessionRecord): Promise<Life | undefined> => {
     const port = applications()
     const { application_id, authorized_by, authorized_key } = session
-    const [application, authority, hasKey] = await Promise.all([
+    const [application, authority] = await Promise.all([
       port?.credential(tenantId, application_id),
-      authorized_by === undefined ? undefined : port?.credential(tenantId, authorized_by),
-      authorized_by !== undefined && authorized_key !== undefined
-        ? port?.hasKey(tenantId, authorized_by, authorized_key)
-        : false,
+      authorized_by === undefined || authorized_key === undefined
+        ? undefined
+        : port?.credential(tenantId, authorized_by, authorized_key),
     ])
     if (application === undefined) return undefined
     const until = Math.min(session.expires_at, application.expiresAt ?? session.expires_at)
     const { destinations = [] } = application.caller.grants
     if (authorized_by === undefined) return { until, destinations }
-    if (
-      authority === undefined ||
-      !hasKey ||
-      (within && exceeds(authority.caller.grants, session).length > 0)
-    )
+    if (authority === undefined || (within && exceeds(authority.caller.grants, session).length > 0))
       return undefined
     return {
       until: Math.min(until, authority.expiresAt ?? until),
@@ -49,17 +44,16 @@ export const createLifeOf =
 
 export type LifeOf = ReturnType<typeof createLifeOf>
 
-/** Asks each question once: many sessions depend on few applications and keys. */
-const remembering = ({ credential, hasKey }: Applications): Applications => {
-  const known = new Map<string, Promise<unknown>>()
-  const once = <T>(key: readonly string[], ask: () => Promise<T>): Promise<T> => {
-    const asked = (known.get(key.join(' ')) as Promise<T> | undefined) ?? ask()
-    known.set(key.join(' '), asked)
-    return asked
-  }
+/** Looks up each credential once: many sessions depend on few applications and keys. */
+const remembering = ({ credential }: Applications): Applications => {
+  const known = new Map<string, ReturnType<Applications['credential']>>()
   return {
-    credential: (tenantId, id) => once([tenantId, id], () => credential(tenantId, id)),
-    hasKey: (...of) => once(of, () => hasKey(...of)),
+    credential: (...of) => {
+      const key = of.join(' ')
+      const found = known.get(key) ?? credential(...of)
+      known.set(key, found)
+      return found
+    },
   }
 }
 

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { isoTime } from '../../src/common/clock.ts'
 import { startApi } from './api.ts'
 
 const api = await startApi(t)
@@ -302,6 +303,34 @@ t.test('"A session … ends with the application, and the key, that authorized i
   await authorize({ nonce, ...CREATE }, brief.key)
   api.clock.advance(60_000)
   t.equal((await create(session_key)).status, 401, 'expired application')
+})
+
+t.test('a session ends when the key that authorized it expires, cached or not', async (t) => {
+  const { runKeys } = api.service.kernel.registry.ports.applications!
+  const { tenantId } = api.service
+  const { id: applicationId } = await api.application('private', ['token:create'])
+  const run = (await runKeys.create(tenantId, applicationId))!
+  const { session_key: key, nonce } = await session()
+  const end = api.clock.now() + 3_600_000
+  const granted = { nonce, ...CREATE, expires_at: new Date(end).toISOString() }
+  t.equal((await authorize(granted, run.key.reveal())).status, 200)
+  const listed = async () => {
+    const [{ state, expires_at }] = (await sessions('?size=1')).body.data
+    return { state, expires_at }
+  }
+  const expiry = () => isoTime(api.clock.now() + run.endsInMs)
+  t.strictSame(await listed(), { state: 'authorized', expires_at: expiry() })
+  t.equal((await create(key)).status, 201)
+
+  api.clock.advance(run.endsInMs - 1)
+  await runKeys.renew(tenantId, run.id)
+  t.strictSame(await listed(), { state: 'authorized', expires_at: expiry() }, 'a renewed key')
+  api.clock.advance(run.endsInMs - 1)
+  t.equal((await create(key)).status, 201)
+  api.clock.advance(1)
+  t.ok(api.clock.now() < end)
+  t.equal((await create(key)).status, 401)
+  t.strictSame(await listed(), { state: 'ended', expires_at: api.time() })
 })
 
 t.test('"A session lives 24 hours at most"', async (t) => {
