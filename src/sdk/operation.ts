@@ -88,10 +88,7 @@ export interface Operation<I extends TSchema = TSchema, O extends TSchema = TSch
   readonly location?: (output: Static<O>) => string
   /** It runs code of the tenant, which may set the status and the body of a response from 400 up. */
   readonly runsCode?: boolean
-  /**
-   * Members of the output that hold a new key, or a result of code that depends on no token. A repeated response
-   * (idempotency keys) has them for ten minutes.
-   */
+  /** Members of the output that hold a new key, or what code returned. A repeated response (idempotency keys) has them for ten minutes. */
   readonly transient?: readonly string[]
   /** Error codes besides those of method, path, schemas and permission. For the documentation. */
   readonly errors?: readonly ErrorCode[]
