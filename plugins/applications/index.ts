@@ -39,11 +39,6 @@ export const plugin = definePlugin({
             const key = await directory.keys().get(tenantId, keyId)
             return key?.application_id === id ? credentialOf(tenantId, application, key) : undefined
           },
-          hasKey: async (tenantId, applicationId, keyId) => {
-            const key = await directory.keys().get(tenantId, keyId)
-            const isOver = key?.expires_at !== undefined && key.expires_at <= kernel.clock.now()
-            return key?.application_id === applicationId && !isOver
-          },
           held: async (tenantId) => {
             const { items } = await directory.applications().find(tenantId, { where: { type: 'management' } })
             return new Set(items.flatMap(({ permissions }) => permissions))

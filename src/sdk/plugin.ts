@@ -216,8 +216,6 @@ export interface Ports {
      * call with this key, undefined without such a key.
      */
     credential(tenantId: string, id: string, keyId?: string): Promise<Credential | undefined>
-    /** Whether the application still has this key. */
-    hasKey(tenantId: string, applicationId: string, keyId: string): Promise<boolean>
     /** The union of the permissions of the tenant's management applications. */
     held(tenantId: string): Promise<ReadonlySet<string>>
     readonly runKeys: RunKeys
