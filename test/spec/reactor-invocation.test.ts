@@ -422,6 +422,46 @@ t.test('no result outlives a token whose expiry is set or brought forward later'
   )
 })
 
+t.test(
+  'a token whose expiry is brought forward while the code that read it runs leaves no result',
+  async (t) => {
+    const { id: application, key: owner } = await api.application('private', [
+      'token:create',
+      'token:read',
+      'token:update',
+      'token:use',
+    ])
+    const reactor = await reactorOf(
+      `module.exports = async ({ args, bt }) => {
+      const raw = await bt.tokens.retrieve(args.id)
+      await bt.tokens.create({ type: 'token', data: 'signal', id: args.signal })
+      await new Promise((resolve) => setTimeout(resolve, 500))
+      return { raw }
+    }`,
+      { application: { id: application } },
+    )
+    const token = (await api.call('POST', '/tokens', { key: owner, body: { data: 'plain-race' } })).body.id
+    const signal = crypto.randomUUID()
+    const started = await api.call('POST', `/reactors/${reactor}/react-async`, {
+      key: owner,
+      body: { args: { id: token, signal } },
+      once: true,
+    })
+    const request: string = started.body.asyncReactorRequestId
+    while ((await api.service.store.tokens.read(api.service.tenantId, [signal], clock.now())).length === 0)
+      await setImmediate()
+    const expires_at = new Date(clock.now() + 2_000).toISOString()
+    t.equal(
+      (await api.call('PATCH', `/tokens/${token}`, { key: owner, body: { expires_at }, once: true })).status,
+      200,
+    )
+    const row = () => api.service.store.records.get('reactor_requests', api.service.tenantId, request)
+    while ((await row()) !== undefined && !(await row())?.body.includes('$sealed')) await setImmediate()
+    clock.advance(2_000)
+    t.equal((await resultNow(reactor, request, owner)).status, 404)
+  },
+)
+
 t.test('results are deleted with a token that the code read by bt, in whatever way', async (t) => {
   const all = ['token:create', 'token:read', 'token:search', 'token:update', 'token:delete', 'token:use']
   const rules = [{ description: 'all', priority: 1, container: '/', transform: 'reveal', permissions: all }]

@@ -45,7 +45,10 @@ const writeMembers = async (session: Session, seq: number, mutation: StoredMutat
   }
 }
 
-/** Binds a record to its tokens; replaces the bindings of an earlier version. Rejects when a token is deleted. */
+/**
+ * Binds a record to its tokens; replaces the bindings of an earlier version. Rejects when a token is deleted, or expires
+ * before the record.
+ */
 const writeTokens = async (
   session: Session,
   seq: number,
@@ -58,8 +61,13 @@ const writeTokens = async (
   const fresh = [...new Set(ids.map(String))].filter((id) => !bound.has(id))
   if (fresh.length === 0) return
   const list = session.dialect.list(fresh)
-  if ((await session.all(tokenStatesForShare, { tenant_id, ids: list, now })).length < fresh.length)
-    throw new AppError('conflict', 'A token was deleted during the call. Retry.')
+  const end = endOf(record, shape.expires) ?? Number.POSITIVE_INFINITY
+  const states = await session.all(tokenStatesForShare, { tenant_id, ids: list, now })
+  if (
+    states.length < fresh.length ||
+    states.some(({ expires_at }) => expires_at !== null && expires_at < end)
+  )
+    throw new AppError('conflict', 'A token was deleted, or its expiry was changed, during the call. Retry.')
   for (const token_id of fresh) await session.run(insertIndex, tokenEntry({ tenant_id, token_id }, seq))
 }
 

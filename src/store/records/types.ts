@@ -39,7 +39,7 @@ export interface CollectionShape {
   readonly lookups: readonly string[]
   /** Member with the hosts that the record binds. */
   readonly hosts?: string
-  /** Member with the tokens whose deletion removes the record. */
+  /** Member with the tokens whose deletion, or earlier expiry, removes the record. */
   readonly tokens?: string
   /** Member with the expiry of a record, ms since the epoch. */
   readonly expires?: string

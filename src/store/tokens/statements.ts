@@ -28,13 +28,13 @@ export const tokenById = statement<{ tenant_id: string; id: string; now: number 
 /** States of tokens, locked against changes until the end of the command. */
 export const tokenStatesForShare = statement<
   { tenant_id: string; ids: unknown; now: number },
-  Pick<TokenRecord, 'id' | 'created_at' | 'version'>
+  Pick<TokenRecord, 'id' | 'created_at' | 'version' | 'expires_at'>
 >((dialect, slot) =>
   dialect.forShare(
     tenantTokens(dialect, slot('tenant_id'))
       .where(dialect.memberOf('id', slot('ids')))
       .where(live(slot('now')))
-      .select(['id', 'created_at', 'version']),
+      .select(['id', 'created_at', 'version', 'expires_at']),
   ),
 )
 
