@@ -59,7 +59,7 @@ const remembering = ({ credential }: Applications): Applications => {
 
 const credentialOf = (
   tenantId: string,
-  { id, application_id, permissions, rules }: SessionRecord,
+  { id, application_id, authorized_by, permissions, rules }: SessionRecord,
   { until, destinations }: Life,
 ): Credential => ({
   caller: {
@@ -68,6 +68,7 @@ const credentialOf = (
     actorType: 'session',
     applicationId: application_id,
     applicationType: 'public',
+    ...(authorized_by === undefined ? {} : { authorizedBy: authorized_by }),
     grants: { permissions, rules, ...(destinations.length === 0 ? {} : { destinations }) },
   },
   expiresAt: until,

@@ -15,7 +15,7 @@ export type RateLimiter = (client: Client) => Eventual<void>
 
 /** Counts searches by value of a caller that cannot see the values. Rejects with `rate_limited` above its limit. */
 export type GuessLimiter = (
-  caller: { readonly tenantId: string; readonly actorId: string },
+  caller: { readonly tenantId: string; readonly actorId: string; readonly authorizedBy?: string },
   guesses: number,
 ) => Promise<void>
 

@@ -51,6 +51,8 @@ export interface Caller {
   /** `undefined` for anonymous callers. */
   readonly applicationId?: string
   readonly applicationType?: ApplicationType
+  /** Of a session: the application whose key authorized it. */
+  readonly authorizedBy?: string
   /** The application key of the call; absent for code, sessions and anonymous callers. */
   readonly keyId?: string
   readonly grants: Grants

@@ -60,21 +60,22 @@ export const createRateLimits = (
 }
 
 /**
- * Limits the values of `data` that an application or session searches for without seeing the data (completions §5);
- * undefined without a limit. Rejects with `rate_limited`, and with `invalid` for a query above the limit of a minute.
+ * Limits the values of `data` that an application searches for without seeing the data (completions §5). Its sessions count
+ * with it, since it can authorize any number of them. Undefined without a limit. Rejects with `rate_limited`, and with
+ * `invalid` for a query above the limit of a minute.
  */
 export const createGuessLimit = (
   { state, hash }: Counting,
   perMinute: number | undefined,
 ): GuessLimiter | undefined => {
   if (perMinute === undefined) return undefined
-  return async ({ tenantId, actorId }, guesses) => {
+  return async ({ tenantId, actorId, authorizedBy = actorId }, guesses) => {
     if (guesses > perMinute)
       throw invalid({
         query: [`must not have more than ${perMinute} values of data for a key that cannot read the data`],
       })
     // All guesses count, or none.
-    const bucket = hash(`guesses by ${tenantId} ${actorId}`)
+    const bucket = hash(`guesses by ${tenantId} ${authorizedBy}`)
     const wait = await state.take([{ bucket, perMinute: perMinute / guesses }])
     if (wait) throw tooMany('This key cannot read the data and searched for too many of its values.', wait)
   }

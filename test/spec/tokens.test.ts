@@ -294,6 +294,11 @@ t.test('"values of data searched for without seeing the data": 60 a minute', asy
   t.equal((await search(61)).status, 400)
   const { key: other } = await api.application('private', ['token:search'])
   t.equal((await search(60, other)).status, 200, 'each application for itself')
+  const { key: browser } = await api.application('public', ['token:create'])
+  const { nonce, session_key } = (await api.call('POST', '/sessions', { key: browser })).body
+  const grant = { nonce, permissions: ['token:search'] }
+  t.equal((await api.call('POST', '/sessions/authorize', { key: other, body: grant })).status, 200)
+  t.equal((await search(1, session_key)).status, 429, 'a session with the application that authorized it')
   for (let call = 0; call < 3; call++) t.equal((await search(100, seeing)).status, 200, 'who sees may search')
   const metadata = { key: masked, body: { query: 'metadata.a:x' }, once: true }
   t.equal((await api.call('POST', '/tokens/search', metadata)).status, 200, 'nothing else is counted')
