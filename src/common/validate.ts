@@ -73,7 +73,9 @@ const fieldErrors = (errors: readonly ErrorObject[], rootName: string): FieldErr
  */
 const shared = new Map<boolean, Ajv>()
 
+/** Throws for an asynchronous schema too: its function returns a promise, which would pass for "valid". */
 const compile = (schema: object, allErrors: boolean): ValidateFunction => {
+  if ((schema as { readonly $async?: unknown }).$async) throw new Error('"$async" is not supported')
   if (JSON.stringify(schema)?.includes('"$id"')) return newAjv(allErrors).compile(schema)
   let ajv = shared.get(allErrors)
   if (ajv === undefined) {

@@ -50,6 +50,10 @@ t.test('messages never hold the value', async (t) => {
   t.notOk(JSON.stringify(error?.toProblem()).includes(secret))
 })
 
+t.test('an asynchronous schema does not compile: its promise would pass for "valid"', async (t) => {
+  t.throws(() => compileValidator({ $async: true, type: 'string' }), { message: '"$async" is not supported' })
+})
+
 t.test('a value of the wrong type is reported as the body', async (t) => {
   t.strictSame(errorsOf(Type.Object({}), []), { body: ['must be an object'] })
 })
