@@ -19,7 +19,10 @@ import { createProgress } from './progress.ts'
 
 /** Version of the file format (README.md). */
 export const BACKUP_FORMAT = 1
-/** Short-lived data is excluded, because backups live for years: stored responses, a card's cvc. */
+/**
+ * Short-lived data is excluded, because backups live for years: stored responses, a card's cvc, and, by the snapshot,
+ * records that are bound to tokens.
+ */
 const EXCLUDED: readonly string[] = ['idempotency_keys', 'idempotency_key_tokens']
 const EMPTIED: readonly string[] = ['ephemeral', 'ephemeral_until']
 const CHUNK = 65_536

@@ -20,6 +20,7 @@ import { readOnlyWriter } from '../sqlite/writer.ts'
 import { createStore } from '../store.ts'
 import type { Store } from '../types.ts'
 import { corruptSnapshot } from './corrupt.ts'
+import { withoutTokenBound } from './token-bound.ts'
 import type { Cell, Snapshot, SnapshotTable, SnapshotTarget } from './types.ts'
 
 /** Rows of a batch; one row may have a megabyte. */
@@ -87,7 +88,9 @@ export const postgresSnapshot = async (address: string): Promise<Snapshot> => {
       sequences: Object.fromEntries(sequences),
       async *rows({ name, columns }) {
         const list = columns.map((column) => quoted(column.name)).join(', ')
-        await client.query(`declare copied no scroll cursor for select ${list} from ${quoted(name)}`)
+        await client.query(
+          `declare copied no scroll cursor for select ${list} from ${quoted(name)}${withoutTokenBound(name)}`,
+        )
         for (;;) {
           const { rows } = await client.query<Record<string, Cell>>(`fetch ${BATCH} from copied`)
           if (rows.length === 0) break

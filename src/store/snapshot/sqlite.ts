@@ -3,6 +3,7 @@ import { makePrivateFile } from '../../common/file-lock.ts'
 import { type Connection, connect } from '../sqlite/connection.ts'
 import { migrate, schemaVersion } from '../sqlite/migrate.ts'
 import { corruptSnapshot } from './corrupt.ts'
+import { withoutTokenBound } from './token-bound.ts'
 import type { Cell, Snapshot, SnapshotTable, SnapshotTarget } from './types.ts'
 
 /** Rows of a batch. */
@@ -50,7 +51,7 @@ export const sqliteSnapshot = (path: string): Snapshot => {
     async *rows({ name, columns }) {
       let batch: Cell[][] = []
       const rows = db
-        .prepare(`select ${listOf(columns)} from ${quoted(name)}`)
+        .prepare(`select ${listOf(columns)} from ${quoted(name)}${withoutTokenBound(name)}`)
         .raw()
         .iterate()
       for (const row of rows as IterableIterator<Cell[]>) {

@@ -11,7 +11,7 @@ export interface Snapshot {
   /** Version of the schema. */
   readonly schema: number
   readonly tables: readonly SnapshotTable[]
-  /** In batches. */
+  /** In batches. Records that are bound to tokens are excluded: they are short-lived, as results of reactors are. */
   rows(table: SnapshotTable): AsyncIterable<readonly (readonly Cell[])[]>
   /** Last issued sequence number by table. */
   readonly sequences: Readonly<Record<string, number>>
