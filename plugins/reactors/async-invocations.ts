@@ -74,8 +74,9 @@ export const createRequests = (
     const due = kernel.clock.now() + leaseMs
     const later = <R extends { readonly due: number }>(record: R): R =>
       one.over ? record : { ...record, due }
-    await requests().update(one.tenantId, one.id, later)
+    // The callback first: when it is due, the request must be too, or an interrupted one would look as if it were over.
     if (one.hasCallback) await callbacks().update(one.tenantId, one.id, later)
+    await requests().update(one.tenantId, one.id, later)
   }
 
   const renewing = setInterval(() => {

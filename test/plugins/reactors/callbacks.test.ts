@@ -76,12 +76,12 @@ const untilCommitted = ({ records }: Store) => {
   }
 }
 
-const serviceOf = async (t: Test, more: ServiceOptions = {}) => {
+const serviceOf = async (t: Test, more: ServiceOptions = {}, config: object = {}) => {
   const service = await startTestService(t, {
     openStore: openInThread,
     ...more,
     outbound,
-    configs: { reactors: { callback_delays: [0, 0, 0] } },
+    configs: { reactors: { callback_delays: [0, 0, 0], ...config } },
   })
   const key = await service.application({ permissions: ['token:use', 'token:create'] })
   const reactorOf = async (code: string) =>
@@ -143,6 +143,28 @@ t.test(
     await receiver.arrived(3)
     t.equal(receiver.posts.length, 3, 'an attempt that cannot be recorded sends nothing')
     t.equal((await sent()).length, 3)
+  },
+)
+
+t.test(
+  'the lease of a callback is renewed before that of its invocation: a crash between them loses no callback',
+  async (t) => {
+    const receiver = await startReceiver(t, [])
+    const { reactorOf, react, store } = await serviceOf(t, {}, { async_lease: 1 })
+    const { commit } = store.records
+    const renewed: string[] = []
+    Object.assign(store.records, {
+      commit: (...given: Parameters<typeof commit>) => {
+        for (const { kind, collection } of given[0]) if (kind === 'replace') renewed.push(collection)
+        return commit(...given)
+      },
+    })
+    const { id } = await reactorOf(
+      'module.exports = () => new Promise((resolve) => setTimeout(resolve, 1_000, { raw: 1 }))',
+    )
+    await react(id, { callback_url: receiver.url })
+    await receiver.arrived(1)
+    t.strictSame(renewed.slice(0, 2), ['reactor_callbacks', 'reactor_requests'])
   },
 )
 
