@@ -149,7 +149,7 @@ const importInto = (
             ...(fingerprintExpression === undefined ? {} : { fingerprintExpression }),
           }
           const type = types.get(row.type)!
-          const { fingerprint, terms } = indexTerms(kernel, ring, type, opened, row.metadata, fingerprinted)
+          const { fingerprint, terms } = indexTerms(kernel, ring, type, opened, row, fingerprinted)
           const bound = tokenBinding(id, { ...row, fingerprint, version: 1 })
           const rest = { fingerprint, terms, deduplicate: false, fallbackIds: [] }
           return { ...row, ...sealToken(ring, opened, bound), ...rest, tenant_id: id }

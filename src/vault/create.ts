@@ -103,7 +103,8 @@ const prepare = (
   const deduplicate = draft.deduplicate ?? isOn(settings.deduplicate_tokens)
   const fingerprinted =
     deduplicate || draft.fingerprintExpression !== undefined || isOn(settings.fingerprint_tokens)
-  const derived = indexTerms(parts, ring, draft.type, opened, draft.metadata ?? null, fingerprinted, work)
+  const columns = { metadata: draft.metadata ?? null, egress: draft.egress }
+  const derived = indexTerms(parts, ring, draft.type, opened, columns, fingerprinted, work)
   return {
     draft,
     disclosure,

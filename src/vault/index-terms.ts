@@ -2,7 +2,7 @@ import { AppError, invalid } from '../common/errors.ts'
 import type { Json } from '../common/json.ts'
 import { storedWork } from '../expressions/work.ts'
 import type { TenantKeys } from '../keys/types.ts'
-import type { Work } from '../sdk/index.ts'
+import type { EgressLimits, Work } from '../sdk/index.ts'
 import { maskedData, omitNeverReturned } from './disclosure.ts'
 import type { Opened } from './seal.ts'
 import type { CompiledType } from './token-types.ts'
@@ -12,6 +12,12 @@ export interface IndexTerms {
   readonly fingerprint: string | null
   /** Blind index terms, each once. */
   readonly terms: readonly Buffer[]
+}
+
+/** The stored columns that matter besides the data. */
+interface IndexedColumns {
+  readonly metadata: Readonly<Record<string, string>> | null
+  readonly egress: EgressLimits | null
 }
 
 /** Evaluates an expression over a token's own data. Throws `invalid` at `path` when it fails. */
@@ -29,14 +35,15 @@ const evaluating = <T>(path: string, evaluate: () => T): T => {
  * Computes fingerprint and search terms of a token, over its data without ephemeral members (a digest would outlive
  * them). Expressions of the token see no write-only members: a caller that may search or compare
  * fingerprints could guess them. An expression without a result makes no term and no fingerprint: tokens without the member are not
- * equal to each other. Throws `invalid`.
+ * equal to each other. A token that is `egress_only` has neither, since either confirms a guess of a value that nobody may
+ * read; its expressions are evaluated nevertheless, so that they do not fail once the limit is removed. Throws `invalid`.
  */
 export const indexTerms = (
   { expressions }: Pick<VaultParts, 'expressions'>,
   ring: TenantKeys,
   type: CompiledType,
   opened: Opened,
-  metadata: Readonly<Record<string, string>> | null,
+  { metadata, egress }: IndexedColumns,
   fingerprinted: boolean,
   whole?: Work,
 ): IndexTerms => {
@@ -62,6 +69,7 @@ export const indexTerms = (
           ),
       )
     : ''
+  if (egress?.egress_only) return { fingerprint: null, terms: [] }
   return {
     fingerprint: text === '' ? null : ring.fingerprint(type.name, text),
     terms: [...terms.values()],

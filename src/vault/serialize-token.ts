@@ -52,7 +52,7 @@ type Shown = { -readonly [Member in keyof Token]: Token[Member] }
 
 /**
  * Members for any holder of the token's id: neither data nor metadata nor expressions. A fingerprint discloses what a value
- * equals, so only callers that see the data get it.
+ * equals, so only callers that see the data get it, and nobody that of an `egress_only` token.
  */
 const summarize = (parts: Pick<VaultParts, 'types'>, row: ShownRow, grants: Grants): Shown => {
   const token: Shown = {
@@ -64,7 +64,8 @@ const summarize = (parts: Pick<VaultParts, 'types'>, row: ShownRow, grants: Gran
     created_by: row.created_by,
     created_at: isoTime(row.created_at),
   }
-  if (row.fingerprint !== null && seesData(grants, row)) token.fingerprint = row.fingerprint
+  if (row.fingerprint !== null && !row.egress?.egress_only && seesData(grants, row))
+    token.fingerprint = row.fingerprint
   if (row.expires_at !== null) token.expires_at = isoTime(row.expires_at)
   if (row.modified_by !== null) token.modified_by = row.modified_by
   if (row.modified_at !== null) token.modified_at = isoTime(row.modified_at)

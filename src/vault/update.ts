@@ -189,7 +189,7 @@ const attempt = async (
     (sees && wanted) || (row.fingerprint !== null && (wanted || patch.fingerprint_expression !== null))
   const metadata = draft.metadata ?? null
   const { fingerprint, terms } = await inOwnTurn(() =>
-    indexTerms(parts, ring, type, opened, metadata, fingerprinted, work),
+    indexTerms(parts, ring, type, opened, { metadata, egress: draft.egress }, fingerprinted, work),
   )
   const { version, ...unversioned } = row
   const { container } = draft

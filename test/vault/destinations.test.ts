@@ -1,6 +1,14 @@
 import t from 'tap'
 import { createCodeScope } from '../../src/egress/code-scope.ts'
-import type { AccessRule, DestinationList, TokenPermission, UseContext } from '../../src/sdk/index.ts'
+import type {
+  AccessRule,
+  DestinationList,
+  EgressLimits,
+  TokenFilter,
+  TokenPermission,
+  UseContext,
+} from '../../src/sdk/index.ts'
+import { present } from '../../src/vault/serialize-token.ts'
 import { ALL, CARD, failure, MASKED_CARD, openTestVault, rule, type TestVault } from './kit.ts'
 
 const STRIPE: DestinationList = [{ host: 'api.stripe.test', ports: [443] }]
@@ -238,12 +246,93 @@ t.test('a duplicate returns the existing token, and discloses no more of it', as
   const made = await openTestVault(t)
   const { reveal, create } = made
   const definition = { type: 'card', data: { ...CARD, cvc: '999' }, deduplicate_token: true }
-  const first = await create({ ...definition, data: CARD, destinations: STRIPE, egress_only: true }, reveal())
+  const first = await create({ ...definition, data: CARD, destinations: STRIPE }, reveal())
   for (const more of [{}, { destinations: [{ host: 'evil.test' }] }, { egress_only: false }]) {
-    const again = await create({ ...definition, ...more }, reveal())
-    t.match(again, { id: first.id, destinations: STRIPE, egress_only: true, data: MASKED_CARD })
-    t.notOk('cvc' in (again.data as object))
+    const elsewhere = await create({ ...definition, ...more }, { ...reveal(), code: createCodeScope(EVIL) })
+    t.match(elsewhere, { id: first.id, destinations: STRIPE })
+    t.notOk('data' in elsewhere)
   }
+})
+
+const GUESS = { kind: 'offset', page: 1, size: 10 } as const
+
+t.test('"egress_only": no search, fingerprint or duplicate confirms a guess of the value', async (t) => {
+  const made = await openTestVault(t)
+  const { vault, as, reveal, create } = made
+  const asks = {
+    data: 'guess',
+    search_indexes: ['{{ data }}'],
+    fingerprint_expression: '{{ data }}',
+    deduplicate_token: true,
+  }
+  const only = { ...asks, egress_only: true }
+  const hits = async (filter: TokenFilter) =>
+    (await vault.list(filter, GUESS, reveal(), 'token:search')).data.map(({ id }) => id)
+  const first = await create(only, reveal())
+  t.notOk('fingerprint' in first)
+  t.not((await create(only, reveal())).id, first.id, 'of another such token')
+  const free = await create(asks, reveal())
+  t.not(free.id, first.id)
+  const fingerprint = free.fingerprint as string
+  t.ok(fingerprint)
+  t.same(await hits({ query: 'data:guess' }), [free.id])
+  t.same(await hits({ fingerprints: [fingerprint] }), [free.id])
+  t.match(await create(asks, reveal()), { id: free.id }, 'the one that is readable')
+  const other = await create({ ...only, deduplicate_token: false, data: 'other' }, reveal())
+  t.not((await vault.update(free.id, { data: 'other' }, reveal())).id, other.id, 'an update meets none')
+  t.notOk('fingerprint' in (await vault.get(first.id, as(ALL))), 'whatever the permission')
+})
+
+t.test('"egress_only": terms and fingerprint go when it is set, and come when it is removed', async (t) => {
+  const { vault, as, reveal, create } = await openTestVault(t)
+  const { id, fingerprint } = await create(
+    { data: 'guess', search_indexes: ['{{ data }}'], fingerprint_expression: '{{ data }}' },
+    reveal(),
+  )
+  const check = async (has: boolean) => {
+    t.equal((await vault.get(id, reveal())).fingerprint, has ? fingerprint : undefined)
+    for (const filter of [{ query: 'data:guess' }, { fingerprints: [fingerprint as string] }]) {
+      const { data } = await vault.list(filter, GUESS, reveal(), 'token:search')
+      t.equal(data.length, has ? 1 : 0, JSON.stringify(filter))
+    }
+  }
+  await check(true)
+  t.notOk('fingerprint' in (await vault.update(id, { egress_only: true }, as(['token:update']))))
+  await check(false)
+  await vault.update(id, { metadata: { a: 'b' } }, reveal())
+  await check(false)
+  t.notOk('fingerprint' in (await vault.update(id, { deduplicate_token: true }, reveal())))
+  await check(false)
+  t.equal((await vault.update(id, { egress_only: false }, reveal())).fingerprint, fingerprint)
+  await check(true)
+})
+
+t.test('a fingerprint that an "egress_only" row holds is not shown', async (t) => {
+  const { reveal } = await openTestVault(t)
+  const { caller } = reveal()
+  const row = {
+    id: 'a',
+    tenant_id: caller.tenantId,
+    type: 'token',
+    container: '/',
+    metadata: null,
+    fingerprint: 'print',
+    expires_at: null,
+    created_by: caller.actorId,
+    created_at: 0,
+    modified_by: null,
+    modified_at: null,
+  }
+  const shown = (egress: EgressLimits | null) =>
+    present(
+      { types: { get: () => undefined } },
+      { ...row, egress },
+      { data: 1, ephemeral: new Map() },
+      1,
+      caller.grants,
+    )
+  t.equal(shown({ destinations: STRIPE }).fingerprint, 'print')
+  t.notOk('fingerprint' in shown({ egress_only: true }))
 })
 
 t.test('narrowing requires token:update, widening a grant that reveals', async (t) => {
