@@ -95,8 +95,8 @@ export interface Config {
   /** Retention of audit journal files whose records are in the store. */
   readonly auditRetention: {
     readonly days: number | 'forever'
-    /** MiB; undefined: unlimited with `forever`, else a part of the disk. */
-    readonly mb: number | undefined
+    /** Undefined: unlimited with `forever`, else a part of the disk. */
+    readonly mib: number | undefined
   }
   readonly drainMs: number
   /** Content of the configuration file. Child processes load the same configuration from it and the environment. */
@@ -303,7 +303,7 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
     auditRetention: {
       days:
         settings.audit_retention_days === 'forever' ? 'forever' : Number(settings.audit_retention_days ?? 30),
-      mb: settings.audit_retention_mib,
+      mib: settings.audit_retention_mib,
     },
     drainMs: (settings.drain_seconds ?? 30) * 1000,
     file: new Secret(read.content),

@@ -1,7 +1,7 @@
 import type { Eventual } from './eventual.ts'
 
 /** Milliseconds of long work per turn of the event loop, for all calls together. */
-export const SLICE_MS = 10
+const SLICE_MS = 10
 
 /** A promise to await when other work is due; undefined when work may continue. */
 export type YieldIfDue = (isDue?: boolean) => Promise<void> | undefined

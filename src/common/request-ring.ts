@@ -102,5 +102,3 @@ export const createRequestRing = (node: string, size = RETAINED) => {
     },
   }
 }
-
-export type RequestRing = ReturnType<typeof createRequestRing>

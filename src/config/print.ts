@@ -53,7 +53,7 @@ const settingsOf = (config: Config): { readonly [N in SettingName]-?: unknown } 
     rate_limit_guesses: rateLimits.guesses ?? 'none',
     audit_sync: config.auditSync,
     audit_retention_days: auditRetention.days,
-    audit_retention_mib: auditRetention.mb,
+    audit_retention_mib: auditRetention.mib,
     drain_seconds: config.drainMs / 1000,
   }
 }

@@ -46,14 +46,14 @@ export const isLow = ({ bytes, free }: Disk): boolean => free < Math.min(LOW.byt
 
 /** The retention limits of the settings; without a limit of bytes, a part of this disk. */
 export const retentionLimitsOf = (
-  { auditRetention: { days, mb } }: Pick<Config, 'auditRetention'>,
+  { auditRetention: { days, mib } }: Pick<Config, 'auditRetention'>,
   disk: Disk,
 ): RetentionLimits => {
   const forever = days === 'forever'
   const byDefault = forever ? Number.POSITIVE_INFINITY : Math.min(RETAINED.bytes, disk.bytes * RETAINED.part)
   return {
     ageMs: forever ? Number.POSITIVE_INFINITY : days * DAY_MS,
-    bytes: mb === undefined ? byDefault : mb * MIB,
+    bytes: mib === undefined ? byDefault : mib * MIB,
   }
 }
 

@@ -4,7 +4,7 @@ import { field, orNull } from './schemas.ts'
 import type { Surface } from './surfaces.ts'
 
 /** Bounds of a list of destinations (completions §14). */
-export const DESTINATION_LIMITS = { list: 20, ports: 20, surfaces: 20, path: 400, surface: 250 } as const
+const DESTINATION_LIMITS = { list: 20, ports: 20, surfaces: 20, path: 400, surface: 250 } as const
 
 /** Methods of /proxy, of requests inside tunnels, and of code. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const

@@ -23,7 +23,7 @@ type Row = Pick<TokenRow, 'id' | 'type' | 'container'> & { readonly egress?: Egr
 const OWNERS = { token: 'the token', rule: 'the access rule', application: 'the application' } as const
 
 /** The error of a denied use; it names the token and the host. */
-export const denialError = (
+const denialError = (
   { id }: Pick<Row, 'id'>,
   denial: Denial,
   destination: UseContext['destination'],

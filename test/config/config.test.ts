@@ -38,7 +38,7 @@ t.test('an empty environment gives the documented defaults', async (t) => {
     destinationTimeoutMs: 25_000,
     cvcSeconds: undefined,
     auditSync: false,
-    auditRetention: { days: 30, mb: undefined },
+    auditRetention: { days: 30, mib: undefined },
     warnings: [],
   })
 })
@@ -107,7 +107,7 @@ t.test('every setting can be set by a variable', async (t) => {
     destinationTimeoutMs: 5000,
     cvcSeconds: 60,
     auditSync: true,
-    auditRetention: { days: 'forever', mb: 512 },
+    auditRetention: { days: 'forever', mib: 512 },
     drainMs: 0,
     warnings: [],
   })

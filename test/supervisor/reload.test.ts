@@ -174,7 +174,7 @@ t.test('no call fails while settings change, and each change is applied', async 
   const metrics = (await call('GET', '/metrics', {})).text
   t.match(metrics, /sidevault_envoy_config_acked\{kind="routes"\} 1/)
   t.match(metrics, /sidevault_envoy_config_nacks_total\{kind="clusters"\} 0/)
-  t.match((await call('GET', '/readyz', {})).text, /"name":"configuration","status":"ok"/)
+  t.match((await call('GET', '/readyz', {})).text, /"name":"envoy_config","status":"ok"/)
 
   running = false
   await traffic

@@ -1,5 +1,5 @@
 /** Only what this service serves may load or be called; templates become elements through lit-html alone. */
-export const CONSOLE_POLICY = [
+const CONSOLE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",

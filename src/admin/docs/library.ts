@@ -27,7 +27,7 @@ export interface DocumentPage {
 }
 
 /** The anchor of a heading, made as GitHub makes it. */
-export const anchorOf = (heading: string): string =>
+const anchorOf = (heading: string): string =>
   heading
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')

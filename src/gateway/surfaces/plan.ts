@@ -49,7 +49,7 @@ export interface RequestPlan {
 }
 
 /** Throws `invalid_expression`. */
-export const planHead = (request: RequestHead, expressions: Expressions): HeadPlan => {
+const planHead = (request: RequestHead, expressions: Expressions): HeadPlan => {
   const { path, surfaces } = request
   const url = planUrl(path, surfaces, (text) => expressions.parse(text))
   const headers = planHeaders(request, surfaces, (text, seen) => expressions.parse(text, undefined, seen))

@@ -44,7 +44,7 @@ export interface Transformed {
 
 const CODE = { request_transform: 'requestTransform', response_transform: 'responseTransform' } as const
 
-export const transformOf = (proxy: StoredProxy | undefined, name: TransformName): string | undefined =>
+const transformOf = (proxy: StoredProxy | undefined, name: TransformName): string | undefined =>
   proxy?.[CODE[name]]
 
 /** Milliseconds for one transform. */

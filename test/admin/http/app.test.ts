@@ -39,7 +39,7 @@ t.test('routing', async (t) => {
     ] as const) {
       const response = await call(method, path, sent)
       t.equal(response.status, 404)
-      t.match(response.json, { code: 'not_found', status: 404, detail: /nothing at this path/ })
+      t.match(response.json, { code: 'not_found', status: 404, detail: /No such route/ })
       t.equal(response.headers['content-type'], 'application/json; charset=utf-8')
       t.ok(response.headers['svc-trace-id'])
     }

@@ -94,7 +94,7 @@ const item = ({ effect, parts }: Sentence): TemplateResult => html`<li class=${`
 </li>`
 
 /** A list of differences; each is marked by a word, not by its colour alone. */
-export const sentenceList = (sentences: readonly Sentence[]): TemplateResult => {
+const sentenceList = (sentences: readonly Sentence[]): TemplateResult => {
   const rest = sentences.slice(SHOWN)
   return html`<ul class="sentences">
       ${sentences.slice(0, SHOWN).map(item)}
