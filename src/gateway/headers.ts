@@ -207,3 +207,14 @@ export const strippedNames = (
   if (isBrowser && head.get('cookie')?.some(holdsConsoleCookie)) stripped.push('cookie')
   return stripped
 }
+
+const BLANKS: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d])
+
+/** A header line without blanks around it, in linear time. ASCII only: these are bytes, and U+00A0 may be half of a character. */
+export const trimmedLine = (line: string): string => {
+  let start = 0
+  let end = line.length
+  while (start < end && BLANKS.has(line.charCodeAt(start))) start++
+  while (end > start && BLANKS.has(line.charCodeAt(end - 1))) end--
+  return line.slice(start, end)
+}

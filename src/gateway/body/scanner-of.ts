@@ -20,6 +20,24 @@ const otherMultipart = () =>
 const otherPart = () =>
   createUnread('values are put into no part of its type; give it another type, or a filename if it is a file')
 
+/** Whether a text begins with the byte-order mark of UTF-16. */
+export const isUtf16 = (bytes: Buffer): boolean =>
+  (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)
+
+/** The scanner of a text whose type names no charset, or a wrong one: a byte-order mark of UTF-16 overrides it. */
+const unlessUtf16 = (scanner: Scanner): Scanner => {
+  let actual: Scanner | undefined
+  const scannerFor = (first: Buffer): Scanner => {
+    actual ??= isUtf16(first) ? otherCharset() : scanner
+    return actual
+  }
+  return {
+    ...scanner,
+    mayHold: (bytes) => scannerFor(bytes).mayHold(bytes),
+    scan: (part, isLast) => scannerFor(part).scan(part, isLast),
+  }
+}
+
 /** Reads a body of this Content-Type. Undefined: it passes unread. Throws `malformed` for several content types. */
 export const scannerOf = (
   contentType: string,
@@ -35,14 +53,17 @@ export const scannerOf = (
     return createMultipart(boundary, (type) => scannerOfPart(type, expressions, limits), otherPart, limits)
   }
   if (charset === 'other' || (charset !== 'utf8' && kind === 'xml')) return otherCharset()
-  if (kind === 'json') return createJson(charset, expressions, limits)
   const json = () => createJson(charset, expressions, limits)
-  if (kind === 'ndjson') return createRecords(LINE_FEED, json)
-  if (kind === 'json-seq') return createRecords(RECORD_SEPARATOR, json)
-  if (kind === 'form') return createForm(charset, expressions, limits)
-  if (kind === 'xml') return createXml(expressions, limits)
-  if (kind === 'csv') return createCsv(charset, expressions, limits)
-  return createText(charset, expressions, limits, false)
+  const scanners: Readonly<Record<typeof kind, () => Scanner>> = {
+    json,
+    ndjson: () => createRecords(LINE_FEED, json),
+    'json-seq': () => createRecords(RECORD_SEPARATOR, json),
+    form: () => createForm(charset, expressions, limits),
+    xml: () => createXml(expressions, limits),
+    csv: () => createCsv(charset, expressions, limits),
+    text: () => createText(charset, expressions, limits, false),
+  }
+  return unlessUtf16(scanners[kind]())
 }
 
 /** RFC 7578 §4.4: a part without a type is plain text, and then a field: it may hold any value. */

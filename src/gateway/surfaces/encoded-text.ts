@@ -5,6 +5,7 @@ import type { Resolve, Template } from '../../expressions/types.ts'
 import type { Variables } from '../../expressions/variables.ts'
 import { storedWork, type Work } from '../../expressions/work.ts'
 import { decodeForm } from '../body/form-encoding.ts'
+import { trimmedLine } from '../headers.ts'
 
 /** A text whose literal stretches keep their bytes. */
 export interface EncodedText {
@@ -56,17 +57,6 @@ const parseBytes = (
 const CONTROL = /\p{Cc}/u
 const CONTROL_BUT_TAB = /[^\P{Cc}\t]/u
 
-const isBlank = (code: number) => code === 0x20 || code === 0x09
-
-/** Without blanks and tabs around it, in linear time. ASCII only: these are bytes, and U+00A0 may be half of a character. */
-const trimmed = (line: string): string => {
-  let start = 0
-  let end = line.length
-  while (start < end && isBlank(line.charCodeAt(start))) start++
-  while (end > start && isBlank(line.charCodeAt(end - 1))) end--
-  return line.slice(start, end)
-}
-
 /** A line of a header: bytes as characters, as Envoy sends and takes them. */
 export const parseHeaderLine = (line: string, parse: Parse): EncodedText => {
   const write = (value: string): string => {
@@ -79,7 +69,7 @@ export const parseHeaderLine = (line: string, parse: Parse): EncodedText => {
   const text = parseBytes(line, (start, end) => line.slice(start, end), parse, write)
   return {
     ...text,
-    print: (resolve, work, variables) => trimmed(text.print(resolve, work, variables)),
+    print: (resolve, work, variables) => trimmedLine(text.print(resolve, work, variables)),
   }
 }
 

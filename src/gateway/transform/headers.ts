@@ -1,7 +1,7 @@
 /** Headers as transforms see and return them (interface, "Proxy transforms"; ../README.md, "Transforms"). */
 import { FRAMING, HOP_BY_HOP } from '../../common/http-headers.ts'
 import { isObject } from '../../common/json.ts'
-import type { Edits, Head, HeaderRules } from '../headers.ts'
+import { type Edits, type Head, type HeaderRules, trimmedLine } from '../headers.ts'
 
 /** By lower-case name; a list where lines cannot be joined (RFC 6265 §3). */
 export type CodeHeaders = Readonly<Record<string, string | readonly string[]>>
@@ -45,7 +45,7 @@ const linesOf = (value: unknown): readonly string[] | undefined => {
   const lines: string[] = []
   for (const item of Array.isArray(value) ? value : [value]) {
     if (typeof item === 'object') return undefined
-    const line = String(item).trim()
+    const line = trimmedLine(String(item))
     if (!VALUE.test(line)) return undefined
     lines.push(line)
   }

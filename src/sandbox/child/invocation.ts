@@ -15,6 +15,34 @@ const UNSETTLED = 'The returned promise never settles.'
 /** Longest delay of a timer (Node's own limit). */
 const LONGEST_DELAY = 2 ** 31 - 1
 
+/** Header lines that code may have set to anything: texts, numbers and booleans count. */
+const headerTexts = (headers: unknown): Record<string, string> => {
+  const texts: Record<string, string> = {}
+  if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) return texts
+  for (const [name, value] of Object.entries(headers))
+    if (['string', 'number', 'boolean'].includes(typeof value)) texts[name] = String(value)
+  return texts
+}
+
+/** What code threw, as the protocol has it. A status that HTTP does not have makes it an error without a response. */
+const thrownEnding = ({
+  name,
+  message,
+  frames,
+  status = 0,
+  headers,
+  body,
+}: Omit<Extract<RealmOutcome, { kind: 'threw' }>, 'console'>): Ending => {
+  const thrown: Ending = { kind: 'threw', name, message, frames: [...frames] }
+  if (status < 100 || status > 599) return thrown
+  return {
+    ...thrown,
+    status,
+    ...(headers === undefined ? {} : { headers: headerTexts(headers) }),
+    ...(body === undefined ? {} : { body }),
+  }
+}
+
 const envelope = (value: Envelope): string => JSON.stringify(value)
 const NULL = envelope({ ok: null })
 const TOO_MANY = envelope({
@@ -138,12 +166,13 @@ export const createInvocation = (
   const ended = ({ head, result }: NonNullable<typeof outcome>) => {
     if (head.length > HEAD_CHARS) return limit('result')
     const { console, ...reported }: RealmOutcome = JSON.parse(head)
-    finish(
-      reported.kind === 'returned' ? { kind: 'returned', empty: result === undefined } : (reported as Ending),
-      true,
-      [...console],
-      result,
-    )
+    const ending: Ending =
+      reported.kind === 'returned'
+        ? { kind: 'returned', empty: result === undefined }
+        : reported.kind === 'threw'
+          ? thrownEnding(reported)
+          : { kind: 'limit', limit: reported.limit }
+    finish(ending, true, [...console], result)
   }
 
   /** One entry into the isolate within the remaining CPU and wall time, and its consequences. */

@@ -68,6 +68,28 @@ t.test('a body in a charset that cannot encode values is rejected when it has an
     }
 })
 
+t.test('UTF-16 that begins with its byte-order mark is no text of another charset', async (t) => {
+  const encodings = {
+    le: (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le'),
+    be: (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le').swap16(),
+  }
+  const types = [
+    'text/plain',
+    'text/csv',
+    'application/json',
+    'application/x-ndjson',
+    'application/x-www-form-urlencoded',
+    'application/xml',
+    undefined,
+  ]
+  for (const [name, encoded] of Object.entries(encodings))
+    for (const type of types) {
+      await t.rejects(plan(encoded('"{{ pan }}"'), type), { code: 'malformed' }, `${type} ${name}`)
+      t.equal((await plan(encoded('"pan"'), type)).kind, 'pass')
+    }
+  t.equal((await plan(Buffer.from('\ufeff{{ pan }}', 'utf16le'), 'image/png')).kind, 'pass')
+})
+
 t.test('text of a type without escaping accepts no value that could end its context', async (t) => {
   const types = [
     'text/plain',

@@ -24,6 +24,21 @@ const head: Head = new Map(
 )
 const shown = showHeaders(head, hidden)
 
+t.test('headers whose last byte is A0, as the UTF-8 of "à" has it, return unchanged', async (t) => {
+  const bytes = (text: string) => Buffer.from(text).toString('latin1')
+  const sent: Head = new Map([
+    ['x-city', [bytes('{{ token }} voilà')]],
+    ['x-ru', [bytes('МИР')]],
+  ])
+  const returned = readHeaders(JSON.parse(JSON.stringify(showHeaders(sent, hidden))), hidden)
+  t.strictSame(returned && [...returned], [...sent])
+  t.strictSame(
+    readHeaders({ a: ' \t1\n' }, hidden)?.get('a'),
+    ['1'],
+    'ASCII blanks around a value are removed',
+  )
+})
+
 t.test('code sees joined header lines, without those of Sidevault and of framing', async (t) => {
   t.strictSame(
     { ...shown },

@@ -64,6 +64,19 @@ export const OUTPUT: readonly Hostile[] = [
     "const { CustomHttpResponseError } = require('sidevault'); throw new CustomHttpResponseError({ status: 200, headers: { a: { b: 1 } }, body: 1n })",
     'threw',
   ),
+  ...[
+    "throw new CustomHttpResponseError({ status: 429, headers: { 'retry-after': 30 } })",
+    'throw new CustomHttpResponseError({ status: 429, headers: null })',
+    "throw new CustomHttpResponseError({ status: 429, headers: { 'set-cookie': ['a', 'b'] } })",
+    'const e = new BadRequestError(); e.status = 700; throw e',
+    'const e = new BadRequestError(); e.status = -1; throw e',
+  ].map((code) =>
+    row(
+      `a typed error: ${code}`,
+      `const { BadRequestError, CustomHttpResponseError } = require('sidevault'); ${code}`,
+      'threw',
+    ),
+  ),
   row('a status that is none', "const e = new Error('x'); e.status = 99999; throw e", 'threw'),
 ]
 
