@@ -19,10 +19,10 @@ export const DEFAULT_LIMITS: SandboxLimits = {
  * Strings passed to an isolate count as its memory until a major collection, so a large argument needs a larger heap.
  */
 const LARGE_ARGUMENT = MIB
-const LARGE_MEMORY_MB = 128
+const LARGE_MEMORY_MIB = 128
 
 export const memoryFor = (limits: SandboxLimits, argumentBytes: number): number =>
-  argumentBytes > LARGE_ARGUMENT ? Math.max(limits.memoryMib, LARGE_MEMORY_MB) : limits.memoryMib
+  argumentBytes > LARGE_ARGUMENT ? Math.max(limits.memoryMib, LARGE_MEMORY_MIB) : limits.memoryMib
 
 /** Grace period after a child's deadline, in ms. */
 export const SILENCE_MS = 250

@@ -1,7 +1,7 @@
 import { AppError } from '../../common/errors.ts'
 
 /** How a body is read (README.md). `binary` passes untouched; of `unread` only that it holds no expression is checked. */
-type ContentKind =
+export type ContentKind =
   | 'json'
   | 'ndjson'
   | 'json-seq'

@@ -1,5 +1,5 @@
 import type { Expressions } from '../../expressions/types.ts'
-import { contentOf } from './content.ts'
+import { type Charset, type ContentKind, contentOf } from './content.ts'
 import { createCsv } from './csv.ts'
 import { createForm } from './form.ts'
 import { createJson, createRecords } from './json.ts'
@@ -38,6 +38,22 @@ const unlessUtf16 = (scanner: Scanner): Scanner => {
   }
 }
 
+const textScannerOf = (
+  kind: Exclude<ContentKind, 'binary' | 'unread' | 'multipart'>,
+  charset: Exclude<Charset, 'other'>,
+  expressions: Expressions,
+  limits: ScanLimits,
+): Scanner => {
+  if (kind === 'json') return createJson(charset, expressions, limits)
+  const json = () => createJson(charset, expressions, limits)
+  if (kind === 'ndjson') return createRecords(LINE_FEED, json)
+  if (kind === 'json-seq') return createRecords(RECORD_SEPARATOR, json)
+  if (kind === 'form') return createForm(charset, expressions, limits)
+  if (kind === 'xml') return createXml(expressions, limits)
+  if (kind === 'csv') return createCsv(charset, expressions, limits)
+  return createText(charset, expressions, limits, false)
+}
+
 /** Reads a body of this Content-Type. Undefined: it passes unread. Throws `malformed` for several content types. */
 export const scannerOf = (
   contentType: string,
@@ -53,17 +69,7 @@ export const scannerOf = (
     return createMultipart(boundary, (type) => scannerOfPart(type, expressions, limits), otherPart, limits)
   }
   if (charset === 'other' || (charset !== 'utf8' && kind === 'xml')) return otherCharset()
-  const json = () => createJson(charset, expressions, limits)
-  const scanners: Readonly<Record<typeof kind, () => Scanner>> = {
-    json,
-    ndjson: () => createRecords(LINE_FEED, json),
-    'json-seq': () => createRecords(RECORD_SEPARATOR, json),
-    form: () => createForm(charset, expressions, limits),
-    xml: () => createXml(expressions, limits),
-    csv: () => createCsv(charset, expressions, limits),
-    text: () => createText(charset, expressions, limits, false),
-  }
-  return unlessUtf16(scanners[kind]())
+  return unlessUtf16(textScannerOf(kind, charset, expressions, limits))
 }
 
 /** RFC 7578 §4.4: a part without a type is plain text, and then a field: it may hold any value. */

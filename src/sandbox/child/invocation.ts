@@ -34,7 +34,7 @@ const thrownEnding = ({
   body,
 }: Omit<Extract<RealmOutcome, { kind: 'threw' }>, 'console'>): Ending => {
   const thrown: Ending = { kind: 'threw', name, message, frames: [...frames] }
-  if (status < 100 || status > 599) return thrown
+  if (!Number.isInteger(status) || status < 100 || status > 599) return thrown
   return {
     ...thrown,
     status,
