@@ -6,6 +6,7 @@ import {
   fsyncSync,
   ftruncateSync,
   openSync,
+  unlinkSync,
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
@@ -25,6 +26,8 @@ export const createSegment = (segment: Segment): number => {
     fsyncSync(directory)
   } catch (thrown) {
     closeSync(fd)
+    // Otherwise the next attempt finds a file of this name.
+    unlinkSync(segment.path)
     throw thrown
   } finally {
     closeSync(directory)

@@ -17,7 +17,7 @@ const BATCH = 250
 /** ms between removals, so that readers get the lock. */
 const PAUSE = 50
 
-/** Minimum retention of ingested records in files: both limits must be exceeded. `Infinity`: no removal. */
+/** Retention of ingested records in files, which go once either limit is exceeded. `Infinity`: no limit. */
 export interface RetentionLimits {
   /** ms since the last record of a file. */
   readonly ageMs: number

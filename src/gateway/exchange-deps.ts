@@ -1,4 +1,5 @@
 /** Dependencies and options that all requests of a gateway share. */
+import type { Clock } from '../common/clock.ts'
 import type { Shares } from '../common/shares.ts'
 import { createDestinations, type DestinationPolicy } from '../egress/parse-url.ts'
 import type { Expressions } from '../expressions/types.ts'
@@ -22,6 +23,8 @@ export interface ExchangeDeps
     Pick<DryRunDeps, 'runIdle'>,
     Pick<RequestResolver, 'clusterOf'> {
   readonly vault: Vault
+  /** Measures how long a body takes: nobody sets it back. */
+  readonly steadyClock: Clock
   readonly expressions: Expressions
   readonly admission: Admission
   /** Of streamed bodies, from their first to their last byte. */

@@ -160,8 +160,8 @@ export const identifyAgain = (
 const STILL_MS = 1_000
 
 /**
- * The current caller of a request that was accepted `ms` ago: identified again when that is long, or the clock was set back
- * in between. The proxy stays the one that was called then, because its destination and its code belong together.
+ * The current caller of a request that was accepted `ms` ago: identified again when that is long. The proxy stays the one
+ * that was called then, because its destination and its code belong together.
  */
 export const callerStill = (
   deps: IdentifyDeps,
@@ -169,6 +169,4 @@ export const callerStill = (
   { caller, request }: { readonly caller: Caller; readonly request: CallHead },
   ms: number,
 ): Eventual<Caller> =>
-  ms >= 0 && ms <= STILL_MS
-    ? caller
-    : whenReady(identifyAgain(deps, prefixes, request), (identity) => identity.caller)
+  ms <= STILL_MS ? caller : whenReady(identifyAgain(deps, prefixes, request), (identity) => identity.caller)

@@ -41,7 +41,7 @@ export const acceptRequestHeaders = (
   endOfStream: boolean,
 ): Eventual<ExtProcReply> => {
   const { deps, prefixes } = state.shared
-  const since = deps.clock.now()
+  const since = deps.steadyClock.now()
   return whenReady(state.resolve(head, state.shared), (resolved) => {
     if (isFlagSet(head, prefixes, 'stream')) throw new Error('a streamed body came in the buffered mode')
     const length = endOfStream ? 0 : lengthOf(head)
@@ -68,8 +68,8 @@ export const acceptRequestBody = async (state: RequestState, bytes: Buffer): Pro
   state.record.requestBytes = bytes.length
   state.memory.stopWaiting()
   state.memory.resize(bytes.length)
-  const now = deps.clock.now()
-  const identifying = callerStill(deps, prefixes, accepted.resolved, now - since)
+  const ms = deps.steadyClock.now() - since
+  const identifying = callerStill(deps, prefixes, accepted.resolved, ms)
   const caller = identifying instanceof Promise ? await identifying : identifying
   const resolved = caller === accepted.resolved.caller ? accepted.resolved : { ...accepted.resolved, caller }
   const called = state.record.called(resolved)

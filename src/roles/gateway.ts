@@ -1,4 +1,4 @@
-import { systemClock } from '../common/clock.ts'
+import { steadyClock, systemClock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import type { Config } from '../config.ts'
 import { HOSTS, heldBytes } from '../control-plane/limits.ts'
@@ -85,6 +85,7 @@ export const startGatewayRole = async (
       log,
       metrics,
       clock: systemClock,
+      steadyClock,
       audit: (records) => journal.append(records),
       admit: runtime.admit,
       proxies,

@@ -4,6 +4,7 @@ import { createServer, request as httpRequest, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AuditRecord } from '../../src/audit/types.ts'
+import { steadyClock } from '../../src/common/clock.ts'
 import { AppError } from '../../src/common/errors.ts'
 import type { Json } from '../../src/common/json.ts'
 import type { Log } from '../../src/common/log.ts'
@@ -162,6 +163,7 @@ export const createFarSide = (log: Log = silentLog()): FarSide => {
       },
       log,
       clock: { now: () => Date.now() },
+      steadyClock,
       metrics: createMetrics(),
       expressions: createExpressions(),
       authenticator: {

@@ -73,7 +73,7 @@ const checkLength = (head: Head, resolved: ResolvedRequest, limit: number): void
 /** Rejects with what is wrong with the request, and when the caller goes. */
 export const forwardTunneled = async (state: RequestState, head: Head, flow: BodyStream): Promise<void> => {
   const { deps, options, prefixes, bodyLimit } = state.shared
-  const since = deps.clock.now()
+  const since = deps.steadyClock.now()
   const resolve = async (): Promise<ResolvedRequest> => {
     const resolved = await state.resolve(head, { ...state.shared, bodyLimit: options.upload.bytes })
     state.takeShare(resolved, PIECES_BYTES)

@@ -9,6 +9,7 @@ const KINDS: readonly (readonly [type: string, kind: string])[] = [
   ['application/json', '10'],
   ['APPLICATION/JSON;charset=UTF-8', '10'],
   ['application/vnd.api+json', '10'],
+  ['application/x-amz-json-1.1', '10'],
   ['application/problem+json; x=y', '10'],
   ['text/json', '10'],
   ['text/plain', '"10"'],
