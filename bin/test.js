@@ -11,7 +11,7 @@ import { join, relative, sep } from 'node:path'
 const TIMEOUT = 600_000
 
 /** Test files per process. A process loads the product once, which takes three seconds of CPU. */
-const FILES = { browser: 20, programs: 4, others: 12 }
+const FILES = { browser: 20, programs: 4, others: 36 }
 
 /** Test files that share a browser and a Sidevault, whose starts cost more than most of them. */
 const BROWSER = ['test/console/']

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Clock, systemClock } from '../common/clock.ts'
+import { type Clock, systemClock, untilNext } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import { createLogThrottle } from '../common/log-throttle.ts'
 import type { Forked, LogRow, LogStore } from '../store/types.ts'
@@ -206,7 +206,7 @@ export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest =
         if (suppressed !== undefined)
           log.error({ err, ...(suppressed > 0 ? { suppressed } : {}) }, 'audit ingest failed; retrying')
       })
-      await delay(POLL, undefined, { ref: false, signal }).catch(() => {})
+      await delay(untilNext(POLL), undefined, { ref: false, signal }).catch(() => {})
     }
   }
 

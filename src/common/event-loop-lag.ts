@@ -1,12 +1,13 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import { Gauge, type Registry } from 'prom-client'
+import { untilNext } from './clock.ts'
 
 /** Interval of looks at the event loop, ms. */
-const LOOK_MS = 100
+const LOOK_MS = 200
 /** Precision while the process is busy, ms. */
 const PRECISION_MS = 10
 /** Work in one interval, ms, from which on a process is busy. */
-const BUSY_MS = 5
+const BUSY_MS = 10
 
 interface LagMeter {
   /** Called each `LOOK_MS`, with the milliseconds of work of the event loop since the last call. */
@@ -52,11 +53,13 @@ export const createLagMeter = (
 export const measureLag = (registry: Registry): void => {
   const meter = createLagMeter(monitorEventLoopDelay({ resolution: PRECISION_MS }))
   let last = performance.eventLoopUtilization()
-  setInterval(() => {
+  const look = (): void => {
     const now = performance.eventLoopUtilization()
     meter.look(performance.eventLoopUtilization(now, last).active)
     last = now
-  }, LOOK_MS).unref()
+    setTimeout(look, untilNext(LOOK_MS)).unref()
+  }
+  look()
   new Gauge({
     name: 'sidevault_nodejs_eventloop_lag_max_seconds',
     help: 'Longest turn of the event loop since the last scrape.',

@@ -1,3 +1,4 @@
+import { untilNext } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import type { ProxyDirectory } from '../kernel/types.ts'
 import type { Program, StoredProxy } from '../sdk/index.ts'
@@ -44,7 +45,7 @@ export const startWarmer = (
       if (!closed)
         log.warn({ err }, 'transforms could not be compiled in advance; each is compiled on its first call')
     }
-    if (!closed) timer = setTimeout(look, everyMs).unref()
+    if (!closed) timer = setTimeout(look, untilNext(everyMs)).unref()
   }
   timer = setTimeout(look, afterMs).unref()
   return {
