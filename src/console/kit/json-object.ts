@@ -1,4 +1,5 @@
 import { ApiError } from '../api/problem.ts'
+import { type Parsed, parseJson } from './json.ts'
 
 export type JsonObject = Readonly<Record<string, unknown>>
 
@@ -33,19 +34,11 @@ export const mergePatch = (before: unknown, after: JsonObject, place = ''): Json
 }
 
 /** The object of a JSON text, or a sentence that says what is wrong. An empty text is an empty object. */
-export const parseObject = (
-  text: string,
-):
-  | { readonly value: JsonObject; readonly error?: never }
-  | { readonly value?: never; readonly error: string } => {
+export const parseObject = (text: string): Parsed<JsonObject> => {
   if (text.trim() === '') return { value: {} }
-  try {
-    const value: unknown = JSON.parse(text)
-    if (isObject(value)) return { value }
-    return { error: 'Write an object: { "name": "value" }.' }
-  } catch (thrown) {
-    return { error: `This is not JSON: ${(thrown as Error).message}.` }
-  }
+  const { value, error } = parseJson(text)
+  if (error !== undefined) return { error }
+  return isObject(value) ? { value } : { error: 'Write an object: { "name": "value" }.' }
 }
 
 export const objectText = (value: unknown): string => JSON.stringify(value ?? {}, null, 2)

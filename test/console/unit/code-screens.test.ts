@@ -78,6 +78,11 @@ t.test('values of a reactor have the types of its formula', (t) => {
     n: 'many',
   })
   t.strictSame(
+    valuesIn(form({ 'value:n': '9999999999999999' }), elements.slice(1, 2), {}),
+    { n: '9999999999999999' },
+    'the API rejects a number that would be rounded',
+  )
+  t.strictSame(
     valuesIn(form({ 'value:a': '', 'value:n': '7', 'value:b': 'true' }), elements, {
       a: '',
       n: '7',

@@ -209,6 +209,10 @@ t.test('a form becomes a token', async (t) => {
     issuesOf(() => of({ type: 'token', data: '{"a":' })),
     { data: [/JSON/] },
   )
+  t.match(
+    issuesOf(() => of({ type: 'token', data: '{"a": 9999999999999999}' })),
+    { data: [/cannot be stored exactly/] },
+  )
   const schemas = {
     'data.card': { examples: [{ a: 1 }] },
     'data.b': { examples: ['x'] },

@@ -119,5 +119,10 @@ t.test('texts that are not JSON stay unchanged', (t) => {
   t.equal(pretty('{"a":1}'), '{\n  "a": 1\n}')
   t.equal(pretty('<b>'), '<b>')
   t.equal(headerJson('{'), undefined)
+  for (const text of ['{"a":9999999999999999}', '[1e400]']) {
+    t.equal(pretty(text), text)
+    t.equal(headerJson(text), undefined)
+    t.match(issuesOf({ ...DRAFT, response: text }), { response: /cannot be stored exactly/ })
+  }
   t.end()
 })

@@ -1,5 +1,6 @@
 import { field } from '../../kit/form.ts'
 import { html, type TemplateResult } from '../../kit/html.ts'
+import { holdsLossyNumber } from '../../kit/json.ts'
 import type { JsonObject } from '../../kit/json-object.ts'
 import type { Element, Parameter } from '../formulas/types.ts'
 
@@ -41,7 +42,10 @@ export const valueFields = (
   })
 
 const typed = (text: string, type: Element['type']): unknown => {
-  if (type === 'number') return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text
+  const number = Number(text)
+  // The API names the field of a text that is no number, or none that it can store exactly.
+  if (type === 'number')
+    return text.trim() === '' || !Number.isFinite(number) || holdsLossyNumber(text.trim()) ? text : number
   return type === 'boolean' ? text === 'true' : text
 }
 

@@ -2,6 +2,7 @@ import type { Token } from '../../api/types.ts'
 import { field } from '../../kit/form.ts'
 import { html } from '../../kit/html.ts'
 import { once } from '../../kit/idempotency.ts'
+import { parseJson } from '../../kit/json.ts'
 import { resource, show } from '../../kit/resource.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
 import { signal } from '../../kit/signals.ts'
@@ -36,11 +37,9 @@ export const typesOf = ({ components: { schemas } }: Description): readonly Toke
 /** JSON where it looks so, else a text; an expression is a text. Throws `invalid`. */
 const typedValue = (member: string, text: string): unknown => {
   if (!/^\s*(?:\{(?!\{)|[["])/.test(text)) return text.trim()
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw invalid(member, 'This is not valid JSON.')
-  }
+  const { value, error } = parseJson(text)
+  if (error !== undefined) throw invalid(member, error)
+  return value
 }
 
 /** The body of `POST /tokens` from the controls of the form. Throws `invalid`. */

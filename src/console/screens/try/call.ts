@@ -1,3 +1,5 @@
+import { parseJson } from '../../kit/json.ts'
+
 /** A call of `/proxy` as the form has it, and the request that it becomes. Pure functions. */
 
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
@@ -54,16 +56,14 @@ export const parseHeaders = (
   return { headers, issues }
 }
 
-/** ASCII JSON in one line, as a header can hold; undefined when the text is no JSON. */
+/** ASCII JSON in one line, as a header can hold; undefined when `parseJson` finds an error in the text. */
 export const headerJson = (text: string): string | undefined => {
-  try {
-    return JSON.stringify(JSON.parse(text)).replaceAll(
-      /[\u007f-\uffff]/g,
-      (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-    )
-  } catch {
-    return undefined
-  }
+  const { value, error } = parseJson(text)
+  if (error !== undefined) return undefined
+  return JSON.stringify(value).replaceAll(
+    /[\u007f-\uffff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }
 
 /** Characters of code in a header; all headers have 60 KiB. */
@@ -76,6 +76,7 @@ export const issuesOf = (draft: Draft): Readonly<Partial<Record<keyof Draft, str
   const [path = ''] = draft.path.split('?', 1)
   const isPath =
     /^(?:\/[^\\]*)?$/.test(path) && !/\/(?:\.|%2e){1,2}(?:\/|$)/i.test(path) && !draft.path.includes('#')
+  const response = draft.response.trim() === '' ? undefined : parseJson(draft.response).error
   return {
     ...(draft.url === '' && draft.proxyKey === ''
       ? { url: 'Name a destination, e.g. https://api.example.com/v1, or choose a stored proxy.' }
@@ -85,9 +86,7 @@ export const issuesOf = (draft: Draft): Readonly<Partial<Record<keyof Draft, str
     ...(draft.code.length > MOST_CODE
       ? { code: 'The changed code is too long to rehearse. Save it first, on the page of the proxy.' }
       : {}),
-    ...(draft.response.trim() !== '' && headerJson(draft.response) === undefined
-      ? { response: 'This is not JSON.' }
-      : {}),
+    ...(response === undefined ? {} : { response }),
   }
 }
 
@@ -133,11 +132,8 @@ export const pathsIn = (data: unknown, at = '$', depth = 3): readonly string[] =
     .slice(0, 40)
 }
 
-/** JSON with an indentation of two; other texts as they are. */
+/** JSON with an indentation of two; other texts, and numbers that this would change, as they are. */
 export const pretty = (text: string): string => {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2)
-  } catch {
-    return text
-  }
+  const { value, error } = parseJson(text)
+  return error === undefined ? JSON.stringify(value, null, 2) : text
 }
