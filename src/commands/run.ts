@@ -57,7 +57,11 @@ const run = async (
     if (signals.early !== undefined) return exitCodeOf(signals.early)
     const key = made?.key ?? given ?? ''
     const { [keyEnv ?? '']: _, ...env } = process.env
-    return await runChild(command, { cwd, env: environmentFor(env, { address, key, files }), signals })
+    return await runChild(command, {
+      cwd,
+      env: environmentFor(env, { config, address, key, files }),
+      signals,
+    })
   } finally {
     for (const end of ends.toReversed())
       await end().catch((error: Error) => process.stderr.write(`sidevault: ${error.message}\n`))

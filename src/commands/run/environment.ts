@@ -1,4 +1,5 @@
 /** Environment of a program whose HTTPS requests go through the forward proxy (completions §15). */
+import type { Config } from '../../config.ts'
 
 /** Files of the authorities that the program should trust. */
 export interface TrustFiles {
@@ -44,6 +45,20 @@ const ADDED = ['NODE_EXTRA_CA_CERTS', 'DENO_CERT']
 /** The service's own settings may hold its root key; the compile cache is that of this program. */
 const isOwn = (name: string): boolean => name.startsWith('SIDEVAULT_') || name === 'NODE_COMPILE_CACHE'
 
+/** Tokens for the key server of a source `transit:…`. */
+const TRANSIT_TOKENS = ['BAO_TOKEN', 'VAULT_TOKEN']
+
+/** Other variables with secrets of the service: root key, its passphrase or key server, password of the database. */
+const secretsOf = ({ rootKeySource, postgres }: Pick<Config, 'rootKeySource' | 'postgres'>): Set<string> => {
+  const source = rootKeySource?.reveal() ?? ''
+  const [, variable] = /^(?:passphrase:)?env:(.+)$/s.exec(source) ?? []
+  return new Set([
+    ...(variable === undefined ? [] : [variable]),
+    ...(source.startsWith('transit:') ? TRANSIT_TOKENS : []),
+    ...(postgres === undefined ? [] : ['PGPASSWORD']),
+  ])
+}
+
 /** `http://x:<key>@127.0.0.1:8090` */
 export const proxyUrl = ({ tls, host, port }: ProxyAddress, key: string): string =>
   `${tls ? 'https' : 'http'}://x:${encodeURIComponent(key)}@${host.includes(':') ? `[${host}]` : host}:${port}`
@@ -66,19 +81,27 @@ const javaOptions = ({ host, port }: ProxyAddress, keyStore: string): string =>
     '-Djavax.net.ssl.trustStoreType=JKS',
   ].join(' ')
 
-/** The environment of the program. */
+/** The environment of the program, without secrets of the service. */
 export const environmentFor = (
   env: Environment,
   {
+    config,
     address,
     key,
     files,
-  }: { readonly address: ProxyAddress; readonly key: string; readonly files: TrustFiles },
+  }: {
+    readonly config: Pick<Config, 'rootKeySource' | 'postgres'>
+    readonly address: ProxyAddress
+    readonly key: string
+    readonly files: TrustFiles
+  },
 ): Record<string, string> => {
   const url = proxyUrl(address, key)
   const noProxy = noProxyOf(env)
+  const secrets = secretsOf(config)
   const kept = Object.entries(env).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined && !isOwn(entry[0]),
+    (entry): entry is [string, string] =>
+      entry[1] !== undefined && !isOwn(entry[0]) && !secrets.has(entry[0]),
   )
   return {
     ...Object.fromEntries(kept),

@@ -5,13 +5,14 @@ import t from 'tap'
 import { environmentFor, proxyUrl } from '../../../src/commands/run/environment.ts'
 import { javaKeyStore } from '../../../src/commands/run/key-store.ts'
 import { writeTrustFiles } from '../../../src/commands/run/trust-files.ts'
+import { loadConfig } from '../../../src/config.ts'
 import { createAuthority } from '../../kit/authority.ts'
 import { directoryFor } from '../../kit/directory.ts'
 
 const files = { added: '/t/ca.pem', bundle: '/t/bundle.pem', keyStore: '/t/bundle.jks' }
 const address = { tls: false, host: '127.0.0.1', port: 8090 }
 const of = (env: Record<string, string | undefined>, key = 'key_abc') =>
-  environmentFor(env, { address, key, files })
+  environmentFor(env, { config: loadConfig(env), address, key, files })
 
 t.test('proxy variables are set in both spellings, and NO_PROXY keeps its entries', async (t) => {
   const env = of({ NO_PROXY: 'intra.test, 10.0.0.1', no_proxy: 'intra.test,b.test', PATH: '/bin' })
@@ -49,6 +50,23 @@ t.test('settings of the service, its root key among them, are not passed to the 
     [],
   )
   t.equal(env.HOME, '/h')
+})
+
+t.test('variables with secrets of the service are not passed to the command', async (t) => {
+  const env = { MINE: 'secret', PGPASSWORD: 'secret', BAO_TOKEN: 'secret', VAULT_TOKEN: 'secret' }
+  const passed = (settings: Record<string, string>) =>
+    Object.entries(of({ ...env, ...settings }))
+      .filter(([, value]) => value === 'secret')
+      .map(([name]) => name)
+  const all = Object.keys(env)
+  const without = (...names: string[]) => all.filter((name) => !names.includes(name))
+  t.same(passed({}), all, "they are the command's when the service does not use them")
+  t.same(passed({ SIDEVAULT_ROOT_KEY: 'env:MINE' }), without('MINE'))
+  t.same(passed({ SIDEVAULT_ROOT_KEY: 'passphrase:env:MINE' }), without('MINE'))
+  t.same(passed({ SIDEVAULT_ROOT_KEY: 'passphrase:text of its own' }), all)
+  const transit = 'transit:https://bao.test:8200/transit/sidevault'
+  t.same(passed({ SIDEVAULT_ROOT_KEY: transit }), without('BAO_TOKEN', 'VAULT_TOKEN'))
+  t.same(passed({ SIDEVAULT_STORE: 'postgres://sidevault@localhost/vault' }), without('PGPASSWORD'))
 })
 
 t.test("the files hold our authorities, the system's and the user's", async (t) => {
