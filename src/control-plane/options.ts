@@ -148,5 +148,15 @@ export const settle = (options: BootstrapOptions): Settings => {
   }
 }
 
+/** Link-local addresses of IPv6 cannot be dialed without their zone, and come and go with containers. */
+const LINK_LOCAL = /^fe[89ab]/i
+
+/** ms between two checks of `hasNewAddress`. */
+export const ADDRESSES_MS = 60_000
+
+/** True if this machine has an address that is not among these. */
+export const hasNewAddress = (known: readonly string[]): boolean =>
+  machineAddresses().some((address) => !known.includes(address) && !LINK_LOCAL.test(address))
+
 /** Milliseconds as protobuf's JSON duration. */
 export const duration = (ms: number): string => `${ms / 1000}s`

@@ -4,7 +4,7 @@ import { consoleRoutes } from './console-routes.ts'
 import { forwardListeners } from './forward-listeners.ts'
 import { connectRoutes, tunneledRoutes } from './forward-routes.ts'
 import { listener } from './listener.ts'
-import { type BootstrapOptions, settle } from './options.ts'
+import { type BootstrapOptions, type Settings, settle } from './options.ts'
 import { routes } from './routes.ts'
 import { secrets } from './secrets.ts'
 import { KIND_NAMES, KINDS, type Kind } from './xds.ts'
@@ -14,19 +14,19 @@ export type Resource = Readonly<Record<string, unknown>> & { readonly name: stri
 
 export type Snapshot = Readonly<Record<Kind, readonly Resource[]>>
 
-/** Creates the resources for these options. Throws an Error for an invalid option. */
-export const createSnapshot = (options: BootstrapOptions): Snapshot => {
-  const settings = settle(options)
-  return {
-    clusters: clusters(settings),
-    listeners: [listener(settings), ...forwardListeners(settings)],
-    routes: [
-      routes(settings, consoleRoutes(settings)),
-      ...(settings.forward ? [connectRoutes(), tunneledRoutes(settings)] : []),
-    ],
-    secrets: secrets(settings),
-  }
-}
+/** The resources for these settings. */
+export const snapshotOf = (settings: Settings): Snapshot => ({
+  clusters: clusters(settings),
+  listeners: [listener(settings), ...forwardListeners(settings)],
+  routes: [
+    routes(settings, consoleRoutes(settings)),
+    ...(settings.forward ? [connectRoutes(), tunneledRoutes(settings)] : []),
+  ],
+  secrets: secrets(settings),
+})
+
+/** The resources for these options. Throws an Error for an invalid option. */
+export const createSnapshot = (options: BootstrapOptions): Snapshot => snapshotOf(settle(options))
 
 /** Resources with the type URL of an `Any`. */
 export const typed = (kind: Kind, resources: readonly Resource[]): readonly object[] =>

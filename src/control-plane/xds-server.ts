@@ -10,8 +10,8 @@ import { createClientCertificates, parseClientCertificate } from './client-certi
 import { clientCertificateCluster, drainingClusters } from './destinations.ts'
 import { createDiscovery, type DiscoveryRequest, NackError, type TypeStatus } from './discovery.ts'
 import { parseForwardHosts, withForwardHosts } from './forward-hosts.ts'
-import { type BootstrapOptions, settle } from './options.ts'
-import { createSnapshot, isSame, overlapping, type Resource, type Snapshot } from './snapshot.ts'
+import { ADDRESSES_MS, type BootstrapOptions, hasNewAddress, settle } from './options.ts'
+import { isSame, overlapping, type Resource, type Snapshot, snapshotOf } from './snapshot.ts'
 import { KIND_NAMES, KINDS, type Kind } from './xds.ts'
 
 /** Timeout of an acknowledgement; a killed Envoy restarts within it. */
@@ -69,16 +69,20 @@ export const startXdsServer = async (
     socketPath,
     options,
     edge = true,
+    addressesMs = ADDRESSES_MS,
   }: {
     readonly socketPath: string
     readonly options: BootstrapOptions
     /** False: there is no Envoy, and every change counts as acknowledged. */
     readonly edge?: boolean
+    readonly addressesMs?: number
   },
 ): Promise<XdsServer> => {
   const discovery = createDiscovery({ clock })
   let current = options
-  let snapshot = createSnapshot(options)
+  /** Those of `snapshot`. Settled again, the same options have other addresses when the machine's have changed. */
+  let settings = settle(options)
+  let snapshot = snapshotOf(settings)
   // Envoy is not running yet; the supervisor checks its start.
   if (edge) discovery.serve(snapshot, ACK_TIMEOUT_MS).catch(() => {})
 
@@ -110,16 +114,18 @@ export const startXdsServer = async (
   const run = async (next: (current: BootstrapOptions) => BootstrapOptions): Promise<void> => {
     const wanted = next(current)
     if (wanted === current) return
-    const made = createSnapshot(wanted)
+    const settled = settle(wanted)
+    const made = snapshotOf(settled)
     if (edge && !isSame(snapshot, made))
       try {
-        await move(snapshot, made, settle(current).uploadTimeoutMs)
+        await move(snapshot, made, settings.uploadTimeoutMs)
       } catch (error) {
         log.error({ nacked: error instanceof NackError ? error.nacked : [] }, String(error))
         discovery.serve(withDraining(snapshot), ACK_TIMEOUT_MS).catch(() => {})
         throw error
       }
     current = wanted
+    settings = settled
     snapshot = made
   }
 
@@ -144,7 +150,7 @@ export const startXdsServer = async (
       }
       if (identity === undefined) return { status: 404, body: {} }
       await identities.use(parseClientCertificate(identity, await bodyOf(request)))
-      return { status: 200, body: { cluster: clientCertificateCluster(settle(current), identity) } }
+      return { status: 200, body: { cluster: clientCertificateCluster(settings, identity) } }
     } catch (error) {
       const rejected = error instanceof NackError && error.nacked.length > 0
       return {
@@ -173,6 +179,10 @@ export const startXdsServer = async (
 
   const change: XdsServer['change'] = (next) => runExclusive(() => run(next))
   const identities = createClientCertificates({ change }, { clock })
+  const watchingAddresses = setInterval(() => {
+    if (settings.egress.ownAddresses !== undefined || !hasNewAddress(settings.ownAddresses)) return
+    change((current) => ({ ...current })).catch(() => {}) // logged there, and retried
+  }, addressesMs).unref()
   const server = await serveSocket(socketPath, (request, response) => {
     handle(request, response).catch(() => response.destroy())
   })
@@ -188,6 +198,7 @@ export const startXdsServer = async (
     namesFile: (path) => JSON.stringify(withDraining(snapshot)).includes(JSON.stringify(path)),
     status: () => discovery.status(),
     close: async () => {
+      clearInterval(watchingAddresses)
       identities.close()
       discovery.close()
       await server.close()

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Config } from '../config.ts'
-import { machineAddresses } from '../control-plane/options.ts'
+import { ADDRESSES_MS, hasNewAddress, machineAddresses } from '../control-plane/options.ts'
 import { createAddresses, dialed } from '../egress/addresses.ts'
 import { createDestinationCheck } from '../egress/check-destination.ts'
 import type { Outbound } from '../egress/fetch.ts'
@@ -27,22 +27,45 @@ export interface Egress {
  */
 export const openEgress = async (
   config: Config,
-  { ports, trustBundle }: { readonly ports: readonly number[]; readonly trustBundle: string | undefined },
+  {
+    ports,
+    trustBundle,
+    addressesMs = ADDRESSES_MS,
+  }: {
+    readonly ports: readonly number[]
+    readonly trustBundle: string | undefined
+    /** ms between two checks for new addresses of this machine. */
+    readonly addressesMs?: number
+  },
 ): Promise<Egress> => {
-  const own = { addresses: machineAddresses(), ports }
+  const own = () => ({ addresses: machineAddresses(), ports })
   const read = async ({ egress, destinationTimeoutMs: timeoutMs }: Config, bundle: string | undefined) => ({
-    options: {
-      egress,
-      trust: await (bundle === undefined ? makeTrustBundle(egress.ca) : readFile(bundle, 'utf8')),
-      own,
-      timeoutMs,
-    },
-    check: createDestinationCheck(egress),
-    addresses: createAddresses(createResolve(egress.resolvers), { allow: egress.allow, own }),
+    egress,
+    trust: await (bundle === undefined ? makeTrustBundle(egress.ca) : readFile(bundle, 'utf8')),
+    own: own(),
+    timeoutMs,
   })
-  let current = await read(config, trustBundle)
+  type Options = Awaited<ReturnType<typeof read>>
+  const withChecks = (options: Options) => ({
+    options,
+    check: createDestinationCheck(options.egress),
+    addresses: createAddresses(createResolve(options.egress.resolvers), {
+      allow: options.egress.allow,
+      own: options.own,
+    }),
+  })
+  let current = withChecks(await read(config, trustBundle))
   // Loaded with the first request of code: most processes never need it.
   let outbound: Promise<Outbound> | undefined
+  const apply = (options: Options) => {
+    current = withChecks(options)
+    const before = outbound
+    outbound = undefined
+    before?.then((one) => one.close()).catch(() => {})
+  }
+  const watchingAddresses = setInterval(() => {
+    if (hasNewAddress(current.options.own.addresses)) apply({ ...current.options, own: own() })
+  }, addressesMs).unref()
   return {
     fetch: async (request, signal) => {
       outbound ??= import('../egress/fetch.ts').then(({ createOutbound }) => createOutbound(current.options))
@@ -50,12 +73,10 @@ export const openEgress = async (
     },
     checkDestination: (url) => current.check(url),
     dial: (host, port) => dialed(current.addresses, host, port),
-    reload: async (next, bundle) => {
-      current = await read(next, bundle)
-      const before = outbound
-      outbound = undefined
-      before?.then((one) => one.close()).catch(() => {})
+    reload: async (next, bundle) => apply(await read(next, bundle)),
+    close: async () => {
+      clearInterval(watchingAddresses)
+      await (await outbound)?.close()
     },
-    close: async () => (await outbound)?.close(),
   }
 }
