@@ -45,7 +45,7 @@ const optional = {
     Type.Array(Type.String(), {
       maxItems: MAX_SURFACES,
       description:
-        'Where in a request expressions count: `body`, `path`, `header:<name>`, `query:<name>`. Default: `["body"]`; `[]`: nowhere.',
+        'Where in a request expressions are evaluated: `body`, `path`, `header:<name>`, `query:<name>`. Default: `["body"]`; `[]`: nowhere.',
     }),
   ),
   intercept: orNull(

@@ -110,7 +110,7 @@ export const settingsSchema = Type.Partial(
       minimum: 700,
       maximum: 65_536,
       description:
-        'Memory of all processes of one sandbox in MiB, 700 to 65536: two processes, and one more for each 350.',
+        'Memory of the sandbox of each service process in MiB, 700 to 65536. One child process for each 350 MiB.',
     }),
     sandbox_require: Type.Array(Type.String({ pattern: '^(uid|network|syscalls|files|tenant)$' }), {
       description:
@@ -162,7 +162,7 @@ export const settingsSchema = Type.Partial(
     rate_limit_guesses: Type.String({
       pattern: RATE_LIMIT,
       description:
-        'Values of data a minute that a key searches for without seeing the data, up to 99999999; 0 or none: no limit.',
+        'Searches for values of data a minute, by a key that cannot see the data, up to 99999999; each value of a query counts. 0 or none: no limit.',
     }),
     audit_sync: Type.Boolean({
       description: 'Sync every audit record to disk before a disclosure: true or false.',

@@ -59,7 +59,7 @@ const operation = (method: string, prefix: string): OpenApiOperation => ({
     header(`${prefix}-PROXY-KEY`, 'Key of a stored proxy, in place of a URL.'),
     header(
       `${prefix}-PROXY-EVALUATE`,
-      'Where expressions count in a request without a stored proxy: "body", "path", "header:<name>", "query:<name>", separated by commas. Default: body.',
+      'Where expressions are evaluated in a request without a stored proxy: "body", "path", "header:<name>", "query:<name>", separated by commas. Default: body.',
     ),
     header(
       `${prefix}-PROXY-STREAM`,

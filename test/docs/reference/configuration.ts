@@ -5,6 +5,9 @@ import { settingNames, settingOf, variableOf } from '../../../src/config/schema.
 import { loadConfig } from '../../../src/config.ts'
 import { code, type Page, page, table } from './markdown.ts'
 
+/** Settings whose default depends on others: the description has it. */
+const DERIVED = new Set(['console'])
+
 const shown = (value: unknown): string => {
   const empty = value === undefined || (typeof value === 'object' && Object.keys(value ?? {}).length === 0)
   return empty ? 'unset' : code(String(value))
@@ -21,7 +24,7 @@ export const configuration: Page = {
     )
     const rows = settingNames.map((name) => [
       code(variableOf(name)),
-      shown(defaults[name]),
+      DERIVED.has(name) ? 'unset' : shown(defaults[name]),
       live.has(name) ? 'reload' : 'restart',
       settingOf(name).description,
     ])

@@ -11,9 +11,9 @@ const EXPLAINED: Readonly<Record<ErrorCode, string>> = {
   invalid:
     'A member of the request is not valid. `errors` names each member by its property path. Correct them.',
   invalid_expression:
-    'An expression does not parse, names an unknown filter or token, or fails on the value. Correct the expression. It also ends work that exceeds its limit: use simpler or fewer expressions.',
+    'An expression does not parse, names an unknown filter or token, or fails on the value. Correct the expression. Expressions that exceed the work limit fail with it, too: use simpler or fewer ones.',
   invalid_surface:
-    'An entry of `evaluate` is no place where expressions may stand, such as `header:host`. Use `body`, `path`, `header:<name>` or `query:<name>`.',
+    'An entry of `evaluate` names a place that cannot hold expressions, such as `header:host`. Use `body`, `path`, `header:<name>` or `query:<name>`.',
   expression_on_closed_surface:
     'An expression with the id of a token stands in a place that is not evaluated; `detail` names it. Nothing was forwarded. Add the place to `evaluate`, or remove the expression.',
   code_failed:
@@ -60,16 +60,16 @@ const EXPLAINED: Readonly<Record<ErrorCode, string>> = {
   misdirected:
     'A request inside a tunnel of the forward proxy is for another host or port than its `CONNECT`. Open a tunnel for each.',
   unprocessable:
-    'The request is well formed and cannot be done: code exports no function, a limit of entities is reached, or the plugin of a token type is missing.',
+    'The request is valid but cannot be processed: code exports no function, a limit of entities is reached, or the plugin of a token type is missing.',
   rate_limited:
-    'The key, the address, or the tenant uses its share. Wait for the seconds that `Retry-After` gives, then repeat the call.',
+    'The key or address exceeds its rate limit, or the tenant exceeds its share. Wait for the seconds that `Retry-After` gives, then repeat the call.',
   headers_too_large: 'Path and headers exceed their limit. Send fewer or shorter headers.',
   internal:
     'Sidevault failed. The log has the cause, under the trace id of the response. Retry; then ask the operator.',
   destination_unreachable:
-    'The name did not resolve, or the connection or its TLS failed. Nothing, or an unknown part, of the request arrived.',
+    'The name did not resolve, or the connection or its TLS failed. The destination may have received a part of the request.',
   bad_gateway:
-    'The response cannot be used: it is not valid HTTP, or a response transform cannot take it. The destination received the request.',
+    'The response cannot be used: it is not valid HTTP, or a response transform cannot read it. The destination received the request.',
   overloaded: 'A component has no capacity or does not accept work. Nothing was done. Retry after a moment.',
   gateway_timeout:
     'A component did not respond in time. A write may have been done: repeat it with an idempotency key, or read the state first.',
