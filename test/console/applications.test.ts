@@ -118,6 +118,14 @@ t.test('Applications: a user creates one, rotates its key, changes its rules and
     await dialog.getByText('loses token:search').waitFor()
     await quiet()
     await expectAccessible(t, page)
+    await call('PUT', `/applications/${support.id}`, {
+      key,
+      body: { name: 'Support', permissions: ['token:create'], rules: [] },
+    })
+    await button('Save over it').click()
+    await dialog.getByText('loses token:create').waitFor()
+    const during = await call('GET', `/applications/${support.id}`, { key })
+    t.match(during.json, { permissions: ['token:create'] }, 'a change during the question is shown first')
     await button('Save over it').click()
     await heading('Support')
     const { json } = await call('GET', `/applications/${support.id}`, { key })

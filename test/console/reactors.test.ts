@@ -77,6 +77,18 @@ t.test('Formulas and reactors: a user creates both, runs the reactor and deletes
     const saved = await only('/reactor-formulas')
     t.match(saved, { description: 'theirs', icon: body.icon, code: CODE })
     t.equal(saved.request_parameters[1].optional, true)
+
+    const original = { ...body, request_parameters: saved.request_parameters }
+    const theirs = { ...original, code: CODE.replace('100', '300'), name: 'Other' }
+    t.equal((await call('PUT', `/reactor-formulas/${id}`, { key, body: theirs })).status, 200)
+    await page.getByRole('textbox', { name: 'Code', exact: true }).fill(CODE.replace('100', '200'))
+    await button('Save formula').click()
+    await button('Replace them').click()
+    await dialog.getByText('Saving replaces all of it').waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    t.match(await only('/reactor-formulas'), { code: theirs.code, name: 'Other' })
+    await call('PUT', `/reactor-formulas/${id}`, { key, body: original })
+    await page.reload()
   })
 
   await t.test('a reactor of a formula has a field for each value', async (t) => {

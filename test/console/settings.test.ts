@@ -22,13 +22,18 @@ t.test('Settings: changes the tenant, and invites a user', async (t) => {
 
   await t.test('the tenant is renamed and a setting changed', async (t) => {
     await tenant.getByRole('button', { name: 'Change' }).click()
+    const { name, settings } = (await call('GET', '/tenants/self', { key })).json
+    await call('PUT', '/tenants/self', {
+      key,
+      body: { name, settings: { ...settings, fingerprint_tokens: 'true' } },
+    })
     await page.getByLabel('Name').fill('Ada & Co')
     await page.getByLabel('Strict code').selectOption('on')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Tenant saved.').waitFor()
     await tenant.getByText('Ada & Co').waitFor()
     const { json } = await call('GET', '/tenants/self', { key })
-    t.match(json, { name: 'Ada & Co', settings: { strict_code: 'true', deduplicate_tokens: 'false' } })
+    t.match(json, { name: 'Ada & Co', settings: { strict_code: 'true', fingerprint_tokens: 'true' } })
   })
 
   await t.test('an invitation is created, renewed and withdrawn', async (t) => {

@@ -3,6 +3,7 @@ import { codeCheck } from './code-check.ts'
 import type { EntityPage } from './entity-screen.ts'
 import { action, formProblem, issue } from './form.ts'
 import { html, nothing, type TemplateResult } from './html.ts'
+import { confirmLatest } from './latest.ts'
 import { notice } from './notice.ts'
 import { computed } from './signals.ts'
 import { confirmReplacing, type StoredCode, storedCode } from './stored-code.ts'
@@ -53,8 +54,13 @@ export const codeForm = <T extends { readonly id: string }>(
     if (!(await check.confirm())) return
     const changed = editors.filter(({ code }) => code.isChanged.peek())
     if (changed.length > 0) {
-      const now = await fresh()
-      if (!(await confirmReplacing(changed.map(({ code, of }) => ({ code, now: of(now) }))))) return
+      const confirmed = await confirmLatest({
+        read: fresh,
+        part: (now) => changed.map(({ of }) => of(now)),
+        known: changed.map(({ code }) => code.base()),
+        ask: (now) => confirmReplacing(changed.map(({ code, of }) => ({ code, now: of(now) }))),
+      })
+      if (confirmed === undefined) return
     }
     try {
       await patch(options.patchOf(new Map(changed.map(({ place, code }) => [place, code.value()]))))

@@ -2,6 +2,7 @@ import { path } from '../../api/client.ts'
 import { dialog } from '../../kit/dialog.ts'
 import { action, formProblem } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
+import { confirmLatest } from '../../kit/latest.ts'
 import { notice } from '../../kit/notice.ts'
 import { problem } from '../../kit/problem.ts'
 import { resource, show } from '../../kit/resource.ts'
@@ -13,7 +14,7 @@ import { compare, containerSuggestions, liveDifference } from './access-diff.ts'
 import { applicationForm } from './application-form.ts'
 import { changesOf } from './changes.ts'
 import { type Differences, differences, sentencesOf } from './difference.ts'
-import { bodyOf, type Draft, draftOf, isSame } from './draft.ts'
+import { bodyOf, type Draft, type DraftBody, draftOf, isSame } from './draft.ts'
 import { shownPlaces } from './fields.ts'
 import type { Application, Diff, PermissionInfo } from './types.ts'
 import { ownWarning } from './views.ts'
@@ -65,10 +66,8 @@ const editor = (
     isManagement,
   })
 
-  const save = action(async () => {
-    const saved = draft.peek()
-    const body = bodyOf(saved)
-    const now = await api.call<Application>('GET', path`/applications/${id}`, { signal: within })
+  /** Shows what saving changes of `now`, which is stored. True: save it. */
+  const ask = async (now: Application, saved: Draft, body: DraftBody): Promise<boolean> => {
     const diff = isManagement ? NO_DIFFERENCE : await compare(api, id, body, within)
     const isOverwrite = !isSame(bodyOf(draftOf(now)), stored)
     const choice = await dialog<'save' | 'reload'>({
@@ -102,9 +101,20 @@ const editor = (
     })
     if (choice === 'reload') {
       unsaved.delete(id)
-      return reload()
+      reload()
     }
-    if (choice !== 'save') return
+    return choice === 'save'
+  }
+
+  const save = action(async () => {
+    const saved = draft.peek()
+    const body = bodyOf(saved)
+    const confirmed = await confirmLatest({
+      read: () => api.call<Application>('GET', path`/applications/${id}`, { signal: within }),
+      part: (now) => bodyOf(draftOf(now)),
+      ask: (now) => ask(now, saved, body),
+    })
+    if (confirmed === undefined) return
     await api.call('PUT', path`/applications/${id}`, { body })
     unsaved.delete(id)
     notice('done', 'Application saved.')

@@ -4,6 +4,7 @@ import { confirm } from '../../kit/dialog.ts'
 import { action, field, formProblem, issue } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { once } from '../../kit/idempotency.ts'
+import { confirmLatest } from '../../kit/latest.ts'
 import { notice } from '../../kit/notice.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
 import { type ReadonlySignal, signal } from '../../kit/signals.ts'
@@ -23,12 +24,20 @@ const PLACES = ['name', 'description', 'type', 'code']
 const rowsOf = (elements: Formula['configuration']): readonly Parameter[] =>
   elements.map((element) => ({ optional: false, ...element }))
 
-/** Asks when the formula was changed since it was opened: a save replaces all of it. */
+/** What the form changes besides code. */
+const membersOf = ({ name, description, configuration, request_parameters }: Formula) => ({
+  name,
+  description,
+  configuration,
+  request_parameters,
+})
+
+/** Asks when members other than code were changed since the formula was opened: a save replaces all of it. */
 const confirmNewer = async (opened: Formula, now: Formula): Promise<boolean> =>
-  now.modified_at === opened.modified_at ||
+  JSON.stringify(membersOf(now)) === JSON.stringify(membersOf(opened)) ||
   confirm({
     title: 'The formula was changed since you opened it',
-    body: 'Saving replaces all of it: name, code, values and arguments.',
+    body: 'Saving replaces all of it: name, description, code, values and arguments.',
     action: 'Replace it',
     danger: true,
   })
@@ -65,19 +74,21 @@ export const formulaForm = (
     const description = String(given.get('description') ?? '')
     const opened = stored?.peek()
     if (!(await check.confirm())) return
-    if (opened !== undefined) {
-      const now = await api.call<Formula>('GET', path`/reactor-formulas/${opened.id}`, { signal: within })
-      const isCodeSame = now.code === code.base()
-      const isConfirmed = isCodeSame
-        ? await confirmNewer(opened, now)
-        : await confirmReplacing([{ code, now: now.code }])
-      if (!isConfirmed) return
-    }
+    const now =
+      opened &&
+      (await confirmLatest({
+        read: () => api.call<Formula>('GET', path`/reactor-formulas/${opened.id}`, { signal: within }),
+        part: (now) => [now.code, membersOf(now)],
+        known: [code.base(), membersOf(opened)],
+        ask: async (now) =>
+          (await confirmReplacing([{ code, now: now.code }])) && (await confirmNewer(opened, now)),
+      }))
+    if (opened !== undefined && now === undefined) return
     const body = {
       name: String(given.get('name') ?? ''),
-      type: opened?.type ?? 'private',
+      type: now?.type ?? 'private',
       ...(description === '' ? {} : { description }),
-      ...(opened?.icon === undefined ? {} : { icon: opened.icon }),
+      ...(now?.icon === undefined ? {} : { icon: now.icon }),
       code: code.value(),
       configuration: elementsOf(configuration.peek(), 'configuration'),
       request_parameters: elementsOf(parameters.peek(), 'request_parameters'),

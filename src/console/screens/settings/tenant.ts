@@ -8,7 +8,7 @@ import { signal } from '../../kit/signals.ts'
 import { when } from '../../kit/time.ts'
 import { may } from '../../session.ts'
 
-interface Tenant {
+export interface Tenant {
   readonly id: string
   readonly owner_id: string
   readonly name: string
@@ -63,20 +63,29 @@ const shown = (tenant: Tenant): TemplateResult => html`<dl class="facts">
   )}
 </dl>`
 
+/** The body of an update that makes the changes of `draft` to `opened` in what is stored `now`. */
+export const updateOf = (
+  opened: Pick<Tenant, 'name' | 'settings'>,
+  draft: Pick<Tenant, 'name' | 'settings'>,
+  now: Pick<Tenant, 'name' | 'settings'>,
+): object => {
+  const changed = Object.entries(draft.settings).filter(([name, value]) => opened.settings[name] !== value)
+  return {
+    name: draft.name === opened.name ? now.name : draft.name,
+    ...(changed.length === 0 ? {} : { settings: { ...now.settings, ...Object.fromEntries(changed) } }),
+  }
+}
+
 /** Name and settings of the tenant, with a form for those who may change them. */
 export const createTenant = ({ api, signal: within }: ScreenContext): (() => TemplateResult) => {
-  const tenant = resource((signal) => api.call<Tenant>('GET', '/tenants/self', { signal }), within)
+  const load = (signal: AbortSignal) => api.call<Tenant>('GET', '/tenants/self', { signal })
+  const tenant = resource(load, within)
   const editing = signal<Tenant | undefined>(undefined)
   const save = action(async () => {
     const draft = editing.peek()
-    if (draft === undefined) return
-    const before = tenant.value.peek()?.settings ?? {}
-    const settings = Object.fromEntries(
-      Object.entries(draft.settings).filter(([name, value]) => before[name] !== value),
-    )
-    await api.call('PUT', '/tenants/self', {
-      body: { name: draft.name, ...(Object.keys(settings).length === 0 ? {} : { settings: draft.settings }) },
-    })
+    const opened = tenant.value.peek()
+    if (draft === undefined || opened === undefined) return
+    await api.call('PUT', '/tenants/self', { body: updateOf(opened, draft, await load(within)) })
     editing.value = undefined
     notice('done', 'Tenant saved.')
     tenant.reload()
