@@ -3,7 +3,7 @@ import { html, nothing, type TemplateResult } from './html.ts'
 import { count } from './numbers.ts'
 import { problem } from './problem.ts'
 import { type Resource, resource, show } from './resource.ts'
-import { computed, type ReadonlySignal, signal } from './signals.ts'
+import { computed, type ReadonlySignal, signal, untracked } from './signals.ts'
 
 /** As every list of the API responds (completions §3). */
 export interface ListResponse<T> {
@@ -36,7 +36,7 @@ export interface List<T> extends Resource<Rows<T>> {
 export interface ListOptions {
   readonly api: Api
   readonly path: string
-  /** Filters; reads signals, whose changes load the list again. */
+  /** Filters; reads signals. When it changes, the list loads again. */
   readonly query?: () => NonNullable<CallOptions['query']>
   readonly signal: AbortSignal
   /** Rows of a page; default 50. */
@@ -68,8 +68,12 @@ export const listOf = <T>(options: ListOptions): List<T> => {
   const loadPage = (asked: CallOptions['query'], signal: AbortSignal, background = false) =>
     api.call<ListResponse<T>>('GET', path, { query: { ...asked, size }, signal, background })
 
+  /** As text: `more` and other members of the hash leave it as it is. */
+  const text = computed(() => JSON.stringify(query()))
+
   const list = resource<Rows<T>>(async (signal, background) => {
-    const asked = query()
+    text.value
+    const asked = untracked(query)
     const wanted = Math.min(MOST_ROWS, Number(filters?.peek().get('rows') ?? 0) || 0)
     let rows = joined(undefined, await loadPage(asked, signal, background))
     while (rows.rows.length < wanted && rows.next !== undefined)
