@@ -39,6 +39,7 @@ const tlsOf = async (
   return { tls: { certificate, key } }
 }
 
+/** Undefined without a file, and for an invalid one. */
 const authoritiesOf = async (
   path: string | undefined,
   now: number,
@@ -47,9 +48,9 @@ const authoritiesOf = async (
   if (path === undefined) return undefined
   const authorities = await read(path)
   const wrong = authorityError(authorities, now)
-  if (wrong !== undefined)
-    issues.push(issue('egress_ca', `"${path}" ${wrong}.`, 'Name a PEM file with valid authorities.'))
-  return authorities
+  if (wrong === undefined) return authorities
+  issues.push(issue('egress_ca', `"${path}" ${wrong}.`, 'Name a PEM file with valid authorities.'))
+  return undefined
 }
 
 /** Bytes of the file of the forward proxy's authority. */
@@ -68,9 +69,19 @@ const checkSigner = async (path: string | undefined, now: number, issues: Config
   }
 }
 
+/** Files that a running service has loaded. */
+export interface InUse {
+  /** The file of `trustBundle`, if it need not be valid now. */
+  readonly egressCa: string | undefined
+  readonly trustBundle: string
+  /** Reports that one of them has become invalid. */
+  readonly warn: (message: string) => void
+}
+
 /**
  * The options of Envoy's configuration. Reads each file once, since it may change in between, and writes the bundle of
- * trusted authorities into `runDir`. Rejects with ConfigError, before anything is written, if a file is invalid.
+ * trusted authorities into `runDir`. Rejects with ConfigError, before anything is written, if a file is invalid. With
+ * `inUse`, an invalid file that the service has loaded before is a warning: it must not stop a renewed edge certificate.
  */
 export const envoyOptions = async (
   config: Config,
@@ -84,16 +95,25 @@ export const envoyOptions = async (
     /** PEM file of the demo destination's authority. Undefined: there is no demo destination. */
     readonly demoAuthority: string | undefined
     readonly now: number
+    /** Undefined at the start. */
+    readonly inUse?: InUse | undefined
   },
 ): Promise<BootstrapOptions> => {
-  const { role, listen, forward, ownPorts, runDir, demoAuthority, now } = deps
+  const { role, listen, forward, ownPorts, runDir, demoAuthority, now, inUse } = deps
   const issues: ConfigIssue[] = []
+  const ofLoaded: ConfigIssue[] = []
   const tls = await tlsOf(config, now, issues)
-  const authorities = await authoritiesOf(config.egress.ca, now, issues)
-  await checkSigner(config.forwardCa, now, issues)
+  const { ca } = config.egress
+  const authorities = await authoritiesOf(ca, now, inUse?.egressCa === ca ? ofLoaded : issues)
+  if (config.forwardListen !== undefined)
+    await checkSigner(config.forwardCa, now, inUse === undefined ? issues : ofLoaded)
   if (issues.length > 0) throw new ConfigError(issues)
+  for (const { name, message, fix } of ofLoaded)
+    inUse?.warn(`${name}: ${message} The service uses what it has loaded before. ${fix}`)
   const sockets = socketsIn(runDir, config.workers)
-  const trustBundle = await writeTrustBundle(runDir, authorities)
+  const isInvalid = ca !== undefined && authorities === undefined
+  const trustBundle =
+    isInvalid && inUse !== undefined ? inUse.trustBundle : await writeTrustBundle(runDir, authorities)
   return {
     listen,
     ownPorts,

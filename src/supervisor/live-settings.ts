@@ -11,6 +11,7 @@ import { type Config, loadConfig } from '../config.ts'
 import type { BootstrapOptions } from '../control-plane/options.ts'
 import type { XdsServer } from '../control-plane/xds-server.ts'
 import { removeTrustBundles } from '../egress/trust-bundle.ts'
+import type { InUse } from './envoy-options.ts'
 import type { AcceptedSettings } from './messages.ts'
 import { fingerprint, watchFiles } from './watch-files.ts'
 
@@ -46,7 +47,7 @@ const withDiscovered = (next: BootstrapOptions, before: BootstrapOptions): Boots
 export interface LiveSettingsDeps {
   readonly control: XdsServer
   /** The options of Envoy's configuration. Rejects with ConfigError. */
-  readonly envoyOptions: (config: Config) => Promise<BootstrapOptions>
+  readonly envoyOptions: (config: Config, inUse: InUse) => Promise<BootstrapOptions>
   /** Resolves when every process has applied the settings. */
   readonly notify: (settings: AcceptedSettings) => Promise<void>
   readonly env: NodeJS.ProcessEnv
@@ -72,10 +73,16 @@ export const createLiveSettings = (
   let { config: current, trustBundle, files } = first
   const accepted = (): AcceptedSettings => ({ content: current.file.reveal(), trustBundle })
 
-  const apply = async (next: Config): Promise<void> => {
+  /** Resolves with warnings. `egressCa`: see `InUse`. */
+  const apply = async (next: Config, egressCa?: string): Promise<readonly string[]> => {
     // Computed before the files are read: a change during the read is detected at the next check.
     const fingerprint = await fingerprintOf(next)
-    const options = await deps.envoyOptions(next)
+    const warnings: string[] = []
+    const options = await deps.envoyOptions(next, {
+      egressCa,
+      trustBundle,
+      warn: (message) => warnings.push(message),
+    })
     await control.change((before) => withDiscovered(options, before))
     // A process that starts during `notify` must start with the settings that Envoy has.
     current = next
@@ -85,23 +92,26 @@ export const createLiveSettings = (
     await removeTrustBundles(dirname(trustBundle), control.namesFile).catch((error: unknown) =>
       log.warn(`old trust bundles cannot be removed: ${String(error)}`),
     )
+    return warnings
   }
 
   const reload = async (): Promise<Reloaded> => {
     const asked = loadConfig(env, { file, cwd })
     const { content, applied, waiting } = liveChanges(current.file.reveal(), asked.file.reveal(), env)
-    await apply(loadConfig(env, { file, cwd, content }))
+    const warnings = await apply(loadConfig(env, { file, cwd, content }))
     const result = {
       applied: applied.map(variableOf),
       waiting: waiting.map(variableOf),
-      warnings: asked.warnings,
+      warnings: [...asked.warnings, ...warnings],
     }
     log.info(result, 'settings applied')
     return result
   }
 
   const renew = async () => {
-    await runExclusive('', () => apply(current))
+    // The edge needs its new certificate also when an authority of destinations has expired.
+    const warnings = await runExclusive('', () => apply(current, current.egress.ca))
+    for (const warning of warnings) log.warn(warning)
     log.info('certificates reloaded')
   }
   /** Retries until applied: files are often written one after the other, and Envoy may be restarting. */

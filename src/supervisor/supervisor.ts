@@ -11,7 +11,7 @@ import { removeTrustBundles } from '../egress/trust-bundle.ts'
 import { openDataDirectory } from './data-directory.ts'
 import { ensureDemoCertificate } from './demo-certificate.ts'
 import { drainEnvoy, envoyKind } from './envoy.ts'
-import { envoyOptions } from './envoy-options.ts'
+import { envoyOptions, type InUse } from './envoy-options.ts'
 import { type GeneratedKey, handOver, shownKey } from './generated-key.ts'
 import { createLiveSettings, fingerprintOf, type LiveSettings, type Reloaded } from './live-settings.ts'
 import { type Managed, manage } from './managed-process.ts'
@@ -168,9 +168,9 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     const ports = [edge ? listen.port : undefined, apiPort, forwardPort].filter((port) => port !== undefined)
     const demo = role === 'all' && config.loopback
     const demoAuthority = demo ? (await ensureDemoCertificate(runDir, Date.now())).authority : undefined
-    const optionsOf = (next: Config) =>
+    const optionsOf = (next: Config, inUse?: InUse) =>
       envoyOptions(next, {
-        ...{ role, listen, forward, ownPorts: ports, runDir, demoAuthority },
+        ...{ role, listen, forward, ownPorts: ports, runDir, demoAuthority, inUse },
         now: systemClock.now(),
       })
     const files = await fingerprintOf(config)

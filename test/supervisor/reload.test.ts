@@ -159,6 +159,8 @@ t.test('no call fails while settings change, and each change is applied', async 
   const damaged = await reload()
   t.equal(damaged.code, 2)
   t.match(damaged.stderr, /Nothing was changed.*\n.*SIDEVAULT_EGRESS_CA.*holds no PEM certificate/)
+  const withDamaged = await writeCertificate()
+  await until('a damaged authority does not stop a renewed certificate', () => isShown(withDamaged))
   writeFileSync(path('ca.pem'), second.pem + first.pem)
 
   const renewed = await writeCertificate()
