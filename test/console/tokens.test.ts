@@ -7,6 +7,7 @@ import { sharedSidevault } from '../kit/shared-sidevault.ts'
 import { tracesOf } from '../kit/traces.ts'
 
 const PAN = '4539578763621486'
+const OTHER_PAN = '4111111111111111'
 const EVERY = ['create', 'read', 'search', 'update', 'delete', 'use'].map((verb) => `token:${verb}`)
 const reveal = {
   description: 'disputes',
@@ -46,6 +47,13 @@ t.test('Tokens: finds tokens, shows who can see one, reveals it, and deletes it'
   await create({ id: 'customer-42-email', data: 'ada@example.com', metadata: { order: '8' } })
   const page = await openConsole(t, sidevault, { hash: '#/tokens', clock: true })
 
+  await page.getByLabel('Token id').fill(OTHER_PAN)
+  await page.getByRole('button', { name: 'Open', exact: true }).click()
+  await page.getByText('A management key does not read tokens.').waitFor()
+  await expectAccessible(t, page)
+  t.notMatch(page.url(), OTHER_PAN)
+  t.notMatch(await page.title(), OTHER_PAN)
+  await page.getByRole('button', { name: 'Open another' }).click()
   await page.getByLabel('Token id').waitFor()
   await page.getByRole('button', { name: 'Add the other key' }).click()
   await page.getByRole('dialog').getByLabel('API key').fill(key)
@@ -54,6 +62,10 @@ t.test('Tokens: finds tokens, shows who can see one, reveals it, and deletes it'
   await page.getByRole('table', { name: 'Tokens' }).getByText('customer-42-email').waitFor()
   await expectAccessible(t, page)
   const box = page.getByRole('combobox', { name: 'Search' })
+  await box.fill(`id:${OTHER_PAN}`)
+  await box.press('Enter')
+  await page.getByText('No token that this key may see matches.').waitFor()
+  t.notMatch(page.url(), OTHER_PAN)
   await box.fill('colour:red')
   await box.press('Enter')
   await page.getByRole('alert').getByText('A field must be one of id, type').waitFor()

@@ -11,10 +11,11 @@ import {
 import {
   containerOf,
   EXPIRIES,
-  isByData,
   listQuery,
+  mayHoldData,
   metadataOf,
   searchQuery,
+  splitByData,
 } from '../../../src/console/screens/tokens/query.ts'
 import { applied, FIELDS, suggest } from '../../../src/console/screens/tokens/suggest.ts'
 import { parseQuery } from '../../../src/vault/search/parser.ts'
@@ -68,8 +69,8 @@ t.test('filters without a search become list parameters', async (t) => {
   t.equal(metadataOf('two words=1'), undefined)
 })
 
-t.test('queries by data are recognized at every position of a term', async (t) => {
-  for (const query of [
+t.test('texts that may hold data are recognized', async (t) => {
+  for (const text of [
     'data:1',
     ' data:1',
     'type:a data:1',
@@ -78,9 +79,29 @@ t.test('queries by data are recognized at every position of a term', async (t) =
     '!data:1',
     '-data:1',
     'a:b OR\tdata:"1"',
+    'DATA:1',
+    'data.number:1',
+    '+data : 1',
+    '4111111111111111',
+    'id:4111-1111-1111-1111*',
+    'metadata.pan:"4111 1111 1111 1111"',
+    '123-45-6789',
   ])
-    t.ok(isByData(query), query)
-  for (const query of ['', 'metadata.data:1', 'type:data', 'id:a-b']) t.notOk(isByData(query), query)
+    t.ok(mayHoldData(text), text)
+  for (const text of [
+    '',
+    'metadata.data:1',
+    'type:data',
+    'id:a-b',
+    'metadata.order:12345678',
+    'created_at:[2030-01-01 TO "2030-02-01T12:00:00.000Z"]',
+    'created_by:12345678-1234-1234-1234-123456789012 OR id:00000000-1234-1234-1234-123456789012',
+  ])
+    t.notOk(mayHoldData(text), text)
+  t.strictSame(splitByData({ q: 'data:1', metadata: 'order=7', type: '' }), {
+    listed: { q: '', metadata: 'order=7', type: '' },
+    unlisted: { q: 'data:1', metadata: '', type: '' },
+  })
 })
 
 const KNOWN = { types: ['card', 'bank'], containers: ['/pci/', '/hr/'], metadata: ['order'], now: NOW }

@@ -1,35 +1,53 @@
 import { field } from '../../kit/form.ts'
-import { html, type TemplateResult } from '../../kit/html.ts'
-import type { May, Screen, ScreenContext } from '../../kit/screen.ts'
-import { untracked } from '../../kit/signals.ts'
+import { html } from '../../kit/html.ts'
+import type { May, Opened, Screen, ScreenContext } from '../../kit/screen.ts'
+import { signal, untracked } from '../../kit/signals.ts'
 import { link } from '../../router.ts'
 import { may } from '../../session.ts'
 import { openList } from './list.ts'
+import { mayHoldData } from './query.ts'
 import { openToken } from './token.ts'
 
 const lists = (may: May): boolean => may('token:read') || may('token:search')
 const shows = (may: May): boolean => may('token:read') || may('application:read') || may('log:read')
 
 /** For keys that may not list tokens: a token by its id. */
-const lookup = ({ navigate }: ScreenContext): TemplateResult => html`<p>
-    The key that is signed in may not list tokens. It shows who can see a token, and its history.
-  </p>
-  <p class="soft">To list and search tokens, add the key of a private application with <code>token:read</code> and <code>token:search</code>.</p>
-  <form
-    class="inline"
-    role="search"
-    @submit=${(event: SubmitEvent) => {
-      event.preventDefault()
-      const id = String(new FormData(event.currentTarget as HTMLFormElement).get('id') ?? '').trim()
-      if (id !== '') navigate(link`/tokens/${id}`)
-    }}
-  >
-    ${field({
-      label: 'Token id',
-      control: html`<input name="id" autocomplete="off" spellcheck="false" autocapitalize="off" required />`,
-    })}
-    <button class="primary">Open</button>
-  </form>`
+const openLookup = (context: ScreenContext): Opened => {
+  /** The token of an id that may be data by mistake: it is shown here, so that the address does not hold it. */
+  const opened = signal<Opened | undefined>(undefined)
+  const close = () => {
+    opened.peek()?.close?.()
+    opened.value = undefined
+  }
+  const open = (event: SubmitEvent) => {
+    event.preventDefault()
+    const id = String(new FormData(event.currentTarget as HTMLFormElement).get('id') ?? '').trim()
+    if (mayHoldData(id)) opened.value = openToken({ ...context, params: { id }, title: () => {} })
+    else if (id !== '') context.navigate(link`/tokens/${id}`)
+  }
+  return {
+    view: () =>
+      opened.value === undefined
+        ? html`<p>
+              The key that is signed in may not list tokens. It shows who can see a token, and its history.
+            </p>
+            <p class="soft">To list and search tokens, add the key of a private application with <code>token:read</code> and <code>token:search</code>.</p>
+            <form class="inline" role="search" @submit=${open}>
+              ${field({
+                label: 'Token id',
+                control: html`<input name="id" autocomplete="off" spellcheck="false" autocapitalize="off" required />`,
+              })}
+              <button class="primary">Open</button>
+            </form>`
+        : html`<p class="soft small">
+              An id that may be data stays out of the page's address and of the browser's history.
+            </p>
+            <div class="buttons"><button type="button" @click=${close}>Open another</button></div>
+            ${opened.value.view()}`,
+    actions: () => opened.value?.actions?.() ?? html``,
+    close,
+  }
+}
 
 const PERMISSIONS = ['token:read', 'token:search', 'application:read', 'log:read']
 
@@ -61,7 +79,7 @@ export const tokensScreens: readonly Screen[] = [
     title: 'Tokens',
     nav: 'Tokens',
     needs: (may) => lists(may) || shows(may),
-    open: again((context) => (lists(may) ? openList(context) : { view: () => lookup(context) })),
+    open: again((context) => (lists(may) ? openList(context) : openLookup(context))),
   },
   { path: '/tokens/:id', title: 'Token', needs: shows, open: again(openToken) },
 ]

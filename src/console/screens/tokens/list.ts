@@ -13,7 +13,7 @@ import { may, session } from '../../session.ts'
 import { maskedData, metadataChips } from './cells.ts'
 import { createToken } from './create.ts'
 import { filterRow } from './filters.ts'
-import { FILTERS, type Filters, isByData, listQuery, searchQuery } from './query.ts'
+import { FILTERS, type Filters, listQuery, searchQuery, splitByData } from './query.ts'
 import { createSearchBox, languageHelp } from './search-box.ts'
 import type { Known } from './suggest.ts'
 import { MASKED } from './types.ts'
@@ -57,15 +57,12 @@ const columns: readonly Column<Token>[] = [
 export const openList = (context: ScreenContext): Opened => {
   const { api, filters, setFilters } = context
   const isSearching = may('token:search')
-  /** A query by data: it is not in the hash. */
-  const unlisted = signal('')
+  /** Filters that may hold data: they are not in the hash. */
+  const unlisted = signal<Partial<Filters>>({})
   /** As JSON, so that only other filters load the list again. */
   const text = computed(() => {
-    const named = FILTERS.map((name) => [name, filters.value.get(name) ?? ''])
-    return JSON.stringify({
-      ...Object.fromEntries(named),
-      ...(unlisted.value === '' ? {} : { q: unlisted.value }),
-    })
+    const named = FILTERS.map((name) => [name, unlisted.value[name] || (filters.value.get(name) ?? '')])
+    return JSON.stringify(Object.fromEntries(named))
   })
   const current = computed<Filters>(() => JSON.parse(text.value))
   const isFiltered = () => Object.values(current.value).some((value) => value !== '')
@@ -79,7 +76,12 @@ export const openList = (context: ScreenContext): Opened => {
     path: isSearching ? SEARCH : LIST,
     query,
   })
-  const change = (changes: Partial<Filters>) => setFilters({ ...changes, rows: undefined })
+  const change = (changes: Partial<Filters>) =>
+    batch(() => {
+      const split = splitByData(changes)
+      unlisted.value = { ...unlisted.peek(), ...split.unlisted }
+      setFilters({ ...split.listed, rows: undefined })
+    })
 
   /** The last tokens on the page: a query that fails shows none. */
   let seen: readonly Token[] = []
@@ -94,11 +96,7 @@ export const openList = (context: ScreenContext): Opened => {
   }
   const search = (q: string) => {
     const before = text.peek()
-    const isHidden = isByData(q)
-    batch(() => {
-      unlisted.value = isHidden ? q : ''
-      change({ q: isHidden ? '' : q })
-    })
+    change({ q })
     if (text.peek() === before) list.reload()
   }
   const box = createSearchBox({ known, search })
@@ -138,9 +136,9 @@ export const openList = (context: ScreenContext): Opened => {
       </p>
       ${isSearching ? html`${box.view(queryError())}${languageHelp()}` : nothing}
       ${
-        unlisted.value === ''
-          ? nothing
-          : html`<p class="soft small">A query by data stays out of the page's address and of the browser's history.</p>`
+        Object.values(unlisted.value).some((value) => value !== '')
+          ? html`<p class="soft small">Filters that may hold data stay out of the page's address and of the browser's history.</p>`
+          : nothing
       }
       ${filterRow({
         filters: current.value,
@@ -148,11 +146,7 @@ export const openList = (context: ScreenContext): Opened => {
         isSearching,
         change,
         clear: isFiltered()
-          ? () =>
-              batch(() => {
-                unlisted.value = ''
-                change({ q: '', type: '', container: '', metadata: '', expiry: '' })
-              })
+          ? () => change({ q: '', type: '', container: '', metadata: '', expiry: '' })
           : undefined,
       })}
       ${
