@@ -15,7 +15,7 @@ export const Applications = {
     keys_made: Type.Integer(),
     expires_at: Type.Optional(Type.Integer()),
     destinations: destinationsOutput(1),
-    /** Of a private application: the hosts of its destinations and of its rules' ones. */
+    /** Hosts of the application's destinations and of its rules'. Private applications only. */
     bound_hosts: Type.Optional(Type.Array(Type.String())),
     ...changeMembers,
   }),
@@ -31,7 +31,7 @@ export const ApplicationKeys = {
     application_id: Type.String(),
     key_hash: Type.String(),
     version: Type.Integer(),
-    /** Of a key for one run of a command; absent: it works until it is deleted. */
+    /** Expiry of a key for one run of a command, ms since the epoch. Absent: it works until it is deleted. */
     expires_at: Type.Optional(Type.Integer()),
     created_by: Type.String(),
     created_at: Type.Integer(),

@@ -16,7 +16,7 @@ export interface ApplicationGrants {
   readonly permissions: string[]
   readonly rules: Rule[]
   readonly destinations?: DestinationList
-  /** Of a private application: the hosts of both kinds of destinations, each once. */
+  /** Hosts of the application's destinations and of its rules', each once. Private applications only. */
   readonly bound_hosts?: string[]
 }
 

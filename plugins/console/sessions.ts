@@ -26,7 +26,7 @@ const lifeAt = (created_at: number, last_seen: number) => ({
   expires_at: Math.min(created_at + LONGEST_MS, last_seen + IDLE_MS),
 })
 
-/** Of a caller who may sign in. */
+/** Key kind, application and key id of a caller that may sign in. Throws `forbidden` for others. */
 const keyOf = ({ actorType, actorId, applicationType, keyId }: Caller) => {
   const kind = KINDS.find((each) => each === applicationType)
   if (actorType !== 'application' || kind === undefined || keyId === undefined)

@@ -74,7 +74,7 @@ export const readable = <D extends Disclosure | 'denied'>(
 ): D | 'mask' => (disclosure === 'reveal' && egress?.egress_only ? 'mask' : disclosure)
 
 /**
- * Whether code may read the token: transforms may whose destination the token allows, and then may send it no further.
+ * Whether code may read the token: a transform may if the token allows its destination; the list then limits its requests.
  */
 export const admitsCode = ({ egress }: Pick<Limited, 'egress'>, code: CodeScope): boolean => {
   const list = egress?.destinations

@@ -119,7 +119,7 @@ export const SHOWING = ['token:read', 'token:search', 'token:update', 'token:use
 const admits = ({ operator, value }: Condition, other: string): boolean =>
   operator === 'equals' ? value === other : other.startsWith(value)
 
-/** True when no token is one of both. */
+/** True when no token can satisfy both conditions. */
 const areApart = (a: Condition, b: Condition): boolean =>
   a.attribute === b.attribute && !admits(a, b.value) && !admits(b, a.value)
 

@@ -116,7 +116,7 @@ export interface LineDraft {
 /** Lines of one write: consecutive records of a call share a line. */
 export class LineDrafts {
   readonly lines: (LineDraft & { readonly records: AuditRecord[]; readonly events: string[] })[] = []
-  /** Of the last line, at most. */
+  /** Upper bound of the bytes of the last line. */
   #bytes = 0
 
   /** All or none: throws `internal` when one of the records is too long for a line. */

@@ -71,7 +71,7 @@ export const checkOrigin = (header: HeaderOf, method: string): void => {
   if (!isRead && !header(CONSOLE_HEADER)) throw foreign()
 }
 
-/** As `checkOrigin`, with both proofs whatever the method: of calls that sign in, or that a destination responds to. */
+/** Checks, as `checkOrigin` does for unsafe methods, calls of any method that sign in, or that a destination responds to. */
 export const checkOwnPage = (header: HeaderOf): void => checkOrigin(header, 'POST')
 
 /** On every response to a call of the console: no page of our origin shows or runs it. */

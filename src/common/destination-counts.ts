@@ -22,7 +22,7 @@ export interface DestinationCounts {
   readonly destinations: readonly DestinationCount[]
 }
 
-/** Of a tenant, in the last 24 hours. */
+/** Calls and tokens of a tenant by destination host, in the last 24 hours. */
 export type CountDestinations = (tenantId: string) => Promise<DestinationCounts>
 
 type Counts = Map<string, { calls: number; tokens: number }>

@@ -32,7 +32,7 @@ export const needsPlaces = (error: AppError): boolean =>
   error.errors === undefined &&
   (error.code === 'malformed' || error.code === 'invalid_expression' || error.tokens !== undefined)
 
-/** The same error with places. One about tokens says what is wrong with them. */
+/** A copy of `error` with `errors` for each place. For an error about tokens these say `token not found` or `token not allowed`. */
 export const withPlaces = (error: AppError, places: readonly string[]): AppError => {
   const tokenIssue = error.code === 'invalid_expression' ? 'token not found' : 'token not allowed'
   const issue = error.tokens === undefined ? error.message : tokenIssue

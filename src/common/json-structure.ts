@@ -42,7 +42,7 @@ export const structureOfText = async (body: Buffer, mostNames: number): Promise<
   let members = 0
   let commas = 0
   const names = new Set<string>()
-  /** Of the last string. */
+  /** Start and end of the last string, in bytes. */
   let start = 0
   let end = 0
   let weight = 1

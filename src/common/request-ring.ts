@@ -8,7 +8,7 @@ export interface AppliedRule {
   readonly permission: string
   /** What it discloses; `none`: the call was denied. */
   readonly disclosure: 'redact' | 'mask' | 'reveal' | 'none'
-  /** Of the rule, as are `priority` and `container`; absent: a plain permission. */
+  /** Description of the deciding rule; `priority` and `container` are the rule's, too. Undefined: a plain permission decided. */
   readonly description: string | undefined
   readonly priority: number | undefined
   readonly container: string | undefined
@@ -30,7 +30,7 @@ export interface EndedRequest {
   /** The destination. */
   readonly host: string | undefined
   readonly outcome: 'responded' | 'forwarded' | 'dry_run' | 'interrupted' | 'opened' | 'tunneled'
-  /** Of the response, if this process sent or saw it. */
+  /** Status of the response. Undefined: this process did not send or see it. */
   readonly status: number | undefined
   readonly destinationStatus: number | undefined
   readonly code: string | undefined
@@ -46,7 +46,7 @@ export interface EndedRequest {
 export interface RecentRequest extends EndedRequest {
   /** Unique among the processes of a node. */
   readonly id: string
-  /** The process. */
+  /** Name of the process. */
   readonly node: string
 }
 
@@ -55,7 +55,7 @@ export type RequestPosition = Pick<RecentRequest, 'at' | 'id'>
 
 export interface RequestQuery {
   readonly tenantId: string
-  /** Those behind it. */
+  /** Only calls behind this position, i.e. older ones. */
   readonly before?: RequestPosition | undefined
   readonly limit: number
 }
@@ -79,7 +79,7 @@ export const createRequestRing = (node: string, size = RETAINED) => {
   let newestAt = 0
 
   return {
-    /** Adds a call; the oldest one makes room. Calls of unknown tenants are nobody's to see, and are left out. */
+    /** Adds a call, and drops the oldest one of a full ring. Calls without a tenant are not added. */
     push: (request: EndedRequest): void => {
       if (request.tenantId === '') return
       // The clock may have been set back: the order of the ring is that of the list.

@@ -38,7 +38,7 @@ export const createShares = (limit: number, detail: string): Shares => {
       if (own > 0 && own + amount > most) throw new AppError('rate_limited', detail, { retryAfter: 1 })
     }
     if (total + amount > limit)
-      throw new AppError('overloaded', 'The service is at its capacity. Retry later.', { retryAfter: 1 })
+      throw new AppError('overloaded', 'The service is at capacity. Retry later.', { retryAfter: 1 })
   }
 
   const add = (amount: number, path: readonly string[]) => {

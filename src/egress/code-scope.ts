@@ -32,4 +32,5 @@ class Scope implements CodeScope {
   }
 }
 
+/** Scope for one run of code. `destination`: that of its proxy; undefined for reactors. `check` throws `destination_not_allowed`. */
 export const createCodeScope = (destination?: OutboundDestination): CodeScope => new Scope(destination)

@@ -1,4 +1,4 @@
-/** Lists of surfaces: the places of a proxied request where expressions count (completions §13). */
+/** Lists of surfaces: the places of a proxied request where expressions are evaluated (completions §13). */
 import { AppError } from '../common/errors.ts'
 import { isConnectionHeader } from '../common/http-headers.ts'
 import type { Surface } from '../sdk/index.ts'

@@ -170,7 +170,7 @@ export const parseFilters = (text: string): readonly FilterCall[] => {
   return filters
 }
 
-/** The same with variables as arguments; `seen` gets each. Throws `invalid_expression` for other names. */
+/** Parses filters whose arguments may be variables; `seen` gets each. Throws `invalid_expression` for other names. */
 export const parseFiltersWithVariables = (
   text: string,
   seen: (path: VariablePath) => void,

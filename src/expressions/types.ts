@@ -34,7 +34,7 @@ export interface Expressions {
    * use variables, and `seen` gets each.
    */
   parse(text: string, work?: Work, seen?: (path: VariablePath) => void): Template
-  /** The same language with `work` as default of `parse`. */
+  /** This language with `work` as the default of `parse`. */
   within(work: Work): Expressions
   /** Any text with `{{ }}`; tags are text. Lenient about argument commas (completions §6, masks). */
   parseStored(text: string): StoredExpression

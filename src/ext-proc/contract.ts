@@ -10,7 +10,7 @@ export const METADATA = 'sidevault.proxy'
  */
 export type Upstream = 'https' | 'http' | 'demo' | 'tls'
 
-/** The same clusters for a call of the console, on routes whose responses are guarded. */
+/** Cluster of a console call: on routes whose responses are guarded. */
 export type ConsoleUpstream = `console_${Upstream}`
 
 /**
@@ -26,7 +26,7 @@ export type WebSocketUpstream = 'websocket'
 export interface ExchangeMetadata {
   /** The gateway holds the request: it never falls through to the API, whatever its path. */
   readonly active?: true
-  /** The same for a call of the console, in the place of `active`. */
+  /** The gateway holds a console request; set in the place of `active`. */
   readonly console?: true
   /** The gate: set with the last reply only, which carries the replaced body (envoy/README.md). */
   readonly upstream?: Upstream | ConsoleUpstream | UploadUpstream | WebSocketUpstream

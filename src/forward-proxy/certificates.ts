@@ -106,6 +106,7 @@ export const authorityCertificate = async (key: KeyObject, now: number): Promise
   return Buffer.from(certificate.rawData)
 }
 
+/** PEM of a DER certificate. Throws an Error when it cannot be read. */
 export const pemOf = (der: Buffer): string => new X509Certificate(der).toString()
 
 /** Signs certificates for hosts: DNS names, `*.` and a name, or addresses. */

@@ -23,7 +23,7 @@ export interface AuthorityVersion extends SigningAuthority {
   /** ms since the epoch. */
   readonly createdAt: number
   readonly signsFrom: number
-  /** It replaced the one before without notice, which may not sign any more. */
+  /** True when it replaced the former authority at once (`rotate --now`), which may not sign any more. */
   readonly atOnce: boolean
 }
 

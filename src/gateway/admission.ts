@@ -14,7 +14,7 @@ export interface AdmissionLimits {
   readonly bytes: number
 }
 
-const DETAIL = 'The gateway works on as many requests of this tenant as it can. Retry later.'
+const DETAIL = 'This tenant has too many concurrent requests. Retry later.'
 
 const untilSettled = async <T>(work: Promise<T>, place: Share, held: Share): Promise<T> => {
   try {

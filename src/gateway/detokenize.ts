@@ -89,7 +89,7 @@ export const plainBody = async (
   return codings.length === 0 ? bytes : decode(bytes, codings, limits.decodedBytes)
 }
 
-/** The same for a body that is wanted without its content-encoding, whether it holds expressions or not. */
+/** Detokenizes a body and returns it without its content-encoding, whether it holds expressions or not. Fails as `detokenize` does. */
 export const detokenizePlain: typeof detokenize = async (sent, deps, acting, context, head) => {
   const bytes = await plainBody(sent, deps.limits)
   const found = await detokenize({ ...sent, bytes, contentEncoding: undefined }, deps, acting, context, head)

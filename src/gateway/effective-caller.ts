@@ -22,7 +22,7 @@ const asApplication = (
   })
 }
 
-/** Whose grants a call's expressions are evaluated under. */
+/** Caller whose grants apply to a call's expressions: the proxy's application for anonymous calls, else the caller itself. */
 export const effectiveCaller = (
   deps: EffectiveCallerDeps,
   { caller, proxy }: Identity,
@@ -30,8 +30,9 @@ export const effectiveCaller = (
   caller.actorType === 'anonymous' ? asApplication(deps, proxy, caller) : caller
 
 /**
- * The same for a dry run, whose response shows masks to its caller. Only an administrator acts as the proxy's application:
- * code of such a proxy takes one to save, too (completions §4). Everybody else acts as themselves.
+ * Caller whose grants apply in a dry run, whose response shows masks. An administrator that may update proxies acts as
+ * the proxy's application, because saving such a proxy takes an administrator, too (completions §4). All others act as
+ * themselves.
  */
 export const effectiveCallerInDryRun = (
   deps: EffectiveCallerDeps,

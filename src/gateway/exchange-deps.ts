@@ -23,13 +23,13 @@ export interface ExchangeDeps
     Pick<DryRunDeps, 'runIdle'>,
     Pick<RequestResolver, 'clusterOf'> {
   readonly vault: Vault
-  /** Measures how long a body takes: nobody sets it back. */
+  /** Monotonic clock for the duration of bodies. */
   readonly steadyClock: Clock
   readonly expressions: Expressions
   readonly admission: Admission
-  /** Of streamed bodies, from their first to their last byte. */
+  /** Admission of streamed bodies, from their first to their last byte. */
   readonly uploads: Admission
-  /** Of transforms; the owners are the tenant and the proxy. */
+  /** Admission of transforms; the owners are the tenant and the proxy. */
   readonly codeRoom: Admission
   /** Bytes of Envoy's memory that calls hold, from their headers to the end of their response. */
   readonly held: Shares
@@ -45,7 +45,7 @@ export interface ExchangeOptions {
   readonly destinations: DestinationPolicy
   /** Milliseconds that one step may take before it fails with `gateway_timeout`. */
   readonly stepMs: number
-  /** The same for a step that runs code, whose own time is bounded by the sandbox. */
+  /** Milliseconds that a step with code may take before it fails with `gateway_timeout`. The sandbox bounds the code itself. */
   readonly codeStepMs: number
   /** Milliseconds from the headers of a response that a transform needs complete to its end. */
   readonly responseMs: number

@@ -28,7 +28,7 @@ export interface HeaderRules {
   readonly prefixes: readonly [string, ...string[]]
   /** Header names of each prefix. */
   readonly names: ReadonlyMap<string, PrefixedNames>
-  /** The same, canonical first. */
+  /** Header names of each prefix, canonical prefix first. */
   readonly ofPrefixes: readonly PrefixedNames[]
   /** Names of all prefixes that are for this service only, and are never forwarded. */
   readonly own: ReadonlySet<string>

@@ -28,7 +28,7 @@ export class HeldMemory {
     this.#limit = limit
   }
 
-  /** Resolves with the error when the body that is waited for is not wanted any more. Undefined: it is waited for as it is. */
+  /** Resolves with the error that rejects the awaited body. Undefined: no limit applies. */
   get rejected(): Promise<unknown> | undefined {
     return this.#rejected?.promise
   }

@@ -14,11 +14,11 @@ export interface Identity {
   readonly caller: Caller
   /** Absent: the request itself says where it goes. */
   readonly proxy: StoredProxy | undefined
-  /** It asks what would be done with its request (README.md, "Dry runs"). */
+  /** True for a dry run (README.md, "Dry runs"). */
   readonly dryRun: boolean
   /** Inside a tunnel that a stored proxy intercepts: the path behind that of its URL. */
   readonly rest?: string
-  /** Inside a tunnel that destinations bind: where expressions count. */
+  /** Inside a tunnel that destinations bind: the surfaces whose expressions are evaluated. */
   readonly surfaces?: readonly Surface[]
 }
 
@@ -35,7 +35,7 @@ export const authorizeProxy = (caller: Caller): void => {
   if (caller.applicationType !== 'private')
     throw new AppError(
       'forbidden',
-      'The proxy takes the key of a private application. Use one that holds token:use.',
+      'The proxy requires the key of a private application. Use one that holds token:use.',
     )
   authorize(caller, 'token:use')
 }
@@ -47,7 +47,7 @@ const unknownProxy = () =>
 const authorizeDryRun = ({ caller, proxy }: Identity): void => {
   if (caller.applicationType === 'private') authorizeProxy(caller)
   else if (caller.applicationType !== 'management')
-    throw new AppError('forbidden', 'A dry run takes the key of a private or a management application.')
+    throw new AppError('forbidden', 'A dry run requires the key of a private or a management application.')
   else if (proxy !== undefined) authorize(caller, 'proxy:read')
 }
 
@@ -68,7 +68,7 @@ export interface CallHead {
   readonly head: Head
   readonly proxyKey: string | undefined
   readonly dryRun: boolean
-  /** Of a call of the console, in the place of an API key. */
+  /** Session of a console call, which replaces the API key. */
   readonly session?: ConsoleSecret | undefined
   /** The tunnel that it is inside of, and its path: both decide, and no header. */
   readonly tunnel?: Tunnel & { readonly path: string }
@@ -77,7 +77,7 @@ export interface CallHead {
 const unbound = (host: string) =>
   new AppError(
     'destination_not_allowed',
-    `Nothing binds the host "${host}" for this application any more. Bind it by a stored proxy or by destinations.`,
+    `The host "${host}" is no longer bound for this application. Bind it with "intercept" of a stored proxy, or with "destinations".`,
   )
 
 /** The caller of a tunnel as it is now, and what binds its host. */
@@ -149,14 +149,14 @@ export const identify = (
   return whenReady(deps.admit({ key: limited, address }), () => authenticate(deps, key, request, seen))
 }
 
-/** The same for an accepted request: a key that was deleted since then opens nothing any more. */
+/** Authenticates an accepted request again; fails with `unauthenticated` when its key was deleted since. No rate limit applies. */
 export const identifyAgain = (
   deps: IdentifyDeps,
   prefixes: HeaderRules,
   request: CallHead,
 ): Eventual<Identity> => authenticate(deps, keyOf(request, prefixes), request)
 
-/** Milliseconds that a body may take before it is asked again who calls: in so many a change is in force everywhere. */
+/** Body duration, ms, after which the caller is authenticated again: a change is effective in all processes by then. */
 const STILL_MS = 1_000
 
 /**

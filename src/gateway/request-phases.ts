@@ -35,6 +35,11 @@ const lengthOf = (head: Head): number | undefined => {
   return length === undefined ? undefined : Number(length)
 }
 
+/**
+ * Accepts the headers of a request: resolves caller, proxy and destination, and takes the owner's share of memory. The
+ * reply continues a request without a body, else asks Envoy for the body. Fails as `RequestState.resolve` does, and
+ * with `rate_limited` when the owner has its share.
+ */
 export const acceptRequestHeaders = (
   state: RequestState,
   head: Head,
@@ -60,6 +65,11 @@ export const acceptRequestHeaders = (
   })
 }
 
+/**
+ * Accepts the complete body: records the call, replaces tokens, runs the request transform and evaluates headers, path
+ * and query. The reply forwards the request, or returns the plan of a dry run. Nothing leaves before all records are
+ * written. Rejects as authentication, `evaluateRequest` and the transform do, and when the journal cannot be written.
+ */
 export const acceptRequestBody = async (state: RequestState, bytes: Buffer): Promise<ExtProcReply> => {
   const { deps, prefixes } = state.shared
   const accepted = state.accepted

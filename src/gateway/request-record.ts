@@ -24,11 +24,11 @@ type Ended = 'forwarded' | 'dry_run' | 'interrupted' | 'opened' | 'tunneled' | n
 /** Statuses of responses that are ours. The others pass the gateway by. */
 const OWN: Readonly<Record<string, number>> = { dry_run: 200, opened: 200 }
 
-/** What one request reports about itself. */
+/** Audit records, log line and metrics of one request. */
 export class RequestRecord {
   identity: Identity | undefined
   traceId = ''
-  /** What decided about them. */
+  /** Rules and permissions that decided about the tokens. */
   readonly decisions = new AppliedRules()
   /** Tokens used. */
   tokens = 0
@@ -36,7 +36,7 @@ export class RequestRecord {
   /** The destination. */
   host: string | undefined
   destinationStatus: string | undefined
-  /** Of the body, where it is known. */
+  /** Bytes of the request body; undefined when unknown. */
   requestBytes: number | undefined
   responseBytes: number | undefined
   readonly stages: Stages = {}
@@ -50,7 +50,7 @@ export class RequestRecord {
     this.#operation = operation
   }
 
-  /** A proxy is called, or a call is rehearsed. Rejects when that cannot be recorded. */
+  /** Records a proxied call or a dry run. Rejects when the journal cannot be written. */
   called(identity: Identity): Promise<void> {
     const what = identity.dryRun
       ? this.#record(identity, 'Proxy dry run', 'read')
@@ -58,14 +58,14 @@ export class RequestRecord {
     return this.#deps.audit([what])
   }
 
-  /** A tunnel is passed on unopened. Rejects when that cannot be recorded. */
+  /** Records a tunnel that is forwarded without opening TLS. Rejects when the journal cannot be written. */
   tunneled(): Promise<void> {
     const { identity } = this
     if (identity === undefined) throw new Error('a tunnel without a caller')
     return this.#deps.audit([this.#record(identity, 'Tunnel passed on unopened')])
   }
 
-  /** Once. */
+  /** Writes log line and metrics of the request. Only the first call has an effect. */
   finish(ended: Ended, error?: AppError): void {
     if (this.#finished) return
     this.#finished = true

@@ -35,7 +35,7 @@ export interface Accepted {
 
 const bodyOnly = () => BODY_ONLY
 
-const SLOW = 'A part of the service does not respond. Nothing more was forwarded. Retry.'
+const SLOW = 'A component did not respond in time. Nothing more was forwarded. Retry.'
 const slow = () => new AppError('gateway_timeout', SLOW)
 
 export class RequestState {
@@ -49,7 +49,7 @@ export class RequestState {
   prefix: string
   traceHeader: string
   accepted: Accepted | undefined
-  /** Of the request transform, once the values of the body are for it. */
+  /** Scope of the request transform; set once it gets the values of the body. */
   scope: CodeScope | undefined
   /** The response that a transform needs complete. */
   response: CollectedResponse | undefined

@@ -36,18 +36,18 @@ export interface RequestResolver {
 }
 
 export interface ResolvedRequest extends Identity {
-  /** By what the caller was identified. */
+  /** The head by which the caller was identified. */
   readonly request: CallHead
   readonly destination: Destination
   readonly upstream: Upstream | ConsoleUpstream | WebSocketUpstream
-  /** With the upstreams `tls` and `console_tls`. */
+  /** Cluster of the upstreams `tls` and `console_tls`. */
   readonly cluster: string | undefined
   readonly method: string
   /** The path after `/proxy`, without proxy keys. */
   readonly suffix: Suffix
   /** `:path` at the destination, expressions included. */
   readonly path: string
-  /** Where expressions count. */
+  /** Surfaces whose expressions are evaluated. */
   readonly surfaces: readonly Surface[]
   /** A header, the path or the query may hold an expression. */
   readonly hasBraces: boolean

@@ -4,6 +4,11 @@ import type { RequestState } from './request-state.ts'
 import { collectible, responseStatus, transformResponse } from './transform/response.ts'
 import type { ExtProcReply } from './types.ts'
 
+/**
+ * Accepts the headers of a response: asks Envoy for the body when the response transform needs it, else lets the
+ * response pass. Throws `bad_gateway` for a response that the transform cannot run on, and `rate_limited` when the
+ * owner has its share of memory.
+ */
 export const acceptResponseHeaders = (
   state: RequestState,
   head: Head,
@@ -25,6 +30,11 @@ export const acceptResponseHeaders = (
   return { kind: 'bufferedResponse', destinationStatus: state.destinationStatus }
 }
 
+/**
+ * Accepts the complete body of a response, and replaces the response by the result of the transform. An empty body
+ * passes. Rejects as `transformResponse` does, and with `rate_limited` when no transform can run: nothing of the
+ * destination's response is passed on.
+ */
 export const acceptResponseBody = async (state: RequestState, bytes: Buffer): Promise<ExtProcReply> => {
   const resolved = state.accepted?.resolved
   const response = state.response

@@ -53,13 +53,13 @@ export interface GatewayOptions {
     readonly stepMs?: number
     /** The `responseMs` of its first settings. */
     readonly responseMs?: number
-    /** The same as `stepMs` for a step that runs a transform. Default 14,000. */
+    /** Milliseconds that a step with a transform may take before `gateway_timeout`. Default 14,000. */
     readonly codeStepMs?: number
   }
 }
 
 export interface Gateway {
-  /** For requests that begin from now on. */
+  /** Applies settings to requests that start from now on. */
   apply(settings: GatewaySettings): void
   /** Accepts no more requests, waits `graceMs` (default 5,000) for open ones, then resets them. */
   close(graceMs?: number): Promise<void>
@@ -67,7 +67,7 @@ export interface Gateway {
 
 const MIB = 1024 * 1024
 
-/** Of bodies worked on at once. */
+/** Bytes of bodies that a process works on at once. */
 export const RUNNING_BYTES = 256 * MIB
 
 /** Transforms that run or wait to: they may sleep for seconds, so tenants, and proxies of a tenant, share the room. */

@@ -30,9 +30,9 @@ export type ExtProcReply =
       readonly prefix: string
       readonly edits: Edits
       readonly upstream: Upstream | ConsoleUpstream | UploadUpstream | WebSocketUpstream
-      /** With the upstream `tls`: the cluster. */
+      /** Cluster of the upstream `tls`. */
       readonly cluster?: string | undefined
-      /** With an upstream that is dialed. */
+      /** Address of an upstream that is dialed by address. */
       readonly address?: string
       /** Absent: the body stays as it came. */
       readonly body?: Buffer

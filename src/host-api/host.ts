@@ -74,7 +74,7 @@ export const createSandboxHosts = ({ operations, invokeAs, fetch }: HostDeps): C
       if (rpc === 'Reactors.React' && scope.isLimited)
         throw new AppError(
           'destination_not_allowed',
-          'This code was given a token that may go to some destinations only, and reactors have none. Call the reactor before.',
+          'This code has received a value that is limited to destinations, and a reactor has no destination. Call the reactor before the code reads the value.',
         )
       const application = { tenantId, id: applicationId }
       const invocation = { traceId, signal, depth: depth + 1, used, code: scope }

@@ -35,7 +35,7 @@ import type { Kernel, LoadedPlugin, Peers, Registry } from './types.ts'
 /** The kernel's arguments for the factory of the vault, when all plugins are known. */
 interface VaultServices {
   readonly tokenTypes: () => ReadonlyMap<string, TokenType>
-  /** With the filters of all plugins. */
+  /** The expression language with the filters of all plugins. */
   readonly expressions: Expressions
   readonly tenants: Tenants
 }

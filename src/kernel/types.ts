@@ -106,7 +106,7 @@ export interface Peers {
 
 /** Stored proxies of all tenants, for the gateway. */
 export interface ProxyDirectory {
-  /** By proxy key as sent. An acknowledged change of the management API holds for the next call. */
+  /** Finds a proxy by its key as sent. An acknowledged change of the management API holds for the next call. */
   find(key: string): Eventual<StoredProxy | undefined>
   /** Proxies of the tenant that intercept requests to the host; changes hold for the next call, too. */
   intercepting(tenantId: string, host: string): Eventual<readonly StoredProxy[]>
@@ -116,7 +116,10 @@ export interface ProxyDirectory {
   recentlyUsed(limit: number): Promise<readonly StoredProxy[]>
 }
 
-/** The pipeline under both transports: authenticate → validate → authorize → run → audit → encode. */
+/**
+ * A started service: its registry, and one pipeline for all operations of both transports (authenticate → validate → authorize →
+ * idempotency → run → audit → encode).
+ */
 export interface Kernel {
   readonly registry: Registry
   readonly authenticator: Authenticator
@@ -131,8 +134,8 @@ export interface Kernel {
    */
   invoke(operation: Operation, input: unknown, invocation: Invocation): Promise<unknown>
   /**
-   * The same for code that acts as an application of its tenant. The application is looked up for each call:
-   * rejects with `unauthenticated` when it was deleted or has expired.
+   * Invokes an operation for code that acts as an application of its tenant; input and result as of `invoke`. The application
+   * is looked up for each call: rejects with `unauthenticated` when it was deleted or has expired.
    */
   invokeAs(
     application: ApplicationRef,

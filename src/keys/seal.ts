@@ -62,7 +62,7 @@ const bindingOf = (head: Buffer, context: SealContext): Buffer =>
     ...(context.also ?? []),
   )
 
-/** The same error for every value that cannot be opened, so that it does not disclose which check failed. */
+/** The error for any value that cannot be opened: it does not disclose which check failed. */
 const cannotOpen = (): AppError =>
   new AppError(
     'internal',

@@ -51,7 +51,7 @@ export interface Caller {
   /** `undefined` for anonymous callers. */
   readonly applicationId?: string
   readonly applicationType?: ApplicationType
-  /** Of a session: the application whose key authorized it. */
+  /** Id of the application whose key authorized the session; absent without a session. */
   readonly authorizedBy?: string
   /** The application key of the call; absent for code, sessions and anonymous callers. */
   readonly keyId?: string

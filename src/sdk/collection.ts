@@ -59,7 +59,7 @@ export interface Mutation {
  */
 export interface Records<T extends { readonly id: string }> {
   get(tenantId: string, id: string): Promise<T | undefined>
-  /** With the version for an optimistic `replacing`. */
+  /** A record with its version, for an optimistic `replacing`. */
   read(tenantId: string, id: string): Promise<{ readonly record: T; readonly version: number } | undefined>
   /** `invalid` for a `start` that is no cursor of this list. */
   find(tenantId: string, query?: RecordQuery): Promise<RecordPage<T>>

@@ -40,7 +40,7 @@ export interface LogFilter {
 
 export interface LogPage {
   readonly data: readonly LogEntry[]
-  /** Of an offset list. */
+  /** Total count; only in offset lists. */
   readonly total?: number | undefined
   /** Cursor of the next page, in both kinds of list; absent at the end. */
   readonly next?: string

@@ -86,7 +86,7 @@ export interface Operation<I extends TSchema = TSchema, O extends TSchema = TSch
   readonly statusOf?: (output: Static<O>) => 200 | 202
   /** Path of the created entity, relative to the base URL. */
   readonly location?: (output: Static<O>) => string
-  /** It runs code of the tenant, which may set the status and the body of a response from 400 up. */
+  /** True when the operation runs code of the tenant, which may set status and body of a response from 400 up. */
   readonly runsCode?: boolean
   /** Members of the output that hold a new key, or what code returned. A repeated response (idempotency keys) has them for ten minutes. */
   readonly transient?: readonly string[]

@@ -74,7 +74,7 @@ export interface ApplicationInfo {
 
 /** Finds the owner of an API key. */
 export interface CredentialSource {
-  /** By the key's keyed hash; unknown, deleted and replaced keys are undefined. */
+  /** Finds the owner of a key by its keyed hash. Undefined for unknown, deleted and replaced keys. */
   authenticate(keyHash: string): Promise<Credential | undefined>
   /** Collections whose change counters invalidate cached results. */
   readonly collections: readonly string[]
@@ -127,15 +127,15 @@ export interface ActsAs {
   readonly id: string
   readonly name: string
   readonly applicationId: string
-  /** Its code calls the API as the application. */
+  /** True when the code of the proxy or reactor calls the API as the application. */
   readonly code: boolean
-  /** Its callers without a key use tokens as the application, and no code reads the values. */
+  /** True when anonymous callers of the proxy use tokens as the application, and no code reads the values. */
   readonly anonymous: boolean
 }
 
 /** Finds stored proxies. */
 export interface ProxySource {
-  /** By the proxy key's keyed hash. */
+  /** Finds a proxy by its key's keyed hash. */
   find(keyHash: string): Promise<StoredProxy | undefined>
   /** Proxies of the tenant that intercept requests to the host. */
   intercepting(tenantId: string, host: string): Promise<readonly StoredProxy[]>
@@ -172,7 +172,7 @@ export interface ConsoleSession {
   readonly id: string
   /** The application that its audit records name. */
   readonly actorId: string
-  /** Those of its keys that exist: at most one of a management and one of a private application, in this order. */
+  /** Credentials of the session's existing keys: at most one of a management and one of a private application, in this order. */
   readonly credentials: readonly Credential[]
   /** A call from then on writes that the session is in use. */
   readonly renewsAt: number
@@ -182,7 +182,7 @@ export interface ConsoleSession {
 
 /** Sessions of people who signed in to the console (completions §16). */
 export interface ConsoleSessions {
-  /** By the keyed hash of the cookie's secret; those that have ended too, until they are removed. */
+  /** Finds a session by the keyed hash of its cookie's secret. Ended sessions are returned until they are removed. */
   find(secretHash: string): Promise<ConsoleSession | undefined>
   /** Collections whose change counters invalidate cached results. */
   readonly collections: readonly string[]

@@ -14,7 +14,7 @@ export const TOKEN_LIMITS = {
   metadata: { entries: 50, value: 500 },
   /** The rest is checked by the vault: no schema counts them. */
   maskExpressions: 250,
-  /** Of its JSON text. */
+  /** Bytes of the data as JSON text. */
   dataBytes: 1024 * 1024,
   /** Arrays and objects in it: each takes many times the bytes of its text to read and to hold. */
   dataContainers: 50_000,

@@ -25,7 +25,7 @@ export interface Token {
   }
   readonly destinations?: DestinationList
   readonly egress_only?: boolean
-  /** Of a read that asked for less: what the caller's grants allow. */
+  /** Disclosure that the caller's grants allow; present when the read asked for less. */
   readonly disclosure?: Disclosure
   readonly expires_at?: string
   readonly created_by: string
@@ -51,7 +51,7 @@ export type PageRequest =
 
 export interface TokenPage {
   readonly data: readonly Token[]
-  /** Of an offset list. */
+  /** Total count; only in offset lists. */
   readonly total?: number | undefined
   /** Cursor of the next page; absent at the end. */
   readonly next?: string
@@ -91,7 +91,7 @@ export interface Decisions {
 /** Context of a disclosure, for the audit journal. */
 export interface UseContext {
   readonly caller: Caller
-  /** Of `preview`: who sees the result, and is the actor of its records. Absent: the caller. */
+  /** For `preview`: the caller that sees the result, and is the actor of its records. Absent: `caller`. */
   readonly reader?: Caller
   readonly traceId: string
   readonly now: number
@@ -105,7 +105,7 @@ export interface UseContext {
   readonly decisions?: Decisions | undefined
   /** Where `use` sends the values. Absent: nowhere that is known, so tokens with destinations are denied. */
   readonly destination?: OutboundDestination | undefined
-  /** Of `use` by a proxied request: where the request puts the token. Absent: anywhere. */
+  /** For `use` by a proxied request: the surfaces into which it puts the token. Absent: any. */
   readonly surfacesOf?: ((id: string) => readonly Surface[]) | undefined
   /** Other surfaces that hold what they read of the body. */
   readonly copies?: readonly Surface[] | undefined
@@ -140,7 +140,7 @@ export interface AccessDifference {
 }
 
 export interface AccessComparison {
-  /** By container; lines without a difference are left out. */
+  /** Differences by container; lines without one are left out. */
   readonly lines: readonly AccessDifference[]
   /** The comparison ended early: further containers may differ. */
   readonly more: boolean
@@ -241,8 +241,8 @@ export interface UsedToken {
   /** The complete token as the API returns it, with this `data` (completions §6, `token: <id>`). */
   whole(): Json
   /**
-   * Of a token whose uses are limited: throws `destination_not_allowed` unless it may go to this path and query, in which values
-   * stand in the place of expressions.
+   * Throws `destination_not_allowed` when the token may not go to this path and query, which contain values in the
+   * place of expressions. Absent: the uses of the token are not limited.
    */
   readonly checkPath?: (path: string) => void
 }
@@ -263,7 +263,7 @@ export type UsePreview =
       readonly disclosure: Disclosure
       /** The deciding rule; absent: the plain permission. */
       readonly rule?: AccessRule | undefined
-      /** Its masked data; null without a mask, or when redacted. */
+      /** The token with masked data: null without a mask, or when redacted. */
       readonly token: UsedToken
       /** Whether its value may go to the destination of the call. */
       readonly destination?: DestinationVerdict | undefined

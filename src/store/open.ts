@@ -17,9 +17,9 @@ export interface OpenStoreOptions {
   /** ms to wait for other processes that start concurrently. */
   readonly timeout?: number
   readonly limits?: Partial<WriterLimits>
-  /** For PostgreSQL. */
+  /** Settings for PostgreSQL. */
   readonly postgres?: PostgresSettings
-  /** For a store shared by several machines: called after a write of this process changed a change counter. */
+  /** Called, for a store shared by several machines, after a write of this process changed a change counter. */
   readonly onMoved?: () => void
 }
 

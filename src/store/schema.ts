@@ -100,7 +100,7 @@ export interface IdempotencyKeysTable {
   operation: string
   holder: string
   sealed: Uint8Array | null
-  /** Of the holder. */
+  /** Process of the lease's holder. */
   process: string
   /** End of the holder's lease. */
   running_until: number

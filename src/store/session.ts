@@ -19,7 +19,7 @@ export interface Session {
   runAll<P extends object>(statement: Statement<P, unknown>, rows: readonly P[]): Promise<number>
   /** For queries of one tenant whose text depends on the request (lists, searches): compiled on each call. */
   query<R>(query: Compilable<R>, tenantId: string): Promise<readonly R[]>
-  /** Same for queries that may scan many rows: interrupted after 10 s with `invalid`, without blocking others. */
+  /** Runs a query that may scan many rows, as `query` does: interrupted after 10 s with `invalid`, without blocking others. */
   search<R>(query: Compilable<R>, tenantId: string): Promise<readonly R[]>
   /**
    * Inside a command: acquires a lock of this name until its end. Needed where a check spans rows that do not exist yet;

@@ -39,7 +39,7 @@ export const serviceStatement = <P extends object, R = unknown>(build: Build<P, 
   scope: 'service',
 })
 
-/** For tables without tenant data. */
+/** A statement on tables without tenant data. */
 export const openStatement = <P extends object, R = unknown>(build: Build<P, R>): Statement<P, R> => ({
   build,
   scope: 'open',
@@ -49,7 +49,7 @@ export interface CompiledStatement {
   readonly sql: string
   /** Values to bind, in the order of the text. */
   readonly bind: (values: object) => unknown[]
-  /** For each parameter the list of its values in these rows. */
+  /** Values to bind for several rows: for each parameter the list of its values. */
   readonly bindAll: (rows: readonly object[]) => unknown[][]
 }
 

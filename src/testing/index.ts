@@ -16,9 +16,9 @@ import { bootstrapTenant } from '../roles/bootstrap-tenant.ts'
 import { openRuntime } from '../roles/runtime.ts'
 
 export interface TestVaultOptions {
-  /** As in SIDEVAULT_PLUGINS: `*`, folders, npm names, JSON files; file URLs too. */
+  /** Plugins as in SIDEVAULT_PLUGINS: `*`, folders, npm names, JSON files; file URLs too. */
   readonly plugins: readonly (string | URL)[]
-  /** As in SIDEVAULT_PLUGIN_CONFIG: an object by plugin name. */
+  /** Configuration as in SIDEVAULT_PLUGIN_CONFIG: an object by plugin name. */
   readonly configs?: Readonly<Record<string, unknown>>
   /** Default `fatal`: what plugins log is not shown. */
   readonly logLevel?: string

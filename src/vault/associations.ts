@@ -56,7 +56,7 @@ export const dissociateTokens = async (
 ): Promise<void> => {
   const pair = await pairOf(parts, [parentId, childId], 'token:delete', context)
   if (!(await parts.tokens.dissociate(pair)))
-    throw new AppError('association_not_found', `${printableId(childId)} is no child of this token.`)
+    throw new AppError('association_not_found', `${printableId(childId)} is not a child of this token.`)
 }
 
 /** `Vault.createChild`. */

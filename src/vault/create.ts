@@ -51,7 +51,7 @@ const planId = (parts: VaultParts, draft: Draft, opened: Opened, work: Work): Id
     return { kind: 'alias', candidates: aliasCandidates(parts.expressions, id.text, data, shown, work) }
   }
   if (matchesTokenData(id.text, data))
-    throw invalid({ id: ['must not be, or hold a number of, the data that the token stands for'] })
+    throw invalid({ id: ['must not equal the data of the token, or contain a number from it'] })
   return { kind: 'fixed', id: id.text }
 }
 

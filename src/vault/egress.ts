@@ -40,7 +40,7 @@ const denialError = (
     'destination_not_allowed',
     destination === undefined
       ? `${printableId(id)} may go to the destinations of ${owner} only, and code of a reactor has none. Use a proxy.`
-      : `${printableId(id)} may not go to "${destination.host}": the destinations of ${owner} do not allow this request. Send it there, or have them changed.`,
+      : `${printableId(id)} may not go to "${destination.host}": the destinations of ${owner} do not allow this request. Send it to an allowed destination, or change the list.`,
     { tokens },
   )
 }
@@ -92,7 +92,7 @@ export const lower = <D extends Disclosure | 'denied'>(
   atMost: UseContext['atMost'],
 ): D | 'mask' | 'redact' => (atMost && disclosure !== 'redact' ? atMost : disclosure)
 
-/** The same for a read; throws for a token that may not reach the code that reads. */
+/** The disclosure of a token to a read. Denies with a record, and throws, when the token may not reach the code that reads. */
 export const checkRead = (
   parts: VaultParts,
   row: Row,
@@ -107,7 +107,7 @@ export const checkRead = (
   return deny(parts, row, 'read', context, error)
 }
 
-/** The same for a token among others, or that the caller did not name: one that may not reach the code is redacted. */
+/** The disclosure of a token in a list, or of one that the caller did not name. A token that may not reach the code is redacted. */
 export const shownTo = <D extends Disclosure | 'denied'>(
   row: Pick<Row, 'egress'>,
   disclosure: D,

@@ -12,7 +12,7 @@ import { present, shownData } from './serialize-token.ts'
 import { stateOf } from './used.ts'
 import { timeOf, type VaultParts } from './vault-deps.ts'
 
-/** The same error for unknown, expired and other tenants' ids (completions §2). */
+/** The error for an id that is unknown, expired or another tenant's: all three look alike (completions §2). */
 export const tokenNotFound = (id: string): AppError =>
   new AppError('token_not_found', `${printableId(id)} does not exist. Check the id.`)
 

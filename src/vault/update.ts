@@ -161,7 +161,7 @@ const attempt = async (
       row,
       context,
       now,
-      'The "destinations" and "egress_only" of a token are widened by those only who may see its data. Use a key that holds token:use, or an access rule that reveals it.',
+      'Only callers that may see the data of a token can widen its "destinations" and "egress_only". Use a key that holds token:use, or an access rule that reveals it.',
     )
   const addsFingerprint = patch.deduplicate_token === true && row.fingerprint === null
   if ((changesExpressions(type, before, draft) || addsFingerprint) && !sees)
@@ -170,7 +170,7 @@ const attempt = async (
       row,
       context,
       now,
-      'The "mask", "fingerprint_expression" and "search_indexes" of a token are changed, and a fingerprint is added to it, by those only who may see its data. Use a key that holds token:use, or an access rule that reveals it.',
+      'Only callers that may see the data of a token can change its "mask", "fingerprint_expression" and "search_indexes", or add a fingerprint. Use a key that holds token:use, or an access rule that reveals it.',
     )
 
   const opened: Opened = {

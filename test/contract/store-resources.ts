@@ -71,7 +71,7 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
     t.strictSame(await tokens.read('tenant-a', ['c4'], NOW), [])
   })
 
-  await t.test('a child that duplicates a token is that token, associated', async (t) => {
+  await t.test('create under a parent returns and associates an existing duplicate', async (t) => {
     const { tokens } = await open(t)
     const [parent] = await tokens.create([aToken({ id: 'p', fingerprint: 'P' })], NOW)
     await tokens.create([aToken({ id: 'there', fingerprint: 'F' })], NOW)

@@ -56,7 +56,7 @@ t.test('each token has one record, and is counted', async (t) => {
   )
 })
 
-t.test('all or nothing', async (t) => {
+t.test('use returns no token when one id is unknown or denied', async (t) => {
   const { create, vault, as, records } = await openTestVault(t)
   const allowed = await create({ data: 1, containers: ['/a/'] })
   const denied = await create({ data: 2, containers: ['/b/'] })

@@ -26,10 +26,10 @@ const STYLE = 'style.css'
 const SOURCE_MAP = /\/\/# sourceMappingURL=.*$/m
 
 export interface ConsoleFiles {
-  /** Of all files: a part of their URLs. */
+  /** Hash of all files; a part of their URLs. */
   readonly hash: string
   readonly index: ConsoleFile
-  /** By path: `kit/table.ts`. */
+  /** Files by path: `kit/table.ts`. */
   readonly files: ReadonlyMap<string, ConsoleFile>
 }
 
@@ -39,7 +39,7 @@ export interface ConsoleFiles {
  */
 const readTexts = async (): Promise<{
   readonly texts: ReadonlyMap<string, string>
-  /** Those behind a dynamic import. */
+  /** Paths behind a dynamic import. */
   readonly later: ReadonlySet<string>
 }> => {
   const texts = new Map<string, string>()

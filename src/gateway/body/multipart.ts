@@ -49,9 +49,9 @@ interface Current {
   readonly place: string
   /** Undefined: a file. */
   readonly scanner: Scanner | undefined
-  /** Its bytes are only looked at, and pass. */
+  /** True when the part's bytes are scanned and forwarded unchanged. */
   readonly passes: boolean
-  /** It is longer than what is held, and holds no expression so far. */
+  /** True when the part is longer than the buffer, and has no expression so far. */
   long: boolean
 }
 
@@ -96,7 +96,9 @@ export const createMultipart = (
   /** A value must not be read as the end of its part, with any line ending. */
   const checkBoundary = (content: string): string => {
     if (content.startsWith(dashed) || content.includes(`\n${dashed}`) || content.includes(`\r${dashed}`))
-      throw badExpression('With its values in, the part holds the boundary of the body. Choose another one.')
+      throw badExpression(
+        'After replacement, a part contains the boundary of the body. Choose another boundary.',
+      )
     return content
   }
 

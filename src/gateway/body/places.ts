@@ -23,7 +23,7 @@ const stringEnd = (body: Buffer, from: number): number => {
 /** JSON pointers of strings. */
 export const jsonPointers: FindPlaces = async (body, positions) => {
   const found: string[] = []
-  /** Of each open container, the member or element that is being read. */
+  /** The member name or element index that is being read, for each open container. */
   const path: (string | number)[] = []
   let isName = false
   for (let at = 0, slice = SLICE; at < body.length && found.length < positions.length; ) {

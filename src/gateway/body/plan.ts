@@ -42,7 +42,7 @@ export interface Replacement extends Parsed {
   readonly end: number
 }
 
-/** The same, not parsed yet: a body may hold very many. */
+/** A place with an expression that is not parsed yet: a body may hold very many. */
 export interface Found {
   readonly start: number
   readonly end: number
@@ -143,7 +143,7 @@ export const planOf = (
   }: { readonly encoding: 'utf8' | 'latin1'; readonly findPlaces?: FindPlaces },
 ): Eventual<Plan> => {
   if (found.length === 0) return PASS
-  /** Of the expressions that are parsed or printed. */
+  /** Position, in bytes of the body, of the expression that is parsed or printed. */
   let position = 0
   /** Errors of `work` name the place. */
   const fail = async (thrown: unknown): Promise<never> => {

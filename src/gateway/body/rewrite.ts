@@ -12,7 +12,7 @@ export type { BodyLimits } from './limits.ts'
 export { BODY_LIMITS } from './limits.ts'
 export type { Plan } from './plan.ts'
 
-/** Of a body without a content type that is UTF-8. */
+/** Content type that a UTF-8 body without a content type is read as. */
 const UNTYPED = 'text/plain'
 
 const complete = new WeakMap<BodyLimits, ScanLimits>()

@@ -64,7 +64,7 @@ export const createXml = (expressions: Expressions, limits: ScanLimits): Scanner
         `The body holds "{{" but is not XML that values can be put into: ${what}, at ${places.at(part, at)}. Expressions may stand in text, attribute values and CDATA.`,
       )
 
-    /** Of incomplete or invalid markup. */
+    /** Result for markup that is incomplete or invalid: `INCOMPLETE` while more bytes may come, else an error. */
     const incomplete = (from: number, at: number, what: string): typeof INCOMPLETE => {
       if (!isLast && length - from <= limits.heldBytes) return INCOMPLETE
       if (!isLast && text.slice(from).includes('{{')) throw tooLong(limits.heldBytes)

@@ -12,7 +12,7 @@ export interface Changes {
 /** Most entries of each kind. */
 const MOST = 100
 
-/** Of `edits` to `head`, without the header that the gateway sets itself. */
+/** Changes that `edits` make to `head`, without `content-length`, which the gateway sets itself. */
 export const headerChanges = (head: Head, stripped: readonly string[], { set, remove }: Edits): Changes => {
   const names = [...set.keys()].filter((name) => name !== 'content-length')
   const isNew = (name: string) => !head.has(name) || stripped.includes(name)

@@ -24,7 +24,7 @@ export const withDraftCode = (
   const malformed = (why: string) => new AppError('malformed', `The header "${dryRunCode}" ${why}`)
   if (proxy === undefined) throw malformed('is for stored proxies. Send a proxy key.')
   const issue = malformed(
-    'is no draft. Send JSON: {"request_transform":"module.exports = …","response_transform":null}.',
+    'is not a draft. Send JSON: {"request_transform":"module.exports = …","response_transform":null}.',
   )
   let given: unknown
   try {

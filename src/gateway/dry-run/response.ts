@@ -24,7 +24,7 @@ interface Fixture {
 const malformed = (name: string) =>
   new AppError(
     'malformed',
-    `The header "${name}" is no response. Send JSON: {"status":200,"headers":{"content-type":"application/json"},"body":{}}.`,
+    `The header "${name}" is not a response. Send JSON: {"status":200,"headers":{"content-type":"application/json"},"body":{}}.`,
   )
 
 /** The response in the header; undefined without one. Status 200, and JSON, unless it says otherwise. Throws `malformed`. */

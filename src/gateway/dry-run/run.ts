@@ -53,14 +53,14 @@ export interface DryRun {
   /** The response that the caller would have got instead. */
   readonly proxy_error?: Problem
   readonly destination: { readonly method: string; readonly url: string; readonly query: readonly string[] }
-  /** Whose grants decided. */
+  /** The application whose grants decided. */
   readonly acting: { readonly id: string; readonly as: 'caller' | 'application of the proxy' }
   readonly expressions: readonly string[]
   readonly tokens: readonly TokenPlan[]
   readonly request_transform?: TransformPlan
   readonly response_transform?: TransformPlan
   readonly body: { readonly before?: Json; readonly after?: Json }
-  /** Of the response that the caller made up; its name is that of the header, when it gave one and the call would be forwarded. */
+  /** Result for the response that the caller supplied in a header. Absent: none, or the call would not be forwarded. */
   readonly response?: DryRunResponse
   readonly stages: DryRunRequest['stages']
   readonly notes: readonly string[]

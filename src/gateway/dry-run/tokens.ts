@@ -34,7 +34,7 @@ export type TokenPlan =
 
 export interface PreviewedTokens {
   readonly plans: readonly TokenPlan[]
-  /** With masked data. Undefined: not all of them can be used, so a call would use none. */
+  /** The tokens with masked data. Undefined: some cannot be used, so a call would use none. */
   readonly used: ReadonlyMap<string, UsedToken> | undefined
   /** The first error of a use that its grants allow. */
   readonly rejection?: AppError | undefined

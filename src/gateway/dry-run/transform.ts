@@ -27,7 +27,7 @@ export interface DryRunTransform {
   readonly plan: TransformPlan
   /** The body that goes out, if it can be shown. */
   readonly after?: Json | undefined
-  /** Its error. */
+  /** Error of the transform. */
   readonly error?: AppError
 }
 

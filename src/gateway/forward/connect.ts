@@ -17,7 +17,7 @@ const AUTHORITY = /^[^/?#@\\%]+$/
 const denied = (host: string) =>
   new AppError(
     'destination_not_allowed',
-    `Nothing binds the host "${host}" for this application. Bind it by a stored proxy with "intercept", or by destinations.`,
+    `The host "${host}" is not bound for this application. Bind it with "intercept" of a stored proxy, or with "destinations".`,
   )
 
 const unexpected = (): never => {

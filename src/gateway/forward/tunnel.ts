@@ -3,7 +3,7 @@ import { ATTRIBUTES } from '../../ext-proc/contract.ts'
 
 /** Attributes of a stream's first message, from a listener of the forward proxy. */
 export interface Origin {
-  /** By the names of `ATTRIBUTES`. */
+  /** Values by the names of `ATTRIBUTES`. */
   readonly attributes: ReadonlyMap<string, string>
   /** Envoy does not send the body: a WebSocket's frames. */
   readonly isBodyUnread: boolean

@@ -10,9 +10,9 @@ import { trimmedLine } from '../headers.ts'
 /** A text whose literal stretches keep their bytes. */
 export interface EncodedText {
   readonly ids: readonly string[]
-  /** Its expressions, decoded. */
+  /** Expressions of the text, decoded. */
   readonly texts: readonly string[]
-  /** With values in: the work of one turn. Throws `invalid_expression`. */
+  /** The text with values in the place of expressions, in one turn of the event loop. Throws `invalid_expression`. */
   print(resolve: Resolve, work: Work, variables?: Variables): string
 }
 

@@ -19,7 +19,7 @@ export interface HeaderSource {
   readonly stripped: readonly string[]
   readonly prefixes: HeaderRules
   readonly proxy: StoredProxy | undefined
-  /** Its body is streamed, so that no header may depend on it. */
+  /** True when the body is streamed, so that no header may depend on it. */
   readonly streamed: boolean
 }
 

@@ -120,6 +120,6 @@ export const planRequest = async (
   return joined(head, PASS, [closed])
 }
 
-/** The same for a head whose body is streamed, and planned part by part. */
+/** Plans the head of a request whose body is streamed; the body is planned part by part. Throws as `planHead` does. */
 export const planStreamedHead = (request: RequestHead, expressions: Expressions): RequestPlan =>
   joined(planHead(request, expressions), PASS, [])

@@ -26,7 +26,7 @@ export interface Detokenized {
   readonly decoded: boolean
   /** How many were used. */
   readonly tokens: number
-  /** Of a request with expressions elsewhere. */
+  /** Expressions in headers, path or query. Absent: the request has none. */
   readonly head?: EvaluatedHead
 }
 

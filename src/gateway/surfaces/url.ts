@@ -68,7 +68,7 @@ const pathParts = (path: string, parse: Parse): Part[] =>
 /** A parameter: as it was sent, or up to the "=" with the value behind it. */
 type Pair = readonly [string] | readonly [string, SurfaceText]
 
-/** An expression counts in the values of parameters on the list, and never in a name. */
+/** Expressions are evaluated in the values of parameters on the list, and never in a name. */
 const pairParts = (pair: string, surfaces: readonly Surface[], parse: Parse): Pair => {
   const surface: Surface = `query:${parameterName(pair)}`
   const value = pair.indexOf('=') + 1

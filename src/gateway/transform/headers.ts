@@ -3,7 +3,7 @@ import { FRAMING, HOP_BY_HOP } from '../../common/http-headers.ts'
 import { isObject } from '../../common/json.ts'
 import { type Edits, type Head, type HeaderRules, trimmedLine } from '../headers.ts'
 
-/** By lower-case name; a list where lines cannot be joined (RFC 6265 §3). */
+/** Headers by lower-case name; a list where lines cannot be joined (RFC 6265 §3). */
 export type CodeHeaders = Readonly<Record<string, string | readonly string[]>>
 
 /** RFC 9110 §5.6.2. */

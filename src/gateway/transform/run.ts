@@ -26,7 +26,7 @@ export interface TransformRun {
   readonly code: Pick<Code, 'run'>
   readonly proxy: StoredProxy
   readonly destination: OutboundDestination
-  /** With the values that the message was given; absent: none of them is limited. */
+  /** Scope with the destination lists of the values in the message. Absent: no value is limited. */
   readonly scope?: CodeScope | undefined
   readonly prefixes: HeaderRules
   /** Whether the caller may read what the code says: anonymous ones may not (completions §12). */

@@ -98,7 +98,7 @@ const operationPlace = (operation: Operation, index: number) =>
 export interface ContributionContext {
   /** All permissions of all plugins. */
   readonly permissions: ReadonlySet<string>
-  /** With the filters of all plugins. */
+  /** The expression language with the filters of all plugins. */
   readonly expressions: Expressions
   /** Filters of the language itself. */
   readonly builtIn: ReadonlySet<string>

@@ -12,7 +12,7 @@ export interface Issue {
 /** Collects issues of one location and those below it. */
 export interface Issues {
   add(problem: string, fix: string): void
-  /** The same collection at a location below. */
+  /** A collector for a location below this one; it adds to the same list. */
   at(step: string): Issues
 }
 

@@ -29,7 +29,7 @@ const LOAD_TIMEOUT = 10_000
 export interface Candidate {
   readonly place: string
   readonly value: unknown
-  /** Its folder, when the list names one. */
+  /** Folder of the plugin, when the list names one. */
   readonly folder?: string
 }
 

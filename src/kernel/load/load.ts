@@ -41,7 +41,7 @@ export interface LoadOptions {
 
 /** Result of loading the plugin list. */
 export interface Loading {
-  /** Those that could be set up, in the order of the list. */
+  /** Plugins that could be set up, in the order of the list. */
   readonly loaded: readonly LoadedPlugin[]
   /** All plugins with a valid outer form, set up or not, and their locations. */
   readonly plugins: readonly {
@@ -49,7 +49,7 @@ export interface Loading {
     readonly place: string
     readonly folder: string | undefined
   }[]
-  /** With the filters of all plugins. */
+  /** The expression language with the filters of all plugins. */
   readonly expressions: Expressions
   /** Issues of all plugins; none of them starts while there is one. */
   readonly issues: Issue[]

@@ -26,7 +26,7 @@ export const createCheckJob = (
   const issue = (message: string) =>
     finish({ issues: [{ line: 1, column: 1, message }], exportsFunction: false })
   const timer = setTimeout(() => {
-    issue('The sandbox is at its capacity. Retry later.')
+    issue('The sandbox is at capacity. Retry later.')
     line?.send({ kind: 'cancel', id })
   }, options.withinMs)
 

@@ -20,7 +20,7 @@ export interface Job {
   readonly source: Source
   /** Whether another child may restart it: it has had no effects. */
   readonly repeatable: boolean
-  /** It has ended, and the pool can drop it. */
+  /** True when the job has ended, and the pool can drop it. */
   readonly over: boolean
   /** Budget of its first entry in ms; undefined when the child must report its start. */
   readonly budgetMs: number | undefined

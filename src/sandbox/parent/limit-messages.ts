@@ -12,7 +12,7 @@ const SENTENCES: Readonly<Record<LimitName, (limits: SandboxLimits, memoryMib: n
     `It made too many host calls: the limit is ${syncCalls} synchronous ones, and about ${asyncCalls} concurrent asynchronous ones.`,
   crash: () => 'The process that ran it crashed. Retry.',
   quarantine: () => 'It crashed its process twice within ten minutes, so it is blocked for ten minutes.',
-  overload: () => 'The sandbox is at its capacity. Retry later.',
+  overload: () => 'The sandbox is at capacity. Retry later.',
   cancelled: () => 'It was cancelled.',
 }
 

@@ -20,7 +20,7 @@ interface Read {
 
 export interface WatchedChanges {
   readonly changes: ChangeCounters
-  /** The same writer; its own writes count at once. */
+  /** The watched writer; its own writes count at once. */
   readonly writer: Writer
   /** Another process has changed a counter: discard everything read so far. */
   changed(): void

@@ -17,16 +17,16 @@ export interface PoolOptions {
 
 /** Time limits for PostgreSQL, ms. */
 export interface PostgresLimits {
-  /** For one statement. */
+  /** Limit of one statement. */
   readonly statementMs: number
-  /** For the lock of another transaction. */
+  /** Limit of the wait for another transaction's lock. */
   readonly lockMs: number
-  /** For a free or new connection. */
+  /** Limit of the wait for a free or new connection. */
   readonly connectMs: number
 }
 
 export const USUAL: PostgresLimits = { statementMs: 10_000, lockMs: 5_000, connectMs: 5_000 }
-/** For migrations, copies, and connections that wait for events. */
+/** Limits for migrations, copies, and connections that wait for events. */
 export const UNLIMITED = { ...USUAL, statementMs: 0, lockMs: 0 }
 
 /** ms beyond the server's own limit after which a silent connection is closed. */

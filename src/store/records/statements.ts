@@ -156,7 +156,7 @@ export const hostEntry = (
   seq: number,
 ) => ({ collection: HOSTS, tenant_id, member: collection, value: host, seq })
 
-/** Of all tenants, in the order in which their records were created. */
+/** Bound hosts of all tenants, in the order in which their records were created. */
 export const boundHosts = serviceStatement<{ limit: number }, { tenant_id: string; value: string }>(
   ({ builder }, slot) =>
     builder
@@ -200,7 +200,7 @@ export const tokensOfRecord = statement<{ seq: number }, { value: string }>(({ b
     .select('value'),
 )
 
-/** Of all collections. Their change counters do not change, so no cacheable collection is bound to tokens. */
+/** Deletes the records of a token in all collections. Change counters do not change, so no cacheable collection is bound to tokens. */
 export const deleteRecordsOfToken = statement<{ tenant_id: string; token_id: string }>(({ builder }, slot) =>
   builder
     .deleteFrom('records')

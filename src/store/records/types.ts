@@ -57,7 +57,7 @@ export interface RecordStore {
     member: string,
     value: string,
   ): Promise<(RecordRow & { readonly tenantId: string }) | undefined>
-  /** Of all tenants, newest first. */
+  /** Records of all tenants, newest first. */
   newest(collection: string, limit: number): Promise<readonly (RecordRow & { readonly tenantId: string })[]>
   /** Hosts that records of any tenant bind, each once for a tenant, the longest bound ones first. */
   hosts(limit: number): Promise<readonly BoundHost[]>

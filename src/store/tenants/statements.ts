@@ -156,7 +156,7 @@ export const insertKey = statement<Schema['tenant_keys']>(({ builder }, slot) =>
     .onConflict((conflict) => conflict.doNothing()),
 )
 
-/** Of all owners, by owner, purpose and version, after a row. */
+/** Keys of all owners, by owner, purpose and version, after a row. */
 export const keysAfter = serviceStatement<
   Pick<Schema['tenant_keys'], 'tenant_id' | 'purpose' | 'version'> & { limit: number },
   Schema['tenant_keys']

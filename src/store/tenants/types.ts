@@ -70,7 +70,7 @@ export interface KeyStore {
    * are wrapped by a former root key.
    */
   add(keys: readonly KeyRow[]): Promise<boolean>
-  /** Of all owners, the service included, by owner, purpose and version, after `after`. */
+  /** Keys of all owners, the service included, by owner, purpose and version, after `after`. */
   page(after: KeyName, limit: number): Promise<readonly KeyRow[]>
   /** Replaces the bytes of keys; returns how many rows were unchanged since they were read. */
   rewrap(changes: readonly KeyChange[]): Promise<number>

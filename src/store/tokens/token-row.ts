@@ -44,7 +44,7 @@ export const jsonColumns = ({ metadata, egress }: Pick<TokenRow, 'metadata' | 'e
   egress: egress === null ? null : JSON.stringify(egress),
 })
 
-/** The same bytes as a Buffer: engines and threads may return plain Uint8Arrays. */
+/** A Buffer over the given bytes: engines and threads may return plain Uint8Arrays. */
 export const buffer = (bytes: Uint8Array): Buffer =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
