@@ -49,7 +49,7 @@ export interface AdminOptions {
   readonly baseUrl?: string
   /** Rate limits; absent: none. */
   readonly admit?: RateLimiter | undefined
-  /** Of the service, as printed in the OpenAPI document. */
+  /** Version of the service, printed in the OpenAPI document. */
   readonly version?: string
   /** Bytes of a body; default 1 MiB. */
   readonly bodyLimit?: number
@@ -79,7 +79,7 @@ export interface AdminOptions {
 
 const NOTHING_HERE = 'No such route. See /docs.'
 const NO_MANAGEMENT_HERE =
-  'This machine serves /proxy, /healthz, /readyz and /metrics only. Send management calls to one that runs the role admin.'
+  'This node serves /proxy, /healthz, /readyz and /metrics only. Send management calls to a node with the role admin.'
 
 export interface Admin {
   readonly app: FastifyInstance

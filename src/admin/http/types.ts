@@ -14,7 +14,7 @@ export interface RequestState extends Omit<PrefixedHeaders, 'key'> {
   readonly key: Presented
   /** A call of the console: below `/console/api/`, with a session in the place of a key. */
   readonly isConsole: boolean
-  /** As sent; ours to judge, once it is known that there is a body. */
+  /** Content type as sent. Checked by this service once a body is known to exist. */
   readonly contentType: string | undefined
   readonly startedAt: number
   caller: Caller | undefined
