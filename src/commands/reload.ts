@@ -1,12 +1,11 @@
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Command } from 'commander'
 import { isObject } from '../common/json.ts'
 import { unixHttp } from '../common/unix-http.ts'
 import { loadConfig } from '../config.ts'
-import { ROLES, runDirOf, socketsIn } from '../supervisor/messages.ts'
+import { ROLES } from '../supervisor/messages.ts'
 import { StartError } from '../supervisor/start-error.ts'
 import { configOption, print } from './run-command.ts'
+import { servedSockets } from './running-service.ts'
 
 /** Envoy may just be starting. */
 const TIMEOUT_MS = 60_000
@@ -45,15 +44,7 @@ export const addReloadCommand = (root: Command): void => {
     .action(async ({ config }: { config?: string }) => {
       // Reports configuration errors before the service is called.
       const { dataDir } = loadConfig(process.env, { file: config })
-      const sockets = ROLES.map((role) => socketsIn(runDirOf(role), 1).control).filter((path) =>
-        existsSync(join(dataDir, path)),
-      )
-      if (sockets.length === 0)
-        throw new StartError(
-          `No service runs on the data directory "${dataDir}". Start it, or set SIDEVAULT_DATA_DIR.`,
-        )
-      // Socket paths are limited in length: relative ones are short.
-      process.chdir(dataDir)
+      const sockets = await servedSockets(dataDir, ROLES, 'control')
       for (const socket of sockets) await reloadOne(socket)
     })
 }

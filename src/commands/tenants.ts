@@ -1,15 +1,17 @@
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Command } from 'commander'
 import { isObject } from '../common/json.ts'
 import { unixHttp } from '../common/unix-http.ts'
 import { loadConfig } from '../config.ts'
-import { socketsIn } from '../supervisor/messages.ts'
+import type { Role } from '../supervisor/messages.ts'
 import { StartError } from '../supervisor/start-error.ts'
 import { configOption, print } from './run-command.ts'
+import { isNotServed, notRunning, servedSockets } from './running-service.ts'
 
-/** Socket directories of the roles with the management API. */
-const RUN_DIRS = ['run', 'run-admin']
+/** Roles with the management API. */
+const ROLES: readonly Role[] = ['all', 'admin']
+
+/** A new tenant waits for other writers of the store, and its key is printed only once. */
+const TIMEOUT_MS = 60_000
 
 /** Calls the operator socket of the running service. */
 const call = async (
@@ -18,18 +20,16 @@ const call = async (
   path: string,
   body?: object,
 ): Promise<unknown> => {
-  const { dataDir, workers } = loadConfig(process.env, { file: config })
-  const sockets = RUN_DIRS.map((runDir) => socketsIn(runDir, workers).operator)
-  const socket = sockets.find((path) => existsSync(join(dataDir, path)))
-  const notRunning = () =>
-    new StartError(
-      `No service runs on the data directory "${dataDir}" in the role admin. Start it, or set SIDEVAULT_DATA_DIR.`,
+  const { dataDir } = loadConfig(process.env, { file: config })
+  const [socket] = await servedSockets(dataDir, ROLES, 'operator')
+  const options = { timeoutMs: TIMEOUT_MS, ...(body ? { body } : {}) }
+  const response = await unixHttp(socket, method, path, options).catch((error: unknown) => {
+    if (isNotServed(error)) throw notRunning(dataDir, ROLES)
+    throw new StartError(
+      method === 'GET'
+        ? 'The service did not respond. Check its log, then retry.'
+        : 'The service did not respond, so the outcome is unknown. See "sidevault tenants list". Delete a new tenant whose key was not printed, then retry.',
     )
-  if (socket === undefined) throw notRunning()
-  // Socket paths are limited in length: relative ones are short.
-  process.chdir(dataDir)
-  const response = await unixHttp(socket, method, path, { ...(body ? { body } : {}) }).catch(() => {
-    throw notRunning()
   })
   const value: unknown = response.body === '' ? undefined : JSON.parse(response.body)
   if (response.status < 400) return value

@@ -1,6 +1,11 @@
 import { execFile } from 'node:child_process'
+import { mkdirSync, renameSync } from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { directoryFor } from '../kit/directory.ts'
 import { startSidevault } from '../kit/sidevault.ts'
 
 const bin = fileURLToPath(new URL('../../bin/sidevault.js', import.meta.url))
@@ -52,4 +57,49 @@ t.test('without a running service the command says so', async (t) => {
   const { code, err } = await sidevault(t.testdir(), 'list')
   t.equal(code, 1)
   t.match(err, /No service runs on the data directory/)
+})
+
+/** A data directory in whose `runDir` something listens on the socket of operators. */
+const listening = async (t: Test, dataDir: string, runDir: string, respond: RequestListener) => {
+  mkdirSync(join(dataDir, runDir))
+  const server = createServer(respond)
+  const path = join(dataDir, runDir, 'operator.sock')
+  await new Promise<void>((resolve) => server.listen(`${path}.new`, resolve))
+  // Under another name the socket stays behind when its server closes.
+  renameSync(`${path}.new`, path)
+  t.teardown(() => server.close())
+  return server
+}
+
+t.test('a slow service gets the time that it needs, and its key is printed', async (t) => {
+  const dataDir = directoryFor(t)
+  await listening(t, dataDir, 'run', async (_, response) => {
+    await setTimeout(2_500)
+    response.end(JSON.stringify({ id: 'tenant', name: 'Slow', key: 'key_slow' }))
+  })
+  t.match(await sidevault(dataDir, 'create', 'Slow'), { code: 0, out: /key_slow/ })
+})
+
+t.test('when a change is not confirmed, the command says that its outcome is unknown', async (t) => {
+  const dataDir = directoryFor(t)
+  await listening(t, dataDir, 'run', (request) => request.socket.destroy())
+  for (const args of [
+    ['create', 'Interrupted'],
+    ['delete', 'id'],
+  ])
+    t.match(await sidevault(dataDir, ...args), {
+      code: 1,
+      err: /outcome is unknown.*"sidevault tenants list"/,
+    })
+})
+
+t.test('sockets that a killed service has left are skipped', async (t) => {
+  const dataDir = directoryFor(t)
+  const killed = await listening(t, dataDir, 'run', () => {})
+  await new Promise((resolve) => killed.close(resolve))
+  t.match(await sidevault(dataDir, 'list'), { code: 1, err: /No service runs on the data directory/ })
+  await listening(t, dataDir, 'run-admin', (_, response) => {
+    response.end(JSON.stringify([{ id: 'tenant', created_at: 'today', name: 'First' }]))
+  })
+  t.match(await sidevault(dataDir, 'list'), { code: 0, out: 'tenant  today  "First"\n' })
 })

@@ -1,12 +1,13 @@
 /** What `sidevault run` asks of the service on this machine. */
 import { X509Certificate } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { isObject } from '../../common/json.ts'
 import { unixHttp } from '../../common/unix-http.ts'
 import type { Config } from '../../config.ts'
-import { type Role, runDirOf, socketsIn } from '../../supervisor/messages.ts'
+import { type Role, socketsIn } from '../../supervisor/messages.ts'
 import { StartError } from '../../supervisor/start-error.ts'
+import { servedSockets } from '../running-service.ts'
 import type { ProxyAddress } from './environment.ts'
 
 /** Roles with a forward proxy, and roles that make keys. */
@@ -14,17 +15,6 @@ const PROXYING: readonly Role[] = ['all', 'gateway']
 const ADMINISTERING: readonly Role[] = ['all', 'admin']
 
 const TIMEOUT_MS = 10_000
-
-const socketsOf = ({ dataDir }: Config, roles: readonly Role[]) => {
-  const found = roles
-    .map((role) => socketsIn(runDirOf(role), 1))
-    .find(({ api }) => existsSync(join(dataDir, api)))
-  if (found === undefined)
-    throw new StartError(
-      `No service runs on the data directory "${dataDir}" in the role ${roles.join(' or ')}. Start it, or set SIDEVAULT_DATA_DIR.`,
-    )
-  return found
-}
 
 const ask = async (socket: string, method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: object) =>
   unixHttp(socket, method, path, { timeoutMs: TIMEOUT_MS, ...(body ? { body } : {}) }).catch(() => {
@@ -44,11 +34,11 @@ const off = () =>
 export const forwardProxy = async (
   config: Config,
 ): Promise<{ readonly address: ProxyAddress; readonly caPem: string }> => {
-  const sockets = socketsOf(config, PROXYING)
-  const at = await ask(sockets.control, 'GET', '/forward-proxy')
+  const [control] = await servedSockets(config.dataDir, PROXYING, 'control')
+  const at = await ask(control, 'GET', '/forward-proxy')
   if (at.status !== 200) throw off()
   const { host, port } = JSON.parse(at.body) as { readonly host: string; readonly port: number }
-  const ca = await ask(sockets.api, 'GET', '/ca.pem')
+  const ca = await ask(socketsIn(dirname(control), 1).api, 'GET', '/ca.pem')
   if (ca.status !== 200)
     throw new StartError(`/ca.pem responded with status ${ca.status}. See the service's log.`)
   const tls = config.tls !== undefined
@@ -67,7 +57,7 @@ export interface RunKey {
 
 /** A new key of an application for one run. */
 export const createRunKey = async (config: Config, applicationId: string): Promise<RunKey> => {
-  const { operator } = socketsOf(config, ADMINISTERING)
+  const [operator] = await servedSockets(config.dataDir, ADMINISTERING, 'operator')
   const call = async (method: 'POST' | 'PUT' | 'DELETE', path: string, body?: object) => {
     const response = await ask(operator, method, path, body)
     const value: unknown = response.body === '' ? {} : JSON.parse(response.body)

@@ -1,0 +1,48 @@
+/** Sockets of the service that runs on this machine's data directory. */
+import { connect } from 'node:net'
+import { codeOf } from '../common/errors.ts'
+import { type Role, runDirOf, socketsIn } from '../supervisor/messages.ts'
+import { StartError } from '../supervisor/start-error.ts'
+
+/** True for an error of a connection to a socket that no service serves. */
+export const isNotServed = (error: unknown): boolean =>
+  ['ENOENT', 'ENOTDIR', 'ECONNREFUSED'].includes(codeOf(error))
+
+const isServed = (path: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(path, () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.on('error', (error) => resolve(!isNotServed(error)))
+  })
+
+export const notRunning = (dataDir: string, roles: readonly Role[]): StartError =>
+  new StartError(
+    `No service runs on the data directory "${dataDir}" in the role ${roles.join(' or ')}. Start it, or set SIDEVAULT_DATA_DIR.`,
+  )
+
+/**
+ * The sockets of this name that services in these roles serve, in their order; those that a killed service has left are
+ * skipped. Changes the working directory to the data directory: socket paths are limited in length, so they are relative
+ * to it. Rejects with StartError if there is none.
+ */
+export const servedSockets = async (
+  dataDir: string,
+  roles: readonly Role[],
+  name: 'control' | 'operator',
+): Promise<readonly [string, ...string[]]> => {
+  try {
+    process.chdir(dataDir)
+  } catch (error) {
+    if (isNotServed(error)) throw notRunning(dataDir, roles)
+    throw new StartError(
+      `The data directory "${dataDir}" cannot be opened (${codeOf(error)}). Run the command as the user of the service.`,
+    )
+  }
+  const paths = roles.map((role) => socketsIn(runDirOf(role), 1)[name])
+  const served = await Promise.all(paths.map(isServed))
+  const [first, ...others] = paths.filter((_, at) => served[at])
+  if (first === undefined) throw notRunning(dataDir, roles)
+  return [first, ...others]
+}
