@@ -37,9 +37,10 @@ const run = async (
   const signals = passSignals()
   const ends: (() => Promise<void>)[] = [async () => signals.close()]
   try {
-    // Socket paths are limited in length: relative ones are short.
-    process.chdir(config.dataDir)
+    // The working directory is the data directory from here on.
     const { address, caPem } = await forwardProxy(config)
+    const files = await writeTrustFiles(caPem, { env: process.env, cwd, now: Date.now() })
+    ends.push(files.remove)
     const made = application === undefined ? undefined : await createRunKey(config, application)
     if (made !== undefined) {
       const warn = (error: Error) =>
@@ -50,10 +51,6 @@ const run = async (
         await made.remove()
       })
     }
-    process.chdir(cwd)
-    const files = await writeTrustFiles(caPem, process.env, Date.now())
-    process.chdir(config.dataDir)
-    ends.push(files.remove)
     if (signals.early !== undefined) return exitCodeOf(signals.early)
     const key = made?.key ?? given ?? ''
     const { [keyEnv ?? '']: _, ...env } = process.env

@@ -156,6 +156,42 @@ t.test('what it cannot do, it says', async (t) => {
     SIDEVAULT_DATA_DIR: t.testdir(),
   })
   t.match(absent, { code: 1, err: /No service runs on the data directory/ })
+  const missing = await sidevault(['run', '--application', application, '--', 'true'], {
+    SIDEVAULT_DATA_DIR: join(temporary, 'missing'),
+  })
+  t.match(missing, { code: 1, err: /^sidevault: No service runs on the data directory/ })
+})
+
+t.test('a run that cannot write its trust files leaves no key', async (t) => {
+  const before = await keys()
+  const of = (env: Record<string, string>) =>
+    sidevault(['run', '--application', application, '--', 'true'], env)
+  writeFileSync(
+    join(temporary, 'damaged.pem'),
+    '-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----',
+  )
+  for (const [env, err] of [
+    [
+      { NODE_EXTRA_CA_CERTS: 'missing.pem' },
+      /^sidevault: .*"missing\.pem" of NODE_EXTRA_CA_CERTS.*ENOENT.*$/m,
+    ],
+    [{ SSL_CERT_FILE: 'missing.pem' }, /^sidevault: .*"missing\.pem" of SSL_CERT_FILE.*$/m],
+    [{ SSL_CERT_FILE: 'damaged.pem' }, /^sidevault: .*SSL_CERT_FILE.*damaged.*$/m],
+    [{ TMPDIR: 'missing' }, /^sidevault: .*missing.*TMPDIR.*$/m],
+  ] as const) {
+    const ended = await of(env)
+    t.match(ended, { code: 1, err })
+    t.notMatch(ended.err, /^ {4}at /m)
+  }
+  t.same(await keys(), before)
+})
+
+t.test('paths of trust files are relative to where the run was called', async (t) => {
+  const { text } = await service.call('GET', '/ca.pem')
+  writeFileSync(join(temporary, 'own.pem'), text)
+  const args = ['run', '--application', application, '--', 'true']
+  const env = { NODE_EXTRA_CA_CERTS: 'own.pem', SSL_CERT_FILE: 'own.pem', TMPDIR: '.' }
+  t.match(await sidevault(args, env), { code: 0 })
 })
 
 t.test('ca print is what /ca.pem serves; ca rotate adds to it', async (t) => {

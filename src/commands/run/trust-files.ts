@@ -1,7 +1,9 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
+import { codeOf } from '../../common/errors.ts'
 import { systemBundle } from '../../egress/trust-bundle.ts'
+import { StartError } from '../../supervisor/start-error.ts'
 import type { TrustFiles } from './environment.ts'
 import { javaKeyStore } from './key-store.ts'
 
@@ -11,9 +13,17 @@ const certificatesIn = (pem: string): readonly string[] => [...new Set(pem.match
 
 const pem = (certificates: readonly string[]): string => `${certificates.join('\n')}\n`
 
-/** Empty when the variable is not set. Rejects when its file cannot be read. */
-const readNamed = (path: string | undefined): Promise<string> =>
-  path ? readFile(path, 'utf8') : Promise.resolve('')
+const keyStoreOf = (certificates: readonly string[], now: number): Buffer => {
+  try {
+    return javaKeyStore(certificates, now)
+  } catch {
+    throw new StartError(
+      'A certificate of SSL_CERT_FILE or NODE_EXTRA_CA_CERTS is damaged. Repair or unset them, and retry.',
+    )
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
 
 export interface WrittenTrustFiles extends TrustFiles {
   remove(): Promise<void>
@@ -21,24 +31,47 @@ export interface WrittenTrustFiles extends TrustFiles {
 
 /**
  * Writes the files into a new directory of this user. The user's own bundle (SSL_CERT_FILE) and additions
- * (NODE_EXTRA_CA_CERTS) stay trusted.
+ * (NODE_EXTRA_CA_CERTS) stay trusted; relative paths are relative to `cwd`. Rejects with StartError when a file cannot be
+ * read or written.
  */
 export const writeTrustFiles = async (
   caPem: string,
-  env: Readonly<Record<string, string | undefined>>,
-  now: number,
+  { env, cwd, now }: { readonly env: Environment; readonly cwd: string; readonly now: number },
 ): Promise<WrittenTrustFiles> => {
-  const added = certificatesIn(`${caPem}\n${await readNamed(env.NODE_EXTRA_CA_CERTS)}`)
-  const system = env.SSL_CERT_FILE ? await readNamed(env.SSL_CERT_FILE) : await systemBundle()
-  const all = certificatesIn(`${pem(added)}${system}`)
-  const directory = await mkdtemp(join(tmpdir(), 'sidevault-run-'))
-  const files = {
-    added: join(directory, 'ca.pem'),
-    bundle: join(directory, 'bundle.pem'),
-    keyStore: join(directory, 'bundle.jks'),
+  /** Empty when the variable is not set. */
+  const readNamed = async (name: 'NODE_EXTRA_CA_CERTS' | 'SSL_CERT_FILE'): Promise<string> => {
+    const path = env[name]
+    if (!path) return ''
+    return readFile(resolve(cwd, path), 'utf8').catch((error: unknown) => {
+      throw new StartError(
+        `The file "${path}" of ${name} cannot be read (${codeOf(error)}). Repair or unset it, and retry.`,
+      )
+    })
   }
-  await writeFile(files.added, pem(added))
-  await writeFile(files.bundle, pem(all))
-  await writeFile(files.keyStore, javaKeyStore(all, now))
-  return { ...files, remove: () => rm(directory, { recursive: true, force: true }) }
+  const added = certificatesIn(`${caPem}\n${await readNamed('NODE_EXTRA_CA_CERTS')}`)
+  const system = env.SSL_CERT_FILE ? await readNamed('SSL_CERT_FILE') : await systemBundle()
+  const all = certificatesIn(`${pem(added)}${system}`)
+  const keyStore = keyStoreOf(all, now)
+  const parent = resolve(cwd, tmpdir())
+  let directory: string | undefined
+  const remove = async () => {
+    if (directory !== undefined) await rm(directory, { recursive: true, force: true })
+  }
+  try {
+    directory = await mkdtemp(join(parent, 'sidevault-run-'))
+    const files = {
+      added: join(directory, 'ca.pem'),
+      bundle: join(directory, 'bundle.pem'),
+      keyStore: join(directory, 'bundle.jks'),
+    }
+    await writeFile(files.added, pem(added))
+    await writeFile(files.bundle, pem(all))
+    await writeFile(files.keyStore, keyStore)
+    return { ...files, remove }
+  } catch (error) {
+    await remove()
+    throw new StartError(
+      `The files with trusted authorities cannot be written to "${parent}" (${codeOf(error) || String(error)}). Set TMPDIR to a directory that this user owns.`,
+    )
+  }
 }

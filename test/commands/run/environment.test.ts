@@ -81,7 +81,7 @@ t.test("the files hold our authorities, the system's and the user's", async (t) 
     SSL_CERT_FILE: write('own.pem', users?.pem),
   }
   const { readFile, stat } = await import('node:fs/promises')
-  const written = await writeTrustFiles(ours?.pem ?? '', env, 0)
+  const written = await writeTrustFiles(ours?.pem ?? '', { env, cwd: '/', now: 0 })
   const [added, bundle] = await Promise.all(
     [written.added, written.bundle].map((path) => readFile(path, 'utf8')),
   )
@@ -89,7 +89,7 @@ t.test("the files hold our authorities, the system's and the user's", async (t) 
   t.equal(bundle, `${ours?.pem}${extra?.pem}${users?.pem}`)
   await written.remove()
   await t.rejects(stat(written.bundle))
-  const system = await writeTrustFiles(ours?.pem ?? '', {}, 0)
+  const system = await writeTrustFiles(ours?.pem ?? '', { env: {}, cwd: '/', now: 0 })
   t.ok((await readFile(system.bundle, 'utf8')).length > (ours?.pem.length ?? 0) * 20, "with the system's")
   await system.remove()
 })
