@@ -111,6 +111,23 @@ export const single = (head: Head, name: string): string | undefined => {
   return values[0] === '' ? undefined : values[0]
 }
 
+/** Characters of a method: more than any registered one has, since methods are stored with the newest calls. */
+const LONGEST_METHOD = 32
+
+/** The method, cut to what is stored. */
+export const storedMethod = (head: Head): string => head.get(':method')?.[0]?.slice(0, LONGEST_METHOD) ?? ''
+
+/** Throws `malformed` for a method that is too long. */
+export const methodOf = (head: Head): string => {
+  const method = single(head, ':method') ?? ''
+  if (method.length > LONGEST_METHOD)
+    throw new AppError(
+      'malformed',
+      `The method is longer than ${LONGEST_METHOD} characters. Use a shorter one.`,
+    )
+  return method
+}
+
 /** The value of one kind of header under the first prefix that has it. */
 export const prefixed = (
   head: Head,

@@ -10,7 +10,7 @@ import { runDryRun } from './dry-run/run.ts'
 import type { GatewayState } from './exchange-deps.ts'
 import { resolveTunneled } from './forward/resolve-tunneled.ts'
 import type { Origin } from './forward/tunnel.ts'
-import { type Edits, type Head, prefixOf, traceHeaderOf, traceIdOf } from './headers.ts'
+import { type Edits, type Head, prefixOf, storedMethod, traceHeaderOf, traceIdOf } from './headers.ts'
 import { HeldMemory } from './held-memory.ts'
 import { type CallHead, identify, ownerOf } from './identify.ts'
 import { dryRunReply, proxyError } from './replies.ts'
@@ -73,7 +73,7 @@ export class RequestState {
   }
 
   readPrefix(head: Head): void {
-    this.record.method = head.get(':method')?.[0] ?? ''
+    this.record.method = storedMethod(head)
     const { prefixes } = this.shared
     if (this.origin !== undefined) {
       this.record.traceId = traceIdFor(undefined)

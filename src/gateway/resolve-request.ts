@@ -20,7 +20,7 @@ import {
 import type { DestinationTls, OutboundDestination, StoredProxy, Surface } from '../sdk/index.ts'
 import { checkNotShown, isOfConsole, sessionOf } from './console.ts'
 import { withDraftCode } from './dry-run/draft-code.ts'
-import { checkHead, type Head, type HeaderRules, isFlagSet, prefixed, single } from './headers.ts'
+import { checkHead, type Head, type HeaderRules, isFlagSet, methodOf, prefixed, single } from './headers.ts'
 import type { CallHead, Identity } from './identify.ts'
 import { mayHoldBraces } from './surfaces/url.ts'
 
@@ -190,7 +190,7 @@ export const resolveRequest = (
   identify: (request: CallHead) => Eventual<Identity>,
 ): Eventual<ResolvedRequest> => {
   const { prefixes, destinations } = resolver
-  const method = single(head, ':method') ?? ''
+  const method = methodOf(head)
   if (!PROXY_METHODS.includes(method))
     throw new AppError('method_not_allowed', 'The proxy takes GET, POST, PUT, PATCH and DELETE.', {
       allow: PROXY_METHODS,

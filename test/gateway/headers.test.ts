@@ -4,8 +4,10 @@ import {
   type Head,
   headerRules,
   isFlagSet,
+  methodOf,
   prefixed,
   prefixOf,
+  storedMethod,
   strippedNames,
   traceIdOf,
 } from '../../src/gateway/headers.ts'
@@ -92,5 +94,13 @@ t.test('a caller may send 100 header lines, without those of Envoy, and 60 KiB',
   checkHead(head({ 'x-a': 'v'.repeat(60 * 1024 - 3) }))
   for (const sent of [{ 'x-a': lines(60), 'x-b': lines(41) }, { 'x-a': 'v'.repeat(60 * 1024 - 2) }])
     t.throws(() => checkHead(head(sent)), { code: 'headers_too_large', status: 431 })
+  t.end()
+})
+
+t.test('a method has at most 32 characters, and no more are stored', (t) => {
+  const longest = 'M'.repeat(32)
+  t.equal(methodOf(head({ ':method': longest })), longest)
+  t.throws(() => methodOf(head({ ':method': `${longest}M` })), { code: 'malformed', status: 400 })
+  t.equal(storedMethod(head({ ':method': `${longest}M` })), longest)
   t.end()
 })

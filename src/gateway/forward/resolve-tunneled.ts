@@ -4,7 +4,7 @@ import { type Eventual, whenReady } from '../../common/eventual.ts'
 import { parseSuffix } from '../../egress/parse-url.ts'
 import { BODY_ONLY } from '../../egress/surfaces.ts'
 import { ATTRIBUTES } from '../../ext-proc/contract.ts'
-import { checkHead, type Head, single } from '../headers.ts'
+import { checkHead, type Head, methodOf, single } from '../headers.ts'
 import type { CallHead, Identity } from '../identify.ts'
 import { type RequestResolver, type ResolvedRequest, resolvedRequest } from '../resolve-request.ts'
 import { type Origin, type Tunnel, tunnelOf } from './tunnel.ts'
@@ -51,7 +51,7 @@ export const resolveTunneled = (
   resolver: RequestResolver,
   identify: (request: CallHead) => Eventual<Identity>,
 ): Eventual<ResolvedRequest> => {
-  const method = single(head, ':method') ?? ''
+  const method = methodOf(head)
   if (NOT_ALLOWED.includes(method))
     throw new AppError(
       'method_not_allowed',
