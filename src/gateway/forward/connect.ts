@@ -90,8 +90,8 @@ export class ConnectRequest implements Exchange {
       record.finish('opened')
       return { ...reply, tunnel: encodeTunnel({ key, host, port, address }) }
     }
-    await record.tunneled()
     const dialed = await dial(host, port)
+    await record.tunneled()
     record.finish('tunneled')
     return { ...reply, address: dialed }
   }

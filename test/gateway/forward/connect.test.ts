@@ -66,6 +66,16 @@ t.test('an unbound host is dialed by its address, after a record', async (t) => 
   t.equal(codeOf(await failing.connect('free.test:443').reply), 'internal')
 })
 
+t.test('an unbound host with a denied address is recorded as denied only', async (t) => {
+  const { connect, far } = setUp({
+    bindings: { connect: () => 'tunnel', request: () => undefined },
+    dial: () => Promise.reject(new AppError('destination_not_allowed', 'a private address')),
+  })
+  t.equal(codeOf(await connect('free.test:443').reply), 'destination_not_allowed')
+  t.match(far.records, [{ message: /^Proxy call denied: / }])
+  t.equal(far.records.length, 1)
+})
+
 t.test('ports, addresses and names that egress denies are denied before bindings are read', async (t) => {
   const { connect } = setUp({
     bindings: {
