@@ -78,6 +78,13 @@ t.test('Audit: finds who read a token, follows the link, and exports the records
     await page.getByLabel('Entity id').press('Enter')
     await page.getByText('No record has these properties.').waitFor()
   })
+
+  await t.test('after "Clear" the controls show that nothing is filtered', async (t) => {
+    await page.getByRole('button', { name: 'Clear' }).click()
+    await records.getByRole('row', { name: /Application created/ }).waitFor()
+    t.equal(await page.getByLabel('Entity type').inputValue(), '')
+    t.equal(await page.getByLabel('Entity id').inputValue(), '')
+  })
 })
 
 t.test('Audit: a key without log:read sees nothing of it', async (t) => {

@@ -1,8 +1,10 @@
-import type { Api, CallOptions } from '../api/client.ts'
+import { type Api, type CallOptions, path } from '../api/client.ts'
 import { may } from '../session.ts'
-import { html, nothing, type TemplateResult } from './html.ts'
+import { select, valueIn } from './form.ts'
+import { html, type TemplateResult } from './html.ts'
 import type { ListResponse } from './list.ts'
-import { type ReadonlySignal, signal } from './signals.ts'
+import { resource } from './resource.ts'
+import { computed, type ReadonlySignal, signal } from './signals.ts'
 
 interface Named {
   readonly id: string
@@ -15,6 +17,7 @@ const MOST = 100
 export interface EntityChoice<T> {
   /** Undefined: they are not loaded, there are too many, or the key may not read them. */
   readonly options: ReadonlySignal<readonly T[] | undefined>
+  readonly loading: ReadonlySignal<boolean>
   /** A control of the form member `name`: the id, or `''` for none. */
   control(of: {
     readonly name: string
@@ -25,10 +28,40 @@ export interface EntityChoice<T> {
   }): TemplateResult
 }
 
+/**
+ * The entity of an id: among `known`, which is undefined while that loads, or loaded by its id. Undefined: there is none,
+ * or it is not loaded yet.
+ */
+export const chosenEntity = <T extends { readonly id: string }>({
+  api,
+  path: list,
+  id,
+  known,
+  signal: within,
+}: {
+  readonly api: Pick<Api, 'call'>
+  /** Of the list in the API. */
+  readonly path: string
+  /** `''`: none. It and `known` read signals. */
+  readonly id: () => string
+  readonly known: () => readonly T[] | undefined
+  readonly signal: AbortSignal
+}): ReadonlySignal<T | undefined> => {
+  const find = () => known()?.find((one) => one.id === id())
+  const loaded = resource(
+    async (signal) =>
+      id() === '' || known() === undefined || find() !== undefined
+        ? undefined
+        : api.call<T>('GET', list + path`/${id()}`, { signal }),
+    within,
+  )
+  return computed(() => find() ?? (loaded.value.value?.id === id() ? loaded.value.value : undefined))
+}
+
 /** A choice among the entities of a list of the API. */
 export const entityChoice = <T extends Named>({
   api,
-  path,
+  path: list,
   query = {},
   allowed,
   signal: within,
@@ -43,7 +76,7 @@ export const entityChoice = <T extends Named>({
   const options = signal<readonly T[] | undefined>(undefined)
   const isLoading = signal(allowed)
   const load = async () => {
-    const { data, pagination } = await api.call<ListResponse<T>>('GET', path, {
+    const { data, pagination } = await api.call<ListResponse<T>>('GET', list, {
       query: { ...query, size: MOST },
       signal: within,
     })
@@ -57,10 +90,9 @@ export const entityChoice = <T extends Named>({
       .finally(() => {
         isLoading.value = false
       })
-  const onChange = (change: ((id: string) => void) | undefined) => (event: Event) =>
-    change?.((event.target as HTMLInputElement | HTMLSelectElement).value)
   return {
     options,
+    loading: isLoading,
     control: ({ name, chosen = '', none, change }) => {
       const known = options.value ?? (isLoading.value ? [] : undefined)
       if (known === undefined)
@@ -70,17 +102,20 @@ export const entityChoice = <T extends Named>({
           autocomplete="off"
           spellcheck="false"
           .value=${chosen}
-          @change=${onChange(change)}
+          @change=${(event: Event) => change?.(valueIn(event))}
         />`
-      return html`<select name=${name} aria-busy=${isLoading.value} @change=${onChange(change)}>
-        <option value="" ?selected=${chosen === ''}>${none}</option>
-        ${
-          chosen === '' || known.some(({ id }) => id === chosen)
-            ? nothing
-            : html`<option value=${chosen} selected>${chosen}</option>`
-        }
-        ${known.map(({ id, name: label }) => html`<option value=${id} ?selected=${id === chosen}>${label}</option>`)}
-      </select>`
+      const isKnown = chosen === '' || known.some(({ id }) => id === chosen)
+      return select({
+        name,
+        value: chosen,
+        choices: [
+          ['', none],
+          ...(isKnown ? [] : [[chosen, chosen] as const]),
+          ...known.map(({ id, name: label }) => [id, label] as const),
+        ],
+        set: change,
+        busy: isLoading.value,
+      })
     },
   }
 }

@@ -1,5 +1,5 @@
 import { type ApiError, asApiError } from '../api/problem.ts'
-import { html, nothing, ref, type TemplateResult } from './html.ts'
+import { html, live, nothing, ref, type TemplateResult } from './html.ts'
 import { problem } from './problem.ts'
 import { batch, type ReadonlySignal, signal } from './signals.ts'
 
@@ -36,6 +36,46 @@ export const field = ({ label, hint, error, control }: FieldOptions): TemplateRe
   ${hint === undefined ? nothing : html`<p class="hint">${hint}</p>`}
   ${error === undefined || error === '' ? nothing : html`<p class="error">${error}</p>`}
 </div>`
+
+/** What the control of an event holds. */
+export const valueIn = (event: Event): string => (event.target as HTMLInputElement | HTMLSelectElement).value
+
+export interface SelectOptions<T extends string> {
+  readonly value: T
+  readonly choices: readonly (readonly [value: T, label: string])[]
+  /** Gets a choice, which `value` follows. Absent: the control retains it, as the form member `name`. */
+  readonly set?: ((value: T) => void) | undefined
+  readonly name?: string
+  /** Its name where no label is shown. */
+  readonly title?: string
+  readonly disabled?: boolean
+  /** Choices are loading. */
+  readonly busy?: boolean
+}
+
+/** A choice of one of a few. It shows `value` even after another was chosen. */
+export const select = <T extends string>(of: SelectOptions<T>): TemplateResult => {
+  const { value, choices, set, name, title, disabled = false, busy = false } = of
+  const isChosen = (one: T) => (set === undefined ? one === value : live(one === value))
+  return html`<select
+    name=${name ?? nothing}
+    aria-label=${title ?? nothing}
+    aria-busy=${busy ? 'true' : nothing}
+    ?disabled=${disabled}
+    @change=${(event: Event) => set?.(valueIn(event) as T)}
+  >
+    ${choices.map(([one, label]) => html`<option value=${one} .selected=${isChosen(one)}>${label}</option>`)}
+  </select>`
+}
+
+/** A labelled choice of one of a few. */
+export const choiceField = <T extends string>({
+  label,
+  hint,
+  error,
+  ...of
+}: Omit<FieldOptions, 'control'> & SelectOptions<T>): TemplateResult =>
+  field({ label, error, control: select(of), ...(hint === undefined ? {} : { hint }) })
 
 /** Sentences of an error about one member of the input: `name`, `rules[0].container`. */
 export const issue = (error: ApiError | undefined, place: string): string | undefined =>

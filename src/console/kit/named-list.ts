@@ -1,4 +1,4 @@
-import { field } from './form.ts'
+import { choiceField, field, valueIn } from './form.ts'
 import { html, live, type TemplateResult } from './html.ts'
 import { listOf, showList } from './list.ts'
 import type { Opened, ScreenContext } from './screen.ts'
@@ -54,19 +54,16 @@ export const namedList = <T extends { readonly id: string; readonly name: string
     setFilters({ name: typed.peek(), rows: undefined, ...changes })
   }
   const search = (event: Event) => {
-    typed.value = (event.target as HTMLInputElement).value
+    typed.value = valueIn(event)
     clearTimeout(timer)
     timer = setTimeout(filter, QUIET_MS)
   }
   const choice = ({ member, label, values }: Choice) =>
-    field({
+    choiceField({
       label,
-      control: html`<select
-        @change=${(event: Event) => filter({ [member]: (event.target as HTMLSelectElement).value })}
-      >
-        <option value="" ?selected=${shown(member) === ''}>any</option>
-        ${values.map((value) => html`<option value=${value} ?selected=${value === shown(member)}>${value}</option>`)}
-      </select>`,
+      value: shown(member),
+      choices: [['', 'any'], ...values.map((value) => [value, value] as const)],
+      set: (value) => filter({ [member]: value }),
     })
   return {
     actions: () =>

@@ -52,3 +52,19 @@ export const exact = (time: number | string): string => {
   const at = typeof time === 'number' ? time : Date.parse(time)
   return Number.isNaN(at) ? String(time) : EXACT.format(new Date(at))
 }
+
+const two = (value: number): string => String(value).padStart(2, '0')
+
+/** An ISO time as the value of a `datetime-local` input: in the reader's zone, by the minute. */
+export const toLocal = (iso: string | undefined): string => {
+  const at = new Date(iso ?? Number.NaN)
+  return Number.isNaN(at.getTime())
+    ? ''
+    : `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}T${two(at.getHours())}:${two(at.getMinutes())}`
+}
+
+/** The value of a `datetime-local` input as an ISO time. */
+export const fromLocal = (value: string): string | undefined => {
+  const at = new Date(value)
+  return Number.isNaN(at.getTime()) ? undefined : at.toISOString()
+}

@@ -1,9 +1,10 @@
 import t from 'tap'
 import type { LogEntry } from '../../../src/console/api/types.ts'
+import { fromLocal, toLocal } from '../../../src/console/kit/time.ts'
 import { chainOf } from '../../../src/console/screens/audit/chain.ts'
 import { entityLink } from '../../../src/console/screens/audit/entity-link.ts'
 import { exportLogs, PAGE } from '../../../src/console/screens/audit/export.ts'
-import { fromLocal, isFiltered, queryOf, toLocal } from '../../../src/console/screens/audit/filters.ts'
+import { isFiltered, queryOf } from '../../../src/console/screens/audit/filters.ts'
 
 t.test('filters of the URL hash become the query; others are omitted', async (t) => {
   const query = queryOf(new URLSearchParams('entity_type=card&entity_id=%20a%26b%20&rows=100&start_date='))

@@ -1,15 +1,16 @@
-import { action, formProblem } from '../../kit/form.ts'
+import { action, choiceField, formProblem } from '../../kit/form.ts'
 import { html, live } from '../../kit/html.ts'
 import { once } from '../../kit/idempotency.ts'
 import { resource, show } from '../../kit/resource.ts'
 import type { Screen } from '../../kit/screen.ts'
 import { computed, signal } from '../../kit/signals.ts'
+import { fromLocal } from '../../kit/time.ts'
 import { link } from '../../router.ts'
 import { may } from '../../session.ts'
 import { containerSuggestions } from './access-diff.ts'
 import { applicationForm } from './application-form.ts'
 import { bodyOf, type Draft, draftOf } from './draft.ts'
-import { choiceField, issuesAt, shownPlaces, textField } from './fields.ts'
+import { issuesAt, shownPlaces, textField } from './fields.ts'
 import { showKey } from './keys.ts'
 import { type Template, templates } from './templates.ts'
 import type { Application, ApplicationType, PermissionInfo } from './types.ts'
@@ -24,12 +25,6 @@ const templateOf = (id: string | null): Template =>
   templates.find((template) => template.id === id) ?? (templates[0] as Template)
 
 const draftFrom = (id: string | null): Draft => draftOf(templateOf(id), false)
-
-/** `2030-01-31T12:00` in the reader's zone as ISO 8601; what is no time is left for the API to reject. */
-const isoOf = (text: string): string => {
-  const at = new Date(text)
-  return Number.isNaN(at.getTime()) ? text : at.toISOString()
-}
 
 export const createScreen: Screen = {
   path: '/applications/new',
@@ -56,7 +51,7 @@ export const createScreen: Screen = {
       const body = {
         type: now.type,
         ...bodyOf(now),
-        ...(expires.peek() === '' ? {} : { expires_at: isoOf(expires.peek()) }),
+        ...(expires.peek() === '' ? {} : { expires_at: fromLocal(expires.peek()) ?? expires.peek() }),
       }
       const made = await api.call<Application>('POST', '/applications', {
         body,

@@ -61,24 +61,6 @@ export const textField = ({
     />`,
   })
 
-/** A choice of one of a few. */
-export const choiceField = <T extends string>({
-  value,
-  set,
-  choices,
-  ...of
-}: Labelled & {
-  readonly value: T
-  set(value: T): void
-  readonly choices: readonly (readonly [value: T, label: string])[]
-}): TemplateResult =>
-  field({
-    ...of,
-    control: html`<select @change=${(event: Event) => set((event.target as HTMLSelectElement).value as T)}>
-      ${choices.map(([one, label]) => html`<option value=${one} .selected=${live(one === value)}>${label}</option>`)}
-    </select>`,
-  })
-
 /** A box for each permission that the type of the application allows, and for those that are held. */
 export const permissionBoxes = ({
   isTitled,

@@ -1,9 +1,10 @@
 import type { ApiError } from '../../api/client.ts'
+import { choiceField } from '../../kit/form.ts'
 import { html, nothing, repeat, type TemplateResult } from '../../kit/html.ts'
 import { notice } from '../../kit/notice.ts'
 import { destinationsEditor } from './destinations-editor.ts'
 import { type RuleDraft, withMoved, withRule } from './draft.ts'
-import { choiceField, focus, issuesAt, permissionBoxes, textField } from './fields.ts'
+import { focus, issuesAt, permissionBoxes, textField } from './fields.ts'
 import type { Disclosure, PermissionInfo } from './types.ts'
 
 /** Rules that an application may have (completions §4). */

@@ -1,6 +1,7 @@
-import { field } from '../../kit/form.ts'
+import { choiceField, field, valueIn } from '../../kit/form.ts'
 import { html, type TemplateResult } from '../../kit/html.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
+import { fromLocal, toLocal } from '../../kit/time.ts'
 
 /** Filters of `GET /logs`, with the names that they have in the hash. */
 export const FILTERS = ['entity_type', 'entity_id', 'start_date', 'end_date'] as const
@@ -12,28 +13,10 @@ export const queryOf = (filters: URLSearchParams): LogQuery =>
 
 export const isFiltered = (query: LogQuery): boolean => FILTERS.some((name) => query[name] !== undefined)
 
-const two = (value: number): string => String(value).padStart(2, '0')
-
-/** An ISO time as the value of a `datetime-local` input: in the reader's zone, by the minute. */
-export const toLocal = (iso: string | undefined): string => {
-  const at = new Date(iso ?? Number.NaN)
-  return Number.isNaN(at.getTime())
-    ? ''
-    : `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}T${two(at.getHours())}:${two(at.getMinutes())}`
-}
-
-/** The value of a `datetime-local` input as an ISO time. */
-export const fromLocal = (value: string): string | undefined => {
-  const at = new Date(value)
-  return Number.isNaN(at.getTime()) ? undefined : at.toISOString()
-}
-
 export interface EntityType {
   readonly display_name: string
   readonly value: string
 }
-
-const valueIn = (event: Event): string => (event.target as HTMLInputElement | HTMLSelectElement).value
 
 /** The filters as a form; each change reloads the list. Inputs are not `live`: text that is being typed outlives a reload. */
 export const filterForm = (
@@ -53,15 +36,11 @@ export const filterForm = (
       />`,
     })
   return html`<form class="filters" role="search" aria-label="Filter records" @submit=${(event: Event) => event.preventDefault()}>
-    ${field({
+    ${choiceField({
       label: 'Entity type',
-      control: html`<select @change=${(event: Event) => set({ entity_type: valueIn(event) })}>
-        <option value="" ?selected=${query.entity_type === undefined}>Any</option>
-        ${sorted.map(
-          ({ display_name, value }) =>
-            html`<option value=${value} ?selected=${query.entity_type === value}>${display_name}</option>`,
-        )}
-      </select>`,
+      value: query.entity_type ?? '',
+      choices: [['', 'Any'], ...sorted.map(({ display_name, value }) => [value, display_name] as const)],
+      set: (entity_type) => set({ entity_type }),
     })}
     ${field({
       label: 'Entity id',

@@ -1,5 +1,5 @@
 import type { ApiError } from '../../api/client.ts'
-import { issue } from '../../kit/form.ts'
+import { issue, select, valueIn } from '../../kit/form.ts'
 import { html, live, nothing, type TemplateResult } from '../../kit/html.ts'
 import type { Signal } from '../../kit/signals.ts'
 import { ELEMENT_TYPES, type Parameter } from './types.ts'
@@ -27,7 +27,7 @@ export const elementsEditor = ({
     aria-label=${`${label} ${index + 1}`}
     autocomplete="off"
     .value=${live(rows.value[index]?.[name] ?? '')}
-    @input=${(event: Event) => change(index, { [name]: (event.target as HTMLInputElement).value })}
+    @input=${(event: Event) => change(index, { [name]: valueIn(event) })}
   />`
   const row = ({ type, optional }: Parameter, index: number) => {
     const wrong = ['name', 'type', 'description']
@@ -36,15 +36,12 @@ export const elementsEditor = ({
     return html`<tr>
       <td>${text(index, 'name', 'Name')} ${wrong.length === 0 ? nothing : html`<p class="issues">${wrong.join(' ')}</p>`}</td>
       <td>
-        <select
-          aria-label=${`Type ${index + 1}`}
-          @change=${(event: Event) =>
-            change(index, {
-              type: ELEMENT_TYPES[(event.target as HTMLSelectElement).selectedIndex] ?? 'string',
-            })}
-        >
-          ${ELEMENT_TYPES.map((one) => html`<option .selected=${one === type}>${one}</option>`)}
-        </select>
+        ${select({
+          title: `Type ${index + 1}`,
+          value: type,
+          choices: ELEMENT_TYPES.map((one) => [one, one]),
+          set: (next) => change(index, { type: next }),
+        })}
       </td>
       <td class="wide">${text(index, 'description', 'Description')}</td>
       ${

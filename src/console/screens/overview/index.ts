@@ -1,3 +1,4 @@
+import { select } from '../../kit/form.ts'
 import { html, type TemplateResult } from '../../kit/html.ts'
 import type { Opened, Screen, ScreenContext } from '../../kit/screen.ts'
 import { may } from '../../session.ts'
@@ -15,15 +16,11 @@ const open = (context: ScreenContext): Opened => {
 
   const span = (): TemplateResult => html`<label class="inline"
     >Last
-    <select
-      @change=${(event: Event) => setFilters({ minutes: (event.target as HTMLSelectElement).value })}
-    >
-      ${MINUTES.map(
-        (minutes) => html`<option value=${minutes} ?selected=${minutes === minutesOf(filters.value)}>
-          ${minutes} minutes
-        </option>`,
-      )}
-    </select>
+    ${select({
+      value: String(minutesOf(filters.value)),
+      choices: MINUTES.map((minutes) => [String(minutes), `${minutes} minutes`]),
+      set: (minutes) => setFilters({ minutes }),
+    })}
   </label>`
 
   return {

@@ -1,5 +1,5 @@
 import { codeForm } from '../../kit/code-form.ts'
-import { field } from '../../kit/form.ts'
+import { choiceField } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { signal } from '../../kit/signals.ts'
 import { may } from '../../session.ts'
@@ -50,20 +50,17 @@ export const codeSection = (page: ProxyPage): (() => TemplateResult) => {
       view: ([request, response]) => {
         const isReadonly = !may('proxy:update')
         if (response?.text.value !== '')
-          return field({
+          return choiceField<'fail' | 'pass'>({
             label: 'A successful response that is neither JSON nor a form',
-            control: html`<select
-              ?disabled=${isReadonly}
-              @change=${(event: Event) => {
-                chosen.value = (event.target as HTMLSelectElement).value === 'pass' ? 'pass' : 'fail'
-              }}
-            >
-              ${(['fail', 'pass'] as const).map(
-                (one) => html`<option value=${one} .selected=${one === (chosen.value ?? now())}>
-                  ${one === 'fail' ? 'fails with 502' : 'goes to the caller unchanged'}
-                </option>`,
-              )}
-            </select>`,
+            disabled: isReadonly,
+            value: chosen.value ?? now(),
+            choices: [
+              ['fail', 'fails with 502'],
+              ['pass', 'goes to the caller unchanged'],
+            ],
+            set: (otherwise) => {
+              chosen.value = otherwise
+            },
           })
         return request?.text.value !== '' || isReadonly
           ? nothing

@@ -1,4 +1,4 @@
-import { field } from '../../kit/form.ts'
+import { field, select } from '../../kit/form.ts'
 import { html, type TemplateResult } from '../../kit/html.ts'
 import { holdsLossyNumber } from '../../kit/json.ts'
 import type { JsonObject } from '../../kit/json-object.ts'
@@ -28,9 +28,11 @@ export const valueFields = (
       error: wrong(`configuration.${name}`),
       control:
         type === 'boolean'
-          ? html`<select name=${PREFIX + name}>
-              ${['', 'true', 'false'].map((one) => html`<option .selected=${one === text}>${one}</option>`)}
-            </select>`
+          ? select({
+              name: PREFIX + name,
+              value: text,
+              choices: ['', 'true', 'false'].map((one) => [one, one]),
+            })
           : html`<input
               name=${PREFIX + name}
               inputmode=${type === 'number' ? 'decimal' : 'text'}

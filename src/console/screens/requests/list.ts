@@ -1,5 +1,5 @@
 import type { RequestEntry } from '../../api/types.ts'
-import { field } from '../../kit/form.ts'
+import { choiceField, field, valueIn } from '../../kit/form.ts'
 import { html, live, nothing, type TemplateResult } from '../../kit/html.ts'
 import { count, milliseconds } from '../../kit/numbers.ts'
 import { poll } from '../../kit/poll.ts'
@@ -18,8 +18,6 @@ import { stageBar } from './stages.ts'
 
 const POLL_MS = 3_000
 const ROWS = 100
-
-const valueIn = (event: Event): string => (event.target as HTMLInputElement | HTMLSelectElement).value
 
 const columns = (most: number): readonly Column<RequestEntry>[] => [
   { head: 'Time', cell: ({ at }) => when(at) },
@@ -92,12 +90,11 @@ export const openList = (context: ScreenContext): Opened => {
     // A link may name a value that no loaded call has.
     const all =
       value === '' || options.some(([one]) => one === value) ? options : [...options, [value, value] as const]
-    return field({
+    return choiceField({
       label,
-      control: html`<select @change=${(event: Event) => set({ [name]: valueIn(event) })}>
-        <option value="" ?selected=${value === ''}>${any}</option>
-        ${all.map(([one, text]) => html`<option value=${one} ?selected=${one === value}>${text}</option>`)}
-      </select>`,
+      value,
+      choices: [['', any], ...all],
+      set: (chosen) => set({ [name]: chosen }),
     })
   }
 

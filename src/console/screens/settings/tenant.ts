@@ -1,5 +1,5 @@
 import { copyable } from '../../kit/copy.ts'
-import { action, field, formProblem, issue } from '../../kit/form.ts'
+import { action, choiceField, field, formProblem, issue, valueIn } from '../../kit/form.ts'
 import { html, live, nothing, type TemplateResult } from '../../kit/html.ts'
 import { notice } from '../../kit/notice.ts'
 import { resource, show } from '../../kit/resource.ts'
@@ -101,22 +101,19 @@ export const createTenant = ({ api, signal: within }: ScreenContext): (() => Tem
         maxlength="200"
         .value=${live(draft.name)}
         @input=${(event: Event) => {
-          editing.value = { ...draft, name: (event.target as HTMLInputElement).value }
+          editing.value = { ...draft, name: valueIn(event) }
         }}
       />`,
     })}
     ${Object.entries(SETTINGS).map(([name, { label, hint, values }]) =>
-      field({
+      choiceField({
         label,
         hint,
-        control: html`<select
-          @change=${(event: Event) => {
-            const { value } = event.target as HTMLSelectElement
-            editing.value = { ...draft, settings: { ...draft.settings, [name]: value } }
-          }}
-        >
-          ${values.map((value) => html`<option value=${value} ?selected=${draft.settings[name] === value}>${text(value)}</option>`)}
-        </select>`,
+        value: draft.settings[name] ?? '',
+        choices: values.map((value) => [value, text(value)]),
+        set: (value) => {
+          editing.value = { ...draft, settings: { ...draft.settings, [name]: value } }
+        },
       }),
     )}
     <div class="buttons">

@@ -1,5 +1,5 @@
 import type { Token } from '../../api/types.ts'
-import { field } from '../../kit/form.ts'
+import { choiceField, field } from '../../kit/form.ts'
 import { html } from '../../kit/html.ts'
 import { once } from '../../kit/idempotency.ts'
 import { parseJson } from '../../kit/json.ts'
@@ -66,17 +66,15 @@ export const createToken = async ({ api, signal: within, navigate }: ScreenConte
     fields: (sentence) =>
       show(description, (found) => {
         const types = typesOf(found)
-        return html`${field({
+        return html`${choiceField({
           label: 'Type',
           error: sentence('type'),
-          control: html`<select
-            name="type"
-            @change=${(event: Event) => {
-              type.value = (event.target as HTMLSelectElement).value
-            }}
-          >
-            ${types.map(({ name }) => html`<option ?selected=${name === type.value}>${name}</option>`)}
-          </select>`,
+          name: 'type',
+          value: type.value,
+          choices: types.map(({ name }) => [name, name]),
+          set: (name) => {
+            type.value = name
+          },
         })}
         ${field({
           label: 'Data',

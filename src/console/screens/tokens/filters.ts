@@ -1,4 +1,4 @@
-import { field } from '../../kit/form.ts'
+import { choiceField, field, valueIn } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { EXPIRIES, type Filters, metadataOf } from './query.ts'
 
@@ -12,8 +12,6 @@ export interface FilterOptions {
   readonly clear: (() => void) | undefined
 }
 
-const valueIn = (event: Event): string => (event.target as HTMLInputElement | HTMLSelectElement).value.trim()
-
 /** Filters besides the query. Each change loads the list. */
 export const filterRow = ({ filters, types, isSearching, change, clear }: FilterOptions): TemplateResult => {
   const text = (name: 'container' | 'metadata', label: string, placeholder: string, error?: string) =>
@@ -25,20 +23,14 @@ export const filterRow = ({ filters, types, isSearching, change, clear }: Filter
         spellcheck="false"
         autocapitalize="off"
         .value=${filters[name]}
-        @change=${(event: Event) => change({ [name]: valueIn(event) })}
+        @change=${(event: Event) => change({ [name]: valueIn(event).trim() })}
       />`,
     })
   const choice = (
     name: 'type' | 'expiry',
     label: string,
-    options: readonly (readonly [value: string, text: string])[],
-  ) =>
-    field({
-      label,
-      control: html`<select @change=${(event: Event) => change({ [name]: valueIn(event) })}>
-        ${options.map(([value, shown]) => html`<option value=${value} .selected=${value === filters[name]}>${shown}</option>`)}
-      </select>`,
-    })
+    choices: readonly (readonly [value: string, text: string])[],
+  ) => choiceField({ label, value: filters[name], choices, set: (value) => change({ [name]: value }) })
   const isWrong = filters.metadata !== '' && metadataOf(filters.metadata) === undefined
   return html`<div class="filters token-filters" role="group" aria-label="Filters">
     ${choice('type', 'Type', [['', 'Any type'], ...types.map((type) => [type, type] as const)])}

@@ -1,4 +1,4 @@
-import { field } from '../../kit/form.ts'
+import { choiceField, field } from '../../kit/form.ts'
 import { html, live, nothing, type TemplateResult } from '../../kit/html.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
 import type { ReadonlySignal, Signal } from '../../kit/signals.ts'
@@ -73,20 +73,22 @@ export const formFields = (context: ScreenContext, state: FormState): TemplateRe
     @focus=${onFocus}
   ></textarea>`
   return html`<div class="try-line">
-      ${field({
+      ${choiceField({
         label: 'Method',
-        control: html`<select name="method" @change=${onInput}>
-          ${METHODS.map((one) => html`<option ?selected=${one === method}>${one}</option>`)}
-        </select>`,
+        value: method,
+        choices: METHODS.map((one) => [one, one]),
+        set: (one) => change('method', one),
       })}
       ${
         may('proxy:read')
-          ? field({
+          ? choiceField({
               label: 'Through',
-              control: html`<select @change=${(event: Event) => state.choose((event.target as HTMLSelectElement).value)}>
-                <option value="" ?selected=${proxy.value === undefined}>a destination URL</option>
-                ${proxies.value.map((one) => html`<option value=${one.id} ?selected=${one.id === proxy.value?.id}>${one.name}</option>`)}
-              </select>`,
+              value: proxy.value?.id ?? '',
+              choices: [
+                ['', 'a destination URL'],
+                ...proxies.value.map(({ id, name }) => [id, name] as const),
+              ],
+              set: state.choose,
             })
           : field({
               label: 'Proxy key',
