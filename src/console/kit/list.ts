@@ -49,7 +49,8 @@ export interface ListOptions {
 /** Most rows that a link loads at once. */
 const MOST_ROWS = 500
 
-const nextOf = ({ pagination }: ListResponse<unknown>): Rows<unknown>['next'] => {
+/** Query of the page after a response; undefined: it is the last. */
+export const nextOf = ({ pagination }: ListResponse<unknown>): Rows<unknown>['next'] => {
   const { next, page_number: page, total_pages: pages } = pagination
   if (next !== undefined) return { start: next }
   return page !== undefined && pages !== undefined && page < pages ? { page: page + 1 } : undefined

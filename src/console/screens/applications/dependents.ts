@@ -1,5 +1,5 @@
 import { type Api, path } from '../../api/client.ts'
-import type { ListResponse } from '../../kit/list.ts'
+import { type ListResponse, nextOf } from '../../kit/list.ts'
 import type { May } from '../../kit/screen.ts'
 import { counted } from './phrase.ts'
 import type { ApplicationKey } from './types.ts'
@@ -43,15 +43,22 @@ export const dependentsOf = async (
   may: May,
   signal: AbortSignal,
 ): Promise<readonly string[]> => {
-  const list = async <T>(where: string, permission: string): Promise<readonly T[]> =>
-    may(permission)
-      ? (await api.call<ListResponse<T>>('GET', where, { query: { size: LOOKED }, signal })).data
-      : []
+  /** Kinds that have more than those that are looked through. */
+  const cut: string[] = []
+  const list = async <T>(
+    kind: 'sessions' | 'proxies' | 'reactors',
+    permission: string,
+  ): Promise<readonly T[]> => {
+    if (!may(permission)) return []
+    const found = await api.call<ListResponse<T>>('GET', `/${kind}`, { query: { size: LOOKED }, signal })
+    if (nextOf(found) !== undefined) cut.push(kind)
+    return found.data
+  }
   const [keys, sessions, proxies, reactors] = await Promise.all([
     api.call<readonly ApplicationKey[]>('GET', path`/applications/${id}/keys`, { signal }),
-    list<SessionInfo>('/sessions', 'session:read'),
-    list<Acting>('/proxies', 'proxy:read'),
-    list<Acting>('/reactors', 'reactor:read'),
+    list<SessionInfo>('sessions', 'session:read'),
+    list<Acting>('proxies', 'proxy:read'),
+    list<Acting>('reactors', 'reactor:read'),
   ])
   const open = sessions.filter(
     (one) => one.state !== 'ended' && (one.application_id === id || one.authorized_by === id),
@@ -65,5 +72,6 @@ export const dependentsOf = async (
     ...(open.length === 0 ? [] : [`${subject(open, 'open session', 'end')}.`]),
     ...acting('proxy', proxies),
     ...acting('reactor', reactors),
+    ...(cut.length === 0 ? [] : [`Only the newest ${LOOKED} ${cut.sort().join(', ')} were looked through.`]),
   ]
 }

@@ -1,12 +1,11 @@
 import { codeCheck } from '../../kit/code-check.ts'
 import { type CodeEditor, codeEditor } from '../../kit/code-editor.ts'
-import { applicationChoice, entityChoice } from '../../kit/entity-choice.ts'
+import { applicationChoice, chosenEntity, entityChoice } from '../../kit/entity-choice.ts'
 import { action, field, formProblem, issue } from '../../kit/form.ts'
 import { html, nothing } from '../../kit/html.ts'
 import { once } from '../../kit/idempotency.ts'
 import { notice } from '../../kit/notice.ts'
 import type { Screen } from '../../kit/screen.ts'
-import { computed } from '../../kit/signals.ts'
 import { link } from '../../router.ts'
 import type { Formula } from '../formulas/types.ts'
 import type { Reactor } from './types.ts'
@@ -25,7 +24,13 @@ export const newReactorScreen: Screen = {
     const formulas = entityChoice<Formula>({ api, path: '/reactor-formulas', allowed: true, signal })
     const applications = applicationChoice({ api, signal })
     const chosen = () => filters.value.get('formula') ?? ''
-    const formula = computed(() => formulas.options.value?.find(({ id }) => id === chosen()))
+    const formula = chosenEntity<Formula>({
+      api,
+      path: '/reactor-formulas',
+      id: chosen,
+      known: () => formulas.options.value ?? (formulas.loading.value ? undefined : []),
+      signal,
+    })
     const editor: CodeEditor = codeEditor({ id: 'reactor-code', label: 'Code', text: SAMPLE })
     const check = codeCheck({
       api,

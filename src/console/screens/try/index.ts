@@ -1,4 +1,5 @@
 import { headerPrefix } from '../../api/prefix.ts'
+import { chosenEntity } from '../../kit/entity-choice.ts'
 import { action, formProblem } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { resource } from '../../kit/resource.ts'
@@ -44,8 +45,17 @@ const open = (context: ScreenContext): Opened => {
         : [],
     within,
   )
-  const proxies = computed(() => loaded.value.value ?? [])
-  const proxy = computed(() => proxies.value.find(({ id }) => id === filters.value.get('proxy')))
+  const proxy = chosenEntity<ProxyRow>({
+    api,
+    path: '/proxies',
+    id: () => (may('proxy:read') ? (filters.value.get('proxy') ?? '') : ''),
+    known: () => loaded.value.value,
+    signal: within,
+  })
+  /** The newest, and the chosen one. */
+  const proxies = computed(() => [
+    ...new Set([...(loaded.value.value ?? []), ...(proxy.value === undefined ? [] : [proxy.value])]),
+  ])
   // The hash has the id of a proxy, never its key.
   const dispose = effect(() => {
     const key = proxy.value?.key
