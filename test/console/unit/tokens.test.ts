@@ -1,7 +1,9 @@
 import t from 'tap'
 import { ApiError } from '../../../src/console/api/problem.ts'
+import { toLocal } from '../../../src/console/kit/time.ts'
 import { allAccess, groupsOf } from '../../../src/console/screens/tokens/access.ts'
 import { summaryOf } from '../../../src/console/screens/tokens/cells.ts'
+import { expiryOf } from '../../../src/console/screens/tokens/change.ts'
 import { inputOf, typesOf } from '../../../src/console/screens/tokens/create.ts'
 import {
   metadataPatch,
@@ -137,7 +139,15 @@ t.test('every field of the help is one of the language, and its example is valid
 })
 
 t.test('metadata is edited as lines', async (t) => {
-  const metadata = { a: '1', 'b.c-d': ' x ', e: 'two\nlines', f: '"quoted"', g: '', h: 'a: b = c' }
+  const metadata = {
+    a: '1',
+    'b.c-d': ' x ',
+    e: 'two\nlines',
+    f: '"quoted"',
+    g: '',
+    h: 'a: b = c',
+    i: 'x\u2028y\u2029z',
+  }
   t.strictSame(parseMetadata(metadataText(metadata)), metadata)
   t.strictSame(parseMetadata('a: 1\n\n b=2 '), { a: '1', b: '2' })
   t.match(
@@ -212,6 +222,15 @@ t.test('who can see a token is read from all pages, twenty at most', async (t) =
   t.match(await allAccess(api(3), 'an id'), { entries: { length: 3 }, total: 3 })
   t.strictSame(asked[2], { page: 3, size: 100 })
   t.match(await allAccess(api(50), 'an id'), { entries: { length: 20 }, total: 50 })
+})
+
+t.test('an expiry that was not changed stays to the second', async (t) => {
+  const stored = '2030-01-31T12:34:56.000+00:00'
+  const shown = toLocal(stored)
+  t.equal(expiryOf(shown, stored), stored)
+  t.equal(expiryOf('', stored), null)
+  t.equal(expiryOf('', undefined), null)
+  t.equal(expiryOf(shown, undefined), '2030-01-31T12:34:00.000Z')
 })
 
 t.test('a form becomes a token', async (t) => {

@@ -3,7 +3,7 @@ import { problemOf } from '../../api/problem.ts'
 import { confirm } from '../../kit/dialog.ts'
 import { field } from '../../kit/form.ts'
 import { html } from '../../kit/html.ts'
-import { exact } from '../../kit/time.ts'
+import { exact, fromLocal, toLocal } from '../../kit/time.ts'
 import { formDialog } from './form-dialog.ts'
 import { metadataField, metadataPatch, parseMetadata } from './metadata-text.ts'
 import type { TokenDetail } from './types.ts'
@@ -16,9 +16,9 @@ const patch = async (api: Api, id: string, body: object): Promise<true> => {
   return true
 }
 
-/** `2030-01-31T12:00`, as the browser's zone has it. */
-const localTime = (ms: number): string =>
-  new Date(ms - new Date(ms).getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+/** The expiry of the control's text; null: never. The control holds no seconds: those of `stored` stay until it is changed. */
+export const expiryOf = (text: string, stored: string | undefined): string | null =>
+  text === toLocal(stored) && stored !== undefined ? stored : (fromLocal(text) ?? null)
 
 /** Asks for the end of a token; true when it was changed. */
 export const editExpiry = async (api: Api, { id, expires_at }: TokenDetail): Promise<boolean> =>
@@ -36,10 +36,10 @@ export const editExpiry = async (api: Api, { id, expires_at }: TokenDetail): Pro
         control: html`<input
           name="at"
           type="datetime-local"
-          .defaultValue=${expires_at === undefined ? '' : localTime(Date.parse(expires_at))}
+          .defaultValue=${toLocal(expires_at)}
         />`,
       })}`,
-    send: (of) => patch(api, id, { expires_at: of('at') === '' ? null : new Date(of('at')).toISOString() }),
+    send: (of) => patch(api, id, { expires_at: expiryOf(of('at'), expires_at) }),
   })) === true
 
 /** Asks for other metadata; true when it was changed. */

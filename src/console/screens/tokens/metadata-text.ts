@@ -7,11 +7,14 @@ export type Metadata = Readonly<Record<string, string>>
 
 export const metadataText = (metadata: Metadata): string =>
   Object.entries(metadata)
-    .map(([key, value]) => `${key}: ${/^\s|\s$|[\r\n]|^"/.test(value) ? JSON.stringify(value) : value}`)
+    .map(
+      ([key, value]) =>
+        `${key}: ${/^\s|\s$|[\r\n\u2028\u2029]|^"/.test(value) ? JSON.stringify(value) : value}`,
+    )
     .join('\n')
 
 const entryOf = (line: string): readonly [string, string] | undefined => {
-  const [, key, value = ''] = /^\s*([\w.-]{1,200})\s*[:=]\s*(.*?)\s*$/u.exec(line) ?? []
+  const [, key, value = ''] = /^\s*([\w.-]{1,200})\s*[:=]\s*(.*?)\s*$/su.exec(line) ?? []
   try {
     return key === undefined ? undefined : [key, value.startsWith('"') ? String(JSON.parse(value)) : value]
   } catch {
