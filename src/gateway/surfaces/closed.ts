@@ -15,7 +15,7 @@ import type { RequestBody } from './types.ts'
 /** `{{` as it is, percent-encoded or escaped in JSON; bytes as characters. */
 const OPEN = /(?:\{|%7b|\\u007b){2}/gi
 /** The first of these ends the head of an expression; `{` means that there is none. */
-const HEAD_END = /(\||%7c)|((?:\}|%7d|\\u007d){2})|\{|%7b|\\u007b/gi
+const HEAD_END = /(\||%7c|\\u007c|&#0{0,4}124;|&#x0{0,4}7c;)|((?:\}|%7d|\\u007d){2})|\{|%7b|\\u007b/gi
 const CLOSE = /(?:\}|%7d|\\u007d){2}/gi
 /** Characters of an expression as it may be written, each escaped. */
 const LONGEST = 6 * LIMITS.expression
@@ -27,17 +27,34 @@ const searchFrom = (pattern: RegExp, text: string, from: number): RegExpExecArra
   return pattern.exec(text)
 }
 
-/** The token id at the head of an expression as it was written; undefined when it has none. */
-const idOf = (written: string): string | undefined => {
+const ESCAPES = /\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))/g
+const CONTROLS: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
+const REFERENCES = /&#(?:x([0-9a-fA-F]{1,6})|([0-9]{1,7}));/g
+
+/** Undoes the escapes of JSON strings. */
+const unescapeJson = (text: string): string =>
+  text.replace(ESCAPES, (_, hex: string | undefined, character: string) =>
+    hex === undefined ? (CONTROLS[character] ?? character) : String.fromCharCode(Number.parseInt(hex, 16)),
+  )
+
+/** Undoes the numeric character references of XML. */
+const unescapeReferences = (text: string): string =>
+  text.replace(REFERENCES, (reference, hex: string | undefined, decimal: string) => {
+    const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)
+    return code <= 0x10ffff ? String.fromCodePoint(code) : reference
+  })
+
+/** The token id at the head of an expression as it was written, behind `{{`. `isAlone`: no filter follows it. */
+const idOf = (written: string, isAlone: boolean): string | undefined => {
   let bytes = Buffer.from(written, 'latin1')
   if (written.includes('%') || written.includes('+'))
     bytes = Buffer.from(decodeForm(bytes, 0, bytes.length).bytes)
   let head = bytes.toString('utf8')
-  if (head.includes('\\u'))
-    head = head.replace(/\\u([0-9a-f]{4})/gi, (_, hex: string) =>
-      String.fromCharCode(Number.parseInt(hex, 16)),
-    )
-  return tokenIdOf(head.trim())
+  if (head.includes('\\')) head = unescapeJson(head)
+  if (head.includes('&#')) head = unescapeReferences(head)
+  const from = head.startsWith('-') ? 1 : 0
+  const to = isAlone && head.length > from && head.endsWith('-') ? -1 : head.length
+  return tokenIdOf(head.slice(from, to).trim())
 }
 
 /** Ids that a text in parts names in `{{ … }}`, well formed or not; each may be that of no token. Linear. */
@@ -48,8 +65,8 @@ export const createClosedScanner = (): ClosedScanner => {
   return (part, isLast) => {
     const text = held + part
     const ids: string[] = []
-    const add = (written: string) => {
-      const id = idOf(written)
+    const add = (written: string, isAlone: boolean) => {
+      const id = idOf(written, isAlone)
       if (id !== undefined) ids.push(id)
     }
     /** The first `}}` at or behind `closeFrom`. */
@@ -63,7 +80,6 @@ export const createClosedScanner = (): ClosedScanner => {
       const open = searchFrom(OPEN, text, at)
       if (open === null) break
       const start = OPEN.lastIndex
-      const trims = text[start] === '-' ? 1 : 0
       const end = searchFrom(HEAD_END, text, start)
       const ends =
         end === null ? Number.POSITIVE_INFINITY : end[1] === undefined ? end.index : closeAfter(end.index)
@@ -71,10 +87,8 @@ export const createClosedScanner = (): ClosedScanner => {
         held = text.slice(open.index)
         return ids
       }
-      if (end !== null && ends - start <= LONGEST && (end[1] !== undefined || end[2] !== undefined)) {
-        const head = text.slice(start + trims, end.index)
-        add(end[1] === undefined && head.endsWith('-') ? head.slice(0, -1) : head)
-      }
+      if (end !== null && ends - start <= LONGEST && (end[1] !== undefined || end[2] !== undefined))
+        add(text.slice(start, end.index), end[1] === undefined)
       if (end === null) break
       const isNested = end[1] === undefined && end[2] === undefined
       at = isNested ? open.index + 1 : end.index

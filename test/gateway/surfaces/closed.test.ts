@@ -25,12 +25,18 @@ t.test('token ids are found in every spelling of an expression', async (t) => {
     '%7b{%20id%20|%20x}}',
     '\\u007b\\u007B id \\u007d}',
     '{"a":"{{ \\u0069d }}"}',
+    '{"a":"{{\\nid\\t}}"}',
+    '{"a":"{{\\r\\f id \\u007c json: \\"$.a\\" }}"}',
+    '{"a":"{{\\u002did\\u002D}}"}',
+    '<a>{{&#10;&#x69;d&#x0A;}}</a>',
+    '<a>{{ id &#124; last4 }}</a>',
     '{{{{{{{{ id }}',
     '{{ a | b {{ id }}',
   ])
     t.ok(idsIn(text).includes('id'), text)
   t.same(idsIn('{{ schlüssel }}'), ['schlüssel'])
   t.same(idsIn('{{ 4242 4242 }}'), ['4242 4242'])
+  t.same(idsIn('{{ a\\"b }}'), ['a"b'], 'a quote in an id')
 })
 
 t.test('other braces contain no id', async (t) => {
