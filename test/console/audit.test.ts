@@ -80,6 +80,8 @@ t.test('Audit: finds who read a token, follows the link, and exports the records
   })
 
   await t.test('after "Clear" the controls show that nothing is filtered', async (t) => {
+    for (const label of ['Any', 'Token']) await page.getByLabel('Entity type').selectOption(label)
+    await page.waitForURL(/entity_type=token/)
     await page.getByRole('button', { name: 'Clear' }).click()
     await records.getByRole('row', { name: /Application created/ }).waitFor()
     t.equal(await page.getByLabel('Entity type').inputValue(), '')
