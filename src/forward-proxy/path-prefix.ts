@@ -2,7 +2,9 @@
 import { segmentsOf } from '../egress/path-pattern.ts'
 
 /** Segments that may become others: expressions, and what some servers decode twice. */
-const OPAQUE = /\{\{|%7b%7b|%25/i
+const OPAQUE = /(?:\{|%7b){2}|%25/i
+/** Where some servers end a segment: parameters, which they may have decoded, NUL, and blanks. */
+const TAIL = /;|%3b|%00|%20|%0[9ad]/i
 
 const split = (path: string): readonly string[] => path.split('/').slice(1)
 
@@ -18,7 +20,7 @@ export const liesBelow = (prefix: string, path: string): 'yes' | 'no' | 'maybe' 
   for (const [at, expected] of split(prefix).entries()) {
     const segment = segments[at] ?? ''
     if (segment === expected) continue
-    const mayBecome = OPAQUE.test(segment) || segment.split(';', 1)[0] === expected
+    const mayBecome = OPAQUE.test(segment) || segment.split(TAIL, 1)[0] === expected
     return mayBecome || normalized === undefined ? 'maybe' : 'no'
   }
   return 'yes'

@@ -102,6 +102,13 @@ t.test('a path that a server may read as one under another prefix is denied', as
     '/v1/%7B%7B id %7D%7D',
     '/v1/%2563harges',
     '/v1;a=b/charges',
+    '/v1%3Ba=b/charges',
+    '/v1%00/charges',
+    '/v1%20/charges',
+    '/v1%09/charges',
+    '/v1%0a/charges',
+    '/v1%0D/charges',
+    '/v1/{%7B id %7D%7D',
     '/v1/charges;a=b',
     '/x/../v1/%63harges',
   ]) {
