@@ -8,11 +8,11 @@ import type { Kernel } from '../kernel/types.ts'
 import { consoleRoutes } from './console/routes.ts'
 import { createApp } from './http/app.ts'
 import { type DirectListener, type Identity, startDirectListener } from './http/direct-listener.ts'
-import type { SlowBodyLimits } from './http/slow-body-limiter.ts'
 import { documentationRoutes } from './openapi/routes.ts'
 import { caPemRoute } from './ops/ca-pem.ts'
 import { type Check, healthRoutes } from './ops/health.ts'
 import { type MetricSource, metricsRoute } from './ops/metrics.ts'
+import type { SlowBodyLimits } from './slow-body-limiter.ts'
 
 export type { Identity } from './http/direct-listener.ts'
 

@@ -4,14 +4,18 @@ import {
   ServerInterceptingCall,
   type ServerInterceptingCallInterface,
   type ServerInterceptor,
+  type StatusObject,
 } from '@grpc/grpc-js'
-import type { AppError } from '../../common/errors.ts'
+import { AppError } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
 import type { Metrics } from '../../common/metrics.ts'
+import { CLIENT_ADDRESS_HEADER, type RateLimiter } from '../../common/rate-limiter.ts'
 import type { AppliedRule } from '../../common/request-ring.ts'
+import type { Authenticator, Identified } from '../../kernel/types.ts'
 import type { Caller, Operation } from '../../sdk/index.ts'
 import { createHeaderPrefixes, type PrefixedHeaders } from '../http/header-prefixes.ts'
 import { recentCall } from '../recent-call.ts'
+import type { createSlowBodyLimiter } from '../slow-body-limiter.ts'
 
 /** State of one call, besides its message. */
 export interface CallState extends PrefixedHeaders {
@@ -23,6 +27,8 @@ export interface CallState extends PrefixedHeaders {
   /** The request message was decoded. */
   received: boolean
   caller?: Caller
+  /** The key's owner, when the method takes a key. */
+  identified?: Identified
   /** What decided about the tokens of the call. */
   rules: readonly AppliedRule[]
   /** The error, when it is more exact than the gRPC status. */
@@ -40,6 +46,11 @@ export interface Calls {
 export interface CallsDeps {
   readonly log: Log
   readonly metrics: Metrics
+  readonly authenticator: Pick<Authenticator, 'authenticate'>
+  /** Rate limits; absent: none. */
+  readonly admit?: RateLimiter | undefined
+  readonly watchBody: ReturnType<typeof createSlowBodyLimiter>
+  readonly statusOf: (error: AppError) => StatusObject
 }
 
 /** HTTP statuses of calls that grpc-js ends by itself. */
@@ -57,9 +68,12 @@ const isQuiet = (operation: string) => operation.startsWith('grpc.health.')
 const headersOf = (metadata: Metadata): Record<string, string> =>
   Object.fromEntries(Object.entries(metadata.getMap()).map(([name, value]) => [name, value.toString()]))
 
-/** Adds to each call what all responses share: the trace id header, metrics and access log. */
+/**
+ * Adds to each call what all share: rate limit and authentication before its message is read, the trace id header, metrics
+ * and access log.
+ */
 export const createCalls = (
-  { log, metrics }: CallsDeps,
+  { log, metrics, authenticator, admit, watchBody, statusOf }: CallsDeps,
   options: { readonly prefixes: readonly string[]; readonly operations: ReadonlyMap<string, Operation> },
 ): Calls => {
   const prefixes = createHeaderPrefixes(options.prefixes)
@@ -100,11 +114,23 @@ export const createCalls = (
     else log.info(entry, 'response sent')
   }
 
+  /** Rejects with AppError for a call whose message is not to be read. */
+  const authenticate = async (operation: Operation, state: CallState, metadata: Metadata): Promise<void> => {
+    const address = metadata.get(CLIENT_ADDRESS_HEADER)[0]?.toString()
+    await admit?.({ key: state.key, address })
+    if (operation.permission === 'none') return
+    const caller = await authenticator.authenticate(state.key)
+    state.caller = caller
+    state.identified = { caller, at: performance.now() }
+  }
+
   const interceptor: ServerInterceptor = (method, call) => {
     let state: CallState | undefined
+    let arrived = (): void => {}
     let recorded = false
     const end = (code: grpc) => {
       streams.delete(call)
+      arrived()
       if (state === undefined || recorded) return
       recorded = true
       record(state, code)
@@ -112,6 +138,11 @@ export const createCalls = (
     const mark = (metadata: Metadata) => {
       if (state) metadata.set(state.traceIdName.toLowerCase(), state.traceId)
       return metadata
+    }
+    const reject = (error: AppError) => {
+      if (recorded || state === undefined) return
+      state.error = error
+      call.sendStatus(statusOf(error))
     }
     if (method.requestStream || method.responseStream) streams.add(call)
     // Not by a responder: it does not see calls that the library rejects by itself.
@@ -128,7 +159,7 @@ export const createCalls = (
         next({
           onReceiveMetadata: (metadata, pass) => {
             const declared = options.operations.get(method.path)
-            state = {
+            const opened: CallState = {
               ...prefixes(headersOf(metadata)),
               operation: declared?.rpc ?? method.path.slice(1),
               success: declared?.status ?? 200,
@@ -136,11 +167,26 @@ export const createCalls = (
               rules: [],
               received: false,
             }
-            states.set(metadata, state)
-            pass(metadata)
+            state = opened
+            states.set(metadata, opened)
+            if (declared === undefined) return pass(metadata)
+            authenticate(declared, opened, metadata).then(
+              () => {
+                if (recorded) return
+                if (opened.caller !== undefined)
+                  arrived = watchBody(opened.caller.tenantId, { isRejected: () => recorded, reject })
+                pass(metadata)
+              },
+              (thrown: unknown) => {
+                if (!(thrown instanceof AppError))
+                  log.error({ err: thrown, trace_id: opened.traceId }, 'gRPC call failed')
+                reject(AppError.from(thrown))
+              },
+            )
           },
           onReceiveMessage: (message, pass) => {
             if (state) state.received = true
+            arrived()
             pass(message)
           },
           onCancel: () => {

@@ -1,5 +1,4 @@
 import type {
-  Metadata,
   ServerUnaryCall,
   ServiceDefinition,
   sendUnaryData,
@@ -7,7 +6,6 @@ import type {
 } from '@grpc/grpc-js'
 import { AppError } from '../../common/errors.ts'
 import { inOwnTurn } from '../../common/event-loop.ts'
-import { CLIENT_ADDRESS_HEADER, type RateLimiter } from '../../common/rate-limiter.ts'
 import type { Messages, Method } from '../../kernel/messages/model.ts'
 import type { Kernel } from '../../kernel/types.ts'
 import { PACKAGE } from '../proto/files.ts'
@@ -29,8 +27,6 @@ export interface MethodOptions {
   readonly messageLimit: number
   /** ms after which a call fails with `gateway_timeout`. */
   readonly callTimeout: number
-  /** Rate limits; absent: none. */
-  readonly admit?: RateLimiter | undefined
 }
 
 /** Most tags and lengths of fields in a request. More take too much CPU time to decode, even within 1 MiB. */
@@ -94,21 +90,15 @@ const unary = (method: Method, { kernel, calls, wireOf }: MethodDeps, options: M
 
   const run = async (
     bytes: Buffer,
-    metadata: Metadata,
     state: CallState,
     { signal, sent }: Pick<ReturnType<typeof watch>, 'signal' | 'sent'>,
   ): Promise<Buffer> => {
-    const address = metadata.get(CLIENT_ADDRESS_HEADER)[0]?.toString()
-    await options.admit?.({ key: state.key, address })
-    // Authentication and permission come before any check of the message.
-    if (operation.permission !== 'none') state.caller = await kernel.authenticator.authenticate(state.key)
-    const identified = state.caller && { caller: state.caller, at: performance.now() }
     if (bytes.length > options.messageLimit)
       throw new AppError('too_large', 'The message is too large. Send less in one call.')
     const input = await read(bytes)
     const output = await kernel.invoke(operation, input, {
       key: state.key,
-      identified,
+      identified: state.identified,
       traceId: state.traceId,
       ...(state.idempotencyKey === undefined ? {} : { idempotencyKey: state.idempotencyKey }),
       signal,
@@ -125,7 +115,7 @@ const unary = (method: Method, { kernel, calls, wireOf }: MethodDeps, options: M
     const state = calls.stateOf(call.metadata)
     const { done, ...watched } = watch(call, options.callTimeout)
     try {
-      callback(null, await run(call.request, call.metadata, state, watched))
+      callback(null, await run(call.request, state, watched))
     } catch (thrown) {
       const error = AppError.from(thrown)
       if (!(thrown instanceof AppError))

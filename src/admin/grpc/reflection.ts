@@ -1,5 +1,9 @@
+import { once } from 'node:events'
 import { type MethodDefinition, type Server, type ServerDuplexStream, status } from '@grpc/grpc-js'
 import { ReflectionService } from '@grpc/reflection'
+import { AppError } from '../../common/errors.ts'
+import { CLIENT_ADDRESS_HEADER, type RateLimiter } from '../../common/rate-limiter.ts'
+import type { Calls } from './calls.ts'
 
 type Stream = ServerDuplexStream<Buffer, Buffer>
 
@@ -40,34 +44,47 @@ const load = (descriptors: readonly Buffer[]): ReadonlyMap<string, Served> => {
   return served
 }
 
-/** Decodes a stream of bytes to messages; bytes that do not decode end it. */
-const messagesOf = (stream: Stream, { method }: Served): MessageStream => ({
-  on: (event, listener) => {
-    if (event === 'end') stream.on('end', listener)
-    else
-      stream.on('data', (bytes: Buffer) => {
-        let message: object
-        try {
-          message = method.requestDeserialize(bytes)
-        } catch {
-          stream.emit('error', {
-            code: status.INVALID_ARGUMENT,
-            details: 'The message is not a reflection request.',
-          })
-          return
-        }
-        listener(message)
-      })
-  },
-  write: (message) => stream.write(method.responseSerialize(message)),
-  end: () => stream.end(),
-})
+/** Serves one stream: a further request is read when the client has taken the responses before it. */
+const serve = async (stream: Stream, { method, handle }: Served, admit?: RateLimiter): Promise<void> => {
+  const closed = new AbortController()
+  stream.once('close', () => closed.abort())
+  let respond = (_message: object): void => {}
+  let finish = (): void => {}
+  handle({
+    on: (event, listener) => {
+      if (event === 'data') respond = listener
+      else finish = () => listener({})
+    },
+    write: (message) => stream.write(method.responseSerialize(message)),
+    end: () => stream.end(),
+  })
+  const address = stream.metadata.get(CLIENT_ADDRESS_HEADER)[0]?.toString()
+  // The status is still to be sent after an error.
+  for await (const bytes of stream.iterator({ destroyOnReturn: false })) {
+    await admit?.({ key: undefined, address, page: true })
+    respond(messageOf(bytes, method))
+    if (stream.writableNeedDrain) await once(stream, 'drain', { signal: closed.signal })
+  }
+  finish()
+}
+
+const messageOf = (bytes: Buffer, { requestDeserialize }: Served['method']): object => {
+  try {
+    return requestDeserialize(bytes)
+  } catch {
+    throw new AppError('malformed', 'The message is not a reflection request.')
+  }
+}
 
 /**
  * Server reflection, v1 and v1alpha, of the services in these files. Files and library are loaded on the first call:
- * start-up does not wait for them.
+ * start-up does not wait for them. Each request counts as a page of the service for `admit`.
  */
-export const serveReflection = (server: Server, descriptors: () => readonly Buffer[]): void => {
+export const serveReflection = (
+  server: Server,
+  descriptors: () => readonly Buffer[],
+  { calls, admit }: { readonly calls: Calls; readonly admit?: RateLimiter | undefined },
+): void => {
   let loaded: ReadonlyMap<string, Served> | undefined
   for (const service of SERVICES) {
     const path = pathOf(service)
@@ -83,8 +100,14 @@ export const serveReflection = (server: Server, descriptors: () => readonly Buff
     const handle = (stream: Stream) => {
       loaded ??= load(descriptors())
       const served = loaded.get(path)
-      if (served) served.handle(messagesOf(stream, served))
-      else stream.emit('error', { code: status.UNIMPLEMENTED, details: 'Reflection is not available.' })
+      if (served === undefined)
+        return stream.emit('error', { code: status.UNIMPLEMENTED, details: 'Reflection is not available.' })
+      serve(stream, served, admit).catch((thrown: unknown) => {
+        if (stream.destroyed) return
+        const error = AppError.from(thrown)
+        calls.stateOf(stream.metadata).error = error
+        stream.emit('error', { code: error.grpc, details: error.message })
+      })
     }
     server.addService({ [METHOD]: definition }, { [METHOD]: handle as never })
   }

@@ -9,9 +9,11 @@ import type { Kernel } from '../../kernel/types.ts'
 import type { Check } from '../ops/health.ts'
 import { fileDescriptors } from '../proto/descriptors.ts'
 import { PACKAGE, protoFiles } from '../proto/files.ts'
+import { createSlowBodyLimiter, type SlowBodyLimits } from '../slow-body-limiter.ts'
 import { createCalls } from './calls.ts'
 import { serveHealth } from './health.ts'
 import { methodPath, servedServices } from './methods.ts'
+import { statusOf } from './problem.ts'
 import { serveReflection } from './reflection.ts'
 import { handleUnknownMethods } from './unknown.ts'
 import { createWire } from './wire.ts'
@@ -41,6 +43,8 @@ export interface GrpcOptions {
   readonly drainTimeout?: number
   /** Rate limits; absent: none. */
   readonly admit?: RateLimiter | undefined
+  /** Messages that arrive slowly. */
+  readonly slowBodies?: SlowBodyLimits
 }
 
 export interface Grpc {
@@ -75,8 +79,16 @@ export const startGrpc = async (deps: GrpcDeps, options: GrpcOptions): Promise<G
   const { messages, issues } = createMessages(kernel.registry.operations)
   if (issues.length > 0) throw new Error(issues.map(({ rpc, problem }) => `${rpc}: ${problem}`).join(' '))
   const { services } = messages
+  const wireOf = createWire(messages.messages)
   const calls = createCalls(
-    { log, metrics },
+    {
+      log,
+      metrics,
+      authenticator: kernel.authenticator,
+      admit: options.admit,
+      watchBody: createSlowBodyLimiter(options.slowBodies),
+      statusOf: (error) => statusOf(error, wireOf),
+    },
     {
       prefixes: options.prefixes ?? ['SVC'],
       operations: new Map(
@@ -95,11 +107,10 @@ export const startGrpc = async (deps: GrpcDeps, options: GrpcOptions): Promise<G
     interceptors: [calls.interceptor],
   })
   allowStreamResets(server)
-  const wireOf = createWire(messages.messages)
-  const limits = { messageLimit, callTimeout: options.callTimeout ?? 45_000, admit: options.admit }
+  const limits = { messageLimit, callTimeout: options.callTimeout ?? 45_000 }
   for (const { definition, implementation } of servedServices(messages, { kernel, calls, wireOf }, limits))
     server.addService(definition, implementation)
-  serveReflection(server, () => fileDescriptors(protoFiles(messages)))
+  serveReflection(server, () => fileDescriptors(protoFiles(messages)), { calls, admit: options.admit })
   const health = serveHealth(
     server,
     { kernel: () => kernel.health(), ...deps.checks },

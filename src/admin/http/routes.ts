@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest, preParsingHookHandler } from 'fastify'
 import { AppError } from '../../common/errors.ts'
 import { isObject } from '../../common/json.ts'
@@ -6,11 +7,11 @@ import { writeJson } from '../../common/write-json.ts'
 import { methodOf, pathOf, returnsNothing } from '../../kernel/check/operation.ts'
 import type { Kernel } from '../../kernel/types.ts'
 import type { Operation } from '../../sdk/index.ts'
+import { createSlowBodyLimiter } from '../slow-body-limiter.ts'
 import { baseUrlOf } from './base-url.ts'
 import { checkContentCoding, checkContentType, parseJsonBody } from './body.ts'
 import { inputReader } from './input.ts'
 import { JSON_TYPE } from './problem.ts'
-import { createSlowBodyLimiter } from './slow-body-limiter.ts'
 import type { AppOptions } from './types.ts'
 
 const hasBody = (request: FastifyRequest): boolean => {
@@ -79,6 +80,14 @@ const response = async (
 export const addOperations = (app: FastifyInstance, kernel: Kernel, options: AppOptions): void => {
   const { admit } = options
   const watchBody = createSlowBodyLimiter(options.slowBodies)
+  const watchIncoming = (tenantId: string, incoming: IncomingMessage): void => {
+    if (incoming.complete) return
+    const arrived = watchBody(tenantId, {
+      isRejected: () => incoming.listenerCount('error') === 0,
+      reject: (error) => incoming.emit('error', error),
+    })
+    incoming.once('close', arrived)
+  }
   for (const operation of kernel.registry.operations) {
     const reader = inputReader(operation)
     const consumes = operation.consumes ?? []
@@ -91,7 +100,7 @@ export const addOperations = (app: FastifyInstance, kernel: Kernel, options: App
       authenticated.then((caller) => {
         request.state.caller = caller
         request.state.identified = { caller, at: performance.now() }
-        watchBody(caller.tenantId, request.raw)
+        watchIncoming(caller.tenantId, request.raw)
         done()
       }, done)
     }

@@ -6,8 +6,8 @@ import type { RateLimiter } from '../../common/rate-limiter.ts'
 import type { AppliedRule } from '../../common/request-ring.ts'
 import type { Identified, Kernel, Presented } from '../../kernel/types.ts'
 import type { Caller } from '../../sdk/index.ts'
+import type { SlowBodyLimits } from '../slow-body-limiter.ts'
 import type { PrefixedHeaders } from './header-prefixes.ts'
-import type { SlowBodyLimits } from './slow-body-limiter.ts'
 
 /** State of one request. */
 export interface RequestState extends Omit<PrefixedHeaders, 'key'> {

@@ -324,9 +324,85 @@ t.test('thousands of cancelled calls do not end a connection that others share',
         await once(stream, 'close')
       }),
     )
-  const stream = session.request({ ...head, 'grpc-timeout': '1m' })
-  const [response] = await once(stream, 'response')
-  t.equal(response['grpc-status'], String(status.DEADLINE_EXCEEDED))
+  const [response] = await once(session.request(head), 'response')
+  t.equal(response['grpc-status'], String(status.UNAUTHENTICATED), 'before a message has arrived')
+})
+
+/** A connection whose streams the test writes byte by byte. */
+const rawSession = (t: Test, socketPath: string) => {
+  const session = connectHttp2('http://localhost', { createConnection: () => connect(socketPath) })
+  t.teardown(() => session.destroy())
+  const open = (path: string, headers: Readonly<Record<string, string>> = {}) => {
+    const base = { ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' }
+    const stream = session.request({ ...base, ...headers })
+    stream.on('error', () => {})
+    return stream
+  }
+  return open
+}
+
+/** A gRPC frame that announces `length` bytes. */
+const frame = (message: Buffer, length = message.length): Buffer => {
+  const head = Buffer.alloc(5)
+  head.writeUInt32BE(length, 1)
+  return Buffer.concat([head, message])
+}
+
+t.test('a tenant may have few slow messages; further ones are UNAVAILABLE', async (t) => {
+  const { socketPath, key, call } = await start(t, { slowBodies: { most: 2, afterMs: 50 } })
+  const open = rawSession(t, socketPath)
+  const ends: string[] = []
+  const enough = Promise.withResolvers<void>()
+  for (let index = 0; index < 5; index++) {
+    const stream = open('/sidevault.v1.Tokens/Create', { 'svc-api-key': key })
+    stream.on('response', (headers) => {
+      ends.push(String(headers['grpc-status']))
+      if (ends.length === 3) enough.resolve()
+    })
+    stream.write(frame(Buffer.alloc(10), 1000))
+  }
+  await enough.promise
+  t.same(ends, Array(3).fill(String(status.DEADLINE_EXCEEDED)))
+  t.equal((await call('Tokens.Get', { id: 'none' })).code, status.NOT_FOUND, 'complete ones are served')
+})
+
+/** A reflection request for the file of a service. */
+const FILE_REQUEST = Buffer.concat([Buffer.from([0x22, 19]), Buffer.from('sidevault.v1.Tokens')])
+const REFLECTION = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo'
+
+t.test('reflection reads no further requests while its responses are not taken', async (t) => {
+  let read = 0
+  const { socketPath, call } = await start(t, {
+    admit: ({ page }) => {
+      if (page) read++
+    },
+  })
+  const stream = rawSession(t, socketPath)(REFLECTION)
+  stream.write(frame(FILE_REQUEST))
+  await once(stream, 'response')
+  stream.pause()
+  for (let index = 1; index < 1_000; index++) stream.write(frame(FILE_REQUEST))
+  for (let index = 0; index < 20; index++) await call('Tokens.Get', { id: 'none' })
+  t.ok(read < 100, `${read} were read`)
+  stream.resume()
+  stream.end()
+  await once(stream, 'end')
+  t.equal(read, 1_000, 'all get their response in the end')
+})
+
+t.test('reflection requests count as pages of the service', async (t) => {
+  let admitted = 0
+  const { socketPath } = await start(t, {
+    admit: ({ page }) => {
+      if (page && ++admitted > 2) throw new AppError('rate_limited', 'Too many calls.', { retryAfter: 1 })
+    },
+  })
+  const stream = rawSession(t, socketPath)(REFLECTION)
+  const trailers = once(stream, 'trailers')
+  stream.resume()
+  for (let index = 0; index < 4; index++) stream.write(frame(FILE_REQUEST))
+  t.equal((await trailers)[0]['grpc-status'], String(status.RESOURCE_EXHAUSTED))
+  t.equal(admitted, 3)
 })
 
 t.test('each call is logged and counted, as over HTTP', async (t) => {
