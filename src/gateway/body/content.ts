@@ -69,7 +69,11 @@ const CHARSETS: Readonly<Record<string, Charset>> = {
 
 const AGREES_WITH_ASCII = /^(iso-8859-\d{1,2}|windows-125\d|koi8-[ru]|euc-(jp|kr)|macintosh)$/
 
+/** RFC 9110 §5.6.2: a type and a subtype, both tokens. */
+const MEDIA_TYPE = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+$/
+
 const kindOf = (type: string): ContentKind => {
+  if (!MEDIA_TYPE.test(type)) return 'unread'
   if (Object.hasOwn(KINDS, type)) return KINDS[type] ?? 'binary'
   if (type.endsWith('+json')) return 'json'
   if (type.endsWith('+json-seq')) return 'json-seq'
@@ -97,8 +101,8 @@ const LONGEST = 200
 const known = new Map<string, Content>()
 
 /**
- * Reads a Content-Type (RFC 9110 §8.3.1). Types that are not known are `binary`. Throws `malformed` for several types:
- * the destination might choose the one that we did not.
+ * Reads a Content-Type (RFC 9110 §8.3.1). Types that are not known are `binary`, texts that are no type `unread`. Throws
+ * `malformed` for a comma outside quotes: the destination might choose the one of several types that we did not.
  */
 export const contentOf = (header: string): Content => {
   const ready = known.get(header)
@@ -112,7 +116,10 @@ export const contentOf = (header: string): Content => {
 
 const read = (header: string): Content => {
   const type = (header.split(';', 1)[0] ?? '').trim().toLowerCase()
-  if (/,\s*[\w.+-]+\/[\w.+-]/.test(header.replace(/"[^"]*"/g, '')))
-    throw new AppError('malformed', 'The request has several content types. Send the one that its body has.')
+  if (header.replace(/"(?:[^"\\]|\\.)*"/g, '').includes(','))
+    throw new AppError(
+      'malformed',
+      'The request has several content types, or a comma in one. Send the one that its body has.',
+    )
   return { kind: kindOf(type), charset: charsetOf(header) }
 }

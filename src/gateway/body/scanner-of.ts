@@ -17,6 +17,7 @@ const otherMultipart = () =>
   createUnread(
     'values are put into "multipart/form-data" with one valid boundary, and into no other multipart type',
   )
+const otherType = () => createUnread('its content type is not valid; send the one that the body has')
 const otherPart = () =>
   createUnread('values are put into no part of its type; give it another type, or a filename if it is a file')
 
@@ -62,7 +63,7 @@ export const scannerOf = (
 ): Scanner | undefined => {
   const { kind, charset } = contentOf(contentType)
   if (kind === 'binary') return undefined
-  if (kind === 'unread') return otherMultipart()
+  if (kind === 'unread') return /^\s*multipart\//i.test(contentType) ? otherMultipart() : otherType()
   if (kind === 'multipart') {
     const boundary = boundaryOf(contentType)
     if (boundary === undefined) return otherMultipart()

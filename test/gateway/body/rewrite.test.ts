@@ -23,7 +23,6 @@ const KINDS: readonly (readonly [type: string, kind: string])[] = [
   ['application/grpc', 'pass'],
   ['application/x-protobuf', 'pass'],
   ['video/mp4', 'pass'],
-  ['nonsense', 'pass'],
 ]
 
 for (const [type, kind] of KINDS)
@@ -35,10 +34,34 @@ for (const [type, kind] of KINDS)
   })
 
 t.test('several content types are rejected', async (t) => {
-  for (const types of ['application/json,text/plain', 'application/json, application/json', 'a/b;c="d", e/f'])
+  for (const types of [
+    'application/json,text/plain',
+    'application/json, application/json',
+    'a/b;c="d", e/f',
+    'application/json,',
+    ',application/json',
+    'application/json,text',
+    'a/b;c="\\"", e/f',
+    'multipart/mixed; boundary=a,b',
+  ])
     await t.rejects(plan('{"a":"{{ten}}"}', types), { code: 'malformed' }, types)
   t.equal((await plan('{"a":"{{ten}}"}', 'application/json; profile="a/b, c/d"')).kind, 'rewrite')
-  t.equal((await plan('x', 'multipart/mixed; boundary=a,b')).kind, 'pass')
+  t.equal((await plan('{"a":"{{ten}}"}', 'application/json; profile="\\",b"')).kind, 'rewrite')
+  t.equal((await plan('x', 'multipart/mixed; boundary="a,b"')).kind, 'pass')
+})
+
+t.test('what is no media type passes without a visible expression only', async (t) => {
+  for (const type of [
+    'nonsense',
+    'text/',
+    '/',
+    'application//json',
+    'application/json/x',
+    'application/json\xff',
+  ]) {
+    await t.rejects(plan('{"a":"{{ten}}"}', type), { code: 'malformed' }, type)
+    t.equal((await plan('{"a":1}', type)).kind, 'pass', type)
+  }
 })
 
 t.test('an empty body, or one of an unknown type that is not text, passes', async (t) => {
