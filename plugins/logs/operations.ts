@@ -37,9 +37,8 @@ const filterOf = (query: Query): LogFilter => {
 
 const pageOf = (query: Query): PageRequest => {
   const size = query.size ?? PAGE_SIZE.default
-  return query.start
-    ? { kind: 'cursor', start: query.start, size }
-    : { kind: 'offset', page: query.page ?? 1, size }
+  if (query.start === undefined) return { kind: 'offset', page: query.page ?? 1, size }
+  return query.start === '' ? { kind: 'cursor', size } : { kind: 'cursor', start: query.start, size }
 }
 
 /** Calls on the audit log; reading it is not recorded. */

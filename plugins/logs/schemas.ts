@@ -15,7 +15,14 @@ export const LogQuery = Type.Object({
   entity_id: Type.Optional(Type.String({ field: 4 })),
   start_date: time(5, 'ISO 8601; logs created then or later.'),
   end_date: time(6, 'ISO 8601; logs created before then.'),
-  start: Type.Optional(Type.String({ maxLength: 500, field: 7 })),
+  start: Type.Optional(
+    Type.String({
+      maxLength: 500,
+      description:
+        'The `next` of the page before. Empty: the first page of a cursor list, where nothing is counted.',
+      field: 7,
+    }),
+  ),
 })
 
 /** The interface's Log. */

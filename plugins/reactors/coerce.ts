@@ -26,13 +26,21 @@ export const castConfiguration = (
   return result
 }
 
-/** The object that holds `[...parents, last]`. Copies objects on the path, so that the input does not change. */
-const parentOf = (args: Members, parents: readonly string[]): Members | undefined => {
+/**
+ * The object that holds `[...parents, last]`. Copies objects on the path once, into `copies`, so that the input does not
+ * change.
+ */
+const parentOf = (args: Members, parents: readonly string[], copies: Set<unknown>): Members | undefined => {
   let current = args
   for (const name of parents) {
     const next = Object.hasOwn(current, name) ? current[name] : {}
     if (!isObject(next)) return undefined
+    if (copies.has(next)) {
+      current = next as Members
+      continue
+    }
     const copy = { ...next }
+    copies.add(copy)
     current[name] = copy
     current = copy
   }
@@ -50,12 +58,13 @@ export const castArguments = (parameters: Static<typeof Parameters>, args: Json)
   if (!isObject(args)) throw invalid({ args: ['must be an object: the formula has request parameters'] })
   const result: Members = { ...args }
   const issues: FieldIssue[] = []
+  const copies = new Set<unknown>()
   for (const { name, type, optional } of parameters) {
     const parts = name.split('.')
     const last = parts.at(-1)!
     const flat = parts.length > 1 && Object.hasOwn(result, name) ? result[name] : undefined
     if (flat !== undefined) delete result[name]
-    const parent = parentOf(result, parts.slice(0, -1))
+    const parent = parentOf(result, parts.slice(0, -1), copies)
     const value = flat ?? (parent && Object.hasOwn(parent, last) ? parent[last] : undefined)
     if (parent === undefined) issues.push([`args.${name}`, 'must lie in an object'])
     else if (value === undefined || value === null) {

@@ -120,10 +120,11 @@ t.test(
     }
     t.strictSame(pages, all.data)
     const walked: Log[] = []
-    let path = '/logs?size=5'
+    let path = '/logs?size=5&start='
     for (let rounds = 0; rounds < 50; rounds++) {
       const { body } = await get(path)
       walked.push(...body.data)
+      t.notOk('total_items' in body.pagination, 'nothing is counted')
       const { next } = body.pagination
       if (next === undefined) break
       t.ok(next.length <= 500)

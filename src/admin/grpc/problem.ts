@@ -12,8 +12,8 @@ const DETAILS = 'grpc-status-details-bin'
 /** Bytes of details. Clients accept 8 KiB of metadata by default, which base64 and the message have to share. */
 const DETAILS_BYTES = 4_500
 
-/** Most characters of a custom response's JSON. */
-const BODY_LENGTH = 2_000
+/** Most bytes of a custom response's JSON. */
+const BODY_BYTES = 2_000
 
 /** Characters of the message itself. */
 const MESSAGE_LENGTH = 500
@@ -34,7 +34,7 @@ const status = root.lookupType('Status')
 
 /** The custom response of code in place of a problem, when it fits. */
 const bodyOf = ({ response }: AppError) =>
-  response?.body === undefined || JSON.stringify(response.body).length > BODY_LENGTH
+  response?.body === undefined || Buffer.byteLength(JSON.stringify(response.body)) > BODY_BYTES
     ? {}
     : { body: response.body }
 

@@ -59,6 +59,22 @@ t.test('every parameter that is missing is named, unless it is optional', async 
   t.same(issuesOf(parameters, 'text'), ['args'])
 })
 
+t.test('an object that many parameters lie in is copied once', async (t) => {
+  let copies = 0
+  const big = new Proxy<Record<string, unknown>>(
+    {},
+    {
+      ownKeys: () => {
+        copies++
+        return []
+      },
+    },
+  )
+  const parameters = Array.from({ length: 100 }, (_, index) => parameter(`a.p${index}`, 'string', true))
+  castArguments(parameters, { a: big } as never)
+  t.equal(copies, 1)
+})
+
 t.test('undeclared arguments pass, and the input is not mutated', async (t) => {
   const args = { n: '1', deep: { m: '2', other: [1] } }
   t.strictSame(castArguments([parameter('n', 'number'), parameter('deep.m', 'number')], args), {
