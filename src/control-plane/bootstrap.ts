@@ -1,5 +1,5 @@
 /** Envoy's bootstrap file. */
-import { DEFAULT_MEMORY_BYTES } from './limits.ts'
+import { DEFAULT_MEMORY_BYTES, DISCOVERY_BYTES } from './limits.ts'
 import { loadAssignment } from './load-assignment.ts'
 import type { BootstrapOptions } from './options.ts'
 import { createSnapshot } from './snapshot.ts'
@@ -43,7 +43,10 @@ const INTERNAL = 'type.googleapis.com/envoy.extensions.bootstrap.internal_listen
 const internalListeners = {
   bootstrap_extensions: [{ name: 'envoy.bootstrap.internal_listener', typed_config: { '@type': INTERNAL } }],
 }
-const INTERNAL_RUNTIME = { 'envoy.reloadable_features.enable_send_rst_on_user_space_socket': false }
+const FORWARD_RUNTIME = {
+  'envoy.reloadable_features.enable_send_rst_on_user_space_socket': false,
+  'http.async_response_buffer_limit': DISCOVERY_BYTES,
+}
 
 /** For the pattern of headers that do not reach the console (`console-routes.ts`). */
 const CONSOLE_RUNTIME = { 're2.max_program_size.error_level': 5_000 }
@@ -68,7 +71,7 @@ const common = ({
   admin: { address: { pipe: { path: adminSocket, mode: 0o600 } } },
   overload_manager: overload(memoryBytes),
   ...(forwards ? internalListeners : {}),
-  ...layered({ ...(forwards ? INTERNAL_RUNTIME : {}), ...(console ? CONSOLE_RUNTIME : {}) }),
+  ...layered({ ...(forwards ? FORWARD_RUNTIME : {}), ...(console ? CONSOLE_RUNTIME : {}) }),
 })
 
 /** `Bootstrap` message in JSON: only the connection to the control plane, which serves everything else. */

@@ -4,16 +4,42 @@ import { isPemText } from './client-certificates.ts'
 import type { BootstrapOptions, ForwardHost } from './options.ts'
 
 const HOST = /^(?:\*\.)?[a-z0-9_.:-]{1,253}$/
+const END = '-----END CERTIFICATE-----\n'
 
-/** Parses a gateway's report. Throws an Error when it is invalid. */
+/** A report. Thousands of hosts have the certificates of one authority, so each chain is in it once. */
+export interface ForwardHostsReport {
+  /** Certificates behind those of the hosts, PEM; may be empty. */
+  readonly chains: readonly string[]
+  /** With their own certificate only, and the number of their chain. */
+  readonly hosts: readonly (ForwardHost & { readonly chain: number })[]
+}
+
+export const reportForwardHosts = (hosts: readonly ForwardHost[]): ForwardHostsReport => {
+  const numbers = new Map<string, number>()
+  const own = hosts.map(({ host, certificate, key }) => {
+    const at = certificate.indexOf(END)
+    const end = at === -1 ? certificate.length : at + END.length
+    const chain = certificate.slice(end)
+    const number = numbers.get(chain) ?? numbers.size
+    numbers.set(chain, number)
+    return { host, certificate: certificate.slice(0, end), key, chain: number }
+  })
+  return { chains: [...numbers.keys()], hosts: own }
+}
+
+/** The hosts of a report, with their chains. Throws an Error when it is invalid. */
 export const parseForwardHosts = (body: unknown): readonly ForwardHost[] => {
-  if (!isObject(body) || !Array.isArray(body.hosts)) throw new Error('not a list of hosts')
+  if (!isObject(body) || !Array.isArray(body.hosts) || !Array.isArray(body.chains))
+    throw new Error('not a list of hosts')
+  const chains: readonly unknown[] = body.chains
   return body.hosts.map((one: unknown) => {
     if (!isObject(one)) throw new Error('not a host')
     const { host, certificate, key } = one
+    const chain = chains[Number(one.chain)]
     if (typeof host !== 'string' || !HOST.test(host) || !isPemText(certificate) || !isPemText(key))
       throw new Error('not a host')
-    return { host, certificate, key }
+    if (chain !== '' && !isPemText(chain)) throw new Error('not a chain')
+    return { host, certificate: certificate + chain, key }
   })
 }
 

@@ -39,3 +39,6 @@ export const ENVOY_LIMIT = 65_536
 /** Host names that gateways divide among tenants, and the size of Envoy's DNS cache, which evicts later. */
 export const HOSTS = 16_384
 export const CACHED_HOSTS = 2 * HOSTS
+
+/** A response to a discovery request: 4,000 hosts of the forward proxy, each with a chain of up to 12 KiB. */
+export const DISCOVERY_BYTES = 64 * MIB

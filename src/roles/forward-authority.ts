@@ -2,6 +2,7 @@ import { systemClock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import { unixHttp } from '../common/unix-http.ts'
 import type { Config } from '../config.ts'
+import { reportForwardHosts } from '../control-plane/forward-hosts.ts'
 import { type Authority, createAuthority } from '../forward-proxy/authority.ts'
 import { type ForwardHosts, watchForwardHosts } from '../forward-proxy/forward-hosts.ts'
 import type { Runtime } from './runtime.ts'
@@ -31,11 +32,8 @@ export const watchHosts = (
     {
       collections,
       onHosts: async (leaves) => {
-        const hosts = leaves.map(({ host, certificate, key }) => ({ host, certificate, key }))
-        const { status } = await unixHttp(control, 'PUT', '/forward-hosts', {
-          body: { hosts },
-          timeoutMs: TIMEOUT_MS,
-        })
+        const options = { body: reportForwardHosts(leaves), timeoutMs: TIMEOUT_MS }
+        const { status } = await unixHttp(control, 'PUT', '/forward-hosts', options)
         if (status !== 200) throw new Error(`the control plane responded with status ${status}`)
       },
     },
