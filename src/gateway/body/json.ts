@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { AppError } from '../../common/errors.ts'
 import type { Expressions, Resolve } from '../../expressions/types.ts'
 import type { Work } from '../../expressions/work.ts'
@@ -41,6 +42,15 @@ const notAscii = () =>
     'A JSON string with an expression has characters outside ASCII, in a charset other than UTF-8. Send the body as UTF-8.',
   )
 
+const notUtf8 = () =>
+  new AppError('malformed', 'A JSON string with an expression is not UTF-8. Send the body as UTF-8.')
+
+/** Throws `malformed` for a string that would be sent on as something else. */
+const checkCharset = (string: Buffer, charset: Charset): void => {
+  if (charset !== 'utf8' && string.some((byte) => byte > 0x7f)) throw notAscii()
+  if (!isUtf8(string)) throw notUtf8()
+}
+
 /**
  * JSON: string literals in value position that hold `{{` become the value itself when they are exactly one expression,
  * else a string. Nothing else changes, and all of the body must be valid.
@@ -57,7 +67,7 @@ export const createJson = (charset: Charset, expressions: Expressions, limits: S
       const { found, end } = scanner.scan(part, isLast)
       const all = found.map(({ start, end: to, text }) => {
         const parse = () => {
-          if (charset !== 'utf8' && part.subarray(start, to).some((byte) => byte > 0x7f)) throw notAscii()
+          checkCharset(part.subarray(start, to), charset)
           const template = expressions.parse(text)
           return {
             ids: template.ids,

@@ -61,6 +61,14 @@ t.test('bytes that are not UTF-8 survive outside replaced strings', async (t) =>
   t.strictSame(await rewritten(bytes('"{{ten}}"'), TYPE), bytes('10'))
 })
 
+t.test('a string with an expression that is not UTF-8 is malformed', async (t) => {
+  for (const string of ['"\xff{{ten}}"', '"M\xfcller {{ten}}"', '"\\u007b{ten}}\xc3"'])
+    await t.rejects(plan(Buffer.from(`["a",${string}]`, 'latin1'), TYPE), {
+      code: 'malformed',
+      message: /not UTF-8/,
+    } as unknown as Error)
+})
+
 t.test('a body without an expression passes unchanged and unchecked', async (t) => {
   for (const body of ['{"a":1', 'not json', '{"a":"\\u007b"', '{"a":"\\u007b x \\u007b"}', '[1,]', '{ {'])
     t.equal((await plan(body, TYPE)).kind, 'pass', body)
