@@ -6,7 +6,7 @@ import { contentOf } from './content.ts'
 import { BODY_LIMITS, type BodyLimits } from './limits.ts'
 import { findInSlices, PASS, type Plan, planOf } from './plan.ts'
 import type { ScanLimits } from './scanner.ts'
-import { isUtf16, scannerOf } from './scanner-of.ts'
+import { isWide, scannerOf } from './scanner-of.ts'
 
 export type { BodyLimits } from './limits.ts'
 export { BODY_LIMITS } from './limits.ts'
@@ -34,7 +34,7 @@ const planContent = (
   limits: BodyLimits,
 ): Eventual<Plan> => {
   const untyped = contentType === undefined || contentType.trim() === ''
-  if (untyped && !isUtf8(body) && !isUtf16(body)) return PASS
+  if (untyped && !isUtf8(body) && !isWide(body)) return PASS
   const scanner = scannerOf(untyped ? UNTYPED : contentType, expressions, ofComplete(limits))
   if (scanner === undefined || !scanner.mayHold(body)) return PASS
   return whenReady(findInSlices(body, limits.expressions, scanner.scan), (found) =>

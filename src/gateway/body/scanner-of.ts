@@ -21,21 +21,28 @@ const otherType = () => createUnread('its content type is not valid; send the on
 const otherPart = () =>
   createUnread('values are put into no part of its type; give it another type, or a filename if it is a file')
 
-/** Whether a text begins with the byte-order mark of UTF-16. */
-export const isUtf16 = (bytes: Buffer): boolean =>
-  (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)
+/** Bytes at the beginning of a text that show its code units. */
+const SHOWN = 4
 
-/** The scanner of a text whose type names no charset, or a wrong one: a byte-order mark of UTF-16 overrides it. */
-const unlessUtf16 = (scanner: Scanner): Scanner => {
+/** Whether a text begins as UTF-16 or UTF-32 do: with a byte-order mark, or with a NUL among its first bytes. */
+export const isWide = (bytes: Buffer): boolean =>
+  (bytes[0] === 0xff && bytes[1] === 0xfe) ||
+  (bytes[0] === 0xfe && bytes[1] === 0xff) ||
+  bytes.subarray(0, SHOWN).includes(0)
+
+/** The scanner of a text whose type names no charset, or a wrong one: what its first bytes show overrides it. */
+const unlessWide = (scanner: Scanner): Scanner => {
   let actual: Scanner | undefined
   const scannerFor = (first: Buffer): Scanner => {
-    actual ??= isUtf16(first) ? otherCharset() : scanner
+    actual ??= isWide(first) ? otherCharset() : scanner
     return actual
   }
+  const isUndecided = ({ length }: Buffer) => actual === undefined && length < SHOWN
   return {
     ...scanner,
-    mayHold: (bytes) => scannerFor(bytes).mayHold(bytes),
-    scan: (part, isLast) => scannerFor(part).scan(part, isLast),
+    mayHold: (bytes) => (isUndecided(bytes) ? scanner : scannerFor(bytes)).mayHold(bytes),
+    scan: (part, isLast) =>
+      isUndecided(part) && !isLast ? { end: 0, found: [] } : scannerFor(part).scan(part, isLast),
   }
 }
 
@@ -70,7 +77,7 @@ export const scannerOf = (
     return createMultipart(boundary, (type) => scannerOfPart(type, expressions, limits), otherPart, limits)
   }
   if (charset === 'other' || (charset !== 'utf8' && kind === 'xml')) return otherCharset()
-  return unlessUtf16(textScannerOf(kind, charset, expressions, limits))
+  return unlessWide(textScannerOf(kind, charset, expressions, limits))
 }
 
 /** RFC 7578 §4.4: a part without a type is plain text, and then a field: it may hold any value. */

@@ -63,7 +63,8 @@ export type ClosedScanner = (part: string, isLast: boolean) => readonly string[]
 export const createClosedScanner = (): ClosedScanner => {
   let held = ''
   return (part, isLast) => {
-    const text = held + part
+    // Without the zero bytes of UTF-16 and UTF-32.
+    const text = held + part.replaceAll('\0', '')
     const ids: string[] = []
     const add = (written: string, isAlone: boolean) => {
       const id = idOf(written, isAlone)

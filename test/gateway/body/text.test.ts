@@ -1,5 +1,5 @@
 import t from 'tap'
-import { CARD, plan, resolve, rewritten, show, VALUES } from './kit.ts'
+import { CARD, cut, inParts, plan, resolve, rewritten, show, VALUES } from './kit.ts'
 
 const CASES: readonly (readonly [type: string | undefined, body: string, sent: string])[] = [
   ['text/plain', 'pan: {{pan}}.', 'pan: 4242424242424242.'],
@@ -68,10 +68,15 @@ t.test('a body in a charset that cannot encode values is rejected when it has an
     }
 })
 
-t.test('UTF-16 that begins with its byte-order mark is no text of another charset', async (t) => {
+t.test('UTF-16 and UTF-32, with and without a byte-order mark, are no text of another charset', async (t) => {
+  const utf32 = (text: string) => Buffer.from(Uint32Array.from(text, (c) => c.charCodeAt(0)).buffer)
   const encodings = {
     le: (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le'),
     be: (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le').swap16(),
+    'le without mark': (text: string) => Buffer.from(text, 'utf16le'),
+    'be without mark': (text: string) => Buffer.from(text, 'utf16le').swap16(),
+    utf32,
+    'utf32 be': (text: string) => utf32(text).swap32(),
   }
   const types = [
     'text/plain',
@@ -86,6 +91,14 @@ t.test('UTF-16 that begins with its byte-order mark is no text of another charse
     for (const type of types) {
       await t.rejects(plan(encoded('"{{ pan }}"'), type), { code: 'malformed' }, `${type} ${name}`)
       t.equal((await plan(encoded('"pan"'), type)).kind, 'pass')
+      if (type === undefined) continue
+      const bytes = encoded('"{{ pan }}"')
+      for (let at = 0; at < 8; at++)
+        t.throws(
+          () => inParts(cut(bytes, [at]), type),
+          { code: 'malformed' },
+          `${type} ${name}, cut at ${at}`,
+        )
     }
   t.equal((await plan(Buffer.from('\ufeff{{ pan }}', 'utf16le'), 'image/png')).kind, 'pass')
 })

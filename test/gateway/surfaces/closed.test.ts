@@ -84,6 +84,8 @@ t.test('a body is scanned as text whatever its type, decoded where possible', as
     (await closedBody({ bytes: Buffer.from(bytes), contentType, contentEncoding }, 1_000_000)).ids
   t.same(await idsOf('{"a":"{{ id }}"}', 'application/json'), ['id'])
   t.same(await idsOf('not json {{ id }}', 'application/json'), ['id'])
+  t.same(await idsOf(Buffer.from('{"a":"{{ id }}"}', 'utf16le'), 'application/json'), ['id'])
+  t.same(await idsOf('{{ id }}', 'nonsense'), ['id'])
   t.same(await idsOf('a=%7B%7B+id+%7D%7D', 'application/x-www-form-urlencoded'), ['id'])
   t.same(await idsOf(gzipSync('{{ id }}'), 'text/plain', 'gzip'), ['id'])
   t.same(await idsOf('{{ id }}', 'text/plain', 'gzip'), [], 'what cannot be decoded passes')
