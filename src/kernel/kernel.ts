@@ -69,7 +69,10 @@ export interface KernelDeps {
   readonly peers?: Peers
 }
 
-export type KernelOptions = LoadOptions
+export interface KernelOptions extends LoadOptions {
+  /** Plugins start, and do their work in the background. Default true; false in commands beside a service. */
+  readonly background?: boolean
+}
 
 /** Timeout of a plugin's start, ms. */
 const START_TIMEOUT = 30_000
@@ -78,7 +81,7 @@ const STOP_TIMEOUT = 5_000
 
 /**
  * Loads, checks and starts the plugins of the list. Rejects with `PluginIssues` with all issues of all plugins, in
- * which case no plugin has started. Plugins start in order of requirement; when one start fails, the started ones
+ * which case no plugin has started. With `background`, plugins start in order of requirement; when one start fails, the started ones
  * are stopped and the issue is reported in the same way.
  */
 export const startKernel = async (deps: KernelDeps, options: KernelOptions): Promise<Kernel> => {
@@ -154,7 +157,7 @@ export const startKernel = async (deps: KernelDeps, options: KernelOptions): Pro
   code = deps.createCode({ operations: wired.operations, invokeAs: calls.invokeAs })
   registry = wired
   const services = { registry: wired, vault, tenants, expressions, code, authenticator }
-  return runKernel(deps, { services, calls, rejected }, options.onProgress)
+  return runKernel(deps, { services, calls, rejected }, options)
 }
 
 interface Wired {
@@ -166,7 +169,7 @@ interface Wired {
 const runKernel = async (
   deps: KernelDeps,
   wired: Wired,
-  onProgress: LoadOptions['onProgress'],
+  { background = true, onProgress }: KernelOptions,
 ): Promise<Kernel> => {
   const { calls, services, rejected } = wired
   const { registry } = services
@@ -184,7 +187,7 @@ const runKernel = async (
       }
     }
   }
-  for (const each of registry.plugins) {
+  for (const each of background ? registry.plugins : []) {
     const place = `${placeOf(each.plugin)} › start`
     try {
       if (each.contribution.start) onProgress?.(place)

@@ -9,14 +9,17 @@ export interface OperatedKernel extends OperatedVault, Pick<Runtime, 'kernel'> {
   readonly collections: readonly Collection[]
 }
 
-/** `withVault` with the plugins, for commands that interpret values. */
+/**
+ * `withVault` with the plugins, for commands that interpret values. They do no work in the background: a command sends
+ * nothing and changes nothing else.
+ */
 export const withKernel = async <T>(
   config: Config,
   work: (vault: OperatedKernel) => Promise<T>,
 ): Promise<T> => {
   rejectAbsent(config)
   const log = createLog('operator', config.logLevel)
-  const runtime = await openRuntime(config, { name: 'operator', owner: false, log })
+  const runtime = await openRuntime(config, { name: 'operator', owner: false, background: false, log })
   try {
     const { store, keys, journal, kernel } = runtime
     const collections = kernel.registry.plugins.flatMap(({ contribution }) => contribution.collections ?? [])

@@ -95,6 +95,8 @@ export const openRuntime = async (
     readonly notify?: RoleEvents
     /** Calls of the other processes of this node. Default: there are none. */
     readonly peers?: Peers
+    /** See `KernelOptions.background`. */
+    readonly background?: boolean
   },
 ): Promise<Runtime> => {
   const { log, owner, name, notify: { onProgress, onSandbox } = {} } = options
@@ -200,6 +202,7 @@ export const openRuntime = async (
         bases: config.pluginBases,
         configs: { ...card, ...config.pluginConfig },
         operations: owner,
+        background: options.background ?? true,
         validationCache: validationCacheIn(config.dataDir),
         ...(onProgress === undefined ? {} : { onProgress }),
       },
