@@ -9,6 +9,7 @@ import { CONNECT_ROUTES, TUNNELED_ROUTES } from './forward-routes.ts'
 import { BUFFER_BYTES, TUNNEL_IDLE_MS, TUNNEL_MS } from './limits.ts'
 import {
   connectionManager,
+  connectLog,
   gateway,
   HTTP_OPTIONS,
   router,
@@ -83,6 +84,7 @@ const outer = (settings: Settings, forward: NonNullable<Settings['forward']>) =>
           delayed_close_timeout: '0.1s',
           upgrade_configs: [{ upgrade_type: 'CONNECT', enabled: false }],
           local_reply_config: localReplies(settings, true),
+          access_log: [connectLog(settings)],
           rds: { route_config_name: CONNECT_ROUTES, config_source: fromControlPlane },
           http_filters: [
             withoutEnvoyHeaders,

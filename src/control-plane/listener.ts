@@ -94,12 +94,28 @@ const failures = {
   },
 }
 
-/**
- * Access log of failures after the gateway released a request. No paths, queries, headers or hosts (completions §12).
- */
-const accessLog = ({ prefixes: [prefix, other = prefix], accessLog: which = 'failures' }: Settings) => ({
+/** Errors that are no replies of the gateway, which logs its own. */
+const rejections = {
+  and_filter: {
+    filters: [
+      {
+        status_code_filter: {
+          comparison: { op: 'GE', value: { default_value: 400, runtime_key: 'access_log.rejected' } },
+        },
+      },
+      {
+        metadata_filter: {
+          match_if_key_not_found: true,
+          matcher: { filter: METADATA, path: [{ key: 'reply' }], value: { bool_match: false } },
+        },
+      },
+    ],
+  },
+}
+
+const stderrLog = (filter: object | undefined, fields: Readonly<Record<string, string>>) => ({
   name: 'envoy.access_loggers.stderr',
-  ...(which === 'failures' ? { filter: failures } : {}),
+  ...(filter === undefined ? {} : { filter }),
   typed_config: {
     '@type': STDERR,
     log_format: {
@@ -111,12 +127,30 @@ const accessLog = ({ prefixes: [prefix, other = prefix], accessLog: which = 'fai
         flags: '%RESPONSE_FLAGS%',
         details: '%RESPONSE_CODE_DETAILS%',
         reason: '%UPSTREAM_TRANSPORT_FAILURE_REASON%',
-        trace_id: `%REQ(${prefixHeaders(prefix).traceId}?${prefixHeaders(other).traceId}):200%`,
         ms: '%DURATION%',
+        ...fields,
       },
     },
   },
 })
+
+/**
+ * Access log of failures after the gateway released a request. No paths, queries, headers or hosts (completions §12).
+ */
+const accessLog = ({ prefixes: [prefix, other = prefix], accessLog: which = 'failures' }: Settings) =>
+  stderrLog(which === 'failures' ? failures : undefined, {
+    trace_id: `%REQ(${prefixHeaders(prefix).traceId}?${prefixHeaders(other).traceId}):200%`,
+  })
+
+/** Access log of CONNECT: failures, and what Envoy itself rejects. The trace id is that of the response, if that has one. */
+export const connectLog = ({ prefixes: [prefix], accessLog: which = 'failures' }: Settings) => {
+  const { traceId } = prefixHeaders(prefix)
+  const filter = { or_filter: { filters: [...failures.or_filter.filters, rejections] } }
+  return stderrLog(which === 'failures' ? filter : undefined, {
+    operation: 'connect',
+    trace_id: `%CEL('${traceId}' in response.headers ? response.headers['${traceId}'] : request.headers['${traceId}']):200%`,
+  })
+}
 
 export const HTTP_OPTIONS = {
   idle_timeout: '300s',

@@ -279,6 +279,28 @@ t.test('the forward proxy accepts CONNECT only', async (t) => {
   }
 })
 
+t.test('a CONNECT that Envoy rejects is logged with the trace id of the response', async (t) => {
+  const own = await startForwardWorld({ bindings: { connect: () => 'deny', request: () => undefined } })
+  const traces: (string | undefined)[] = []
+  for (const to of ['secret.test:99999', 'secret/b', 'secret@api.test:443']) {
+    const { status, head } = await own.connect('', { to })
+    t.equal(status, 400, to)
+    traces.push(/svc-trace-id: (.+)\r/i.exec(head)?.[1])
+  }
+  t.equal((await own.connect('api.test')).status, 403, 'which the gateway logs')
+  await own.close()
+  const lines = own.envoy
+    .stderr()
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+  t.same(
+    lines.map((line) => JSON.parse(line).trace_id),
+    traces,
+  )
+  for (const line of lines) t.match(JSON.parse(line), { operation: 'connect', status: 400 })
+  t.notMatch(lines.join(), /secret/)
+})
+
 t.test('CONNECT host, server name and authority must be equal', async (t) => {
   const before = world.destination.received.length
   const elsewhere = await world.open('api.test', { serverName: 'second.test' })
