@@ -280,3 +280,28 @@ t.test('a message after the end of a streamed body resets the stream', async (t)
   const whole = { ...STREAMED, request_headers: { end_of_stream: true } }
   t.equal(await resets(whole, PIECE), 1)
 })
+
+t.test(
+  'a streamed request with trailers and no body gets replies to headers and trailers only',
+  async (t) => {
+    const onStreamedRequest: Exchange['onStreamedRequest'] = async (_head, _isWhole, flow) => {
+      const portion = await flow.read()
+      if (portion === undefined) throw new Error('nothing was read')
+      await flow.write(RELEASE)
+      await flow.end(portion.bytes)
+    }
+    const repliesTo = async (...messages: readonly ProcessingRequest[]) => {
+      const { seen, say } = serve({ onStreamedRequest })
+      for (const message of messages) say(message)
+      await settle()
+      return seen.written.map((reply) => Object.keys(reply)[0])
+    }
+    t.same(await repliesTo(STREAMED, TRAILERS), ['request_headers', 'request_trailers'])
+    t.same(await repliesTo(STREAMED, PIECE, TRAILERS), [
+      'request_headers',
+      'request_body',
+      'request_trailers',
+    ])
+    t.same(await repliesTo(STREAMED, LAST), ['request_headers', 'request_body'])
+  },
+)

@@ -55,6 +55,7 @@ export const createFlow = (call: Pick<Call, 'send' | 'pause' | 'resume'>): FlowI
   let size = 0
   let isLast = false
   let hasTrailers = false
+  let hasPieces = false
   let full = false
   let over = false
   let done = false
@@ -97,12 +98,15 @@ export const createFlow = (call: Pick<Call, 'send' | 'pause' | 'resume'>): FlowI
         if (full) await room.wait(ms)
       },
       async end(bytes) {
-        send({ kind: 'streamed', body: bytes, isLast: !hasTrailers })
+        // After trailers without a body, Envoy expects the reply to the trailers only.
+        const isEmpty = hasTrailers && !hasPieces && bytes.length === 0
+        if (!isEmpty) send({ kind: 'streamed', body: bytes, isLast: !hasTrailers })
         if (hasTrailers) send({ kind: 'trailers' })
       },
     },
     push(bytes, last) {
       if (done) return
+      hasPieces = true
       chunks.push(bytes)
       size += bytes.length
       isLast = last
