@@ -233,6 +233,17 @@ const traceHeaders = (prefix: string) => {
   ]
 }
 
+/** Envoy sends a 2xx or 3xx in reply to a WebSocket handshake itself, with the headers of the destination and no body. */
+const failedHandshake = (prefix: string) => ({
+  filter: cel(`${DETAILS} == 'websocket_handshake_unsuccessful'`),
+  headers_to_add: [
+    {
+      header: { key: prefixHeaders(prefix).destinationStatus, value: '%RESPONSE_CODE%' },
+      append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
+    },
+  ],
+})
+
 /** Only present after a response of the destination. */
 const destinationStatus = (prefix: string) => ({
   header: {
@@ -272,7 +283,11 @@ export const localReplies = ({ prefixes }: Settings, tunneled = false) => {
   ]
   if (tunneled)
     return {
-      mappers: [{ filter: metadata('reply', { bool_match: true }) }, ...family(FORWARD, true, canonical, [])],
+      mappers: [
+        { filter: metadata('reply', { bool_match: true }) },
+        failedHandshake(canonical),
+        ...family(FORWARD, true, canonical, []),
+      ],
     }
   return {
     mappers: [
