@@ -31,6 +31,12 @@ export type Use = Pick<UseContext, 'destination' | 'surfacesOf' | 'copies' | 'co
 export const isLimited = (grants: Grants, { egress }: Limited): boolean =>
   (egress !== null && egress !== undefined) || limitsUse(grants)
 
+/** Whether a use sends the value without showing it: the use is limited by the grants, or the value is for proxies only. */
+export const isOpaque = (grants: Grants, token: Limited): boolean =>
+  token.egress?.egress_only === true ||
+  (grants.destinations ?? []).length > 0 ||
+  decidingRule(grants, 'token:use', token)?.destinations !== undefined
+
 /** The lists that a use of the token must satisfy. */
 export const listsOf = (grants: Grants, token: Limited): readonly (readonly [Owner, DestinationList])[] => {
   const own = token.egress?.destinations

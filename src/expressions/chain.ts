@@ -8,8 +8,13 @@ import type { Work } from './work.ts'
 
 export type Filters = ReadonlyMap<string, FilterRule>
 
-/** Compiled filters. Returns the result of the last one. `variables`: values that arguments may name. */
-export type Chain = (value: unknown, variables: object, work: Work) => unknown
+/** Compiled filters. */
+export interface Chain {
+  /** Returns the result of the last filter. `variables`: values that arguments may name. */
+  run(value: unknown, variables: object, work: Work): unknown
+  /** The first filter that may not be applied to an opaque token. */
+  readonly revealing: string | undefined
+}
 
 /** Units for each part of a path, and for each member counted by `size`. */
 const MEMBER = 1
@@ -39,7 +44,10 @@ export const operandValue = (operand: Operand, variables: object, work: Work): u
   return value
 }
 
-type Step = (value: unknown, variables: object, work: Work) => unknown
+interface Step {
+  readonly run: Chain['run']
+  readonly forOpaque: boolean
+}
 
 const stepOf = ({ name, args, named }: FilterCall, filters: Filters): Step => {
   const rule = filters.get(name)
@@ -56,7 +64,7 @@ const stepOf = ({ name, args, named }: FilterCall, filters: Filters): Step => {
     ? operands.map((operand) => operandValue(operand, {}, { use: () => {} }))
     : undefined
   const { run, rate, isShallow, takesNull, countsResult } = rule
-  return (given, variables, work) => {
+  const runStep: Chain['run'] = (given, variables, work) => {
     work.use(LIMITS.call)
     const value = given instanceof Bytes && !rule.takesBytes ? String(given) : given
     if ((value === null || value === undefined) && !takesNull) return null
@@ -74,6 +82,10 @@ const stepOf = ({ name, args, named }: FilterCall, filters: Filters): Step => {
     if (!countsResult) charge(result)
     return result
   }
+  const { forOpaque = false } = rule
+  const isAllowed =
+    typeof forOpaque === 'function' ? literals !== undefined && forOpaque(literals) : forOpaque
+  return { run: runStep, forOpaque: isAllowed }
 }
 
 /** Hides errors of native code, which may contain values. */
@@ -92,10 +104,14 @@ const attempt = <T>(run: () => T): T => {
  */
 export const compileFilters = (calls: readonly FilterCall[], filters: Filters): Chain => {
   const steps = calls.map((call) => stepOf(call, filters))
-  return (value, variables, work) =>
-    attempt(() => {
-      let current = value
-      for (const step of steps) current = step(current, variables, work)
-      return current
-    })
+  const runs = steps.map(({ run }) => run)
+  return {
+    revealing: calls[steps.findIndex(({ forOpaque }) => !forOpaque)]?.name,
+    run: (value, variables, work) =>
+      attempt(() => {
+        let current = value
+        for (const run of runs) current = run(current, variables, work)
+        return current
+      }),
+  }
 }

@@ -21,7 +21,7 @@ const outputOf = (content: string, filters: Filters): Output => {
   const chain = compileFilters(calls, filters)
   return (variables, work) => {
     work.use(LIMITS.call)
-    return resultOf(chain(operandValue(head, variables, work), variables, work))
+    return resultOf(chain.run(operandValue(head, variables, work), variables, work))
   }
 }
 

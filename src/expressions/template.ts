@@ -1,7 +1,7 @@
 import { AppError } from '../common/errors.ts'
 import type { Json } from '../common/json.ts'
 import { type Chain, operandValue } from './chain.ts'
-import { badExpression } from './errors.ts'
+import { badExpression, badFilter } from './errors.ts'
 import { LIMITS } from './limits.ts'
 import { type ExpressionPiece, scanText } from './scan.ts'
 import { operandOf } from './syntax.ts'
@@ -83,9 +83,14 @@ const evaluateOne = (
   else {
     const token = resolve(head.id)
     if (token === undefined) throw badExpression(`Token "${head.id}" does not exist.`)
+    if (token.isOpaque && chain?.revealing !== undefined)
+      throw badFilter(
+        chain.revealing,
+        'tests or converts the value, and the caller may send this token to its destinations without seeing it.',
+      )
     value = head.isToken ? token.token : token.data
   }
-  return resultOf(chain === undefined ? value : chain(value, variables, work))
+  return resultOf(chain === undefined ? value : chain.run(value, variables, work))
 }
 
 /**

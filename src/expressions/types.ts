@@ -4,7 +4,14 @@ import type { VariablePath, Variables } from './variables.ts'
 import type { Work } from './work.ts'
 
 /** Resolves a token id of an expression; `undefined` for an unknown id. */
-export type Resolve = (id: string) => { readonly data: Json; readonly token: Json } | undefined
+export type Resolve = (id: string) => ResolvedToken | undefined
+
+export interface ResolvedToken {
+  readonly data: Json
+  readonly token: Json
+  /** The caller may send the value and not see it: filters that test or convert it are rejected. */
+  readonly isOpaque?: boolean | undefined
+}
 
 /** A parsed text of a detokenization: literal pieces and expressions in order. */
 export interface Template {

@@ -12,10 +12,12 @@ import type { Caller, UsedToken } from '../sdk/index.ts'
  */
 class Resolved {
   readonly data: Json
+  readonly isOpaque: boolean | undefined
   readonly #used: UsedToken
 
   constructor(used: UsedToken) {
     this.data = used.data
+    this.isOpaque = used.isOpaque
     this.#used = used
   }
 

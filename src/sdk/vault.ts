@@ -238,6 +238,11 @@ export interface UsedToken {
   readonly type: string
   readonly data: Json
   readonly container: string
+  /**
+   * The caller may send the value and not see it (completions §14): expressions may not test or convert it, since whether
+   * they fail would tell about the value.
+   */
+  readonly isOpaque?: true
   /** The complete token as the API returns it, with this `data` (completions §6, `token: <id>`). */
   whole(): Json
   /**

@@ -5,13 +5,14 @@ import {
   denialOf,
   isForCode,
   isLimited,
+  isOpaque,
   listsOf,
   readable,
 } from '../access/destinations.ts'
 import { AppError } from '../common/errors.ts'
 import type { Eventual } from '../common/eventual.ts'
 import { isWithin } from '../egress/destination-list.ts'
-import type { Disclosure, EgressLimits, UseContext, UsePreview } from '../sdk/index.ts'
+import type { Disclosure, EgressLimits, UseContext, UsedToken, UsePreview } from '../sdk/index.ts'
 import type { TokenRow } from '../store/types.ts'
 import { deniedRecord } from './audit-records.ts'
 import { printableId } from './safe-id.ts'
@@ -85,6 +86,13 @@ export const pathCheckOf = (row: Row, context: UseContext): ((path: string) => v
     if (denial !== undefined) throw denialError(row, denial, destination)
   }
 }
+
+/** `UsedToken.isOpaque`. */
+export const opacityOf = (
+  row: Row,
+  { destination, caller }: UseContext,
+): Pick<UsedToken, 'isOpaque'> | undefined =>
+  destination !== undefined && isOpaque(caller.grants, row) ? { isOpaque: true } : undefined
 
 /** The lower of both: callers may ask for less than their grants show. */
 export const lower = <D extends Disclosure | 'denied'>(

@@ -4,7 +4,7 @@ import { bodyWork } from '../expressions/work.ts'
 import type { UseContext, UsePreview } from '../sdk/index.ts'
 import { doneRecord } from './audit-records.ts'
 import { disclosedData } from './disclosure.ts'
-import { verdictOf } from './egress.ts'
+import { opacityOf, verdictOf } from './egress.ts'
 import { checkBytes, headsOf, type OpenedRow, openEach, withoutSeals } from './open.ts'
 import type { Opened } from './seal.ts'
 import { checkCount, tokenValue } from './use.ts'
@@ -51,6 +51,7 @@ export const previewUse = async (
       data,
       container,
       whole: () => tokenValue(parts, stored, opened, data, reader.grants),
+      ...opacityOf(row, context),
     }
     const rule = decidingRule(grants, 'token:use', row)
     found.set(id, { kind: 'used', id, disclosure, rule, token, ...verdictOf(row, context) })

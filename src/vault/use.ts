@@ -8,7 +8,7 @@ import type { Disclosure, Grants, TokenPermission, TokenState, UseContext, UsedT
 import type { TokenHead, TokenRow } from '../store/types.ts'
 import { doneRecord } from './audit-records.ts'
 import { disclosedData } from './disclosure.ts'
-import { checkRead, checkUse, pathCheckOf } from './egress.ts'
+import { checkRead, checkUse, opacityOf, pathCheckOf } from './egress.ts'
 import {
   checkBytes,
   headsOf,
@@ -138,7 +138,7 @@ const usedToken = ({ row, data, whole }: Resolved, context: UseContext): UsedTok
   const { id, type, container } = row
   const checkPath = pathCheckOf(row, context)
   const token = { id, type, data, container, whole }
-  return checkPath === undefined ? token : { ...token, checkPath }
+  return checkPath === undefined ? token : { ...token, checkPath, ...opacityOf(row, context) }
 }
 
 /** `Vault.use`. */

@@ -75,6 +75,42 @@ t.test('a bound token reaches its destination, and no other', async (t) => {
   t.ok(data.some(({ message }: { message: string }) => message === 'Card use denied'))
 })
 
+t.test('no expression tells about a value that its caller may only send', async (t) => {
+  arrived()
+  const limited = await application({
+    permissions: [],
+    rules: [
+      {
+        description: 'one provider',
+        priority: 1,
+        container: '/',
+        transform: 'reveal',
+        permissions: ['token:use'],
+        destinations: [BOUND],
+      },
+    ],
+  })
+  const free = await card()
+  const ask = (guess: string) =>
+    sidevault.call('POST', '/proxy', {
+      key: limited.key,
+      headers: { 'svc-proxy-url': url('/only/pay') },
+      body: {
+        right: `{{ ${free} | json: '$.number' | slice: 0 | remove: '${guess}' | size | append: '' | replace: '0', 'x' | to_number }}`,
+        always: "{{ 'y' | to_number }}",
+      },
+    })
+  const [right, wrong] = [await ask('4'), await ask('5')]
+  t.equal(right.status, 400)
+  t.match(right.json.proxy_error, { code: 'invalid_expression', errors: { '/right': [/"remove" tests/] } })
+  t.same(
+    { ...right.json.proxy_error, trace_id: '' },
+    { ...wrong.json.proxy_error, trace_id: '' },
+    'a guess changes nothing',
+  )
+  t.same(arrived(), [])
+})
+
 t.test('a path is checked after its values are inserted', async (t) => {
   const limited = await card({ destinations: [{ host: 'dest.test', ports: [port], path: '/only/*/pay' }] })
   const toPath = async (value: string, stream = 'false') => {

@@ -121,6 +121,26 @@ t.test('"One token that fails, fails the call", before anything is decrypted', a
   t.equal(reads, 1, 'one batched read')
 })
 
+t.test('a token is opaque where the grant is limited, or the value is for proxies only', async (t) => {
+  const made = await openTestVault(t)
+  const { vault, as, create } = made
+  const free = (await create({ type: 'card', data: CARD })).id
+  const own = (await bound(made)).id
+  const secret = (await create({ type: 'card', data: CARD, egress_only: true })).id
+  for (const [name, id, context, expected] of [
+    ['a plain grant', free, to(as(USE), TO), undefined],
+    ['a list of the token, which the caller may widen', own, to(as(USE), TO), undefined],
+    ['a list of the rule', free, to(as([], [ruleTo(STRIPE)]), TO), true],
+    ['a list of the application', free, to(as(USE), TO, {}, STRIPE), true],
+    ['egress_only', secret, to(as(USE), TO), true],
+  ] as const) {
+    t.equal((await vault.use([id], context)).get(id)?.isOpaque, expected, name)
+    const [preview] = await vault.preview([id], context)
+    t.match(preview, { kind: 'used' })
+    if (preview?.kind === 'used') t.equal(preview.token.isOpaque, expected, `${name}, in a dry run`)
+  }
+})
+
 t.test('each surface that holds the value must be allowed', async (t) => {
   const made = await openTestVault(t)
   const { vault, as } = made

@@ -25,6 +25,11 @@ export interface FilterRule {
   readonly countsResult?: boolean
   /** Gets raw bytes instead of base64. */
   readonly takesBytes?: boolean
+  /**
+   * May be applied to an opaque token (`UsedToken.isOpaque`): it fails for the type or the length of a value at most, never
+   * for its characters. Filters that search, compare or convert would answer questions about a value that may not be seen.
+   */
+  readonly forOpaque?: true | ((args: readonly unknown[]) => boolean)
   /** The only argument that can be named; the last one. */
   readonly named?: string
 }

@@ -133,4 +133,9 @@ const json: InnerFilter = (value, args, name, use) => {
   return found === undefined ? null : found.value
 }
 
-export const jsonPathFilters: FilterRules = { json: { run: json, rate: 1 / 16, isShallow: true } }
+/** A filter of a path (`?`) compares values. */
+const hasNoFilter = ([path]: readonly unknown[]): boolean => !String(path ?? '').includes('?')
+
+export const jsonPathFilters: FilterRules = {
+  json: { run: json, rate: 1 / 16, isShallow: true, forOpaque: hasNoFilter },
+}

@@ -135,16 +135,17 @@ const STEPPING = 1 / 2
 const EACH = 1
 
 const native = (run: InnerFilter): FilterRule => ({ run, rate: NATIVE, takesNull: true })
+const opaque = (rule: FilterRule): FilterRule => ({ ...rule, forOpaque: true })
 const stepping = (run: InnerFilter): FilterRule => ({ run, rate: STEPPING, takesNull: true })
 const each = (run: InnerFilter): FilterRule => ({ run, rate: EACH, takesNull: true })
 const over = (change: (text: string) => string): FilterRule => native((value) => change(liquidText(value)))
 
 export const textFilters: FilterRules = {
-  append: native(joined((text, more) => text + more)),
-  prepend: native(joined((text, more) => more + text)),
-  upcase: over((text) => text.toUpperCase()),
-  downcase: over((text) => text.toLowerCase()),
-  capitalize: over((text) => text.charAt(0).toUpperCase() + text.slice(1).toLowerCase()),
+  append: opaque(native(joined((text, more) => text + more))),
+  prepend: opaque(native(joined((text, more) => more + text))),
+  upcase: opaque(over((text) => text.toUpperCase())),
+  downcase: opaque(over((text) => text.toLowerCase())),
+  capitalize: opaque(over((text) => text.charAt(0).toUpperCase() + text.slice(1).toLowerCase())),
   strip: each(stripped(true, true)),
   lstrip: each(stripped(true, false)),
   rstrip: each(stripped(false, true)),
@@ -155,9 +156,9 @@ export const textFilters: FilterRules = {
   remove: { ...native(remove), countsResult: true },
   remove_first: native(first(() => '')),
   truncate: stepping(truncate),
-  escape: each(escapeHtml),
-  url_encode: each(urlEncode),
+  escape: opaque(each(escapeHtml)),
+  url_encode: opaque(each(urlEncode)),
   url_decode: each(urlDecode),
-  base64_encode: native((value) => Buffer.from(liquidText(value)).toString('base64')),
+  base64_encode: opaque(native((value) => Buffer.from(liquidText(value)).toString('base64'))),
   base64_decode: stepping(base64Decode),
 }

@@ -112,6 +112,7 @@ export const expressions: Page = {
   name: 'expressions-and-filters',
   text: () => {
     const names = [...FILTERS.keys()]
+    const opaque = names.filter((name) => FILTERS.get(name)?.forOpaque !== undefined)
     const rows = names.map((name) => {
       const [args, what, shown] = DESCRIBED[name] ?? ['', '']
       if (what === '') throw new Error(`${name} is not described in test/docs/reference/expressions.ts`)
@@ -157,6 +158,10 @@ export const expressions: Page = {
       '## Filters',
       'These and no others; plugins add their own. The examples show a value, the filter, and the result.',
       table(['Filter', 'Result', 'Example'], rows),
+      '## Tokens that the caller may not see',
+      `A caller may send some tokens and not see them: those that its rule or application limits to [destinations](../guides/destinations.md), and \`egress_only\` ones. Expressions over them may use these filters: ${opaque
+        .map(code)
+        .join(', ')}. \`json\` takes a path without \`?\`.`,
     )
   },
 }

@@ -21,7 +21,7 @@ for (const name of FILTERS.keys())
           units = 0
           const began = performance.now()
           try {
-            chain(
+            chain.run(
               value,
               {},
               {

@@ -20,7 +20,7 @@ const run = (name: string, { value, args }: Case) => {
     if (more > 0) units += more
   }
   try {
-    return { result: chain(value, {}, { use }), isRejected: false, units }
+    return { result: chain.run(value, {}, { use }), isRejected: false, units }
   } catch {
     return { result: null, isRejected: true, units }
   }
