@@ -81,8 +81,8 @@ const STOP_TIMEOUT = 5_000
 
 /**
  * Loads, checks and starts the plugins of the list. Rejects with `PluginIssues` with all issues of all plugins, in
- * which case no plugin has started. With `background`, plugins start in order of requirement; when one start fails, the started ones
- * are stopped and the issue is reported in the same way.
+ * which case no plugin has started. Plugins start in order of requirement, unless `background` is false; when one start
+ * fails, the started ones are stopped and the issue is reported in the same way.
  */
 export const startKernel = async (deps: KernelDeps, options: KernelOptions): Promise<Kernel> => {
   const { store, log, metrics, peers } = deps

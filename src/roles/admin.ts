@@ -86,7 +86,6 @@ export const startAdminRole = async (
       direct: start.api && {
         ...start.api,
         identity: config.tls && (await readIdentity(config.tls)),
-        drainMs: config.drainMs,
       },
     },
   )
@@ -128,6 +127,11 @@ export const startAdminRole = async (
       log.warn({ err }, 'the certificate was not reloaded; the listener uses the previous one')
     }
   }
+  let { drainMs } = config
+  let drained: Promise<void> | undefined
+  const drain = () => {
+    drained ??= admin.direct?.close(drainMs)
+  }
   if (demo) log.debug({ host: DEMO_HOST }, 'demo destination started')
   return {
     ...(installed === undefined ? {} : { installed }),
@@ -135,9 +139,13 @@ export const startAdminRole = async (
       await runtime.reload(next, trustBundle)
       node.reload(next)
       await renewIdentity(next)
+      drainMs = next.drainMs
     },
+    drain,
     close: async () => {
       clearTimeout(warming)
+      drain()
+      await drained
       await Promise.all([admin.close(), grpc.close(), operator.close()])
       await demo?.close()
       await purge.stop()

@@ -79,5 +79,11 @@ watchSupervisor({
       },
     )
   },
+  drain: () => {
+    role?.then(
+      (running) => running.drain?.(),
+      () => {}, // reported by `begin`
+    )
+  },
   stop: async () => (await role)?.close(),
 })

@@ -12,6 +12,8 @@ export interface RunningRole {
   readonly installed?: { readonly key?: string }
   /** Applies the reloadable settings. `trustBundle`: PEM file of the authorities that Envoy trusts. */
   reload(config: Config, trustBundle: string): Promise<void>
+  /** Accepts no new connections on a listener of its own; requests in flight get the drain time from now on. */
+  drain?(): void
   /** Waits for running requests, then closes everything. */
   close(): Promise<void>
 }

@@ -43,6 +43,8 @@ export type ParentMessage =
   | { readonly kind: 'start'; readonly start: ProcessStart }
   /** New reloadable settings. */
   | { readonly kind: 'settings'; readonly settings: AcceptedSettings }
+  /** Accept no new connections on listeners of its own. `stop` follows when Envoy is drained. */
+  | { readonly kind: 'drain' }
   | { readonly kind: 'stop' }
   | { readonly kind: 'envoy'; readonly pid: number }
 

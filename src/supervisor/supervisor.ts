@@ -83,7 +83,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
   let services: readonly Managed[] = []
   const first: { installed: boolean; key: GeneratedKey | undefined } = { installed: false, key: undefined }
 
-  /** The admin process drains its own listener before it closes. */
+  /** The admin process drains its own listener, at the same time as Envoy, before it closes. */
   const closeMs = () =>
     CLOSE_MS + (config.apiListen === undefined ? 0 : (settings?.current ?? config).drainMs)
   const end = async (one: Managed | undefined, ask: Parameters<Managed['stop']>[0]) => {
@@ -101,6 +101,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
       impatient.signal,
       AbortSignal.timeout((settings?.current ?? config).drainMs),
     ])
+    for (const { child } of services) order(child, { kind: 'drain' })
     if (envoy?.child && !enough.aborted) await drainEnvoy(sockets.envoyAdmin, enough)
     await end(envoy, (child) => child.kill('SIGTERM'))
     // An interrupted start has nothing to close, except the first one, which may be creating keys.

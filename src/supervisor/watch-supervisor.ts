@@ -8,10 +8,12 @@ import type { AcceptedSettings, ParentMessage, ProcessStart } from './messages.t
 export const watchSupervisor = ({
   start,
   settings,
+  drain,
   stop,
 }: {
   readonly start: (start: ProcessStart) => void
   readonly settings: (settings: AcceptedSettings) => void
+  readonly drain: () => void
   readonly stop: () => Promise<void>
 }): void => {
   let envoy: number | undefined
@@ -27,6 +29,7 @@ export const watchSupervisor = ({
   process.on('message', (message: ParentMessage) => {
     if (message.kind === 'start') start(message.start)
     else if (message.kind === 'settings') settings(message.settings)
+    else if (message.kind === 'drain') drain()
     else if (message.kind === 'envoy') envoy = message.pid
     else end()
   })
