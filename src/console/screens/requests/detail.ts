@@ -56,7 +56,7 @@ const facts = (call: RequestEntry): TemplateResult => html`<div class="card"><dl
 const stepItem = (step: Step): TemplateResult => html`<li class=${step.state}>
   <h3>${step.title}${step.state === 'failed' ? html` <span class="badge bad">Ended here</span>` : nothing}</h3>
   <span class="number soft">${stepTime(step)}</span>
-  <p>${step.text}</p>
+  <p class="soft">${step.text}</p>
 </li>`
 
 const times = (call: RequestEntry): TemplateResult => html`<table class="stage-table">

@@ -16,7 +16,7 @@ const step = (
   outcome: Outcome,
   took: number | undefined,
   body: TemplateResult | typeof nothing,
-): TemplateResult => html`<li class="try-step ${outcome}">
+): TemplateResult => html`<li class="try-step ${outcome === 'bad' ? 'failed' : outcome}">
   <h3>
     ${title}
     <span class="badge ${outcome === 'skipped' ? '' : outcome}">${OUTCOMES[outcome]}</span>
@@ -100,7 +100,7 @@ export const steps = (run: DryRun, nameOf: (id: string) => string | undefined): 
     error !== undefined && (fails || run.request_transform === undefined || !run.request_transform.ran)
   const query =
     destination.query.length === 0 ? '' : `?${destination.query.map((name) => `${name}=…`).join('&')}`
-  return html`<ol class="try-steps" aria-label="Steps of the call">
+  return html`<ol class="steps try-steps" aria-label="Steps of the call">
     ${step('Authenticate', 'good', stages.authenticate, html`<p>As ${nameOf(acting.id) ?? html`<code>${acting.id}</code>`}, ${acting.as === 'caller' ? 'the key that is signed in' : `the ${acting.as}`}.</p>`)}
     ${step(
       'Tokens',
