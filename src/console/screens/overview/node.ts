@@ -6,6 +6,7 @@ import { bytes, decimal } from '../../kit/numbers.ts'
 import { poll } from '../../kit/poll.ts'
 import { resource, show } from '../../kit/resource.ts'
 import { when } from '../../kit/time.ts'
+import { chainOf } from '../audit/chain.ts'
 import { type Notice, noticesOf } from './notices.ts'
 
 /** /readyz and /metrics check components of all processes: less often than calls are read. */
@@ -53,10 +54,9 @@ const components = ({ health }: Node): TemplateResult => html`<ul class="compone
   })}
 </ul>`
 
-const facts = ({ metrics }: Node): TemplateResult => {
-  const backlog = metrics.sum('audit_backlog_seconds')
+const facts = ({ metrics, health }: Node): TemplateResult => {
+  const { backlog, verifiedAt } = chainOf(metrics, health)
   const free = metrics.sum('data_disk_free_bytes')
-  const verified = metrics.sum('audit_rows_verified_timestamp_seconds') ?? 0
   return html`<dl class="facts">
     ${nodeCertificates(metrics).map(
       ({ name, ends }) =>
@@ -64,7 +64,7 @@ const facts = ({ metrics }: Node): TemplateResult => {
           <dd>${ends === undefined ? 'cannot be read' : html`ends ${when(ends)}`}</dd>`,
     )}
     <dt>Audit chain verified</dt>
-    <dd><a href="#/audit">${verified > 0 ? when(verified * 1_000) : 'not yet'}</a></dd>
+    <dd><a href="#/audit">${verifiedAt === undefined ? 'not yet' : when(verifiedAt)}</a></dd>
     ${backlog === undefined ? nothing : html`<dt>Audit backlog</dt><dd><a href="#/audit">${decimal(backlog)} s</a></dd>`}
     ${free === undefined ? nothing : html`<dt>Disk free</dt><dd>${bytes(free)}</dd>`}
   </dl>`

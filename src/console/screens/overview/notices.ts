@@ -2,6 +2,7 @@ import { type NodeCertificate, nodeCertificates } from '../../api/certificates.t
 import type { Health } from '../../api/health.ts'
 import type { Metrics } from '../../api/metrics.ts'
 import { bytes, count, decimal } from '../../kit/numbers.ts'
+import { chainOf } from '../audit/chain.ts'
 
 const DAY_MS = 86_400_000
 const GIB = 1024 ** 3
@@ -47,8 +48,7 @@ const ofCertificate = ({ name, ends }: NodeCertificate, now: number): readonly N
 /** What an operator should look at, worst first. */
 export const noticesOf = (health: Health, metrics: Metrics, now: number): readonly Notice[] => {
   const sum = (name: string) => metrics.sum(name)
-  const broken = (sum('audit_journals_broken') ?? 0) + (sum('audit_rows_broken_journals') ?? 0)
-  const backlog = sum('audit_backlog_seconds') ?? 0
+  const { brokenJournals: broken, backlog = 0 } = chainOf(metrics, health)
   const free = sum('data_disk_free_bytes')
   const rejected = sum('records_rejected_total') ?? 0
   const down = metrics.of('process_up').filter(({ value }) => value === 0)

@@ -11,7 +11,7 @@ import { formDialog, invalid } from './form-dialog.ts'
 import { metadataField, parseMetadata } from './metadata-text.ts'
 import { containerOf } from './query.ts'
 
-interface Description {
+export interface Description {
   readonly components: {
     readonly schemas: Readonly<Record<string, { readonly examples?: readonly unknown[] }>>
   }
