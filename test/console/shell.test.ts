@@ -79,6 +79,7 @@ t.test('Shell: slow calls, errors and an unreachable service are shown, and retr
     await page.getByRole('link', { name: 'overloaded' }).getAttribute('href'),
     '/docs/errors#overloaded',
   )
+  await page.getByText('Last verified').waitFor() // the other part of the page moves no element from now on
   await expectAccessible(t, page)
 
   respond = problem(429, 'rate_limited', 'Send fewer calls.')
