@@ -1,3 +1,4 @@
+import { isObject } from '../kit/json.ts'
 /** Why a call failed, as the API says it. All texts are data of the API. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
@@ -24,13 +25,10 @@ export class ApiError extends Error {
   }
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 
 const issuesOf = (errors: unknown): ApiError['issues'] =>
-  isRecord(errors)
+  isObject(errors)
     ? Object.fromEntries(
         Object.entries(errors).map(([place, sentences]) => [
           place,
@@ -48,7 +46,7 @@ export const traceIdOf = (headers: Headers): string | undefined => {
 /** The error of a response (completions §2), or one that says that the response has none. */
 export const problemOf = async (response: Response): Promise<ApiError> => {
   const parsed: unknown = await response.json().catch(() => undefined)
-  const body = isRecord(parsed) ? (isRecord(parsed.proxy_error) ? parsed.proxy_error : parsed) : {}
+  const body = isObject(parsed) ? (isObject(parsed.proxy_error) ? parsed.proxy_error : parsed) : {}
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN)
   return new ApiError({
     status: response.status,

@@ -63,23 +63,39 @@ export interface LogEntry {
   readonly surfaces?: readonly string[]
 }
 
+export type Disclosure = 'redact' | 'mask' | 'reveal'
+
+/** Where values may be sent (completions §14). */
+export interface Destination {
+  readonly host: string
+  readonly ports?: readonly number[]
+  readonly methods?: readonly string[]
+  readonly path?: string
+  readonly surfaces?: readonly string[]
+}
+
 /** A rule of an application or a session. */
-export interface AccessRule {
-  readonly description?: string
+export interface Rule {
+  readonly description: string
   readonly priority: number
   readonly container: string
-  readonly transform: 'redact' | 'mask' | 'reveal'
+  readonly transform: Disclosure
   readonly permissions: readonly string[]
+  readonly destinations?: readonly Destination[]
 }
+
+export type ApplicationType = 'public' | 'private' | 'management'
 
 export interface Application {
   readonly id: string
-  readonly tenant_id: string
   readonly name: string
-  readonly type: 'public' | 'private' | 'management'
+  readonly type: ApplicationType
   readonly permissions: readonly string[]
-  readonly rules: readonly AccessRule[]
-  readonly created_by?: string
+  readonly rules: readonly Rule[]
+  readonly destinations?: readonly Destination[]
+  /** Of a new application, or of one with a new key. */
+  readonly key?: string
+  readonly created_by: string
   readonly created_at: string
   readonly modified_by?: string
   readonly modified_at?: string

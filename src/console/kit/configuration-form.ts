@@ -1,7 +1,8 @@
 import { type CodeEditor, codeEditor } from './code-editor.ts'
 import { action, formProblem } from './form.ts'
 import { html, nothing, type TemplateResult } from './html.ts'
-import { type JsonObject, mergePatch, objectText, parseObject } from './json-object.ts'
+import type { JsonObject } from './json.ts'
+import { mergePatch, objectText, parseObject } from './json-object.ts'
 import { notice } from './notice.ts'
 import { signal } from './signals.ts'
 

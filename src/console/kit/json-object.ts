@@ -1,10 +1,5 @@
 import { ApiError } from '../api/problem.ts'
-import { type Parsed, parseJson } from './json.ts'
-
-export type JsonObject = Readonly<Record<string, unknown>>
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+import { isObject, type JsonObject, type Parsed, parseJson } from './json.ts'
 
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 

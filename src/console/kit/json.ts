@@ -1,3 +1,8 @@
+export type JsonObject = Readonly<Record<string, unknown>>
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
 /** Digits that may exceed a double: a cheap first check, which also matches inside strings. */
 const LONG_NUMBER = /(?:^|[\s[:,])-?\d{16}|\d[eE]\+?\d{3}/
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/gs

@@ -1,3 +1,4 @@
+import { asApiError } from '../api/problem.ts'
 import { html, nothing, repeat, type TemplateResult } from './html.ts'
 import { signal } from './signals.ts'
 
@@ -24,6 +25,18 @@ export const notice = (kind: NoticeKind, text: string): void => {
   const id = ++last
   notices.value = [...notices.value.slice(-3), { id, kind, text }]
   if (kind !== 'error') setTimeout(() => dismiss(id), SHOWN_MS)
+}
+
+/** Waits for something that a button did: says what failed, or that it is `done`. True: it is. */
+export const reported = async (work: Promise<unknown>, done?: string): Promise<boolean> => {
+  try {
+    await work
+  } catch (thrown) {
+    notice('error', asApiError(thrown).detail)
+    return false
+  }
+  if (done !== undefined) notice('done', done)
+  return true
 }
 
 /** The live region: always in the page, so that what enters it is announced. */

@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Application } from '../../../src/console/api/types.ts'
 import { changesOf } from '../../../src/console/screens/applications/changes.ts'
 import { sentencesOf, summaryOf, textOf } from '../../../src/console/screens/applications/difference.ts'
 import {
@@ -10,7 +11,7 @@ import {
   withRule,
 } from '../../../src/console/screens/applications/draft.ts'
 import { destinationText, phraseOf } from '../../../src/console/screens/applications/phrase.ts'
-import type { Application, DiffLine } from '../../../src/console/screens/applications/types.ts'
+import type { DiffLine } from '../../../src/console/screens/applications/types.ts'
 
 const line = (of: Partial<DiffLine>): DiffLine => ({
   container: '/pci/',

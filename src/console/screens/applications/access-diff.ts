@@ -1,10 +1,11 @@
 import type { Api } from '../../api/client.ts'
+import type { Application } from '../../api/types.ts'
 import { html, type TemplateResult } from '../../kit/html.ts'
 import type { ListResponse } from '../../kit/list.ts'
 import { type Resource, resource } from '../../kit/resource.ts'
 import { effect, type ReadonlySignal, signal } from '../../kit/signals.ts'
 import type { DraftBody } from './draft.ts'
-import type { Application, Diff } from './types.ts'
+import type { Diff } from './types.ts'
 
 /** ms without another change before a draft is compared. */
 const QUIET_MS = 350

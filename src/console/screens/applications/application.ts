@@ -1,4 +1,5 @@
 import { path } from '../../api/client.ts'
+import type { Application, RequestEntry } from '../../api/types.ts'
 import { copyable } from '../../kit/copy.ts'
 import { deletion } from '../../kit/deletion.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
@@ -14,20 +15,12 @@ import { may } from '../../session.ts'
 import { dependentsOf } from './dependents.ts'
 import { keysOf } from './keys.ts'
 import { phraseOf } from './phrase.ts'
-import type { Application } from './types.ts'
 import { destinationNames, expiry, isOwn, permissionNames, rulesTable } from './views.ts'
 
 /** Calls of this node that are looked through for the newest of the application. */
 const LOOKED = 100
 
-interface RecentRequest {
-  readonly at: string
-  readonly method: string
-  readonly route: string
-  readonly application?: { readonly id: string }
-}
-
-const newestCall = (of: Resource<RecentRequest | undefined>): TemplateResult => {
+const newestCall = (of: Resource<RequestEntry | undefined>): TemplateResult => {
   const state = of.state.value
   if (state.kind === 'error') return html`<span class="soft">not known: ${state.error.detail}</span>`
   if (state.kind !== 'ready') return html`<span class="soft">…</span>`
@@ -45,7 +38,7 @@ const details = (context: ScreenContext, application: Application): (() => Templ
     ? resource(
         async (abort) =>
           (
-            await api.call<ListResponse<RecentRequest>>('GET', '/requests', {
+            await api.call<ListResponse<RequestEntry>>('GET', '/requests', {
               query: { size: LOOKED },
               signal: abort,
             })

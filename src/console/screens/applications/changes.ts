@@ -1,7 +1,7 @@
+import type { Application, Destination, Rule } from '../../api/types.ts'
 import type { Sentence } from './difference.ts'
 import { bodyOf, type Draft, type DraftBody, draftOf, ruleBody, ruleDraft } from './draft.ts'
 import { destinationText } from './phrase.ts'
-import type { Application, Destination, Rule } from './types.ts'
 
 const one = (effect: Sentence['effect'], strong: string, text: string): Sentence => ({
   effect,

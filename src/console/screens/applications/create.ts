@@ -1,3 +1,4 @@
+import type { Application, ApplicationType } from '../../api/types.ts'
 import { action, choiceField, formProblem } from '../../kit/form.ts'
 import { html, live } from '../../kit/html.ts'
 import { once } from '../../kit/idempotency.ts'
@@ -13,7 +14,7 @@ import { bodyOf, type Draft, draftOf } from './draft.ts'
 import { issuesAt, shownPlaces, textField } from './fields.ts'
 import { showKey } from './keys.ts'
 import { type Template, templates } from './templates.ts'
-import type { Application, ApplicationType, PermissionInfo } from './types.ts'
+import type { PermissionInfo } from './types.ts'
 
 const TYPES: readonly (readonly [ApplicationType, string])[] = [
   ['private', 'private: a service of yours'],

@@ -1,4 +1,5 @@
-import type { Application, ApplicationType, Destination, Disclosure, PermissionInfo, Rule } from './types.ts'
+import type { Application, ApplicationType, Destination, Disclosure, Rule } from '../../api/types.ts'
+import type { PermissionInfo } from './types.ts'
 
 /** Lists as they are typed: separated by commas. The API judges them. */
 export interface DestinationDraft {

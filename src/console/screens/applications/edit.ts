@@ -1,4 +1,5 @@
 import { path } from '../../api/client.ts'
+import type { Application } from '../../api/types.ts'
 import { dialog } from '../../kit/dialog.ts'
 import { action, formProblem } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
@@ -16,7 +17,7 @@ import { changesOf } from './changes.ts'
 import { type Differences, differences, sentencesOf } from './difference.ts'
 import { bodyOf, type Draft, type DraftBody, draftOf, isSame } from './draft.ts'
 import { shownPlaces } from './fields.ts'
-import type { Application, Diff, PermissionInfo } from './types.ts'
+import type { Diff, PermissionInfo } from './types.ts'
 import { ownWarning } from './views.ts'
 
 const NO_DIFFERENCE: Diff = { data: [] }

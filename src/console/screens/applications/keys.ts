@@ -1,4 +1,5 @@
 import { path } from '../../api/client.ts'
+import type { Application } from '../../api/types.ts'
 import { copy } from '../../kit/copy.ts'
 import { confirm, dialog } from '../../kit/dialog.ts'
 import { action } from '../../kit/form.ts'
@@ -12,7 +13,7 @@ import { table } from '../../kit/table.ts'
 import { exact, when } from '../../kit/time.ts'
 import { may } from '../../session.ts'
 import { focus } from './fields.ts'
-import type { Application, ApplicationKey } from './types.ts'
+import type { ApplicationKey } from './types.ts'
 import { expiry, isOwn } from './views.ts'
 
 /** Shows a new key once; it leaves the page with the dialog. */

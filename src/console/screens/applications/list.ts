@@ -1,10 +1,10 @@
+import type { Application } from '../../api/types.ts'
 import { html } from '../../kit/html.ts'
 import { namedList } from '../../kit/named-list.ts'
 import type { Screen } from '../../kit/screen.ts'
 import { when } from '../../kit/time.ts'
 import { may } from '../../session.ts'
 import { phraseOf } from './phrase.ts'
-import type { Application } from './types.ts'
 import { expiry } from './views.ts'
 
 export const listScreen: Screen = {

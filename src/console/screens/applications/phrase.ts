@@ -1,5 +1,5 @@
+import type { Application, Destination, Rule } from '../../api/types.ts'
 import { placeOf } from './difference.ts'
-import type { Application, Destination, Rule } from './types.ts'
 
 const VERBS: Readonly<Record<string, string>> = {
   'token:create': 'creates',

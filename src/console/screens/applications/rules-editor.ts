@@ -1,11 +1,12 @@
 import type { ApiError } from '../../api/client.ts'
+import type { Disclosure } from '../../api/types.ts'
 import { choiceField } from '../../kit/form.ts'
 import { html, nothing, repeat, type TemplateResult } from '../../kit/html.ts'
 import { notice } from '../../kit/notice.ts'
 import { destinationsEditor } from './destinations-editor.ts'
 import { type RuleDraft, withMoved, withRule } from './draft.ts'
 import { focus, issuesAt, permissionBoxes, textField } from './fields.ts'
-import type { Disclosure, PermissionInfo } from './types.ts'
+import type { PermissionInfo } from './types.ts'
 
 /** Rules that an application may have (completions §4). */
 const MOST = 100

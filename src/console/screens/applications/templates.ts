@@ -1,4 +1,4 @@
-import type { ApplicationType, Rule } from './types.ts'
+import type { ApplicationType, Rule } from '../../api/types.ts'
 
 /** Plain data that fills the form of a new application. */
 export interface Template {

@@ -1,44 +1,6 @@
-/** What the API says about applications (completions §4, §14, §16). */
+import type { Disclosure } from '../../api/types.ts'
 
-export type ApplicationType = 'public' | 'private' | 'management'
-export type Disclosure = 'redact' | 'mask' | 'reveal'
-
-export interface Destination {
-  readonly host: string
-  readonly ports?: readonly number[]
-  readonly methods?: readonly string[]
-  readonly path?: string
-  readonly surfaces?: readonly string[]
-}
-
-export interface Rule {
-  readonly description: string
-  readonly priority: number
-  readonly container: string
-  readonly transform: Disclosure
-  readonly permissions: readonly string[]
-  readonly destinations?: readonly Destination[]
-}
-
-/** What an application may do. */
-export interface Grants {
-  readonly permissions: readonly string[]
-  readonly rules: readonly Rule[]
-  readonly destinations?: readonly Destination[]
-}
-
-export interface Application extends Grants {
-  readonly id: string
-  readonly name: string
-  readonly type: ApplicationType
-  /** Of a new application, or of one with a new key. */
-  readonly key?: string
-  readonly created_by: string
-  readonly created_at: string
-  readonly modified_by?: string
-  readonly modified_at?: string
-  readonly expires_at?: string
-}
+/** What only pages of applications read (completions §4, §16). */
 
 export interface ApplicationKey {
   readonly id: string

@@ -1,10 +1,10 @@
+import type { Application, Destination, Rule } from '../../api/types.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { table } from '../../kit/table.ts'
 import { when } from '../../kit/time.ts'
 import { session } from '../../session.ts'
 import { placeOf } from './difference.ts'
 import { destinationText } from './phrase.ts'
-import type { Application, Destination, Rule } from './types.ts'
 
 /** When something ends; `note` is said beside a time. */
 export const expiry = (at: string | undefined, note = ''): TemplateResult =>

@@ -11,12 +11,8 @@ import { type ReadonlySignal, signal } from '../../kit/signals.ts'
 import { confirmReplacing, storedCode } from '../../kit/stored-code.ts'
 import { may } from '../../session.ts'
 import { elementsEditor, elementsOf } from './elements.ts'
+import { SAMPLE } from './sample.ts'
 import type { Formula, Parameter } from './types.ts'
-
-const SAMPLE = `module.exports = async ({ args, configuration }) => ({
-  raw: { received: Object.keys(args) },
-})
-`
 
 const PLACES = ['name', 'description', 'type', 'code']
 

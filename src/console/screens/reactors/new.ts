@@ -7,14 +7,10 @@ import { once } from '../../kit/idempotency.ts'
 import { notice } from '../../kit/notice.ts'
 import type { Screen } from '../../kit/screen.ts'
 import { link } from '../../router.ts'
+import { SAMPLE } from '../formulas/sample.ts'
 import type { Formula } from '../formulas/types.ts'
 import type { Reactor } from './types.ts'
 import { valueFields, valuesIn } from './values.ts'
-
-const SAMPLE = `module.exports = async ({ args, configuration }) => ({
-  raw: { received: Object.keys(args) },
-})
-`
 
 export const newReactorScreen: Screen = {
   path: '/reactors/new',

@@ -1,7 +1,6 @@
 import { field, select } from '../../kit/form.ts'
 import { html, type TemplateResult } from '../../kit/html.ts'
-import { holdsLossyNumber } from '../../kit/json.ts'
-import type { JsonObject } from '../../kit/json-object.ts'
+import { holdsLossyNumber, type JsonObject } from '../../kit/json.ts'
 import type { Element, Parameter } from '../formulas/types.ts'
 
 /** Of the form members that hold values. */

@@ -1,9 +1,8 @@
 import { path } from '../../api/client.ts'
-import { asApiError } from '../../api/problem.ts'
 import { action, field, formProblem, issue } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { listOf, showList } from '../../kit/list.ts'
-import { notice } from '../../kit/notice.ts'
+import { notice, reported } from '../../kit/notice.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
 import { type Column, table } from '../../kit/table.ts'
 import { when } from '../../kit/time.ts'
@@ -36,13 +35,7 @@ export const createInvitations = ({ api, signal }: ScreenContext): (() => Templa
   })
 
   const change = async (method: 'POST' | 'DELETE', where: string, done: string): Promise<void> => {
-    try {
-      await api.call(method, where)
-      notice('done', done)
-      invitations.reload()
-    } catch (thrown) {
-      notice('error', asApiError(thrown).detail)
-    }
+    if (await reported(api.call(method, where), done)) invitations.reload()
   }
 
   const buttons = ({ id, email }: Invitation): TemplateResult => html`<div class="buttons">

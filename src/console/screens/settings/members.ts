@@ -1,9 +1,8 @@
 import { path } from '../../api/client.ts'
-import { asApiError } from '../../api/problem.ts'
 import { confirm } from '../../kit/dialog.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { listOf, showList } from '../../kit/list.ts'
-import { notice } from '../../kit/notice.ts'
+import { reported } from '../../kit/notice.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
 import { table } from '../../kit/table.ts'
 import { when } from '../../kit/time.ts'
@@ -26,22 +25,10 @@ export const createMembers = ({ api, signal }: ScreenContext): (() => TemplateRe
 
   const remove = async (member: Member): Promise<void> => {
     const title = `Remove ${nameOf(member)}?`
-    if (
-      !(await confirm({
-        title,
-        body: 'Keys of applications stay as they are.',
-        action: 'Remove',
-        danger: true,
-      }))
-    )
-      return
-    try {
-      await api.call('DELETE', path`/tenants/self/members/${member.id}`)
-      notice('done', 'Member removed.')
-      members.reload()
-    } catch (thrown) {
-      notice('error', asApiError(thrown).detail)
-    }
+    const body = 'Keys of applications stay as they are.'
+    if (!(await confirm({ title, body, action: 'Remove', danger: true }))) return
+    const removal = api.call('DELETE', path`/tenants/self/members/${member.id}`)
+    if (await reported(removal, 'Member removed.')) members.reload()
   }
 
   return () =>

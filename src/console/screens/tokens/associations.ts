@@ -4,7 +4,7 @@ import { confirm } from '../../kit/dialog.ts'
 import { action, field, formProblem } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { listOf, showList } from '../../kit/list.ts'
-import { notice } from '../../kit/notice.ts'
+import { reported } from '../../kit/notice.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
 import { table } from '../../kit/table.ts'
 import { link } from '../../router.ts'
@@ -38,10 +38,7 @@ const createSide = ({ api, signal }: ScreenContext, side: Side): (() => Template
       body: html`<p>Both tokens stay. <code>${other}</code> is no longer a ${role} of this token.</p>`,
       action: 'Remove',
     })
-    if (!isSure) return
-    await api
-      .call('DELETE', association(other))
-      .then(list.reload, (thrown: Error) => notice('error', thrown.message))
+    if (isSure && (await reported(api.call('DELETE', association(other))))) list.reload()
   }
   return () => html`<h3>${title}</h3>
     ${showList(list, (tokens) =>

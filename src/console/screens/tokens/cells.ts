@@ -1,5 +1,6 @@
 import type { Token } from '../../api/types.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
+import { isObject } from '../../kit/json.ts'
 
 const SHOWN = 80
 
@@ -8,13 +9,10 @@ const cut = (text: string): string => {
   return characters.length > SHOWN ? `${characters.slice(0, SHOWN - 1).join('')}…` : text
 }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** Masked data in one line. */
 export const summaryOf = (data: unknown): string => {
   if (typeof data === 'string') return cut(data)
-  if (!isRecord(data)) return cut(JSON.stringify(data) ?? '')
+  if (!isObject(data)) return cut(JSON.stringify(data) ?? '')
   const { number, expiration_month: month, expiration_year: year } = data
   if (typeof number === 'string')
     return cut(

@@ -1,6 +1,7 @@
 import { applicationNames } from '../../api/application-names.ts'
 import { path } from '../../api/client.ts'
 import { asApiError } from '../../api/problem.ts'
+import type { Destination } from '../../api/types.ts'
 import { copyable } from '../../kit/copy.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { notice } from '../../kit/notice.ts'
@@ -17,7 +18,7 @@ import { deleteToken, editExpiry, editMetadata } from './change.ts'
 import { createHistory } from './history.ts'
 import { quoted } from './query.ts'
 import { createReveal } from './reveal.ts'
-import { type Destination, GONE, MASKED, type TokenDetail } from './types.ts'
+import { GONE, MASKED, type TokenDetail } from './types.ts'
 
 const json = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value, null, 2))
 

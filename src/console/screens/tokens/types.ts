@@ -1,4 +1,4 @@
-import type { AccessRule, Application, Token } from '../../api/types.ts'
+import type { Application, Destination, Disclosure, Rule, Token } from '../../api/types.ts'
 
 /** A token as its own page shows it. */
 export interface TokenDetail extends Token {
@@ -8,30 +8,20 @@ export interface TokenDetail extends Token {
   readonly destinations?: readonly Destination[]
 }
 
-export interface Destination {
-  readonly host: string
-  readonly ports?: readonly number[]
-  readonly methods?: readonly string[]
-  readonly path?: string
-  readonly surfaces?: readonly string[]
-}
-
-export type Disclosure = 'reveal' | 'mask' | 'redact'
-
 /** `GET /tokens/{id}/access`. */
 export interface AccessEntry {
   readonly application: Pick<Application, 'id' | 'name' | 'type'>
   readonly permission: string
   readonly disclosure: Disclosure
   readonly rule?:
-    | (Omit<AccessRule, 'container' | 'permissions'> & {
+    | (Pick<Rule, 'priority' | 'transform' | 'destinations'> & {
+        readonly description?: string
         readonly container?: string
         readonly conditions?: readonly {
           readonly attribute: string
           readonly operator: string
           readonly value: string
         }[]
-        readonly destinations?: readonly Destination[]
       })
     | null
   readonly through?: {

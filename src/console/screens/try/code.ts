@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { effect, type ReadonlySignal, signal, untracked } from '../../kit/signals.ts'
 import { type StoredCode, storedCode } from '../../kit/stored-code.ts'
-import type { ProxyRow } from './types.ts'
+import type { StoredProxy } from '../proxies/types.ts'
 
 const KINDS = ['request', 'response'] as const
 
@@ -12,7 +12,7 @@ export interface DraftCode {
 }
 
 /** The code of the chosen proxy, to be tried before it is saved. What is typed here is a draft on the proxy's own page, too. */
-export const draftCode = (proxy: ReadonlySignal<ProxyRow | undefined>, within: AbortSignal): DraftCode => {
+export const draftCode = (proxy: ReadonlySignal<StoredProxy | undefined>, within: AbortSignal): DraftCode => {
   const editors = signal<readonly StoredCode[]>([])
   let own = new AbortController()
   const dispose = effect(() => {

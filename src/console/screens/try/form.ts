@@ -4,15 +4,15 @@ import type { ScreenContext } from '../../kit/screen.ts'
 import type { ReadonlySignal, Signal } from '../../kit/signals.ts'
 import { link } from '../../router.ts'
 import { may } from '../../session.ts'
+import type { StoredProxy } from '../proxies/types.ts'
 import { type Draft, METHODS } from './call.ts'
 import type { DraftCode } from './code.ts'
 import { pickToken } from './token-picker.ts'
-import type { ProxyRow } from './types.ts'
 
 export interface FormState {
   readonly draft: Signal<Draft>
-  readonly proxies: ReadonlySignal<readonly ProxyRow[]>
-  readonly proxy: ReadonlySignal<ProxyRow | undefined>
+  readonly proxies: ReadonlySignal<readonly StoredProxy[]>
+  readonly proxy: ReadonlySignal<StoredProxy | undefined>
   readonly code: DraftCode
   /** Sentences by field; empty until the form was submitted once. */
   readonly issues: ReadonlySignal<Readonly<Partial<Record<keyof Draft, string>>>>

@@ -7,12 +7,13 @@ import type { Opened, Screen, ScreenContext } from '../../kit/screen.ts'
 import { computed, effect, signal } from '../../kit/signals.ts'
 import { snippet } from '../../kit/snippet.ts'
 import { may, session } from '../../session.ts'
+import type { StoredProxy } from '../proxies/types.ts'
 import { type Draft, issuesOf, requestOf } from './call.ts'
 import { draftCode } from './code.ts'
 import { type FormState, formFields } from './form.ts'
 import { dryRun, responseView, send } from './send.ts'
 import { steps } from './steps.ts'
-import type { DryRun, ProxyRow, Sent } from './types.ts'
+import type { DryRun, Sent } from './types.ts'
 
 /** The call that was tried last: it stays while the page does, and is stored nowhere. */
 const draft = signal<Draft>({
@@ -37,15 +38,19 @@ const nameOf = (id: string): string | undefined =>
 
 const open = (context: ScreenContext): Opened => {
   const { api, filters, setFilters, signal: within } = context
-  const loaded = resource<readonly ProxyRow[]>(
+  const loaded = resource<readonly StoredProxy[]>(
     async (signal) =>
       may('proxy:read')
-        ? (await api.call<{ data: readonly ProxyRow[] }>('GET', '/proxies', { query: { size: 100 }, signal }))
-            .data
+        ? (
+            await api.call<{ data: readonly StoredProxy[] }>('GET', '/proxies', {
+              query: { size: 100 },
+              signal,
+            })
+          ).data
         : [],
     within,
   )
-  const proxy = chosenEntity<ProxyRow>({
+  const proxy = chosenEntity<StoredProxy>({
     api,
     path: '/proxies',
     id: () => (may('proxy:read') ? (filters.value.get('proxy') ?? '') : ''),

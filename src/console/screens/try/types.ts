@@ -1,13 +1,3 @@
-/** A stored proxy, as its list has it. */
-export interface ProxyRow {
-  readonly id: string
-  readonly name: string
-  readonly key: string
-  readonly destination_url: string
-  readonly request_transform?: { readonly code: string }
-  readonly response_transform?: { readonly code: string }
-}
-
 /** Of the response to a dry run (docs/guides/dry-runs.md). */
 
 export interface TokenStep {
