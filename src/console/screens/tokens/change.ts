@@ -1,6 +1,5 @@
 import { type Api, path } from '../../api/client.ts'
 import { problemOf } from '../../api/problem.ts'
-import { confirm } from '../../kit/dialog.ts'
 import { field } from '../../kit/form.ts'
 import { html } from '../../kit/html.ts'
 import { exact, fromLocal, toLocal } from '../../kit/time.ts'
@@ -50,19 +49,3 @@ export const editMetadata = async (api: Api, { id, metadata = {} }: TokenDetail)
     fields: (sentence) => metadataField(sentence('metadata'), metadata),
     send: async (of) => patch(api, id, { metadata: metadataPatch(metadata, parseMetadata(of('metadata'))) }),
   })) === true
-
-/** Longest id that has to be typed to delete its token. */
-const TYPED = 60
-
-/** Deletes a token after its id was typed; true when it did. */
-export const deleteToken = async (api: Api, id: string): Promise<boolean> => {
-  const isSure = await confirm({
-    title: 'Delete this token?',
-    body: 'Its data is gone for good. Calls that name it fail from then on.',
-    action: 'Delete',
-    danger: true,
-    typed: id.length > TYPED ? 'delete' : id,
-  })
-  if (isSure) await api.call('DELETE', path`/tokens/${id}`)
-  return isSure
-}

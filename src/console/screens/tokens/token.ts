@@ -3,8 +3,10 @@ import { path } from '../../api/client.ts'
 import { asApiError } from '../../api/problem.ts'
 import type { Destination } from '../../api/types.ts'
 import { copyable } from '../../kit/copy.ts'
+import { deletion } from '../../kit/deletion.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { notice } from '../../kit/notice.ts'
+import { problem } from '../../kit/problem.ts'
 import { type Resource, resource, show } from '../../kit/resource.ts'
 import type { Opened, ScreenContext } from '../../kit/screen.ts'
 import { section } from '../../kit/section.ts'
@@ -14,7 +16,7 @@ import { hashOf, link } from '../../router.ts'
 import { may } from '../../session.ts'
 import { createAccess } from './access.ts'
 import { createAssociations } from './associations.ts'
-import { deleteToken, editExpiry, editMetadata } from './change.ts'
+import { editExpiry, editMetadata } from './change.ts'
 import { createHistory } from './history.ts'
 import { quoted } from './query.ts'
 import { createReveal } from './reveal.ts'
@@ -42,7 +44,7 @@ const definition = (token: TokenDetail): TemplateResult => html`<details>
 
 /** `/tokens/:id`. Sections fail alone: each shows what its key may see. */
 export const openToken = (context: ScreenContext): Opened => {
-  const { api, params, signal, navigate, title } = context
+  const { api, params, signal, title } = context
   const id = params.id ?? ''
   title(id)
   const token = may('token:read')
@@ -70,27 +72,26 @@ export const openToken = (context: ScreenContext): Opened => {
     return mayLink ? html`<a href=${link`/applications/${actor}`}>${text}</a>` : text
   }
 
-  const run = (work: Promise<boolean>, done: () => void) =>
-    work.then(
+  const change = (edit: Promise<boolean>, sentence: string) =>
+    edit.then(
       (isDone) => {
-        if (isDone && !signal.aborted) done()
+        if (!isDone || signal.aborted) return
+        notice('done', sentence)
+        token?.reload()
+        history?.reload()
       },
       (thrown: unknown) => {
         notice('error', asApiError(thrown).detail)
         token?.reload()
       },
     )
-  const change = (edit: Promise<boolean>, sentence: string) =>
-    run(edit, () => {
-      notice('done', sentence)
-      token?.reload()
-      history?.reload()
-    })
-  const remove = () =>
-    run(deleteToken(api, id), () => {
-      notice('done', 'The token is deleted.')
-      navigate('#/tokens')
-    })
+  const remove = deletion(context, {
+    what: 'Token',
+    path: path`/tokens/${id}`,
+    back: '#/tokens',
+    body: 'Its data is gone for good. Calls that name it fail from then on.',
+    of: () => ({ id, name: id }),
+  })
 
   const data = (of: TokenDetail): TemplateResult => html`${
     of.data === undefined
@@ -158,12 +159,13 @@ export const openToken = (context: ScreenContext): Opened => {
         of !== undefined && may('token:update')
           ? html`<button type="button" @click=${() => void change(editExpiry(api, of), 'The expiry is set.')}>Set expiry …</button>`
           : nothing
-      }${of !== undefined && may('token:delete') ? html`<button type="button" class="danger" @click=${() => void remove()}>Delete …</button>` : nothing}`
+      }${of !== undefined && may('token:delete') ? html`<button type="button" class="danger" @click=${remove.run}>Delete …</button>` : nothing}`
     },
     view: () => {
       const state = token?.state.value
       const status = state?.kind === 'error' ? state.error.status : undefined
-      return html`${
+      return html`${remove.error.value === undefined ? nothing : problem(remove.error.value)}
+      ${
         token === undefined
           ? html`<p class="soft">
               A management key does not read tokens. It shows who can see this one, and its history. Add a private key to
