@@ -1,5 +1,6 @@
 import { untilNext } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
+import { createLogThrottle } from '../common/log-throttle.ts'
 import type { ProxyDirectory } from '../kernel/types.ts'
 import type { Program, StoredProxy } from '../sdk/index.ts'
 
@@ -33,6 +34,7 @@ export const startWarmer = (
   let seen: number | undefined
   let timer: NodeJS.Timeout | undefined
   let closed = false
+  const throttle = createLogThrottle()
 
   const look = async (): Promise<void> => {
     try {
@@ -42,8 +44,12 @@ export const startWarmer = (
         seen = changes
       }
     } catch (err) {
-      if (!closed)
-        log.warn({ err }, 'transforms could not be compiled in advance; each is compiled on its first call')
+      const suppressed = closed ? undefined : throttle('warm')
+      if (suppressed !== undefined)
+        log.warn(
+          { err, ...(suppressed > 0 ? { suppressed } : {}) },
+          'transforms could not be compiled in advance; each is compiled on its first call',
+        )
     }
     if (!closed) timer = setTimeout(look, untilNext(everyMs)).unref()
   }
