@@ -80,9 +80,10 @@ const SHARED: readonly Rule[] = [
     'The gateway is at its capacity. Retry later.',
   ),
   rule(
-    any(flags('SI', 'DT'), status('EQ', 408)),
+    // A request with `grpc-timeout` has 504 of Envoy.
+    any(flags('SI', 'DT'), status('EQ', 408), cel(`${DETAILS} == 'max_duration_timeout'`)),
     'destination_timeout',
-    'The request was not complete within the time limit. Send it again, faster.',
+    'The request was not complete within the time limit, or within its grpc-timeout. Send it again, faster.',
   ),
   rule(status('EQ', 413), 'too_large', 'The body is too large. Send a smaller one.'),
   rule(status('EQ', 431), 'headers_too_large', 'The request has too many or too large headers. Send fewer.'),
@@ -158,7 +159,12 @@ const PROXY: readonly Rule[] = [
     "The destination's host name could not be resolved. Check the URL, or retry later.",
   ),
   rule(
-    flags('UF', 'UC', 'UR', 'LR', 'UPE', 'UH', 'URX', 'NC'),
+    flags('UPE'),
+    'bad_gateway',
+    "The destination's response is not valid HTTP. The destination may have processed the request.",
+  ),
+  rule(
+    flags('UF', 'UC', 'UR', 'LR', 'UH', 'URX', 'NC'),
     'destination_unreachable',
     'The destination is unreachable, has an invalid certificate, or closed the connection. Check the URL, or retry later.',
   ),
@@ -199,6 +205,7 @@ const FORWARD: readonly Rule[] = [
     'gateway_timeout',
     'The gateway could not open the tunnel. Retry.',
   ),
+  rule(QUERY_WITHOUT_TYPE, 'malformed', 'The method QUERY requires a content type. Send one.'),
   ...PROXY,
 ]
 

@@ -194,6 +194,10 @@ t.test('CONNECT and other proxy requests inside a tunnel are rejected', async (t
     [['GET https://second.test/ HTTP/1.1', 'host: api.test'], 421],
     [['GET http://second.test/ HTTP/1.1', `host: ${world.authorityOf()}`], 421],
     [['GET / HTTP/1.1', `host: ${world.authorityOf()}`, 'host: second.test'], 421],
+    [['GET / HTTP/1.1', `host: ${world.authorityOf()}:443`], 421],
+    [['QUERY / HTTP/1.1', `host: ${world.authorityOf()}`], 400],
+    [['OPTIONS * HTTP/1.1', `host: ${world.authorityOf()}`], 404],
+    [[`${'M'.repeat(33)} / HTTP/1.1`, `host: ${world.authorityOf()}`], 400],
     [['GET / HTTP/1.0', `host: ${world.authorityOf()}`], 426],
     [['GET /../x HTTP/1.1', `host: ${world.authorityOf()}`], 400],
     [

@@ -5,6 +5,7 @@ import { get } from 'node:http'
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import { createServer as createTlsServer } from 'node:tls'
 import t from 'tap'
 import { ERRORS, type ErrorCode } from '../../src/common/errors.ts'
 import { createAuthority } from '../kit/authority.ts'
@@ -154,6 +155,21 @@ t.test('a truncated response is truncated for the caller too', async (t) => {
   await t.rejects(one.post('/proxy/halfway', { method: 'GET', to: one.url() }))
 })
 
+t.test('a response that is not valid HTTP is 502 "bad_gateway"', async (t) => {
+  const { cert, key } = await one.authority.issue(['garbage.test'])
+  one.dns.set('garbage.test', { a: ['127.0.0.1'] })
+  const server = createTlsServer({ cert, key, ALPNProtocols: ['http/1.1'] }, (socket) => {
+    socket.on('error', () => {})
+    socket.once('data', () => socket.end('garbage\r\n\r\n'))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.address() as { port: number }
+  const response = await one.post('/proxy', { method: 'GET', to: `https://garbage.test:${port}` })
+  t.match(response, { status: 502, json: { proxy_error: { code: 'bad_gateway' } } })
+})
+
 t.test('a compressed response keeps its bytes and its coding', async (t) => {
   const response = await one.post('/proxy/gzip', { method: 'GET', to: one.url() })
   t.equal(response.headers['content-encoding'], 'gzip')
@@ -275,6 +291,12 @@ t.test("Envoy's local replies have the error shape and a trace id", async (t) =>
     ['CONNECT', `CONNECT dest.test:443 HTTP/1.1\r\nhost: dest.test:443\r\n${auth}\r\n`, 405, false],
     ['a method of nobody', `FOO /proxy HTTP/1.1\r\nhost: x\r\n${auth}\r\n`, 405, true],
     ['QUERY', `QUERY /proxy HTTP/1.1\r\nhost: x\r\n${auth}\r\n`, 405, true],
+    [
+      'its own deadline',
+      `POST /proxy HTTP/1.1\r\nhost: x\r\n${auth}grpc-timeout: 1n\r\ncontent-length: 9\r\n\r\n`,
+      408,
+      true,
+    ],
     ['QUERY of the API', `QUERY /tokens HTTP/1.1\r\nhost: x\r\n${auth}\r\n`, 405, false],
     ['TRACE', `TRACE /proxy HTTP/1.1\r\nhost: x\r\n${auth}\r\n`, 405, true],
   ]

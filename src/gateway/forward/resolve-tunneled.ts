@@ -38,7 +38,7 @@ const checkHandshake = (head: Head, method: string, { proxy }: Identity): void =
 const normalized = (authority: string): string =>
   authority
     .toLowerCase()
-    .replace(/:443$/, '')
+    .replace(/^([^:]+|\[[^\]]+\]):443$/, '$1')
     .replace(/\.(?=$|:)/, '')
 
 /**
