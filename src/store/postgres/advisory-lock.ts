@@ -4,15 +4,14 @@ import { codeOf } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
 import type { LockOptions, StoreLock } from '../types.ts'
 import { fromPostgres } from './errors.ts'
-import { clientConfig, USUAL } from './pool.ts'
+import { clientConfig, sessionSettings, USUAL } from './pool.ts'
 import { beginConnection } from './standby-check.ts'
 
 /** ms between two attempts. */
 const RETRY_MS = 100
 /** ms between two connection checks, and the timeout of each. */
 const CHECK_MS = 5_000
-/** Seconds of silence before the server sends TCP keepalives, their interval and count. */
-const KEEPALIVES = { idle: 3, interval: 2, count: 3 } as const
+const LIMITS = { ...USUAL, statementMs: CHECK_MS }
 const TIMEOUT_MS = 12_000
 
 const KEY = "hashtextextended('sidevault held ' || $1, 0)"
@@ -25,13 +24,11 @@ const HOLDER = `select pid from pg_catalog.pg_locks where locktype = 'advisory' 
   and (classid::bigint << 32 | objid::bigint) = ${KEY}`
 
 const connect = async (address: string): Promise<Client> => {
-  const client = new Client(clientConfig(address, { ...USUAL, statementMs: CHECK_MS }))
+  const client = new Client(clientConfig(address, LIMITS))
   client.on('error', () => {})
   try {
     await client.connect()
-    await beginConnection(client)
-    for (const [name, seconds] of Object.entries(KEEPALIVES))
-      await client.query('select set_config($1, $2, false)', [`tcp_keepalives_${name}`, String(seconds)])
+    await beginConnection(client, sessionSettings(LIMITS))
     return client
   } catch (thrown) {
     client.end().catch(() => {})

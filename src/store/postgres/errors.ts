@@ -30,9 +30,12 @@ const SILENT =
 /** System error codes: all that is known of a host with several addresses. Node's own codes start with `ERR_`. */
 const SYSTEM = /^E(?!RR_)[A-Z_]+$/
 
-/** The connection is lost or was never open: by an error of the server (classes 08 and 57P), the system or the client. */
+/**
+ * The connection is lost or was never open: by an error of the server (classes 08 and 57P, idle transactions 25P03), the
+ * system or the client.
+ */
 export const isLost = (thrown: unknown): boolean => {
-  if (thrown instanceof DatabaseError) return /^(08|57P|53300)/.test(codeOf(thrown))
+  if (thrown instanceof DatabaseError) return /^(08|57P|25P03|53300)/.test(codeOf(thrown))
   if (!(thrown instanceof Error)) return false
   return 'syscall' in thrown || SYSTEM.test(codeOf(thrown)) || SILENT.test(thrown.message)
 }

@@ -13,7 +13,7 @@ import { watchChanges } from './changes.ts'
 import { isLost } from './errors.ts'
 import { listen } from './listener.ts'
 import { migrate, rejectBypassRls, schemaVersion } from './migrate.ts'
-import { clientConfig, openPool, type PostgresLimits, UNLIMITED, USUAL } from './pool.ts'
+import { clientConfig, openPool, type PostgresLimits, sessionSettings, UNLIMITED, USUAL } from './pool.ts'
 import { readSession } from './session.ts'
 import { beginConnection, StandbyError, serverTime } from './standby-check.ts'
 import { createPostgresWriter } from './writer.ts'
@@ -72,12 +72,13 @@ export const explain = (thrown: unknown): unknown => {
   })
 }
 
-/** Runs `work` on a separate connection without time limits. */
+/** Runs `work` on a separate connection to the primary, without time limits. */
 export const withClient = async <T>(address: string, work: (client: Client) => Promise<T>): Promise<T> => {
   const client = new Client(clientConfig(address, UNLIMITED))
   client.on('error', () => {})
   await client.connect()
   try {
+    await beginConnection(client, sessionSettings(UNLIMITED))
     return await work(client)
   } finally {
     await client.end().catch(() => {})
@@ -87,7 +88,6 @@ export const withClient = async <T>(address: string, work: (client: Client) => P
 /** True when the schema has this program's version. `owner`: migrates it. */
 export const prepare = (address: string, owner: boolean): Promise<boolean> =>
   withClient(address, async (client) => {
-    await beginConnection(client)
     await rejectBypassRls(client)
     const version = await schemaVersion(client)
     rejectNewer(version)

@@ -23,14 +23,18 @@ export interface PostgresLimits {
   readonly lockMs: number
   /** Limit of the wait for a free or new connection. */
   readonly connectMs: number
+  /** Limit of an open transaction's wait for its next statement. Default: above `statementMs`. */
+  readonly idleMs?: number
 }
 
 export const USUAL: PostgresLimits = { statementMs: 10_000, lockMs: 5_000, connectMs: 5_000 }
 /** Limits for migrations, copies, and connections that wait for events. */
-export const UNLIMITED = { ...USUAL, statementMs: 0, lockMs: 0 }
+export const UNLIMITED: PostgresLimits = { ...USUAL, statementMs: 0, lockMs: 0, idleMs: 0 }
 
-/** ms beyond the server's own limit after which a silent connection is closed. */
+/** ms beyond the server's own limit after which a silent connection is closed, by either side. */
 const SILENCE_MS = 5_000
+/** Seconds of silence before the server sends TCP keepalives, their interval and count. */
+const KEEPALIVES = { idle: 3, interval: 2, count: 3 } as const
 
 const INT8 = 20
 const NUMERIC = 1700
@@ -63,6 +67,20 @@ export const clientConfig = (
     : {}),
 })
 
+/**
+ * Settings of a session that `beginConnection` applies. A machine that vanishes during a transaction would otherwise hold
+ * its locks until the server's TCP timeout.
+ */
+export const sessionSettings = ({
+  statementMs,
+  idleMs = statementMs > 0 ? statementMs + SILENCE_MS : 0,
+}: PostgresLimits): Readonly<Record<string, string>> => ({
+  idle_in_transaction_session_timeout: String(idleMs),
+  tcp_keepalives_idle: String(KEEPALIVES.idle),
+  tcp_keepalives_interval: String(KEEPALIVES.interval),
+  tcp_keepalives_count: String(KEEPALIVES.count),
+})
+
 export interface Connections {
   /** Lends a connection to `work`. A failed connection is not reused. */
   use<T>(work: (client: ClientBase) => Promise<T>): Promise<T>
@@ -82,7 +100,7 @@ export const openPool = ({ log }: { readonly log: Log }, options: PoolOptions): 
     onConnect: async (client) => {
       // A lent connection has no other listener; its queries fail, which is enough.
       client.on('error', () => {})
-      await beginConnection(client)
+      await beginConnection(client, sessionSettings(limits))
     },
   })
   pool.on('error', (thrown) =>

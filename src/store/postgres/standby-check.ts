@@ -14,19 +14,23 @@ export class StandbyError extends Error {
 
 /** An acknowledged write is on disk (docs/security-model.md, "Durability"), whatever the database default; stronger settings stay. */
 const BEGIN = `select pg_is_in_recovery() as standby,
-  case when current_setting('synchronous_commit') = 'off' then set_config('synchronous_commit', 'on', false) end`
+  case when current_setting('synchronous_commit') = 'off' then set_config('synchronous_commit', 'on', false) end,
+  (select count(set_config(name, value, false)) from unnest($1::text[], $2::text[]) as settings (name, value))`
 
 const unreplicated = new WeakSet<ClientBase>()
 
 /**
- * Called once for each connection, before anything else. Throws `StandbyError`. A primary does not become a standby
- * during a connection, since that requires a restart.
+ * Called once for each connection, before anything else: applies the settings of its session. Throws `StandbyError`. A
+ * primary does not become a standby during a connection, since that requires a restart.
  */
-export const beginConnection = async (client: ClientBase): Promise<void> => {
+export const beginConnection = async (
+  client: ClientBase,
+  settings: Readonly<Record<string, string>>,
+): Promise<void> => {
   client.on('notice', ({ routine }) => {
     if (routine === 'SyncRepWaitForLSN') unreplicated.add(client)
   })
-  const { rows } = await client.query(BEGIN)
+  const { rows } = await client.query(BEGIN, [Object.keys(settings), Object.values(settings)])
   if (rows[0]?.standby !== false) throw new StandbyError()
 }
 

@@ -12,7 +12,7 @@ import {
   schemaVersion,
 } from '../postgres/migrate.ts'
 import { explain } from '../postgres/open.ts'
-import { clientConfig, UNLIMITED } from '../postgres/pool.ts'
+import { clientConfig, sessionSettings, UNLIMITED } from '../postgres/pool.ts'
 import { transactionSession } from '../postgres/session.ts'
 import { beginConnection } from '../postgres/standby-check.ts'
 import { enterScope, SERVICE } from '../postgres/tenant-scope.ts'
@@ -38,7 +38,7 @@ const connected = async (address: string): Promise<Client> => {
   client.on('error', () => {})
   try {
     await client.connect()
-    await beginConnection(client)
+    await beginConnection(client, sessionSettings(UNLIMITED))
     await rejectBypassRls(client)
     return client
   } catch (thrown) {
