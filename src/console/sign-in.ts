@@ -1,29 +1,24 @@
 import { closeDialogs, dialog } from './kit/dialog.ts'
-import { action, field } from './kit/form.ts'
+import { field, formAction } from './kit/form.ts'
 import { html, nothing, type TemplateResult } from './kit/html.ts'
 import { problem } from './kit/problem.ts'
 import { signIn } from './session.ts'
 
 /** The form of a key. The key lives in the field until it is sent, and nowhere else. */
 const createKeyForm = (label: string, done: () => void) => {
-  let form: HTMLFormElement | undefined
-  const send = action(async () => {
-    const input = form?.elements.namedItem('key')
-    if (!(input instanceof HTMLInputElement) || input.value.trim() === '') return
-    const key = input.value.trim()
+  const send = formAction(async (given, form) => {
+    const key = String(given.get('key') ?? '').trim()
+    if (key === '') return
     try {
       await signIn(key)
       done()
     } finally {
-      input.value = ''
+      form.reset()
     }
   })
   return (hint: TemplateResult | string, cancel?: () => void): TemplateResult => html`<form
     class="key"
-    @submit=${(event: SubmitEvent) => {
-      form = event.currentTarget as HTMLFormElement
-      void send.run(event)
-    }}
+    @submit=${send.run}
   >
     ${field({
       label: 'API key',

@@ -135,3 +135,18 @@ export const action = (work: () => Promise<void>): Action => {
     },
   }
 }
+
+/** Something that a form does with what its controls hold. `run` is for `@submit`. */
+export const formAction = (work: (given: FormData, form: HTMLFormElement) => Promise<void>): Action => {
+  let form: HTMLFormElement | undefined
+  const own = action(async () => {
+    if (form !== undefined) await work(new FormData(form), form)
+  })
+  return {
+    ...own,
+    run: (event) => {
+      if (event !== undefined) form = event.currentTarget as HTMLFormElement
+      return own.run(event)
+    },
+  }
+}

@@ -1,6 +1,6 @@
 import { may } from '../session.ts'
 import type { EntityPage } from './entity-screen.ts'
-import { action, formProblem, issue } from './form.ts'
+import { formAction, formProblem, issue } from './form.ts'
 import { html, type TemplateResult } from './html.ts'
 import { notice } from './notice.ts'
 
@@ -15,9 +15,8 @@ export const settingsForm = <T>(
     readonly done: string
   },
 ): (() => TemplateResult) => {
-  let form: HTMLFormElement | undefined
-  const save = action(async () => {
-    const changes = options.changes(new FormData(form))
+  const save = formAction(async (given) => {
+    const changes = options.changes(given)
     if (changes === undefined) return notice('info', 'Nothing was changed.')
     await patch(changes)
     notice('done', options.done)
@@ -32,10 +31,7 @@ export const settingsForm = <T>(
     return html`
       ${formProblem(save.error.value, [...shown])}
       <form
-        @submit=${(event: Event) => {
-          form = event.currentTarget as HTMLFormElement
-          void save.run(event)
-        }}
+        @submit=${save.run}
       >
         <fieldset class="bare" ?disabled=${!isAllowed}>
           ${fields}

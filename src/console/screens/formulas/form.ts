@@ -1,7 +1,7 @@
 import { path } from '../../api/client.ts'
 import { codeCheck } from '../../kit/code-check.ts'
 import { confirm } from '../../kit/dialog.ts'
-import { action, field, formProblem, issue } from '../../kit/form.ts'
+import { field, formAction, formProblem, issue } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { once } from '../../kit/idempotency.ts'
 import { confirmLatest } from '../../kit/latest.ts'
@@ -59,14 +59,12 @@ export const formulaForm = (
     body: () => (code.text.value === '' ? undefined : { code: code.text.value }),
   })
   const idempotency = once()
-  let form: HTMLFormElement | undefined
   const send = (body: object): Promise<Formula> =>
     first === undefined
       ? api.call('POST', '/reactor-formulas', { body, headers: idempotency.headers(body) })
       : api.call('PUT', path`/reactor-formulas/${first.id}`, { body })
 
-  const save = action(async () => {
-    const given = new FormData(form)
+  const save = formAction(async (given) => {
     const description = String(given.get('description') ?? '')
     const opened = stored?.peek()
     if (!(await check.confirm())) return
@@ -110,10 +108,7 @@ export const formulaForm = (
     return html`
       ${formProblem(error, PLACES)}
       <form
-        @submit=${(event: Event) => {
-          form = event.currentTarget as HTMLFormElement
-          void save.run(event)
-        }}
+        @submit=${save.run}
       >
         <fieldset class="bare" ?disabled=${!isAllowed}>
           ${field({

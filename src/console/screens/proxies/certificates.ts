@@ -1,4 +1,4 @@
-import { action, field, formProblem, issue } from '../../kit/form.ts'
+import { action, field, formAction, formProblem, issue } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { notice } from '../../kit/notice.ts'
 import { table } from '../../kit/table.ts'
@@ -33,19 +33,17 @@ const short = (fingerprint: string) => fingerprint.slice(0, 16).replace(/(..)(?=
 
 /** Certificates for the destination, with their end. Keys and PEM texts are sent, and never come back. */
 export const certificatesSection = ({ stored, patch }: ProxyPage): (() => TemplateResult) => {
-  let form: HTMLFormElement | undefined
   const change = async (destination_tls: object | null, done: string) => {
     await patch({ destination_tls })
-    form?.reset()
     notice('done', done)
   }
-  const save = action(async () => {
-    const given = new FormData(form)
+  const save = formAction(async (given, form) => {
     const parts = NAMES.map((name) => [name, String(given.get(name) ?? '').trim()] as const).filter(
       ([, text]) => text !== '',
     )
     if (parts.length === 0) return notice('info', 'Paste a certificate first.')
     await change(Object.fromEntries(parts), 'Certificates saved.')
+    form.reset()
   })
   const remove = (which: 'client' | 'ca') =>
     action(() => {
@@ -100,10 +98,7 @@ export const certificatesSection = ({ stored, patch }: ProxyPage): (() => Templa
                 <form
                   class="form disclosed"
                   autocomplete="off"
-                  @submit=${(event: Event) => {
-                    form = event.currentTarget as HTMLFormElement
-                    void save.run(event)
-                  }}
+                  @submit=${save.run}
                 >
                   ${NAMES.map((name) =>
                     field({

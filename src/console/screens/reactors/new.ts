@@ -1,7 +1,7 @@
 import { codeCheck } from '../../kit/code-check.ts'
 import { type CodeEditor, codeEditor } from '../../kit/code-editor.ts'
 import { applicationChoice, chosenEntity, entityChoice } from '../../kit/entity-choice.ts'
-import { action, field, formProblem, issue } from '../../kit/form.ts'
+import { field, formAction, formProblem, issue } from '../../kit/form.ts'
 import { html, nothing } from '../../kit/html.ts'
 import { once } from '../../kit/idempotency.ts'
 import { notice } from '../../kit/notice.ts'
@@ -35,9 +35,7 @@ export const newReactorScreen: Screen = {
       body: () => (chosen() !== '' || editor.text.value === '' ? undefined : { code: editor.text.value }),
     })
     const idempotency = once()
-    let form: HTMLFormElement | undefined
-    const create = action(async () => {
-      const given = new FormData(form)
+    const create = formAction(async (given) => {
       if (!(await check.confirm())) return
       const application = String(given.get('application') ?? '').trim()
       const body = {
@@ -70,10 +68,7 @@ export const newReactorScreen: Screen = {
         return html`
           ${formProblem(error, ['name', 'formula.id', 'application.id', 'code', ...elements.map(({ name }) => `configuration.${name}`)])}
           <form
-            @submit=${(event: Event) => {
-              form = event.currentTarget as HTMLFormElement
-              void create.run(event)
-            }}
+            @submit=${create.run}
           >
             <fieldset class="bare">
               ${field({

@@ -1,5 +1,5 @@
 import { path } from '../../api/client.ts'
-import { action, field, formProblem, issue } from '../../kit/form.ts'
+import { field, formAction, formProblem, issue } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { listOf, showList } from '../../kit/list.ts'
 import { notice, reported } from '../../kit/notice.ts'
@@ -20,15 +20,9 @@ interface Invitation {
 export const createInvitations = ({ api, signal }: ScreenContext): (() => TemplateResult) => {
   const invitations = listOf<Invitation>({ api, signal, path: '/tenants/self/invitations' })
 
-  const invite = (form: HTMLFormElement) =>
-    api.call('POST', '/tenants/self/invitations', {
-      body: Object.fromEntries([...new FormData(form)].filter(([, value]) => value !== '')),
-    })
-
-  let form: HTMLFormElement | undefined
-  const send = action(async () => {
-    if (form === undefined) return
-    await invite(form)
+  const send = formAction(async (given, form) => {
+    const body = Object.fromEntries([...given].filter(([, value]) => value !== ''))
+    await api.call('POST', '/tenants/self/invitations', { body })
     form.reset()
     notice('done', 'Invitation created. Sidevault sends no mail: pass it on yourself.')
     invitations.reload()
@@ -74,10 +68,7 @@ export const createInvitations = ({ api, signal }: ScreenContext): (() => Templa
   const inviteForm = (): TemplateResult => html`<form
     class="filters"
     aria-label="Invite somebody"
-    @submit=${(event: SubmitEvent) => {
-      form = event.currentTarget as HTMLFormElement
-      void send.run(event)
-    }}
+    @submit=${send.run}
   >
     ${formProblem(send.error.value, ['email', 'role'])}
     ${field({

@@ -1,7 +1,7 @@
 import { path } from '../../api/client.ts'
 import type { Token } from '../../api/types.ts'
 import { confirm } from '../../kit/dialog.ts'
-import { action, field, formProblem } from '../../kit/form.ts'
+import { field, formAction, formProblem } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { listOf, showList } from '../../kit/list.ts'
 import { reported } from '../../kit/notice.ts'
@@ -24,12 +24,11 @@ interface Side {
 const createSide = ({ api, signal }: ScreenContext, side: Side): (() => TemplateResult) => {
   const { title, role, association } = side
   const list = listOf<Token>({ api, signal, path: side.list, query: () => MASKED, size: 20 })
-  let form: HTMLFormElement | undefined
-  const add = action(async () => {
-    const input = form?.elements.namedItem('id')
-    if (!(input instanceof HTMLInputElement) || input.value.trim() === '') return
-    await api.call('POST', association(input.value.trim()))
-    input.value = ''
+  const add = formAction(async (given, form) => {
+    const other = String(given.get('id') ?? '').trim()
+    if (other === '') return
+    await api.call('POST', association(other))
+    form.reset()
     list.reload()
   })
   const remove = async (other: string) => {
@@ -66,10 +65,7 @@ const createSide = ({ api, signal }: ScreenContext, side: Side): (() => Template
     <form
       class="inline"
       aria-label=${`Add a ${role}`}
-      @submit=${(event: SubmitEvent) => {
-        form = event.currentTarget as HTMLFormElement
-        void add.run(event)
-      }}
+      @submit=${add.run}
     >
       ${field({
         label: `Add a ${role}`,

@@ -1,6 +1,6 @@
 import { ApiError } from '../../api/problem.ts'
 import { dialog } from '../../kit/dialog.ts'
-import { action, formProblem, issue } from '../../kit/form.ts'
+import { formAction, formProblem, issue } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 
 /** An error of the input, at its member, as the API would report it. */
@@ -19,16 +19,10 @@ export interface FormDialog<T> {
 
 /** A form in a dialog. What is typed lives in its controls only. Undefined: it was canceled. */
 export const formDialog = <T>({ title, submit, fields, send }: FormDialog<T>): Promise<T | undefined> => {
-  let form: HTMLFormElement | undefined
   let close = (_value?: T) => {}
-  const run = action(async () => {
-    const values = new FormData(form)
+  const run = formAction(async (values) => {
     close(await send((name) => String(values.get(name) ?? '')))
   })
-  const onSubmit = (event: SubmitEvent) => {
-    form = event.currentTarget as HTMLFormElement
-    void run.run(event)
-  }
   return dialog<T>({
     title,
     body: (end) => {
@@ -45,7 +39,7 @@ export const formDialog = <T>({ title, submit, fields, send }: FormDialog<T>): P
         return sentences.join('; ') || undefined
       })
       const isShown = places.length > 0 && places.every((place) => shown.includes(place))
-      return html`<form @submit=${onSubmit}>
+      return html`<form @submit=${run.run}>
         ${controls} ${isShown ? nothing : formProblem(error, shown)}
         <div class="buttons">
           <button type="button" @click=${() => end()}>Cancel</button>
