@@ -8,7 +8,7 @@ import type { KeyRow, KeyStore } from '../store/types.ts'
 import { isKey, type Ring, ringOf } from './ring.ts'
 import { createRootKeyring, type RootKeyring } from './root-keyring.ts'
 import { versionOf } from './seal.ts'
-import type { Keys } from './types.ts'
+import type { Keys, ServiceKey } from './types.ts'
 import { rootIdOf, subkey, type Wrapper } from './wrap.ts'
 
 /** `check` only verifies the root key. */
@@ -162,24 +162,28 @@ export const openKeys = async (deps: KeysDeps, options: KeysOptions): Promise<Ke
   }
   const serviceRows = async (wanted: string): Promise<readonly KeyRow[]> =>
     (await deps.keys.keys('')).filter(({ purpose }) => purpose === wanted)
+  const unwrapped = async (purpose: string): Promise<readonly ServiceKey[]> => {
+    let rows = await serviceRows(purpose)
+    if (rows.some((row) => !roots.now.knows(row))) {
+      await roots.renew()
+      // They may have been rewrapped since they were read.
+      rows = await serviceRows(purpose)
+    }
+    return rows.map((row) => {
+      const key = roots.now.unwrap(row)
+      if (key === undefined)
+        throw new AppError(
+          'internal',
+          `The service's key "${purpose}" cannot be unwrapped. Ask the operator to check the store and the root key.`,
+        )
+      return { version: row.version, key: new Secret(key), createdAt: row.created_at }
+    })
+  }
   return {
-    serviceKeys: async (purpose) => {
-      let rows = await serviceRows(purpose)
-      if (rows.some((row) => !roots.now.knows(row))) {
-        await roots.renew()
-        // They may have been rewrapped since they were read.
-        rows = await serviceRows(purpose)
-      }
-      return rows.map((row) => {
-        const key = roots.now.unwrap(row)
-        if (key === undefined)
-          throw new AppError(
-            'internal',
-            `The service's key "${purpose}" cannot be unwrapped. Ask the operator to check the store and the root key.`,
-          )
-        return { version: row.version, key: new Secret(key), createdAt: row.created_at }
-      })
+    health: async () => {
+      await unwrapped('check')
     },
+    serviceKeys: unwrapped,
     wrapServiceKey: async ({ purpose, version }, key, now) =>
       (await current()).wrap({ tenant_id: '', purpose, version }, key, now),
     tenant: (tenantId, opening = []) => ring(tenantId, opening),

@@ -42,6 +42,8 @@ export interface ServiceKey {
 }
 
 export interface Keys {
+  /** Rejects when the root key of this process does not unwrap the stored keys any more. */
+  health(): Promise<void>
   /**
    * The ring of a tenant, from a cache. Rejects with `tenant_not_found` for unknown tenants. A key change in any
    * process (rotation, deletion of a tenant) clears the cache before the next call. `opening`: sealed values to be

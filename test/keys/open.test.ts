@@ -94,6 +94,18 @@ t.test('a wrong root key is rejected, whatever `create` is, and nothing changes'
   await openKeys({ keys: store.keys, clock: clockAt(0) }, { rootKey, create: false })
 })
 
+t.test('health fails once the stored keys are under a root key that the process does not know', async (t) => {
+  const inner = await openTestStore(t)
+  const { store } = watched(inner.keys)
+  const rootKey = newRoot()
+  const keys = await openKeys({ keys: store, clock: clockAt(0) }, { rootKey, create: true })
+  await keys.health()
+  const wrapper = createWrapper(newRoot().reveal())
+  const rewrapped = (await inner.keys.keys('')).map((row) => wrapper.fresh(row, 0))
+  store.keys = async () => rewrapped
+  t.match(await problemOf(keys.health()), /"check" cannot be unwrapped/)
+})
+
 t.test('an empty store is rejected where keys may not be created', async (t) => {
   const store = await openTestStore(t)
   const deps = { keys: store.keys, clock: clockAt(0) }
