@@ -68,7 +68,8 @@ export const createClosedScanner = (): ClosedScanner => {
     const ids: string[] = []
     const add = (written: string, isAlone: boolean) => {
       const id = idOf(written, isAlone)
-      if (id !== undefined) ids.push(id)
+      // U+0000 is in no id, and cannot be looked up.
+      if (id !== undefined && !id.includes('\0')) ids.push(id)
     }
     /** The first `}}` at or behind `closeFrom`. */
     let close = -1

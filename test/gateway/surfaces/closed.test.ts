@@ -51,6 +51,8 @@ t.test('other braces contain no id', async (t) => {
     '{{ a/b }}',
     '{ { id } }',
     '{{ a ? b }}',
+    '{{%00id}}',
+    '{"a":"{{\\u0000id}}"}',
   ])
     t.same(idsIn(text), [], text)
 })
