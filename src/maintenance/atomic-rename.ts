@@ -12,15 +12,23 @@ export const syncPath = async (path: string): Promise<void> => {
   }
 }
 
-/** Error of creating a partial file; `invalid` with a fix when it already exists. */
-export const partialIssue = (partial: string, thrown: unknown): unknown =>
-  codeOf(thrown) === 'EEXIST'
+/** Error of a partial file that cannot be created or written: `invalid` with a fix, if the system rejected it. */
+export const partialIssue = (partial: string, thrown: unknown): unknown => {
+  const code = codeOf(thrown)
+  if (code === 'EEXIST')
+    return new AppError(
+      'invalid',
+      `"${partial}" exists: another run is in progress, or one was killed. If none is running, delete the file and retry.`,
+      { cause: thrown },
+    )
+  return /^E[A-Z]+$/.test(code)
     ? new AppError(
         'invalid',
-        `"${partial}" exists: another run is in progress, or one was killed. If none is running, delete the file and retry.`,
+        `"${partial}" cannot be written (${code}). Check its directory and the free space, then retry.`,
         { cause: thrown },
       )
     : thrown
+}
 
 /**
  * Links a complete, synced file under its final name; on disk when resolved. `partial` stays as a second name. Never

@@ -1,9 +1,26 @@
 import { existsSync } from 'node:fs'
-import { parsePostgres } from '../config/parse.ts'
+import { AppError } from '../common/errors.ts'
+import { parsePostgres, SettingError } from '../config/parse.ts'
 import type { Config } from '../config.ts'
 import { copyToPostgres } from '../store/migrate-store/migrate-store.ts'
+import { explain, withClient } from '../store/postgres/open.ts'
 import { StartError } from '../supervisor/start-error.ts'
 import type { Print } from './open-vault.ts'
+
+const wrongUsage = (message: string): StartError => new StartError(message, { configuration: true })
+
+const FORM = 'Write postgres://user:password@host:5432/database, or env:<NAME>.'
+
+const parseAddress = (text: string): string => {
+  if (!/^postgres(ql)?:/.test(text) || !URL.canParse(text))
+    throw wrongUsage(`The value of --to is not the URL of a PostgreSQL database. ${FORM}`)
+  try {
+    return parsePostgres(text)
+  } catch (thrown) {
+    if (!(thrown instanceof SettingError)) throw thrown
+    throw wrongUsage(`The value of --to cannot be used: ${thrown.message} ${thrown.fix}`)
+  }
+}
 
 /** Resolves `--to`: an address, or `env:<NAME>`, since other users can see a command line. */
 const addressIn = (to: string, warn: Print): string => {
@@ -11,17 +28,26 @@ const addressIn = (to: string, warn: Print): string => {
     const name = to.slice('env:'.length)
     const address = process.env[name]
     if (!address)
-      throw new StartError(`The environment variable "${name}" of --to is not set. Set it to postgres://….`, {
-        configuration: true,
-      })
-    return parsePostgres(address)
+      throw wrongUsage(`The environment variable "${name}" of --to is not set. Set it to postgres://….`)
+    return parseAddress(address)
   }
-  const address = parsePostgres(to)
+  const address = parseAddress(to)
   if (new URL(address).password !== '')
     warn(
       'warning: other users and the shell history can see a password on the command line. Use --to env:<NAME> or PGPASSWORD.',
     )
   return address
+}
+
+/** Rejects with StartError if the server cannot be used. */
+const checkServer = async (address: string): Promise<void> => {
+  try {
+    await withClient(address, async () => {})
+  } catch (thrown) {
+    const explained = explain(thrown)
+    if (!(explained instanceof AppError)) throw explained
+    throw new StartError(explained.message.replaceAll('SIDEVAULT_STORE', '--to'))
+  }
 }
 
 /** Migrates the vault of the data directory to PostgreSQL, with a line for each table. */
@@ -31,6 +57,7 @@ export const migrateStore = async (config: Config, to: string, print: Print, war
     throw new StartError(
       `There is no database in "${config.dataDir}". Set SIDEVAULT_DATA_DIR to the data directory of the service.`,
     )
+  await checkServer(address)
   let reported = performance.now()
   const rows = await copyToPostgres({
     from: config.store,
