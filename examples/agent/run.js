@@ -1,11 +1,17 @@
-// node run.js <Sidevault's URL> <management key> <port of the forward proxy>
+// SIDEVAULT_BOOTSTRAP_KEY=<management key> node run.js <Sidevault's URL> <port of the forward proxy>
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-const [vault, managementKey, port] = process.argv.slice(2)
+const [vault, port] = process.argv.slice(2)
+const { SIDEVAULT_BOOTSTRAP_KEY: managementKey } = process.env
+if (!managementKey) throw new Error('Export SIDEVAULT_BOOTSTRAP_KEY: the management key.')
+const execute = promisify(execFile)
+const pathOf = (name) => fileURLToPath(new URL(name, import.meta.url))
 const HOST = 'demo.sidevault.test'
 
 const made = async (path, key, body) => {
@@ -54,12 +60,19 @@ try {
     CRM_API: `https://${HOST}/crm`,
     CRM_CREDENTIAL: `{{ ${crm.id} }}`,
   }
-  const program = new URL('agent.js', import.meta.url).pathname
-  const start = () => promisify(execFile)(process.execPath, [program], { env })
+  // fetch of older Nodes ignores HTTPS_PROXY: the program runs under the Node that Sidevault itself runs under.
+  const node = await execute(process.execPath, [pathOf('../../bin/bootstrap/which-node.js')])
+  const start = () => execute(node.stdout, [pathOf('agent.js')], { env })
   // A new host is in force within a second.
-  let outcome = await start().catch(() => undefined)
-  for (let tries = 0; outcome === undefined && tries < 20; tries++)
-    outcome = await start().catch(() => undefined)
+  const deadline = Date.now() + 5000
+  let outcome
+  while (outcome === undefined)
+    try {
+      outcome = await start()
+    } catch (error) {
+      if (Date.now() > deadline) throw error
+      await setTimeout(100)
+    }
   process.stdout.write(`${outcome.stdout}\n`)
 } finally {
   rmSync(directory, { recursive: true })

@@ -1,5 +1,7 @@
-// node run.js <Sidevault's URL> <management key> <provider's URL> <another URL>
-const [vault, managementKey, provider, elsewhere] = process.argv.slice(2)
+// SIDEVAULT_BOOTSTRAP_KEY=<management key> node run.js <Sidevault's URL> <provider's URL> <another URL>
+const [vault, provider, elsewhere] = process.argv.slice(2)
+const { SIDEVAULT_BOOTSTRAP_KEY: managementKey } = process.env
+if (!managementKey) throw new Error('Export SIDEVAULT_BOOTSTRAP_KEY: the management key.')
 const { hostname, port } = new URL(provider)
 
 const call = async (method, path, key, body, headers = {}) => {

@@ -1,11 +1,17 @@
-// node run.js <Sidevault's URL> <management key> <port of the forward proxy>
+// SIDEVAULT_BOOTSTRAP_KEY=<management key> node run.js <Sidevault's URL> <port of the forward proxy>
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-const [vault, managementKey, port] = process.argv.slice(2)
+const [vault, port] = process.argv.slice(2)
+const { SIDEVAULT_BOOTSTRAP_KEY: managementKey } = process.env
+if (!managementKey) throw new Error('Export SIDEVAULT_BOOTSTRAP_KEY: the management key.')
+const execute = promisify(execFile)
+const pathOf = (name) => fileURLToPath(new URL(name, import.meta.url))
 
 const made = async (path, key, body) => {
   const response = await fetch(vault + path, {
@@ -43,15 +49,27 @@ try {
     NODE_USE_ENV_PROXY: '1',
     NODE_EXTRA_CA_CERTS: ca,
   }
-  const shop = new URL('shop.js', import.meta.url).pathname
-  const buy = () => promisify(execFile)(process.execPath, [shop, card.id], { env })
+  // fetch of older Nodes ignores HTTPS_PROXY: the program runs under the Node that Sidevault itself runs under.
+  const node = await execute(process.execPath, [pathOf('../../bin/bootstrap/which-node.js')])
+  const buy = () => execute(node.stdout, [pathOf('shop.js'), card.id], { env })
   // A new host is in force within a second.
-  let outcome = await buy().catch(() => undefined)
-  for (let tries = 0; outcome === undefined && tries < 20; tries++)
-    outcome = await buy().catch(() => undefined)
+  const deadline = Date.now() + 5000
+  let outcome
+  while (outcome === undefined)
+    try {
+      outcome = await buy()
+    } catch (error) {
+      if (Date.now() > deadline) throw error
+      await setTimeout(100)
+    }
   process.stdout.write(
     `${JSON.stringify({ proxy: proxy.id, arrived: JSON.parse(outcome.stdout) }, null, 2)}\n`,
   )
 } finally {
   rmSync(directory, { recursive: true })
+  // A tenant has one such proxy for a host and path: the next run stores its own.
+  await fetch(`${vault}/proxies/${proxy.id}`, {
+    method: 'DELETE',
+    headers: { 'SVC-API-KEY': managementKey },
+  })
 }

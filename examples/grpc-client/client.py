@@ -1,6 +1,6 @@
 """A client of Sidevault over gRPC: the stubs are what grpcio-tools makes of proto/sidevault/v1/*.proto.
 
-    SIDEVAULT_KEY=<management key> python client.py 127.0.0.1:8080
+    SIDEVAULT_BOOTSTRAP_KEY=<management key> python client.py 127.0.0.1:8080
 """
 
 import json
@@ -39,7 +39,7 @@ def main(address, management_key):
         applications = applications_pb2_grpc.ApplicationsStub(channel)
         tokens = tokens_pb2_grpc.TokensStub(channel)
 
-        # A key travels as metadata, under the brand that the service is configured for.
+        # A key travels as metadata, under the header prefix that the service is configured for.
         service = applications.Create(
             applications_pb2.ApplicationsCreateRequest(
                 name="gRPC example",
@@ -108,4 +108,4 @@ def main(address, management_key):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], os.environ["SIDEVAULT_KEY"])
+    main(sys.argv[1], os.environ["SIDEVAULT_BOOTSTRAP_KEY"])

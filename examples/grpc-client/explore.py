@@ -2,7 +2,7 @@
 
     python explore.py 127.0.0.1:8080 list
     python explore.py 127.0.0.1:8080 describe sidevault.v1.Tokens
-    SIDEVAULT_KEY=<key> python explore.py 127.0.0.1:8080 call sidevault.v1.Tokens/Create '{"data": {"any": "json"}}'
+    SIDEVAULT_BOOTSTRAP_KEY=<management key> python explore.py 127.0.0.1:8080 call sidevault.v1.Applications/List
 """
 
 import os
@@ -28,7 +28,7 @@ def call(channel, pool, name, text):
         request_serializer=lambda message: message.SerializeToString(),
         response_deserializer=answer_type.FromString,
     )
-    answer = invoke(request, metadata=[("svc-api-key", os.environ.get("SIDEVAULT_KEY", ""))], timeout=10)
+    answer = invoke(request, metadata=[("svc-api-key", os.environ.get("SIDEVAULT_BOOTSTRAP_KEY", ""))], timeout=10)
     return json_format.MessageToJson(answer, preserving_proto_field_name=True, descriptor_pool=pool)
 
 

@@ -1,11 +1,12 @@
 /**
- * node run.js <URL of the vault> <management key>: creates an application and a stored proxy, calls the proxy, and
- * shows
- * the response.
+ * SIDEVAULT_BOOTSTRAP_KEY=<management key> node run.js <URL of the vault>: creates an application and a stored proxy,
+ * calls the proxy, and shows the response.
  */
 import { readFileSync } from 'node:fs'
 
-const [address = 'http://127.0.0.1:8080', managementKey] = process.argv.slice(2)
+const [address = 'http://127.0.0.1:8080'] = process.argv.slice(2)
+const { SIDEVAULT_BOOTSTRAP_KEY: managementKey } = process.env
+if (!managementKey) throw new Error('Export SIDEVAULT_BOOTSTRAP_KEY: the management key.')
 
 const call = async (method, path, headers, body) => {
   const response = await fetch(address + path, {

@@ -1,8 +1,11 @@
-// node run.js <Sidevault's URL> <management key> <destination's URL> <folder with client.pem, client-key.pem and ca.pem>
+// SIDEVAULT_BOOTSTRAP_KEY=<management key> node run.js <Sidevault's URL> <destination's URL> <folder>
+// The folder contains client.pem, client-key.pem and ca.pem.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-const [vault, managementKey, destination, folder] = process.argv.slice(2)
+const [vault, destination, folder] = process.argv.slice(2)
+const { SIDEVAULT_BOOTSTRAP_KEY: managementKey } = process.env
+if (!managementKey) throw new Error('Export SIDEVAULT_BOOTSTRAP_KEY: the management key.')
 const read = (name) => readFileSync(join(folder, name), 'utf8')
 
 const call = async (method, path, key, body, headers = {}) => {

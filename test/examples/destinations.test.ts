@@ -7,10 +7,12 @@ import { root } from '../kit/sources.ts'
 
 t.test('a card is sent to one provider only, and a credential cannot be read', async (t) => {
   const vault = await sharedSidevault()
-  const { stdout } = await promisify(execFile)(process.execPath, [
-    join(root, 'examples/destinations/run.js'),
-    ...[vault.url, vault.managementKey, 'https://demo.sidevault.test', 'https://example.com'],
-  ])
+  const program = join(root, 'examples/destinations/run.js')
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [program, vault.url, 'https://demo.sidevault.test', 'https://example.com'],
+    { env: { ...process.env, SIDEVAULT_BOOTSTRAP_KEY: vault.managementKey } },
+  )
   const { paid, elsewhere, anotherPath, read } = JSON.parse(stdout)
   t.match(paid, {
     status: 200,

@@ -2,26 +2,30 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { sharedSidevault } from '../kit/shared-sidevault.ts'
+import { type SharedSidevault, sharedSidevault } from '../kit/shared-sidevault.ts'
 import { freePort } from '../kit/sidevault.ts'
 import { root } from '../kit/sources.ts'
 
 const port = await freePort()
-const run = async (example: string) => {
-  const vault = await sharedSidevault({ SIDEVAULT_FORWARD_LISTEN: `127.0.0.1:${port}` })
+const started = () => sharedSidevault({ SIDEVAULT_FORWARD_LISTEN: `127.0.0.1:${port}` })
+
+const run = async (example: string, vault: SharedSidevault) => {
   const program = join(root, 'examples', example, 'run.js')
-  const args = [program, vault.url, vault.managementKey, String(port)]
-  const { stdout } = await promisify(execFile)(process.execPath, args)
+  const env = { ...process.env, SIDEVAULT_BOOTSTRAP_KEY: vault.managementKey }
+  const { stdout } = await promisify(execFile)(process.execPath, [program, vault.url, String(port)], { env })
   return JSON.parse(stdout)
 }
 
-t.test('an SDK with a fixed URL sends a card unknown to its program', async (t) => {
-  const { arrived } = await run('forward-proxy')
-  t.match(arrived, { path: '/v1/charges', body: { card: { number: '4242424242424242', cvc: '123' } } })
+t.test('an SDK with a fixed URL sends a card unknown to its program, in each run', async (t) => {
+  const vault = await started()
+  for (let runs = 0; runs < 2; runs++) {
+    const { arrived } = await run('forward-proxy', vault)
+    t.match(arrived, { path: '/v1/charges', body: { card: { number: '4242424242424242', cvc: '123' } } })
+  }
 })
 
 t.test('an agent has tokens only, and each is sent to its API only', async (t) => {
-  const { mail, contacts, misled, elsewhere } = await run('agent')
+  const { mail, contacts, misled, elsewhere } = await run('agent', await started())
   t.match(mail, { status: 200, body: { headers: { authorization: 'Bearer secret of mail' } } })
   t.match(contacts, { status: 200, body: { headers: { authorization: 'Bearer secret of crm' } } })
   t.match(misled, { status: 403, body: { proxy_error: { code: 'destination_not_allowed' } } })

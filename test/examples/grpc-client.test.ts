@@ -126,7 +126,7 @@ if ('missing' in found) {
   t.test('a generated client and a reflection client work', async (t) => {
     const vault = await sharedSidevault()
     const address = `127.0.0.1:${vault.port}`
-    const env = { SIDEVAULT_KEY: vault.managementKey }
+    const env = { SIDEVAULT_BOOTSTRAP_KEY: vault.managementKey }
     await protoc(`--python_out=${generated}`, `--grpc_python_out=${generated}`)
     const uuid = /^[0-9a-f-]{36}$/
     t.match(JSON.parse(await py([join(example, 'client.py'), address], env)), {

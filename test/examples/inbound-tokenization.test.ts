@@ -9,7 +9,9 @@ import { root } from '../kit/sources.ts'
 t.test('a destination responds with a card, the caller receives a token of it', async (t) => {
   const vault = await sharedSidevault()
   const script = join(root, 'examples/inbound-tokenization/run.js')
-  const { stdout } = await promisify(execFile)(process.execPath, [script, vault.url, vault.managementKey])
+  const { stdout } = await promisify(execFile)(process.execPath, [script, vault.url], {
+    env: { ...process.env, SIDEVAULT_BOOTSTRAP_KEY: vault.managementKey },
+  })
   const { cards } = JSON.parse(stdout)
   t.equal(cards[0].name, 'Ada Lovelace')
   t.notMatch(stdout, /4242424242424242/)

@@ -29,13 +29,11 @@ t.test('a destination that requires a client certificate is reached with it only
     env: { SIDEVAULT_EGRESS_ALLOW: '127.0.0.1/32', SIDEVAULT_EGRESS_PORTS: '*' },
   })
   t.teardown(() => vault.stop())
-  const { stdout } = await promisify(execFile)(process.execPath, [
-    example('run.js'),
-    vault.url,
-    vault.managementKey,
-    destination,
-    folder,
-  ])
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [example('run.js'), vault.url, destination, folder],
+    { env: { ...process.env, SIDEVAULT_BOOTSTRAP_KEY: vault.managementKey } },
+  )
   const { certificates, through, without } = JSON.parse(stdout)
   t.match(through, { status: 200, body: { client: 'leaf', received: { card: '4242424242424242' } } })
   t.match(without, { status: 502, body: { proxy_error: { code: 'destination_unreachable' } } })
