@@ -4,16 +4,26 @@ import { get as getTls } from 'node:https'
 
 /**
  * Health check for containers: exit code 0 when the service on this machine returns 200 within 4 s for `/healthz`, or
- * for the path given (`/readyz`). Connects to the port of SIDEVAULT_LISTEN on loopback, or without an edge to that of
- * SIDEVAULT_API_LISTEN.
+ * for the path given (`/readyz`). Connects to the address of SIDEVAULT_LISTEN, on loopback where that means all
+ * addresses, or without an edge to that of SIDEVAULT_API_LISTEN.
  */
 const [path = '/healthz'] = process.argv.slice(2)
+const { SIDEVAULT_LISTEN, SIDEVAULT_API_LISTEN, SIDEVAULT_TLS_CERT } = process.env
+
+/** @param {string} host */
+const reachable = (host) => {
+  if (host === '0.0.0.0' || host === 'localhost') return '127.0.0.1'
+  return /^[0:]+$/.test(host) ? '::1' : host
+}
 /** @param {string | undefined} address */
-const portOf = (address) => Number(/:(\d+)$/.exec(address ?? '')?.[1] ?? 0)
-const ports = [portOf(process.env.SIDEVAULT_LISTEN) || 8080, portOf(process.env.SIDEVAULT_API_LISTEN)].filter(
-  Boolean,
-)
-const get = process.env.SIDEVAULT_TLS_CERT === undefined ? getPlain : getTls
+const targetOf = (address) => {
+  const [, ipv6, host = ipv6, port] = /^(?:\[(.+)\]|([^:]+)):(\d+)$/.exec(address ?? '') ?? []
+  return host === undefined || Number(port) === 0 ? undefined : { host: reachable(host), port: Number(port) }
+}
+const edge = targetOf(SIDEVAULT_LISTEN) ?? { host: '127.0.0.1', port: 8080 }
+const api = targetOf(SIDEVAULT_API_LISTEN)
+const targets = api === undefined ? [edge] : [edge, api]
+const get = SIDEVAULT_TLS_CERT ? getTls : getPlain
 
 /** @param {string} why */
 const fail = (why) => {
@@ -22,18 +32,14 @@ const fail = (why) => {
 }
 
 const ask = () => {
-  const port = ports.shift()
-  // The certificate names the edge, not loopback. The request contains no secret.
-  const request = get(
-    { host: '127.0.0.1', port, path, timeout: 4_000, rejectUnauthorized: false },
-    (response) => {
-      if (response.statusCode !== 200) fail(`status ${response.statusCode}`)
-      process.exit(0)
-    },
-  )
+  // The certificate names the edge, not this address. The request contains no secret.
+  const request = get({ ...targets.shift(), path, timeout: 4_000, rejectUnauthorized: false }, (response) => {
+    if (response.statusCode !== 200) fail(`status ${response.statusCode}`)
+    process.exit(0)
+  })
   request.on('timeout', () => fail('timeout after 4 s'))
   request.on('error', (error) => {
-    if ('code' in error && error.code === 'ECONNREFUSED' && ports.length > 0) ask()
+    if ('code' in error && error.code === 'ECONNREFUSED' && targets.length > 0) ask()
     else fail(error.message)
   })
 }

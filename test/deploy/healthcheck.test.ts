@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createAuthority } from '../kit/authority.ts'
@@ -41,4 +43,33 @@ t.test('a stopped service is unhealthy', async (t) => {
   const address = await listening(t, server)
   server.close()
   t.match(await check({ SIDEVAULT_LISTEN: address }), { code: 1, said: /^\/healthz: / })
+})
+
+t.test('the healthcheck connects to the address of the edge', async (t) => {
+  for (const [host, written] of [
+    ['::1', '[::]'],
+    ['::1', '[::1]'],
+    ['127.0.0.1', '0.0.0.0'],
+    ['127.0.0.1', 'localhost'],
+    ['127.0.0.2', '127.0.0.2'],
+  ] as const) {
+    const server = createServer(responses)
+    server.listen(0, host)
+    const listens = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    )
+    if (!listens) {
+      t.comment(`this machine has no ${host}`)
+      continue
+    }
+    t.teardown(() => server.close())
+    const { port } = server.address() as AddressInfo
+    t.strictSame(await check({ SIDEVAULT_LISTEN: `${written}:${port}` }), { code: 0, said: '' }, written)
+  }
+})
+
+t.test('an empty variable of the certificate counts as unset', async (t) => {
+  const env = { SIDEVAULT_LISTEN: await listening(t, createServer(responses)), SIDEVAULT_TLS_CERT: '' }
+  t.strictSame(await check(env), { code: 0, said: '' })
 })
