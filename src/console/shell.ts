@@ -69,8 +69,7 @@ const screenBody = (): TemplateResult => {
   if (why === 'not found') return html`<p>There is no such page. Choose one from the navigation.</p>`
   if (why === 'not allowed')
     return html`<p>
-      The keys that are signed in may not see it. Add the other key, or sign in with a key that has the
-      permission.
+      Your keys do not have permission to see this page. Add the other key, or sign in with a key that has it.
     </p>`
   try {
     return opened?.view() ?? html``

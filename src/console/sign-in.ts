@@ -43,7 +43,7 @@ const again = createKeyForm('Sign in', closeDialogs)
 /** The page of somebody who is not signed in. */
 export const signInPage = (): TemplateResult => html`<main class="sign-in">
   <h1>Sidevault</h1>
-  ${first(html`The first one is in <code>management.key</code> in the data directory, whose path <code>npm start</code> prints.`)}
+  ${first(html`<code>npm start</code> printed the first one, or it is in <code>management.key</code> in the data directory.`)}
   <details>
     <summary>Which key?</summary>
     <p>The key of a <strong>management</strong> application shows requests, applications, proxies and the audit log.</p>
@@ -69,8 +69,8 @@ export const addKey = (kind: 'management' | 'private'): void => {
         form ??= createKeyForm('Add key', () => close())
         return form(
           kind === 'private'
-            ? 'Of a private application: shows tokens, and tries calls.'
-            : 'Of a management application: shows requests, applications, proxies and the audit log.',
+            ? 'Key of a private application: shows tokens, and tries calls.'
+            : 'Key of a management application: shows requests, applications, proxies and the audit log.',
           () => close(),
         )
       }

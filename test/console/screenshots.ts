@@ -32,14 +32,14 @@ const PICTURES: readonly Picture[] = [
   { name: 'requests', hash: () => '#/requests' },
   { name: 'request', hash: ({ requests }) => `#/requests/${requests}` },
   {
-    name: 'rehearse',
+    name: 'dry-run',
     hash: () => '#/try',
     act: async (page, { tokens }) => {
       await page.getByLabel('Through').selectOption('Card processor')
       await page
         .getByLabel('Body', { exact: true })
         .fill(`{ "card": "{{ ${tokens} | json: '$.number' }}", "amount": 4200 }`)
-      await page.getByRole('button', { name: 'Rehearse' }).click()
+      await page.getByRole('button', { name: 'Dry run' }).click()
       const first = page.getByRole('list', { name: 'Steps of the call' }).getByRole('heading').first()
       await first.waitFor()
       await page.getByLabel('Body', { exact: true }).evaluate((body) => body.scrollIntoView())

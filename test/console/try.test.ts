@@ -23,11 +23,11 @@ t.test('Try a call: dry-runs with a token, sends, and shows the response as text
   await page.getByRole('button', { name: 'Add the other key' }).click()
   await page.getByRole('dialog').getByLabel('API key').fill(key)
   await page.getByRole('dialog').getByRole('button', { name: 'Add key' }).click()
-  await page.getByText('Rehearse sends nothing').waitFor()
+  await page.getByText('A dry run sends nothing').waitFor()
   destination.received.length = 0
 
   await t.test('a field reports what it lacks', async (t) => {
-    await page.getByRole('button', { name: 'Rehearse' }).click()
+    await page.getByRole('button', { name: 'Dry run' }).click()
     await page.getByText('Name a destination').waitFor()
     t.equal(destination.received.length, 0)
   })
@@ -53,7 +53,7 @@ t.test('Try a call: dry-runs with a token, sends, and shows the response as text
   })
 
   await t.test('a dry run draws the steps, and sends nothing', async (t) => {
-    await page.getByRole('button', { name: 'Rehearse' }).click()
+    await page.getByRole('button', { name: 'Dry run' }).click()
     const steps = page.getByRole('list', { name: 'Steps of the call' })
     await steps.getByRole('heading', { name: /Authenticate passes/ }).waitFor()
     await steps
@@ -71,7 +71,7 @@ t.test('Try a call: dry-runs with a token, sends, and shows the response as text
     await page.getByText('Code of the proxy').click()
     await page.getByLabel('Request transform').fill(code.replace('signed: true', "unsaved: '\u20ac'"))
     await page.getByText('changed, not saved').waitFor()
-    await page.getByRole('button', { name: 'Rehearse' }).click()
+    await page.getByRole('button', { name: 'Dry run' }).click()
     const steps = page.getByRole('list', { name: 'Steps of the call' })
     await steps.getByRole('row', { name: /"unsaved": "\u20ac"/ }).waitFor()
     t.equal(destination.received.length, 0)
@@ -108,7 +108,7 @@ t.test('Try a call: dry-runs with a token, sends, and shows the response as text
     await page
       .getByLabel('Body', { exact: true })
       .fill('{"card": "{{ 5b0c4d2a-1111-4111-8111-111111111111 }}"}')
-    await page.getByRole('button', { name: 'Rehearse' }).click()
+    await page.getByRole('button', { name: 'Dry run' }).click()
     await page.getByRole('heading', { name: 'It would not be sent' }).waitFor()
     await page.getByText('no such token').waitFor()
   })

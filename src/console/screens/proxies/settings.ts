@@ -68,7 +68,7 @@ export const settingsSection = (page: ProxyPage): (() => TemplateResult) => {
           error: wrong('intercept'),
         })}
         ${field({
-          label: 'Expressions count in',
+          label: 'Expressions are evaluated in',
           hint: 'Separated by commas: body, path, header:authorization, query:key. Empty: nowhere.',
           error: wrong('evaluate'),
           control: html`<input name="evaluate" autocomplete="off" spellcheck="false" .value=${evaluate.join(', ')} />`,

@@ -126,7 +126,7 @@ export const openDetail = (context: ScreenContext): Opened => {
                 <section aria-labelledby="records">
                   <h2 id="records">Audit records</h2>
                   <div class="card">
-                    <p>Records name no call: those of others at the same moment are among them.</p>
+                    <p>Audit records have no call id, so records of other calls at that time are included.</p>
                     <p><a href=${auditHash(call)}>Audit records of this time</a></p>
                   </div>
                 </section>

@@ -28,7 +28,7 @@ const SETTINGS: Readonly<
   },
   deduplicate_tokens: {
     label: 'Deduplicate tokens',
-    hint: 'Creating a token with the data of another returns that one.',
+    hint: 'Creating a token with existing data returns the existing token.',
     values: ['false', 'true'],
   },
   strict_code: {

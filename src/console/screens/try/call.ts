@@ -84,7 +84,7 @@ export const issuesOf = (draft: Draft): Readonly<Partial<Record<keyof Draft, str
     ...(isPath ? {} : { path: 'Begin it with / or ?, without dot segments and #.' }),
     ...(headers === '' ? {} : { headers }),
     ...(draft.code.length > MOST_CODE
-      ? { code: 'The changed code is too long to rehearse. Save it first, on the page of the proxy.' }
+      ? { code: 'The changed code is too long for a dry run. Save it first, on the page of the proxy.' }
       : {}),
     ...(response === undefined ? {} : { response }),
   }

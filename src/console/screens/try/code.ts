@@ -54,7 +54,7 @@ export const draftCode = (proxy: ReadonlySignal<StoredProxy | undefined>, within
               Code of the proxy
               ${changed().length === 0 ? nothing : html`<span class="badge warn">changed, not saved</span>`}
             </summary>
-            <p class="small soft">Rehearse runs what is here. Send runs what is saved: save it on the page of the proxy.</p>
+            <p class="small soft">A dry run uses the code here. Send uses the saved code: save it on the page of the proxy.</p>
             ${editors.value.map((editor) => editor.view())}
           </details>`,
   }

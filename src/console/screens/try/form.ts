@@ -92,7 +92,7 @@ export const formFields = (context: ScreenContext, state: FormState): TemplateRe
             })
           : field({
               label: 'Proxy key',
-              hint: 'Of a stored proxy. Empty: a destination URL.',
+              hint: 'Key of a stored proxy. Leave empty to name a destination URL.',
               control: input('proxyKey', proxyKey),
             })
       }
@@ -122,8 +122,8 @@ export const formFields = (context: ScreenContext, state: FormState): TemplateRe
       (proxy.value.response_transform === undefined && !state.code.json().includes('"response_transform":"'))
         ? nothing
         : field({
-            label: 'Response to rehearse with',
-            hint: 'A rehearsal has no response. The response transform runs on this one.',
+            label: 'Response for the dry run',
+            hint: 'A dry run gets no response. The response transform runs on this one.',
             error: error('response'),
             control: area('response', response, 3),
           })

@@ -28,7 +28,7 @@ const draft = signal<Draft>({
 })
 
 type Result =
-  | { readonly kind: 'plan'; readonly plan: DryRun }
+  | { readonly kind: 'dry run'; readonly dryRun: DryRun }
   | { readonly kind: 'sent'; readonly sent: Sent }
 
 /** Of an application that is signed in. */
@@ -80,7 +80,7 @@ const open = (context: ScreenContext): Opened => {
   }
   const result = signal<Result | undefined>(undefined)
 
-  const tried = (work: () => Promise<Result>) =>
+  const callAction = (work: () => Promise<Result>) =>
     action(async () => {
       submitted.value = true
       draft.value = { ...draft.peek(), code: code.json() }
@@ -88,9 +88,12 @@ const open = (context: ScreenContext): Opened => {
       result.value = undefined
       result.value = await work()
     })
-  const request = (dryRun: boolean) => requestOf(draft.peek(), headerPrefix(), dryRun)
-  const planning = tried(async () => ({ kind: 'plan', plan: await dryRun(api, request(true), within) }))
-  const sending = tried(async () => ({ kind: 'sent', sent: await send(api, request(false), within) }))
+  const request = (isDryRun: boolean) => requestOf(draft.peek(), headerPrefix(), isDryRun)
+  const dryRunAction = callAction(async () => ({
+    kind: 'dry run',
+    dryRun: await dryRun(api, request(true), within),
+  }))
+  const sendAction = callAction(async () => ({ kind: 'sent', sent: await send(api, request(false), within) }))
 
   const copied = (): TemplateResult => {
     const { method, path, headers, body } = requestOf(draft.value, headerPrefix(), false)
@@ -102,10 +105,10 @@ const open = (context: ScreenContext): Opened => {
   const outcome = (): TemplateResult | typeof nothing => {
     const of = result.value
     if (of === undefined) return nothing
-    return of.kind === 'plan'
+    return of.kind === 'dry run'
       ? html`<section aria-labelledby="try-result">
-          <h2 id="try-result">${of.plan.forwards ? 'It would be sent' : 'It would not be sent'}</h2>
-          ${steps(of.plan, nameOf)}
+          <h2 id="try-result">${of.dryRun.forwards ? 'Dry run: it would be sent' : 'Dry run: it would not be sent'}</h2>
+          ${steps(of.dryRun, nameOf)}
         </section>`
       : html`<section aria-labelledby="try-result">
           <h2 id="try-result">Response</h2>
@@ -117,26 +120,26 @@ const open = (context: ScreenContext): Opened => {
     close: dispose,
     actions: copied,
     view: () => {
-      const isBusy = planning.busy.value || sending.busy.value
-      return html`<form class="try-form" novalidate @submit=${planning.run}>
+      const isBusy = dryRunAction.busy.value || sendAction.busy.value
+      return html`<form class="try-form" novalidate @submit=${dryRunAction.run}>
           ${formFields(context, state)}
           <div class="buttons">
-            <button class="primary" ?disabled=${isBusy}>Rehearse</button>
+            <button class="primary" ?disabled=${isBusy}>Dry run</button>
             <button
               type="button"
               ?disabled=${isBusy || !may('token:use')}
               aria-describedby="try-send"
-              @click=${sending.run}
+              @click=${sendAction.run}
             >
               Send
             </button>
             <span class="small soft" id="try-send">
-              ${may('token:use') ? 'Rehearse sends nothing and shows masks. Send sends the values to the destination.' : 'To send, add the key of a private application with token:use.'}
+              ${may('token:use') ? 'A dry run sends nothing and shows masks. Send sends the values to the destination.' : 'To send, add the key of a private application with token:use.'}
             </span>
           </div>
         </form>
         <div role="status" class="visually-hidden">${isBusy ? 'Working' : result.value === undefined ? '' : 'Done'}</div>
-        ${formProblem(planning.error.value ?? sending.error.value)} ${outcome()}`
+        ${formProblem(dryRunAction.error.value ?? sendAction.error.value)} ${outcome()}`
     },
   }
 }

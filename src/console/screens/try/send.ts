@@ -74,7 +74,7 @@ export const responseView = (sent: Sent): TemplateResult => html`<p class="try-o
         { head: 'Value', kind: 'wide', cell: ([, value]) => value },
       ],
     })}
-    <p class="small soft">Headers by which a response would act on this page, such as cookies and redirects, do not reach it.</p>
+    <p class="small soft">Headers that would affect this page, such as cookies and redirects, are removed.</p>
   </details>
   <pre class="try-body" tabindex="0" aria-label="Body of the response">${sent.isCut ? sent.text : pretty(sent.text)}</pre>
   ${sent.isCut ? html`<p class="small soft">Only the beginning of the body is shown.</p>` : nothing}`
