@@ -3,6 +3,7 @@ import { type ChangeCounters, createChangeCounters, shareChangeCounters } from '
 import { withLease } from './idempotency/lease.ts'
 import { createIdempotencyStore } from './idempotency/repository.ts'
 import { createLogStore } from './logs/repository.ts'
+import { createTenantPurge } from './purge/repository.ts'
 import { createRecordStore } from './records/repository.ts'
 import { allChanges } from './records/statements.ts'
 import { createSealedStore } from './reencrypt/repository.ts'
@@ -43,7 +44,7 @@ export const createStore = (
     logs: createLogStore(deps),
     usage: createUsageStore(deps),
     idempotency: createIdempotencyStore(deps),
-    tenantPurge: { purge: (now, limit) => deps.writer.write('purge.deleted-tenants', { now, limit }) },
+    tenantPurge: createTenantPurge(deps),
     health: async () => {
       await deps.session.all(allChanges, {})
       if (writable) await deps.writer.write('health.touch', {})

@@ -16,7 +16,7 @@ export type * from './usage/types.ts'
 
 /** Removes expired records and idempotency records, past months' activity, and rows of deleted tenants. */
 export interface TenantPurge {
-  /** Removes at most `limit` of each kind; returns the number of removed rows. */
+  /** Removes at most `limit` rows of each table, and of each deleted tenant; returns their number. */
   purge(now: number, limit: number): Promise<number>
 }
 

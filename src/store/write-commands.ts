@@ -7,7 +7,7 @@ import {
 } from './idempotency/commands.ts'
 import { addKeys, closeDataKeys, endRootChange, removeKeys, rewrapKeys } from './keys/commands.ts'
 import { ingestLogs } from './logs/ingest.ts'
-import { purgeDeletedTenants } from './purge/commands.ts'
+import { purgeDeletedTenant, purgeExpired } from './purge/commands.ts'
 import { commitRecords } from './records/commit.ts'
 import { replaceSealed } from './reencrypt/commands.ts'
 import type { Session } from './session.ts'
@@ -44,7 +44,8 @@ const commands = {
   'idempotency.finish': finishRequest,
   'idempotency.abandon': abandonRequest,
   'idempotency.abandon-of': abandonRequestsOf,
-  'purge.deleted-tenants': purgeDeletedTenants,
+  'purge.expired': purgeExpired,
+  'purge.deleted-tenant': purgeDeletedTenant,
   'health.touch': (session: Session, _: Record<string, never>) => probeWrite(session),
 } as const
 

@@ -348,6 +348,63 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
     t.equal(await tenantPurge.purge(NOW + 1_000, 10), 0)
   })
 
+  await t.test('no record of a deleted tenant is found, and its unique values are free', async (t) => {
+    const { tenants, records } = await open(t)
+    const shape = { name: 'things', indexes: ['type'], lookups: ['hash'], hosts: 'host' }
+    const insert = (id: string, tenantId: string) => {
+      const record = { id, type: 'a', hash: 'same', host: `${tenantId}.example.com` }
+      return records.commit([{ kind: 'insert', collection: 'things', tenantId, id, record, shape }], NOW)
+    }
+    for (const id of ['tenant-a', 'tenant-b']) await tenants.create(tenant(id), [])
+    await insert('one', 'tenant-a')
+    await t.rejects(insert('two', 'tenant-b'), { code: 'conflict' })
+    await tenants.delete('tenant-a', NOW)
+    t.equal(await records.get('things', 'tenant-a', 'one'), undefined)
+    t.equal(await records.lookup('things', 'hash', 'same'), undefined)
+    t.strictSame(await records.newest('things', 10), [])
+    t.strictSame(await records.hosts(10), [])
+    for (const query of [{}, { page: 1, size: 10 }, { where: { type: 'a' } }, { ids: ['one'] }])
+      t.strictSame(await records.find('things', 'tenant-a', query), { rows: [], total: 0 })
+    await insert('two', 'tenant-b')
+    t.match(await records.lookup('things', 'hash', 'same'), { id: 'two', tenantId: 'tenant-b' })
+  })
+
+  await t.test('a purge removes at most its limit of each table of a deleted tenant', async (t) => {
+    const { tenants, idempotency, records, sealed, tenantPurge } = await open(t)
+    const shape = { name: 'things', indexes: [], lookups: ['id'] }
+    const inserting = (at: number, collection: string) => {
+      const id = `${collection} ${at}`
+      return { kind: 'insert', collection, tenantId: 'tenant-a', id, record: { id }, shape } as const
+    }
+    await tenants.create(tenant('tenant-a'), [])
+    const numbers = Array.from({ length: 1_200 }, (_, at) => at)
+    await records.commit(
+      numbers.map((at) => inserting(at, at % 2 === 0 ? 'things' : 'others')),
+      NOW,
+    )
+    const lease = {
+      tenantId: 'tenant-a',
+      operation: 'O',
+      holder: 'h',
+      runningUntil: NOW + 9,
+      expiresAt: NOW + 9,
+    }
+    await Promise.all(numbers.map((at) => idempotency.begin({ ...lease, key: Buffer.from(String(at)) }, NOW)))
+    const rows = async () => {
+      const counts = [
+        (await sealed.responses('tenant-a', Buffer.alloc(0), 2_000)).length,
+        (await sealed.records('things', 'tenant-a', 0, 2_000)).length +
+          (await sealed.records('others', 'tenant-a', 0, 2_000)).length,
+      ]
+      return counts
+    }
+    await tenants.delete('tenant-a', NOW)
+    for (const left of [1_200, 700, 200, 0]) {
+      t.strictSame(await rows(), [left, left])
+      await tenantPurge.purge(NOW, 500)
+    }
+  })
+
   await t.test('a deleted tenant has no key and no record at once, and no row eventually', async (t) => {
     const store = await open(t)
     const { tenants, keys, records, tokens, tenantPurge, usage, logs } = store

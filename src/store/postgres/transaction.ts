@@ -10,7 +10,8 @@ import { forgetScope } from './tenant-scope.ts'
 const SERVICE_WIDE: ReadonlySet<CommandName> = new Set([
   'logs.ingest',
   'tokens.purge',
-  'purge.deleted-tenants',
+  'purge.expired',
+  'purge.deleted-tenant',
   'tenants.create',
   'tenants.update',
   'tenants.delete',
@@ -23,6 +24,8 @@ const SILENT: ReadonlySet<CommandName> = new Set([
   'tokens.update',
   'tokens.delete',
   'tokens.purge',
+  'purge.expired',
+  'purge.deleted-tenant',
   'tokens.associate',
   'tokens.dissociate',
   'logs.ingest',

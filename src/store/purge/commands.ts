@@ -1,29 +1,21 @@
 import type { Session } from '../session.ts'
-import { allKinds, deleteRecordsOf } from '../tenants/statements.ts'
+import { allKinds } from '../tenants/statements.ts'
 import { monthOf } from '../usage/month.ts'
 import {
-  fullTenants,
   markEmptied,
   OF_TENANT,
   purgeActive,
   purgeIdempotencyKeys,
   purgeRecords,
   purgeShown,
+  recordsOf,
 } from './statements.ts'
 
 /** ms after a tenant's deletion in which running calls and journals may still write rows of it. */
 const LATE_WRITES_MS = 60 * 60_000
 
-const emptyTenant = async (session: Session, tenant_id: string, limit: number): Promise<number> => {
-  let removed = 0
-  for (const statement of OF_TENANT) removed += await session.run(statement, { tenant_id, limit })
-  for (const { kind } of await session.all(allKinds, {}))
-    removed += await session.run(deleteRecordsOf, { collection: kind, tenant_id })
-  return removed
-}
-
-/** Returns the number of removed rows, at most about `limit` of each kind. */
-export const purgeDeletedTenants = async (
+/** Returns the number of removed rows, at most `limit` of each table. */
+export const purgeExpired = async (
   session: Session,
   { now, limit }: { readonly now: number; readonly limit: number },
 ): Promise<number> => {
@@ -34,11 +26,33 @@ export const purgeDeletedTenants = async (
   removed += await session.run(purgeShown, { now, limit })
   // Records of last month may not be ingested yet.
   removed += await session.run(purgeActive, { month: monthOf(now) - 1, limit })
-  for (const { id, deleted_at } of await session.all(fullTenants, {})) {
-    const rows = await emptyTenant(session, id, limit)
-    if (rows === 0 && deleted_at + LATE_WRITES_MS < now)
-      await session.run(markEmptied, { id, emptied_at: now })
-    removed += rows
-  }
+  return removed
+}
+
+/** Returns the number of removed rows, at most `limit` of each table. */
+export const purgeDeletedTenant = async (
+  session: Session,
+  {
+    tenantId: tenant_id,
+    deletedAt,
+    now,
+    limit,
+  }: {
+    readonly tenantId: string
+    readonly deletedAt: number
+    readonly now: number
+    readonly limit: number
+  },
+): Promise<number> => {
+  await session.lock('purge')
+  let removed = 0
+  for (const statement of OF_TENANT) removed += await session.run(statement, { tenant_id, limit })
+  let records = 0
+  for (const { kind: collection } of await session.all(allKinds, {}))
+    if (records < limit)
+      records += await session.run(recordsOf, { collection, tenant_id, limit: limit - records })
+  removed += records
+  if (removed === 0 && deletedAt + LATE_WRITES_MS < now)
+    await session.run(markEmptied, { id: tenant_id, emptied_at: now })
   return removed
 }

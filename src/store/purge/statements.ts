@@ -84,7 +84,10 @@ const tokensOf = statement<OfTenant>(({ builder }, slot) =>
 )
 
 const tokenCountsOf = statement<OfTenant>(({ builder }, slot) =>
-  builder.deleteFrom('token_counts').where('tenant_id', '=', slot('tenant_id')),
+  builder.deleteFrom('token_counts').where(
+    sql<SqlBool>`(tenant_id, container, type) in (select tenant_id, container, type from token_counts
+        where tenant_id = ${slot('tenant_id')} limit ${slot('limit')})`,
+  ),
 )
 
 const activeCountsOf = statement<OfTenant>(({ builder }, slot) =>
@@ -92,11 +95,27 @@ const activeCountsOf = statement<OfTenant>(({ builder }, slot) =>
 )
 
 const idempotencyKeysOf = statement<OfTenant>(({ builder }, slot) =>
-  builder.deleteFrom('idempotency_keys').where('tenant_id', '=', slot('tenant_id')),
+  builder.deleteFrom('idempotency_keys').where(
+    sql<SqlBool>`(tenant_id, key) in (select tenant_id, key from idempotency_keys
+        where tenant_id = ${slot('tenant_id')} limit ${slot('limit')})`,
+  ),
+)
+
+export const recordsOf = statement<OfTenant & { readonly collection: string }>(({ builder }, slot) =>
+  builder
+    .deleteFrom('records')
+    .where('seq', 'in', (eb) =>
+      eb
+        .selectFrom('records')
+        .where('collection', '=', slot('collection'))
+        .where('tenant_id', '=', slot('tenant_id'))
+        .limit(slot('limit'))
+        .select('seq'),
+    ),
 )
 
 /**
- * Removes rows of a deleted tenant; its records and keys were removed at once. Its logs stay: they are the evidence of
- * disclosures and of the deletion, and the chain is verified over the rows of all tenants.
+ * Removes rows of a deleted tenant, besides its records; its keys were removed at once. Its logs stay: they are the
+ * evidence of disclosures and of the deletion, and the chain is verified over the rows of all tenants.
  */
 export const OF_TENANT = [tokensOf, tokenCountsOf, activeCountsOf, idempotencyKeysOf]

@@ -2,6 +2,7 @@ import { AppError } from '../../common/errors.ts'
 import { isObject } from '../../common/json.ts'
 import { endOf, nameOf, textMember, textsMember } from '../../common/record-members.ts'
 import { requireKeys, sealedIn } from '../keys/data-key-guard.ts'
+import type { Schema } from '../schema.ts'
 import type { Session } from '../session.ts'
 import { tokenStatesForShare } from '../tokens/statements.ts'
 import type { StoredMutation } from '../types.ts'
@@ -9,6 +10,7 @@ import {
   bumpChange,
   deleteIndexes,
   deleteLookups,
+  deleteObsoleteLookup,
   deleteRecord,
   hostEntry,
   insertIndex,
@@ -27,6 +29,12 @@ const notUnique = () =>
 const notCurrent = () =>
   new AppError('conflict', 'The record was changed or deleted since it was read. Read it again and retry.')
 
+/** False when a live tenant has the value; those of deleted tenants are free. */
+const claimLookup = async (session: Session, row: Schema['record_lookups']): Promise<boolean> => {
+  if ((await session.run(insertLookup, row)) > 0) return true
+  return (await session.run(deleteObsoleteLookup, row)) > 0 && (await session.run(insertLookup, row)) > 0
+}
+
 const writeMembers = async (session: Session, seq: number, mutation: StoredMutation): Promise<void> => {
   const { collection, tenantId, record, shape, mac, unique = {} } = mutation
   if (mac !== undefined) await session.run(insertMac, { seq, tenant_id: tenantId, mac })
@@ -41,7 +49,7 @@ const writeMembers = async (session: Session, seq: number, mutation: StoredMutat
   const lookups = [...new Set(shape.lookups)].map((member) => [member, textMember(record, member)] as const)
   for (const [member, value] of [...lookups, ...Object.entries(unique)]) {
     if (value === undefined) continue
-    if ((await session.run(insertLookup, { collection, member, value, seq })) === 0) throw notUnique()
+    if (!(await claimLookup(session, { collection, member, value, seq }))) throw notUnique()
   }
 }
 

@@ -1,6 +1,6 @@
 import { type SqlBool, sql } from 'kysely'
 import type { Session } from '../session.ts'
-import { RECORD_COLUMNS, type StoredRecord } from './statements.ts'
+import { ofLiveTenant, RECORD_COLUMNS, type StoredRecord } from './statements.ts'
 import type { RecordListQuery } from './types.ts'
 import { likePattern } from './wildcard.ts'
 
@@ -22,6 +22,7 @@ export const findRecords = async (
     .selectFrom('records')
     .where('records.collection', '=', collection)
     .where('records.tenant_id', '=', tenantId)
+    .where(ofLiveTenant(tenantId))
   if (ids !== undefined) base = base.where(dialect.memberOf('records.id', dialect.list(ids)))
   for (const [member, values] of Object.entries(where)) {
     const list = typeof values === 'string' ? [values] : values

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type SqlBool, sql } from 'kysely'
 import type { Schema } from '../schema.ts'
 import { openStatement, serviceStatement, statement } from '../statement.ts'
 
@@ -19,6 +19,10 @@ export interface StoredRecord {
   readonly mac: Uint8Array | null
 }
 
+/** False for a deleted tenant: nothing finds its records, which wait for the purge. */
+export const ofLiveTenant = (tenantId: unknown) =>
+  sql<SqlBool>`not exists (select 1 from deleted_tenants where deleted_tenants.id = ${tenantId})`
+
 /** Columns that opening a record needs. Its MAC is a subquery: SQLite would prepare a join again for other values. */
 export const RECORD_COLUMNS = [
   'records.seq',
@@ -37,6 +41,7 @@ export const recordById = statement<RecordKey, StoredRecord>(({ builder }, slot)
     .where('collection', '=', slot('collection'))
     .where('tenant_id', '=', slot('tenant_id'))
     .where('id', '=', slot('id'))
+    .where(ofLiveTenant(slot('tenant_id')))
     .select(RECORD_COLUMNS),
 )
 
@@ -69,6 +74,7 @@ export const recordByLookup = serviceStatement<
         .where('record_lookups.value', '=', slot('value'))
         .select('record_lookups.seq'),
     )
+    .where(ofLiveTenant(sql.ref('records.tenant_id')))
     .select(RECORD_COLUMNS),
 )
 
@@ -78,6 +84,7 @@ export const newestRecords = serviceStatement<{ collection: string; limit: numbe
     builder
       .selectFrom('records')
       .where('collection', '=', slot('collection'))
+      .where(ofLiveTenant(sql.ref('records.tenant_id')))
       .orderBy('seq', 'desc')
       .limit(slot('limit'))
       .select(RECORD_COLUMNS),
@@ -162,6 +169,7 @@ export const boundHosts = serviceStatement<{ limit: number }, { tenant_id: strin
     builder
       .selectFrom('record_indexes')
       .where('collection', '=', HOSTS)
+      .where(ofLiveTenant(sql.ref('record_indexes.tenant_id')))
       .groupBy(['tenant_id', 'value'])
       .orderBy((eb) => eb.fn.min('seq'))
       .orderBy('value')
@@ -227,6 +235,23 @@ export const insertLookup = openStatement<Schema['record_lookups']>(({ builder }
       seq: slot('seq'),
     })
     .onConflict((conflict) => conflict.doNothing()),
+)
+
+/** A value of a record of a deleted tenant. */
+export const deleteObsoleteLookup = serviceStatement<Omit<Schema['record_lookups'], 'seq'>>(
+  ({ builder }, slot) =>
+    builder
+      .deleteFrom('record_lookups')
+      .where('collection', '=', slot('collection'))
+      .where('member', '=', slot('member'))
+      .where('value', '=', slot('value'))
+      .where('seq', 'in', (eb) =>
+        eb
+          .selectFrom('records')
+          .whereRef('records.seq', '=', 'record_lookups.seq')
+          .where(eb.not(ofLiveTenant(sql.ref('records.tenant_id'))))
+          .select('records.seq'),
+      ),
 )
 
 export const deleteLookups = openStatement<{ seq: number }>(({ builder }, slot) =>

@@ -12,7 +12,8 @@ const REST = 4
 const MAINTENANCE: ReadonlySet<CommandName> = new Set([
   'logs.ingest',
   'tokens.purge',
-  'purge.deleted-tenants',
+  'purge.expired',
+  'purge.deleted-tenant',
   'reencrypt.replace',
 ])
 

@@ -7,7 +7,7 @@ import type { Session } from '../session.ts'
 import type { KeyRow, TenantRow } from '../types.ts'
 import {
   allKinds,
-  deleteRecordsOf,
+  anyRecordOf,
   deleteTenantKeys,
   deleteTenantRow,
   insertDeletedTenant,
@@ -48,7 +48,10 @@ export const updateTenant = async (
   return true
 }
 
-/** Deletes keys and records at once, so that nothing can be opened and no caller is authorized; the purge removes the rest. */
+/**
+ * Deletes the keys at once, so that nothing can be opened, and hides the records, so that no caller is authorized
+ * (`ofLiveTenant`). The purge removes the rest: a transaction over all rows would block all other tenants.
+ */
 export const deleteTenant = async (
   session: Session,
   { id, now }: { readonly id: string; readonly now: number },
@@ -59,7 +62,7 @@ export const deleteTenant = async (
   await session.run(bumpChange, { kind: TENANT_CHANGES })
   await session.run(insertDeletedTenant, { id, deleted_at: now })
   for (const { kind } of await session.all(allKinds, {}))
-    if ((await session.run(deleteRecordsOf, { collection: kind, tenant_id: id })) > 0)
+    if (await session.get(anyRecordOf, { collection: kind, tenant_id: id }))
       await session.run(bumpChange, { kind })
   return true
 }

@@ -99,11 +99,14 @@ export const allKinds = openStatement<object, { kind: string }>(({ builder }) =>
   builder.selectFrom('changes').orderBy('kind').select('kind'),
 )
 
-export const deleteRecordsOf = statement<{ collection: string; tenant_id: string }>(({ builder }, slot) =>
-  builder
-    .deleteFrom('records')
-    .where('collection', '=', slot('collection'))
-    .where('tenant_id', '=', slot('tenant_id')),
+export const anyRecordOf = statement<{ collection: string; tenant_id: string }, { seq: number }>(
+  ({ builder }, slot) =>
+    builder
+      .selectFrom('records')
+      .where('collection', '=', slot('collection'))
+      .where('tenant_id', '=', slot('tenant_id'))
+      .limit(sql.lit(1))
+      .select('seq'),
 )
 
 export const insertDeletedTenant = openStatement<{ id: string; deleted_at: number }>(({ builder }, slot) =>

@@ -2,6 +2,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { Client } from 'pg'
 import t, { type Test } from 'tap'
+import { USUAL } from '../../../src/store/postgres/pool.ts'
 import { postgresMissing, queryPostgres } from '../../kit/postgres.ts'
 import { newVaultDatabase } from '../../kit/test-store.ts'
 import { aToken, NOW } from '../kit.ts'
@@ -48,6 +49,24 @@ t.test('concurrent connections', { skip: postgresMissing() }, async (t) => {
       t.equal(await store.records.get('things', 'tenant-a', 'contended'), undefined)
     },
   )
+
+  await t.test('a deleted tenant whose rows are locked does not stop the purge of others', async (t) => {
+    const postgres = { ...USUAL, connections: 2, lockMs: 50 }
+    const brief = await aStore(t, address, { mode: 'join', postgres })
+    const created = { owner_id: 'o', name: 'n', settings: {}, created_by: null, created_at: NOW }
+    for (const id of ['locked', 'unlocked']) {
+      await store.tenants.create({ ...created, id, modified_by: null, modified_at: null }, [])
+      await store.tokens.create([aToken({ tenant_id: id })], NOW)
+      await store.tenants.delete(id, NOW)
+    }
+    const holder = await holding(t, "select from tokens where tenant_id = 'locked' for update")
+    await t.rejects(brief.tenantPurge.purge(NOW, 10), { code: 'overloaded' })
+    await holder.query('commit')
+    const left = async (id: string) => (await store.sealed.tokens(id, 0, 10)).length
+    t.strictSame([await left('locked'), await left('unlocked')], [1, 0])
+    await store.tenantPurge.purge(NOW, 10)
+    t.equal(await left('locked'), 0)
+  })
 
   t.test('an ephemeral member added while the purge waited stays', async (t) => {
     const token = aToken({ id: 'e', ephemeral: Buffer.from('old'), ephemeral_until: NOW - 1 })
