@@ -30,19 +30,27 @@ export interface LiveChanges {
   readonly waiting: readonly SettingName[]
 }
 
+/** Another certificate is applied. Turning TLS on or off is not: only Envoy's listeners could do it while they run. */
+const TLS: ReadonlySet<string> = new Set<SettingName>(['tls_cert', 'tls_key'])
+
+const hasTls = (content: FileContent, env: NodeJS.ProcessEnv): boolean =>
+  Boolean(env[variableOf('tls_cert')] || content.tls_cert)
+
 /** Compares two contents of the configuration file. Settings from the environment are not the file's. */
 export const liveChanges = (before: FileContent, after: FileContent, env: NodeJS.ProcessEnv): LiveChanges => {
   const changed = settingNames.filter(
     (name) => !env[variableOf(name)] && JSON.stringify(before[name]) !== JSON.stringify(after[name]),
   )
+  const switchesTls = hasTls(before, env) !== hasTls(after, env)
+  const isLive = (name: SettingName) => LIVE.has(name) && !(switchesTls && TLS.has(name))
   const content = { ...before }
-  for (const name of changed.filter((each) => LIVE.has(each))) {
+  for (const name of changed.filter(isLive)) {
     if (after[name] === undefined) delete content[name]
     else content[name] = after[name]
   }
   return {
     content,
-    applied: changed.filter((name) => LIVE.has(name)),
-    waiting: changed.filter((name) => !LIVE.has(name)),
+    applied: changed.filter(isLive),
+    waiting: changed.filter((name) => !isLive(name)),
   }
 }

@@ -12,3 +12,15 @@ t.test('reloadable settings are applied, others need a restart, variables overri
   t.same(liveChanges(before, before, {}), { content: before, applied: [], waiting: [] })
   t.end()
 })
+
+t.test('TLS turned on or off needs a restart, another certificate does not', (t) => {
+  const [off, on] = [{}, { tls_cert: 'a.pem', tls_key: 'a.key' }]
+  const other = { tls_cert: 'b.pem', tls_key: 'b.key' }
+  const names = ['tls_cert', 'tls_key']
+  t.same(liveChanges(off, on, {}), { content: off, applied: [], waiting: names })
+  t.same(liveChanges(on, off, {}), { content: on, applied: [], waiting: names })
+  t.same(liveChanges(on, other, {}), { content: other, applied: names, waiting: [] })
+  const env = { SIDEVAULT_TLS_CERT: 'a.pem', SIDEVAULT_TLS_KEY: 'a.key' }
+  t.same(liveChanges(off, on, env), { content: off, applied: [], waiting: [] })
+  t.end()
+})
