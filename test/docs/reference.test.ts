@@ -5,6 +5,7 @@ import { loadRegistry } from '../../src/commands/operations.ts'
 import { settingNames, variableOf } from '../../src/config/schema.ts'
 import { createProgram } from '../../src/main.ts'
 import { root, sourcesIn } from '../kit/sources.ts'
+import { UNDECLARED } from './reference/audit-format.ts'
 import { declaredMetrics } from './reference/metrics.ts'
 import { pages } from './reference/pages.ts'
 
@@ -31,6 +32,23 @@ t.test('the reference of metrics has every metric', async (t) => {
     [],
   )
   t.equal(new Set(known).size, known.length, 'each once')
+})
+
+t.test('the audit format names every record that no operation declares', async (t) => {
+  const found = sourcesIn('src', 'plugins').flatMap(({ path, text }) => {
+    const events = text.matchAll(/\{\s*entity: '(\w+)',\s*id\b/g)
+    const commands = path.startsWith('src/maintenance/')
+      ? text.matchAll(/\brecord\(\s*[\w']+,\s*'(\w+)'/g)
+      : []
+    return [...new Set([...events, ...commands].map(([, entity]) => `${path}: ${entity}`))]
+  })
+  t.same(UNDECLARED.map(({ path, entity }) => `${path}: ${entity}`).sort(), found.sort())
+  for (const { path, operations } of UNDECLARED) {
+    const text = readFileSync(join(root, path), 'utf8')
+    // Commands of operators record updates (src/maintenance/open-vault.ts).
+    if (!path.startsWith('src/maintenance/'))
+      for (const operation of operations) t.match(text, `'${operation}'`, `${path} writes ${operation}`)
+  }
 })
 
 t.test('the smallest plugin of the guide is a plugin', async (t) => {

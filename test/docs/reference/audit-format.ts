@@ -1,5 +1,10 @@
 import { CALL, EVENT } from '../../../src/audit/line.ts'
 import type { AuditRecord } from '../../../src/audit/types.ts'
+import { AppError } from '../../../src/common/errors.ts'
+import { deniedRecord as deniedCall, titled } from '../../../src/kernel/invoke/audit.ts'
+import type { Operation } from '../../../src/sdk/index.ts'
+import { deniedRecord as deniedToken } from '../../../src/vault/audit-records.ts'
+import { createTokenTypes } from '../../../src/vault/token-types.ts'
 import { code, type Page, page, table } from './markdown.ts'
 import { builtIn } from './permissions.ts'
 
@@ -8,9 +13,10 @@ const MEANING: Readonly<Record<keyof AuditRecord, string>> = {
   entity_type: 'Token type or resource.',
   entity_id: 'Id within the entity type; empty for a denied create.',
   operation: 'What was done, or denied.',
-  actor_id: 'Application or session; null for anonymous callers.',
-  actor_type: 'Kind of actor, or null.',
-  message: 'For people, at most 250 characters. `Denied: …` for denied calls.',
+  actor_id: 'Application or session; null for anonymous callers and operators.',
+  actor_type:
+    '`application`, `session` or `operator` (a command on the machine); null for anonymous callers.',
+  message: 'For people, at most 250 characters.',
   trace_id: 'Trace id of the call.',
   created_at: 'Milliseconds since 1970 (UTC).',
   token_seq: 'Number of the token, for usage reports; null for others.',
@@ -19,6 +25,29 @@ const MEANING: Readonly<Record<keyof AuditRecord, string>> = {
 
 /** What a token's records say (src/vault/audit-records.ts). */
 const OF_TOKENS = ['create', 'read', 'update', 'delete', 'use']
+
+/** Records that no operation declares, and the files that write them (compared by test/docs/reference.test.ts). */
+export const UNDECLARED = [
+  { path: 'src/gateway/request-record.ts', entity: 'proxy', operations: ['use', 'read'] },
+  { path: 'src/roles/maintenance.ts', entity: 'application_key', operations: ['create', 'delete'] },
+  { path: 'src/roles/maintenance.ts', entity: 'tenant', operations: ['create', 'delete'] },
+  { path: 'src/maintenance/export-tenant.ts', entity: 'tenant', operations: ['update'] },
+  { path: 'src/maintenance/import-tenant.ts', entity: 'tenant', operations: ['update'] },
+  { path: 'src/maintenance/rotate-data.ts', entity: 'tenant', operations: ['update'] },
+  { path: 'src/maintenance/backup.ts', entity: 'service', operations: ['update'] },
+  { path: 'src/maintenance/ca.ts', entity: 'service', operations: ['update'] },
+  { path: 'src/maintenance/rotate-root.ts', entity: 'service', operations: ['update'] },
+  { path: 'src/audit/acknowledged-loss.ts', entity: 'journal', operations: ['acknowledge_loss'] },
+  { path: 'plugins/console/sessions.ts', entity: 'console_session', operations: ['create', 'delete'] },
+  { path: 'plugins/reactors/async-invocations.ts', entity: 'reactor', operations: ['read'] },
+  { path: 'plugins/reactors/callbacks.ts', entity: 'reactor', operations: ['use'] },
+]
+
+const CALLER = {
+  caller: { tenantId: '-', actorId: '-', actorType: 'application', grants: { permissions: [], rules: [] } },
+  traceId: '-',
+  now: 0,
+}
 
 export const auditFormat: Page = {
   name: 'audit-format',
@@ -29,14 +58,30 @@ export const auditFormat: Page = {
         ['#', 'Value', 'Meaning'],
         names.map((name, at) => [String(at + 1), code(name), MEANING[name]]),
       )
-    const verbsOf = (entity: string) =>
-      operations.flatMap(({ audit }) => (audit !== 'none' && audit.entity === entity ? [audit.verb] : []))
-    const rows = entityTypes.map(({ value, display_name }) => [
-      code(value),
-      display_name,
-      [...new Set(tokenTypes.has(value) ? OF_TOKENS : verbsOf(value))].map(code).join(', ') ||
-        'denied calls only',
-    ])
+    const verbsOf = (entity: string) => [
+      ...operations.flatMap(({ audit }) => (audit !== 'none' && audit.entity === entity ? [audit.verb] : [])),
+      ...UNDECLARED.flatMap((each) => (each.entity === entity ? each.operations : [])),
+    ]
+    const known = new Set(entityTypes.map(({ value }) => value))
+    const ofService = [...new Set(UNDECLARED.map(({ entity }) => entity))].filter((each) => !known.has(each))
+    const rows = [...entityTypes, ...ofService.map((value) => ({ value, display_name: titled(value) }))].map(
+      ({ value, display_name }) => [
+        code(value),
+        display_name,
+        [...new Set(tokenTypes.has(value) ? OF_TOKENS : verbsOf(value))].map(code).join(', ') ||
+          'denied calls only',
+      ],
+    )
+    const read = operations.find(({ http }) => http === 'GET /proxies/{id}') as Operation
+    const types = createTokenTypes(() => tokenTypes)
+    const denied = [
+      ['of the management API, for lack of a permission', deniedCall(read, {}, CALLER)?.message ?? ''],
+      ['to a token', deniedToken({ types }, { id: '', type: 'card' }, 'use', CALLER, 0).message],
+      [
+        'of `/proxy` or the forward proxy',
+        `Proxy call denied: ${new AppError('forbidden', '').toProblem().title}`,
+      ],
+    ].map(([call = '', message = '']) => [call, code(message)])
     return page(
       'Audit format',
       `Each process writes a journal, \`<data directory>/audit/<process>.<number>.jsonl\`. The admin process copies the records into the
@@ -52,8 +97,11 @@ has at most 100 records and 16 KiB. The store has a row for each record, with it
       values(EVENT),
       'Entity types, and the operations that their records name. `GET /logs/entity-types` lists those of plugins too.',
       table(['Entity type', 'Name', 'Operations'], rows),
-      `A denied call has the operation that was denied, and a message that begins with \`Denied\`. A proxied call has a record of its proxy
-(or application) and one with \`use\` for each token. Reading logs leaves no record.`,
+      `Records of ${ofService.map(code).join(' and ')} belong to no tenant: their \`tenant_id\` is empty, and \`GET /logs\` does not list them.`,
+      `A call that was denied (403) has the operation that was denied. Its message depends on what denied it, for example:`,
+      table(['Denied call', 'Message'], denied),
+      `A proxied call has a record of its proxy (or application) and one with \`use\` for each token; a dry run has \`read\`. Reading logs
+leaves no record.`,
     )
   },
 }

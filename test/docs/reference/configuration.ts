@@ -36,7 +36,8 @@ The environment wins. A member has the name of its variable, in lower case and w
       '```yaml\nlisten: 127.0.0.1:8080\nstore: postgres://sidevault@db.internal/sidevault\negress_ports: [443, 8443]\n```',
       `Sidevault reports every invalid setting at once and does not start. A variable or member that is no setting leads to a
 warning. \`sidevault config print\` prints the settings in force as such a file, without secrets.`,
-      `"Reload" marks settings that \`sidevault reload\` (or SIGHUP) applies without a restart. All others wait for the next start.`,
+      `"Reload" marks settings that \`sidevault reload\` applies without a restart. So does SIGHUP for a service without a terminal; in a
+terminal SIGHUP stops it. All other settings wait for the next start.`,
       table(['Variable', 'Default', 'Applied on', 'Meaning'], rows),
       '`ENVOY_BIN` names an Envoy binary (1.40 or later) of your own. `NODE_EXTRA_CA_CERTS` names authorities for `rediss://`.',
     )
