@@ -40,7 +40,7 @@ const makeDirectory = (path: string): void => {
 }
 
 /** Names in a data directory, and `lost+found` of a file system. */
-const OURS = /^(run|audit|root\.(key|salt)|sidevault\.db|lost\+found)/
+const OURS = /^(run(-admin|-gateway)?|audit|root\.(key|salt)|sidevault\.db|lost\+found)$/
 
 /**
  * Rejects a folder with foreign content that other users can read, such as a home directory: mode 0700 would lock

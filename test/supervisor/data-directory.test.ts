@@ -15,6 +15,15 @@ t.test(
   },
 )
 
+t.test('names that only begin as ours are files of others', async (t) => {
+  for (const name of ['run.sh', 'runner', 'audit-2025.pdf', 'root.key.pub', 'sidevault.db.old']) {
+    const shared = t.testdir({ [name]: '' })
+    chmodSync(shared, 0o755)
+    t.throws(() => openDataDirectory(shared, 'all'), /SIDEVAULT_DATA_DIR/, name)
+    t.equal(modeOf(shared), 0o755)
+  }
+})
+
 t.test(
   'an empty folder, an own disk, one with a root key or an earlier start becomes a data directory',
   async (t) => {
