@@ -50,7 +50,7 @@ const isQuoted = (head: string): boolean => {
 export const tokenIdOf = (head: string): string | undefined => {
   const prefix = /^token\s*:/.exec(head)
   const id = prefix === null ? head : head.slice(prefix[0].length).trim()
-  return id === '' || id.length > LONGEST_ID || NOT_IN_IDS.test(id) ? undefined : id
+  return id === '' || id.length > LONGEST_ID || NOT_IN_IDS.test(id) || id.includes('\0') ? undefined : id
 }
 
 const headOf = (head: string, { variableOf }: TemplateGrammar): Head => {

@@ -130,6 +130,7 @@ t.test('the deadline set by a caller reaches the service', async (t) => {
       ':path': '/sidevault.v1.Permissions/List',
       'content-type': 'application/grpc',
       te: 'trailers',
+      'svc-api-key': key,
       'grpc-timeout': '1m',
     },
     true,

@@ -100,6 +100,7 @@ const REJECTED_TEXTS = [
   '{{{ ssn }}}',
   '{{ {{ ssn }} }}',
   '{{ a/b }}',
+  '{{ a\0b }}',
   '{{ ssn[0] }}',
   `{{ ${'i'.repeat(401)} }}`,
   '{{ ssn | nope }}',
