@@ -1,4 +1,5 @@
 import { closeDialogs } from './kit/dialog.ts'
+import { addressFilters } from './kit/may-hold-data.ts'
 import type { Opened, Screen } from './kit/screen.ts'
 import { batch, computed, effect, type ReadonlySignal, signal, untracked } from './kit/signals.ts'
 import { hashOf, matchOf, placeOf, withChanges } from './router.ts'
@@ -31,7 +32,9 @@ export const visibleScreens = (): readonly Screen[] =>
 
 let leave = () => {}
 let openPath: string | undefined
+/** Filters of the open screen. `inAddress`: those that the hash has. */
 let filters = signal(new URLSearchParams())
+let inAddress = signal(filters.peek())
 
 const navigate = (hash: string): void => {
   location.hash = hash
@@ -42,7 +45,9 @@ const open = (path: string, found: URLSearchParams): void => {
   closeDialogs()
   const controller = new AbortController()
   const own = signal(found)
+  const ownInAddress = signal(found)
   filters = own
+  inAddress = ownInAddress
   openPath = path
   const match = matchOf(screens.peek(), path)
   const isAllowed = match?.screen.needs(may) ?? false
@@ -59,13 +64,17 @@ const open = (path: string, found: URLSearchParams): void => {
             api,
             params: match.params,
             filters: own,
+            hasHiddenFilters: computed(() => String(own.value) !== String(ownInAddress.value)),
             setFilters: (changes) => {
               if (controller.signal.aborted) return
               const next = withChanges(own.peek(), changes)
-              own.value = next
+              batch(() => {
+                own.value = next
+                ownInAddress.value = addressFilters(next)
+              })
               // Browsers limit how often; the next change shows in the address again.
               try {
-                history.replaceState(null, '', hashOf(path, next))
+                history.replaceState(null, '', hashOf(path, ownInAddress.peek()))
               } catch {}
             },
             signal: controller.signal,
@@ -89,7 +98,11 @@ const follow = (): void => {
   const place = placeOf(location.hash)
   const path = place.path === '/' ? (visibleScreens()[0]?.path ?? '/start') : place.path
   if (path !== openPath) open(path, place.filters)
-  else if (String(place.filters) !== String(filters.peek())) filters.value = place.filters
+  else if (String(place.filters) !== String(filters.peek()))
+    batch(() => {
+      filters.value = place.filters
+      inAddress.value = place.filters
+    })
 }
 
 /** Opens the screen of the hash as soon as somebody is signed in, and each that follows. */

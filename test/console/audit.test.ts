@@ -66,6 +66,16 @@ t.test('Audit: finds who read a token, follows the link, and exports the records
     t.equal(new URL(page.url()).hash, '#/audit')
   })
 
+  await t.test('an entity id that may be data filters, and is not in the URL hash', async (t) => {
+    await page.getByLabel('Entity id').fill('4111 1111 1111 1111')
+    await page.keyboard.press('Enter')
+    await page.getByText('No record has these properties').waitFor()
+    await page.getByText("stay out of the page's address").waitFor()
+    t.equal(new URL(page.url()).hash, '#/audit')
+    await page.getByRole('button', { name: 'Clear' }).click()
+    await records.getByRole('row', { name: /Application created/ }).waitFor()
+  })
+
   await t.test('text in a filter stays while the page is drawn again', async (t) => {
     await page.getByLabel('Entity id').fill('none')
     await page.getByLabel('Entity type').selectOption('Token')

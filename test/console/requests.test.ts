@@ -24,6 +24,15 @@ t.test('Requests: a user finds a failed call, and its cause', async (t) => {
     t.equal(await rows.filter({ hasText: 'Forwarded' }).count(), 0)
   })
 
+  await t.test('text that may be data filters, and is not in the URL hash', async (t) => {
+    const { hash } = new URL(page.url())
+    await page.getByLabel('Find').fill('4111111111111111')
+    await page.getByText(/No call of the newest/).waitFor()
+    t.equal(new URL(page.url()).hash, hash)
+    await page.getByLabel('Find').fill('')
+    await rows.filter({ hasText: 'Rejected 4' }).first().waitFor()
+  })
+
   await t.test('a call shows where it ended, why, and the fix', async (t) => {
     await rows.getByRole('link').first().click()
     await page.getByRole('heading', { level: 1, name: 'POST /proxy' }).waitFor()

@@ -1,4 +1,5 @@
 import { choiceField, field, valueIn } from './form.ts'
+import { hiddenFiltersNote } from './hidden-filters.ts'
 import { html, live, type TemplateResult } from './html.ts'
 import { listOf, showList } from './list.ts'
 import type { Opened, ScreenContext } from './screen.ts'
@@ -77,6 +78,7 @@ export const namedList = <T extends { readonly id: string; readonly name: string
         ${choices.map(choice)}
         ${snippet('GET', path, { query: query() })}
       </form>
+      ${hiddenFiltersNote(context)}
       ${showList(list, (rows) =>
         table({
           caption: title,

@@ -23,9 +23,14 @@ export interface ScreenContext {
   readonly api: Api
   /** Parameters of the path, decoded. */
   readonly params: Readonly<Record<string, string>>
-  /** Members behind the `?` of the hash. */
+  /** Members behind the `?` of the hash, and those that `setFilters` left out of it. */
   readonly filters: ReadonlySignal<URLSearchParams>
-  /** Changes members of the hash; undefined or `''` removes one. Replaces the entry of the history. */
+  /** A filter may hold data, so that it is not in the hash. */
+  readonly hasHiddenFilters: ReadonlySignal<boolean>
+  /**
+   * Changes filters; undefined or `''` removes one. Replaces the entry of the history. A value that may hold data is a
+   * filter as others are, but not in the hash.
+   */
   setFilters(changes: Readonly<Record<string, string | undefined>>): void
   /** Aborts when the screen is left. */
   readonly signal: AbortSignal

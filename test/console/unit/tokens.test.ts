@@ -14,10 +14,8 @@ import {
   containerOf,
   EXPIRIES,
   listQuery,
-  mayHoldData,
   metadataOf,
   searchQuery,
-  splitByData,
 } from '../../../src/console/screens/tokens/query.ts'
 import { applied, FIELDS, suggest } from '../../../src/console/screens/tokens/suggest.ts'
 import { parseQuery } from '../../../src/vault/search/parser.ts'
@@ -69,41 +67,6 @@ t.test('filters without a search become list parameters', async (t) => {
   t.strictSame(['', '/', 'a', '//a//b/'].map(containerOf), ['', '', '/a/', '/a/b/'])
   t.strictSame(metadataOf(' order = a = b '), { key: 'order', value: 'a = b' })
   t.equal(metadataOf('two words=1'), undefined)
-})
-
-t.test('texts that may hold data are recognized', async (t) => {
-  for (const text of [
-    'data:1',
-    ' data:1',
-    'type:a data:1',
-    '(data:1)',
-    'NOT(data:1)',
-    '!data:1',
-    '-data:1',
-    'a:b OR\tdata:"1"',
-    'DATA:1',
-    'data.number:1',
-    '+data : 1',
-    '4111111111111111',
-    'id:4111-1111-1111-1111*',
-    'metadata.pan:"4111 1111 1111 1111"',
-    '123-45-6789',
-  ])
-    t.ok(mayHoldData(text), text)
-  for (const text of [
-    '',
-    'metadata.data:1',
-    'type:data',
-    'id:a-b',
-    'metadata.order:12345678',
-    'created_at:[2030-01-01 TO "2030-02-01T12:00:00.000Z"]',
-    'created_by:12345678-1234-1234-1234-123456789012 OR id:00000000-1234-1234-1234-123456789012',
-  ])
-    t.notOk(mayHoldData(text), text)
-  t.strictSame(splitByData({ q: 'data:1', metadata: 'order=7', type: '' }), {
-    listed: { q: '', metadata: 'order=7', type: '' },
-    unlisted: { q: 'data:1', metadata: '', type: '' },
-  })
 })
 
 const KNOWN = { types: ['card', 'bank'], containers: ['/pci/', '/hr/'], metadata: ['order'], now: NOW }

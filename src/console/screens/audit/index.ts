@@ -1,5 +1,6 @@
 import { applicationNames } from '../../api/application-names.ts'
 import type { LogEntry } from '../../api/types.ts'
+import { hiddenFiltersNote } from '../../kit/hidden-filters.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { listOf, showList } from '../../kit/list.ts'
 import { resource } from '../../kit/resource.ts'
@@ -95,7 +96,7 @@ const open = (context: ScreenContext): Opened => {
         }),
       )
       return html`${chain()}
-        ${section('records', 'Records', html`${filterForm(context, known)} ${file.status()} ${rows}`)}`
+        ${section('records', 'Records', html`${filterForm(context, known)} ${hiddenFiltersNote(context)} ${file.status()} ${rows}`)}`
     },
   }
 }

@@ -1,5 +1,6 @@
 import type { RequestEntry } from '../../api/types.ts'
 import { choiceField, field, valueIn } from '../../kit/form.ts'
+import { hiddenFiltersNote } from '../../kit/hidden-filters.ts'
 import { html, live, nothing, type TemplateResult } from '../../kit/html.ts'
 import { count, milliseconds } from '../../kit/numbers.ts'
 import { poll } from '../../kit/poll.ts'
@@ -204,7 +205,8 @@ export const openList = (context: ScreenContext): Opened => {
         ${isLive.value ? 'Pause' : 'Resume'}
       </button>
       ${snippet('GET', '/requests', { query: { size: ROWS } })}`,
-    view: () => html`${form(calls.value.value?.entries ?? [])} ${show(calls, list)}`,
+    view: () =>
+      html`${form(calls.value.value?.entries ?? [])} ${hiddenFiltersNote(context)} ${show(calls, list)}`,
   }
 }
 

@@ -1,6 +1,7 @@
 import type { LogEntry } from '../../api/types.ts'
-import { html, type TemplateResult } from '../../kit/html.ts'
+import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { listOf, showList } from '../../kit/list.ts'
+import { mayHoldData } from '../../kit/may-hold-data.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
 import { table } from '../../kit/table.ts'
 import { when } from '../../kit/time.ts'
@@ -36,6 +37,6 @@ export const createHistory = ({ api, signal }: ScreenContext, id: string): Histo
         ],
       }),
     )}
-      <p><a href=${hashOf('/audit', { entity_id: id })}>These records in Audit</a></p>`,
+      ${mayHoldData(id) ? nothing : html`<p><a href=${hashOf('/audit', { entity_id: id })}>These records in Audit</a></p>`}`,
   }
 }

@@ -1,11 +1,11 @@
 import { field } from '../../kit/form.ts'
 import { html } from '../../kit/html.ts'
+import { mayHoldData } from '../../kit/may-hold-data.ts'
 import type { May, Opened, Screen, ScreenContext } from '../../kit/screen.ts'
 import { signal, untracked } from '../../kit/signals.ts'
 import { link } from '../../router.ts'
 import { may } from '../../session.ts'
 import { openList } from './list.ts'
-import { mayHoldData } from './query.ts'
 import { openToken } from './token.ts'
 
 const lists = (may: May): boolean => may('token:read') || may('token:search')

@@ -1,10 +1,11 @@
 import type { Api } from '../../api/client.ts'
 import { asApiError } from '../../api/problem.ts'
 import type { Token } from '../../api/types.ts'
+import { hiddenFiltersNote } from '../../kit/hidden-filters.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { listOf, showList } from '../../kit/list.ts'
 import type { Opened, ScreenContext } from '../../kit/screen.ts'
-import { batch, computed, effect, signal, untracked } from '../../kit/signals.ts'
+import { computed, effect, untracked } from '../../kit/signals.ts'
 import { snippet } from '../../kit/snippet.ts'
 import { type Column, table } from '../../kit/table.ts'
 import { when } from '../../kit/time.ts'
@@ -13,7 +14,7 @@ import { may, session } from '../../session.ts'
 import { maskedData, metadataChips } from './cells.ts'
 import { createToken } from './create.ts'
 import { filterRow } from './filters.ts'
-import { FILTERS, type Filters, listQuery, searchQuery, splitByData } from './query.ts'
+import { FILTERS, type Filters, listQuery, searchQuery } from './query.ts'
 import { createSearchBox, languageHelp } from './search-box.ts'
 import type { Known } from './suggest.ts'
 import { MASKED } from './types.ts'
@@ -57,12 +58,10 @@ const columns: readonly Column<Token>[] = [
 export const openList = (context: ScreenContext): Opened => {
   const { api, filters, setFilters } = context
   const isSearching = may('token:search')
-  /** Filters that may hold data: they are not in the hash. */
-  const unlisted = signal<Partial<Filters>>({})
   /** As JSON, so that only other filters load the list again. */
   const text = computed(() => {
-    const named = FILTERS.map((name) => [name, unlisted.value[name] || (filters.value.get(name) ?? '')])
-    return JSON.stringify(Object.fromEntries(named))
+    const values = FILTERS.map((name) => [name, filters.value.get(name) ?? ''])
+    return JSON.stringify(Object.fromEntries(values))
   })
   const current = computed<Filters>(() => JSON.parse(text.value))
   const isFiltered = () => Object.values(current.value).some((value) => value !== '')
@@ -76,12 +75,7 @@ export const openList = (context: ScreenContext): Opened => {
     path: isSearching ? SEARCH : LIST,
     query,
   })
-  const change = (changes: Partial<Filters>) =>
-    batch(() => {
-      const split = splitByData(changes)
-      unlisted.value = { ...unlisted.peek(), ...split.unlisted }
-      setFilters({ ...split.listed, rows: undefined })
-    })
+  const change = (changes: Partial<Filters>) => setFilters({ ...changes, rows: undefined })
 
   /** The last tokens on the page: a query that fails shows none. */
   let seen: readonly Token[] = []
@@ -135,11 +129,7 @@ export const openList = (context: ScreenContext): Opened => {
         only; a value is shown on its token's page, after <em>Reveal</em>.
       </p>
       ${isSearching ? html`${box.view(queryError())}${languageHelp()}` : nothing}
-      ${
-        Object.values(unlisted.value).some((value) => value !== '')
-          ? html`<p class="soft small">Filters that may hold data stay out of the page's address and of the browser's history.</p>`
-          : nothing
-      }
+      ${hiddenFiltersNote(context)}
       ${filterRow({
         filters: current.value,
         types: distinct([...known().types, current.value.type]).filter((type) => type !== ''),

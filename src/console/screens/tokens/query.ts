@@ -73,21 +73,3 @@ export const listQuery = ({ type, container, metadata }: Filters): Readonly<Reco
     ...(entry?.value === undefined ? {} : { [`metadata[${entry.key}]`]: entry.value }),
   }
 }
-
-const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi
-
-/**
- * Whether a text may hold what tokens hold: a query by data, or nine digits that are not of a UUID, as in
- * src/vault/safe-id.ts. Such a text stays out of the address, and of the browser's history.
- */
-export const mayHoldData = (text: string): boolean =>
-  /(?:^|[^\w.])data\s*[.:]/i.test(text) || /(?:\d[ -]?){9}/.test(text.replaceAll(UUID, ''))
-
-/** Changes of filters in two parts, each with all of their names: for the hash, and those that stay out of it. */
-export const splitByData = (
-  changes: Partial<Filters>,
-): { readonly listed: Partial<Filters>; readonly unlisted: Partial<Filters> } => {
-  const part = (isOwn: (value: string) => boolean): Partial<Filters> =>
-    Object.fromEntries(Object.entries(changes).map(([name, value]) => [name, isOwn(value) ? value : '']))
-  return { listed: part((value) => !mayHoldData(value)), unlisted: part(mayHoldData) }
-}

@@ -1,0 +1,12 @@
+const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi
+
+/**
+ * Whether a text may hold what tokens hold: a query by data, or nine digits that are not of a UUID, as in
+ * src/vault/safe-id.ts. Such a text stays out of the address, and of the browser's history.
+ */
+export const mayHoldData = (text: string): boolean =>
+  /(?:^|[^\w.])data\s*[.:]/i.test(text) || /(?:\d[ -]?){9}/.test(text.replaceAll(UUID, ''))
+
+/** The filters that the address may show: those that cannot hold data. */
+export const addressFilters = (filters: URLSearchParams): URLSearchParams =>
+  new URLSearchParams([...filters].filter(([, value]) => !mayHoldData(value)))
