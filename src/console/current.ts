@@ -17,10 +17,10 @@ const heading = signal('')
 /** Counts navigations: focus moves to the heading after each but the first. */
 const navigations = signal(0)
 
-/** Loaded behind the first view: the sign-in page needs none of them. */
+/** All screens. They are loaded after the first view, since the sign-in page needs none. */
 const screens = signal<readonly Screen[]>([])
 
-/** False until they are loaded. */
+/** False until the screens are loaded. */
 export const hasScreens: ReadonlySignal<boolean> = computed(() => screens.value.length > 0)
 export const currentScreen: ReadonlySignal<Current> = current
 export const currentHeading: ReadonlySignal<string> = heading

@@ -36,7 +36,7 @@ const permissions = computed(
 /** Whether one of the signed-in keys has a permission. For `needs`, and for buttons. */
 export const may: May = (permission) => permissions.value.has(permission)
 
-/** Other tabs share the cookie: they look again when it changes. */
+/** Tells other tabs, which share the cookie, that the session changed. */
 const tabs = globalThis.window === undefined ? undefined : new BroadcastChannel('sidevault-console')
 const CHANGED = 'session'
 
@@ -59,7 +59,7 @@ const apply = (next: Session | undefined): void => {
 
 let timer: ReturnType<typeof setTimeout> | undefined
 
-/** Looks again when the session should have ended. */
+/** Asks the server again when the session should have ended. */
 const schedule = (next: Session | undefined): void => {
   clearTimeout(timer)
   if (next === undefined) return

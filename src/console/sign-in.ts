@@ -40,7 +40,7 @@ const createKeyForm = (label: string, done: () => void) => {
 const first = createKeyForm('Sign in', () => {})
 const again = createKeyForm('Sign in', closeDialogs)
 
-/** The page of somebody who is not signed in. */
+/** The page for a visitor who is not signed in. */
 export const signInPage = (): TemplateResult => html`<main class="sign-in">
   <h1>Sidevault</h1>
   ${first(html`<code>npm start</code> printed the first one, or it is in <code>management.key</code> in the data directory.`)}

@@ -12,7 +12,7 @@ export interface CallOptions {
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal | undefined
-  /** A call of no person, as polls make: it does not move the end of an idle session. */
+  /** A call that no person makes, such as a poll. It does not extend the session. */
   readonly background?: boolean
 }
 

@@ -1,5 +1,6 @@
 import { isObject } from '../kit/json.ts'
-/** Why a call failed, as the API says it. All texts are data of the API. */
+
+/** A failed call, with the problem that the API reported. All texts are data of the API. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   /** HTTP status; 0: no response. */

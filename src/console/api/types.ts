@@ -20,7 +20,7 @@ export interface AppliedRule {
 export interface RequestEntry {
   readonly id: string
   readonly trace_id: string
-  /** Its end. */
+  /** Time of the end of the call, ISO 8601. */
   readonly at: string
   readonly kind: 'proxy' | 'api' | 'connect'
   readonly application?: Named
@@ -59,7 +59,7 @@ export interface LogEntry {
   readonly operation: string
   readonly message: string
   readonly created_at: string
-  /** Of a use: the places that the value was put into. */
+  /** Places of a request that the value was put into; for a use only. */
   readonly surfaces?: readonly string[]
 }
 
@@ -93,7 +93,7 @@ export interface Application {
   readonly permissions: readonly string[]
   readonly rules: readonly Rule[]
   readonly destinations?: readonly Destination[]
-  /** Of a new application, or of one with a new key. */
+  /** The API key, in the response that creates it only. */
   readonly key?: string
   readonly created_by: string
   readonly created_at: string

@@ -1,6 +1,6 @@
 import { html, nothing, type TemplateResult } from './html.ts'
 
-/** A checkbox beside its label. `name`: of the form member, present when it is checked. */
+/** A checkbox beside its label. `name` is the form member, present when the box is checked. */
 export const checkbox = ({
   name,
   label,

@@ -6,7 +6,7 @@ import { effect, signal } from './signals.ts'
 
 /** A warning about code that was saved (completions §7). */
 export interface CodeWarning extends Problem {
-  /** Of the member: `request_transform.code`. */
+  /** Path of the member with the code: `request_transform.code`. */
   readonly path: string
 }
 
@@ -30,9 +30,9 @@ const QUIET_MS = 800
 const MOST_CHECKED = 250_000
 
 export interface CodeCheck {
-  /** Of the member `request_transform.code`. */
+  /** Problems of one member, such as `request_transform.code`. */
   problems(path: string): readonly CodeWarning[]
-  /** Checks now. Asks when the code does not parse; true: save it. */
+  /** Checks at once, and asks when the code does not parse. Resolves to true when it should be saved. */
   confirm(): Promise<boolean>
   /** Shows the problems in the error of a save (`strict_code`). */
   learn(thrown: unknown): void
@@ -54,7 +54,7 @@ export const codeCheck = ({
   let timer: ReturnType<typeof setTimeout> | undefined
   let current = new AbortController()
 
-  /** A check that fails finds nothing: the save reports what is wrong. */
+  /** Checks a body. A failed check counts as one without problems: the save reports the error. */
   const check = async (of: object | undefined): Promise<void> => {
     clearTimeout(timer)
     current.abort()

@@ -8,9 +8,9 @@ import { notice } from './notice.ts'
 import { computed } from './signals.ts'
 import { confirmReplacing, type StoredCode, storedCode } from './stored-code.ts'
 
-/** One text of code among the members of an entity. */
+/** A member of an entity that holds code. */
 export interface CodeMember<T> {
-  /** In checks, warnings and issues: `request_transform.code`. */
+  /** Path of the member in checks, warnings and issues: `request_transform.code`. */
   readonly place: string
   readonly label: string
   readonly of: (stored: T) => string

@@ -10,13 +10,13 @@ export interface Edit {
 }
 
 export interface Place {
-  /** From 1. */
+  /** Number of the line, from 1. */
   readonly line: number
   /** UTF-16 units, from 1. */
   readonly column: number
 }
 
-/** A fault of code where the API found it. */
+/** A problem of code, at the place where the API found it. */
 export interface Problem extends Place {
   readonly message: string
 }

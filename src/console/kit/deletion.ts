@@ -15,7 +15,7 @@ export const deletion = (
     readonly what: string
     readonly path: string
     readonly back: string
-    /** What ends with it. A function is called first, and may throw. */
+    /** Text of the dialog: the consequences of the deletion. A function is called first, and may throw. */
     readonly body: TemplateResult | string | (() => Promise<TemplateResult>)
     readonly of: () => { readonly id: string; readonly name: string } | undefined
   },

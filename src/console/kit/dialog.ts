@@ -30,7 +30,7 @@ const restoreFocus = (before: Element | null | undefined): void => {
 
 export interface DialogOptions<T> {
   readonly title: string
-  /** Below the title. `close` ends the dialog with a value. */
+  /** Content below the title. `close` ends the dialog with a value. */
   readonly body: (close: (value?: T) => void) => TemplateResult
 }
 
@@ -51,12 +51,12 @@ export const dialog = <T = void>({ title, body }: DialogOptions<T>): Promise<T |
     ]
   })
 
-/** Closes all, as on navigation. */
+/** Closes all dialogs, as navigation does. */
 export const closeDialogs = (): void => {
   for (const one of dialogs.peek()) one.close()
 }
 
-/** Whether one is open: the rest of the page is inert then. */
+/** True while a dialog is open; the rest of the page is inert. */
 export const hasDialog = (): boolean => dialogs.value.length > 0
 
 /** All open dialogs, for the shell. Messages appear in the uppermost, where they are seen and read out. */
@@ -88,7 +88,7 @@ export interface ConfirmOptions {
   readonly typed?: string
 }
 
-/** Asks; true when confirmed. */
+/** Asks for confirmation. Resolves to true when the user confirms. */
 export const confirm = async ({ title, body, action, danger, typed }: ConfirmOptions): Promise<boolean> => {
   const text = signal('')
   return (

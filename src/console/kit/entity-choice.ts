@@ -22,7 +22,7 @@ export interface EntityChoice<T> {
   control(of: {
     readonly name: string
     readonly chosen: string | undefined
-    /** Label of no choice. */
+    /** Label of the option for no entity. */
     readonly none: string
     readonly change?: (id: string) => void
   }): TemplateResult
@@ -40,9 +40,9 @@ export const chosenEntity = <T extends { readonly id: string }>({
   signal: within,
 }: {
   readonly api: Pick<Api, 'call'>
-  /** Of the list in the API. */
+  /** Path of the list in the API: `/proxies`. */
   readonly path: string
-  /** `''`: none. It and `known` read signals. */
+  /** Id of the entity; `''` for none. `id` and `known` read signals. */
   readonly id: () => string
   readonly known: () => readonly T[] | undefined
   readonly signal: AbortSignal

@@ -12,14 +12,14 @@ interface Named {
   readonly name: string
 }
 
-/** One open entity, for the sections of its page. */
+/** The entity that a page shows, for the sections of the page. */
 export interface EntityPage<T> {
   readonly context: ScreenContext
-  /** As it was loaded last. */
+  /** The entity as it was loaded last. */
   readonly stored: ReadonlySignal<T>
-  /** Of the API: `/proxies/<id>`. */
+  /** Path of the entity in the API: `/proxies/<id>`. */
   readonly path: string
-  /** As it is stored now. */
+  /** Loads the entity as it is stored now. The page stays as it is. */
   fresh(): Promise<T>
   /** Shows what a save returned. */
   show(saved: T): void
@@ -29,15 +29,15 @@ export interface EntityPage<T> {
 
 /** The page of one entity: its sections, and a button that deletes it once its name was typed. */
 export const entityScreen = <T extends Named>(options: {
-  /** `Proxy`. */
+  /** Name of the kind of entity: `Proxy`. */
   readonly what: string
-  /** Of the API: `/proxies`. */
+  /** Path of the collection in the API: `/proxies`. */
   readonly api: string
-  /** Of the hashes: `/proxies`. */
+  /** Path of the list in the hash: `/proxies`. */
   readonly screen: string
   /** Resource of its permissions: `proxy`. */
   readonly permission: string
-  /** What deleting it means. */
+  /** Consequences of a deletion, as the dialog states them. */
   readonly gone: string
   readonly actions?: (id: string) => TemplateResult | typeof nothing
   readonly sections: (page: EntityPage<T>) => () => TemplateResult

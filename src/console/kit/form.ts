@@ -37,23 +37,23 @@ export const field = ({ label, hint, error, control }: FieldOptions): TemplateRe
   ${error === undefined || error === '' ? nothing : html`<p class="error">${error}</p>`}
 </div>`
 
-/** What the control of an event holds. */
+/** Value of the control that an event comes from. */
 export const valueIn = (event: Event): string => (event.target as HTMLInputElement | HTMLSelectElement).value
 
 export interface SelectOptions<T extends string> {
   readonly value: T
   readonly choices: readonly (readonly [value: T, label: string])[]
-  /** Gets a choice, which `value` follows. Absent: the control retains it, as the form member `name`. */
+  /** Called with a choice; the caller then updates `value`. Absent: the control holds it, as the form member `name`. */
   readonly set?: ((value: T) => void) | undefined
   readonly name?: string
-  /** Its name where no label is shown. */
+  /** Name of the control for screen readers, where no label is shown. */
   readonly title?: string
   readonly disabled?: boolean
   /** Choices are loading. */
   readonly busy?: boolean
 }
 
-/** A choice of one of a few. It shows `value` even after another was chosen. */
+/** A `<select>`. With `set` it shows `value`, whatever was chosen. */
 export const select = <T extends string>(of: SelectOptions<T>): TemplateResult => {
   const { value, choices, set, name, title, disabled = false, busy = false } = of
   const isChosen = (one: T) => (set === undefined ? one === value : live(one === value))
@@ -68,7 +68,7 @@ export const select = <T extends string>(of: SelectOptions<T>): TemplateResult =
   </select>`
 }
 
-/** A labelled choice of one of a few. */
+/** A labelled `<select>` with a hint and an error below it. */
 export const choiceField = <T extends string>({
   label,
   hint,
@@ -99,16 +99,16 @@ export const formProblem = (
 }
 
 export interface Action {
-  /** For `?disabled` of its button. */
+  /** True while the action runs: for `?disabled` of its button. */
   readonly busy: ReadonlySignal<boolean>
-  /** Of the last run. */
+  /** Error of the last run; undefined when it succeeded. */
   readonly error: ReadonlySignal<ApiError | undefined>
   /** Runs unless it runs already. For `@submit` and `@click`: prevents what the browser would do. */
   run(event?: Event): Promise<void>
   reset(): void
 }
 
-/** Something that a button does. */
+/** The action of a button: one run at a time, and the error of the last one. */
 export const action = (work: () => Promise<void>): Action => {
   const busy = signal(false)
   const error = signal<ApiError | undefined>(undefined)
@@ -136,7 +136,7 @@ export const action = (work: () => Promise<void>): Action => {
   }
 }
 
-/** Something that a form does with what its controls hold. `run` is for `@submit`. */
+/** The action of a form, with the values of its controls. `run` is for `@submit`. */
 export const formAction = (work: (given: FormData, form: HTMLFormElement) => Promise<void>): Action => {
   let form: HTMLFormElement | undefined
   const own = action(async () => {

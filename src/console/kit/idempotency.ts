@@ -1,6 +1,6 @@
 import { headerPrefix } from '../api/prefix.ts'
 
-/** Of a key: enough that no two are the same. */
+/** Random bytes of an idempotency key. */
 const BYTES = 16
 
 const newKey = (): string =>
@@ -11,7 +11,7 @@ const newKey = (): string =>
 export interface Once {
   /** Headers of the call: the same until another input is sent, or until `done`. */
   headers(input: unknown): Readonly<Record<string, string>>
-  /** The call succeeded: the next one is another. */
+  /** Reports success: the next call gets another key. */
   done(): void
 }
 

@@ -5,7 +5,7 @@ import { problem } from './problem.ts'
 import { type Resource, resource, show } from './resource.ts'
 import { computed, type ReadonlySignal, signal, untracked } from './signals.ts'
 
-/** As every list of the API responds (completions §3). */
+/** The response of a list of the API (completions §3). */
 export interface ListResponse<T> {
   readonly pagination: {
     readonly total_items?: number
@@ -19,9 +19,9 @@ export interface ListResponse<T> {
 
 export interface Rows<T> {
   readonly rows: readonly T[]
-  /** Of an offset list. */
+  /** Number of rows on all pages; undefined for a cursor list. */
   readonly total: number | undefined
-  /** Query of the next page; absent: this is the end. */
+  /** Query of the next page; undefined on the last page. */
   readonly next: { readonly start: string } | { readonly page: number } | undefined
 }
 
@@ -41,7 +41,7 @@ export interface ListOptions {
   readonly signal: AbortSignal
   /** Rows of a page; default 50. */
   readonly size?: number
-  /** Of the screen's context: retain how many rows are shown in the hash (`rows`), so that Back and links show as many. */
+  /** Filters of the screen. With them, the hash holds the number of rows (`rows`), so that Back and links show as many. */
   readonly filters?: ReadonlySignal<URLSearchParams>
   setFilters?(changes: Readonly<Record<string, string | undefined>>): void
 }
@@ -56,7 +56,7 @@ export const nextOf = ({ pagination }: ListResponse<unknown>): Rows<unknown>['ne
   return page !== undefined && pages !== undefined && page < pages ? { page: page + 1 } : undefined
 }
 
-/** The sum of pages. */
+/** The rows of `before`, followed by those of a page. */
 export const joined = <T>(before: Rows<T> | undefined, page: ListResponse<T>): Rows<T> => ({
   rows: [...(before?.rows ?? []), ...page.data],
   total: page.pagination.total_items,
@@ -69,7 +69,7 @@ export const listOf = <T>(options: ListOptions): List<T> => {
   const loadPage = (asked: CallOptions['query'], signal: AbortSignal, background = false) =>
     api.call<ListResponse<T>>('GET', path, { query: { ...asked, size }, signal, background })
 
-  /** As text: `more` and other members of the hash leave it as it is. */
+  /** The query as text, so that only a changed query loads the list again. */
   const text = computed(() => JSON.stringify(query()))
 
   const list = resource<Rows<T>>(async (signal, background) => {

@@ -21,16 +21,16 @@ interface Choice {
 export const namedList = <T extends { readonly id: string; readonly name: string }>(
   context: ScreenContext,
   options: {
-    /** Of the API: `/proxies`. */
+    /** Path of the list in the API: `/proxies`. */
     readonly path: string
-    /** Of the hashes: `/proxies`, with `/proxies/new` and `/proxies/<id>`. */
+    /** Path of the list in the hash: `/proxies`, with `/proxies/new` and `/proxies/<id>`. */
     readonly screen: string
     readonly title: string
     /** Label of the link to a new one; undefined: the key may not create one. */
     readonly create: string | undefined
     readonly columns: readonly Column<T>[]
     readonly choices?: readonly Choice[]
-    /** When there is none: what it is for, and the next step. */
+    /** Text of an empty list: the purpose of such entities, and the next step. */
     readonly empty: TemplateResult | string
   },
 ): Opened => {
@@ -40,7 +40,7 @@ export const namedList = <T extends { readonly id: string; readonly name: string
   const shown = (member: string) => filters.value.get(member) ?? ''
   const query = () => Object.fromEntries(members.map((member) => [member, shown(member)]))
   const list = listOf<T>({ ...context, path, query })
-  /** What the field holds: the hash follows a moment later. */
+  /** Text of the name field. The filter follows a moment later. */
   const typed = signal('')
   const dispose = effect(() => {
     typed.value = shown('name')

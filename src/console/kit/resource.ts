@@ -12,12 +12,12 @@ export type State<T> =
   | { readonly kind: 'ready'; readonly value: T; readonly problem?: ApiError | undefined }
   | { readonly kind: 'error'; readonly error: ApiError }
 
-/** Something that is loaded. */
+/** A value that is loaded, with the state of its load. */
 export interface Resource<T> {
   readonly state: ReadonlySignal<State<T>>
-  /** The last one; stays while it is loaded again. */
+  /** The value that was loaded last. It stays during the next load. */
   readonly value: ReadonlySignal<T | undefined>
-  /** A load runs. */
+  /** True while a load runs. */
   readonly busy: ReadonlySignal<boolean>
   /** Loads again. The value stays until then; an error replaces it. */
   reload(): void

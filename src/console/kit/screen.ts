@@ -7,7 +7,7 @@ export type May = (permission: string) => boolean
 
 /** A page of the console: one line of `screens.ts`. */
 export interface Screen {
-  /** Of its hash: `/tokens`, or `/tokens/:id` with a parameter. */
+  /** Path of the hash: `/tokens`, or `/tokens/:id` with a parameter. */
   readonly path: string
   /** Heading, until the screen sets another. */
   readonly title: string

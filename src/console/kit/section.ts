@@ -1,6 +1,6 @@
 import { html, type TemplateResult } from './html.ts'
 
-/** A part of a screen with a heading. `id`: of the heading. */
+/** A part of a screen with a heading. `id` is the id of the heading. */
 export const section = (id: string, title: string, body: TemplateResult): TemplateResult => html`<section
   class="part"
   aria-labelledby=${id}

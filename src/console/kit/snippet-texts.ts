@@ -7,11 +7,11 @@ export interface Snippet {
   readonly query?: CallOptions['query']
   /** A string is sent as it is, anything else as JSON. */
   readonly body?: unknown
-  /** Besides the key; with a body, `content-type` is JSON unless it is here. */
+  /** Headers besides the key. With a body, `content-type` is JSON unless it is among them. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** Of the service: `https://vault.example`. */
+  /** Origin of the service: `https://vault.example`. */
   readonly origin: string
-  /** Of its headers: `SVC`. */
+  /** Prefix of the service's headers: `SVC`. */
   readonly prefix: string
 }
 

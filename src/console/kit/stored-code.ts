@@ -11,7 +11,7 @@ const drafts = new Map<string, { readonly text: string; readonly base: string }>
 export interface StoredCode extends CodeEditor {
   readonly label: string
   readonly isChanged: ReadonlySignal<boolean>
-  /** As it is to be saved, with the line endings that it had. */
+  /** The text to save, with the line endings of the stored code. */
   value(): string
   /** The stored code that the text was made from. */
   base(): string

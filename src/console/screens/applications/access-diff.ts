@@ -10,7 +10,7 @@ import type { Diff } from './types.ts'
 /** ms without another change before a draft is compared. */
 const QUIET_MS = 350
 
-/** Difference of a draft with what is stored. Permissions and rules that the API would not store are its 400. */
+/** Compares a draft with the stored application. The API responds with 400 for rules that it would not store. */
 export const compare = (
   api: Api,
   id: string,
@@ -56,7 +56,7 @@ export const liveDifference = (
   return { ...difference, waiting }
 }
 
-/** Suggestions that a field shows. */
+/** Most suggestions of a field. */
 const MOST = 300
 
 /** `/a/b/` → `/`, `/a/`, `/a/b/`. */

@@ -9,7 +9,7 @@ import type { PermissionInfo } from './types.ts'
 
 export interface ApplicationForm {
   readonly draft: Draft
-  /** Those that its type may hold. */
+  /** Permissions that the type of the application may hold. */
   readonly permissions: readonly PermissionInfo[]
   readonly error: ApiError | undefined
   change(part: Partial<Draft>): void

@@ -10,9 +10,9 @@ const LOOKED = 100
 interface Acting {
   readonly id: string
   readonly name: string
-  /** Of a proxy. */
+  /** Application that a proxy acts as. */
   readonly application_id?: string
-  /** Of a reactor. */
+  /** Application that a reactor acts as. */
   readonly application?: { readonly id: string }
 }
 

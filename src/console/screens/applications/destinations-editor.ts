@@ -18,9 +18,9 @@ const MOST = 20
 
 export interface DestinationsEditor {
   readonly list: readonly DestinationDraft[]
-  /** Of the list in the request: `destinations`. */
+  /** Path of the list in the request, for issues: `destinations`. */
   readonly place: string
-  /** Of what: `the application`. */
+  /** Owner of the list, for labels: `the application`. */
   readonly whose: string
   readonly error: ApiError | undefined
   set(list: readonly DestinationDraft[]): void

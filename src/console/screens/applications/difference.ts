@@ -59,7 +59,7 @@ export const sentencesOf = ({ data }: Diff): readonly Sentence[] => {
     .toSorted((a, b) => ORDER.indexOf(a.effect) - ORDER.indexOf(b.effect))
 }
 
-/** As one line of text. */
+/** A sentence as one line of text. */
 export const textOf = ({ parts }: Sentence): string =>
   parts.map((part) => (typeof part === 'string' ? part : part.strong)).join('')
 
@@ -110,13 +110,13 @@ const sentenceList = (sentences: readonly Sentence[]): TemplateResult => {
 }
 
 export interface Differences {
-  /** On tokens, by the API. */
+  /** Differences of access to tokens, from the API. */
   readonly access: readonly Sentence[]
-  /** Others. */
+  /** Differences that do not concern access to tokens. */
   readonly changes: readonly Sentence[]
   /** Further containers may differ. */
   readonly more: boolean
-  /** Of a management application, which sees no token. */
+  /** True for a management application, which sees no token. */
   readonly isManagement: boolean
 }
 

@@ -3,7 +3,7 @@ import type { PermissionInfo } from './types.ts'
 
 /** Lists as they are typed: separated by commas. The API judges them. */
 export interface DestinationDraft {
-  /** Of the element on the page. */
+  /** Key of the element on the page, for `repeat`. */
   readonly key: number
   readonly host: string
   readonly ports: string
@@ -23,9 +23,9 @@ export interface Draft {
   readonly name: string
   readonly type: ApplicationType
   readonly permissions: readonly string[]
-  /** By priority. */
+  /** Rules in the order of their priority. */
   readonly rules: readonly RuleDraft[]
-  /** None: anywhere. */
+  /** Destinations that values may be sent to. An empty list allows any. */
   readonly destinations: readonly DestinationDraft[]
 }
 

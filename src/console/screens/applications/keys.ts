@@ -32,7 +32,7 @@ export const showKey = (name: string, key: string | undefined): Promise<void> =>
             </div>`,
   })
 
-/** Keys at a time, those of runs aside (completions §4). */
+/** Most keys of an application, besides those of runs (completions §4). */
 const MOST = 3
 
 /** Keys of an application: a second one is how a caller rotates without downtime. */

@@ -54,7 +54,7 @@ const managementPhrase = (permissions: readonly string[]): string => {
 /** Rules that a phrase names. */
 const NAMED = 2
 
-/** What an application may do, in one phrase. */
+/** The rights of an application, in one phrase. */
 export const phraseOf = ({
   type,
   permissions,

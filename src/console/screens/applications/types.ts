@@ -1,15 +1,15 @@
 import type { Disclosure } from '../../api/types.ts'
 
-/** What only pages of applications read (completions §4, §16). */
+/** Responses that only pages of applications read (completions §4, §16). */
 
 export interface ApplicationKey {
   readonly id: string
   readonly version: string
   readonly created_by: string
   readonly created_at: string
-  /** Of a run of a command. */
+  /** Expiry, for the key of one run of a command only. */
   readonly expires_at?: string
-  /** Of a new key. */
+  /** The key itself, in the response that creates it only. */
   readonly key?: string
 }
 

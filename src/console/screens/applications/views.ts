@@ -6,7 +6,7 @@ import { session } from '../../session.ts'
 import { placeOf } from './difference.ts'
 import { destinationText } from './phrase.ts'
 
-/** When something ends; `note` is said beside a time. */
+/** Time of an expiry, or "never". `note` follows the time. */
 export const expiry = (at: string | undefined, note = ''): TemplateResult =>
   at === undefined
     ? html`<span class="soft">never</span>`

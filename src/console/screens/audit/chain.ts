@@ -57,7 +57,7 @@ const view = (chain: Chain): TemplateResult => html`${figures([
       html`<p class="stale">Component <code>${name}</code> is ${status} since ${when(since)}.</p>`,
   )}`
 
-/** How the audit chain of this node is, every 15 seconds. */
+/** State of the audit chain of this node, read every 15 seconds. */
 export const createChain = (signal: AbortSignal): (() => TemplateResult) => {
   const chain = resource(async (within) => {
     const [metrics, health] = await Promise.all([loadMetrics(within), loadHealth(within)])

@@ -13,7 +13,7 @@ const PLACES: Readonly<Record<string, Place>> = {
   tenant_invitation: ['tenant:invitation:read', () => '#/settings'],
 }
 
-/** Its page shows who can see it, and its history, also to those who may not read it. */
+/** The page of a token shows access and history, also to keys that may not read the token. */
 const TOKEN: Place = ['log:read', (id) => link`/tokens/${id}`]
 
 /** Entity types without a page of their own, besides types of tokens. */

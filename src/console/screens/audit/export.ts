@@ -6,7 +6,7 @@ export const PAGE = 1_000
 
 export interface ExportProgress {
   readonly records: number
-  /** Of the first page; records that come later are not in the file. */
+  /** Number of records when the export began. Later records are not in the file. */
   readonly total: number | undefined
 }
 

@@ -6,7 +6,7 @@ import { ELEMENT_TYPES, type Parameter } from './types.ts'
 
 const EMPTY: Parameter = { name: '', type: 'string', optional: false }
 
-/** Rows of declared values or arguments. `member`: of the formula, for the places of issues. */
+/** Editor of declared values or arguments. `member` is that of the formula, for the places of issues. */
 export const elementsEditor = ({
   member,
   legend,
@@ -103,7 +103,7 @@ export const elementsEditor = ({
   </fieldset>`
 }
 
-/** Rows as the API takes them. */
+/** Rows in the form that the API accepts. */
 export const elementsOf = (rows: readonly Parameter[], member: 'configuration' | 'request_parameters') =>
   rows.map(({ name, type, description, optional }) => ({
     name: name.trim(),

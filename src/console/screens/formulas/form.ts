@@ -20,7 +20,7 @@ const PLACES = ['name', 'description', 'type', 'code']
 const rowsOf = (elements: Formula['configuration']): readonly Parameter[] =>
   elements.map((element) => ({ optional: false, ...element }))
 
-/** What the form changes besides code. */
+/** Members that the form changes besides the code. */
 const membersOf = ({ name, description, configuration, request_parameters }: Formula) => ({
   name,
   description,

@@ -3,7 +3,7 @@ import type { Point } from '../../kit/plot.ts'
 import { quantile } from '../../kit/quantile.ts'
 import { isRejected } from '../requests/filters.ts'
 
-/** Points of a plot. */
+/** Number of buckets, and so of points of a plot. */
 const BUCKETS = 60
 
 /** A time that figures are about, in equal parts. Times in ms. */
@@ -26,7 +26,7 @@ export interface Figures {
   readonly p50: number | undefined
   readonly p99: number | undefined
   readonly rejected: number
-  /** Of one; undefined without calls. */
+  /** Share of rejected calls, from 0 to 1; undefined without calls. */
   readonly rejectedShare: number | undefined
 }
 

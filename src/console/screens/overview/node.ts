@@ -70,7 +70,7 @@ const facts = ({ metrics, health }: Node): TemplateResult => {
   </dl>`
 }
 
-/** How this node is: notices, and its components. */
+/** State of this node: notices, components and facts. */
 export const createNode = (signal: AbortSignal) => {
   const node = resource(async (within): Promise<Node> => {
     const [health, metrics] = await Promise.all([loadHealth(within), loadMetrics(within)])

@@ -7,7 +7,7 @@ import { chainOf } from '../audit/chain.ts'
 const DAY_MS = 86_400_000
 const GIB = 1024 ** 3
 
-/** When figures become a notice. */
+/** Limits of figures beyond which a notice is shown. */
 const LIMITS = { certificateDays: 21, backlogSeconds: 60, freeBytes: GIB } as const
 
 export interface Notice {
@@ -45,7 +45,7 @@ const ofCertificate = ({ name, ends }: NodeCertificate, now: number): readonly N
   ]
 }
 
-/** What an operator should look at, worst first. */
+/** Conditions that need an operator, errors before warnings. */
 export const noticesOf = (health: Health, metrics: Metrics, now: number): readonly Notice[] => {
   const sum = (name: string) => metrics.sum(name)
   const { brokenJournals: broken, backlog = 0 } = chainOf(metrics, health)

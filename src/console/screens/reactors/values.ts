@@ -3,7 +3,7 @@ import { html, type TemplateResult } from '../../kit/html.ts'
 import { holdsLossyNumber, type JsonObject } from '../../kit/json.ts'
 import type { Element, Parameter } from '../formulas/types.ts'
 
-/** Of the form members that hold values. */
+/** Prefix of the form members that hold values. */
 const PREFIX = 'value:'
 
 const textOf = (value: unknown): string =>
@@ -50,7 +50,7 @@ const typed = (text: string, type: Element['type']): unknown => {
   return type === 'boolean' ? text === 'true' : text
 }
 
-/** What the fields hold, over `values`; an empty field has no value, except text that is stored so. */
+/** `values`, updated from the fields. An empty field removes its value, except a text that is stored empty. */
 export const valuesIn = (form: FormData, elements: readonly Element[], values: JsonObject): JsonObject => {
   const result = new Map(Object.entries(values))
   for (const { name, type } of elements) {

@@ -4,7 +4,7 @@ import type { ListResponse } from '../../kit/list.ts'
 import { type Resource, resource } from '../../kit/resource.ts'
 import { type ReadonlySignal, signal } from '../../kit/signals.ts'
 
-/** Calls of a page; of a poll. */
+/** Calls of a page, and calls of a page that a poll reads. */
 const PAGE = 1_000
 const POLLED = 200
 /** Pages that a poll reads until it finds a call that is known. */

@@ -16,7 +16,7 @@ export const remedyIn = (page: string, code: string): string | undefined => {
 
 let page: Promise<string> | undefined
 
-/** Why calls fail with a code, and what to do: the sentence of the documentation. */
+/** Cause and fix of an error code, from the documentation. */
 export const loadRemedy = async (code: string): Promise<string | undefined> => {
   page ??= fetch('/docs/errors', { credentials: 'omit' }).then((response) =>
     response.ok ? response.text() : Promise.reject(new Error('no page')),

@@ -37,7 +37,7 @@ const ruleText = ({
   return `${by}${where}: ${tokens(count)} ${DISCLOSED[disclosure]}.`
 }
 
-/** What decided about the tokens of a call. */
+/** Rules and permissions that decided about the tokens of a call. */
 const decided = ({ rules }: RequestEntry): string => rules.map(ruleText).join(' ')
 
 const TEXTS: Readonly<Record<string, (call: RequestEntry) => string>> = {
@@ -108,7 +108,7 @@ const ending = (call: RequestEntry): readonly Step[] => {
     : [{ title: 'Ended', text, state: outcome === 'interrupted' ? 'failed' : 'done' }]
 }
 
-/** What happened to a call, in order, as far as its process noted it. */
+/** Steps of a call in order, as far as its process recorded them. */
 export const stepsOf = (call: RequestEntry): readonly Step[] => {
   const passed = Object.keys(STAGES).filter((name) => name in call.stages)
   const wasSent = call.code !== undefined && SENT.includes(call.code)

@@ -17,7 +17,7 @@ interface Step {
   readonly button: string
   readonly run: Action
   readonly isReady: boolean
-  /** What came out; undefined until it is done. */
+  /** Result of the step; undefined until it ran. */
   readonly result: TemplateResult | undefined
   readonly line: string
 }

@@ -13,13 +13,13 @@ export const CARD = {
   data: { number: '4242424242424242', expiration_month: 12, expiration_year: 2030, cvc: '123' },
 }
 
-/** What is sent to the destination: an expression stands where the number will be. */
+/** Body of the call to the destination, with an expression in the place of the card number. */
 export const payment = (token: string) => ({ card: `{{ ${token} | json: '$.number' }}` })
 
 interface Service {
-  /** Of the service: `http://127.0.0.1:8080`. */
+  /** Origin of the service: `http://127.0.0.1:8080`. */
   readonly origin: string
-  /** Of its headers: `SVC`. */
+  /** Prefix of the service's headers: `SVC`. */
   readonly prefix: string
 }
 
@@ -29,7 +29,7 @@ const field = (name: string): string => String.raw`sed -n 's/.*"${name}":"\([^"]
 
 const key = ({ prefix }: Service, variable: string): string => `-H "${prefix}-API-KEY: $${variable}"`
 
-/** The same three steps for sh, bash, dash and zsh. Each line uses variables of those before it. */
+/** The three steps as lines for sh, bash, dash and zsh. Each line uses variables that earlier lines set. */
 export const shellLines = (service: Service): readonly [application: string, token: string, call: string] => {
   const { origin, prefix } = service
   const body = String.raw`"{\"card\":\"{{ $TOKEN | json: '\$.number' }}\"}"`

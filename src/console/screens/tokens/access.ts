@@ -34,7 +34,7 @@ export interface AccessGroup {
   readonly rows: readonly AccessRow[]
 }
 
-/** Who sees what, those who see the value first. Empty groups are left out. */
+/** Access entries in groups by disclosure, values first. Empty groups are left out. */
 export const groupsOf = (entries: readonly AccessEntry[]): readonly AccessGroup[] => {
   const isUse = ({ permission }: AccessEntry) => permission === 'token:use'
   const group = (title: string, about: string, belongs: (entry: AccessEntry) => boolean): AccessGroup => ({
@@ -54,7 +54,7 @@ export const groupsOf = (entries: readonly AccessEntry[]): readonly AccessGroup[
   ].filter(({ rows }) => rows.length > 0)
 }
 
-/** Why: the rule that decides, or the permission. */
+/** The rule that decides, or the permission. */
 const reason = ({ rule, permissions }: AccessRow): TemplateResult => {
   if (rule === undefined || rule === null)
     return html`permission ${permissions.map((one) => html`<code>token:${one}</code> `)}`

@@ -14,7 +14,7 @@ import { MASKED } from './types.ts'
 
 interface Side {
   readonly title: string
-  /** What the tokens of this side are to the token of the page. */
+  /** Relation of the listed tokens to the token of the page. */
   readonly role: 'parent' | 'child'
   readonly list: string
   readonly empty: string

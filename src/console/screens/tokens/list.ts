@@ -58,7 +58,7 @@ const columns: readonly Column<Token>[] = [
 export const openList = (context: ScreenContext): Opened => {
   const { api, filters, setFilters } = context
   const isSearching = may('token:search')
-  /** As JSON, so that only other filters load the list again. */
+  /** Filters as JSON, so that only a changed filter loads the list again. */
   const text = computed(() => {
     const values = FILTERS.map((name) => [name, filters.value.get(name) ?? ''])
     return JSON.stringify(Object.fromEntries(values))
@@ -99,7 +99,7 @@ export const openList = (context: ScreenContext): Opened => {
     untracked(() => box.set(q))
   })
 
-  /** What the API says about the query and the filters. */
+  /** The error of the API about the query and the filters. */
   const queryError = (): string | undefined => {
     const state = list.state.value
     if (state.kind !== 'error') return undefined

@@ -22,7 +22,7 @@ const entryOf = (line: string): readonly [string, string] | undefined => {
   }
 }
 
-/** What the lines say. A value in quotes is JSON. Throws `invalid` for a line that is no entry. */
+/** Metadata of the lines. A value in quotes is JSON. Throws `invalid` for a line that is not an entry. */
 export const parseMetadata = (text: string): Metadata =>
   Object.fromEntries(
     text.split('\n').flatMap((line, index) => {

@@ -10,7 +10,7 @@ export interface Filters {
   readonly expiry: string
 }
 
-/** Their names in the hash. */
+/** Names of the filters in the hash. */
 export const FILTERS = ['q', 'type', 'container', 'metadata', 'expiry'] as const satisfies (keyof Filters)[]
 
 export const EXPIRIES = {
@@ -64,7 +64,7 @@ export const searchQuery = ({ q, type, container, metadata, expiry }: Filters, n
   return terms.join(' AND ')
 }
 
-/** The same filters for keys that may list tokens but not search them: no query, no expiry, no key without a value. */
+/** The filters for keys that may list tokens but not search them: no query, no expiry, no key without a value. */
 export const listQuery = ({ type, container, metadata }: Filters): Readonly<Record<string, string>> => {
   const entry = metadata === '' ? undefined : metadataOf(metadata)
   return {

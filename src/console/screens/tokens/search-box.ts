@@ -4,7 +4,7 @@ import { applied, FIELDS, type Known, type Suggestion, suggest } from './suggest
 
 export interface SearchBoxOptions {
   readonly known: () => Known
-  /** Somebody searches for this query. */
+  /** Called with the query when the user submits it. */
   readonly search: (query: string) => void
 }
 

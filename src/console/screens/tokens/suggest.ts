@@ -1,4 +1,4 @@
-/** The help of the search language: what may follow where the caret is. */
+/** Suggestions of the search language for the word at the caret. */
 
 export interface Suggestion {
   /** Replaces the word at the caret. */
@@ -75,7 +75,7 @@ const fieldsOf = (known: Known): readonly Suggestion[] =>
       : [{ insert: `${field}:`, hint }],
   )
 
-/** What may follow at the caret, at most eight; none inside quotes and ranges. */
+/** Suggestions for the word at the caret, at most eight; none inside quotes and ranges. */
 export const suggest = (text: string, caret: number, known: Known): Suggestions => {
   const before = text.slice(0, caret)
   const none = { from: caret, to: caret, options: [] }

@@ -2,7 +2,7 @@ import type { Application, Destination, Disclosure, Rule, Token } from '../../ap
 
 /** A token as its own page shows it. */
 export interface TokenDetail extends Token {
-  /** What the key sees without `MASKED`. */
+  /** Disclosure that the key has without `MASKED`. */
   readonly disclosure?: Disclosure
   readonly egress_only?: boolean
   readonly destinations?: readonly Destination[]
@@ -31,7 +31,7 @@ export interface AccessEntry {
   }
 }
 
-/** What every call of this screen asks for, but that of *Reveal*: no response holds more than a mask. */
+/** Query of every call of this screen but that of *Reveal*: no response holds more than a mask. */
 export const MASKED = { disclosure: 'mask' } as const
 
 export const GONE = 'This token does not exist. It was deleted or it expired, or its id is misspelled.'

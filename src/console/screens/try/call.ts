@@ -8,9 +8,9 @@ export interface Draft {
   readonly method: string
   /** Base URL of the destination; unused with a proxy key. */
   readonly url: string
-  /** Of a stored proxy. */
+  /** Key of a stored proxy; `''` for a call to `url`. */
   readonly proxyKey: string
-  /** Behind the base URL: `/charges?expand=all`. */
+  /** Path and query behind the base URL: `/charges?expand=all`. */
   readonly path: string
   /** Lines of `name: value`. */
   readonly headers: string
@@ -35,7 +35,7 @@ const FORBIDDEN =
 
 const NAME = /^[\w!#$%&'*+.^`|~-]+$/
 
-/** Headers of the lines, and sentences about lines that are none. */
+/** Headers of the lines, and sentences about lines that are not headers. */
 export const parseHeaders = (
   text: string,
 ): {
@@ -69,7 +69,7 @@ export const headerJson = (text: string): string | undefined => {
 /** Characters of code in a header; all headers have 60 KiB. */
 const MOST_CODE = 50_000
 
-/** What is wrong with a draft, by the name of its field. */
+/** Issues of a draft, by the name of the field. */
 export const issuesOf = (draft: Draft): Readonly<Partial<Record<keyof Draft, string>>> => {
   const headers = parseHeaders(draft.headers).issues.join(' ')
   // The browser would take dot segments out, and call another path.
@@ -90,7 +90,7 @@ export const issuesOf = (draft: Draft): Readonly<Partial<Record<keyof Draft, str
   }
 }
 
-/** The request of a draft. `prefix`: of the service's headers. */
+/** The request of a draft. `prefix` is that of the service's headers. */
 export const requestOf = (draft: Draft, prefix: string, dryRun: boolean): ProxyRequest => {
   const { headers } = parseHeaders(draft.headers)
   const body = draft.body === '' ? undefined : draft.body

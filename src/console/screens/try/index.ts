@@ -31,7 +31,7 @@ type Result =
   | { readonly kind: 'dry run'; readonly dryRun: DryRun }
   | { readonly kind: 'sent'; readonly sent: Sent }
 
-/** Of an application that is signed in. */
+/** Name of an application whose key is signed in; undefined for others. */
 const nameOf = (id: string): string | undefined =>
   [session.value?.private, session.value?.management].find((one) => one?.application.id === id)?.application
     .name

@@ -12,7 +12,7 @@ const MOST = 512 * 1024
 const call = (api: Api, { method, path, headers, body }: ProxyRequest, signal: AbortSignal) =>
   api.raw(method, path, { headers, ...(body === undefined ? {} : { body }), signal })
 
-/** Throws `ApiError` for a call that would be denied before its body. */
+/** Makes a dry run. Throws `ApiError` for a call that would be denied before its body is read. */
 export const dryRun = async (api: Api, request: ProxyRequest, signal: AbortSignal): Promise<DryRun> => {
   const response = await call(api, request, signal)
   if (!response.ok) throw await problemOf(response)
@@ -36,7 +36,7 @@ const beginning = async ({ body }: Response): Promise<{ readonly text: string; r
   return { text: text + decoder.decode(), isCut: false }
 }
 
-/** Any response, errors of the destination and of Sidevault included. */
+/** Sends a call. Resolves to any response, errors of the destination and of Sidevault included. */
 export const send = async (api: Api, request: ProxyRequest, signal: AbortSignal): Promise<Sent> => {
   const start = performance.now()
   const response = await call(api, request, signal)

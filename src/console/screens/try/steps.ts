@@ -92,7 +92,7 @@ const transformStep = (
       ${transform.timing === undefined ? nothing : html`<p class="small soft">CPU ${ms(transform.timing.cpu)}</p>`}`,
   )
 
-/** What a dry run found, as the steps of the call. `nameOf`: of applications. */
+/** The result of a dry run, as the steps of the call. `nameOf` gives the name of an application. */
 export const steps = (run: DryRun, nameOf: (id: string) => string | undefined): TemplateResult => {
   const { tokens, stages, destination, acting, proxy_error: error } = run
   const fails = tokens.some((token) => !isAllowed(token))

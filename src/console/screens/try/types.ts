@@ -1,4 +1,4 @@
-/** Of the response to a dry run (docs/guides/dry-runs.md). */
+/** Types of the response to a dry run (docs/guides/dry-runs.md). */
 
 export interface TokenStep {
   readonly id: string
@@ -63,7 +63,7 @@ export interface DryRun {
 /** The response to a call that was sent. */
 export interface Sent {
   readonly status: number
-  /** As the destination sent it; absent: the response is Sidevault's. */
+  /** Status that the destination sent; undefined when Sidevault made the response. */
   readonly destinationStatus: string | undefined
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly text: string
