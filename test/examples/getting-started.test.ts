@@ -7,16 +7,21 @@ import { sharedSidevault } from '../kit/shared-sidevault.ts'
 import { root } from '../kit/sources.ts'
 
 /** The shell blocks of a document, from a heading on. */
-const blocksOf = (path: string, heading: string): readonly string[] => {
+const blocksOf = (path: string, heading: string): string[] => {
   const [, text = ''] = readFileSync(join(root, path), 'utf8').split(`\n## ${heading}\n`)
   return [...text.matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) => block)
 }
 
-t.test('docs/getting-started.md works as written, in one shell', async (t) => {
+t.test('getting-started, concepts and dry-runs work as written, in one shell', async (t) => {
   const vault = await sharedSidevault()
   const blocks = blocksOf('docs/getting-started.md', 'Store a card and send it out')
   t.equal(blocks.length, 5)
   t.equal(blocksOf('README.md', 'The first minute')[0], blocks[0], 'the README has the same first minute')
+  // These pages continue with the variables of this one.
+  blocks.push(
+    ...blocksOf('docs/concepts.md', 'Access'),
+    ...blocksOf('docs/guides/dry-runs.md', 'Response transforms'),
+  )
   const script = blocks
     .join('\necho; echo =====\n')
     .replaceAll('http://127.0.0.1:8080', vault.url)
@@ -25,7 +30,9 @@ t.test('docs/getting-started.md works as written, in one shell', async (t) => {
     cwd: t.testdir(),
     env: { PATH: process.env.PATH, HOME: process.env.HOME, SIDEVAULT_BOOTSTRAP_KEY: vault.managementKey },
   })
-  const [sent, local, changed, dryRun, reacted] = stdout.split('=====').map((text) => JSON.parse(text))
+  const [sent, local, changed, dryRun, reacted, difference, response, unsaved] = stdout
+    .split('=====')
+    .map((text) => JSON.parse(text))
   const after = { source: { pan: '4242424242424242' }, cents: 150 }
   t.equal(sent.body.card, '4242424242424242')
   t.match(local, { body: after, headers: { 'X-Order': 'from the transform' } })
@@ -39,4 +46,14 @@ t.test('docs/getting-started.md works as written, in one shell', async (t) => {
     body: { after: { source: { pan: 'XXXXXXXXXXXX4242' }, cents: 150 } },
   })
   t.same(reacted, { raw: { bin: '42424242' } })
+  t.match(
+    difference.data.find(({ permission }: { permission: string }) => permission === 'token:use'),
+    {
+      container: '/pci/high/',
+      from: 'reveal',
+      to: 'none',
+    },
+  )
+  t.match(response, { dry_run: true, forwards: true, body: { after: { cents: 100 } } })
+  t.match(unsaved, { dry_run: true, forwards: true, body: { after: { all: { amount: 1 } } } })
 })

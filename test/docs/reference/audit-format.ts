@@ -2,7 +2,7 @@ import { CALL, EVENT } from '../../../src/audit/line.ts'
 import type { AuditRecord } from '../../../src/audit/types.ts'
 import { AppError } from '../../../src/common/errors.ts'
 import { deniedRecord as deniedCall, titled } from '../../../src/kernel/invoke/audit.ts'
-import type { Operation } from '../../../src/sdk/index.ts'
+import type { Operation, UseContext } from '../../../src/sdk/index.ts'
 import { deniedRecord as deniedToken } from '../../../src/vault/audit-records.ts'
 import { createTokenTypes } from '../../../src/vault/token-types.ts'
 import { code, type Page, page, table } from './markdown.ts'
@@ -43,7 +43,7 @@ export const UNDECLARED = [
   { path: 'plugins/reactors/callbacks.ts', entity: 'reactor', operations: ['use'] },
 ]
 
-const CALLER = {
+const CONTEXT: UseContext = {
   caller: { tenantId: '-', actorId: '-', actorType: 'application', grants: { permissions: [], rules: [] } },
   traceId: '-',
   now: 0,
@@ -75,8 +75,8 @@ export const auditFormat: Page = {
     const read = operations.find(({ http }) => http === 'GET /proxies/{id}') as Operation
     const types = createTokenTypes(() => tokenTypes)
     const denied = [
-      ['of the management API, for lack of a permission', deniedCall(read, {}, CALLER)?.message ?? ''],
-      ['to a token', deniedToken({ types }, { id: '', type: 'card' }, 'use', CALLER, 0).message],
+      ['of the management API, for lack of a permission', deniedCall(read, {}, CONTEXT)?.message ?? ''],
+      ['to a token', deniedToken({ types }, { id: '', type: 'card' }, 'use', CONTEXT, 0).message],
       [
         'of `/proxy` or the forward proxy',
         `Proxy call denied: ${new AppError('forbidden', '').toProblem().title}`,

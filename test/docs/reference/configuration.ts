@@ -19,9 +19,8 @@ export const configuration: Page = {
     const defaults: Readonly<Record<string, unknown>> = parse(
       printConfig(loadConfig({}, { cwd: '/' })).replace('/.sidevault', '.sidevault'),
     )
-    const live = new Set(
-      liveChanges({}, Object.fromEntries(settingNames.map((name) => [name, 'changed'])), {}).applied,
-    )
+    const all = (value: string) => Object.fromEntries(settingNames.map((name) => [name, value]))
+    const live = new Set(liveChanges(all('former'), all('changed'), {}).applied)
     const rows = settingNames.map((name) => [
       code(variableOf(name)),
       DERIVED.has(name) ? 'unset' : shown(defaults[name]),
@@ -37,7 +36,7 @@ The environment wins. A member has the name of its variable, in lower case and w
       `Sidevault reports every invalid setting at once and does not start. A variable or member that is no setting leads to a
 warning. \`sidevault config print\` prints the settings in force as such a file, without secrets.`,
       `"Reload" marks settings that \`sidevault reload\` applies without a restart. So does SIGHUP for a service without a terminal; in a
-terminal SIGHUP stops it. All other settings wait for the next start.`,
+terminal SIGHUP stops it. All other settings wait for the next start, as does TLS that is turned on or off.`,
       table(['Variable', 'Default', 'Applied on', 'Meaning'], rows),
       '`ENVOY_BIN` names an Envoy binary (1.40 or later) of your own. `NODE_EXTRA_CA_CERTS` names authorities for `rediss://`.',
     )
