@@ -1,4 +1,5 @@
 import { AppError } from '../../common/errors.ts'
+import type { RunExclusive } from '../../common/keyed-mutex.ts'
 import type { Commands } from '../write-commands.ts'
 import { createBatch, takeBatch } from './create-batch.ts'
 import type { Connections } from './pool.ts'
@@ -17,36 +18,44 @@ interface Waiting {
 const isAway = (thrown: unknown): boolean =>
   thrown instanceof AppError && (thrown.code === 'overloaded' || thrown.code === 'gateway_timeout')
 
-/** Concurrent batches: one writes while another waits for the disk. */
-const LANES = 2
 /** Tokens in one transaction: the first call of a batch waits for the last. */
 const MAX_TOKENS = 1_000
 
 /**
- * Group commit of new tokens: calls that arrive while all lanes are busy form the next batch, so round trips and syncs for
- * each token drop under load. `alone` runs one call by its own command; a batch that failed without effect is repeated
- * call by call.
+ * Group commit of new tokens: calls of a tenant that arrive while its `lanes` are busy form the next batch, so round trips
+ * and syncs for each token drop under load. `alone` runs one call by its own command; a batch that failed without effect
+ * is repeated call by call.
  */
 export const createTokenQueue = (
   {
     connections,
     retried,
-  }: { readonly connections: Connections; readonly retried: <T>(work: () => Promise<T>) => Promise<T> },
-  { alone }: { readonly alone: (args: Create['args']) => Promise<Create['result']> },
+    inShare,
+  }: {
+    readonly connections: Connections
+    readonly retried: <T>(work: () => Promise<T>) => Promise<T>
+    readonly inShare: RunExclusive
+  },
+  {
+    lanes,
+    alone,
+  }: { readonly lanes: number; readonly alone: (args: Create['args']) => Promise<Create['result']> },
 ): ((args: Create['args']) => Promise<Create['result']>) => {
-  let waiting: Waiting[] = []
-  let busy = 0
+  /** Calls of each tenant, and how many of its batches are being written. */
+  const queues = new Map<string, { waiting: Waiting[]; busy: number }>()
   let scheduled = false
 
-  const write = async (batch: readonly Waiting[]): Promise<void> => {
+  const write = async (tenantId: string, batch: readonly Waiting[]): Promise<void> => {
     try {
       const results = await retried(() =>
-        connections.use((client) =>
-          inTransaction(client, () => {
-            const session = transactionSession(client, { serviceWide: false })
-            const calls = batch.map(({ args }) => args)
-            return createBatch(client, session, calls)
-          }),
+        inShare(tenantId, () =>
+          connections.use((client) =>
+            inTransaction(client, () => {
+              const session = transactionSession(client, { serviceWide: false })
+              const calls = batch.map(({ args }) => args)
+              return createBatch(client, session, calls)
+            }),
+          ),
         ),
       )
       for (const [at, { resolve }] of batch.entries()) resolve(results[at] ?? [])
@@ -60,19 +69,22 @@ export const createTokenQueue = (
 
   const flush = (): void => {
     scheduled = false
-    while (busy < LANES && waiting.length > 0) {
-      const batch = takeBatch(waiting, MAX_TOKENS)
-      const [first] = waiting
-      waiting = waiting.slice(Math.max(batch.length, 1))
-      if (batch.length === 0 && first !== undefined) {
-        first.resolve(alone(first.args))
-        continue
+    for (const [tenantId, queue] of queues) {
+      while (queue.busy < lanes && queue.waiting.length > 0) {
+        const batch = takeBatch(queue.waiting, MAX_TOKENS)
+        const [first] = queue.waiting
+        queue.waiting = queue.waiting.slice(Math.max(batch.length, 1))
+        if (batch.length === 0 && first !== undefined) {
+          first.resolve(alone(first.args))
+          continue
+        }
+        queue.busy++
+        void write(tenantId, batch).finally(() => {
+          queue.busy--
+          schedule()
+        })
       }
-      busy++
-      void write(batch).finally(() => {
-        busy--
-        schedule()
-      })
+      if (queue.busy === 0) queues.delete(tenantId)
     }
   }
 
@@ -85,7 +97,10 @@ export const createTokenQueue = (
 
   return (args) =>
     new Promise((resolve, reject) => {
-      waiting.push({ args, resolve, reject })
+      const tenantId = args.tokens[0]?.tenant_id ?? ''
+      const queue = queues.get(tenantId) ?? { waiting: [], busy: 0 }
+      queues.set(tenantId, queue)
+      queue.waiting.push({ args, resolve, reject })
       schedule()
     })
 }

@@ -137,10 +137,11 @@ export const openPostgres = async (
   const most = mode === 'read-only' ? settings.connections : reading
   const readers = pool(most)
   const session = readSession(readers, most)
+  const writing = settings.connections - reading
   const writer =
     mode === 'read-only'
       ? readOnlyWriter
-      : createPostgresWriter(pool(settings.connections - reading), { ...DEFAULT_LIMITS, ...options.limits })
+      : createPostgresWriter(pool(writing), { ...DEFAULT_LIMITS, ...options.limits, size: writing })
   const watched = watchChanges({ session, writer }, onMoved === undefined ? {} : { onMoved })
   const listener = listen({ log }, { address, reported: watched.changed })
   let closing: Promise<void> | undefined

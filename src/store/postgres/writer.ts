@@ -8,11 +8,15 @@ import { createTokenQueue } from './create-queue.ts'
 import { fromPostgres, isContended, isLost } from './errors.ts'
 import type { Connections } from './pool.ts'
 import { runInTransaction } from './transaction.ts'
+import { createWriterShares, shareOf, tenantOf } from './writer-shares.ts'
 
 /** Attempts of a transaction that met a conflict, or lost its connection before the commit. */
 const TRIES = 5
 /** ms before the second attempt; each further one waits twice as long, ± 50 %. */
 const BACKOFF = 5
+
+/** Concurrent batches of one tenant's creates: one writes while another waits for the disk. */
+const LANES = 2
 
 const overloaded = () =>
   new AppError('overloaded', 'Too many writes are waiting for the store. Retry shortly.', { retryAfter: 1 })
@@ -30,18 +34,31 @@ const retried = async <T>(work: () => Promise<T>): Promise<T> => {
     }
 }
 
-/** Runs each command except creates in its own transaction, on any free connection. The queue is bounded. */
-export const createPostgresWriter = (connections: Connections, limits: WriterLimits): Writer => {
+/**
+ * Runs each command except creates in its own transaction, on any free one of `size` connections, of which each tenant
+ * uses a share. The queue is bounded.
+ */
+export const createPostgresWriter = (
+  connections: Connections,
+  { size, ...limits }: WriterLimits & { readonly size: number },
+): Writer => {
+  const inShare = createWriterShares(size)
   let waiting = 0
   let bytesWaiting = 0
   let closing: Promise<void> | undefined
   let idle: (() => void) | undefined
 
-  const run = (command: CommandName, args: unknown, lease?: IdempotencyLease): Promise<unknown> =>
-    retried(() => connections.use((client) => runInTransaction(client, command, args, lease)))
+  const run = (command: CommandName, args: unknown, lease?: IdempotencyLease): Promise<unknown> => {
+    const tenantId = tenantOf(command, args)
+    const once = () => connections.use((client) => runInTransaction(client, command, args, lease))
+    return retried(() => (tenantId === undefined ? once() : inShare(tenantId, once)))
+  }
   const create = createTokenQueue(
-    { connections, retried },
-    { alone: (args) => run('tokens.create', args) as Promise<Commands['tokens.create']['result']> },
+    { connections, retried, inShare },
+    {
+      lanes: Math.min(LANES, shareOf(size)),
+      alone: (args) => run('tokens.create', args) as Promise<Commands['tokens.create']['result']>,
+    },
   )
 
   const write = async (
