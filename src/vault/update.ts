@@ -215,7 +215,12 @@ const attempt = async (
     // Later than any earlier change: stored responses are compared by it.
     modified_at: Math.max(now, (row.modified_at ?? 0) + 1),
   }
-  const mayMeet = fingerprint !== null && seesDataIn(caller.grants, container)
+  // The token may have a duplicate already: an update that does not make one goes through.
+  const makes = fingerprint !== row.fingerprint || container !== row.container
+  const mayMeet =
+    fingerprint !== null &&
+    (makes || patch.deduplicate_token === true) &&
+    seesDataIn(caller.grants, container)
   const update = { row: next, version, terms, deduplicate: deduplicate && mayMeet }
   const updated = await parts.tokens.update(update, now)
   if (updated.kind === 'stale') throw new AppError('conflict', 'The token was changed concurrently. Retry.')

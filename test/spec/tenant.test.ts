@@ -104,6 +104,13 @@ t.test(
     t.equal((await create('c')).id, third.id)
     const changed = await api.call('PATCH', `/tokens/${first.id}`, { key: tokens, body: { data: 'c' } })
     t.equal(changed.body.id, third.id, '"on creation and updates"')
+    const change = async (body: object) =>
+      (await api.call('PATCH', `/tokens/${first.id}`, { key: tokens, body })).body
+    t.match(await change({ metadata: { order: '7' } }), { id: first.id, metadata: { order: '7' } })
+    t.match(await change({ data: 'b' }), { id: first.id }, 'a token that has a duplicate already')
+    t.equal((await change({ deduplicate_token: true })).id, second.id, 'unless the update asks for it')
+    t.equal((await change({ containers: ['/other/high/'] })).id, first.id)
+    t.equal((await change({ containers: second.containers })).id, second.id)
     await self('PUT', { name: 'x', settings: { deduplicate_tokens: 'false' } })
     t.not((await create('c')).id, third.id)
   },
