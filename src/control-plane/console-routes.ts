@@ -71,10 +71,10 @@ const PATH = `${CONSOLE_API}/proxy`
 
 /**
  * `released`: what the gateway's metadata selects, besides the routes of `/proxy`. `pending`: calls as they arrive. None
- * without the console.
+ * without the console or without a gateway.
  */
 export const consoleRoutes = (settings: Settings) => {
-  if (settings.console !== true) return { released: [], pending: [] }
+  if (settings.console !== true || settings.proxy === false) return { released: [], pending: [] }
   // The console streams no bodies, so it has no clusters that are dialed.
   const { dialed_https: _, dialed_http: __, ...clusters } = destinationClusters(settings)
   return {

@@ -36,6 +36,8 @@ export interface BootstrapOptions {
   }
   /** Whether `/console/api/proxy` is served. Default false. */
   readonly console?: boolean
+  /** Whether `/proxy` is served: this node has gateways. Default true. */
+  readonly proxy?: boolean
   /** One unix socket per gateway process. */
   readonly gatewaySockets: readonly string[]
   /** Unix socket of the admin process: every path but `/proxy`. */

@@ -154,6 +154,30 @@ export const methodRoute = (path: string) => ({
   ...withoutGateway,
 })
 
+/** Routes of calls to `/proxy` as they arrive. */
+const pendingRoutes = (settings: Settings) => [
+  methodRoute('/proxy'),
+  ...settings.prefixes.map((prefix) => ({
+    name: ROUTES.stream,
+    match: {
+      path_separated_prefix: '/proxy',
+      headers: [
+        {
+          name: prefixHeaders(prefix).stream,
+          string_match: { exact: 'true', ignore_case: true },
+        },
+      ],
+    },
+    route: { cluster: CLUSTERS.nowhere },
+    ...inPieces,
+  })),
+  {
+    name: ROUTES.pending,
+    match: { path_separated_prefix: '/proxy' },
+    ...waiting(settings),
+  },
+]
+
 /** Name of the edge listener's routes. */
 export const EDGE_ROUTES = 'edge'
 
@@ -174,26 +198,7 @@ export const routes = (
           ...releasedRoutes(settings, destinationClusters(settings), settings.prefixes),
           holdRoute(settings),
           ...ofConsole.released,
-          methodRoute('/proxy'),
-          ...settings.prefixes.map((prefix) => ({
-            name: ROUTES.stream,
-            match: {
-              path_separated_prefix: '/proxy',
-              headers: [
-                {
-                  name: prefixHeaders(prefix).stream,
-                  string_match: { exact: 'true', ignore_case: true },
-                },
-              ],
-            },
-            route: { cluster: CLUSTERS.nowhere },
-            ...inPieces,
-          })),
-          {
-            name: ROUTES.pending,
-            match: { path_separated_prefix: '/proxy' },
-            ...waiting(settings),
-          },
+          ...(settings.proxy === false ? [] : pendingRoutes(settings)),
           ...ofConsole.pending,
           {
             name: ROUTES.connect,

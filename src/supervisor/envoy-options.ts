@@ -122,6 +122,7 @@ export const envoyOptions = async (
       ? {}
       : { forward: { listen: forward, tls: config.tls !== undefined, hosts: [] } }),
     ...(config.console && role !== 'gateway' ? { console: true } : {}),
+    ...(role === 'admin' ? { proxy: false } : {}),
     gatewaySockets: sockets.gateways,
     apiSocket: sockets.api,
     // Without the socket, gRPC calls end with `unimplemented`.

@@ -34,6 +34,11 @@ t.test('the roles admin and gateway together work as one service', { buffered: t
     t.ok(rejected.headers.get('svc-trace-id'))
   }
   t.notMatch(gateway.stdout(), /management key|\/docs/)
+  for (const path of ['/proxy', '/console/api/proxy']) {
+    const rejected = await admin.call('POST', path, { key: admin.managementKey, body: {} })
+    t.equal(rejected.status, 404, path)
+  }
+  t.match((await admin.call('POST', '/proxy/a')).json, { detail: /node with the role all or gateway/ })
 
   const key = await admin.application({ permissions: ['token:use'] })
   const proxied = () =>

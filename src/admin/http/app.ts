@@ -32,6 +32,9 @@ export interface HttpTransport {
   readonly onClientError: ReturnType<typeof clientErrorHandler>
 }
 
+const NO_PROXY_HERE =
+  '/proxy is not served here. Send the call to the edge of a node with the role all or gateway.'
+
 /**
  * The HTTP transport: routes of the registry, own pages, and what all responses share: the trace id header, the error
  * shape, 404 or 405, metrics and access log. Not listening yet.
@@ -44,9 +47,10 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
   const allowed = createAllowHeader(kernel.registry.operations, deps.own)
 
   const unmatched: Unmatched = ({ url, method }) => {
-    const allow = allowed(url.split('?', 1)[0]!)
+    const path = url.split('?', 1)[0]!
+    const allow = allowed(path)
     return allow.length === 0
-      ? new AppError('not_found', options.absent)
+      ? new AppError('not_found', /^\/proxy(\/|$)/.test(path) ? NO_PROXY_HERE : options.absent)
       : new AppError(
           'method_not_allowed',
           `This path does not accept ${method}. It accepts ${allow.join(', ')}.`,
