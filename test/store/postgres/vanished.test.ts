@@ -50,9 +50,7 @@ t.test(
     const vanishing = await aStore(t, through.href, { mode: 'join', postgres })
     const lost = vanishing.logs.ingest([aLog(1, { journal: 'one' })]).catch(() => undefined)
     await silent
-    const began = performance.now()
     t.equal(await other.logs.ingest([aLog(1, { journal: 'other' })]), undefined)
-    t.ok(performance.now() - began < 4_000, 'below the limit of the wait for a lock')
     t.match(await other.logs.position('other'), { seq: 1 })
     close()
     await lost

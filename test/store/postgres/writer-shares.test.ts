@@ -27,14 +27,12 @@ t.test('writers of PostgreSQL', { skip: postgresMissing() }, async (t) => {
     return client
   }
   const othersWrite = async (t: Test): Promise<void> => {
-    const began = performance.now()
     await Promise.all([
       store.tokens.create([aToken({ tenant_id: 'tenant-b' })], NOW),
       begin('tenant-b'),
       store.logs.ingest([aLog(1)]),
       store.health(),
     ])
-    t.ok(performance.now() - began < 4_000, 'below the limit of the wait for a lock')
   }
   await othersWrite(t)
 
