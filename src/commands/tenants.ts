@@ -13,12 +13,17 @@ const ROLES: readonly Role[] = ['all', 'admin']
 /** A new tenant waits for other writers of the store, and its key is printed only once. */
 const TIMEOUT_MS = 60_000
 
-/** Calls the operator socket of the running service. */
+const RETRY_TENANT =
+  'See "sidevault tenants list". Delete a new tenant whose key was not printed, then retry.'
+const RETRY_KEY =
+  'Retry. Then delete the management application whose key was not printed: GET and DELETE /applications.'
+
+/** Calls the operator socket of the running service. `remedy`: for a change with an unknown outcome. */
 const call = async (
   config: string | undefined,
   method: 'GET' | 'POST' | 'DELETE',
   path: string,
-  body?: object,
+  { body, remedy = RETRY_TENANT }: { readonly body?: object; readonly remedy?: string } = {},
 ): Promise<unknown> => {
   const { dataDir } = loadConfig(process.env, { file: config })
   const [socket] = await servedSockets(dataDir, ROLES, 'operator')
@@ -28,7 +33,7 @@ const call = async (
     throw new StartError(
       method === 'GET'
         ? 'The service did not respond. Check its log, then retry.'
-        : 'The service did not respond, so the outcome is unknown. See "sidevault tenants list". Delete a new tenant whose key was not printed, then retry.',
+        : `The service did not respond, so the outcome is unknown. ${remedy}`,
     )
   })
   const value: unknown = response.body === '' ? undefined : JSON.parse(response.body)
@@ -47,7 +52,7 @@ export const addTenantsCommand = (root: Command): void => {
     .argument('<name>', 'name of the tenant, at most 200 characters')
     .addOption(configOption())
     .action(async (name: string, { config }: { config?: string }) => {
-      const created = (await call(config, 'POST', '/tenants', { name })) as Record<
+      const created = (await call(config, 'POST', '/tenants', { body: { name } })) as Record<
         'id' | 'name' | 'key',
         string
       >
@@ -61,6 +66,20 @@ export const addTenantsCommand = (root: Command): void => {
     .action(async ({ config }: { config?: string }) => {
       const all = (await call(config, 'GET', '/tenants')) as Record<'id' | 'name' | 'created_at', string>[]
       for (const { id, created_at, name } of all) print(`${id}  ${created_at}  ${JSON.stringify(name)}`)
+    })
+  tenants
+    .command('new-key')
+    .description('create another management application of a tenant, and print its key once')
+    .argument('<id>', 'id of the tenant, as "list" prints it')
+    .addOption(configOption())
+    .action(async (id: string, { config }: { config?: string }) => {
+      const path = `/tenants/${encodeURIComponent(id)}/management-keys`
+      const made = (await call(config, 'POST', path, { remedy: RETRY_KEY })) as Record<
+        'application_id' | 'key',
+        string
+      >
+      print(`application  ${made.application_id}`)
+      print(`key          ${made.key}`)
     })
   tenants
     .command('delete')

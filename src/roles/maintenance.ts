@@ -46,6 +46,8 @@ const bodyOf = async (request: IncomingMessage): Promise<unknown> => {
   }
 }
 
+const noTenant = (id: string): AppError => new AppError('tenant_not_found', `There is no tenant "${id}".`)
+
 const nameOf = (body: unknown): string => {
   const name = isObject(body) ? body.name : undefined
   if (typeof name !== 'string' || name.trim() === '' || name.length > MAX_NAME)
@@ -54,6 +56,28 @@ const nameOf = (body: unknown): string => {
       `A name has 1 to ${MAX_NAME} characters.`,
     )
   return name
+}
+
+const credentialsOf = ({ credentials }: MaintenanceDeps): Ports['credentials'] => {
+  if (credentials === undefined)
+    throw new AppError('gateway_timeout', 'No plugin authenticates API keys. Add the plugin "applications".')
+  return credentials
+}
+
+/** A further management application of a tenant that exists, like the one it was created with. */
+const createManagementKey = async (deps: MaintenanceDeps, tenantId: string): Promise<Reply> => {
+  const { store, keys, journal, clock } = deps
+  const credentials = credentialsOf(deps)
+  if ((await store.tenants.get(tenantId)) === undefined) throw noTenant(tenantId)
+  await journal.health()
+  const key = new Secret(newKey())
+  const hash = keys.mac('api-key', key.reveal())
+  await credentials.install(tenantId, hash)
+  const id = (await credentials.authenticate(hash))?.caller.applicationId ?? ''
+  const message = 'Management application with a new key created'
+  const event = { entity: 'application', id, operation: 'create', message } as const
+  await journal.append([operatorRecord(tenantId, event, newId(), clock.now())])
+  return { status: 201, body: { tenant_id: tenantId, application_id: id, key: key.reveal() } }
 }
 
 /** The first tenant that has this private application. */
@@ -100,7 +124,7 @@ const handleRunKeys = async (deps: MaintenanceDeps, request: IncomingMessage): P
 
 /** Handles the tenant commands of operators and records each. Access to the socket authorizes them. */
 const handle = async (deps: MaintenanceDeps, request: IncomingMessage): Promise<Reply> => {
-  const { store, keys, credentials, journal, clock } = deps
+  const { store, keys, journal, clock } = deps
   const route = `${request.method} ${request.url}`
   const record = (id: string, operation: string, message: string): AuditRecord =>
     operatorRecord(id, { entity: 'tenant', id, operation, message }, newId(), clock.now())
@@ -111,11 +135,7 @@ const handle = async (deps: MaintenanceDeps, request: IncomingMessage): Promise<
     return { status: 200, body }
   }
   if (route === 'POST /tenants') {
-    if (credentials === undefined)
-      throw new AppError(
-        'gateway_timeout',
-        'No plugin authenticates API keys. Add the plugin "applications".',
-      )
+    const credentials = credentialsOf(deps)
     const name = nameOf(await bodyOf(request))
     await journal.health()
     const id = newId()
@@ -124,11 +144,12 @@ const handle = async (deps: MaintenanceDeps, request: IncomingMessage): Promise<
     await journal.append([record(id, 'create', 'Tenant created')])
     return { status: 201, body: { id, name, key: key.reveal() } }
   }
+  const tenantId = /^POST \/tenants\/([^/]{1,200})\/management-keys$/.exec(route)?.[1]
+  if (tenantId !== undefined) return createManagementKey(deps, tenantId)
   const id = /^DELETE \/tenants\/([^/]{1,200})$/.exec(route)?.[1]
   if (id !== undefined) {
     await journal.health()
-    if (!(await store.tenants.delete(id, clock.now())))
-      throw new AppError('tenant_not_found', `There is no tenant "${id}".`)
+    if (!(await store.tenants.delete(id, clock.now()))) throw noTenant(id)
     await journal.append([record(id, 'delete', 'Tenant deleted')])
     return { status: 204 }
   }

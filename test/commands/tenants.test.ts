@@ -42,6 +42,15 @@ t.test('an operator creates, lists and deletes tenants of a running service', as
   t.match(list.out, new RegExp(`^${first.json.id} .*\\n${id} .*"Second one"\\n$`))
   t.notMatch(list.out, key!)
 
+  const fresh = await run('new-key', id!)
+  t.equal(fresh.code, 0, fresh.err)
+  const [, another] = /^application {2}\S+\nkey {10}(\S+)\n$/.exec(fresh.out) ?? []
+  t.ok(another, fresh.out)
+  t.match((await service.call('GET', '/tenants/self', { key: another! })).json, { id })
+  t.notMatch(service.stdout() + service.stderr(), another!)
+  const unknown = await run('new-key', '00000000-0000-4000-8000-000000000000')
+  t.match(unknown, { code: 1, out: '', err: /^sidevault: There is no tenant "0{8}-[^\n]+\n$/ })
+
   t.equal((await run('delete', id!)).out, `deleted ${id}\n`)
   t.equal((await service.call('GET', '/tenants/self', { key: key! })).status, 401)
   const again = await run('delete', id!)
@@ -91,6 +100,10 @@ t.test('when a change is not confirmed, the command says that its outcome is unk
       code: 1,
       err: /outcome is unknown.*"sidevault tenants list"/,
     })
+  t.match(await sidevault(dataDir, 'new-key', 'id'), {
+    code: 1,
+    err: /outcome is unknown\. Retry\. .*key was not printed/,
+  })
 })
 
 t.test('sockets that a killed service has left are skipped', async (t) => {

@@ -55,6 +55,33 @@ t.test('a deleted tenant is removed with its keys; the others stay', async (t) =
   t.equal((await service.call('GET', '/tenants/self')).status, 200)
 })
 
+t.test('a new management key has all management permissions, and only its hash is stored', async (t) => {
+  const { service, call } = await setUp(t)
+  const { json: tenant } = await call('POST', '/tenants', { name: 'Second' })
+  const { status, json } = await call('POST', `/tenants/${tenant.id}/management-keys`)
+  t.equal(status, 201)
+  t.match(json, { tenant_id: tenant.id, application_id: /^[0-9a-f-]{36}$/, key: /^key_/ })
+  t.not(json.key, tenant.key)
+  const { data } = (await service.call('GET', '/applications', { key: json.key })).json
+  t.equal(data.length, 2)
+  const [made, first] = [
+    data.find(({ id }: { id: string }) => id === json.application_id),
+    data.find(({ id }: { id: string }) => id !== json.application_id),
+  ]
+  t.equal(made.type, 'management')
+  t.strictSame(made.permissions, first.permissions)
+  t.equal((await service.call('GET', '/tenants/self', { key: tenant.key })).status, 200, 'others stay')
+  const logs = await service.call('GET', '/logs?entity_type=application', { key: json.key })
+  t.match(logs.json.data, [
+    { operation: 'create', actor_type: 'operator', actor_id: null, entity_id: json.application_id },
+  ])
+  t.notMatch(JSON.stringify(logs.json), json.key)
+
+  const unknown = await call('POST', '/tenants/00000000-0000-4000-8000-000000000000/management-keys')
+  t.match(unknown, { status: 404, json: { detail: /There is no tenant "0{8}-/ } })
+  t.equal((await service.call('GET', '/applications')).json.data.length, 1, 'of this tenant alone')
+})
+
 t.test('invalid names and unknown routes are rejected', async (t) => {
   const { call } = await setUp(t)
   for (const body of [{}, { name: '' }, { name: ' ' }, { name: 5 }, { name: 'x'.repeat(201) }])
