@@ -1,7 +1,7 @@
-import { startRouting } from './current.ts'
 import { render } from './kit/html.ts'
 import { notice } from './kit/notice.ts'
 import { effect } from './kit/signals.ts'
+import { startRouting } from './navigation.ts'
 import { startSession } from './session.ts'
 import { page } from './shell.ts'
 

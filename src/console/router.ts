@@ -1,13 +1,13 @@
 /** Routes are hashes: filters never reach a server, a proxy or a log. */
 
-export interface Place {
+export interface Route {
   /** `/tokens/abc`, as in the hash. */
   readonly path: string
   readonly filters: URLSearchParams
 }
 
 /** `#/tokens?type=card` → `/tokens` and `type=card`. */
-export const placeOf = (hash: string): Place => {
+export const parseHash = (hash: string): Route => {
   const text = hash.replace(/^#/, '')
   const at = text.indexOf('?')
   const path = (at < 0 ? text : text.slice(0, at)).replace(/\/+$/, '')
@@ -53,7 +53,7 @@ const decoded = (text: string): string | undefined => {
 }
 
 /** Parameters of a path that has the form of `pattern` (`/tokens/:id`); undefined when it does not. */
-export const paramsOf = (pattern: string, path: string): Readonly<Record<string, string>> | undefined => {
+export const matchPath = (pattern: string, path: string): Readonly<Record<string, string>> | undefined => {
   const names = pattern.split('/')
   const values = path.split('/')
   if (names.length !== values.length) return undefined
@@ -75,12 +75,12 @@ export interface Match<T> {
 }
 
 /** The screen of a path. Literal paths (`/proxies/new`) come before those with parameters. */
-export const matchOf = <T extends { readonly path: string }>(
+export const findScreen = <T extends { readonly path: string }>(
   screens: readonly T[],
   path: string,
 ): Match<T> | undefined => {
   const found = screens.flatMap((screen) => {
-    const params = paramsOf(screen.path, path)
+    const params = matchPath(screen.path, path)
     return params === undefined ? [] : [{ screen, params }]
   })
   return found.sort((a, b) => Object.keys(a.params).length - Object.keys(b.params).length)[0]

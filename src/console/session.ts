@@ -64,7 +64,8 @@ const schedule = (next: Session | undefined): void => {
   clearTimeout(timer)
   if (next === undefined) return
   const end = Math.min(Date.parse(next.expires_at), Date.parse(next.idle_expires_at))
-  if (Number.isFinite(end)) timer = setTimeout(() => void look(), Math.max(5_000, end - Date.now() + 1_000))
+  if (Number.isFinite(end))
+    timer = setTimeout(() => void refreshSession(), Math.max(5_000, end - Date.now() + 1_000))
 }
 
 const request = (method: string, body?: unknown): Promise<Response> =>
@@ -80,7 +81,7 @@ const request = (method: string, body?: unknown): Promise<Response> =>
     redirect: 'error',
   })
 
-const sessionIn = async (response: Response): Promise<Session | undefined> => {
+const parseSession = async (response: Response): Promise<Session | undefined> => {
   if (response.status === 401 || response.status === 204) return undefined
   if (!response.ok) throw await problemOf(response)
   const found = (await response.json()) as Session
@@ -88,9 +89,9 @@ const sessionIn = async (response: Response): Promise<Session | undefined> => {
 }
 
 /** Asks the server who is signed in. */
-export const look = async (): Promise<void> => {
+export const refreshSession = async (): Promise<void> => {
   try {
-    apply(await sessionIn(await request('GET')))
+    apply(await parseSession(await request('GET')))
   } catch (thrown) {
     if (state.peek() !== 'unknown') return // the next call shows that the server does not respond
     state.value = 'signed out'
@@ -101,7 +102,7 @@ export const look = async (): Promise<void> => {
 /** Signs in with a key, or adds it to the session. The key is sent once and stored nowhere. */
 export const signIn = async (key: string): Promise<void> => {
   const response = await request('POST', { key })
-  const next = response.status === 401 ? undefined : await sessionIn(response)
+  const next = response.status === 401 ? undefined : await parseSession(response)
   if (next === undefined)
     throw new ApiError({
       ...(await problemOf(response)),
@@ -122,10 +123,10 @@ export const signOut = async (): Promise<void> => {
   location.reload()
 }
 
-export const api = createApi(() => void look())
+export const api = createApi(() => void refreshSession())
 
 /** Begins to follow other tabs, and asks who is signed in. */
 export const startSession = (): Promise<void> => {
-  tabs?.addEventListener('message', () => void look())
-  return look()
+  tabs?.addEventListener('message', () => void refreshSession())
+  return refreshSession()
 }

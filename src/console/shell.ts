@@ -1,3 +1,8 @@
+import { dialogRegion, hasDialog } from './kit/dialog.ts'
+import { html, nothing, ref, type TemplateResult } from './kit/html.ts'
+import { notice, noticeRegion } from './kit/notice.ts'
+import { problem } from './kit/problem.ts'
+import { effect, signal } from './kit/signals.ts'
 import {
   currentHeading,
   currentScreen,
@@ -5,12 +10,7 @@ import {
   navigationCount,
   reopen,
   visibleScreens,
-} from './current.ts'
-import { dialogRegion, hasDialog } from './kit/dialog.ts'
-import { html, nothing, ref, type TemplateResult } from './kit/html.ts'
-import { notice, noticeRegion } from './kit/notice.ts'
-import { problem } from './kit/problem.ts'
-import { effect, signal } from './kit/signals.ts'
+} from './navigation.ts'
 import { type Identity, type SessionStatus, session, sessionStatus, signOut } from './session.ts'
 import { addKey, endedPage, signInPage } from './sign-in.ts'
 
@@ -65,14 +65,14 @@ const account = (): TemplateResult => {
 }
 
 const screenBody = (): TemplateResult => {
-  const { opened, why } = currentScreen.value
-  if (why === 'not found') return html`<p>There is no such page. Choose one from the navigation.</p>`
-  if (why === 'not allowed')
+  const { instance, unavailable } = currentScreen.value
+  if (unavailable === 'not found') return html`<p>There is no such page. Choose one from the navigation.</p>`
+  if (unavailable === 'not allowed')
     return html`<p>
       Your keys do not have permission to see this page. Add the other key, or sign in with a key that has it.
     </p>`
   try {
-    return opened?.view() ?? html``
+    return instance?.view() ?? html``
   } catch (error) {
     console.error(error)
     return problem(error, reopen)
@@ -80,8 +80,8 @@ const screenBody = (): TemplateResult => {
 }
 
 const screenActions = (): TemplateResult | typeof nothing => {
-  const { opened } = currentScreen.value
-  return opened?.actions === undefined ? nothing : html`<div class="buttons">${opened.actions()}</div>`
+  const { instance } = currentScreen.value
+  return instance?.actions === undefined ? nothing : html`<div class="buttons">${instance.actions()}</div>`
 }
 
 let heading: Element | undefined

@@ -15,12 +15,12 @@ export const applicationNames = (
   { isAllowed, within }: { readonly isAllowed: boolean; readonly within: AbortSignal },
 ): ReadonlySignal<ReadonlyMap<string, string>> => {
   const names = signal<ReadonlyMap<string, string>>(new Map())
-  const asked = new Set<string>()
+  const requestedIds = new Set<string>()
   if (!isAllowed) return names
   const dispose = effect(() => {
-    const missing = [...new Set(ids())].filter((id) => !asked.has(id)).slice(0, MOST)
+    const missing = [...new Set(ids())].filter((id) => !requestedIds.has(id)).slice(0, MOST)
     if (missing.length === 0) return
-    for (const id of missing) asked.add(id)
+    for (const id of missing) requestedIds.add(id)
     api
       .call<ListResponse<{ readonly id: string; readonly name: string }>>('GET', '/applications', {
         query: { id: missing, size: MOST },

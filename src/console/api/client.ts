@@ -1,4 +1,4 @@
-import { learnPrefix } from './prefix.ts'
+import { detectPrefix } from './prefix.ts'
 import { problemOf } from './problem.ts'
 
 export { ApiError } from './problem.ts'
@@ -71,7 +71,7 @@ export const createApi = (
       redirect: where.startsWith('/proxy') ? 'follow' : 'error',
       referrerPolicy: 'no-referrer',
     })
-    if (!where.startsWith('/proxy')) learnPrefix(response.headers)
+    if (!where.startsWith('/proxy')) detectPrefix(response.headers)
     if (response.status === 401) onUnauthorized()
     return response
   }

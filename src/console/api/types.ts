@@ -1,6 +1,6 @@
 /** Responses that several screens read, as far as they read them. All texts are data. */
 
-export interface Named {
+export interface EntityReference {
   readonly id: string
   /** Absent: it was deleted. */
   readonly name?: string
@@ -23,10 +23,10 @@ export interface RequestEntry {
   /** Time of the end of the call, ISO 8601. */
   readonly at: string
   readonly kind: 'proxy' | 'api' | 'connect'
-  readonly application?: Named
+  readonly application?: EntityReference
   readonly method: string
   readonly route: string
-  readonly proxy?: Named
+  readonly proxy?: EntityReference
   readonly host?: string
   readonly outcome: 'responded' | 'forwarded' | 'dry_run' | 'interrupted' | 'opened' | 'tunneled'
   readonly status?: number

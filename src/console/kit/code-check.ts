@@ -1,22 +1,22 @@
 import { type Api, ApiError } from '../api/client.ts'
-import type { Problem } from './code-text.ts'
+import type { Diagnostic } from './code-text.ts'
 import { confirm } from './dialog.ts'
 import { html } from './html.ts'
 import { effect, signal } from './signals.ts'
 
 /** A warning about code that was saved (completions §7). */
-export interface CodeWarning extends Problem {
+export interface CodeWarning extends Diagnostic {
   /** Path of the member with the code: `request_transform.code`. */
   readonly path: string
 }
 
-const PLACED = /^line (\d+), column (\d+): (.*)$/s
+const POSITIONED = /^line (\d+), column (\d+): (.*)$/s
 
 /** The problems that sentences of the API place: those of `strict_code`, by the path of their member. */
-export const placedIssues = (issues: Readonly<Record<string, readonly string[]>>): readonly CodeWarning[] =>
+export const codeWarnings = (issues: Readonly<Record<string, readonly string[]>>): readonly CodeWarning[] =>
   Object.entries(issues).flatMap(([path, sentences]) =>
     sentences.flatMap((sentence) => {
-      const found = PLACED.exec(sentence)
+      const found = POSITIONED.exec(sentence)
       return found === null
         ? []
         : [{ path, line: Number(found[1]), column: Number(found[2]), message: found[3]! }]
@@ -35,7 +35,7 @@ export interface CodeCheck {
   /** Checks at once, and asks when the code does not parse. Resolves to true when it should be saved. */
   confirm(): Promise<boolean>
   /** Shows the problems in the error of a save (`strict_code`). */
-  learn(thrown: unknown): void
+  showIssues(thrown: unknown): void
 }
 
 /** Checks code by the API: at once, after each pause of typing, and before a save. `body` reads signals; undefined: no code. */
@@ -90,8 +90,8 @@ export const codeCheck = ({
 
   return {
     problems: (at) => found.value.filter(({ path }) => path === at),
-    learn: (thrown) => {
-      const placed = thrown instanceof ApiError ? placedIssues(thrown.issues) : []
+    showIssues: (thrown) => {
+      const placed = thrown instanceof ApiError ? codeWarnings(thrown.issues) : []
       if (placed.length > 0) found.value = placed
     },
     confirm: async () => {

@@ -1,22 +1,22 @@
 import {
+  type Diagnostic,
   type Edit,
   indent,
   lineCount,
   newLine,
   offsetAt,
   outdent,
-  type Problem,
-  placeAt,
+  positionAt,
 } from './code-text.ts'
 import { html, live, nothing, ref, type TemplateResult } from './html.ts'
-import { normalized } from './line-difference.ts'
+import { normalizeLineEndings } from './line-difference.ts'
 import { computed, type Signal, signal } from './signals.ts'
 
 export interface CodeEditor {
   /** The text, with line feeds alone. Setting it ends the history of undo. */
   readonly text: Signal<string>
   view(state?: {
-    readonly problems?: readonly Problem[]
+    readonly problems?: readonly Diagnostic[]
     /** A sentence about all of it. */
     readonly error?: string | undefined
     readonly readonly?: boolean
@@ -67,7 +67,7 @@ export const codeEditor = ({
   readonly rows?: number
   readonly limit?: number
 }): CodeEditor => {
-  const text = signal(normalized(initial))
+  const text = signal(normalizeLineEndings(initial))
   const line = signal(1)
   const column = signal(1)
   const count = computed(() => lineCount(text.value))
@@ -78,7 +78,7 @@ export const codeEditor = ({
 
   const place = (event: Event) => {
     const area = areaIn(event)
-    const at = placeAt(
+    const at = positionAt(
       area.value,
       area.selectionDirection === 'backward' ? area.selectionStart : area.selectionEnd,
     )
@@ -109,7 +109,7 @@ export const codeEditor = ({
     if (change !== undefined) apply(areaIn(event), change)
   }
 
-  const go = (problem: Problem) => {
+  const go = (problem: Diagnostic) => {
     const area = document.getElementById(id) as HTMLTextAreaElement
     const at = offsetAt(area.value, problem)
     area.focus()

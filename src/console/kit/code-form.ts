@@ -1,12 +1,12 @@
 import { may } from '../session.ts'
 import { codeCheck } from './code-check.ts'
+import { confirmLatest } from './confirm-latest.ts'
 import type { EntityPage } from './entity-screen.ts'
 import { action, formProblem, issue } from './form.ts'
 import { html, nothing, type TemplateResult } from './html.ts'
-import { confirmLatest } from './latest.ts'
 import { notice } from './notice.ts'
 import { computed } from './signals.ts'
-import { confirmReplacing, type StoredCode, storedCode } from './stored-code.ts'
+import { confirmOverwrite, type StoredCode, storedCode } from './stored-code.ts'
 
 /** A member of an entity that holds code. */
 export interface CodeMember<T> {
@@ -18,7 +18,7 @@ export interface CodeMember<T> {
 
 /** The form that changes an entity's code: checked, never over what others saved. */
 export const codeForm = <T extends { readonly id: string }>(
-  { context, stored, fresh, patch }: EntityPage<T>,
+  { context, stored, load, patch }: EntityPage<T>,
   options: {
     readonly members: readonly CodeMember<T>[]
     readonly check: '/proxies/check-code' | '/reactors/check-code'
@@ -55,17 +55,17 @@ export const codeForm = <T extends { readonly id: string }>(
     const changed = editors.filter(({ code }) => code.isChanged.peek())
     if (changed.length > 0) {
       const confirmed = await confirmLatest({
-        read: fresh,
+        read: load,
         part: (now) => changed.map(({ of }) => of(now)),
-        known: changed.map(({ code }) => code.base()),
-        ask: (now) => confirmReplacing(changed.map(({ code, of }) => ({ code, now: of(now) }))),
+        confirmedPart: changed.map(({ code }) => code.base()),
+        ask: (now) => confirmOverwrite(changed.map(({ code, of }) => ({ code, now: of(now) }))),
       })
       if (confirmed === undefined) return
     }
     try {
       await patch(options.patchOf(new Map(changed.map(({ place, code }) => [place, code.value()]))))
     } catch (thrown) {
-      check.learn(thrown)
+      check.showIssues(thrown)
       throw thrown
     }
     more?.reset()

@@ -9,7 +9,7 @@ export interface Edit {
   readonly end: number
 }
 
-export interface Place {
+export interface Position {
   /** Number of the line, from 1. */
   readonly line: number
   /** UTF-16 units, from 1. */
@@ -17,11 +17,11 @@ export interface Place {
 }
 
 /** A problem of code, at the place where the API found it. */
-export interface Problem extends Place {
+export interface Diagnostic extends Position {
   readonly message: string
 }
 
-export const placeAt = (text: string, offset: number): Place => {
+export const positionAt = (text: string, offset: number): Position => {
   let line = 1
   let start = 0
   for (let at = text.indexOf('\n'); at !== -1 && at < offset; at = text.indexOf('\n', at + 1)) {
@@ -32,7 +32,7 @@ export const placeAt = (text: string, offset: number): Place => {
 }
 
 /** The offset of a place; the end of its line, or of the text, where it lies beyond. */
-export const offsetAt = (text: string, { line, column }: Place): number => {
+export const offsetAt = (text: string, { line, column }: Position): number => {
   let start = 0
   for (let at = 1; at < line; at++) {
     const next = text.indexOf('\n', start)
@@ -55,7 +55,7 @@ export const indentUnit = (text: string): string => (/^\t/m.test(text) ? '\t' : 
 const lineStart = (text: string, offset: number) => text.lastIndexOf('\n', offset - 1) + 1
 
 /** The lines that a selection touches. A selection that ends at the start of a line does not touch that line. */
-const touched = (text: string, start: number, end: number) => {
+const selectedLines = (text: string, start: number, end: number) => {
   const from = lineStart(text, start)
   const last = end > start && text[end - 1] === '\n' ? end - 1 : end
   const next = text.indexOf('\n', last)
@@ -68,14 +68,14 @@ export const indent = (text: string, start: number, end: number): Edit => {
   const unit = indentUnit(text)
   if (!text.slice(start, end).includes('\n'))
     return { from: start, to: end, insert: unit, start: start + unit.length, end: start + unit.length }
-  const { from, to, lines } = touched(text, start, end)
+  const { from, to, lines } = selectedLines(text, start, end)
   const insert = lines.map((line) => (line === '' ? line : unit + line)).join('\n')
   return { from, to, insert, start: from, end: from + insert.length }
 }
 
 /** Shift+Tab: one level less for each line of the selection; undefined where there is none. */
 export const outdent = (text: string, start: number, end: number): Edit | undefined => {
-  const { from, to, lines } = touched(text, start, end)
+  const { from, to, lines } = selectedLines(text, start, end)
   const shorter = lines.map((line) => line.replace(/^(\t| {1,2})/, ''))
   const insert = shorter.join('\n')
   if (insert.length === to - from) return undefined

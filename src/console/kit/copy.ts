@@ -3,17 +3,17 @@ import { html, type TemplateResult } from './html.ts'
 import { notice } from './notice.ts'
 
 /** Ends the clearing of the clipboard that is due. */
-let due = new AbortController()
+let pendingClear = new AbortController()
 
 /**
  * Copies a text, and clears the clipboard after so many seconds, unless the page copies something else before. A browser
  * may deny that to a page without focus, or without a click: it is repeated with each of them until it succeeds.
  */
-export const copyBriefly = async (text: string, seconds: number): Promise<void> => {
+export const copyAndClear = async (text: string, seconds: number): Promise<void> => {
   await navigator.clipboard.writeText(text)
-  due.abort()
-  due = new AbortController()
-  const own = due
+  pendingClear.abort()
+  pendingClear = new AbortController()
+  const own = pendingClear
   const { signal } = own
   const clear = () => {
     void navigator.clipboard.writeText('').then(
@@ -34,7 +34,7 @@ export const copyBriefly = async (text: string, seconds: number): Promise<void> 
 export const copy = async (text: string, done = 'Copied.'): Promise<void> => {
   try {
     await navigator.clipboard.writeText(text)
-    due.abort()
+    pendingClear.abort()
     notice('done', done)
   } catch {
     await dialog({

@@ -5,7 +5,7 @@ import { notice } from './notice.ts'
 import type { ScreenContext } from './screen.ts'
 
 /** Text that a person can type: the name where its letters are plain, else the beginning of the id. */
-export const typedOf = ({ id, name }: { readonly id: string; readonly name: string }): string =>
+export const confirmationText = ({ id, name }: { readonly id: string; readonly name: string }): string =>
   /^[!-~](?:[ -~]{0,58}[!-~])?$/.test(name) && !name.includes('  ') ? name : id.slice(0, 8)
 
 /** Deletes an entity after its name was typed, then opens the list at `back`. `what`: `Proxy`. */
@@ -29,7 +29,7 @@ export const deletion = (
       body: typeof body === 'function' ? await body() : body,
       action: 'Delete',
       danger: true,
-      typed: typedOf(entity),
+      requiredText: confirmationText(entity),
     })
     if (!isConfirmed) return
     await api.call('DELETE', path)

@@ -85,11 +85,17 @@ export interface ConfirmOptions {
   readonly action: string
   readonly danger?: boolean
   /** Text that has to be typed first. */
-  readonly typed?: string
+  readonly requiredText?: string
 }
 
 /** Asks for confirmation. Resolves to true when the user confirms. */
-export const confirm = async ({ title, body, action, danger, typed }: ConfirmOptions): Promise<boolean> => {
+export const confirm = async ({
+  title,
+  body,
+  action,
+  danger,
+  requiredText,
+}: ConfirmOptions): Promise<boolean> => {
   const text = signal('')
   return (
     (await dialog<boolean>({
@@ -98,16 +104,16 @@ export const confirm = async ({ title, body, action, danger, typed }: ConfirmOpt
         method="dialog"
         @submit=${(event: Event) => {
           event.preventDefault()
-          if (typed === undefined || text.value === typed) close(true)
+          if (requiredText === undefined || text.value === requiredText) close(true)
         }}
       >
         ${typeof body === 'string' ? html`<p>${body}</p>` : (body ?? nothing)}
         ${
-          typed === undefined
+          requiredText === undefined
             ? nothing
             : html`<div class="field">
                 <label>
-                  <span>Type <code>${typed}</code> to confirm</span>
+                  <span>Type <code>${requiredText}</code> to confirm</span>
                   <input
                     autocomplete="off"
                     spellcheck="false"
@@ -121,7 +127,7 @@ export const confirm = async ({ title, body, action, danger, typed }: ConfirmOpt
         }
         <div class="buttons">
           <button type="button" @click=${() => close(false)}>Cancel</button>
-          <button class=${danger ? 'danger' : 'primary'} ?disabled=${typed !== undefined && text.value !== typed}>
+          <button class=${danger ? 'danger' : 'primary'} ?disabled=${requiredText !== undefined && text.value !== requiredText}>
             ${action}
           </button>
         </div>

@@ -22,16 +22,16 @@ const rowOf = (row: DifferenceRow): TemplateResult =>
         <td><code>${row.text}</code></td>
       </tr>`
 
-const endings = (text: string): string => (text.includes('\r\n') ? 'CRLF' : 'LF')
+const lineEndingOf = (text: string): string => (text.includes('\r\n') ? 'CRLF' : 'LF')
 
-const compared = (before: string, after: string, caption: string): TemplateResult => {
+const differenceTable = (before: string, after: string, caption: string): TemplateResult => {
   const lines = lineDifference(before, after)
   const count = (kind: DifferenceLine['kind']) => lines.filter((line) => line.kind === kind).length
   const [added, removed] = [count('added'), count('removed')]
   const rows = foldUnchanged(lines)
   const changed =
-    before !== '' && after !== '' && endings(before) !== endings(after)
-      ? html`<p>Line endings: ${endings(before)} before, ${endings(after)} after.</p>`
+    before !== '' && after !== '' && lineEndingOf(before) !== lineEndingOf(after)
+      ? html`<p>Line endings: ${lineEndingOf(before)} before, ${lineEndingOf(after)} after.</p>`
       : nothing
   if (added + removed === 0) return html`${changed}<p>${caption}: no line differs.</p>`
   return html`
@@ -51,4 +51,4 @@ const compared = (before: string, after: string, caption: string): TemplateResul
 
 /** The difference of two texts as a table, or a sentence when there is none. `caption` names both. Made once per text. */
 export const difference = (before: string, after: string, caption: string): TemplateResult =>
-  html`${guard([before, after, caption], () => compared(before, after, caption))}`
+  html`${guard([before, after, caption], () => differenceTable(before, after, caption))}`

@@ -29,28 +29,28 @@ export interface EntityChoice<T> {
 }
 
 /**
- * The entity of an id: among `known`, which is undefined while that loads, or loaded by its id. Undefined: there is none,
- * or it is not loaded yet.
+ * The entity of an id: one of `candidates`, or loaded by its id. `candidates` returns undefined while the list loads. The
+ * value is undefined while nothing is loaded, and when there is no such entity.
  */
 export const chosenEntity = <T extends { readonly id: string }>({
   api,
   path: list,
   id,
-  known,
+  candidates,
   signal: within,
 }: {
   readonly api: Pick<Api, 'call'>
   /** Path of the list in the API: `/proxies`. */
   readonly path: string
-  /** Id of the entity; `''` for none. `id` and `known` read signals. */
+  /** Id of the entity; `''` for none. `id` and `candidates` read signals. */
   readonly id: () => string
-  readonly known: () => readonly T[] | undefined
+  readonly candidates: () => readonly T[] | undefined
   readonly signal: AbortSignal
 }): ReadonlySignal<T | undefined> => {
-  const find = () => known()?.find((one) => one.id === id())
+  const find = () => candidates()?.find((one) => one.id === id())
   const loaded = resource(
     async (signal) =>
-      id() === '' || known() === undefined || find() !== undefined
+      id() === '' || candidates() === undefined || find() !== undefined
         ? undefined
         : api.call<T>('GET', list + path`/${id()}`, { signal }),
     within,

@@ -20,7 +20,7 @@ export interface EntityPage<T> {
   /** Path of the entity in the API: `/proxies/<id>`. */
   readonly path: string
   /** Loads the entity as it is stored now. The page stays as it is. */
-  fresh(): Promise<T>
+  load(): Promise<T>
   /** Shows what a save returned. */
   show(saved: T): void
   /** Merges changes (RFC 7386) into the stored entity, and loads it. */
@@ -38,7 +38,7 @@ export const entityScreen = <T extends Named>(options: {
   /** Resource of its permissions: `proxy`. */
   readonly permission: string
   /** Consequences of a deletion, as the dialog states them. */
-  readonly gone: string
+  readonly deletionText: string
   readonly actions?: (id: string) => TemplateResult | typeof nothing
   readonly sections: (page: EntityPage<T>) => () => TemplateResult
 }): Screen => ({
@@ -49,9 +49,9 @@ export const entityScreen = <T extends Named>(options: {
     const { api, params, signal: within, title } = context
     const { id = '' } = params
     const where = options.api + path`/${id}`
-    const fresh = () => api.call<T>('GET', where, { signal: within })
+    const load = () => api.call<T>('GET', where, { signal: within })
     const loaded = resource(async () => {
-      const stored = signal(await fresh())
+      const stored = signal(await load())
       const show = (saved: T) => {
         stored.value = saved
         title(saved.name)
@@ -59,15 +59,15 @@ export const entityScreen = <T extends Named>(options: {
       show(stored.peek())
       const patch = async (changes: object) => {
         await api.call('PATCH', where, { body: changes })
-        show(await fresh())
+        show(await load())
       }
-      return { stored, view: options.sections({ context, stored, path: where, fresh, show, patch }) }
+      return { stored, view: options.sections({ context, stored, path: where, load, show, patch }) }
     }, within)
     const remove = deletion(context, {
       what: options.what,
       path: where,
       back: `#${options.screen}`,
-      body: options.gone,
+      body: options.deletionText,
       of: () => loaded.value.peek()?.stored.peek(),
     })
     return {

@@ -8,18 +8,18 @@ const newKey = (): string =>
     .map((byte) => byte.toString(16).padStart(2, '0'))
     .join('')
 
-export interface Once {
-  /** Headers of the call: the same until another input is sent, or until `done`. */
+export interface IdempotencyKey {
+  /** Headers of the call. They stay the same until another input is sent, or until `reset`. */
   headers(input: unknown): Readonly<Record<string, string>>
   /** Reports success: the next call gets another key. */
-  done(): void
+  reset(): void
 }
 
 /**
- * Idempotency keys of one form (completions §1). A create that is sent again after a timeout, or twice by a double click,
+ * The idempotency key of one form (completions §1). A create that is sent again after a timeout, or twice by a double click,
  * happens once; one with another input is another.
  */
-export const once = (): Once => {
+export const createIdempotencyKey = (): IdempotencyKey => {
   let last: { readonly input: string; readonly key: string } | undefined
   return {
     headers: (input) => {
@@ -27,7 +27,7 @@ export const once = (): Once => {
       if (last?.input !== text) last = { input: text, key: newKey() }
       return { [`${headerPrefix()}-IDEMPOTENCY-KEY`]: last.key }
     },
-    done: () => {
+    reset: () => {
       last = undefined
     },
   }

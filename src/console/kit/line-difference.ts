@@ -13,7 +13,7 @@ export interface DifferenceLine {
 const MOST_CHANGES = 1_000
 
 /** Line feeds alone, as a `<textarea>` holds them. */
-export const normalized = (text: string): string => text.replace(/\r\n?/g, '\n')
+export const normalizeLineEndings = (text: string): string => text.replace(/\r\n?/g, '\n')
 
 /** `text` with the line endings of `like`: CRLF where that has one, else LF. */
 export const withLineEndings = (text: string, like: string): string =>
@@ -22,7 +22,7 @@ export const withLineEndings = (text: string, like: string): string =>
 /** Lines of a text; a line feed at its end starts no line. */
 const linesOf = (text: string): readonly string[] => {
   if (text === '') return []
-  const lines = normalized(text).split('\n')
+  const lines = normalizeLineEndings(text).split('\n')
   return lines.at(-1) === '' ? lines.slice(0, -1) : lines
 }
 

@@ -50,17 +50,17 @@ export interface ListOptions {
 const MOST_ROWS = 500
 
 /** Query of the page after a response; undefined: it is the last. */
-export const nextOf = ({ pagination }: ListResponse<unknown>): Rows<unknown>['next'] => {
+export const nextPageQuery = ({ pagination }: ListResponse<unknown>): Rows<unknown>['next'] => {
   const { next, page_number: page, total_pages: pages } = pagination
   if (next !== undefined) return { start: next }
   return page !== undefined && pages !== undefined && page < pages ? { page: page + 1 } : undefined
 }
 
 /** The rows of `before`, followed by those of a page. */
-export const joined = <T>(before: Rows<T> | undefined, page: ListResponse<T>): Rows<T> => ({
+export const appendPage = <T>(before: Rows<T> | undefined, page: ListResponse<T>): Rows<T> => ({
   rows: [...(before?.rows ?? []), ...page.data],
   total: page.pagination.total_items,
-  next: nextOf(page),
+  next: nextPageQuery(page),
 })
 
 /** An offset or cursor list of the API. In a screen: `listOf<Token>({ ...context, path: '/tokens', query })`. */
@@ -74,11 +74,11 @@ export const listOf = <T>(options: ListOptions): List<T> => {
 
   const list = resource<Rows<T>>(async (signal, background) => {
     text.value
-    const asked = untracked(query)
-    const wanted = Math.min(MOST_ROWS, Number(filters?.peek().get('rows') ?? 0) || 0)
-    let rows = joined(undefined, await loadPage(asked, signal, background))
-    while (rows.rows.length < wanted && rows.next !== undefined)
-      rows = joined(rows, await loadPage({ ...asked, ...rows.next }, signal, background))
+    const currentQuery = untracked(query)
+    const wantedRows = Math.min(MOST_ROWS, Number(filters?.peek().get('rows') ?? 0) || 0)
+    let rows = appendPage(undefined, await loadPage(currentQuery, signal, background))
+    while (rows.rows.length < wantedRows && rows.next !== undefined)
+      rows = appendPage(rows, await loadPage({ ...currentQuery, ...rows.next }, signal, background))
     return rows
   }, options.signal)
 
@@ -108,7 +108,7 @@ export const listOf = <T>(options: ListOptions): List<T> => {
       loadingMore.value = true
       moreProblem.value = undefined
       try {
-        const rows = joined(before, await loadPage({ ...query(), ...before.next }, options.signal))
+        const rows = appendPage(before, await loadPage({ ...query(), ...before.next }, options.signal))
         if (list.value.peek() === base) added.value = { to: base, rows }
         setFilters?.({ rows: String(Math.min(MOST_ROWS, rows.rows.length)) })
       } catch (thrown) {

@@ -2,7 +2,7 @@ import { choiceField, field, valueIn } from './form.ts'
 import { hiddenFiltersNote } from './hidden-filters.ts'
 import { html, live, type TemplateResult } from './html.ts'
 import { listOf, showList } from './list.ts'
-import type { Opened, ScreenContext } from './screen.ts'
+import type { ScreenContext, ScreenInstance } from './screen.ts'
 import { effect, signal } from './signals.ts'
 import { snippet } from './snippet.ts'
 import { type Column, table } from './table.ts'
@@ -33,17 +33,17 @@ export const namedList = <T extends { readonly id: string; readonly name: string
     /** Text of an empty list: the purpose of such entities, and the next step. */
     readonly empty: TemplateResult | string
   },
-): Opened => {
+): ScreenInstance => {
   const { filters, setFilters, signal: within } = context
   const { path, screen, title, create, columns, choices = [], empty } = options
   const members = ['name', ...choices.map(({ member }) => member)]
-  const shown = (member: string) => filters.value.get(member) ?? ''
-  const query = () => Object.fromEntries(members.map((member) => [member, shown(member)]))
+  const filterValue = (member: string) => filters.value.get(member) ?? ''
+  const query = () => Object.fromEntries(members.map((member) => [member, filterValue(member)]))
   const list = listOf<T>({ ...context, path, query })
   /** Text of the name field. The filter follows a moment later. */
-  const typed = signal('')
+  const nameText = signal('')
   const dispose = effect(() => {
-    typed.value = shown('name')
+    nameText.value = filterValue('name')
   })
   let timer: ReturnType<typeof setTimeout> | undefined
   within.addEventListener('abort', () => {
@@ -52,17 +52,17 @@ export const namedList = <T extends { readonly id: string; readonly name: string
   })
   const filter = (changes: Readonly<Record<string, string>> = {}) => {
     clearTimeout(timer)
-    setFilters({ name: typed.peek(), rows: undefined, ...changes })
+    setFilters({ name: nameText.peek(), rows: undefined, ...changes })
   }
   const search = (event: Event) => {
-    typed.value = valueIn(event)
+    nameText.value = valueIn(event)
     clearTimeout(timer)
     timer = setTimeout(filter, QUIET_MS)
   }
   const choice = ({ member, label, values }: Choice) =>
     choiceField({
       label,
-      value: shown(member),
+      value: filterValue(member),
       choices: [['', 'any'], ...values.map((value) => [value, value] as const)],
       set: (value) => filter({ [member]: value }),
     })
@@ -73,7 +73,7 @@ export const namedList = <T extends { readonly id: string; readonly name: string
       <form class="filters" role="search" @submit=${(event: Event) => event.preventDefault()}>
         ${field({
           label: 'Name',
-          control: html`<input type="search" .value=${live(typed.value)} autocomplete="off" @input=${search} />`,
+          control: html`<input type="search" .value=${live(nameText.value)} autocomplete="off" @input=${search} />`,
         })}
         ${choices.map(choice)}
         ${snippet('GET', path, { query: query() })}
@@ -86,7 +86,7 @@ export const namedList = <T extends { readonly id: string; readonly name: string
           columns,
           key: ({ id }) => id,
           link: ({ id }) => `#${screen}/${encodeURIComponent(id)}`,
-          empty: members.every((member) => shown(member) === '')
+          empty: members.every((member) => filterValue(member) === '')
             ? empty
             : html`Nothing here has that.
                   <button type="button" @click=${() => setFilters(Object.fromEntries(members.map((member) => [member, undefined])))}>

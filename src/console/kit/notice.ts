@@ -27,8 +27,8 @@ export const notice = (kind: NoticeKind, text: string): void => {
   if (kind !== 'error') setTimeout(() => dismiss(id), SHOWN_MS)
 }
 
-/** Waits for something that a button did: says what failed, or that it is `done`. True: it is. */
-export const reported = async (work: Promise<unknown>, done?: string): Promise<boolean> => {
+/** Waits for a call, and shows a notice: its error, or the text `done`. Resolves to true on success. */
+export const notifyResult = async (work: Promise<unknown>, done?: string): Promise<boolean> => {
   try {
     await work
   } catch (thrown) {

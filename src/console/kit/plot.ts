@@ -1,5 +1,5 @@
 import { html, nothing, svg, type TemplateResult } from './html.ts'
-import { exact } from './time.ts'
+import { exactTime } from './time.ts'
 
 /** A time in ms, and a number; undefined: a gap. */
 export type Point = readonly [at: number, value: number | undefined]
@@ -88,7 +88,7 @@ export const plot = ({ title, series, format, from, to }: PlotOptions): Template
           <tbody>
             ${times.map(
               (time) => html`<tr>
-                <th scope="row">${exact(time)}</th>
+                <th scope="row">${exactTime(time)}</th>
                 ${series.map((one) => {
                   const value = valueAt(one, time)
                   return html`<td class="number">${value === undefined ? '–' : format(value)}</td>`

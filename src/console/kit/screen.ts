@@ -16,7 +16,7 @@ export interface Screen {
   /** False: neither its link nor the screen is shown. */
   readonly needs: (may: May) => boolean
   /** Called on each entry. State of the screen lives in signals made here. */
-  open(context: ScreenContext): Opened
+  open(context: ScreenContext): ScreenInstance
 }
 
 export interface ScreenContext {
@@ -40,7 +40,7 @@ export interface ScreenContext {
   navigate(hash: string): void
 }
 
-export interface Opened {
+export interface ScreenInstance {
   /** Everything below the heading. Reads signals. */
   view(): TemplateResult
   /** Buttons and links beside the heading. */

@@ -2,7 +2,7 @@ import { type CodeEditor, codeEditor } from './code-editor.ts'
 import { confirm } from './dialog.ts'
 import { difference } from './difference.ts'
 import { html } from './html.ts'
-import { normalized, withLineEndings } from './line-difference.ts'
+import { normalizeLineEndings, withLineEndings } from './line-difference.ts'
 import { computed, effect, type ReadonlySignal, untracked } from './signals.ts'
 
 /** Texts that were not saved when their page was left, in memory only: signing out reloads the page. */
@@ -31,12 +31,12 @@ export const storedCode = (
   drafts.delete(id)
   let base = draft?.base ?? stored()
   const editor = codeEditor({ id, label, text: draft?.text ?? base, ...(rows === undefined ? {} : { rows }) })
-  const isChanged = computed(() => editor.text.value !== normalized(stored()))
+  const isChanged = computed(() => editor.text.value !== normalizeLineEndings(stored()))
   const follow = (next: string) => {
     const text = editor.text.value
-    if (text !== normalized(base) && text !== normalized(next)) return
+    if (text !== normalizeLineEndings(base) && text !== normalizeLineEndings(next)) return
     base = next
-    editor.text.value = normalized(next)
+    editor.text.value = normalizeLineEndings(next)
   }
   const dispose = effect(() => {
     const next = stored()
@@ -54,13 +54,13 @@ export const storedCode = (
     base: () => base,
     discard: () => {
       base = stored()
-      editor.text.value = normalized(base)
+      editor.text.value = normalizeLineEndings(base)
     },
   }
 }
 
 /** Asks before a save replaces what somebody else saved since. `now`: what is stored now. */
-export const confirmReplacing = async (
+export const confirmOverwrite = async (
   codes: readonly { readonly code: StoredCode; readonly now: string }[],
 ): Promise<boolean> => {
   const others = codes.filter(({ code, now }) => now !== code.base() && now !== code.value())

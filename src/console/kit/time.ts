@@ -27,7 +27,7 @@ const UNITS: readonly (readonly [unit: Intl.RelativeTimeFormatUnit, seconds: num
 ]
 
 /** `5 minutes ago`, `in 3 days`; `just now` within ten seconds, as clocks differ. */
-export const relative = (at: number, from: number): string => {
+export const formatRelative = (at: number, from: number): string => {
   const seconds = (at - from) / 1_000
   const size = Math.abs(seconds)
   if (size < 10) return 'just now'
@@ -37,18 +37,18 @@ export const relative = (at: number, from: number): string => {
 }
 
 /** A time: relative, with the exact one on hover. ms since the epoch, or ISO 8601. Other text is shown as it is. */
-export const when = (time: number | string | undefined): TemplateResult => {
+export const relativeTime = (time: number | string | undefined): TemplateResult => {
   if (time === undefined) return html`<span class="soft">–</span>`
   const at = typeof time === 'number' ? time : Date.parse(time)
   if (Number.isNaN(at)) return html`${time}`
   const date = new Date(at)
   return html`<time datetime=${date.toISOString()} title=${EXACT.format(date)}
-    >${relative(at, now.value)}</time
+    >${formatRelative(at, now.value)}</time
   >`
 }
 
 /** The exact time as text, in the reader's zone. */
-export const exact = (time: number | string): string => {
+export const exactTime = (time: number | string): string => {
   const at = typeof time === 'number' ? time : Date.parse(time)
   return Number.isNaN(at) ? String(time) : EXACT.format(new Date(at))
 }

@@ -3,12 +3,12 @@ import type { Application } from '../../../src/console/api/types.ts'
 import { changesOf } from '../../../src/console/screens/applications/changes.ts'
 import { sentencesOf, summaryOf, textOf } from '../../../src/console/screens/applications/difference.ts'
 import {
+  appendRule,
   bodyOf,
   destinationDraft,
   draftOf,
-  isSame,
-  withMoved,
-  withRule,
+  isSameBody,
+  moveRule,
 } from '../../../src/console/screens/applications/draft.ts'
 import { destinationText, phraseOf } from '../../../src/console/screens/applications/phrase.ts'
 import type { DiffLine } from '../../../src/console/screens/applications/types.ts'
@@ -72,18 +72,18 @@ t.test('a draft of the stored application equals it, whatever the order of its r
     draft.rules.map(({ description }) => description),
     ['first', 'second', 'third'],
   )
-  t.ok(isSame(bodyOf(draft), bodyOf(draftOf({ ...application, rules: application.rules.toReversed() }))))
+  t.ok(isSameBody(bodyOf(draft), bodyOf(draftOf({ ...application, rules: application.rules.toReversed() }))))
   t.strictSame(changesOf(application, draft), [])
 })
 
 t.test('moved rules exchange priorities; a new one gets the next', async (t) => {
   const { rules } = draftOf(application)
   const order = (list: typeof rules) => list.map((one) => `${one.priority} ${one.description}`)
-  t.strictSame(order(withMoved(rules, 2, -1)), ['1 first', '2 third', '7 second'])
-  t.equal(withMoved(rules, 0, -1), rules)
-  t.equal(withMoved(rules, 2, 1), rules)
-  t.equal(withRule(rules, []).at(-1)?.priority, 8)
-  const full = withRule(draftOf({ ...application, rules: [rule(2_147_483_647, 'last')] }).rules, [])
+  t.strictSame(order(moveRule(rules, 2, -1)), ['1 first', '2 third', '7 second'])
+  t.equal(moveRule(rules, 0, -1), rules)
+  t.equal(moveRule(rules, 2, 1), rules)
+  t.equal(appendRule(rules, []).at(-1)?.priority, 8)
+  const full = appendRule(draftOf({ ...application, rules: [rule(2_147_483_647, 'last')] }).rules, [])
   t.strictSame(
     full.map(({ priority }) => priority),
     [1, 2],
@@ -99,7 +99,7 @@ t.test('changes that affect no token are listed, too', async (t) => {
     name: 'Payments',
     permissions: ['token:use'],
     destinations: [{ ...destinationDraft(), host: 'new.test', methods: 'post', path: '/v1/**' }],
-    rules: withRule(withMoved(draft.rules.slice(0, 2), 0, 1), []).map((one, index) =>
+    rules: appendRule(moveRule(draft.rules.slice(0, 2), 0, 1), []).map((one, index) =>
       index === 0 ? { ...one, transform: 'reveal' as const } : one,
     ),
   }

@@ -1,17 +1,17 @@
 import t from 'tap'
 import { ApiError } from '../../../src/console/api/problem.ts'
-import { once } from '../../../src/console/kit/idempotency.ts'
+import { createIdempotencyKey } from '../../../src/console/kit/idempotency.ts'
 import { suggestionsOf } from '../../../src/console/screens/applications/access-diff.ts'
-import { issuesAt, shownPlaces } from '../../../src/console/screens/applications/fields.ts'
+import { fieldPlaces, issuesAt } from '../../../src/console/screens/applications/fields.ts'
 
 t.test('an idempotency key belongs to one input, until the call succeeds', async (t) => {
-  const sending = once()
+  const sending = createIdempotencyKey()
   const first = sending.headers({ name: 'a' })
   t.match(first['SVC-IDEMPOTENCY-KEY'], /^[0-9a-f]{32}$/)
   t.strictSame(sending.headers({ name: 'a' }), first, 'again, as after a timeout')
   const second = sending.headers({ name: 'b' })
   t.notSame(second, first, 'another input')
-  sending.done()
+  sending.reset()
   t.notSame(sending.headers({ name: 'b' }), second, 'another call')
 })
 
@@ -34,7 +34,7 @@ t.test('error messages are shown at their fields, others above the form', async 
   t.equal(issuesAt(error, 'rules[0]'), undefined, 'not those of its members')
   t.equal(issuesAt(undefined, 'name'), undefined)
   t.strictSame(
-    Object.keys(error.issues).filter((place) => !shownPlaces(error).includes(place)),
+    Object.keys(error.issues).filter((place) => !fieldPlaces(error).includes(place)),
     ['rules'],
   )
 })

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { typedOf } from '../../../src/console/kit/deletion.ts'
+import { confirmationText } from '../../../src/console/kit/deletion.ts'
 import { settingsPatch, surfacesOf } from '../../../src/console/screens/proxies/settings.ts'
 import type { StoredProxy } from '../../../src/console/screens/proxies/types.ts'
-import { restoring } from '../../../src/console/screens/proxies/versions.ts'
+import { restorePatch } from '../../../src/console/screens/proxies/versions.ts'
 import { sampleArguments, valuesIn } from '../../../src/console/screens/reactors/values.ts'
 
 const form = (members: Readonly<Record<string, string>>): FormData => {
@@ -44,12 +44,12 @@ t.test('settings send only what was changed', (t) => {
 
 t.test('restoring a version restores all that the current one has set', (t) => {
   const code = (text: string) => ({ code: text })
-  t.strictSame(restoring({}, { request_transform: code('a') }), {
+  t.strictSame(restorePatch({}, { request_transform: code('a') }), {
     request_transform: code('a'),
     response_transform: null,
   })
   t.strictSame(
-    restoring({ response_transform: { code: 'b', otherwise: 'pass' } }, { response_transform: code('a') }),
+    restorePatch({ response_transform: { code: 'b', otherwise: 'pass' } }, { response_transform: code('a') }),
     { request_transform: null, response_transform: { code: 'a', otherwise: 'fail' } },
   )
   t.end()
@@ -112,8 +112,8 @@ t.test('initial arguments hold what a call must pass', (t) => {
 
 t.test('confirmation requires the name where it can be typed, else the start of the id', (t) => {
   const id = '0123456789'
-  t.equal(typedOf({ id, name: 'Payments EU' }), 'Payments EU')
+  t.equal(confirmationText({ id, name: 'Payments EU' }), 'Payments EU')
   for (const name of [' a', 'a  b', 'a\u202eb', 'ä', 'x'.repeat(61)])
-    t.equal(typedOf({ id, name }), '01234567')
+    t.equal(confirmationText({ id, name }), '01234567')
   t.end()
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { placedIssues } from '../../../src/console/kit/code-check.ts'
+import { codeWarnings } from '../../../src/console/kit/code-check.ts'
 import {
   type Edit,
   indent,
@@ -9,7 +9,7 @@ import {
   newLine,
   offsetAt,
   outdent,
-  placeAt,
+  positionAt,
 } from '../../../src/console/kit/code-text.ts'
 
 const after = (text: string, edit: Edit | undefined) =>
@@ -20,7 +20,7 @@ t.test('line and column and their offset are the same position', (t) => {
     fc.property(fc.array(fc.constantFrom('a', '\n', '\t', '😀')), fc.nat(40), (parts, wanted) => {
       const text = parts.join('')
       const offset = Math.min(wanted, text.length)
-      const place = placeAt(text, offset)
+      const place = positionAt(text, offset)
       t.equal(offsetAt(text, place), offset)
       t.ok(place.line <= lineCount(text))
     }),
@@ -75,7 +75,7 @@ t.test('Enter keeps the indentation, and adds a level after an opening bracket',
 
 t.test('error messages of the API give the places of problems', (t) => {
   t.strictSame(
-    placedIssues({
+    codeWarnings({
       'request_transform.code': ['line 2, column 42: Unexpected token', 'must have at most 50000 characters'],
       name: ['is required'],
     }),

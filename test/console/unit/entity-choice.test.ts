@@ -26,7 +26,7 @@ t.test('a chosen entity that the list does not hold is loaded by its id', async 
     api: { call } as unknown as Api,
     path: '/proxies',
     id: () => id.value,
-    known: () => known.value,
+    candidates: () => known.value,
     signal: within.signal,
   })
   const after = async (next: string) => {

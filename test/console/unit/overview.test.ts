@@ -5,8 +5,8 @@ import type { RequestEntry } from '../../../src/console/api/types.ts'
 import { bytes, decimal, milliseconds, percent } from '../../../src/console/kit/numbers.ts'
 import { ceiling, lineOf } from '../../../src/console/kit/plot.ts'
 import { quantile } from '../../../src/console/kit/quantile.ts'
-import { relative } from '../../../src/console/kit/time.ts'
-import { courseOf, spanOf } from '../../../src/console/screens/overview/figures.ts'
+import { formatRelative } from '../../../src/console/kit/time.ts'
+import { callStatistics, timeRange } from '../../../src/console/screens/overview/figures.ts'
 import { noticesOf } from '../../../src/console/screens/overview/notices.ts'
 
 const NOW = Date.parse('2026-03-01T12:00:00Z')
@@ -35,9 +35,12 @@ t.test('figures of a time span are those of its calls', async (t) => {
     call(2 * MINUTE, { duration_ms: 4 }),
     call(20 * MINUTE),
   ]
-  const span = spanOf(5, NOW)
+  const span = timeRange(5, NOW)
   t.equal(span.to - span.from, 5 * MINUTE)
-  const { all, perSecond, coveredFrom, rejectedShare, p50 } = courseOf(calls, span, { now: NOW, isAll: true })
+  const { all, perSecond, coveredFrom, rejectedShare, p50 } = callStatistics(calls, span, {
+    now: NOW,
+    isAll: true,
+  })
   t.match(all, { calls: 3, p50: 4, p99: 10, rejected: 1 })
   t.equal(all.perSecond, 3 / 300)
   t.equal(coveredFrom, span.from)
@@ -53,15 +56,15 @@ t.test('figures of a time span are those of its calls', async (t) => {
 
 t.test('a plot has a gap where older calls were not read, and sums start after it', async (t) => {
   const calls = [call(1_000), call(MINUTE), call(2 * MINUTE)]
-  const span = spanOf(5, NOW)
-  const { all, coveredFrom, perSecond } = courseOf(calls, span, { now: NOW, isAll: false })
+  const span = timeRange(5, NOW)
+  const { all, coveredFrom, perSecond } = callStatistics(calls, span, { now: NOW, isAll: false })
   t.equal(coveredFrom, NOW - 2 * MINUTE)
   t.equal(all.perSecond, 3 / 120)
   t.ok(perSecond.filter(([, value]) => value === undefined).length >= 36)
 })
 
 t.test('without calls no figures are shown', async (t) => {
-  const { all, p50 } = courseOf([], spanOf(5, NOW), { now: NOW, isAll: true })
+  const { all, p50 } = callStatistics([], timeRange(5, NOW), { now: NOW, isAll: true })
   t.match(all, { calls: 0, perSecond: 0, p50: undefined, p99: undefined, rejectedShare: undefined })
   t.ok(p50.every(([, value]) => value === undefined))
 })
@@ -152,7 +155,7 @@ t.test('a plot has a round maximum, gaps, and dots between gaps', async (t) => {
 })
 
 t.test('times are relative to the present', async (t) => {
-  t.equal(relative(NOW - 5_000, NOW), 'just now')
-  t.equal(relative(NOW - 5 * MINUTE, NOW), '5 minutes ago')
-  t.equal(relative(NOW + 3 * 86_400_000, NOW), 'in 3 days')
+  t.equal(formatRelative(NOW - 5_000, NOW), 'just now')
+  t.equal(formatRelative(NOW - 5 * MINUTE, NOW), '5 minutes ago')
+  t.equal(formatRelative(NOW + 3 * 86_400_000, NOW), 'in 3 days')
 })

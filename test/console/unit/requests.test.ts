@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import t from 'tap'
 import { ERRORS } from '../../../src/common/errors.ts'
 import type { RequestEntry } from '../../../src/console/api/types.ts'
-import { withNewer, withOlder } from '../../../src/console/screens/requests/calls.ts'
+import { appendOlderPage, mergeNewerPage } from '../../../src/console/screens/requests/calls.ts'
 import {
   filtersOf,
   isRejected,
-  matches,
+  matchesFilters,
   outcomeOf,
-  sorted,
+  sortCalls,
 } from '../../../src/console/screens/requests/filters.ts'
 import { remedyIn } from '../../../src/console/screens/requests/remedy.ts'
 import { stagesOf } from '../../../src/console/screens/requests/stages.ts'
@@ -39,7 +39,7 @@ const REJECTED = call({ outcome: 'responded', status: 403, code: 'destination_no
 t.test('filters of the URL hash select calls', async (t) => {
   const asked = (text: string) => filtersOf(new URLSearchParams(text))
   t.same(asked('kind=&text=%20&other=1'), {}, 'empty ones filter nothing')
-  const found = (text: string, of = call()) => matches(of, asked(text))
+  const found = (text: string, of = call()) => matchesFilters(of, asked(text))
   t.ok(found(''))
   t.ok(found('kind=proxy&host=pay.example&application=a1'))
   t.notOk(found('kind=api'))
@@ -65,10 +65,10 @@ t.test('a call is rejected when Sidevault ended it with an error', async (t) => 
 t.test('calls are sorted by duration on request', async (t) => {
   const calls = [call({ id: '1', duration_ms: 1 }), call({ id: '2', duration_ms: 9 })]
   t.same(
-    sorted(calls, 'slowest').map(({ id }) => id),
+    sortCalls(calls, 'slowest').map(({ id }) => id),
     ['2', '1'],
   )
-  t.equal(sorted(calls, null), calls)
+  t.equal(sortCalls(calls, null), calls)
 })
 
 const at = (second: number, id: string) =>
@@ -78,7 +78,10 @@ const ids = ({ entries }: { readonly entries: readonly RequestEntry[] }) =>
 
 t.test('a poll adds new calls, also of a process that lagged', async (t) => {
   const held = { entries: [at(5, 'e'), at(3, 'c')], next: 'older' }
-  const { calls, isJoined } = withNewer(held, { entries: [at(6, 'f'), at(5, 'e'), at(4, 'd')], next: 'x' })
+  const { calls, isJoined } = mergeNewerPage(held, {
+    entries: [at(6, 'f'), at(5, 'e'), at(4, 'd')],
+    next: 'x',
+  })
   t.ok(isJoined)
   t.equal(ids(calls), 'fedc')
   t.equal(calls.next, 'older', 'older ones are read from where they were')
@@ -87,10 +90,10 @@ t.test('a poll adds new calls, also of a process that lagged', async (t) => {
 t.test('calls before a gap are left out', async (t) => {
   const held = { entries: [at(3, 'c')], next: 'older' }
   const page = { entries: [at(9, 'i'), at(8, 'h')], next: 'x' }
-  t.same(withNewer(held, page), { calls: page, isJoined: false })
+  t.same(mergeNewerPage(held, page), { calls: page, isJoined: false })
   const all = { entries: [at(9, 'i')], next: undefined }
-  t.ok(withNewer(held, all).isJoined, 'there are no others: the processes restarted')
-  t.equal(ids(withOlder(page, { entries: [at(7, 'g')], next: undefined })), 'ihg')
+  t.ok(mergeNewerPage(held, all).isJoined, 'there are no others: the processes restarted')
+  t.equal(ids(appendOlderPage(page, { entries: [at(7, 'g')], next: undefined })), 'ihg')
 })
 
 t.test('stages come in the order in which they run, with the rest', async (t) => {

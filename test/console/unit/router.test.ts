@@ -1,33 +1,33 @@
 import t from 'tap'
-import { hashOf, link, matchOf, paramsOf, placeOf, withChanges } from '../../../src/console/router.ts'
+import { findScreen, hashOf, link, matchPath, parseHash, withChanges } from '../../../src/console/router.ts'
 
 t.test('a hash is parsed to a path and filters, and printed back', async (t) => {
-  const { path, filters } = placeOf('#/tokens/?type=card&q=a%26b')
+  const { path, filters } = parseHash('#/tokens/?type=card&q=a%26b')
   t.equal(path, '/tokens')
   t.equal(filters.get('q'), 'a&b')
   t.equal(hashOf(path, filters), '#/tokens?type=card&q=a%26b')
-  for (const empty of ['', '#', '#/']) t.equal(placeOf(empty).path, '/')
-  t.equal(placeOf('#tokens').path, '/tokens')
+  for (const empty of ['', '#', '#/']) t.equal(parseHash(empty).path, '/')
+  t.equal(parseHash('#tokens').path, '/tokens')
   t.equal(hashOf('/a', { b: undefined, c: '', d: '1' }), '#/a?d=1')
   t.equal(hashOf('/a'), '#/a')
 })
 
 t.test('parameters are encoded and decoded, whatever an id contains', async (t) => {
   for (const id of ['a/b', 'a?b=#c', '../..', 'ä "%"', '{{ x }}', '<img src=x onerror=alert(1)>']) {
-    const { path } = placeOf(link`/tokens/${id}`)
-    t.same(paramsOf('/tokens/:id', path), { id })
+    const { path } = parseHash(link`/tokens/${id}`)
+    t.same(matchPath('/tokens/:id', path), { id })
   }
-  t.equal(paramsOf('/tokens/:id', '/tokens/%E0%A4%A'), undefined, 'no valid encoding')
-  t.equal(paramsOf('/tokens/:id', '/tokens/'), undefined)
-  t.equal(paramsOf('/tokens/:id', '/tokens/a/b'), undefined)
-  t.same(paramsOf('/tokens/:id', '/tokens/__proto__'), { id: '__proto__' })
+  t.equal(matchPath('/tokens/:id', '/tokens/%E0%A4%A'), undefined, 'no valid encoding')
+  t.equal(matchPath('/tokens/:id', '/tokens/'), undefined)
+  t.equal(matchPath('/tokens/:id', '/tokens/a/b'), undefined)
+  t.same(matchPath('/tokens/:id', '/tokens/__proto__'), { id: '__proto__' })
 })
 
 t.test('a literal path takes precedence over one with a parameter', async (t) => {
   const screens = [{ path: '/proxies/:id' }, { path: '/proxies/new' }, { path: '/proxies' }]
-  t.equal(matchOf(screens, '/proxies/new')?.screen.path, '/proxies/new')
-  t.equal(matchOf(screens, '/proxies/x')?.screen.path, '/proxies/:id')
-  t.equal(matchOf(screens, '/nothing'), undefined)
+  t.equal(findScreen(screens, '/proxies/new')?.screen.path, '/proxies/new')
+  t.equal(findScreen(screens, '/proxies/x')?.screen.path, '/proxies/:id')
+  t.equal(findScreen(screens, '/nothing'), undefined)
 })
 
 t.test('changes of filters add, replace and remove', async (t) => {

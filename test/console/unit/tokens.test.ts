@@ -17,7 +17,7 @@ import {
   metadataOf,
   searchQuery,
 } from '../../../src/console/screens/tokens/query.ts'
-import { applied, FIELDS, suggest } from '../../../src/console/screens/tokens/suggest.ts'
+import { applySuggestion, FIELDS, suggest } from '../../../src/console/screens/tokens/suggest.ts'
 import { parseQuery } from '../../../src/vault/search/parser.ts'
 
 const issuesOf = (work: () => unknown): unknown => {
@@ -91,7 +91,7 @@ t.test('suggestions follow the caret', async (t) => {
 t.test('a suggestion replaces the word at the caret', async (t) => {
   const apply = (text: string, caret = text.length) => {
     const place = suggest(text, caret, KNOWN)
-    return applied(text, place, place.options[0]!)
+    return applySuggestion(text, place, place.options[0]!)
   }
   t.strictSame(apply('a:b ty'), { text: 'a:b type:', caret: 9 })
   t.strictSame(apply('type:c AND id:x', 6), { text: 'type:card AND id:x', caret: 10 })

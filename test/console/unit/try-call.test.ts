@@ -6,7 +6,7 @@ import {
   issuesOf,
   parseHeaders,
   pathsIn,
-  pretty,
+  prettyJson,
   requestOf,
 } from '../../../src/console/screens/try/call.ts'
 
@@ -116,11 +116,11 @@ t.test('expressions name a token and a part of it', (t) => {
 })
 
 t.test('texts that are not JSON stay unchanged', (t) => {
-  t.equal(pretty('{"a":1}'), '{\n  "a": 1\n}')
-  t.equal(pretty('<b>'), '<b>')
+  t.equal(prettyJson('{"a":1}'), '{\n  "a": 1\n}')
+  t.equal(prettyJson('<b>'), '<b>')
   t.equal(headerJson('{'), undefined)
   for (const text of ['{"a":9999999999999999}', '[1e400]']) {
-    t.equal(pretty(text), text)
+    t.equal(prettyJson(text), text)
     t.equal(headerJson(text), undefined)
     t.match(issuesOf({ ...DRAFT, response: text }), { response: /cannot be stored exactly/ })
   }

@@ -37,8 +37,8 @@ export const applicationForm = (of: ApplicationForm): TemplateResult => {
     }
     ${permissionBoxes({
       isTitled: false,
-      known: permissions,
-      held: draft.permissions,
+      available: permissions,
+      granted: draft.permissions,
       error: issuesAt(error, 'permissions'),
       note: (type) => (isManagement && !may(type) ? '. Your key does not hold it' : ''),
       set: (next) => change({ permissions: next }),

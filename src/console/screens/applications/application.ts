@@ -9,7 +9,7 @@ import { type Resource, resource, show } from '../../kit/resource.ts'
 import type { Screen, ScreenContext } from '../../kit/screen.ts'
 import { section } from '../../kit/section.ts'
 import { snippet } from '../../kit/snippet.ts'
-import { when } from '../../kit/time.ts'
+import { relativeTime } from '../../kit/time.ts'
 import { hashOf, link } from '../../router.ts'
 import { may } from '../../session.ts'
 import { dependentsOf } from './dependents.ts'
@@ -27,7 +27,7 @@ const newestCall = (of: Resource<RequestEntry | undefined>): TemplateResult => {
   const { value } = state
   return value === undefined
     ? html`<span class="soft">none among the newest ${LOOKED} calls of this machine</span>`
-    : html`${when(value.at)} <code>${value.method} ${value.route}</code>`
+    : html`${relativeTime(value.at)} <code>${value.method} ${value.route}</code>`
 }
 
 const details = (context: ScreenContext, application: Application): (() => TemplateResult) => {
@@ -56,11 +56,11 @@ const details = (context: ScreenContext, application: Application): (() => Templ
       <dt>Id</dt>
       <dd>${copyable(id)}</dd>
       <dt>Created</dt>
-      <dd>${when(application.created_at)}</dd>
+      <dd>${relativeTime(application.created_at)}</dd>
       ${
         application.modified_at === undefined
           ? nothing
-          : html`<dt>Changed</dt><dd>${when(application.modified_at)}</dd>`
+          : html`<dt>Changed</dt><dd>${relativeTime(application.modified_at)}</dd>`
       }
       <dt>Expires</dt>
       <dd>${expiry(application.expires_at)}</dd>

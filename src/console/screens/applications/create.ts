@@ -1,7 +1,7 @@
 import type { Application, ApplicationType } from '../../api/types.ts'
 import { action, choiceField, formProblem } from '../../kit/form.ts'
 import { html, live } from '../../kit/html.ts'
-import { once } from '../../kit/idempotency.ts'
+import { createIdempotencyKey } from '../../kit/idempotency.ts'
 import { resource, show } from '../../kit/resource.ts'
 import type { Screen } from '../../kit/screen.ts'
 import { computed, signal } from '../../kit/signals.ts'
@@ -11,7 +11,7 @@ import { may } from '../../session.ts'
 import { containerSuggestions } from './access-diff.ts'
 import { applicationForm } from './application-form.ts'
 import { bodyOf, type Draft, draftOf } from './draft.ts'
-import { issuesAt, shownPlaces, textField } from './fields.ts'
+import { fieldPlaces, issuesAt, textField } from './fields.ts'
 import { showKey } from './keys.ts'
 import { type Template, templates } from './templates.ts'
 import type { PermissionInfo } from './types.ts'
@@ -35,7 +35,7 @@ export const createScreen: Screen = {
     const draft = signal(draftFrom(filters.peek().get('template')))
     const type = computed(() => draft.value.type)
     const expires = signal('')
-    const sending = once()
+    const idempotency = createIdempotencyKey()
 
     const permissions = resource(
       (abort) =>
@@ -56,9 +56,9 @@ export const createScreen: Screen = {
       }
       const made = await api.call<Application>('POST', '/applications', {
         body,
-        headers: sending.headers(body),
+        headers: idempotency.headers(body),
       })
-      sending.done()
+      idempotency.reset()
       await showKey(made.name, made.key)
       if (!within.aborted)
         navigate(may('application:read') ? link`/applications/${made.id}` : '#/applications/new')
@@ -95,7 +95,7 @@ export const createScreen: Screen = {
               </label>`,
             )}
           </fieldset>
-          ${formProblem(error, shownPlaces(error))}
+          ${formProblem(error, fieldPlaces(error))}
           ${choiceField({
             label: 'Type',
             hint: 'It cannot be changed later.',

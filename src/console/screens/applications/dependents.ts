@@ -1,13 +1,13 @@
 import { type Api, path } from '../../api/client.ts'
-import { type ListResponse, nextOf } from '../../kit/list.ts'
+import { type ListResponse, nextPageQuery } from '../../kit/list.ts'
 import type { May } from '../../kit/screen.ts'
-import { counted } from './phrase.ts'
+import { formatCount } from './phrase.ts'
 import type { ApplicationKey } from './types.ts'
 
 /** Newest entities of each kind that are looked through. */
 const LOOKED = 100
 
-interface Acting {
+interface ActingEntity {
   readonly id: string
   readonly name: string
   /** Application that a proxy acts as. */
@@ -24,10 +24,10 @@ interface SessionInfo {
 
 /** `1 key stops`, `2 keys stop`. */
 const subject = (of: readonly unknown[], noun: string, verb: string): string =>
-  `${counted(of.length, noun)} ${of.length === 1 ? `${verb}s` : verb}`
+  `${formatCount(of.length, noun)} ${of.length === 1 ? `${verb}s` : verb}`
 
 /** Names of proxies and reactors, at most a few of them. */
-const named = (all: readonly Acting[]): string =>
+const quotedNames = (all: readonly ActingEntity[]): string =>
   all
     .slice(0, 3)
     .map(({ name }) => `“${name}”`)
@@ -44,34 +44,36 @@ export const dependentsOf = async (
   signal: AbortSignal,
 ): Promise<readonly string[]> => {
   /** Kinds that have more than those that are looked through. */
-  const cut: string[] = []
+  const truncatedKinds: string[] = []
   const list = async <T>(
     kind: 'sessions' | 'proxies' | 'reactors',
     permission: string,
   ): Promise<readonly T[]> => {
     if (!may(permission)) return []
     const found = await api.call<ListResponse<T>>('GET', `/${kind}`, { query: { size: LOOKED }, signal })
-    if (nextOf(found) !== undefined) cut.push(kind)
+    if (nextPageQuery(found) !== undefined) truncatedKinds.push(kind)
     return found.data
   }
   const [keys, sessions, proxies, reactors] = await Promise.all([
     api.call<readonly ApplicationKey[]>('GET', path`/applications/${id}/keys`, { signal }),
     list<SessionInfo>('sessions', 'session:read'),
-    list<Acting>('proxies', 'proxy:read'),
-    list<Acting>('reactors', 'reactor:read'),
+    list<ActingEntity>('proxies', 'proxy:read'),
+    list<ActingEntity>('reactors', 'reactor:read'),
   ])
   const open = sessions.filter(
     (one) => one.state !== 'ended' && (one.application_id === id || one.authorized_by === id),
   )
-  const acting = (noun: string, all: readonly Acting[]) => {
+  const acting = (noun: string, all: readonly ActingEntity[]) => {
     const found = all.filter((one) => (one.application_id ?? one.application?.id) === id)
-    return found.length === 0 ? [] : [`${subject(found, noun, 'act')} as it: ${named(found)}.`]
+    return found.length === 0 ? [] : [`${subject(found, noun, 'act')} as it: ${quotedNames(found)}.`]
   }
   return [
     keys.length === 0 ? 'It has no key.' : `${subject(keys, 'key', 'stop')} working at once.`,
     ...(open.length === 0 ? [] : [`${subject(open, 'open session', 'end')}.`]),
     ...acting('proxy', proxies),
     ...acting('reactor', reactors),
-    ...(cut.length === 0 ? [] : [`Only the newest ${LOOKED} ${cut.sort().join(', ')} were looked through.`]),
+    ...(truncatedKinds.length === 0
+      ? []
+      : [`Only the newest ${LOOKED} ${truncatedKinds.sort().join(', ')} were looked through.`]),
   ]
 }

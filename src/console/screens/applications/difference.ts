@@ -19,7 +19,8 @@ const countOf = ({ tokens, exact }: DiffLine): string => {
   return `${number.format(tokens)} ${tokens === 1 ? 'token' : 'tokens'}`
 }
 
-export const placeOf = (container: string): string => (container === '/' ? 'all containers' : container)
+export const containerLabel = (container: string): string =>
+  container === '/' ? 'all containers' : container
 
 const verbOf = (permission: string): string => permission.replace(/^token:/, '')
 

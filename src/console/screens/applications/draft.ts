@@ -63,7 +63,7 @@ export const draftOf = (source: Source, isStored = true): Draft => ({
 })
 
 /** A rule at the end, which the API would store, so that its difference is seen at once. */
-export const withRule = (
+export const appendRule = (
   rules: readonly RuleDraft[],
   known: readonly Pick<PermissionInfo, 'type'>[],
 ): readonly RuleDraft[] => {
@@ -78,7 +78,7 @@ export const withRule = (
 }
 
 /** The rule at `index` and its neighbour exchange places and priorities. */
-export const withMoved = (rules: readonly RuleDraft[], index: number, by: -1 | 1): readonly RuleDraft[] => {
+export const moveRule = (rules: readonly RuleDraft[], index: number, by: -1 | 1): readonly RuleDraft[] => {
   const rule = rules[index]
   const other = rules[index + by]
   if (rule === undefined || other === undefined) return rules
@@ -152,4 +152,4 @@ export const bodyOf = ({ name, permissions, rules, destinations }: Draft): Draft
 })
 
 /** Whether an update would replace what is stored by the same. */
-export const isSame = (a: DraftBody, b: DraftBody): boolean => JSON.stringify(a) === JSON.stringify(b)
+export const isSameBody = (a: DraftBody, b: DraftBody): boolean => JSON.stringify(a) === JSON.stringify(b)

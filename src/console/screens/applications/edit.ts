@@ -1,22 +1,22 @@
 import { path } from '../../api/client.ts'
 import type { Application } from '../../api/types.ts'
+import { confirmLatest } from '../../kit/confirm-latest.ts'
 import { dialog } from '../../kit/dialog.ts'
 import { action, formProblem } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
-import { confirmLatest } from '../../kit/latest.ts'
 import { notice } from '../../kit/notice.ts'
 import { problem } from '../../kit/problem.ts'
 import { resource, show } from '../../kit/resource.ts'
 import type { Screen, ScreenContext } from '../../kit/screen.ts'
 import { computed, signal } from '../../kit/signals.ts'
-import { exact } from '../../kit/time.ts'
+import { exactTime } from '../../kit/time.ts'
 import { link } from '../../router.ts'
 import { compare, containerSuggestions, liveDifference } from './access-diff.ts'
 import { applicationForm } from './application-form.ts'
 import { changesOf } from './changes.ts'
 import { type Differences, differences, sentencesOf } from './difference.ts'
-import { bodyOf, type Draft, type DraftBody, draftOf, isSame } from './draft.ts'
-import { shownPlaces } from './fields.ts'
+import { bodyOf, type Draft, type DraftBody, draftOf, isSameBody } from './draft.ts'
+import { fieldPlaces } from './fields.ts'
 import type { Diff, PermissionInfo } from './types.ts'
 import { ownWarning } from './views.ts'
 
@@ -28,7 +28,7 @@ const unsaved = new Map<string, { readonly base: Application; readonly draft: Dr
 /** The draft of before, while what it was made of is still stored. */
 const draftFor = (application: Application): { readonly base: Application; readonly draft: Draft } => {
   const former = unsaved.get(application.id)
-  if (former !== undefined && isSame(bodyOf(draftOf(former.base)), bodyOf(draftOf(application)))) {
+  if (former !== undefined && isSameBody(bodyOf(draftOf(former.base)), bodyOf(draftOf(application)))) {
     notice('info', 'Your unsaved changes are still here.')
     return former
   }
@@ -50,13 +50,13 @@ const editor = (
   const stored = bodyOf(draftOf(base))
   const changed = computed(() => {
     const body = bodyOf(draft.value)
-    return isSame(body, stored) ? undefined : body
+    return isSameBody(body, stored) ? undefined : body
   })
   const grantsChanged = computed(() => {
     const body = changed.value
     if (body === undefined || isManagement) return undefined
     const { permissions, rules } = body
-    return isSame({ ...stored, permissions, rules }, stored) ? undefined : body
+    return isSameBody({ ...stored, permissions, rules }, stored) ? undefined : body
   })
   const live = liveDifference(api, id, grantsChanged, within)
   const containers = containerSuggestions(api, base, within)
@@ -70,7 +70,7 @@ const editor = (
   /** Shows what saving changes of `now`, which is stored. True: save it. */
   const ask = async (now: Application, saved: Draft, body: DraftBody): Promise<boolean> => {
     const diff = isManagement ? NO_DIFFERENCE : await compare(api, id, body, within)
-    const isOverwrite = !isSame(bodyOf(draftOf(now)), stored)
+    const isOverwrite = !isSameBody(bodyOf(draftOf(now)), stored)
     const choice = await dialog<'save' | 'reload'>({
       title: `Save ${base.name}?`,
       body: (close) => html`
@@ -79,7 +79,7 @@ const editor = (
             ? html`<div class="problem" role="alert">
                 <h3>The application changed since you opened it</h3>
                 <p>
-                  ${now.modified_at === undefined ? '' : `It was changed on ${exact(now.modified_at)}. `}Saving replaces that
+                  ${now.modified_at === undefined ? '' : `It was changed on ${exactTime(now.modified_at)}. `}Saving replaces that
                   change. The differences below are with what is stored now.
                 </p>
               </div>`
@@ -152,7 +152,7 @@ const editor = (
       save.error.value ?? (state.kind === 'error' && state.error.status === 400 ? state.error : undefined)
     return html`<form class="application with-pane" aria-label="Application" @focusin=${containers.onFocus} @submit=${save.run} novalidate>
       <div class="stack">
-        ${formProblem(save.error.value, shownPlaces(save.error.value))}
+        ${formProblem(save.error.value, fieldPlaces(save.error.value))}
         ${applicationForm({
           draft: draft.value,
           permissions,

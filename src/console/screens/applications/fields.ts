@@ -3,12 +3,12 @@ import { field } from '../../kit/form.ts'
 import { html, live, nothing, type TemplateResult } from '../../kit/html.ts'
 import type { PermissionInfo } from './types.ts'
 
-const SHOWN =
+const FIELD_PLACES =
   /^(name|type|permissions|expires_at|(rules\[\d+\]\.)?destinations(\[\d+\]\.(host|ports|methods|path|surfaces))?|rules\[\d+\]\.(description|container|transform|permissions|priority))(\[\d+\])?$/
 
 /** Members whose sentences stand at a field of the form of an application. */
-export const shownPlaces = (error: ApiError | undefined): readonly string[] =>
-  Object.keys(error?.issues ?? {}).filter((place) => SHOWN.test(place))
+export const fieldPlaces = (error: ApiError | undefined): readonly string[] =>
+  Object.keys(error?.issues ?? {}).filter((place) => FIELD_PLACES.test(place))
 
 /** Sentences about a member and the items of its list. */
 export const issuesAt = (error: ApiError | undefined, place: string): string | undefined => {
@@ -18,7 +18,7 @@ export const issuesAt = (error: ApiError | undefined, place: string): string | u
   return sentences.length === 0 ? undefined : [...new Set(sentences)].join(' ')
 }
 
-interface Labelled {
+interface FieldLabel {
   readonly label: string
   readonly hint?: string
   readonly error?: string | undefined
@@ -34,7 +34,7 @@ export const textField = ({
   most,
   placeholder,
   ...of
-}: Labelled & {
+}: FieldLabel & {
   readonly value: string
   set(value: string): void
   readonly id?: string | undefined
@@ -64,35 +64,35 @@ export const textField = ({
 /** A box for each permission that the type of the application allows, and for those that are held. */
 export const permissionBoxes = ({
   isTitled,
-  known,
-  held,
+  available,
+  granted,
   error,
   note,
   set,
 }: {
   /** False: a heading above is the title. */
   readonly isTitled: boolean
-  readonly known: readonly PermissionInfo[]
-  readonly held: readonly string[]
+  readonly available: readonly PermissionInfo[]
+  readonly granted: readonly string[]
   readonly error: string | undefined
   /** Said beside a permission. */
   readonly note?: (permission: string) => string
   set(held: readonly string[]): void
 }): TemplateResult => {
-  const others = held.filter((type) => !known.some((info) => info.type === type))
+  const others = granted.filter((type) => !available.some((info) => info.type === type))
   const all = [
-    ...known,
+    ...available,
     ...others.map((type) => ({ type, description: 'Not allowed for this type of application' })),
   ]
   const toggle = (type: string) => (event: Event) => {
-    const rest = held.filter((one) => one !== type)
+    const rest = granted.filter((one) => one !== type)
     set((event.target as HTMLInputElement).checked ? [...rest, type] : rest)
   }
   return html`<fieldset class=${isTitled ? 'boxes' : 'boxes untitled'}>
     <legend class=${isTitled ? '' : 'visually-hidden'}>Permissions</legend>
     ${all.map(
       ({ type, description }) => html`<label class="box">
-        <input type="checkbox" .checked=${live(held.includes(type))} @change=${toggle(type)} />
+        <input type="checkbox" .checked=${live(granted.includes(type))} @change=${toggle(type)} />
         <span><code>${type}</code> <span class="soft small">${description}${note?.(type)}</span></span>
       </label>`,
     )}

@@ -4,13 +4,13 @@ import { copy } from '../../kit/copy.ts'
 import { confirm, dialog } from '../../kit/dialog.ts'
 import { action } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
-import { once } from '../../kit/idempotency.ts'
+import { createIdempotencyKey } from '../../kit/idempotency.ts'
 import { notice } from '../../kit/notice.ts'
 import { problem } from '../../kit/problem.ts'
 import { resource, show } from '../../kit/resource.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
 import { table } from '../../kit/table.ts'
-import { exact, when } from '../../kit/time.ts'
+import { exactTime, relativeTime } from '../../kit/time.ts'
 import { may } from '../../session.ts'
 import { focus } from './fields.ts'
 import type { ApplicationKey } from './types.ts'
@@ -46,10 +46,10 @@ export const keysOf = ({ api, signal: within }: ScreenContext, { id, name }: App
     within,
   )
 
-  const sending = once()
+  const idempotency = createIdempotencyKey()
   const create = action(async () => {
-    const made = await api.call<ApplicationKey>('POST', where, { headers: sending.headers(id) })
-    sending.done()
+    const made = await api.call<ApplicationKey>('POST', where, { headers: idempotency.headers(id) })
+    idempotency.reset()
     keys.reload()
     await showKey(name, made.key)
   })
@@ -60,7 +60,7 @@ export const keysOf = ({ api, signal: within }: ScreenContext, { id, name }: App
     const { id: keyId, version, created_at } = chosen
     const isLast = keys.value.peek()?.length === 1
     const body = html`<p>
-        Key ${version} of <strong>${name}</strong>, made on ${exact(created_at)}. Calls with it fail at once.
+        Key ${version} of <strong>${name}</strong>, made on ${exactTime(created_at)}. Calls with it fail at once.
       </p>
       ${isLast ? html`<p><strong>It is the only key.</strong> The application cannot call until it gets another one.</p>` : nothing}
       ${isOwn(id) ? html`<p><strong>You are signed in with a key of this application.</strong> If it is this one, your session ends.</p>` : nothing}`
@@ -101,7 +101,7 @@ export const keysOf = ({ api, signal: within }: ScreenContext, { id, name }: App
       key: (key) => key.id,
       columns: [
         { head: 'Key', cell: (key) => `Key ${key.version}` },
-        { head: 'Created', cell: (key) => when(key.created_at) },
+        { head: 'Created', cell: (key) => relativeTime(key.created_at) },
         { head: 'Expires', cell: (key) => expiry(key.expires_at, 'with its run') },
         ...(may('application:delete') ? [{ head: 'Actions', cell: deleteButton }] : []),
         { head: 'Id', kind: 'code', cell: (key) => key.id },

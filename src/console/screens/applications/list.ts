@@ -2,7 +2,7 @@ import type { Application } from '../../api/types.ts'
 import { html } from '../../kit/html.ts'
 import { namedList } from '../../kit/named-list.ts'
 import type { Screen } from '../../kit/screen.ts'
-import { when } from '../../kit/time.ts'
+import { relativeTime } from '../../kit/time.ts'
 import { may } from '../../session.ts'
 import { phraseOf } from './phrase.ts'
 import { expiry } from './views.ts'
@@ -23,7 +23,7 @@ export const listScreen: Screen = {
         { head: 'Name', cell: ({ name }) => name },
         { head: 'Type', cell: ({ type }) => html`<span class="badge">${type}</span>` },
         { head: 'May do', kind: 'wide', cell: phraseOf },
-        { head: 'Created', cell: ({ created_at }) => when(created_at) },
+        { head: 'Created', cell: ({ created_at }) => relativeTime(created_at) },
         { head: 'Expires', cell: ({ expires_at }) => expiry(expires_at) },
       ],
       empty: 'No applications yet.',

@@ -1,5 +1,5 @@
 import type { Application, Destination, Rule } from '../../api/types.ts'
-import { placeOf } from './difference.ts'
+import { containerLabel } from './difference.ts'
 
 const VERBS: Readonly<Record<string, string>> = {
   'token:create': 'creates',
@@ -12,24 +12,24 @@ const VERBS: Readonly<Record<string, string>> = {
 
 const LEVELS = { redact: 'without values', mask: 'masked', reveal: 'revealed' } as const
 
-const listed = (words: readonly string[]): string =>
+const joinWords = (words: readonly string[]): string =>
   words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`
 
-const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 const verbsOf = (permissions: readonly string[]): string => {
   const known = Object.keys(VERBS).filter((permission) => permissions.includes(permission))
   const others = permissions.filter((permission) => !(permission in VERBS))
-  return listed([...known.map((permission) => VERBS[permission] as string), ...others])
+  return joinWords([...known.map((permission) => VERBS[permission] as string), ...others])
 }
 
 const ruleOf = ({ permissions, container, transform }: Rule): string =>
-  `${verbsOf(permissions)} in ${placeOf(container)}, ${LEVELS[transform]}`
+  `${verbsOf(permissions)} in ${containerLabel(container)}, ${LEVELS[transform]}`
 
 const plural = (noun: string): string => (noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : `${noun}s`)
 
 /** `1 proxy`, `2 proxies`. */
-export const counted = (count: number, noun: string): string =>
+export const formatCount = (count: number, noun: string): string =>
   `${count} ${count === 1 ? noun : plural(noun)}`
 
 /** `tenant:member:read` → `members`. */
@@ -46,8 +46,8 @@ const managementPhrase = (permissions: readonly string[]): string => {
   const managed = resources.filter(isManaged)
   const read = resources.filter((resource) => !isManaged(resource))
   return [
-    ...(managed.length > 0 ? [`manages ${listed(managed)}`] : []),
-    ...(read.length > 0 ? [`reads ${listed(read)}`] : []),
+    ...(managed.length > 0 ? [`manages ${joinWords(managed)}`] : []),
+    ...(read.length > 0 ? [`reads ${joinWords(read)}`] : []),
   ].join('; ')
 }
 
@@ -60,10 +60,10 @@ export const phraseOf = ({
   permissions,
   rules,
 }: Pick<Application, 'type' | 'permissions' | 'rules'>) => {
-  if (type === 'management') return capitalized(managementPhrase(permissions))
+  if (type === 'management') return capitalize(managementPhrase(permissions))
   const named = rules.slice(0, NAMED).map(ruleOf)
   const rest = rules.length - named.length
-  return capitalized(
+  return capitalize(
     [
       ...named,
       ...(rest > 0 ? [`${rest} more ${rest === 1 ? 'rule' : 'rules'}`] : []),

@@ -4,7 +4,7 @@ import { choiceField } from '../../kit/form.ts'
 import { html, nothing, repeat, type TemplateResult } from '../../kit/html.ts'
 import { notice } from '../../kit/notice.ts'
 import { destinationsEditor } from './destinations-editor.ts'
-import { type RuleDraft, withMoved, withRule } from './draft.ts'
+import { appendRule, moveRule, type RuleDraft } from './draft.ts'
 import { focus, issuesAt, permissionBoxes, textField } from './fields.ts'
 import type { PermissionInfo } from './types.ts'
 
@@ -31,7 +31,7 @@ export const rulesEditor = ({ rules, permissions, error, change }: RulesEditor):
   const move = (index: number, to: Way) => {
     const { key } = rules[index] as RuleDraft
     const by = to === 'up' ? -1 : 1
-    change(withMoved(rules, index, by))
+    change(moveRule(rules, index, by))
     focus(`rule-${key}-${to}`, `rule-${key}-${to === 'up' ? 'down' : 'up'}`)
     notice('info', `Rule moved to place ${index + by + 1} of ${rules.length}.`)
   }
@@ -52,7 +52,7 @@ export const rulesEditor = ({ rules, permissions, error, change }: RulesEditor):
     notice('info', `Rule ${index + 1} removed.`)
   }
   const add = () => {
-    const all = withRule(rules, permissions)
+    const all = appendRule(rules, permissions)
     change(all)
     focus(`rule-${all.at(-1)?.key}-description`)
   }
@@ -95,8 +95,8 @@ export const rulesEditor = ({ rules, permissions, error, change }: RulesEditor):
         </div>
         ${permissionBoxes({
           isTitled: true,
-          known: permissions,
-          held: rule.permissions,
+          available: permissions,
+          granted: rule.permissions,
           error: issuesAt(error, `${at}.permissions`) ?? issuesAt(error, `${at}.priority`),
           set: (next) => set({ permissions: next }),
         })}

@@ -1,16 +1,16 @@
 import type { Application, Destination, Rule } from '../../api/types.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { table } from '../../kit/table.ts'
-import { when } from '../../kit/time.ts'
+import { relativeTime } from '../../kit/time.ts'
 import { session } from '../../session.ts'
-import { placeOf } from './difference.ts'
+import { containerLabel } from './difference.ts'
 import { destinationText } from './phrase.ts'
 
 /** Time of an expiry, or "never". `note` follows the time. */
 export const expiry = (at: string | undefined, note = ''): TemplateResult =>
   at === undefined
     ? html`<span class="soft">never</span>`
-    : html`${when(at)} <span class="soft small">${note}</span>`
+    : html`${relativeTime(at)} <span class="soft small">${note}</span>`
 
 /** Names of permissions, which wrap between them. */
 export const permissionNames = (permissions: readonly string[]): TemplateResult =>
@@ -32,7 +32,7 @@ export const rulesTable = (rules: readonly Rule[]): TemplateResult =>
       { head: 'Priority', kind: 'number', cell: (rule) => rule.priority },
       {
         head: 'Container',
-        cell: (rule) => html`<code title=${placeOf(rule.container)}>${rule.container}</code>`,
+        cell: (rule) => html`<code title=${containerLabel(rule.container)}>${rule.container}</code>`,
       },
       { head: 'Disclosure', cell: (rule) => html`<span class="badge">${rule.transform}</span>` },
       { head: 'Permissions', cell: (rule) => permissionNames(rule.permissions) },

@@ -5,7 +5,7 @@ import { bytes, decimal } from '../../kit/numbers.ts'
 import { poll } from '../../kit/poll.ts'
 import { resource, show } from '../../kit/resource.ts'
 import { figures, section } from '../../kit/section.ts'
-import { when } from '../../kit/time.ts'
+import { relativeTime } from '../../kit/time.ts'
 
 export interface Chain {
   readonly state: 'intact' | 'broken' | 'not verified yet'
@@ -40,7 +40,7 @@ const KINDS = { intact: 'good', broken: 'bad', 'not verified yet': '' } as const
 
 const view = (chain: Chain): TemplateResult => html`${figures([
   { label: 'State', value: html`<span class=${`badge ${KINDS[chain.state]}`}>${chain.state}</span>` },
-  { label: 'Last verified', value: when(chain.verifiedAt) },
+  { label: 'Last verified', value: relativeTime(chain.verifiedAt) },
   { label: 'Backlog', value: chain.backlog === undefined ? '–' : `${decimal(chain.backlog)} s` },
   { label: 'Journal files', value: chain.journalBytes === undefined ? '–' : bytes(chain.journalBytes) },
 ])}
@@ -54,7 +54,7 @@ const view = (chain: Chain): TemplateResult => html`${figures([
   }
   ${chain.components.map(
     ({ name, status, since }) =>
-      html`<p class="stale">Component <code>${name}</code> is ${status} since ${when(since)}.</p>`,
+      html`<p class="stale">Component <code>${name}</code> is ${status} since ${relativeTime(since)}.</p>`,
   )}`
 
 /** State of the audit chain of this node, read every 15 seconds. */

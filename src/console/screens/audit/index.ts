@@ -4,11 +4,11 @@ import { hiddenFiltersNote } from '../../kit/hidden-filters.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { listOf, showList } from '../../kit/list.ts'
 import { resource } from '../../kit/resource.ts'
-import type { Opened, Screen, ScreenContext } from '../../kit/screen.ts'
+import type { Screen, ScreenContext, ScreenInstance } from '../../kit/screen.ts'
 import { section } from '../../kit/section.ts'
 import { snippet } from '../../kit/snippet.ts'
 import { type Column, table } from '../../kit/table.ts'
-import { when } from '../../kit/time.ts'
+import { relativeTime } from '../../kit/time.ts'
 import { may } from '../../session.ts'
 import { createChain } from './chain.ts'
 import { entityLink } from './entity-link.ts'
@@ -27,7 +27,7 @@ const columns = (
   typeName: (type: string) => string,
   nameOf: (application: string) => string | undefined,
 ): readonly Column<LogEntry>[] => [
-  { head: 'Time', cell: ({ created_at }) => when(created_at) },
+  { head: 'Time', cell: ({ created_at }) => relativeTime(created_at) },
   { head: 'Operation', cell: ({ operation }) => html`<span class="badge">${operation}</span>` },
   { head: 'Type', cell: ({ entity_type }) => typeName(entity_type) },
   {
@@ -57,7 +57,7 @@ const columns = (
   },
 ]
 
-const open = (context: ScreenContext): Opened => {
+const open = (context: ScreenContext): ScreenInstance => {
   const { api, filters, signal } = context
   const list = listOf<LogEntry>({ ...context, path: '/logs', query: () => queryOf(filters.value) })
   const types = resource(
@@ -81,14 +81,14 @@ const open = (context: ScreenContext): Opened => {
     view: () => {
       const known = types.value.value ?? []
       const typeNames = new Map(known.map(({ value, display_name }) => [value, display_name]))
-      const shown = columns(
+      const tableColumns = columns(
         (type) => typeNames.get(type) ?? type,
         (id) => names.value.get(id),
       )
       const rows = showList(list, (found) =>
         table({
           caption: 'Audit records',
-          columns: shown,
+          columns: tableColumns,
           rows: found,
           empty: isFiltered(queryOf(filters.value))
             ? 'No record has these properties. Change or clear the filters.'

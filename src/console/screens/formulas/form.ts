@@ -1,14 +1,14 @@
 import { path } from '../../api/client.ts'
 import { codeCheck } from '../../kit/code-check.ts'
+import { confirmLatest } from '../../kit/confirm-latest.ts'
 import { confirm } from '../../kit/dialog.ts'
 import { field, formAction, formProblem, issue } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
-import { once } from '../../kit/idempotency.ts'
-import { confirmLatest } from '../../kit/latest.ts'
+import { createIdempotencyKey } from '../../kit/idempotency.ts'
 import { notice } from '../../kit/notice.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
 import { type ReadonlySignal, signal } from '../../kit/signals.ts'
-import { confirmReplacing, storedCode } from '../../kit/stored-code.ts'
+import { confirmOverwrite, storedCode } from '../../kit/stored-code.ts'
 import { may } from '../../session.ts'
 import { elementsEditor, elementsOf } from './elements.ts'
 import { SAMPLE } from './sample.ts'
@@ -58,7 +58,7 @@ export const formulaForm = (
     path: '/reactors/check-code',
     body: () => (code.text.value === '' ? undefined : { code: code.text.value }),
   })
-  const idempotency = once()
+  const idempotency = createIdempotencyKey()
   const send = (body: object): Promise<Formula> =>
     first === undefined
       ? api.call('POST', '/reactor-formulas', { body, headers: idempotency.headers(body) })
@@ -73,9 +73,9 @@ export const formulaForm = (
       (await confirmLatest({
         read: () => api.call<Formula>('GET', path`/reactor-formulas/${opened.id}`, { signal: within }),
         part: (now) => [now.code, membersOf(now)],
-        known: [code.base(), membersOf(opened)],
+        confirmedPart: [code.base(), membersOf(opened)],
         ask: async (now) =>
-          (await confirmReplacing([{ code, now: now.code }])) && (await confirmNewer(opened, now)),
+          (await confirmOverwrite([{ code, now: now.code }])) && (await confirmNewer(opened, now)),
       }))
     if (opened !== undefined && now === undefined) return
     const body = {
@@ -89,7 +89,7 @@ export const formulaForm = (
     }
     try {
       const formula = await send(body)
-      idempotency.done()
+      idempotency.reset()
       if (first === undefined) code.discard()
       notice(
         'done',
@@ -97,7 +97,7 @@ export const formulaForm = (
       )
       saved(formula)
     } catch (thrown) {
-      check.learn(thrown)
+      check.showIssues(thrown)
       throw thrown
     }
   })

@@ -3,7 +3,7 @@ import { entityScreen } from '../../kit/entity-screen.ts'
 import { html, nothing } from '../../kit/html.ts'
 import type { Screen } from '../../kit/screen.ts'
 import { snippet } from '../../kit/snippet.ts'
-import { when } from '../../kit/time.ts'
+import { relativeTime } from '../../kit/time.ts'
 import { hashOf, link } from '../../router.ts'
 import { may } from '../../session.ts'
 import { formulaForm } from './form.ts'
@@ -23,7 +23,7 @@ export const formulaScreen = entityScreen<Formula>({
   api: '/reactor-formulas',
   screen: '/formulas',
   permission: 'reactor',
-  gone: 'A formula that reactors are made of cannot be deleted.',
+  deletionText: 'A formula that reactors are made of cannot be deleted.',
   actions: (id) =>
     may('reactor:create')
       ? html`<a class="button" href=${hashOf('/reactors/new', { formula: id })}>New reactor of it</a>`
@@ -39,7 +39,7 @@ export const formulaScreen = entityScreen<Formula>({
             <dt>Status</dt>
             <dd><span class="badge">${status}</span></dd>
             <dt>Changed</dt>
-            <dd>${when(modified_at ?? created_at)}</dd>
+            <dd>${relativeTime(modified_at ?? created_at)}</dd>
           </dl>
           <div class="buttons"><span class="soft">This formula in the API</span> ${snippet('GET', path)}</div>
         </div>

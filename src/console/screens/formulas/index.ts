@@ -1,7 +1,7 @@
 import { html } from '../../kit/html.ts'
 import { namedList } from '../../kit/named-list.ts'
 import type { Screen } from '../../kit/screen.ts'
-import { when } from '../../kit/time.ts'
+import { relativeTime } from '../../kit/time.ts'
 import { may } from '../../session.ts'
 import { formulaScreen, newFormulaScreen } from './formula.ts'
 import type { Formula } from './types.ts'
@@ -23,7 +23,7 @@ const listScreen: Screen = {
         { head: 'Type', cell: ({ type }) => html`<span class="badge">${type}</span>` },
         { head: 'Values', kind: 'number', cell: ({ configuration }) => configuration.length },
         { head: 'Arguments', kind: 'number', cell: ({ request_parameters }) => request_parameters.length },
-        { head: 'Changed', cell: ({ modified_at, created_at }) => when(modified_at ?? created_at) },
+        { head: 'Changed', cell: ({ modified_at, created_at }) => relativeTime(modified_at ?? created_at) },
       ],
       empty: html`No formulas yet. A formula is code that several reactors run, each with its own values.`,
     }),

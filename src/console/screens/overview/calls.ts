@@ -5,10 +5,10 @@ import { bars, plot } from '../../kit/plot.ts'
 import { poll } from '../../kit/poll.ts'
 import { resource, show } from '../../kit/resource.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
-import { when } from '../../kit/time.ts'
+import { relativeTime } from '../../kit/time.ts'
 import { type Calls, loadCalls } from '../requests/calls.ts'
 import { requestsHash } from '../requests/list.ts'
-import { type Course, courseOf, spanOf } from './figures.ts'
+import { type CallStatistics, callStatistics, timeRange } from './figures.ts'
 
 const POLL_MS = 5_000
 
@@ -37,7 +37,11 @@ const figure = (
 const orNone = (value: number | undefined, format: (value: number) => string): string =>
   value === undefined ? '–' : format(value)
 
-const figures = (course: Course, minutes: number, span: { from: number; to: number }): TemplateResult => {
+const figures = (
+  course: CallStatistics,
+  minutes: number,
+  span: { from: number; to: number },
+): TemplateResult => {
   const { all } = course
   const rate = (value: number) => `${decimal(value)}/s`
   return html`<div class="cards">
@@ -91,14 +95,14 @@ export const createCalls = ({ api, filters, signal }: ScreenContext) => {
   const course = ({ entries, next }: Calls): TemplateResult => {
     const now = Date.now()
     const minutes = minutesOf(filters.value)
-    const span = spanOf(minutes, now)
-    const made = courseOf(entries, span, { now, isAll: next === undefined })
+    const span = timeRange(minutes, now)
+    const made = callStatistics(entries, span, { now, isAll: next === undefined })
     return html`${figures(made, minutes, span)}
     ${
       made.coveredFrom > span.from
         ? html`<p class="soft small">
             There are more calls than are read: figures are of the newest ${count(entries.length)}, since
-            ${when(made.coveredFrom)}.
+            ${relativeTime(made.coveredFrom)}.
           </p>`
         : nothing
     }`
@@ -130,7 +134,7 @@ export const createCalls = ({ api, filters, signal }: ScreenContext) => {
             count,
           )
     }
-    <p class="soft small">${count(sum(data))} values in all, by this node, since ${when(since)}.</p>`
+    <p class="soft small">${count(sum(data))} values in all, by this node, since ${relativeTime(since)}.</p>`
   }
 
   return {

@@ -7,14 +7,14 @@ import { isRejected } from '../requests/filters.ts'
 const BUCKETS = 60
 
 /** A time that figures are about, in equal parts. Times in ms. */
-export interface Span {
+export interface TimeRange {
   readonly from: number
   readonly to: number
   readonly step: number
 }
 
 /** The last `minutes`, by whole parts, so that parts stay the same as time passes. */
-export const spanOf = (minutes: number, now: number): Span => {
+export const timeRange = (minutes: number, now: number): TimeRange => {
   const step = (minutes * 60_000) / BUCKETS
   const to = Math.ceil(now / step) * step
   return { from: to - BUCKETS * step, to, step }
@@ -43,7 +43,7 @@ const figuresOf = (calls: readonly RequestEntry[], ms: number): Figures => {
   }
 }
 
-export interface Course {
+export interface CallStatistics {
   readonly all: Figures
   /** ms since the epoch; earlier calls are not loaded. */
   readonly coveredFrom: number
@@ -57,11 +57,11 @@ export interface Course {
  * Figures of a span, together and by its parts. `isAll`: no older calls exist; otherwise parts before the oldest are gaps,
  * and the sums begin there.
  */
-export const courseOf = (
+export const callStatistics = (
   entries: readonly RequestEntry[],
-  { from, to, step }: Span,
+  { from, to, step }: TimeRange,
   { now, isAll }: { readonly now: number; readonly isAll: boolean },
-): Course => {
+): CallStatistics => {
   const oldest = entries.at(-1)
   const coveredFrom = isAll || oldest === undefined ? from : Math.max(from, Date.parse(oldest.at))
   const parts: RequestEntry[][] = Array.from({ length: Math.round((to - from) / step) }, () => [])

@@ -1,6 +1,6 @@
 import { select } from '../../kit/form.ts'
 import { html, type TemplateResult } from '../../kit/html.ts'
-import type { Opened, Screen, ScreenContext } from '../../kit/screen.ts'
+import type { Screen, ScreenContext, ScreenInstance } from '../../kit/screen.ts'
 import { may } from '../../session.ts'
 import { createCalls, MINUTES, minutesOf } from './calls.ts'
 import { createNode } from './node.ts'
@@ -9,7 +9,7 @@ const withoutCalls = (): TemplateResult => html`<div class="empty">
   <p>Calls are shown to keys that have <code>log:read</code>. Add a management key to see them.</p>
 </div>`
 
-const open = (context: ScreenContext): Opened => {
+const open = (context: ScreenContext): ScreenInstance => {
   const { filters, setFilters, signal } = context
   const node = createNode(signal)
   const calls = may('log:read') ? createCalls(context) : undefined

@@ -5,7 +5,7 @@ import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { bytes, decimal } from '../../kit/numbers.ts'
 import { poll } from '../../kit/poll.ts'
 import { resource, show } from '../../kit/resource.ts'
-import { when } from '../../kit/time.ts'
+import { relativeTime } from '../../kit/time.ts'
 import { chainOf } from '../audit/chain.ts'
 import { type Notice, noticesOf } from './notices.ts'
 
@@ -32,7 +32,7 @@ const STATES: Readonly<Record<Component['status'], readonly [kind: string, text:
 
 const noticeItem = ({ kind, text, at, href }: Notice): TemplateResult => html`<li class=${kind}>
   <span class=${`badge ${kind}`}>${kind === 'bad' ? 'Error' : 'Warning'}</span>
-  <a href=${href}>${text}</a> ${at === undefined ? nothing : when(at)}
+  <a href=${href}>${text}</a> ${at === undefined ? nothing : relativeTime(at)}
 </li>`
 
 const notices = ({ health, metrics, at }: Node): TemplateResult => {
@@ -49,7 +49,7 @@ const components = ({ health }: Node): TemplateResult => html`<ul class="compone
     const [kind, text] = STATES[status]
     return html`<li>
       <span>${name}</span>
-      <span><span class=${`badge ${kind}`}>${text}</span>${since === undefined ? nothing : html` <span class="soft small">since ${when(since)}</span>`}</span>
+      <span><span class=${`badge ${kind}`}>${text}</span>${since === undefined ? nothing : html` <span class="soft small">since ${relativeTime(since)}</span>`}</span>
     </li>`
   })}
 </ul>`
@@ -61,10 +61,10 @@ const facts = ({ metrics, health }: Node): TemplateResult => {
     ${nodeCertificates(metrics).map(
       ({ name, ends }) =>
         html`<dt>Certificate “${name}”</dt>
-          <dd>${ends === undefined ? 'cannot be read' : html`ends ${when(ends)}`}</dd>`,
+          <dd>${ends === undefined ? 'cannot be read' : html`ends ${relativeTime(ends)}`}</dd>`,
     )}
     <dt>Audit chain verified</dt>
-    <dd><a href="#/audit">${verifiedAt === undefined ? 'not yet' : when(verifiedAt)}</a></dd>
+    <dd><a href="#/audit">${verifiedAt === undefined ? 'not yet' : relativeTime(verifiedAt)}</a></dd>
     ${backlog === undefined ? nothing : html`<dt>Audit backlog</dt><dd><a href="#/audit">${decimal(backlog)} s</a></dd>`}
     ${free === undefined ? nothing : html`<dt>Disk free</dt><dd>${bytes(free)}</dd>`}
   </dl>`

@@ -2,7 +2,7 @@ import { action, field, formAction, formProblem, issue } from '../../kit/form.ts
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { notice } from '../../kit/notice.ts'
 import { table } from '../../kit/table.ts'
-import { now, when } from '../../kit/time.ts'
+import { now, relativeTime } from '../../kit/time.ts'
 import { may } from '../../session.ts'
 import type { Certificate, ProxyPage } from './types.ts'
 
@@ -10,12 +10,12 @@ import type { Certificate, ProxyPage } from './types.ts'
 const SOON_MS = 30 * 86_400_000
 
 /** When a certificate ends, marked in words when it did or will soon. */
-export const ending = ({ expires_at }: Certificate): TemplateResult => {
+export const certificateExpiry = ({ expires_at }: Certificate): TemplateResult => {
   const left = Date.parse(expires_at) - now.value
-  if (left <= 0) return html`<span class="badge bad">ended</span> ${when(expires_at)}`
+  if (left <= 0) return html`<span class="badge bad">ended</span> ${relativeTime(expires_at)}`
   return left < SOON_MS
-    ? html`<span class="badge warn">ends soon</span> ${when(expires_at)}`
-    : html`ends ${when(expires_at)}`
+    ? html`<span class="badge warn">ends soon</span> ${relativeTime(expires_at)}`
+    : html`ends ${relativeTime(expires_at)}`
 }
 
 const PARTS = {
@@ -78,7 +78,7 @@ export const certificatesSection = ({ stored, patch }: ProxyPage): (() => Templa
         columns: [
           { head: 'Subject', cell: ({ subject }) => subject },
           { head: 'Use', cell: ({ use }) => html`<span class="badge">${use}</span>` },
-          { head: 'End', cell: ending },
+          { head: 'End', cell: certificateExpiry },
           {
             head: 'SHA-256',
             kind: 'code',

@@ -1,9 +1,9 @@
 import { html, nothing } from '../../kit/html.ts'
 import { namedList } from '../../kit/named-list.ts'
 import type { Screen } from '../../kit/screen.ts'
-import { when } from '../../kit/time.ts'
+import { relativeTime } from '../../kit/time.ts'
 import { may } from '../../session.ts'
-import { ending } from './certificates.ts'
+import { certificateExpiry } from './certificates.ts'
 import { newScreen } from './new.ts'
 import { proxyScreen } from './proxy.ts'
 import { certificatesOf, type StoredProxy } from './types.ts'
@@ -38,10 +38,10 @@ const listScreen: Screen = {
           head: 'Certificate',
           cell: (proxy) => {
             const [first] = certificatesOf(proxy)
-            return first === undefined ? nothing : ending(first)
+            return first === undefined ? nothing : certificateExpiry(first)
           },
         },
-        { head: 'Changed', cell: ({ modified_at, created_at }) => when(modified_at ?? created_at) },
+        { head: 'Changed', cell: ({ modified_at, created_at }) => relativeTime(modified_at ?? created_at) },
       ],
       empty: html`No proxies yet. A proxy sends requests to one destination, with its settings and code.`,
     }),

@@ -1,6 +1,6 @@
 import { action, field, formProblem, issue } from '../../kit/form.ts'
 import { html } from '../../kit/html.ts'
-import { once } from '../../kit/idempotency.ts'
+import { createIdempotencyKey } from '../../kit/idempotency.ts'
 import { notice } from '../../kit/notice.ts'
 import type { Screen } from '../../kit/screen.ts'
 import { signal } from '../../kit/signals.ts'
@@ -13,12 +13,12 @@ export const newScreen: Screen = {
   needs: (may) => may('proxy:create') && may('proxy:read'),
   open: ({ api, navigate }) => {
     const input = signal({ name: '', destination_url: '' })
-    const idempotency = once()
+    const idempotency = createIdempotencyKey()
     const create = action(async () => {
       const body = input.peek()
       const headers = idempotency.headers(body)
       const proxy = await api.call<StoredProxy>('POST', '/proxies', { body, headers })
-      idempotency.done()
+      idempotency.reset()
       notice('done', 'Proxy created. Its code, settings and certificates are below.')
       navigate(link`/proxies/${proxy.id}`)
     })

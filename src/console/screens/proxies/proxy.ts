@@ -3,10 +3,10 @@ import { configurationForm } from '../../kit/configuration-form.ts'
 import { copyable } from '../../kit/copy.ts'
 import { entityScreen } from '../../kit/entity-screen.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
-import { masked } from '../../kit/masked.ts'
+import { secretValue } from '../../kit/secret-value.ts'
 import { section } from '../../kit/section.ts'
 import { snippet } from '../../kit/snippet.ts'
-import { when } from '../../kit/time.ts'
+import { relativeTime } from '../../kit/time.ts'
 import { hashOf, link } from '../../router.ts'
 import { may } from '../../session.ts'
 import { certificatesSection } from './certificates.ts'
@@ -16,7 +16,7 @@ import type { ProxyPage, StoredProxy } from './types.ts'
 import { versionsSection } from './versions.ts'
 
 const facts = ({ stored, path }: ProxyPage): (() => TemplateResult) => {
-  const key = masked('proxy key')
+  const key = secretValue('proxy key')
   return () => {
     const proxy = stored.value
     const call = { query: { [`${headerPrefix().toLowerCase()}-proxy-key`]: 'YOUR_PROXY_KEY' }, body: {} }
@@ -29,8 +29,8 @@ const facts = ({ stored, path }: ProxyPage): (() => TemplateResult) => {
         <dt>Id</dt>
         <dd>${copyable(proxy.id)}</dd>
         <dt>Created</dt>
-        <dd>${when(proxy.created_at)}</dd>
-        ${proxy.modified_at === undefined ? nothing : html`<dt>Changed</dt><dd>${when(proxy.modified_at)}</dd>`}
+        <dd>${relativeTime(proxy.created_at)}</dd>
+        ${proxy.modified_at === undefined ? nothing : html`<dt>Changed</dt><dd>${relativeTime(proxy.modified_at)}</dd>`}
         ${
           proxy.application_id === undefined
             ? nothing
@@ -51,7 +51,7 @@ export const proxyScreen = entityScreen<StoredProxy>({
   api: '/proxies',
   screen: '/proxies',
   permission: 'proxy',
-  gone: 'Its key stops working at once. Its code and former versions are deleted.',
+  deletionText: 'Its key stops working at once. Its code and former versions are deleted.',
   actions: (id) => html`<a class="button" href=${hashOf('/try', { proxy: id })}>Try this proxy</a>`,
   sections: (page) => {
     const configuration = configurationForm({

@@ -7,7 +7,7 @@ import { notice } from '../../kit/notice.ts'
 import { problem } from '../../kit/problem.ts'
 import { resource, show } from '../../kit/resource.ts'
 import { table } from '../../kit/table.ts'
-import { when } from '../../kit/time.ts'
+import { relativeTime } from '../../kit/time.ts'
 import { link } from '../../router.ts'
 import { may } from '../../session.ts'
 import type { ProxyPage, ProxyVersion, Transforms } from './types.ts'
@@ -16,7 +16,7 @@ const LABELS = { request_transform: 'Request transform', response_transform: 'Re
 const KINDS = Object.keys(LABELS) as (keyof typeof LABELS)[]
 
 /** The merge patch that gives a proxy the transforms of `version`. */
-export const restoring = (current: Transforms, version: Transforms): object => ({
+export const restorePatch = (current: Transforms, version: Transforms): object => ({
   request_transform: version.request_transform ?? null,
   response_transform:
     version.response_transform === undefined
@@ -70,7 +70,7 @@ export const versionsSection = ({ context, stored, path, patch }: ProxyPage): ((
       action: 'Restore',
     })
     if (!isConfirmed) return
-    await patch(restoring(stored.peek(), wanted))
+    await patch(restorePatch(stored.peek(), wanted))
     setFilters({ compare: undefined })
     notice('done', `Version ${version} restored.`)
   })
@@ -94,7 +94,7 @@ export const versionsSection = ({ context, stored, path, patch }: ProxyPage): ((
               head: 'Version',
               cell: ({ version }) => (version === current?.version ? `${version} (current)` : version),
             },
-            { head: 'Saved', cell: ({ created_at }) => when(created_at) },
+            { head: 'Saved', cell: ({ created_at }) => relativeTime(created_at) },
             { head: 'By', cell: by },
             {
               head: 'Actions',

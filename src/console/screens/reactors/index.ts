@@ -1,7 +1,7 @@
 import { html } from '../../kit/html.ts'
 import { namedList } from '../../kit/named-list.ts'
 import type { Screen } from '../../kit/screen.ts'
-import { when } from '../../kit/time.ts'
+import { relativeTime } from '../../kit/time.ts'
 import { link } from '../../router.ts'
 import { may } from '../../session.ts'
 import { newReactorScreen } from './new.ts'
@@ -33,7 +33,7 @@ const listScreen: Screen = {
           head: 'Acts as',
           cell: ({ application }) => application?.name ?? html`<span class="soft">its caller</span>`,
         },
-        { head: 'Changed', cell: ({ modified_at, created_at }) => when(modified_at ?? created_at) },
+        { head: 'Changed', cell: ({ modified_at, created_at }) => relativeTime(modified_at ?? created_at) },
       ],
       empty: html`No reactors yet. A reactor is code that a call runs on values of tokens.`,
     }),

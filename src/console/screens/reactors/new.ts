@@ -3,7 +3,7 @@ import { type CodeEditor, codeEditor } from '../../kit/code-editor.ts'
 import { applicationChoice, chosenEntity, entityChoice } from '../../kit/entity-choice.ts'
 import { field, formAction, formProblem, issue } from '../../kit/form.ts'
 import { html, nothing } from '../../kit/html.ts'
-import { once } from '../../kit/idempotency.ts'
+import { createIdempotencyKey } from '../../kit/idempotency.ts'
 import { notice } from '../../kit/notice.ts'
 import type { Screen } from '../../kit/screen.ts'
 import { link } from '../../router.ts'
@@ -24,7 +24,7 @@ export const newReactorScreen: Screen = {
       api,
       path: '/reactor-formulas',
       id: chosen,
-      known: () => formulas.options.value ?? (formulas.loading.value ? undefined : []),
+      candidates: () => formulas.options.value ?? (formulas.loading.value ? undefined : []),
       signal,
     })
     const editor: CodeEditor = codeEditor({ id: 'reactor-code', label: 'Code', text: SAMPLE })
@@ -34,7 +34,7 @@ export const newReactorScreen: Screen = {
       path: '/reactors/check-code',
       body: () => (chosen() !== '' || editor.text.value === '' ? undefined : { code: editor.text.value }),
     })
-    const idempotency = once()
+    const idempotency = createIdempotencyKey()
     const create = formAction(async (given) => {
       if (!(await check.confirm())) return
       const application = String(given.get('application') ?? '').trim()
@@ -53,11 +53,11 @@ export const newReactorScreen: Screen = {
           body,
           headers: idempotency.headers(body),
         })
-        idempotency.done()
+        idempotency.reset()
         notice('done', 'Reactor created.')
         navigate(link`/reactors/${reactor.id}`)
       } catch (thrown) {
-        check.learn(thrown)
+        check.showIssues(thrown)
         throw thrown
       }
     })

@@ -3,10 +3,10 @@ import { configurationForm } from '../../kit/configuration-form.ts'
 import { copyable } from '../../kit/copy.ts'
 import { type EntityPage, entityScreen } from '../../kit/entity-screen.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
-import { masked } from '../../kit/masked.ts'
+import { secretValue } from '../../kit/secret-value.ts'
 import { section } from '../../kit/section.ts'
 import { snippet } from '../../kit/snippet.ts'
-import { when } from '../../kit/time.ts'
+import { relativeTime } from '../../kit/time.ts'
 import { link } from '../../router.ts'
 import { may } from '../../session.ts'
 import { runSection } from './run.ts'
@@ -14,7 +14,7 @@ import { settingsSection } from './settings.ts'
 import type { Reactor } from './types.ts'
 
 const facts = ({ stored, path }: EntityPage<Reactor>): (() => TemplateResult) => {
-  const key = masked('callback key')
+  const key = secretValue('callback key')
   return () => {
     const { id, formula, application, callback_key, created_at, modified_at } = stored.value
     return html`<div>
@@ -30,7 +30,7 @@ const facts = ({ stored, path }: EntityPage<Reactor>): (() => TemplateResult) =>
         <dt>Id</dt>
         <dd>${copyable(id)}</dd>
         <dt>Changed</dt>
-        <dd>${when(modified_at ?? created_at)}</dd>
+        <dd>${relativeTime(modified_at ?? created_at)}</dd>
       </dl>
       <div class="buttons">
         <span class="soft">A call of it</span> ${snippet('POST', `${path}/react`, { body: { args: {} } })}
@@ -45,7 +45,7 @@ export const reactorScreen = entityScreen<Reactor>({
   api: '/reactors',
   screen: '/reactors',
   permission: 'reactor',
-  gone: 'Calls of it fail from now on.',
+  deletionText: 'Calls of it fail from now on.',
   sections: (page) => {
     const { formula } = page.stored.peek()
     const code =

@@ -70,7 +70,7 @@ export const runSection = ({ context, stored, path }: EntityPage<Reactor>): (() 
     })
   const [run, runInBackground] = [start(false), start(true)]
 
-  const shown = (): TemplateResult | typeof nothing => {
+  const resultView = (): TemplateResult | typeof nothing => {
     const found = outcome.value
     if (found === undefined) return nothing
     const { error, ...returned } = found.value
@@ -131,7 +131,7 @@ export const runSection = ({ context, stored, path }: EntityPage<Reactor>): (() 
                 ${Object.entries(error.issues).map(([place, sentences]) => html`<li><code>${place}</code> ${sentences.join(' ')}</li>`)}
               </ul>`
       }
-      ${shown()}
+      ${resultView()}
     `
   }
 }

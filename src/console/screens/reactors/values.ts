@@ -42,7 +42,7 @@ export const valueFields = (
     })
   })
 
-const typed = (text: string, type: Element['type']): unknown => {
+const parseValue = (text: string, type: Element['type']): unknown => {
   const number = Number(text)
   // The API names the field of a text that is no number, or none that it can store exactly.
   if (type === 'number')
@@ -57,7 +57,7 @@ export const valuesIn = (form: FormData, elements: readonly Element[], values: J
     const text = String(form.get(PREFIX + name) ?? '')
     if (text === textOf(values[name]) && result.has(name)) continue
     if (text === '') result.delete(name)
-    else result.set(name, typed(text, type))
+    else result.set(name, parseValue(text, type))
   }
   return Object.fromEntries(result)
 }

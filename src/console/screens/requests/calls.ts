@@ -22,7 +22,7 @@ export interface Calls {
 const NONE: Calls = { entries: [], next: undefined }
 
 /** Calls with a newer page. `isJoined`: the page reaches the calls; otherwise there is a gap, and older calls are left out. */
-export const withNewer = (
+export const mergeNewerPage = (
   calls: Calls,
   page: Calls,
 ): { readonly calls: Calls; readonly isJoined: boolean } => {
@@ -38,7 +38,7 @@ export const withNewer = (
   }
 }
 
-export const withOlder = (calls: Calls, page: Calls): Calls => ({
+export const appendOlderPage = (calls: Calls, page: Calls): Calls => ({
   entries: [...calls.entries, ...page.entries],
   next: calls.entries.length + page.entries.length >= MOST ? undefined : page.next,
 })
@@ -54,7 +54,7 @@ let retained = NONE
 
 /** The newest calls of this node: `pages` of 1,000 at first; `refresh` adds new ones. */
 export const loadCalls = (api: Api, within: AbortSignal, pages = 1): LoadedCalls => {
-  const wanted = signal(Math.max(pages, Math.ceil(retained.entries.length / PAGE)))
+  const pageCount = signal(Math.max(pages, Math.ceil(retained.entries.length / PAGE)))
 
   const read = async (signal: AbortSignal, size: number, start: string | undefined): Promise<Calls> => {
     const { data, pagination } = await api.call<ListResponse<RequestEntry>>('GET', '/requests', {
@@ -67,29 +67,29 @@ export const loadCalls = (api: Api, within: AbortSignal, pages = 1): LoadedCalls
 
   const newer = async (calls: Calls, signal: AbortSignal): Promise<Calls> => {
     let page = await read(signal, POLLED, undefined)
-    let found = withNewer(calls, page)
+    let found = mergeNewerPage(calls, page)
     for (let pages = 1; !found.isJoined && pages < POLL_PAGES; pages++) {
-      page = withOlder(page, await read(signal, POLLED, page.next))
-      found = withNewer(calls, page)
+      page = appendOlderPage(page, await read(signal, POLLED, page.next))
+      found = mergeNewerPage(calls, page)
     }
     return found.calls
   }
 
   const loaded = resource(async (signal) => {
-    const count = wanted.value * PAGE
+    const count = pageCount.value * PAGE
     let calls =
       retained.entries.length === 0 ? await read(signal, PAGE, undefined) : await newer(retained, signal)
     while (calls.next !== undefined && calls.entries.length < count)
-      calls = withOlder(calls, await read(signal, PAGE, calls.next))
+      calls = appendOlderPage(calls, await read(signal, PAGE, calls.next))
     retained = calls
     return calls
   }, within)
 
   return {
     ...loaded,
-    pages: wanted,
+    pages: pageCount,
     more: () => {
-      wanted.value = Math.ceil(retained.entries.length / PAGE) + 1
+      pageCount.value = Math.ceil(retained.entries.length / PAGE) + 1
     },
   }
 }

@@ -4,8 +4,8 @@ import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { bytes, count, milliseconds } from '../../kit/numbers.ts'
 import { errorLink } from '../../kit/problem.ts'
 import { resource, show } from '../../kit/resource.ts'
-import type { Opened, ScreenContext } from '../../kit/screen.ts'
-import { exact, when } from '../../kit/time.ts'
+import type { ScreenContext, ScreenInstance } from '../../kit/screen.ts'
+import { exactTime, relativeTime } from '../../kit/time.ts'
 import { hashOf, link } from '../../router.ts'
 import { may } from '../../session.ts'
 import { loadCalls } from './calls.ts'
@@ -42,7 +42,7 @@ const party = (of: RequestEntry['proxy'], hash: string, permission: string): Tem
 
 const facts = (call: RequestEntry): TemplateResult => html`<div class="card"><dl class="facts">
   ${fact('Outcome', outcomeBadge(call))}
-  ${fact('Time', html`${exact(call.at)} <span class="soft">(${when(call.at)})</span>`)}
+  ${fact('Time', html`${exactTime(call.at)} <span class="soft">(${relativeTime(call.at)})</span>`)}
   ${fact('Kind', KINDS[call.kind] ?? call.kind)}
   ${fact('Application', party(call.application, link`/applications/${call.application?.id ?? ''}`, 'application:read'))}
   ${fact('Proxy', party(call.proxy, link`/proxies/${call.proxy?.id ?? ''}`, 'proxy:read'))}
@@ -72,7 +72,7 @@ const times = (call: RequestEntry): TemplateResult => html`<table class="stage-t
   </tbody>
 </table>`
 
-export const openDetail = (context: ScreenContext): Opened => {
+export const openDetail = (context: ScreenContext): ScreenInstance => {
   const { api, params, signal } = context
   const calls = loadCalls(api, signal)
   const found = resource(async () => {

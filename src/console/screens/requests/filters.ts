@@ -57,20 +57,20 @@ const textsOf = (call: RequestEntry): readonly (string | undefined)[] => [
 ]
 
 /** Whether a call is in the list. All words of `text` have to be found, in any member. */
-export const matches = (call: RequestEntry, asked: RequestFilters): boolean => {
-  if (asked.kind !== undefined && call.kind !== asked.kind) return false
-  if (asked.outcome !== undefined && outcomeOf(call) !== asked.outcome) return false
-  if (asked.application !== undefined && call.application?.id !== asked.application) return false
-  if (asked.host !== undefined && call.host !== asked.host) return false
-  if (asked.status !== undefined && !hasStatus(call, asked.status)) return false
-  if (asked.text === undefined) return true
+export const matchesFilters = (call: RequestEntry, filters: RequestFilters): boolean => {
+  if (filters.kind !== undefined && call.kind !== filters.kind) return false
+  if (filters.outcome !== undefined && outcomeOf(call) !== filters.outcome) return false
+  if (filters.application !== undefined && call.application?.id !== filters.application) return false
+  if (filters.host !== undefined && call.host !== filters.host) return false
+  if (filters.status !== undefined && !hasStatus(call, filters.status)) return false
+  if (filters.text === undefined) return true
   const texts = textsOf(call).flatMap((text) => (text === undefined ? [] : [text.toLowerCase()]))
-  return asked.text
+  return filters.text
     .toLowerCase()
     .split(/\s+/)
     .every((word) => texts.some((text) => text.includes(word)))
 }
 
 /** `sort=slowest`: by duration; otherwise as loaded, newest first. */
-export const sorted = (calls: readonly RequestEntry[], by: string | null): readonly RequestEntry[] =>
+export const sortCalls = (calls: readonly RequestEntry[], by: string | null): readonly RequestEntry[] =>
   by === 'slowest' ? calls.toSorted((a, b) => b.duration_ms - a.duration_ms) : calls

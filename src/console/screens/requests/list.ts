@@ -6,14 +6,22 @@ import { count, milliseconds } from '../../kit/numbers.ts'
 import { poll } from '../../kit/poll.ts'
 import { quantile } from '../../kit/quantile.ts'
 import { show } from '../../kit/resource.ts'
-import type { Opened, ScreenContext } from '../../kit/screen.ts'
+import type { ScreenContext, ScreenInstance } from '../../kit/screen.ts'
 import { computed } from '../../kit/signals.ts'
 import { snippet } from '../../kit/snippet.ts'
 import { type Column, table } from '../../kit/table.ts'
-import { when } from '../../kit/time.ts'
+import { relativeTime } from '../../kit/time.ts'
 import { hashOf, link } from '../../router.ts'
 import { type Calls, loadCalls } from './calls.ts'
-import { FILTERS, filtersOf, KINDS, matches, OUTCOMES, type RequestFilters, sorted } from './filters.ts'
+import {
+  FILTERS,
+  filtersOf,
+  KINDS,
+  matchesFilters,
+  OUTCOMES,
+  type RequestFilters,
+  sortCalls,
+} from './filters.ts'
 import { outcomeBadge } from './outcome.ts'
 import { stageBar } from './stages.ts'
 
@@ -21,7 +29,7 @@ const POLL_MS = 3_000
 const ROWS = 100
 
 const columns = (most: number): readonly Column<RequestEntry>[] => [
-  { head: 'Time', cell: ({ at }) => when(at) },
+  { head: 'Time', cell: ({ at }) => relativeTime(at) },
   {
     head: 'Call',
     cell: ({ kind, method, route }) =>
@@ -70,10 +78,10 @@ const choices = (
     ),
   ].sort(([, a], [, b]) => a.localeCompare(b))
 
-export const openList = (context: ScreenContext): Opened => {
+export const openList = (context: ScreenContext): ScreenInstance => {
   const { api, filters, setFilters, signal } = context
   const calls = loadCalls(api, signal)
-  const asked = computed(() => filtersOf(filters.value))
+  const requestFilters = computed(() => filtersOf(filters.value))
   const isLive = computed(() => filters.value.get('live') !== 'off')
   const limit = computed(() => Math.max(ROWS, Number(filters.value.get('rows')) || 0))
   poll(POLL_MS, () => isLive.peek() && calls.refresh(), signal)
@@ -140,7 +148,7 @@ export const openList = (context: ScreenContext): Opened => {
     ${text('Status', 'status', '4xx')}
     ${select('Order', 'sort', 'Newest first', [['slowest', 'Slowest first']])}
     ${
-      FILTERS.every((name) => asked.value[name] === undefined)
+      FILTERS.every((name) => requestFilters.value[name] === undefined)
         ? nothing
         : html`<button type="button" @click=${() => set(Object.fromEntries(FILTERS.map((name) => [name, undefined])))}>
             Clear
@@ -149,8 +157,8 @@ export const openList = (context: ScreenContext): Opened => {
   </form>`
 
   const list = ({ entries, next }: Calls): TemplateResult => {
-    const found = sorted(
-      entries.filter((call) => matches(call, asked.value)),
+    const found = sortCalls(
+      entries.filter((call) => matchesFilters(call, requestFilters.value)),
       filters.value.get('sort'),
     )
     const rows = found.slice(0, limit.value)
@@ -174,7 +182,7 @@ export const openList = (context: ScreenContext): Opened => {
     <p class="footer soft">
       <span>
         ${count(found.length)} of the newest ${count(entries.length)} calls of this
-        node${entries.length === 0 ? nothing : html`, since ${when(entries.at(-1)?.at)}`}.
+        node${entries.length === 0 ? nothing : html`, since ${relativeTime(entries.at(-1)?.at)}`}.
       </span>
       <span class="buttons">
         ${

@@ -38,7 +38,7 @@ const ruleText = ({
 }
 
 /** Rules and permissions that decided about the tokens of a call. */
-const decided = ({ rules }: RequestEntry): string => rules.map(ruleText).join(' ')
+const decisionText = ({ rules }: RequestEntry): string => rules.map(ruleText).join(' ')
 
 const TEXTS: Readonly<Record<string, (call: RequestEntry) => string>> = {
   authenticate: ({ application }) =>
@@ -46,7 +46,7 @@ const TEXTS: Readonly<Record<string, (call: RequestEntry) => string>> = {
       ? 'The call was identified.'
       : `As the application “${application.name ?? application.id}”.`,
   plan: () => 'Expressions of the request were found and read.',
-  use: (call) => `${decided(call)} Records were written, then values were opened.`.trim(),
+  use: (call) => `${decisionText(call)} Records were written, then values were opened.`.trim(),
   apply: () => 'Values took the places of their expressions.',
   transform: () => 'Code of the stored proxy ran in the sandbox.',
 }
@@ -59,7 +59,7 @@ const FAILED: Readonly<Record<string, string>> = {
   transform: 'Code of the stored proxy failed.',
 }
 
-const received = ({ kind, method, route, request_bytes, node }: RequestEntry): Step => ({
+const receivedStep = ({ kind, method, route, request_bytes, node }: RequestEntry): Step => ({
   title: 'Received',
   text: `${kind === 'connect' ? '' : `${method} `}${route}${request_bytes === undefined ? '' : ` with ${bytes(request_bytes)}`}, by the process ${node}.`,
   state: 'done',
@@ -67,7 +67,7 @@ const received = ({ kind, method, route, request_bytes, node }: RequestEntry): S
 
 const SENT = ['destination_unreachable', 'destination_timeout', 'bad_gateway', 'gateway_timeout']
 
-const ending = (call: RequestEntry): readonly Step[] => {
+const finalSteps = (call: RequestEntry): readonly Step[] => {
   const { outcome, status, destination_status, response_bytes, host } = call
   const size = response_bytes === undefined ? '' : ` with ${bytes(response_bytes)}`
   const to = host ?? 'the destination'
@@ -75,7 +75,7 @@ const ending = (call: RequestEntry): readonly Step[] => {
     return [
       {
         title: 'Responded',
-        text: `${decided(call)} Status ${status ?? 'unknown'}${size}.`.trim(),
+        text: `${decisionText(call)} Status ${status ?? 'unknown'}${size}.`.trim(),
         state: 'done',
       },
     ]
@@ -118,7 +118,7 @@ export const stepsOf = (call: RequestEntry): readonly Step[] => {
     return {
       title: STAGES[name] ?? name,
       text: isFailed
-        ? `${FAILED[name] ?? ''} ${name === 'use' ? decided(call) : ''}`.trim()
+        ? `${FAILED[name] ?? ''} ${name === 'use' ? decisionText(call) : ''}`.trim()
         : (TEXTS[name]?.(call) ?? ''),
       ms: call.stages[name] ?? 0,
       state: isFailed ? 'failed' : 'done',
@@ -128,9 +128,9 @@ export const stepsOf = (call: RequestEntry): readonly Step[] => {
     ? [{ title: 'Destination', text: `${call.host ?? 'It'} did not respond as expected.`, state: 'failed' }]
     : []
   const isFailed = call.code !== undefined && !wasSent && !stages.some(({ state }) => state === 'failed')
-  const last = ending(call)
+  const last = finalSteps(call)
   return [
-    received(call),
+    receivedStep(call),
     ...stages,
     ...sent,
     ...(isFailed ? last.map((step) => ({ ...step, state: 'failed' as const })) : last),

@@ -1,5 +1,5 @@
 import { html, type TemplateResult } from '../../kit/html.ts'
-import type { Opened, Screen, ScreenContext } from '../../kit/screen.ts'
+import type { Screen, ScreenContext, ScreenInstance } from '../../kit/screen.ts'
 import { section } from '../../kit/section.ts'
 import { may } from '../../session.ts'
 import { createInvitations } from './invitations.ts'
@@ -25,7 +25,7 @@ const SECTIONS: readonly Section[] = [
   { id: 'node', title: 'This node', create: ({ signal }) => createNode(signal) },
 ]
 
-const open = (context: ScreenContext): Opened => {
+const open = (context: ScreenContext): ScreenInstance => {
   const sections = SECTIONS.filter(({ needs }) => needs === undefined || may(needs)).map((one) => ({
     ...one,
     view: one.create(context),

@@ -2,10 +2,10 @@ import { path } from '../../api/client.ts'
 import { field, formAction, formProblem, issue } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { listOf, showList } from '../../kit/list.ts'
-import { notice, reported } from '../../kit/notice.ts'
+import { notice, notifyResult } from '../../kit/notice.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
 import { type Column, table } from '../../kit/table.ts'
-import { when } from '../../kit/time.ts'
+import { relativeTime } from '../../kit/time.ts'
 import { may } from '../../session.ts'
 
 interface Invitation {
@@ -29,7 +29,7 @@ export const createInvitations = ({ api, signal }: ScreenContext): (() => Templa
   })
 
   const change = async (method: 'POST' | 'DELETE', where: string, done: string): Promise<void> => {
-    if (await reported(api.call(method, where), done)) invitations.reload()
+    if (await notifyResult(api.call(method, where), done)) invitations.reload()
   }
 
   const buttons = ({ id, email }: Invitation): TemplateResult => html`<div class="buttons">
@@ -61,7 +61,7 @@ export const createInvitations = ({ api, signal }: ScreenContext): (() => Templa
     { head: 'Address', cell: ({ email }) => email },
     { head: 'Role', cell: ({ role }) => html`<span class="badge">${role.toLowerCase()}</span>` },
     { head: 'State', cell: ({ status }) => status.toLowerCase() },
-    { head: 'Ends', cell: ({ expires_at }) => when(expires_at) },
+    { head: 'Ends', cell: ({ expires_at }) => relativeTime(expires_at) },
     { head: 'Action', cell: buttons },
   ]
 

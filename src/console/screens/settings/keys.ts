@@ -4,7 +4,7 @@ import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import type { ListResponse } from '../../kit/list.ts'
 import { resource, show } from '../../kit/resource.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
-import { when } from '../../kit/time.ts'
+import { relativeTime } from '../../kit/time.ts'
 import { may } from '../../session.ts'
 
 interface Keys {
@@ -35,11 +35,11 @@ export const createKeys = ({ api, signal: within }: ScreenContext): (() => Templ
     show(
       keys,
       ({ root, data }) => html`<dl class="facts">
-          <dt>Root key</dt><dd>${root === undefined ? 'not known yet' : html`in use since ${when(root)}`}</dd>
+          <dt>Root key</dt><dd>${root === undefined ? 'not known yet' : html`in use since ${relativeTime(root)}`}</dd>
           ${
             may('log:read')
               ? html`<dt>Data key of the tenant</dt>
-                <dd>${data === undefined ? 'no rotation in the audit log' : html`rotated ${when(data)}`}</dd>`
+                <dd>${data === undefined ? 'no rotation in the audit log' : html`rotated ${relativeTime(data)}`}</dd>`
               : nothing
           }
         </dl>

@@ -2,10 +2,10 @@ import { path } from '../../api/client.ts'
 import { confirm } from '../../kit/dialog.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { listOf, showList } from '../../kit/list.ts'
-import { reported } from '../../kit/notice.ts'
+import { notifyResult } from '../../kit/notice.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
 import { table } from '../../kit/table.ts'
-import { when } from '../../kit/time.ts'
+import { relativeTime } from '../../kit/time.ts'
 import { may } from '../../session.ts'
 
 interface Member {
@@ -28,7 +28,7 @@ export const createMembers = ({ api, signal }: ScreenContext): (() => TemplateRe
     const body = 'Keys of applications stay as they are.'
     if (!(await confirm({ title, body, action: 'Remove', danger: true }))) return
     const removal = api.call('DELETE', path`/tenants/self/members/${member.id}`)
-    if (await reported(removal, 'Member removed.')) members.reload()
+    if (await notifyResult(removal, 'Member removed.')) members.reload()
   }
 
   return () =>
@@ -39,7 +39,7 @@ export const createMembers = ({ api, signal }: ScreenContext): (() => TemplateRe
         columns: [
           { head: 'Member', cell: (member) => member.user.email ?? html`<code>${member.user.id}</code>` },
           { head: 'Role', cell: ({ role }) => html`<span class="badge">${role.toLowerCase()}</span>` },
-          { head: 'Since', cell: ({ created_at }) => when(created_at) },
+          { head: 'Since', cell: ({ created_at }) => relativeTime(created_at) },
           ...(may('tenant:member:delete')
             ? [
                 {

@@ -5,7 +5,7 @@ import { notice } from '../../kit/notice.ts'
 import { resource, show } from '../../kit/resource.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
 import { signal } from '../../kit/signals.ts'
-import { when } from '../../kit/time.ts'
+import { relativeTime } from '../../kit/time.ts'
 import { may } from '../../session.ts'
 
 export interface Tenant {
@@ -52,11 +52,11 @@ const TEXTS: Readonly<Record<string, string>> = { true: 'on', false: 'off' }
 
 const text = (value: string): string => TEXTS[value] ?? value
 
-const shown = (tenant: Tenant): TemplateResult => html`<dl class="facts">
+const tenantFacts = (tenant: Tenant): TemplateResult => html`<dl class="facts">
   <dt>Name</dt><dd>${tenant.name}</dd>
   <dt>Id</dt><dd>${copyable(tenant.id, 'tenant id')}</dd>
-  <dt>Created</dt><dd>${when(tenant.created_at)}</dd>
-  <dt>Changed</dt><dd>${when(tenant.modified_at)}</dd>
+  <dt>Created</dt><dd>${relativeTime(tenant.created_at)}</dd>
+  <dt>Changed</dt><dd>${relativeTime(tenant.modified_at)}</dd>
   ${Object.entries(SETTINGS).map(
     ([name, { label, hint }]) => html`<dt>${label}</dt>
       <dd>${text(tenant.settings[name] ?? '')} <span class="small soft">– ${hint}</span></dd>`,
@@ -80,13 +80,13 @@ export const updateOf = (
 export const createTenant = ({ api, signal: within }: ScreenContext): (() => TemplateResult) => {
   const load = (signal: AbortSignal) => api.call<Tenant>('GET', '/tenants/self', { signal })
   const tenant = resource(load, within)
-  const editing = signal<Tenant | undefined>(undefined)
+  const draftTenant = signal<Tenant | undefined>(undefined)
   const save = action(async () => {
-    const draft = editing.peek()
+    const draft = draftTenant.peek()
     const opened = tenant.value.peek()
     if (draft === undefined || opened === undefined) return
     await api.call('PUT', '/tenants/self', { body: updateOf(opened, draft, await load(within)) })
-    editing.value = undefined
+    draftTenant.value = undefined
     notice('done', 'Tenant saved.')
     tenant.reload()
   })
@@ -101,7 +101,7 @@ export const createTenant = ({ api, signal: within }: ScreenContext): (() => Tem
         maxlength="200"
         .value=${live(draft.name)}
         @input=${(event: Event) => {
-          editing.value = { ...draft, name: valueIn(event) }
+          draftTenant.value = { ...draft, name: valueIn(event) }
         }}
       />`,
     })}
@@ -112,7 +112,7 @@ export const createTenant = ({ api, signal: within }: ScreenContext): (() => Tem
         value: draft.settings[name] ?? '',
         choices: values.map((value) => [value, text(value)]),
         set: (value) => {
-          editing.value = { ...draft, settings: { ...draft.settings, [name]: value } }
+          draftTenant.value = { ...draft, settings: { ...draft.settings, [name]: value } }
         },
       }),
     )}
@@ -121,7 +121,7 @@ export const createTenant = ({ api, signal: within }: ScreenContext): (() => Tem
         type="button"
         @click=${() => {
           save.reset()
-          editing.value = undefined
+          draftTenant.value = undefined
         }}
       >
         Cancel
@@ -132,15 +132,15 @@ export const createTenant = ({ api, signal: within }: ScreenContext): (() => Tem
 
   return () =>
     show(tenant, (found) =>
-      editing.value === undefined
-        ? html`${shown(found)}
+      draftTenant.value === undefined
+        ? html`${tenantFacts(found)}
           ${
             may('tenant:update')
               ? html`<div class="buttons">
                   <button
                     type="button"
                     @click=${() => {
-                      editing.value = found
+                      draftTenant.value = found
                     }}
                   >
                     Change
@@ -148,6 +148,6 @@ export const createTenant = ({ api, signal: within }: ScreenContext): (() => Tem
                 </div>`
               : nothing
           }`
-        : form(editing.value),
+        : form(draftTenant.value),
     )
 }

@@ -4,7 +4,7 @@ import { resource, show } from '../../kit/resource.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
 import { figures } from '../../kit/section.ts'
 import { table } from '../../kit/table.ts'
-import { when } from '../../kit/time.ts'
+import { relativeTime } from '../../kit/time.ts'
 
 /** `GET /tenants/self/reports/usage`. */
 export interface Usage {
@@ -35,7 +35,7 @@ const view = ({ token_report: report }: Usage): TemplateResult => html`${figures
     columns: [
       { head: 'Type', cell: ([type]) => type },
       { head: 'Tokens', kind: 'number', cell: ([, { count: number }]) => count(number) },
-      { head: 'Last created', cell: ([, { last_created_at }]) => when(last_created_at) },
+      { head: 'Last created', cell: ([, { last_created_at }]) => relativeTime(last_created_at) },
     ],
     empty: html`No tokens yet. <a href="#/start">Create the first one.</a>`,
   })}`

@@ -4,11 +4,11 @@ import { copy } from '../../kit/copy.ts'
 import { type Action, action } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { problem } from '../../kit/problem.ts'
-import type { Opened, Screen, ScreenContext } from '../../kit/screen.ts'
+import type { Screen, ScreenContext, ScreenInstance } from '../../kit/screen.ts'
 import { signal } from '../../kit/signals.ts'
 import { link } from '../../router.ts'
 import { may, session, signIn } from '../../session.ts'
-import { isOffered } from './offered.ts'
+import { isVaultEmpty } from './empty-vault.ts'
 import { APPLICATION, CARD, DEMO_URL, payment, shellLines } from './steps.ts'
 
 interface Step {
@@ -65,9 +65,9 @@ const receivedIn = (response: string): string => {
   }
 }
 
-const open = ({ api }: ScreenContext): Opened => {
+const open = ({ api }: ScreenContext): ScreenInstance => {
   const token = signal<string | undefined>(undefined)
-  const arrived = signal<string | undefined>(undefined)
+  const receivedBody = signal<string | undefined>(undefined)
 
   // The key goes from the response into the session, and stays in no variable of the page.
   const createApplication = action(async () => {
@@ -83,7 +83,7 @@ const open = ({ api }: ScreenContext): Opened => {
       body: payment(token.peek() ?? ''),
     })
     if (!response.ok) throw await problemOf(response)
-    arrived.value = receivedIn(await response.text())
+    receivedBody.value = receivedIn(await response.text())
   })
 
   const view = (): TemplateResult => {
@@ -122,11 +122,11 @@ const open = ({ api }: ScreenContext): Opened => {
           run: send,
           isReady: token.value !== undefined,
           result:
-            arrived.value === undefined
+            receivedBody.value === undefined
               ? undefined
               : html`<dl class="both">
                     <div><dt>You sent</dt><dd><pre>${pretty(payment(token.value ?? ''))}</pre></dd></div>
-                    <div><dt>The destination received</dt><dd><pre>${arrived.value}</pre></dd></div>
+                    <div><dt>The destination received</dt><dd><pre>${receivedBody.value}</pre></dd></div>
                   </dl>
                   <p><a href="#/requests">See the call</a>, or <a href="#/try">try another one</a>.</p>`,
           line: third,
@@ -142,7 +142,7 @@ export const startScreens: readonly Screen[] = [
     title: 'First minute',
     /** In the navigation of a vault without tokens. */
     get nav() {
-      return isOffered.value ? 'First minute' : undefined
+      return isVaultEmpty.value ? 'First minute' : undefined
     },
     needs: (may) => may('application:create') || may('token:create'),
     open,

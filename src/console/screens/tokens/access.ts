@@ -6,7 +6,7 @@ import { resource, show } from '../../kit/resource.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
 import { type Column, table } from '../../kit/table.ts'
 import { link } from '../../router.ts'
-import { type AccessEntry, GONE } from './types.ts'
+import { type AccessEntry, TOKEN_NOT_FOUND } from './types.ts'
 
 /** Entries of one way to a token with the same outcome and reason. */
 export interface AccessRow extends Pick<AccessEntry, 'application' | 'disclosure' | 'rule' | 'through'> {
@@ -17,7 +17,7 @@ export interface AccessRow extends Pick<AccessEntry, 'application' | 'disclosure
 const identityOf = ({ application, disclosure, rule, through }: AccessEntry): string =>
   JSON.stringify([application.id, through?.type, through?.id, disclosure, rule])
 
-const merged = (entries: readonly AccessEntry[]): readonly AccessRow[] => {
+const mergePermissions = (entries: readonly AccessEntry[]): readonly AccessRow[] => {
   const rows = new Map<string, AccessRow>()
   for (const entry of entries) {
     const identity = identityOf(entry)
@@ -40,7 +40,7 @@ export const groupsOf = (entries: readonly AccessEntry[]): readonly AccessGroup[
   const group = (title: string, about: string, belongs: (entry: AccessEntry) => boolean): AccessGroup => ({
     title,
     about,
-    rows: merged(entries.filter(belongs)),
+    rows: mergePermissions(entries.filter(belongs)),
   })
   return [
     group('See the value', 'Responses hold it.', (one) => one.disclosure === 'reveal' && !isUse(one)),
@@ -115,7 +115,8 @@ export const createAccess = ({ api, signal }: ScreenContext, id: string): (() =>
   const found = resource((own) => allAccess(api, id, own), signal)
   return () => {
     const state = found.state.value
-    if (state.kind === 'error' && state.error.status === 404) return html`<p class="empty">${GONE}</p>`
+    if (state.kind === 'error' && state.error.status === 404)
+      return html`<p class="empty">${TOKEN_NOT_FOUND}</p>`
     return show(found, ({ entries, total }) =>
       entries.length === 0
         ? html`<p class="empty">No key can see or use this token.</p>`

@@ -4,13 +4,13 @@ import { confirm } from '../../kit/dialog.ts'
 import { field, formAction, formProblem } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { listOf, showList } from '../../kit/list.ts'
-import { reported } from '../../kit/notice.ts'
+import { notifyResult } from '../../kit/notice.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
 import { table } from '../../kit/table.ts'
 import { link } from '../../router.ts'
 import { may } from '../../session.ts'
 import { maskedData, metadataChips } from './cells.ts'
-import { MASKED } from './types.ts'
+import { MASK_ONLY } from './types.ts'
 
 interface Side {
   readonly title: string
@@ -23,7 +23,7 @@ interface Side {
 
 const createSide = ({ api, signal }: ScreenContext, side: Side): (() => TemplateResult) => {
   const { title, role, association } = side
-  const list = listOf<Token>({ api, signal, path: side.list, query: () => MASKED, size: 20 })
+  const list = listOf<Token>({ api, signal, path: side.list, query: () => MASK_ONLY, size: 20 })
   const add = formAction(async (given, form) => {
     const other = String(given.get('id') ?? '').trim()
     if (other === '') return
@@ -37,7 +37,7 @@ const createSide = ({ api, signal }: ScreenContext, side: Side): (() => Template
       body: html`<p>Both tokens stay. <code>${other}</code> is no longer a ${role} of this token.</p>`,
       action: 'Remove',
     })
-    if (isSure && (await reported(api.call('DELETE', association(other))))) list.reload()
+    if (isSure && (await notifyResult(api.call('DELETE', association(other))))) list.reload()
   }
   return () => html`<h3>${title}</h3>
     ${showList(list, (tokens) =>

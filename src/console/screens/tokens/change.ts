@@ -2,7 +2,7 @@ import { type Api, path } from '../../api/client.ts'
 import { problemOf } from '../../api/problem.ts'
 import { field } from '../../kit/form.ts'
 import { html } from '../../kit/html.ts'
-import { exact, fromLocal, toLocal } from '../../kit/time.ts'
+import { exactTime, fromLocal, toLocal } from '../../kit/time.ts'
 import { formDialog } from './form-dialog.ts'
 import { metadataField, metadataPatch, parseMetadata } from './metadata-text.ts'
 import type { TokenDetail } from './types.ts'
@@ -25,7 +25,7 @@ export const editExpiry = async (api: Api, { id, expires_at }: TokenDetail): Pro
     title: 'Set the expiry',
     submit: 'Set expiry',
     fields: (sentence) => html`<p>
-        ${expires_at === undefined ? 'This token never expires.' : `This token expires on ${exact(expires_at)}.`} When it
+        ${expires_at === undefined ? 'This token never expires.' : `This token expires on ${exactTime(expires_at)}.`} When it
         expires it is gone as if it were deleted.
       </p>
       ${field({

@@ -1,7 +1,7 @@
 import type { Token } from '../../api/types.ts'
 import { choiceField, field } from '../../kit/form.ts'
 import { html } from '../../kit/html.ts'
-import { once } from '../../kit/idempotency.ts'
+import { createIdempotencyKey } from '../../kit/idempotency.ts'
 import { parseJson } from '../../kit/json.ts'
 import { resource, show } from '../../kit/resource.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
@@ -59,7 +59,7 @@ export const inputOf = (of: (name: string) => string): object => {
 export const createToken = async ({ api, signal: within, navigate }: ScreenContext): Promise<void> => {
   const description = resource((signal) => api.call<Description>('GET', '/openapi.json', { signal }), within)
   const type = signal('card')
-  const keys = once()
+  const idempotency = createIdempotencyKey()
   const id = await formDialog({
     title: 'Create a token',
     submit: 'Create',
@@ -106,7 +106,7 @@ export const createToken = async ({ api, signal: within, navigate }: ScreenConte
       }),
     send: async (of) => {
       const body = inputOf(of)
-      return (await api.call<Token>('POST', '/tokens', { body, headers: keys.headers(body) })).id
+      return (await api.call<Token>('POST', '/tokens', { body, headers: idempotency.headers(body) })).id
     },
   })
   if (id !== undefined) navigate(link`/tokens/${id}`)

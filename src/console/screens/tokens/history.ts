@@ -4,7 +4,7 @@ import { listOf, showList } from '../../kit/list.ts'
 import { mayHoldData } from '../../kit/may-hold-data.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
 import { table } from '../../kit/table.ts'
-import { when } from '../../kit/time.ts'
+import { relativeTime } from '../../kit/time.ts'
 import { hashOf } from '../../router.ts'
 
 export interface History {
@@ -26,7 +26,7 @@ export const createHistory = ({ api, signal }: ScreenContext, id: string): Histo
         rows,
         empty: 'No audit records of this token are retained.',
         columns: [
-          { head: 'When', cell: (entry) => when(entry.created_at) },
+          { head: 'When', cell: (entry) => relativeTime(entry.created_at) },
           {
             head: 'What',
             kind: 'wide',

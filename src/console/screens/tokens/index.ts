@@ -1,20 +1,20 @@
 import { field } from '../../kit/form.ts'
 import { html } from '../../kit/html.ts'
 import { mayHoldData } from '../../kit/may-hold-data.ts'
-import type { May, Opened, Screen, ScreenContext } from '../../kit/screen.ts'
+import type { May, Screen, ScreenContext, ScreenInstance } from '../../kit/screen.ts'
 import { signal, untracked } from '../../kit/signals.ts'
 import { link } from '../../router.ts'
 import { may } from '../../session.ts'
 import { openList } from './list.ts'
 import { openToken } from './token.ts'
 
-const lists = (may: May): boolean => may('token:read') || may('token:search')
-const shows = (may: May): boolean => may('token:read') || may('application:read') || may('log:read')
+const mayList = (may: May): boolean => may('token:read') || may('token:search')
+const mayShow = (may: May): boolean => may('token:read') || may('application:read') || may('log:read')
 
 /** For keys that may not list tokens: a token by its id. */
-const openLookup = (context: ScreenContext): Opened => {
+const openLookup = (context: ScreenContext): ScreenInstance => {
   /** The token of an id that may be data by mistake: it is shown here, so that the address does not hold it. */
-  const opened = signal<Opened | undefined>(undefined)
+  const opened = signal<ScreenInstance | undefined>(undefined)
   const close = () => {
     opened.peek()?.close?.()
     opened.value = undefined
@@ -52,15 +52,15 @@ const openLookup = (context: ScreenContext): Opened => {
 const PERMISSIONS = ['token:read', 'token:search', 'application:read', 'log:read']
 
 /** Opens the screen again when a key is added: each kind of key shows parts that the other one may not see. */
-const again =
+const reopenOnKeyChange =
   (open: Screen['open']): Screen['open'] =>
   (context) => {
-    const held = () => PERMISSIONS.filter(may).join()
-    let before = held()
+    const permissionsOfKeys = () => PERMISSIONS.filter(may).join()
+    let before = permissionsOfKeys()
     let opened = open(context)
     const current = () => {
-      if (held() !== before) {
-        before = held()
+      if (permissionsOfKeys() !== before) {
+        before = permissionsOfKeys()
         opened.close?.()
         opened = untracked(() => open(context))
       }
@@ -78,8 +78,8 @@ export const tokensScreens: readonly Screen[] = [
     path: '/tokens',
     title: 'Tokens',
     nav: 'Tokens',
-    needs: (may) => lists(may) || shows(may),
-    open: again((context) => (lists(may) ? openList(context) : openLookup(context))),
+    needs: (may) => mayList(may) || mayShow(may),
+    open: reopenOnKeyChange((context) => (mayList(may) ? openList(context) : openLookup(context))),
   },
-  { path: '/tokens/:id', title: 'Token', needs: shows, open: again(openToken) },
+  { path: '/tokens/:id', title: 'Token', needs: mayShow, open: reopenOnKeyChange(openToken) },
 ]

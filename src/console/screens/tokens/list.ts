@@ -4,11 +4,11 @@ import type { Token } from '../../api/types.ts'
 import { hiddenFiltersNote } from '../../kit/hidden-filters.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { listOf, showList } from '../../kit/list.ts'
-import type { Opened, ScreenContext } from '../../kit/screen.ts'
+import type { ScreenContext, ScreenInstance } from '../../kit/screen.ts'
 import { computed, effect, untracked } from '../../kit/signals.ts'
 import { snippet } from '../../kit/snippet.ts'
 import { type Column, table } from '../../kit/table.ts'
-import { when } from '../../kit/time.ts'
+import { relativeTime } from '../../kit/time.ts'
 import { link } from '../../router.ts'
 import { may, session } from '../../session.ts'
 import { maskedData, metadataChips } from './cells.ts'
@@ -16,8 +16,8 @@ import { createToken } from './create.ts'
 import { filterRow } from './filters.ts'
 import { FILTERS, type Filters, listQuery, searchQuery } from './query.ts'
 import { createSearchBox, languageHelp } from './search-box.ts'
-import type { Known } from './suggest.ts'
-import { MASKED } from './types.ts'
+import type { KnownValues } from './suggest.ts'
+import { MASK_ONLY } from './types.ts'
 
 const SEARCH = '/v2/tokens/search'
 const LIST = '/v2/tokens'
@@ -49,13 +49,13 @@ const columns: readonly Column<Token>[] = [
   { head: 'Metadata', cell: metadataChips },
   {
     head: 'Created',
-    cell: ({ created_at, expires_at }) => html`${when(created_at)}
-      ${expires_at === undefined ? nothing : html`<br /><span class="soft small">expires ${when(expires_at)}</span>`}`,
+    cell: ({ created_at, expires_at }) => html`${relativeTime(created_at)}
+      ${expires_at === undefined ? nothing : html`<br /><span class="soft small">expires ${relativeTime(expires_at)}</span>`}`,
   },
 ]
 
 /** `/tokens`, for keys that may list or search tokens. */
-export const openList = (context: ScreenContext): Opened => {
+export const openList = (context: ScreenContext): ScreenInstance => {
   const { api, filters, setFilters } = context
   const isSearching = may('token:search')
   /** Filters as JSON, so that only a changed filter loads the list again. */
@@ -67,7 +67,7 @@ export const openList = (context: ScreenContext): Opened => {
   const isFiltered = () => Object.values(current.value).some((value) => value !== '')
   const query = () => ({
     ...(isSearching ? { query: searchQuery(current.value, Date.now()) } : listQuery(current.value)),
-    ...MASKED,
+    ...MASK_ONLY,
   })
   const list = listOf<Token>({
     ...context,
@@ -79,7 +79,7 @@ export const openList = (context: ScreenContext): Opened => {
 
   /** The last tokens on the page: a query that fails shows none. */
   let seen: readonly Token[] = []
-  const known = (): Known => {
+  const knownValues = (): KnownValues => {
     if (list.rows.value.length > 0) seen = list.rows.value
     return {
       types: distinct([...seen.map(({ type }) => type), ...TYPES.split(' ')]),
@@ -93,7 +93,7 @@ export const openList = (context: ScreenContext): Opened => {
     change({ q })
     if (text.peek() === before) list.reload()
   }
-  const box = createSearchBox({ known, search })
+  const box = createSearchBox({ knownValues, search })
   const dispose = effect(() => {
     const { q } = current.value
     untracked(() => box.set(q))
@@ -132,7 +132,7 @@ export const openList = (context: ScreenContext): Opened => {
       ${hiddenFiltersNote(context)}
       ${filterRow({
         filters: current.value,
-        types: distinct([...known().types, current.value.type]).filter((type) => type !== ''),
+        types: distinct([...knownValues().types, current.value.type]).filter((type) => type !== ''),
         isSearching,
         change,
         clear: isFiltered()

@@ -25,7 +25,7 @@ const DAYS: Readonly<Record<string, number>> = { day: 1, week: 7, month: 30 }
 const DAY_MS = 86_400_000
 
 /** A phrase of the search language. */
-export const quoted = (text: string): string => `"${text.replace(/["\\]/g, String.raw`\$&`)}"`
+export const quotePhrase = (text: string): string => `"${text.replace(/["\\]/g, String.raw`\$&`)}"`
 
 /** `pci/high` → `/pci/high/`. */
 export const containerOf = (text: string): string => {
@@ -46,17 +46,17 @@ const expiryTerm = (expiry: string, now: number): string | undefined => {
   const days = DAYS[expiry]
   return days === undefined
     ? undefined
-    : `expires_at:[* TO ${quoted(new Date(now + days * DAY_MS).toISOString())}]`
+    : `expires_at:[* TO ${quotePhrase(new Date(now + days * DAY_MS).toISOString())}]`
 }
 
 /** The filters as one query of the search language. `now`: ms since the epoch. */
 export const searchQuery = ({ q, type, container, metadata, expiry }: Filters, now: number): string => {
   const terms: string[] = []
-  if (type !== '') terms.push(`type:${quoted(type)}`)
-  if (containerOf(container) !== '') terms.push(`container:${quoted(containerOf(container))}`)
+  if (type !== '') terms.push(`type:${quotePhrase(type)}`)
+  if (containerOf(container) !== '') terms.push(`container:${quotePhrase(containerOf(container))}`)
   const entry = metadata === '' ? undefined : metadataOf(metadata)
   if (entry !== undefined)
-    terms.push(`metadata.${entry.key}:${entry.value === undefined ? '[* TO *]' : quoted(entry.value)}`)
+    terms.push(`metadata.${entry.key}:${entry.value === undefined ? '[* TO *]' : quotePhrase(entry.value)}`)
   const ends = expiryTerm(expiry, now)
   if (ends !== undefined) terms.push(ends)
   const query = q.trim()

@@ -1,7 +1,7 @@
 import type { Api } from '../../api/client.ts'
 import { path } from '../../api/client.ts'
 import type { Token } from '../../api/types.ts'
-import { copyBriefly } from '../../kit/copy.ts'
+import { copyAndClear } from '../../kit/copy.ts'
 import { confirm } from '../../kit/dialog.ts'
 import { action } from '../../kit/form.ts'
 import { html, nothing, ref, type TemplateResult } from '../../kit/html.ts'
@@ -108,14 +108,14 @@ export const createReveal = (api: Api, id: string, within: AbortSignal, onRead: 
 
   const copyValue = async () => {
     try {
-      await copyBriefly(element?.textContent ?? '', SHOWN_S)
+      await copyAndClear(element?.textContent ?? '', SHOWN_S)
       notice('warning', `Copied. This page clears the clipboard in ${SHOWN_S} seconds.`)
     } catch {
       notice('error', 'The browser denied copying. Select the value instead.')
     }
   }
 
-  const shown = (
+  const revealedValue = (
     of: number | 'reading',
   ): TemplateResult => html`<section class="revealed" aria-label="Revealed value">
     <pre tabindex="0" aria-label="Value" ${ref(bindElement)}></pre>
@@ -144,7 +144,7 @@ export const createReveal = (api: Api, id: string, within: AbortSignal, onRead: 
                 Reveal …
               </button>
             </div>`
-          : shown(of)
+          : revealedValue(of)
       }${error === undefined ? nothing : problem(error)}`
     },
   }

@@ -1,9 +1,9 @@
 import { html, live, nothing, ref, type TemplateResult } from '../../kit/html.ts'
 import { batch, signal } from '../../kit/signals.ts'
-import { applied, FIELDS, type Known, type Suggestion, suggest } from './suggest.ts'
+import { applySuggestion, FIELDS, type KnownValues, type Suggestion, suggest } from './suggest.ts'
 
 export interface SearchBoxOptions {
-  readonly known: () => Known
+  readonly knownValues: () => KnownValues
   /** Called with the query when the user submits it. */
   readonly search: (query: string) => void
 }
@@ -15,14 +15,14 @@ export interface SearchBox {
 }
 
 /** A box that suggests, at the caret, what the search language knows (ARIA: combobox with a listbox). */
-export const createSearchBox = ({ known, search }: SearchBoxOptions): SearchBox => {
+export const createSearchBox = ({ knownValues, search }: SearchBoxOptions): SearchBox => {
   const text = signal('')
   const caret = signal(0)
   const isOpen = signal(false)
   const active = signal(-1)
   let input: HTMLInputElement | undefined
 
-  const found = () => (isOpen.value ? suggest(text.value, caret.value, known()) : undefined)
+  const found = () => (isOpen.value ? suggest(text.value, caret.value, knownValues()) : undefined)
   const read = (open: boolean) =>
     batch(() => {
       text.value = input?.value ?? ''
@@ -36,7 +36,7 @@ export const createSearchBox = ({ known, search }: SearchBoxOptions): SearchBox 
   const accept = (suggestion: Suggestion) => {
     const place = found()
     if (place === undefined || input === undefined) return
-    const next = applied(text.value, place, suggestion)
+    const next = applySuggestion(text.value, place, suggestion)
     input.value = next.text
     input.setSelectionRange(next.caret, next.caret)
     input.focus()

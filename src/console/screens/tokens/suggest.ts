@@ -14,7 +14,7 @@ export interface Suggestions {
 }
 
 /** Values that are known from the tokens on the page. */
-export interface Known {
+export interface KnownValues {
   readonly types: readonly string[]
   readonly containers: readonly string[]
   readonly metadata: readonly string[]
@@ -59,24 +59,24 @@ const timesOf = (field: string, now: number): readonly Suggestion[] =>
         { insert: `[${dayOf(now - 30 * DAY_MS)} TO *] `, hint: 'in the last 30 days' },
       ]
 
-const valuesOf = (field: string, known: Known): readonly Suggestion[] => {
-  if (field.endsWith('_at')) return timesOf(field, known.now)
-  const values = field === 'type' ? known.types : field === 'container' ? known.containers : []
+const valuesOf = (field: string, knownValues: KnownValues): readonly Suggestion[] => {
+  if (field.endsWith('_at')) return timesOf(field, knownValues.now)
+  const values = field === 'type' ? knownValues.types : field === 'container' ? knownValues.containers : []
   return values.map((value) => ({ insert: `${value} `, hint: field }))
 }
 
-const fieldsOf = (known: Known): readonly Suggestion[] =>
+const fieldsOf = (knownValues: KnownValues): readonly Suggestion[] =>
   FIELDS.flatMap(([field, hint]) =>
     field.endsWith('<key>')
       ? [
-          ...known.metadata.map((key) => ({ insert: `metadata.${key}:`, hint })),
+          ...knownValues.metadata.map((key) => ({ insert: `metadata.${key}:`, hint })),
           { insert: 'metadata.', hint: `${hint}, metadata.<key>:<value>` },
         ]
       : [{ insert: `${field}:`, hint }],
   )
 
 /** Suggestions for the word at the caret, at most eight; none inside quotes and ranges. */
-export const suggest = (text: string, caret: number, known: Known): Suggestions => {
+export const suggest = (text: string, caret: number, knownValues: KnownValues): Suggestions => {
   const before = text.slice(0, caret)
   const none = { from: caret, to: caret, options: [] }
   const unquoted = before.replace(/\\./gs, '  ')
@@ -91,8 +91,8 @@ export const suggest = (text: string, caret: number, known: Known): Suggestions 
     /[^\s(!-]\s+$/.test(text.slice(0, start)) && !/\b(?:AND|OR|NOT)\s+$/.test(text.slice(0, start))
   const all =
     colon < 0
-      ? [...(isAfterTerm && sign === 0 ? OPERATORS : []), ...fieldsOf(known)]
-      : valuesOf(word.slice(sign, colon), known)
+      ? [...(isAfterTerm && sign === 0 ? OPERATORS : []), ...fieldsOf(knownValues)]
+      : valuesOf(word.slice(sign, colon), knownValues)
   const options = all.filter(
     ({ insert }) => insert.toLowerCase().startsWith(typed) && insert.trim() !== typed,
   )
@@ -100,7 +100,7 @@ export const suggest = (text: string, caret: number, known: Known): Suggestions 
 }
 
 /** The text with a suggestion in the place of the word, and the caret behind it. */
-export const applied = (
+export const applySuggestion = (
   text: string,
   { from, to }: Pick<Suggestions, 'from' | 'to'>,
   { insert }: Suggestion,

@@ -8,19 +8,19 @@ import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { notice } from '../../kit/notice.ts'
 import { problem } from '../../kit/problem.ts'
 import { type Resource, resource, show } from '../../kit/resource.ts'
-import type { Opened, ScreenContext } from '../../kit/screen.ts'
+import type { ScreenContext, ScreenInstance } from '../../kit/screen.ts'
 import { section } from '../../kit/section.ts'
 import { snippet } from '../../kit/snippet.ts'
-import { when } from '../../kit/time.ts'
+import { relativeTime } from '../../kit/time.ts'
 import { hashOf, link } from '../../router.ts'
 import { may } from '../../session.ts'
 import { createAccess } from './access.ts'
 import { createAssociations } from './associations.ts'
 import { editExpiry, editMetadata } from './change.ts'
 import { createHistory } from './history.ts'
-import { quoted } from './query.ts'
+import { quotePhrase } from './query.ts'
 import { createReveal } from './reveal.ts'
-import { GONE, MASKED, type TokenDetail } from './types.ts'
+import { MASK_ONLY, TOKEN_NOT_FOUND, type TokenDetail } from './types.ts'
 
 const json = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value, null, 2))
 
@@ -43,13 +43,13 @@ const definition = (token: TokenDetail): TemplateResult => html`<details>
 </details>`
 
 /** `/tokens/:id`. Sections fail alone: each shows what its key may see. */
-export const openToken = (context: ScreenContext): Opened => {
+export const openToken = (context: ScreenContext): ScreenInstance => {
   const { api, params, signal, title } = context
   const id = params.id ?? ''
   title(id)
   const token = may('token:read')
     ? resource(
-        (own) => api.call<TokenDetail>('GET', path`/tokens/${id}`, { query: MASKED, signal: own }),
+        (own) => api.call<TokenDetail>('GET', path`/tokens/${id}`, { query: MASK_ONLY, signal: own }),
         signal,
       )
     : undefined
@@ -111,7 +111,7 @@ export const openToken = (context: ScreenContext): Opened => {
       entries.length === 0
         ? html`<span class="soft">none</span>`
         : html`<dl class="facts metadata">
-            ${entries.map(([key, value]) => fact(key, html`<a href=${search(`metadata.${key}:${quoted(value)}`)} title="Tokens with this entry">${value}</a>`))}
+            ${entries.map(([key, value]) => fact(key, html`<a href=${search(`metadata.${key}:${quotePhrase(value)}`)} title="Tokens with this entry">${value}</a>`))}
           </dl>`
     }
     ${
@@ -135,10 +135,10 @@ export const openToken = (context: ScreenContext): Opened => {
           ),
         )}
         ${fact('Metadata', metadata(of))}
-        ${fact('Expires', of.expires_at === undefined ? html`<span class="soft">never</span>` : when(of.expires_at))}
-        ${fact('Created', html`${when(of.created_at)}${of.created_by && html` by ${by(of.created_by)}`}`)}
-        ${fact('Changed', of.modified_at && html`${when(of.modified_at)}${of.modified_by && html` by ${by(of.modified_by)}`}`)}
-        ${fact('Fingerprint', of.fingerprint && html`<a href=${search(`fingerprint:${quoted(of.fingerprint)}`)} title="Tokens with the same value"><code>${of.fingerprint}</code></a>`)}
+        ${fact('Expires', of.expires_at === undefined ? html`<span class="soft">never</span>` : relativeTime(of.expires_at))}
+        ${fact('Created', html`${relativeTime(of.created_at)}${of.created_by && html` by ${by(of.created_by)}`}`)}
+        ${fact('Changed', of.modified_at && html`${relativeTime(of.modified_at)}${of.modified_by && html` by ${by(of.modified_by)}`}`)}
+        ${fact('Fingerprint', of.fingerprint && html`<a href=${search(`fingerprint:${quotePhrase(of.fingerprint)}`)} title="Tokens with the same value"><code>${of.fingerprint}</code></a>`)}
         ${fact('Destinations', of.destinations ? html`<ul>${of.destinations.map(destination)}</ul>` : html`<span class="soft">any that the service allows</span>`)}
         ${fact('Egress only', of.egress_only ? 'yes: proxies send the value, and nothing else reads it' : undefined)}
       </dl>
@@ -148,14 +148,14 @@ export const openToken = (context: ScreenContext): Opened => {
   const ownData = (of: Resource<TokenDetail>): TemplateResult => {
     const state = of.state.value
     return state.kind === 'error' && state.error.status === 404
-      ? html`<p class="empty">${GONE}</p>`
+      ? html`<p class="empty">${TOKEN_NOT_FOUND}</p>`
       : show(of, details)
   }
 
   return {
     actions: () => {
       const of = token?.value.value
-      return html`${token === undefined ? nothing : snippet('GET', path`/tokens/${id}`, { query: MASKED })}${
+      return html`${token === undefined ? nothing : snippet('GET', path`/tokens/${id}`, { query: MASK_ONLY })}${
         of !== undefined && may('token:update')
           ? html`<button type="button" @click=${() => void change(editExpiry(api, of), 'The expiry is set.')}>Set expiry …</button>`
           : nothing

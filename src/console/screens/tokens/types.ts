@@ -32,6 +32,7 @@ export interface AccessEntry {
 }
 
 /** Query of every call of this screen but that of *Reveal*: no response holds more than a mask. */
-export const MASKED = { disclosure: 'mask' } as const
+export const MASK_ONLY = { disclosure: 'mask' } as const
 
-export const GONE = 'This token does not exist. It was deleted or it expired, or its id is misspelled.'
+export const TOKEN_NOT_FOUND =
+  'This token does not exist. It was deleted or it expired, or its id is misspelled.'

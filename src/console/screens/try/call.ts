@@ -133,7 +133,7 @@ export const pathsIn = (data: unknown, at = '$', depth = 3): readonly string[] =
 }
 
 /** JSON with an indentation of two; other texts, and numbers that this would change, as they are. */
-export const pretty = (text: string): string => {
+export const prettyJson = (text: string): string => {
   const { value, error } = parseJson(text)
   return error === undefined ? JSON.stringify(value, null, 2) : text
 }

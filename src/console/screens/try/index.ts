@@ -3,7 +3,7 @@ import { chosenEntity } from '../../kit/entity-choice.ts'
 import { action, formProblem } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { resource } from '../../kit/resource.ts'
-import type { Opened, Screen, ScreenContext } from '../../kit/screen.ts'
+import type { Screen, ScreenContext, ScreenInstance } from '../../kit/screen.ts'
 import { computed, effect, signal } from '../../kit/signals.ts'
 import { snippet } from '../../kit/snippet.ts'
 import { may, session } from '../../session.ts'
@@ -13,7 +13,7 @@ import { draftCode } from './code.ts'
 import { type FormState, formFields } from './form.ts'
 import { dryRun, responseView, send } from './send.ts'
 import { steps } from './steps.ts'
-import type { DryRun, Sent } from './types.ts'
+import type { DryRun, ProxyResponse } from './types.ts'
 
 /** The call that was tried last: it stays while the page does, and is stored nowhere. */
 const draft = signal<Draft>({
@@ -29,14 +29,14 @@ const draft = signal<Draft>({
 
 type Result =
   | { readonly kind: 'dry run'; readonly dryRun: DryRun }
-  | { readonly kind: 'sent'; readonly sent: Sent }
+  | { readonly kind: 'sent'; readonly response: ProxyResponse }
 
 /** Name of an application whose key is signed in; undefined for others. */
 const nameOf = (id: string): string | undefined =>
   [session.value?.private, session.value?.management].find((one) => one?.application.id === id)?.application
     .name
 
-const open = (context: ScreenContext): Opened => {
+const open = (context: ScreenContext): ScreenInstance => {
   const { api, filters, setFilters, signal: within } = context
   const loaded = resource<readonly StoredProxy[]>(
     async (signal) =>
@@ -54,7 +54,7 @@ const open = (context: ScreenContext): Opened => {
     api,
     path: '/proxies',
     id: () => (may('proxy:read') ? (filters.value.get('proxy') ?? '') : ''),
-    known: () => loaded.value.value,
+    candidates: () => loaded.value.value,
     signal: within,
   })
   /** The newest, and the chosen one. */
@@ -93,9 +93,12 @@ const open = (context: ScreenContext): Opened => {
     kind: 'dry run',
     dryRun: await dryRun(api, request(true), within),
   }))
-  const sendAction = callAction(async () => ({ kind: 'sent', sent: await send(api, request(false), within) }))
+  const sendAction = callAction(async () => ({
+    kind: 'sent',
+    response: await send(api, request(false), within),
+  }))
 
-  const copied = (): TemplateResult => {
+  const copyMenu = (): TemplateResult => {
     const { method, path, headers, body } = requestOf(draft.value, headerPrefix(), false)
     const key = `${headerPrefix()}-PROXY-KEY`
     const shown = key in headers ? { ...headers, [key]: 'PROXY_KEY' } : headers
@@ -112,13 +115,13 @@ const open = (context: ScreenContext): Opened => {
         </section>`
       : html`<section aria-labelledby="try-result">
           <h2 id="try-result">Response</h2>
-          ${responseView(of.sent)}
+          ${responseView(of.response)}
         </section>`
   }
 
   return {
     close: dispose,
-    actions: copied,
+    actions: copyMenu,
     view: () => {
       const isBusy = dryRunAction.busy.value || sendAction.busy.value
       return html`<form class="try-form" novalidate @submit=${dryRunAction.run}>

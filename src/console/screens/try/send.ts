@@ -3,8 +3,8 @@ import { problemOf, traceIdOf } from '../../api/problem.ts'
 import { copyable } from '../../kit/copy.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { table } from '../../kit/table.ts'
-import { type ProxyRequest, pretty } from './call.ts'
-import type { DryRun, Sent } from './types.ts'
+import { type ProxyRequest, prettyJson } from './call.ts'
+import type { DryRun, ProxyResponse } from './types.ts'
 
 /** Bytes of a response that are read. */
 const MOST = 512 * 1024
@@ -37,11 +37,11 @@ const beginning = async ({ body }: Response): Promise<{ readonly text: string; r
 }
 
 /** Sends a call. Resolves to any response, errors of the destination and of Sidevault included. */
-export const send = async (api: Api, request: ProxyRequest, signal: AbortSignal): Promise<Sent> => {
+export const send = async (api: Api, request: ProxyRequest, signal: AbortSignal): Promise<ProxyResponse> => {
   const start = performance.now()
   const response = await call(api, request, signal)
   const headers = [...response.headers]
-  const { text, isCut } = await beginning(response)
+  const { text, isCut: isTruncated } = await beginning(response)
   const ms = performance.now() - start
   const destinationStatus = headers.find(([name]) => name.endsWith('-proxy-destination-status'))?.[1]
   return {
@@ -49,7 +49,7 @@ export const send = async (api: Api, request: ProxyRequest, signal: AbortSignal)
     destinationStatus,
     headers,
     text,
-    isCut,
+    isTruncated,
     ms,
     traceId: traceIdOf(response.headers),
   }
@@ -58,7 +58,7 @@ export const send = async (api: Api, request: ProxyRequest, signal: AbortSignal)
 const isGood = (status: number): boolean => status < 400
 
 /** A response as text. Nothing of it is shown in another way, whatever its type. */
-export const responseView = (sent: Sent): TemplateResult => html`<p class="try-outcome">
+export const responseView = (sent: ProxyResponse): TemplateResult => html`<p class="try-outcome">
     <span class="badge ${isGood(sent.status) ? 'good' : 'bad'}">${sent.status}</span>
     <span>${sent.destinationStatus === undefined ? 'by Sidevault; the destination sent no response' : `the destination sent ${sent.destinationStatus}`}</span>
     <span class="number">${sent.ms.toFixed(0)} ms</span>
@@ -66,7 +66,7 @@ export const responseView = (sent: Sent): TemplateResult => html`<p class="try-o
   </p>
   <details>
     <summary>${sent.headers.length} headers</summary>
-    ${table<Sent['headers'][number]>({
+    ${table<ProxyResponse['headers'][number]>({
       caption: 'Headers of the response',
       rows: sent.headers,
       columns: [
@@ -76,5 +76,5 @@ export const responseView = (sent: Sent): TemplateResult => html`<p class="try-o
     })}
     <p class="small soft">Headers that would affect this page, such as cookies and redirects, are removed.</p>
   </details>
-  <pre class="try-body" tabindex="0" aria-label="Body of the response">${sent.isCut ? sent.text : pretty(sent.text)}</pre>
-  ${sent.isCut ? html`<p class="small soft">Only the beginning of the body is shown.</p>` : nothing}`
+  <pre class="try-body" tabindex="0" aria-label="Body of the response">${sent.isTruncated ? sent.text : prettyJson(sent.text)}</pre>
+  ${sent.isTruncated ? html`<p class="small soft">Only the beginning of the body is shown.</p>` : nothing}`

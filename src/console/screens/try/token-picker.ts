@@ -7,14 +7,14 @@ import type { ScreenContext } from '../../kit/screen.ts'
 import { computed, signal } from '../../kit/signals.ts'
 import { may } from '../../session.ts'
 import { maskedData } from '../tokens/cells.ts'
-import { MASKED } from '../tokens/types.ts'
+import { MASK_ONLY } from '../tokens/types.ts'
 import { expression, pathsIn } from './call.ts'
 
 const SIZE = 20
 
 /** The newest tokens that the key may list or search, masked. */
 const find = async ({ api }: ScreenContext, text: string, signal: AbortSignal): Promise<readonly Token[]> => {
-  const query = { ...MASKED, size: SIZE }
+  const query = { ...MASK_ONLY, size: SIZE }
   if (may('token:search')) {
     const body = { ...query, query: text }
     const { data } = await api.call<{ data: readonly Token[] }>('POST', '/v2/tokens/search', { body, signal })
@@ -31,21 +31,21 @@ const find = async ({ api }: ScreenContext, text: string, signal: AbortSignal): 
 export const pickToken = async (context: ScreenContext): Promise<string | undefined> => {
   const within = new AbortController()
   const text = signal('')
-  const chosen = signal<Token | undefined>(undefined)
+  const selectedToken = signal<Token | undefined>(undefined)
   const path = signal('')
   const tokens = resource(
     (signal) => find(context, text.value, signal),
     AbortSignal.any([context.signal, within.signal]),
   )
-  const picked = computed(() => chosen.value?.id ?? '')
+  const selectedId = computed(() => selectedToken.value?.id ?? '')
 
   const row = (token: Token): TemplateResult => html`<label class="try-token">
     <input
       type="radio"
       name="token"
-      .checked=${chosen.value?.id === token.id}
+      .checked=${selectedToken.value?.id === token.id}
       @change=${() => {
-        chosen.value = token
+        selectedToken.value = token
         path.value = ''
       }}
     />
@@ -70,8 +70,8 @@ export const pickToken = async (context: ScreenContext): Promise<string | undefi
         </fieldset>`
 
   const parts = (): TemplateResult | typeof nothing => {
-    const paths = pathsIn(chosen.value?.data)
-    if (picked.value === '') return nothing
+    const paths = pathsIn(selectedToken.value?.data)
+    if (selectedId.value === '') return nothing
     return html`${field({
       label: 'Part (JSONPath)',
       hint:
@@ -87,7 +87,7 @@ export const pickToken = async (context: ScreenContext): Promise<string | undefi
           }}
         />`,
     })}
-      <p><code>${expression(picked.value, path.value)}</code></p>`
+      <p><code>${expression(selectedId.value, path.value)}</code></p>`
   }
 
   const result = await dialog<string>({
@@ -96,12 +96,12 @@ export const pickToken = async (context: ScreenContext): Promise<string | undefi
       class="try-picker"
       @submit=${(event: Event) => {
         event.preventDefault()
-        if (picked.value !== '') close(expression(picked.value, path.value))
+        if (selectedId.value !== '') close(expression(selectedId.value, path.value))
       }}
     >
       ${list()} ${parts()}
       <div class="buttons">
-        <button class="primary" ?disabled=${picked.value === ''}>Insert</button>
+        <button class="primary" ?disabled=${selectedId.value === ''}>Insert</button>
         <button type="button" @click=${() => close()}>Cancel</button>
       </div>
     </form>`,

@@ -61,14 +61,14 @@ export interface DryRun {
 }
 
 /** The response to a call that was sent. */
-export interface Sent {
+export interface ProxyResponse {
   readonly status: number
   /** Status that the destination sent; undefined when Sidevault made the response. */
   readonly destinationStatus: string | undefined
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly text: string
   /** The body is longer than what is shown. */
-  readonly isCut: boolean
+  readonly isTruncated: boolean
   readonly ms: number
   readonly traceId: string | undefined
 }

@@ -1,19 +1,20 @@
 /**
- * Asks about what is stored now, and again when it changed while the question was open. Returns what is stored and was
- * confirmed; undefined: it was not. `part`: what a save replaces. `known`: the part that needs no question.
+ * Asks whether a save may replace what is stored now, and again when that changed while the question was open. Resolves to
+ * the stored value that was confirmed, or to undefined. `part` is the part that a save replaces; a part that equals
+ * `confirmedPart` needs no question.
  */
 export const confirmLatest = async <T>({
   read,
   part,
-  known,
+  confirmedPart,
   ask,
 }: {
   readonly read: () => Promise<T>
   readonly part: (stored: T) => unknown
-  readonly known?: unknown
+  readonly confirmedPart?: unknown
   readonly ask: (stored: T) => Promise<boolean>
 }): Promise<T | undefined> => {
-  let confirmed = JSON.stringify(known)
+  let confirmed = JSON.stringify(confirmedPart)
   for (;;) {
     const stored = await read()
     const next = JSON.stringify(part(stored))

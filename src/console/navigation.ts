@@ -1,18 +1,18 @@
 import { closeDialogs } from './kit/dialog.ts'
 import { addressFilters } from './kit/may-hold-data.ts'
-import type { Opened, Screen } from './kit/screen.ts'
+import type { Screen, ScreenInstance } from './kit/screen.ts'
 import { batch, computed, effect, type ReadonlySignal, signal, untracked } from './kit/signals.ts'
-import { hashOf, matchOf, placeOf, withChanges } from './router.ts'
+import { findScreen, hashOf, parseHash, withChanges } from './router.ts'
 import { api, may, sessionStatus } from './session.ts'
 
 /** The open screen. */
-export interface Current {
+export interface CurrentScreen {
   readonly screen: Screen | undefined
-  readonly opened: Opened | undefined
-  readonly why?: 'not found' | 'not allowed'
+  readonly instance: ScreenInstance | undefined
+  readonly unavailable?: 'not found' | 'not allowed'
 }
 
-const current = signal<Current>({ screen: undefined, opened: undefined })
+const current = signal<CurrentScreen>({ screen: undefined, instance: undefined })
 const heading = signal('')
 /** Counts navigations: focus moves to the heading after each but the first. */
 const navigations = signal(0)
@@ -22,7 +22,7 @@ const screens = signal<readonly Screen[]>([])
 
 /** False until the screens are loaded. */
 export const hasScreens: ReadonlySignal<boolean> = computed(() => screens.value.length > 0)
-export const currentScreen: ReadonlySignal<Current> = current
+export const currentScreen: ReadonlySignal<CurrentScreen> = current
 export const currentHeading: ReadonlySignal<string> = heading
 export const navigationCount: ReadonlySignal<number> = navigations
 
@@ -30,7 +30,7 @@ export const navigationCount: ReadonlySignal<number> = navigations
 export const visibleScreens = (): readonly Screen[] =>
   screens.value.filter(({ nav, needs }) => nav !== undefined && needs(may))
 
-let leave = () => {}
+let closeScreen = () => {}
 let openPath: string | undefined
 /** Filters of the open screen. `inAddress`: those that the hash has. */
 let filters = signal(new URLSearchParams())
@@ -41,7 +41,7 @@ const navigate = (hash: string): void => {
 }
 
 const open = (path: string, found: URLSearchParams): void => {
-  leave()
+  closeScreen()
   closeDialogs()
   const controller = new AbortController()
   const own = signal(found)
@@ -49,7 +49,7 @@ const open = (path: string, found: URLSearchParams): void => {
   filters = own
   inAddress = ownInAddress
   openPath = path
-  const match = matchOf(screens.peek(), path)
+  const match = findScreen(screens.peek(), path)
   const isAllowed = match?.screen.needs(may) ?? false
   const title = (text: string) => {
     if (!controller.signal.aborted) heading.value = text
@@ -57,7 +57,7 @@ const open = (path: string, found: URLSearchParams): void => {
   batch(() => {
     heading.value =
       match === undefined ? 'Page not found' : isAllowed ? match.screen.title : 'This page is not available'
-    const opened =
+    const instance =
       match === undefined || !isAllowed
         ? undefined
         : match.screen.open({
@@ -83,19 +83,19 @@ const open = (path: string, found: URLSearchParams): void => {
           })
     current.value = {
       screen: match?.screen,
-      opened,
-      ...(opened === undefined ? { why: match === undefined ? 'not found' : 'not allowed' } : {}),
+      instance,
+      ...(instance === undefined ? { unavailable: match === undefined ? 'not found' : 'not allowed' } : {}),
     }
     navigations.value++
-    leave = () => {
+    closeScreen = () => {
       controller.abort()
-      opened?.close?.()
+      instance?.close?.()
     }
   })
 }
 
-const follow = (): void => {
-  const place = placeOf(location.hash)
+const onHashChange = (): void => {
+  const place = parseHash(location.hash)
   const path = place.path === '/' ? (visibleScreens()[0]?.path ?? '/start') : place.path
   if (path !== openPath) open(path, place.filters)
   else if (String(place.filters) !== String(filters.peek()))
@@ -107,16 +107,16 @@ const follow = (): void => {
 
 /** Opens the screen of the hash as soon as somebody is signed in, and each that follows. */
 export const startRouting = async (): Promise<void> => {
-  addEventListener('hashchange', follow)
+  addEventListener('hashchange', onHashChange)
   effect(() => {
     // A key that was added may open what was not available.
     const isIn = sessionStatus.value === 'signed in'
-    const isClosed = current.peek().opened === undefined
+    const isClosed = current.peek().instance === undefined
     for (const { needs } of screens.value) needs(may)
     if (isIn && isClosed && hasScreens.value)
       untracked(() => {
         openPath = undefined
-        follow()
+        onHashChange()
       })
   })
   const loaded = await import('./screens.ts')
@@ -126,5 +126,5 @@ export const startRouting = async (): Promise<void> => {
 /** Opens the screen again, as a reload does. */
 export const reopen = (): void => {
   openPath = undefined
-  follow()
+  onHashChange()
 }

@@ -2,8 +2,8 @@ import { copy } from './copy.ts'
 import { html, type TemplateResult } from './html.ts'
 import { signal } from './signals.ts'
 
-/** A secret that the API returns: hidden until somebody asks for it. `what`: `Proxy key`. */
-export const masked = (what: string): ((value: string) => TemplateResult) => {
+/** A secret that the API returns, hidden until the user shows it. `what` names it: `Proxy key`. */
+export const secretValue = (what: string): ((value: string) => TemplateResult) => {
   const isShown = signal(false)
   return (value) => html`<span class="copyable"
     ><code>${isShown.value ? value : '••••••••••••'}</code>

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { confirmLatest } from '../../../src/console/kit/latest.ts'
+import { confirmLatest } from '../../../src/console/kit/confirm-latest.ts'
 import { updateOf } from '../../../src/console/screens/settings/tenant.ts'
 
 interface Stored {
@@ -7,17 +7,17 @@ interface Stored {
   readonly read: number
 }
 
-/** Confirms names that are stored one after the other; `answers` to questions about them. */
-const run = async (names: readonly string[], answers: readonly boolean[], known?: string) => {
+/** Confirms names that are stored one after the other; `confirmations` to questions about them. */
+const run = async (names: readonly string[], confirmations: readonly boolean[], known?: string) => {
   const asked: string[] = []
   let reads = 0
   const result = await confirmLatest<Stored>({
     read: async () => ({ name: names[reads] ?? '', read: ++reads }),
     part: ({ name }) => name,
-    known,
+    confirmedPart: known,
     ask: async ({ name }) => {
       asked.push(name)
-      return answers[asked.length - 1] ?? false
+      return confirmations[asked.length - 1] ?? false
     },
   })
   return { name: result?.name, asked, reads }
