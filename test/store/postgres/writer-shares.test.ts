@@ -26,7 +26,7 @@ t.test('writers of PostgreSQL', { skip: postgresMissing() }, async (t) => {
       await client.query("select pg_advisory_xact_lock(hashtextextended('sidevault ' || $1, 0))", [name])
     return client
   }
-  const othersWrite = async (t: Test): Promise<void> => {
+  const othersWrite = async (): Promise<void> => {
     await Promise.all([
       store.tokens.create([aToken({ tenant_id: 'tenant-b' })], NOW),
       begin('tenant-b'),
@@ -34,7 +34,7 @@ t.test('writers of PostgreSQL', { skip: postgresMissing() }, async (t) => {
       store.health(),
     ])
   }
-  await othersWrite(t)
+  await othersWrite()
 
   for (const [name, write] of [
     ['creates', () => store.tokens.create([aToken({ fingerprint: 'same', deduplicate: true })], NOW)],
@@ -44,7 +44,7 @@ t.test('writers of PostgreSQL', { skip: postgresMissing() }, async (t) => {
       const holder = await holding(t)
       let ended = 0
       const writes = Array.from({ length: 12 }, () => write().finally(() => ended++))
-      await othersWrite(t)
+      await othersWrite()
       t.equal(ended, 0)
       await holder.query('commit')
       await Promise.all(writes)
@@ -60,7 +60,7 @@ t.test('writers of PostgreSQL', { skip: postgresMissing() }, async (t) => {
         )
         .finally(() => ended++),
     )
-    await othersWrite(t)
+    await othersWrite()
     t.ok(ended < 3, 'most are still waiting')
     await Promise.all(bulk)
   })
