@@ -2,6 +2,7 @@ import type { ClientBase } from 'pg'
 import { keysHold } from '../keys/data-key-guard.ts'
 import type { Session } from '../session.ts'
 import { createCounts } from '../tokens/counts.ts'
+import { deduplicates, fingerprintLock, fingerprintsLock } from '../tokens/create.ts'
 import { jsonColumns, TOKEN_COLUMNS, type TokenRecord, toTokenRow } from '../tokens/token-row.ts'
 import type { Created, NewToken, TokenRow } from '../types.ts'
 import type { Commands } from '../write-commands.ts'
@@ -40,7 +41,7 @@ const INSERT = {
     on conflict (tenant_id, id) do nothing returning id, seq`,
 }
 
-/** Locked in one order everywhere, with the names that `findDuplicate` uses. */
+/** Locked in one order everywhere, with the names that `lockFingerprint` uses. */
 const LOCK = {
   name: 'lock fingerprints',
   text: `select pg_advisory_xact_lock(hash) from (select distinct hashtextextended('sidevault ' || name, 0) as hash
@@ -68,11 +69,6 @@ const METADATA = {
     select $1, key, value, seq from unnest($2::text[], $3::text[], $4::bigint[]) as rows (key, value, seq)`,
 }
 
-const printOf = ({ tenant_id, fingerprint, container }: NewToken): string =>
-  `fingerprint ${tenant_id} ${fingerprint} ${container}`
-
-const deduplicates = ({ deduplicate, fingerprint }: NewToken): boolean => deduplicate && fingerprint !== null
-
 /**
  * Takes calls from the front of `waiting` that can be written together: calls of one tenant, without parents and without
  * ids or deduplicated fingerprints in common. Empty when the first call needs its own command.
@@ -89,7 +85,7 @@ export const takeBatch = <T extends { readonly args: Create }>(
     const { tokens } = job.args
     const marks = tokens.flatMap((token) => [
       `id ${token.id}`,
-      ...(deduplicates(token) ? [printOf(token)] : []),
+      ...(deduplicates(token) ? [fingerprintLock(token)] : []),
     ])
     const fits =
       tokens.every(({ tenant_id, parentSeq }) => tenant_id === tenant && parentSeq === undefined) &&
@@ -114,18 +110,21 @@ interface Wanted {
 
 const findDuplicates = async (
   client: ClientBase,
+  session: Session,
+  tenantId: string,
   all: readonly Wanted[],
 ): Promise<ReadonlyMap<NewToken, TokenRow>> => {
   const wanted = all.filter(({ token }) => deduplicates(token))
   if (wanted.length === 0) return new Map()
   // Single calls sum the sizes.
   if (wanted.length > MOST_DEDUPLICATED) throw new BatchRejected('too many possible large duplicates')
-  const [, { rows }] = await Promise.all([
-    client.query({ ...LOCK, values: [wanted.map(({ token }) => printOf(token))] }),
+  const [, , { rows }] = await Promise.all([
+    session.lock(fingerprintsLock(tenantId), 'shared'),
+    client.query({ ...LOCK, values: [wanted.map(({ token }) => fingerprintLock(token))] }),
     client.query<TokenRecord & { at: number }>({
       ...DUPLICATES,
       values: [
-        wanted[0]?.token.tenant_id,
+        tenantId,
         wanted.map(({ token }) => token.fingerprint),
         wanted.map(({ token }) => token.container),
         wanted.map(({ now }) => now),
@@ -196,7 +195,7 @@ export const createBatch = async (
   // Its result arrives with that of the next write.
   const held = keysHold(session, tenantId, sealed)
   held.catch(() => {})
-  const duplicates = await findDuplicates(client, all)
+  const duplicates = await findDuplicates(client, session, tenantId, all)
   const fresh = all.map(({ token }) => token).filter((token) => !duplicates.has(token))
   const seqs = fresh.length === 0 ? new Map<string, number>() : await insertAll(client, fresh)
   if (!(await held)) throw new BatchRejected('a data key is closed')

@@ -6,6 +6,9 @@ import { StandbyError } from './standby-check.ts'
 const CONTENDED = new Set(['40001', '40P01', '55P03'])
 /** A row that the transaction read has been deleted: the next attempt handles it. */
 const FOREIGN_KEY = '23503'
+const DISK_FULL = '53100'
+/** Class of errors about memory, locks and other limits of the server. */
+const INSUFFICIENT_RESOURCES = '53'
 
 /** Code of an engine error only. Its text may quote SQL or values. */
 const stripped = (thrown: unknown): Error => {
@@ -67,12 +70,7 @@ export const fromPostgres = (thrown: unknown): AppError => {
   if (thrown instanceof AppError) return thrown
   const cause = stripped(thrown)
   const code = codeOf(thrown)
-  if (isContended(thrown) || isInterrupted(thrown))
-    return new AppError('overloaded', 'The store is busy with other work. Retry shortly.', {
-      cause,
-      retryAfter: 1,
-    })
-  if (code.startsWith('53'))
+  if (code === DISK_FULL)
     return new AppError(
       'overloaded',
       'The store has no disk space left; nothing was written. Notify the operator.',
@@ -81,6 +79,12 @@ export const fromPostgres = (thrown: unknown): AppError => {
         retryAfter: 30,
       },
     )
+  if (isLost(thrown)) return unreachable(thrown)
+  if (isContended(thrown) || isInterrupted(thrown) || code.startsWith(INSUFFICIENT_RESOURCES))
+    return new AppError('overloaded', 'The store is busy with other work. Retry shortly.', {
+      cause,
+      retryAfter: 1,
+    })
   if (code === '23505')
     return new AppError('conflict', 'This name is already in use. Choose another.', { cause })
   if (code === '22021' || code === '22P05')
@@ -100,6 +104,5 @@ export const fromPostgres = (thrown: unknown): AppError => {
       'The store is a standby at the moment, which may be out of date; nothing was done. Retry shortly.',
       { cause, retryAfter: 5 },
     )
-  if (isLost(thrown)) return unreachable(thrown)
   return AppError.from(thrown instanceof DatabaseError ? cause : thrown)
 }

@@ -4,7 +4,7 @@ import { deleteRecordsOfToken } from '../records/statements.ts'
 import type { Session } from '../session.ts'
 import type { TokenUpdate, Updated } from '../types.ts'
 import { createCounts } from './counts.ts'
-import { findDuplicate, writeSearchRows } from './create.ts'
+import { findDuplicate, lockFingerprint, writeSearchRows } from './create.ts'
 import {
   deleteMetadata,
   deleteRecordsOutliving,
@@ -29,7 +29,8 @@ export const updateOneToken = async (
   // Another seq is another token: the one that was read was deleted and its id reused.
   if (current.version !== version || current.seq !== seq) return { kind: 'stale' }
   await requireKeys(session, tenant_id, [row.sealed, row.ephemeral])
-  if (deduplicate) {
+  if (deduplicate && row.fingerprint !== null) {
+    await lockFingerprint(session, row)
     const duplicate = await findDuplicate(session, row, seq, now)
     if (duplicate) return { kind: 'duplicate', token: duplicate }
   }

@@ -17,6 +17,24 @@ import { jsonColumns, toTokenRow } from './token-row.ts'
 /** Maximum bytes of existing tokens that one call returns as duplicates: one may occur very often. */
 const DUPLICATES = 32 * 1024 * 1024
 
+/** Fingerprints of one call that are locked one by one. A server's table of locks is small. */
+const MOST_LOCKS = 64
+
+/** Lock of all fingerprints of a tenant. Those who lock single ones share it. */
+export const fingerprintsLock = (tenantId: string): string => `fingerprints ${tenantId}`
+
+/** Name of the lock of one fingerprint in a container. */
+export const fingerprintLock = ({
+  tenant_id,
+  fingerprint,
+  container,
+}: Pick<TokenRow, 'tenant_id' | 'fingerprint' | 'container'>): string =>
+  `fingerprint ${tenant_id} ${fingerprint} ${container}`
+
+/** True when a write of the token returns an existing one with its fingerprint. */
+export const deduplicates = ({ deduplicate, fingerprint }: NewToken): boolean =>
+  deduplicate && fingerprint !== null
+
 /** Blind terms and metadata of a token, as rows of their own. */
 export const writeSearchRows = async (
   session: Session,
@@ -31,7 +49,21 @@ export const writeSearchRows = async (
     await session.run(insertMetadata, { tenant_id, key, value, seq })
 }
 
-/** The live token that a deduplicating write of `token` would duplicate. `seq`: the writer's own, 0 when new. */
+/** Locks the token's fingerprint until the end of the command. */
+export const lockFingerprint = async (
+  session: Session,
+  token: Pick<TokenRow, 'tenant_id' | 'fingerprint' | 'container'>,
+): Promise<void> => {
+  await Promise.all([
+    session.lock(fingerprintsLock(token.tenant_id), 'shared'),
+    session.lock(fingerprintLock(token)),
+  ])
+}
+
+/**
+ * The live token that a deduplicating write of `token` would duplicate. Its fingerprint must be locked. `seq`: the
+ * writer's own, 0 when new.
+ */
 export const findDuplicate = async (
   session: Session,
   token: Pick<TokenRow, 'tenant_id' | 'fingerprint' | 'container'>,
@@ -40,7 +72,6 @@ export const findDuplicate = async (
 ): Promise<TokenRow | undefined> => {
   const { tenant_id, fingerprint, container } = token
   if (fingerprint === null) return undefined
-  await session.lock(`fingerprint ${tenant_id} ${fingerprint} ${container}`)
   const found = await session.get(tokenByFingerprint, { tenant_id, fingerprint, container, seq, now })
   return found && toTokenRow(found, now)
 }
@@ -70,16 +101,17 @@ const associate = async (session: Session, token: NewToken, seq: number): Promis
   await session.run(insertAssociation, { parent_seq, child_seq: seq, tenant_id })
 }
 
+/** `locked`: all fingerprints of the tenant are locked. */
 const createOne = async (
   session: Session,
   token: NewToken,
-  counts: Counts,
-  now: number,
+  { counts, now, locked }: { readonly counts: Counts; readonly now: number; readonly locked: boolean },
 ): Promise<Created> => {
   const { tenant_id, parentSeq } = token
   if (parentSeq !== undefined && !(await session.get(liveTokenBySeq, { tenant_id, seq: parentSeq, now })))
     throw new AppError('token_not_found', 'The parent token was deleted.')
-  if (token.deduplicate) {
+  if (deduplicates(token)) {
+    if (!locked) await lockFingerprint(session, token)
     const duplicate = await findDuplicate(session, token, 0, now)
     if (duplicate) {
       await associate(session, token, duplicate.seq)
@@ -121,13 +153,19 @@ export const createTogether = async (
       tenantId,
       tokens.flatMap(({ sealed, ephemeral }) => [sealed, ephemeral]),
     )
+  const locked = new Set<string>()
+  for (const [tenantId, tokens] of tenants) {
+    if (tokens.filter(deduplicates).length <= MOST_LOCKS) continue
+    await session.lock(fingerprintsLock(tenantId))
+    locked.add(tenantId)
+  }
   const counts = createCounts()
   const results: Created[][] = []
   for (const { tokens, now } of calls) {
     const created: Created[] = []
     let left = DUPLICATES
     for (const token of tokens) {
-      const one = await createOne(session, token, counts, now)
+      const one = await createOne(session, token, { counts, now, locked: locked.has(token.tenant_id) })
       if (one.kind === 'duplicate') left -= one.token.sealed.length
       if (left < 0)
         throw new AppError(

@@ -1,4 +1,5 @@
-import { type ClientBase, DatabaseError } from 'pg'
+import { setTimeout } from 'node:timers/promises'
+import { Client, type ClientBase, DatabaseError } from 'pg'
 import t from 'tap'
 import { fromPostgres, isLost } from '../../../src/store/postgres/errors.ts'
 import { inTransaction } from '../../../src/store/postgres/transaction.ts'
@@ -96,6 +97,13 @@ t.test('failures are distinguished, and no text of the engine is passed on', (t)
     t.equal(error.code, ours, code)
     t.notMatch(JSON.stringify([error.message, String(error.cause)]), /secret-value/)
   }
+  for (const [code, message] of [
+    ['53100', /disk space/],
+    ['53200', /busy/],
+    ['53300', /cannot be reached/],
+    ['53400', /busy/],
+  ] as const)
+    t.match(from(code), { code: 'overloaded', message }, code)
   t.ok(isLost(Object.assign(new Error('connect'), { code: 'ECONNREFUSED', syscall: 'connect' })))
   t.ok(isLost(Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' })), 'of several addresses')
   t.notOk(isLost(new TypeError('ours')))
@@ -127,6 +135,35 @@ t.test('over a real server', { skip: postgresMissing() }, async (t) => {
       Array.from({ length: 40 }, (_, at) => (at % 2 ? store : other).tokens.create([token()], NOW)),
     )
     t.equal(made.flat().filter(({ kind }) => kind === 'created').length, 1)
+  })
+
+  await t.test('a bulk create locks the fingerprints of its tenant with few locks', async (t) => {
+    const holder = new Client({ connectionString: admin.href })
+    await holder.connect()
+    t.teardown(() => holder.end())
+    const first = aToken({ id: 'first', tenant_id: 'bulk' })
+    await store.tokens.create([first], NOW)
+    const token = (n: number) => aToken({ tenant_id: 'bulk', fingerprint: `bulk ${n}`, deduplicate: true })
+    const bulk = Array.from({ length: 1_000 }, (_, n) => token(n))
+    await holder.query('begin')
+    await holder.query("select from token_counts where tenant_id = 'bulk' for update")
+    const created = store.tokens.create(bulk, NOW)
+    const waiting = async (count: number): Promise<void> => {
+      const text = `select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
+      while ((await queryPostgres(admin.href, text)).length < count) await setTimeout(10)
+    }
+    await waiting(1)
+    const [locks] = await queryPostgres<{ count: string }>(
+      admin.href,
+      `select count(*) from pg_locks where locktype = 'advisory'
+        and database = (select oid from pg_database where datname = current_database())`,
+    )
+    t.ok(Number(locks?.count) < 200, `${locks?.count} locks`)
+    const single = store.tokens.create([token(7)], NOW)
+    await waiting(2)
+    await holder.query('commit')
+    t.equal((await created).filter(({ kind }) => kind === 'created').length, 1_000)
+    t.match(await single, [{ kind: 'duplicate', token: { id: bulk[7]?.id } }])
   })
 
   t.test('creates written in one batch are counted, searched and rejected one by one', async (t) => {
