@@ -110,7 +110,6 @@ const copyAll = async (db: Connection, client: Client, options: MigrateOptions):
     options.onTable?.(name, read.rows)
   }
   await restoreSequences(db, client)
-  await client.query("select set_config('synchronous_commit', 'on', true)")
   const { command } = await client.query('commit')
   if (command !== 'COMMIT') throw new Error('PostgreSQL rolled back the copy')
   return rows

@@ -12,9 +12,13 @@ export class StandbyError extends Error {
   }
 }
 
-/** An acknowledged write is on disk (docs/security-model.md, "Durability"), whatever the database default; stronger settings stay. */
+/**
+ * An acknowledged write is on disk (docs/security-model.md, "Durability"), also of the synchronous standby, whatever the
+ * default of database or role, and also when the default changes during the session. A stronger setting stays.
+ */
 const BEGIN = `select pg_is_in_recovery() as standby,
-  case when current_setting('synchronous_commit') = 'off' then set_config('synchronous_commit', 'on', false) end,
+  set_config('synchronous_commit',
+    case current_setting('synchronous_commit') when 'remote_apply' then 'remote_apply' else 'on' end, false),
   (select count(set_config(name, value, false)) from unnest($1::text[], $2::text[]) as settings (name, value))`
 
 const unreplicated = new WeakSet<ClientBase>()
