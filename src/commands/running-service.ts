@@ -1,20 +1,27 @@
 /** Sockets of the service that runs on this machine's data directory. */
 import { connect } from 'node:net'
+import { resolve as resolvePath } from 'node:path'
 import { codeOf } from '../common/errors.ts'
 import { type Role, runDirOf, socketsIn } from '../supervisor/messages.ts'
-import { StartError } from '../supervisor/start-error.ts'
+import { cannotOpen, StartError } from '../supervisor/start-error.ts'
 
 /** True for an error of a connection to a socket that no service serves. */
 export const isNotServed = (error: unknown): boolean =>
   ['ENOENT', 'ENOTDIR', 'ECONNREFUSED'].includes(codeOf(error))
 
+/** Throws StartError for a socket that another user owns. */
 const isServed = (path: string): Promise<boolean> =>
-  new Promise((resolve) => {
+  new Promise((resolve, reject) => {
     const socket = connect(path, () => {
       socket.destroy()
       resolve(true)
     })
-    socket.on('error', (error) => resolve(!isNotServed(error)))
+    socket.on('error', (error) => {
+      const code = codeOf(error)
+      if (code === 'EACCES' || code === 'EPERM')
+        reject(cannotOpen(`The service's socket "${resolvePath(path)}"`, code))
+      else resolve(!isNotServed(error))
+    })
   })
 
 export const notRunning = (dataDir: string, roles: readonly Role[]): StartError =>
@@ -36,9 +43,7 @@ export const servedSockets = async (
     process.chdir(dataDir)
   } catch (error) {
     if (isNotServed(error)) throw notRunning(dataDir, roles)
-    throw new StartError(
-      `The data directory "${dataDir}" cannot be opened (${codeOf(error)}). Run the command as the user of the service.`,
-    )
+    throw cannotOpen(`The data directory "${dataDir}"`, codeOf(error))
   }
   const paths = roles.map((role) => socketsIn(runDirOf(role), 1)[name])
   const served = await Promise.all(paths.map(isServed))

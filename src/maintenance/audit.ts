@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { acknowledgeLoss, findLoss, type LossDeps } from '../audit/acknowledge-loss.ts'
 import { withRetainedFiles } from '../audit/retention-lock.ts'
 import { type JournalReport, journalNames, verifyJournals } from '../audit/verify.ts'
@@ -10,17 +9,14 @@ import { isOwnJournal, journalDirectory } from '../roles/replica.ts'
 import { openStoreKeys, storeLocation } from '../roles/runtime.ts'
 import { openStore } from '../store/open.ts'
 import { StartError } from '../supervisor/start-error.ts'
-import type { Print } from './open-vault.ts'
+import { type Print, rejectAbsent } from './open-vault.ts'
 
 /** Opens the journals of a data directory read-only, with or without a running service. */
 const withJournals = async <T>(
   config: Config,
   work: (deps: LossDeps, directory: string) => Promise<T>,
 ): Promise<T> => {
-  if (config.postgres === undefined && !existsSync(config.store))
-    throw new StartError(
-      `There is no database in "${config.dataDir}". Set SIDEVAULT_DATA_DIR to the data directory of the service.`,
-    )
+  rejectAbsent(config)
   const log = createLog('audit', config.logLevel)
   const store = await openStore({
     location: storeLocation(config),

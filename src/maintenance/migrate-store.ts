@@ -1,11 +1,10 @@
-import { existsSync } from 'node:fs'
 import { AppError } from '../common/errors.ts'
 import { parsePostgres, SettingError } from '../config/parse.ts'
 import type { Config } from '../config.ts'
 import { copyToPostgres } from '../store/migrate-store/migrate-store.ts'
 import { explain, withClient } from '../store/postgres/open.ts'
 import { StartError } from '../supervisor/start-error.ts'
-import type { Print } from './open-vault.ts'
+import { type Print, rejectAbsentFile } from './open-vault.ts'
 
 const wrongUsage = (message: string): StartError => new StartError(message, { configuration: true })
 
@@ -53,10 +52,7 @@ const checkServer = async (address: string): Promise<void> => {
 /** Migrates the vault of the data directory to PostgreSQL, with a line for each table. */
 export const migrateStore = async (config: Config, to: string, print: Print, warn: Print): Promise<void> => {
   const address = addressIn(to, warn)
-  if (!existsSync(config.store))
-    throw new StartError(
-      `There is no database in "${config.dataDir}". Set SIDEVAULT_DATA_DIR to the data directory of the service.`,
-    )
+  rejectAbsentFile(config)
   await checkServer(address)
   let reported = performance.now()
   const rows = await copyToPostgres({

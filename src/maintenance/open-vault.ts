@@ -1,7 +1,8 @@
-import { existsSync } from 'node:fs'
+import { accessSync, constants } from 'node:fs'
 import { operatorRecord } from '../access/audit-record.ts'
 import type { AuditRecord, Journal } from '../audit/types.ts'
 import { systemClock } from '../common/clock.ts'
+import { codeOf } from '../common/errors.ts'
 import { newId } from '../common/ids.ts'
 import { createLog } from '../common/log.ts'
 import type { Config } from '../config.ts'
@@ -10,7 +11,7 @@ import { acquireJournal } from '../roles/acquire-journal.ts'
 import { openStoreKeys, storeLocation } from '../roles/runtime.ts'
 import { openStore } from '../store/open.ts'
 import type { Store } from '../store/types.ts'
-import { StartError } from '../supervisor/start-error.ts'
+import { cannotOpen, StartError } from '../supervisor/start-error.ts'
 
 export type Print = (line: string) => void
 
@@ -31,12 +32,22 @@ export const recorder =
       operatorRecord(tenantId, { entity, id, operation: 'update', message }, newId(), systemClock.now()),
     ])
 
+/** Throws StartError if there is no SQLite file in the data directory, or another user owns it. */
+export const rejectAbsentFile = ({ store, dataDir }: Config): void => {
+  try {
+    accessSync(store, constants.R_OK)
+  } catch (error) {
+    const code = codeOf(error)
+    if (!['ENOENT', 'ENOTDIR'].includes(code)) throw cannotOpen(`The database "${store}"`, code)
+    throw new StartError(
+      `There is no database in "${dataDir}". Set SIDEVAULT_DATA_DIR to the data directory of the service.`,
+    )
+  }
+}
+
 /** Prevents that a command creates a vault. */
 export const rejectAbsent = (config: Config): void => {
-  if (config.postgres === undefined && !existsSync(config.store))
-    throw new StartError(
-      `There is no database in "${config.dataDir}". Set SIDEVAULT_DATA_DIR to the data directory of the service.`,
-    )
+  if (config.postgres === undefined) rejectAbsentFile(config)
 }
 
 /**

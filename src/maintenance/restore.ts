@@ -1,8 +1,8 @@
-import { existsSync } from 'node:fs'
+import { accessSync, constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { verifyJournals } from '../audit/verify.ts'
-import { AppError } from '../common/errors.ts'
+import { AppError, codeOf } from '../common/errors.ts'
 import { isObject } from '../common/json.ts'
 import type { Config } from '../config.ts'
 import { openStoreKeys } from '../roles/runtime.ts'
@@ -173,7 +173,12 @@ export const runRestore = async (
   { path, unverified }: { readonly path: string; readonly unverified: boolean },
   print: Print,
 ): Promise<boolean> => {
-  if (!existsSync(path)) throw new AppError('invalid', `The file "${path}" does not exist.`)
+  try {
+    accessSync(path, constants.R_OK)
+  } catch (error) {
+    const issue = codeOf(error) === 'ENOENT' ? 'does not exist' : `cannot be read (${codeOf(error)})`
+    throw new AppError('invalid', `The file "${path}" ${issue}.`)
+  }
   const staged = await stage(config)
   try {
     const { head, end } = await load(path, staged, print)

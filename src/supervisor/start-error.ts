@@ -8,3 +8,7 @@ export class StartError extends Error {
     this.configuration = options.configuration ?? false
   }
 }
+
+/** A file, directory or socket of the service that the system does not let this process open. */
+export const cannotOpen = (what: string, code: string): StartError =>
+  new StartError(`${what} cannot be opened (${code}). Run the command as the user of the service.`)

@@ -14,15 +14,20 @@ export interface Outcome {
   readonly left: number
 }
 
+/** A user whom the modes of files bind: not root. */
+export const UNPRIVILEGED = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+
 /** Runs a command to its end. */
 export const sidevault = async (
   cwd: string,
   args: readonly string[],
   env: Record<string, string> = {},
+  user: { readonly uid?: number; readonly gid?: number } = {},
 ): Promise<Outcome> => {
   const { PATH = '', HOME = '', ENVOY_BIN } = process.env
   const child = spawn(process.execPath, [join(root, 'bin/sidevault.js'), ...args], {
     cwd,
+    ...user,
     env: { PATH, HOME, ...(ENVOY_BIN ? { ENVOY_BIN } : {}), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
