@@ -1,7 +1,8 @@
 import { Client } from 'pg'
 import { codeOf } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
-import { clientConfig, UNLIMITED } from './pool.ts'
+import { clientConfig, sessionSettings, UNLIMITED } from './pool.ts'
+import { beginConnection } from './standby-check.ts'
 import { CHANNEL } from './transaction.ts'
 
 /** ms between two connection attempts. */
@@ -37,6 +38,7 @@ export const listen = (
     fresh.on('notification', reported)
     try {
       await fresh.connect()
+      await beginConnection(fresh, sessionSettings(UNLIMITED))
       await fresh.query(`listen ${CHANNEL}`)
       reported()
     } catch (thrown) {

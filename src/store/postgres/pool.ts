@@ -67,6 +67,14 @@ export const clientConfig = (
     : {}),
 })
 
+/** Instead of the limits of the role or database. */
+const NO_LIMITS = {
+  statement_timeout: '0',
+  lock_timeout: '0',
+  transaction_timeout: '0',
+  idle_session_timeout: '0',
+} as const
+
 /**
  * Settings of a session that `beginConnection` applies. A machine that vanishes during a transaction would otherwise hold
  * its locks until the server's TCP timeout.
@@ -79,6 +87,7 @@ export const sessionSettings = ({
   tcp_keepalives_idle: String(KEEPALIVES.idle),
   tcp_keepalives_interval: String(KEEPALIVES.interval),
   tcp_keepalives_count: String(KEEPALIVES.count),
+  ...(statementMs > 0 ? {} : NO_LIMITS),
 })
 
 export interface Connections {

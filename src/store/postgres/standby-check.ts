@@ -19,13 +19,14 @@ export class StandbyError extends Error {
 const BEGIN = `select pg_is_in_recovery() as standby,
   set_config('synchronous_commit',
     case current_setting('synchronous_commit') when 'remote_apply' then 'remote_apply' else 'on' end, false),
-  (select count(set_config(name, value, false)) from unnest($1::text[], $2::text[]) as settings (name, value))`
+  (select count(set_config(name, value, false)) from unnest($1::text[], $2::text[]) as settings (name, value)
+    where current_setting(name, true) is not null)`
 
 const unreplicated = new WeakSet<ClientBase>()
 
 /**
- * Called once for each connection, before anything else: applies the settings of its session. Throws `StandbyError`. A
- * primary does not become a standby during a connection, since that requires a restart.
+ * Called once for each connection, before anything else: applies the settings of its session that the server knows.
+ * Throws `StandbyError`. A primary does not become a standby during a connection, since that requires a restart.
  */
 export const beginConnection = async (
   client: ClientBase,

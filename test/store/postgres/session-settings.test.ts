@@ -1,5 +1,6 @@
 /** Settings of a session, whatever the defaults of its database or role. */
 import t from 'tap'
+import { withClient } from '../../../src/store/postgres/open.ts'
 import { openPool, USUAL } from '../../../src/store/postgres/pool.ts'
 import { postgresMissing, queryPostgres } from '../../kit/postgres.ts'
 import { silent } from '../kit.ts'
@@ -28,4 +29,21 @@ t.test('sessions of PostgreSQL', { skip: postgresMissing() }, async (t) => {
       )
       t.strictSame(rows, [{ setting: during, source: 'session' }], 'no change of a default applies to it')
     })
+
+  await t.test('a connection without limits has none of its role or database', async (t) => {
+    const limits = [
+      'statement_timeout',
+      'lock_timeout',
+      'idle_in_transaction_session_timeout',
+      'idle_session_timeout',
+    ]
+    for (const limit of limits) await byDefault(limit, '5s')
+    const { rows } = await withClient(address, (client) =>
+      client.query('select setting from pg_settings where name = any($1)', [limits]),
+    )
+    t.strictSame(
+      rows,
+      limits.map(() => ({ setting: '0' })),
+    )
+  })
 })
