@@ -69,9 +69,13 @@ const METADATA = {
     select $1, key, value, seq from unnest($2::text[], $3::text[], $4::bigint[]) as rows (key, value, seq)`,
 }
 
+/** Most tokens at once of which each may match an existing one of 1 MiB. Single calls sum the sizes. */
+const MOST_DEDUPLICATED = 100
+
 /**
  * Takes calls from the front of `waiting` that can be written together: calls of one tenant, without parents and without
- * ids or deduplicated fingerprints in common. Empty when the first call needs its own command.
+ * ids or deduplicated fingerprints in common, and with at most 100 of those. Empty when the first call needs its own
+ * command.
  */
 export const takeBatch = <T extends { readonly args: Create }>(
   waiting: readonly T[],
@@ -81,8 +85,10 @@ export const takeBatch = <T extends { readonly args: Create }>(
   const met = new Set<string>()
   const batch: T[] = []
   let size = 0
+  let deduplicated = 0
   for (const job of waiting) {
     const { tokens } = job.args
+    const wanted = tokens.filter(deduplicates).length
     const marks = tokens.flatMap((token) => [
       `id ${token.id}`,
       ...(deduplicates(token) ? [fingerprintLock(token)] : []),
@@ -91,17 +97,16 @@ export const takeBatch = <T extends { readonly args: Create }>(
       tokens.every(({ tenant_id, parentSeq }) => tenant_id === tenant && parentSeq === undefined) &&
       new Set(marks).size === marks.length &&
       !marks.some((mark) => met.has(mark)) &&
-      (size === 0 || size + tokens.length <= maxTokens)
+      (size === 0 || size + tokens.length <= maxTokens) &&
+      deduplicated + wanted <= MOST_DEDUPLICATED
     if (!fits) break
     for (const mark of marks) met.add(mark)
     size += tokens.length
+    deduplicated += wanted
     batch.push(job)
   }
   return batch
 }
-
-/** Most tokens at once of which each may match an existing one of 1 MiB. */
-const MOST_DEDUPLICATED = 100
 
 interface Wanted {
   readonly token: NewToken
@@ -116,8 +121,6 @@ const findDuplicates = async (
 ): Promise<ReadonlyMap<NewToken, TokenRow>> => {
   const wanted = all.filter(({ token }) => deduplicates(token))
   if (wanted.length === 0) return new Map()
-  // Single calls sum the sizes.
-  if (wanted.length > MOST_DEDUPLICATED) throw new BatchRejected('too many possible large duplicates')
   const [, , { rows }] = await Promise.all([
     session.lock(fingerprintsLock(tenantId), 'shared'),
     client.query({ ...LOCK, values: [wanted.map(({ token }) => fingerprintLock(token))] }),
