@@ -1,4 +1,4 @@
-import { EntityId, exceeds, handingOut, isWithin, namedPage, namedQuery, nameFilter, texts } from '#kit'
+import { createGrantCheck, EntityId, exceeds, isWithin, namedPage, namedQuery, nameFilter, texts } from '#kit'
 import {
   AppError,
   type Call,
@@ -28,7 +28,7 @@ export const changeOf = (call: Call): Change => ({
 
 /** Throws unless the caller may get a key of an application: it may hand out all that the application holds, or it is its own. */
 export const mayHaveKeyOf = async (kernel: PluginContext, caller: Caller) => {
-  const check = await handingOut(kernel, caller)
+  const check = await createGrantCheck(kernel, caller)
   return (application: ApplicationRecord): void => {
     if (application.id !== caller.applicationId) check(application.type, application)
   }
@@ -65,7 +65,7 @@ export const applicationOperations = (kernel: PluginContext, directory: Director
     run: async (input, call) => {
       const change = changeOf(call)
       const grants = checkGrants(input, input.type, kernel.permissions())
-      const check = await handingOut(kernel, call.caller)
+      const check = await createGrantCheck(kernel, call.caller)
       check(input.type, grants)
       const expiry =
         typeof input.expires_at === 'string' ? { expires_at: parseExpiry(input.expires_at, call.now) } : {}
@@ -137,7 +137,7 @@ export const applicationOperations = (kernel: PluginContext, directory: Director
     output: ApplicationOutput,
     examples: examples.update,
     run: async (input, call) => {
-      const check = await handingOut(kernel, call.caller)
+      const check = await createGrantCheck(kernel, call.caller)
       const application = await directory.update(input.id, changeOf(call), (current) => {
         if (typeof input.type === 'string' && input.type !== current.type)
           throw invalid({ type: ['cannot change; create another application instead'] })

@@ -13,7 +13,7 @@ import { type ConsoleSessionRecord, ConsoleSessions } from './collections.ts'
 
 /** ms without use after which a session ends, and ms after which it ends in any case. */
 const IDLE_MS = 30 * 60_000
-const LONGEST_MS = 8 * 3_600_000
+const MAX_AGE_MS = 8 * 3_600_000
 /** ms within which a session's use is written once. */
 const RENEW_MS = 60_000
 
@@ -23,7 +23,7 @@ type Kind = (typeof KINDS)[number]
 const lifeAt = (created_at: number, last_seen: number) => ({
   created_at,
   last_seen,
-  expires_at: Math.min(created_at + LONGEST_MS, last_seen + IDLE_MS),
+  expires_at: Math.min(created_at + MAX_AGE_MS, last_seen + IDLE_MS),
 })
 
 /** Key kind, application and key id of a caller that may sign in. Throws `forbidden` for others. */
@@ -56,7 +56,7 @@ export const consoleSessions = (kernel: PluginContext): Ports['console'] => {
       credentials: found.filter((credential) => credential !== undefined),
       renewsAt: record.last_seen + RENEW_MS,
       idleExpiresAt: record.expires_at,
-      expiresAt: record.created_at + LONGEST_MS,
+      expiresAt: record.created_at + MAX_AGE_MS,
     }
   }
 

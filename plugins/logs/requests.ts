@@ -28,7 +28,7 @@ const optional = <T extends Parameters<typeof Type.Optional>[0]>(number: number,
   Type.Optional(field(number, schema))
 
 /** Most calls of a page, as of logs (completions §3). */
-const MOST = 1_000
+const MAX_REQUESTS = 1_000
 
 const Rule = Type.Object(
   {
@@ -183,7 +183,7 @@ export const requestOperations = (kernel: PluginContext) => {
       input: Type.Object({
         start: cursorQuery.start,
         size: Type.Optional(
-          Type.Integer({ minimum: 1, maximum: MOST, default: PAGE_SIZE.default, field: 2 }),
+          Type.Integer({ minimum: 1, maximum: MAX_REQUESTS, default: PAGE_SIZE.default, field: 2 }),
         ),
       }),
       output: listOf(RequestOutput),

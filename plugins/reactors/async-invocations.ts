@@ -7,8 +7,8 @@ import type { Prepared, React } from './react.ts'
 /** Retention of a result (completions §8), ms. */
 const RETAINED = 15 * 60_000
 /** Most background invocations, in this process and of one tenant. */
-const MOST = 1_000
-const MOST_OF_TENANT = 100
+const MAX_PENDING = 1_000
+const MAX_PENDING_OF_TENANT = 100
 
 const INTERRUPTED = new AppError(
   'gateway_timeout',
@@ -141,7 +141,8 @@ export const createRequests = (
     ): Promise<string> => {
       const { tenantId, actorId, actorType } = call.caller
       const ofTenant = [...running.values()].filter((each) => each.tenantId === tenantId).length
-      if (running.size >= MOST || ofTenant >= MOST_OF_TENANT || signal.aborted) throw overloaded()
+      if (running.size >= MAX_PENDING || ofTenant >= MAX_PENDING_OF_TENANT || signal.aborted)
+        throw overloaded()
       const id = newId()
       const states = call.used.states()
       if (states === undefined) throw TOO_MANY

@@ -21,7 +21,7 @@ import { AuthorizeInput, SessionOutput } from './schemas.ts'
 /** Default lifetime of a session (interface, "Limits"), ms. */
 const LIFETIME = 3 * 60_000
 /** Longest lifetime from its authorization on (completions §9), hours. */
-const LONGEST = 24
+const MAX_HOURS = 24
 /** Characters of a nonce: 187 bits. */
 const NONCE_LENGTH = 32
 
@@ -47,8 +47,8 @@ export const sessionOperations = (kernel: PluginContext, { within }: SessionOpti
     if (expires_at === undefined)
       throw invalid({ expires_at: ['must be an ISO 8601 date-time, e.g. 2030-01-31T12:00:00Z'] })
     if (expires_at <= now) throw invalid({ expires_at: ['must lie in the future'] })
-    if (expires_at > now + LONGEST * 3_600_000)
-      throw invalid({ expires_at: [`must be at most ${LONGEST} hours from now: sessions live no longer`] })
+    if (expires_at > now + MAX_HOURS * 3_600_000)
+      throw invalid({ expires_at: [`must be at most ${MAX_HOURS} hours from now: sessions live no longer`] })
     return { expires_at }
   }
 

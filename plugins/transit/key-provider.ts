@@ -5,7 +5,7 @@ import type { KeyPlace, KeyProvider } from '#sdk'
 import { AppError, isObject } from '#sdk'
 
 /** Most bytes of a response. */
-const LARGEST = 65_536
+const MAX_BYTES = 65_536
 /** Associated data: a ciphertext that was made for another purpose does not unwrap. */
 const ASSOCIATED = Buffer.from('sidevault root key').toString('base64')
 const FORM =
@@ -107,7 +107,7 @@ const call = async (
       response.setEncoding('utf8')
       response.on('data', (chunk) => {
         text += chunk
-        if (text.length > LARGEST) response.destroy(new Error('the response is too large'))
+        if (text.length > MAX_BYTES) response.destroy(new Error('the response is too large'))
       })
       response.on('end', () => done({ status: response.statusCode ?? 0, text }))
       response.on('error', fail)

@@ -3,7 +3,7 @@ import type { Decisions, Grants, TokenPermission } from '../sdk/index.ts'
 import { decidingRule, decisionOf, type Located } from './rules.ts'
 
 /** Distinct ones of a call that are retained. */
-const MOST = 5
+const MAX_RULES = 5
 
 type Entry = { -readonly [Member in keyof AppliedRule]: AppliedRule[Member] }
 
@@ -31,6 +31,6 @@ export class AppliedRules implements Decisions {
     }
     const known = this.list.find((one) => isSame(one, entry))
     if (known !== undefined) known.tokens++
-    else if (this.list.length < MOST) this.list.push(entry)
+    else if (this.list.length < MAX_RULES) this.list.push(entry)
   }
 }

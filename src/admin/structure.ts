@@ -5,7 +5,7 @@ import { type JsonStructure, structureOfText } from '../common/json-structure.ts
 export const MAX_DEPTH = 64
 
 /** Limits of a body's structure. More takes too much CPU time, even within 1 MiB. */
-export const MOST = { containers: 60_000, members: 60_000, names: 2_000 } as const
+export const STRUCTURE_LIMITS = { containers: 60_000, members: 60_000, names: 2_000 } as const
 
 type Structure = Omit<JsonStructure, 'commas'>
 
@@ -13,26 +13,26 @@ type Structure = Omit<JsonStructure, 'commas'>
 export const checkStructure = ({ depth, containers, members, names }: Structure): void => {
   if (depth > MAX_DEPTH)
     throw new AppError('malformed', `The body nests deeper than ${MAX_DEPTH} levels. Flatten it.`)
-  if (containers > MOST.containers || members > MOST.members)
+  if (containers > STRUCTURE_LIMITS.containers || members > STRUCTURE_LIMITS.members)
     throw new AppError(
       'malformed',
-      `The body holds more than ${MOST.containers} arrays and objects, or more than ${MOST.members} members. Split it.`,
+      `The body holds more than ${STRUCTURE_LIMITS.containers} arrays and objects, or more than ${STRUCTURE_LIMITS.members} members. Split it.`,
     )
   checkNames(names)
 }
 
 /** Throws `malformed` for more names of members, in an object or all of them. */
 export const checkNames = (names: number): void => {
-  if (names > MOST.names)
+  if (names > STRUCTURE_LIMITS.names)
     throw new AppError(
       'malformed',
-      `The body's members have more than ${MOST.names} different names. Split it.`,
+      `The body's members have more than ${STRUCTURE_LIMITS.names} different names. Split it.`,
     )
 }
 
 /** `checkStructure` of JSON text before it is parsed. */
 export const checkText = async (body: Buffer): Promise<void> =>
-  checkStructure(await structureOfText(body, MOST.names))
+  checkStructure(await structureOfText(body, STRUCTURE_LIMITS.names))
 
 /** Counts the structure of a value that was decoded from a message, whose depth is limited. */
 export const structureOf = (value: unknown): Structure => {
@@ -48,7 +48,7 @@ export const structureOf = (value: unknown): Structure => {
     else
       for (const name in item) {
         members++
-        if (names.size <= MOST.names) names.add(name)
+        if (names.size <= STRUCTURE_LIMITS.names) names.add(name)
         walk((item as Record<string, unknown>)[name], depth + 1)
       }
   }

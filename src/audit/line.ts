@@ -5,25 +5,25 @@ import type { AuditRecord } from './types.ts'
 export type Mac = (data: string | Buffer) => string
 
 /** Maximum length of a line; no journal writes a longer one. */
-export const LONGEST_LINE = 16_384
+export const MAX_LINE_LENGTH = 16_384
 
-const LONGEST_MESSAGE = 250
+const MAX_MESSAGE_LENGTH = 250
 const HASH = 64
 /** `,"hash":"…"}` */
 const TAIL = 9 + HASH + 2
 /** Bytes of a line besides its call and its events, at most. */
 const FRAME = 128
 /** Maximum records of a line. */
-const MOST_RECORDS = 100
+const MAX_RECORDS = 100
 
 /** Hash before the first record. It names the journal, so that files of two journals cannot be exchanged. */
 export const genesis = (mac: Mac, name: string): string => mac(`sidevault journal ${name}`)
 
 /** At most 250 characters, without half a surrogate pair at the end. */
 const shorten = (message: string): string =>
-  message.length <= LONGEST_MESSAGE
+  message.length <= MAX_MESSAGE_LENGTH
     ? message
-    : message.slice(0, LONGEST_MESSAGE).replace(/[\ud800-\udbff]$/, '')
+    : message.slice(0, MAX_MESSAGE_LENGTH).replace(/[\ud800-\udbff]$/, '')
 
 /** Text that every engine stores unchanged: no U+0000 (PostgreSQL rejects it), no half of a surrogate pair. */
 const storable = (text: string): string => text.replaceAll('\0', '\ufffd').toWellFormed()
@@ -126,7 +126,7 @@ export class LineDrafts {
       const call = callOf(record)
       const event = eventOf(record)
       const [callBytes, bytes] = [Buffer.byteLength(call), Buffer.byteLength(event) + 1]
-      if (callBytes + bytes + FRAME > LONGEST_LINE)
+      if (callBytes + bytes + FRAME > MAX_LINE_LENGTH)
         throw new AppError('internal', 'An audit record exceeds the maximum line length.')
       return { record, call, event, callBytes, bytes }
     })
@@ -135,8 +135,8 @@ export class LineDrafts {
       if (
         last !== undefined &&
         last.call === call &&
-        last.records.length < MOST_RECORDS &&
-        this.#bytes + bytes <= LONGEST_LINE
+        last.records.length < MAX_RECORDS &&
+        this.#bytes + bytes <= MAX_LINE_LENGTH
       ) {
         last.records.push(record)
         last.events.push(event)

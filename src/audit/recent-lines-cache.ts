@@ -1,7 +1,7 @@
 import type { ChainLine } from './line.ts'
 
 /** Some seconds of a busy process. When exceeded, all are dropped and verified like lines of other processes. */
-const MOST = 4_096
+const MAX_LINES = 4_096
 
 /**
  * Lines written by this process and not read back yet. A line that is equal byte for byte needs no new digest and record,
@@ -18,7 +18,7 @@ export const createRecentLinesCache = (): RecentLinesCache => {
   const lines = new Map<string, { readonly text: string; readonly line: ChainLine }>()
   return {
     wrote: (previous, text, line) => {
-      if (lines.size >= MOST) lines.clear()
+      if (lines.size >= MAX_LINES) lines.clear()
       lines.set(previous, { text, line })
     },
     read: (previous, bytes) => {

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codeOf } from '../common/errors.ts'
-import { LONGEST_LINE } from './line.ts'
+import { MAX_LINE_LENGTH } from './line.ts'
 
 const CHUNK = 262_144
 const NEWLINE = 0x0a
@@ -103,7 +103,7 @@ export const readTail = async (segment: Segment): Promise<Tail> => {
   const file = await open(segment.path, 'r')
   try {
     const { size } = await file.stat()
-    for (let reach = 4 * LONGEST_LINE; ; reach *= 4) {
+    for (let reach = 4 * MAX_LINE_LENGTH; ; reach *= 4) {
       const from = Math.max(0, size - reach)
       const bytes = Buffer.alloc(size - from)
       await file.read(bytes, 0, bytes.length, from)

@@ -17,7 +17,7 @@ const CERTIFICATES = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\r\n\t ]+-----END 
 /** Curves and sizes that Envoy accepts (BoringSSL). */
 const CURVES = ['prime256v1', 'secp384r1', 'secp521r1']
 const RSA_BITS = [2048, 8192] as const
-const LARGEST_EXPONENT = 2n ** 32n
+const MAX_EXPONENT = 2n ** 32n
 
 /** Certificates of a PEM text, in order. Throws PemError. */
 const parse = (pem: string): X509Certificate[] => {
@@ -106,7 +106,7 @@ const keyOf = (pem: string): KeyObject => {
       ? modulusLength >= least && modulusLength <= most
       : key.asymmetricKeyType === 'ec' && CURVES.includes(namedCurve)
   if (!good) throw new PemError(`is neither RSA of ${least} to ${most} bits nor EC on P-256, P-384 or P-521`)
-  if (publicExponent > LARGEST_EXPONENT) throw new PemError(`has a public exponent above ${LARGEST_EXPONENT}`)
+  if (publicExponent > MAX_EXPONENT) throw new PemError(`has a public exponent above ${MAX_EXPONENT}`)
   if (key.asymmetricKeyType === 'rsa' && !isValid(key.export({ format: 'jwk' })))
     throw new PemError('is an RSA key of more than two primes, or its numbers are inconsistent')
   if (!isNamed(key)) throw new PemError('gives its curve by parameters instead of by name')

@@ -11,7 +11,7 @@ const CODINGS: Readonly<Record<string, Coding>> = {
   br: 'br',
 }
 
-const MOST_CODINGS = 2
+const MAX_CODINGS = 2
 
 const decoders = {
   gzip: promisify(gunzip),
@@ -34,7 +34,7 @@ export const codingsOf = (header: string | undefined): readonly Coding[] | undef
     .map((name) => name.trim().toLowerCase())
     .filter((name) => name !== '' && name !== 'identity')
   const codings = names.map((name) => (Object.hasOwn(CODINGS, name) ? CODINGS[name] : undefined))
-  if (codings.length > MOST_CODINGS || codings.includes(undefined)) return undefined
+  if (codings.length > MAX_CODINGS || codings.includes(undefined)) return undefined
   return (codings as Coding[]).reverse()
 }
 

@@ -4,7 +4,7 @@ const HOUR_MS = 3_600_000
 /** The present hour, and those before it. */
 const HOURS = 24
 /** Hosts of an hour that are counted by themselves, so that callers with made-up hosts make nothing grow. */
-const MOST = { ofTenant: 200, ofAll: 5_000 }
+const MAX_DESTINATIONS = { ofTenant: 200, ofAll: 5_000 }
 
 /** The name of all other hosts. */
 const OTHERS = '*'
@@ -47,7 +47,7 @@ export const mergeDestinations = (all: readonly DestinationCounts[]): Destinatio
   return { since: Math.max(0, ...all.map(({ since }) => since)), destinations: listOf(merged) }
 }
 
-export const createDestinationCounts = (now: () => number, most = MOST) => {
+export const createDestinationCounts = (now: () => number, most = MAX_DESTINATIONS) => {
   const startedAt = now()
   /** By hour since the epoch, then by tenant. */
   const hours = new Map<number, { hosts: number; readonly tenants: Map<string, Counts> }>()

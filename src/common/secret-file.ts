@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 import { AppError, codeOf } from './errors.ts'
 
 /** Largest size of a key file in bytes, a limit for paths such as /dev/zero. */
-const LARGEST = 4096
+const MAX_BYTES = 4096
 
 const failure = (what: string, path: string, thrown: unknown): AppError =>
   new AppError(
@@ -31,7 +31,7 @@ const isPrivate = ({ mode, uid, gid }: Stats): boolean => {
  * The text of a private file. Undefined if there is none. Rejects with `invalid` (AppError) if other users may read or
  * write it, or if it is not a small regular file. Errors do not contain the text.
  */
-export const readSecretFile = async (path: string, largest = LARGEST): Promise<string | undefined> => {
+export const readSecretFile = async (path: string, largest = MAX_BYTES): Promise<string | undefined> => {
   try {
     const file = await open(path, 'r')
     try {

@@ -10,7 +10,7 @@ const IDLE_MS = 5 * 60_000
 const SWEEP_MS = 60_000
 
 /** Limits of clusters: each has its own egress filters, and each change sends all of them to Envoy. */
-const MOST = { all: 200, ofOwner: 50 }
+const MAX_CERTIFICATES = { all: 200, ofOwner: 50 }
 
 /** Remembered certificates that Envoy rejected. */
 const REMEMBERED = 2_000
@@ -53,7 +53,7 @@ export const parseClientCertificate = (name: string, body: unknown): OwnedCertif
 
 export const createClientCertificates = (
   control: { readonly change: Change },
-  { clock, most = MOST }: { readonly clock: Clock; readonly most?: typeof MOST },
+  { clock, most = MAX_CERTIFICATES }: { readonly clock: Clock; readonly most?: typeof MAX_CERTIFICATES },
 ): ClientCertificates => {
   const known = new Map<string, { readonly owner: string; usedAt: number }>()
   const waiting = new Map<string, OwnedCertificate>()

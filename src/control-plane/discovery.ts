@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../common/clock.ts'
 import { type Snapshot, typed } from './snapshot.ts'
-import { HOLD_MS, KIND_NAMES, KINDS, type Kind } from './xds.ts'
+import { HOLD_MS, RESOURCE_TYPE_NAMES, RESOURCE_TYPES, type ResourceType } from './xds.ts'
 
 /** Used members of a `DiscoveryRequest`. */
 export interface DiscoveryRequest {
@@ -14,7 +14,7 @@ export interface DiscoveryRequest {
 export type DiscoveryResponse = { readonly status: 200; readonly body: string } | { readonly status: 304 }
 
 export interface TypeStatus {
-  readonly kind: Kind
+  readonly kind: ResourceType
   /** Offered version. */
   readonly version: string
   /** Whether Envoy has acknowledged it. */
@@ -32,7 +32,7 @@ export interface Discovery {
    */
   serve(snapshot: Snapshot, limitMs: number): Promise<void>
   /** Response to one request; waits for a new version. */
-  response(kind: Kind, request: DiscoveryRequest, signal: AbortSignal): Promise<DiscoveryResponse>
+  response(kind: ResourceType, request: DiscoveryRequest, signal: AbortSignal): Promise<DiscoveryResponse>
   /** Requests come from a new Envoy process from now on. */
   restarted(): void
   status(): readonly TypeStatus[]
@@ -42,9 +42,9 @@ export interface Discovery {
 
 /** Envoy did not acknowledge the configuration. `nacked`: rejected types; empty: a timeout. */
 export class NackError extends Error {
-  readonly nacked: readonly Kind[]
+  readonly nacked: readonly ResourceType[]
 
-  constructor(nacked: readonly Kind[]) {
+  constructor(nacked: readonly ResourceType[]) {
     super(
       nacked.length === 0
         ? 'Envoy did not acknowledge the configuration.'
@@ -60,7 +60,7 @@ const SERVED = 3
 const AGAIN_MS = 5_000
 
 interface Served {
-  readonly kind: Kind
+  readonly kind: ResourceType
   text: string
   version: string
   since: number
@@ -74,8 +74,8 @@ export const createDiscovery = ({ clock }: { readonly clock: Clock }): Discovery
   let snapshot: Snapshot | undefined
   let changes = 0
   let closed = false
-  const served = new Map<Kind, Served>(
-    KIND_NAMES.map((kind) => [
+  const served = new Map<ResourceType, Served>(
+    RESOURCE_TYPE_NAMES.map((kind) => [
       kind,
       { kind, text: '', version: '', since: clock.now(), state: 'offered', responses: 0, nacks: 0 },
     ]),
@@ -88,7 +88,7 @@ export const createDiscovery = ({ clock }: { readonly clock: Clock }): Discovery
 
   /** Envoy requests no type without resources. */
   const requested = () => [...served.values()].filter(({ text }) => text !== '[]')
-  const outcome = (): 'open' | 'acked' | readonly Kind[] => {
+  const outcome = (): 'open' | 'acked' | readonly ResourceType[] => {
     const nacked = requested().filter(({ state }) => state === 'nacked')
     if (nacked.length > 0) return nacked.map(({ kind }) => kind)
     return requested().every(({ state }) => state === 'acked') ? 'acked' : 'open'
@@ -140,7 +140,7 @@ export const createDiscovery = ({ clock }: { readonly clock: Clock }): Discovery
     const resources = names.length === 0 ? all : all.filter(({ name }) => names.includes(name))
     const body = {
       version_info: one.version,
-      type_url: KINDS[one.kind].type,
+      type_url: RESOURCE_TYPES[one.kind].type,
       resources: typed(one.kind, resources),
     }
     return { status: 200, body: JSON.stringify(body) }

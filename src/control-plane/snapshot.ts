@@ -7,12 +7,12 @@ import { listener } from './listener.ts'
 import { type BootstrapOptions, type Settings, settle } from './options.ts'
 import { routes } from './routes.ts'
 import { secrets } from './secrets.ts'
-import { KIND_NAMES, KINDS, type Kind } from './xds.ts'
+import { RESOURCE_TYPE_NAMES, RESOURCE_TYPES, type ResourceType } from './xds.ts'
 
 /** A resource in the JSON form of its message. */
 export type Resource = Readonly<Record<string, unknown>> & { readonly name: string }
 
-export type Snapshot = Readonly<Record<Kind, readonly Resource[]>>
+export type Snapshot = Readonly<Record<ResourceType, readonly Resource[]>>
 
 /** The resources for these settings. */
 export const snapshotOf = (settings: Settings): Snapshot => ({
@@ -29,8 +29,8 @@ export const snapshotOf = (settings: Settings): Snapshot => ({
 export const createSnapshot = (options: BootstrapOptions): Snapshot => snapshotOf(settle(options))
 
 /** Resources with the type URL of an `Any`. */
-export const typed = (kind: Kind, resources: readonly Resource[]): readonly object[] =>
-  resources.map((resource) => ({ '@type': KINDS[kind].type, ...resource }))
+export const typed = (kind: ResourceType, resources: readonly Resource[]): readonly object[] =>
+  resources.map((resource) => ({ '@type': RESOURCE_TYPES[kind].type, ...resource }))
 
 /**
  * `next` with the removed clusters of `before`, so that references to both can be applied in any order.
@@ -43,4 +43,4 @@ export const overlapping = (before: Snapshot, next: Snapshot): Snapshot => {
 
 /** True when both have the same content. */
 export const isSame = (one: Snapshot, other: Snapshot): boolean =>
-  KIND_NAMES.every((kind) => JSON.stringify(one[kind]) === JSON.stringify(other[kind]))
+  RESOURCE_TYPE_NAMES.every((kind) => JSON.stringify(one[kind]) === JSON.stringify(other[kind]))

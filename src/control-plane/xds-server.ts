@@ -12,7 +12,7 @@ import { createDiscovery, type DiscoveryRequest, NackError, type TypeStatus } fr
 import { parseForwardHosts, withForwardHosts } from './forward-hosts.ts'
 import { ADDRESSES_MS, type BootstrapOptions, hasNewAddress, settle } from './options.ts'
 import { isSame, overlapping, type Resource, type Snapshot, snapshotOf } from './snapshot.ts'
-import { KIND_NAMES, KINDS, type Kind } from './xds.ts'
+import { RESOURCE_TYPE_NAMES, RESOURCE_TYPES, type ResourceType } from './xds.ts'
 
 /** Timeout of an acknowledgement; a killed Envoy restarts within it. */
 const ACK_TIMEOUT_MS = 10_000
@@ -20,8 +20,8 @@ const ACK_TIMEOUT_MS = 10_000
 /** A discovery request contains the description of Envoy's build, a report of 4,000 hosts 2 KB for each. */
 const MAX_BODY = 16 * 1024 * 1024
 
-const KIND_BY_PATH: ReadonlyMap<string | undefined, Kind> = new Map(
-  KIND_NAMES.map((kind) => [KINDS[kind].path, kind]),
+const KIND_BY_PATH: ReadonlyMap<string | undefined, ResourceType> = new Map(
+  RESOURCE_TYPE_NAMES.map((kind) => [RESOURCE_TYPES[kind].path, kind]),
 )
 
 /** `PUT /identities/<name>`: a gateway's request for the cluster of an identity; the response contains its name. */

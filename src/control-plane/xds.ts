@@ -10,7 +10,7 @@ export const CONTROL_PLANE = 'control_plane'
 export const HOLD_MS = 25_000
 
 /** Resource types, with their type URL and the path of their discovery requests. */
-export const KINDS = {
+export const RESOURCE_TYPES = {
   clusters: { type: 'type.googleapis.com/envoy.config.cluster.v3.Cluster', path: '/v3/discovery:clusters' },
   listeners: {
     type: 'type.googleapis.com/envoy.config.listener.v3.Listener',
@@ -26,9 +26,9 @@ export const KINDS = {
   },
 } as const
 
-export type Kind = keyof typeof KINDS
+export type ResourceType = keyof typeof RESOURCE_TYPES
 
-export const KIND_NAMES = Object.keys(KINDS) as readonly Kind[]
+export const RESOURCE_TYPE_NAMES = Object.keys(RESOURCE_TYPES) as readonly ResourceType[]
 
 /** `ConfigSource` of the control plane. Envoy is not ready before the first response. */
 export const fromControlPlane = {

@@ -4,7 +4,7 @@ import type { CodeScope, DestinationList, OutboundDestination } from '../sdk/ind
 import { allowsDestination } from './destination-list.ts'
 
 /** Different lists that one run may be given: each request is compared with all of them. */
-const MOST = 1_000
+const MAX_LISTS = 1_000
 
 class Scope implements CodeScope {
   readonly destination: OutboundDestination | undefined
@@ -19,12 +19,12 @@ class Scope implements CodeScope {
   }
 
   limit(list: DestinationList): void {
-    if (this.#lists.size <= MOST) this.#lists.set(JSON.stringify(list), list)
+    if (this.#lists.size <= MAX_LISTS) this.#lists.set(JSON.stringify(list), list)
   }
 
   check(destination: OutboundDestination): void {
     const lists = [...this.#lists.values()]
-    if (lists.length <= MOST && lists.every((list) => allowsDestination(list, destination))) return
+    if (lists.length <= MAX_LISTS && lists.every((list) => allowsDestination(list, destination))) return
     throw new AppError(
       'destination_not_allowed',
       `This code was given a token whose destinations do not allow "${destination.host}". Send the request before the code reads that token, or allow the destination.`,

@@ -13,7 +13,7 @@ import { parseSurface } from './surfaces.ts'
 
 const DEFAULT_PORTS = [443]
 /** Characters of a stored list as JSON: a call may compare many of them. */
-const LONGEST = 16_384
+const MAX_LIST_LENGTH = 16_384
 
 const unique = <T>(values: readonly T[]): readonly T[] => [...new Set(values)]
 
@@ -52,7 +52,8 @@ export const parseDestinationList = (
   issue: OnIssue,
 ): DestinationList => {
   const list = inputs.map((input, index) => parseOne(input, `[${index}]`, issue))
-  if (JSON.stringify(list).length > LONGEST) issue('', `must have at most ${LONGEST} characters as JSON`)
+  if (JSON.stringify(list).length > MAX_LIST_LENGTH)
+    issue('', `must have at most ${MAX_LIST_LENGTH} characters as JSON`)
   return list
 }
 

@@ -30,7 +30,7 @@ export interface Outbound {
   close(): Promise<void>
 }
 
-export const MOST_REDIRECTS = 5
+export const MAX_REDIRECTS = 5
 /** Maximum bytes of a body, sent or received, encoded or decoded. */
 export const BODY_BYTES = 5 * 1024 * 1024
 const URL_LENGTH = 8_192
@@ -153,7 +153,7 @@ export const createOutbound = ({ egress, trust, own, timeoutMs }: OutboundOption
       if (!mayFollow || !isRedirect(response.statusCode) || typeof location !== 'string')
         return read(hop, response, hops, onBytes)
       await response.body.dump({ limit: 64 * 1024, signal })
-      if (hops === MOST_REDIRECTS)
+      if (hops === MAX_REDIRECTS)
         throw new AppError('destination_unreachable', `The destination redirected ${hops + 1} times.`)
       hop = redirected(hop, response.statusCode, urlOf(location, hop.url.href), bodyToAnyOrigin)
     }

@@ -2,7 +2,7 @@
 import { hasDotSegment } from './parse-url.ts'
 
 /** Characters of a stored pattern: what is encoded grows. */
-const LONGEST = 400
+const MAX_PATTERN_LENGTH = 400
 const REST = '**'
 const ANY = '*'
 
@@ -37,7 +37,7 @@ export const parsePathPattern = (text: string): string | undefined => {
   const wrong = (segment: string, at: number) =>
     segment.includes(ANY) && segment !== ANY && (segment !== REST || at < segments.length - 1)
   const pattern = `/${segments.join('/')}`
-  return segments.some(wrong) || pattern.length > LONGEST ? undefined : pattern
+  return segments.some(wrong) || pattern.length > MAX_PATTERN_LENGTH ? undefined : pattern
 }
 
 /** An expression stands in the segment: its text is unknown until it is decrypted. */

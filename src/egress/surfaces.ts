@@ -7,7 +7,7 @@ import type { Surface } from '../sdk/index.ts'
 export const MAX_SURFACES = 20
 
 /** UTF-16 units of the name of a header or of a query parameter. */
-const LONGEST_NAME = 100
+const MAX_NAME_LENGTH = 100
 
 /** What a request without a list evaluates. */
 export const BODY_ONLY: readonly Surface[] = Object.freeze(['body'] as const)
@@ -29,8 +29,8 @@ const invalidSurface = (text: string, why: string): AppError =>
   )
 
 const headerOf = (text: string, name: string, prefixes: readonly string[]): Surface => {
-  if (name.length > LONGEST_NAME || !HEADER_NAME.test(name))
-    throw invalidSurface(text, `a header name has 1 to ${LONGEST_NAME} letters, digits, "-" and "_"`)
+  if (name.length > MAX_NAME_LENGTH || !HEADER_NAME.test(name))
+    throw invalidSurface(text, `a header name has 1 to ${MAX_NAME_LENGTH} letters, digits, "-" and "_"`)
   const lower = name.toLowerCase()
   const isOwn = prefixes.some((prefix) => lower.startsWith(`${prefix.toLowerCase()}-`))
   if (
@@ -50,8 +50,8 @@ export const parseSurface = (text: string, prefixes: readonly string[]): Surface
   if (!text.startsWith('query:'))
     throw invalidSurface(text, 'a surface is "body", "path", "header:<name>" or "query:<name>"')
   const name = text.slice('query:'.length)
-  if (name === '' || name.length > LONGEST_NAME || CONTROL.test(name))
-    throw invalidSurface(text, `the name of a query parameter has 1 to ${LONGEST_NAME} characters`)
+  if (name === '' || name.length > MAX_NAME_LENGTH || CONTROL.test(name))
+    throw invalidSurface(text, `the name of a query parameter has 1 to ${MAX_NAME_LENGTH} characters`)
   return `query:${name}`
 }
 

@@ -31,7 +31,7 @@ interface Compiled {
 /** Characters that an id must not contain (completions §5). */
 const NOT_IN_IDS = /[#/\\+?[\]|&=%<>{}^]/
 /** UTF-16 units: two for some of the 400 characters. */
-const LONGEST_ID = 800
+const MAX_ID_LENGTH = 800
 
 const NUMBER = /^-?\d+(\.\d+)?$/
 /** Aliases of card and account numbers are ids of digits only: this many digits or more are an id. */
@@ -50,7 +50,7 @@ const isQuoted = (head: string): boolean => {
 export const tokenIdOf = (head: string): string | undefined => {
   const prefix = /^token\s*:/.exec(head)
   const id = prefix === null ? head : head.slice(prefix[0].length).trim()
-  return id === '' || id.length > LONGEST_ID || NOT_IN_IDS.test(id) || id.includes('\0') ? undefined : id
+  return id === '' || id.length > MAX_ID_LENGTH || NOT_IN_IDS.test(id) || id.includes('\0') ? undefined : id
 }
 
 const headOf = (head: string, { variableOf }: TemplateGrammar): Head => {

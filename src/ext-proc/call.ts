@@ -6,8 +6,8 @@ import {
   FRAME,
   frame,
   frameHeader,
-  LARGEST_WINDOW,
   MAX_PAYLOAD,
+  MAX_WINDOW,
   resetStreamFrame,
   STREAM_WINDOW,
   windowUpdateFrame,
@@ -15,7 +15,7 @@ import {
 import { MessageReader, OK_TRAILERS, PREFIX_BYTES, RESPONSE_HEADERS } from './grpc.ts'
 
 /** Queued bytes from which on `send` returns false. */
-const MOST_QUEUED = 65_536
+const MAX_QUEUED_BYTES = 65_536
 
 /** Our side of a call. Methods do nothing after the call has ended. */
 export interface Call {
@@ -97,7 +97,7 @@ export class HttpCall implements Call {
     this.#queue.push(prefix, ...pieces)
     this.#queued += PREFIX_BYTES + length
     this.sendQueued()
-    this.#full = this.#queued > MOST_QUEUED
+    this.#full = this.#queued > MAX_QUEUED_BYTES
     return !this.#full
   }
 
@@ -146,7 +146,7 @@ export class HttpCall implements Call {
   /** The peer changed the send window. */
   allow(bytes: number): void {
     this.#window += bytes
-    if (this.#window > LARGEST_WINDOW) throw new ConnectionError(CODE.flowControl, 'a window is too large')
+    if (this.#window > MAX_WINDOW) throw new ConnectionError(CODE.flowControl, 'a window is too large')
     this.sendQueued()
   }
 
@@ -155,7 +155,7 @@ export class HttpCall implements Call {
     if (this.#over) return
     while (this.#queued > 0 && this.#carrier.window > 0 && this.#window > 0)
       this.#sendData(Math.min(this.#queued, MAX_PAYLOAD, this.#carrier.window, this.#window))
-    if (this.#full && this.#queued <= MOST_QUEUED) {
+    if (this.#full && this.#queued <= MAX_QUEUED_BYTES) {
       this.#full = false
       this.#handler.drained?.()
     }

@@ -17,7 +17,7 @@ import {
   FRAME,
   frame,
   goAwayFrame,
-  LARGEST_WINDOW,
+  MAX_WINDOW,
   resetStreamFrame,
   SETTING,
   STREAM_WINDOW,
@@ -108,7 +108,7 @@ class Http2Connection implements Connection, Carrier {
     if (this.#destroyed || this.#draining !== 'no') return
     this.#draining = 'announced'
     // Calls that are in flight are still accepted; after the PING ACK none follows (RFC 9113 §6.8).
-    this.write(goAwayFrame(LARGEST_WINDOW, CODE.none))
+    this.write(goAwayFrame(MAX_WINDOW, CODE.none))
     this.write(frame(FRAME.ping, 0, 0, PING))
   }
 
@@ -219,7 +219,7 @@ class Http2Connection implements Connection, Carrier {
 
   /** Changes the window of all calls, open ones included (RFC 9113 §6.9.2). */
   #resize(size: number): void {
-    if (size > LARGEST_WINDOW) throw new ConnectionError(CODE.flowControl, 'a window is too large')
+    if (size > MAX_WINDOW) throw new ConnectionError(CODE.flowControl, 'a window is too large')
     const change = size - this.#callWindow
     this.#callWindow = size
     for (const call of this.#calls.values()) call.allow(change)
@@ -238,7 +238,7 @@ class Http2Connection implements Connection, Carrier {
 
   #windowUpdate(id: number, payload: Buffer): void {
     if (payload.length !== 4) throw new ConnectionError(CODE.frameSize, 'not a window update')
-    const bytes = payload.readUInt32BE(0) & LARGEST_WINDOW
+    const bytes = payload.readUInt32BE(0) & MAX_WINDOW
     if (bytes === 0) throw new ConnectionError(CODE.protocol, 'an empty window update')
     if (id !== 0) {
       this.#checkStarted(id)
@@ -246,7 +246,7 @@ class Http2Connection implements Connection, Carrier {
       return
     }
     this.window += bytes
-    if (this.window > LARGEST_WINDOW) throw new ConnectionError(CODE.flowControl, 'a window is too large')
+    if (this.window > MAX_WINDOW) throw new ConnectionError(CODE.flowControl, 'a window is too large')
     for (const call of this.#calls.values()) call.sendQueued()
   }
 

@@ -33,7 +33,7 @@ export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 const HEADER_BYTES = 9
 /** Default SETTINGS_MAX_FRAME_SIZE, which we never change. */
 export const MAX_PAYLOAD = 16_384
-export const LARGEST_WINDOW = 0x7fff_ffff
+export const MAX_WINDOW = 0x7fff_ffff
 /** Initial flow-control window of a connection, and of a stream without SETTINGS. */
 export const FIRST_WINDOW = 65_535
 /** Our receive window: large bodies need not wait for window updates. */
@@ -128,7 +128,7 @@ export const createFrameReader = (onFrame: OnFrame): { push(chunk: Buffer): void
       onFrame(
         bytes[at + 3] as number,
         bytes[at + 4] as number,
-        bytes.readUInt32BE(at + 5) & LARGEST_WINDOW,
+        bytes.readUInt32BE(at + 5) & MAX_WINDOW,
         bytes.subarray(at + HEADER_BYTES, end),
       )
       at = end

@@ -5,7 +5,7 @@ import type { ConsoleSecret } from '../kernel/types.ts'
 import { type Head, type HeaderRules, isFlagSet, prefixed } from './headers.ts'
 
 /** True for a path that Envoy's routes of the console match. */
-export const isOfConsole = (path: string): boolean => path.startsWith(`${CONSOLE_API}/proxy`)
+export const isConsoleRequest = (path: string): boolean => path.startsWith(`${CONSOLE_API}/proxy`)
 
 /**
  * The session of a call of the console. Throws `forbidden` for a request that another origin made a browser send, and
@@ -34,7 +34,7 @@ export const sessionOf = (head: Head, rules: HeaderRules): ConsoleSecret => {
  * Throws `forbidden` for a request whose response a browser would show as a page, or run as a script, of the console's
  * origin (W3C Fetch Metadata Request Headers, "sec-fetch-dest"): it could act with the session of whoever is signed in.
  */
-export const checkNotShown = (head: Head): void => {
+export const rejectBrowserNavigation = (head: Head): void => {
   const use = head.get('sec-fetch-dest')?.[0]
   if (use !== undefined && use !== 'empty')
     throw new AppError(

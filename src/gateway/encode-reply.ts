@@ -5,7 +5,7 @@
 import { CLUSTER_HEADER, type ExchangeMetadata, METADATA } from '../ext-proc/contract.ts'
 import { Writer } from '../ext-proc/protobuf.ts'
 import type { Edits } from './headers.ts'
-import type { Reply } from './replies.ts'
+import type { LocalResponse } from './replies.ts'
 import type { ExtProcReply } from './types.ts'
 
 /** The phase that a reply is for. */
@@ -77,7 +77,7 @@ const remembered = (key: string, metadata: ExchangeMetadata): Buffer => {
 const metadataOf = (reply: ExtProcReply): Buffer | undefined => {
   switch (reply.kind) {
     case 'buffered':
-      return reply.ofConsole
+      return reply.isConsole
         ? remembered(`buffered console ${reply.prefix}`, { console: true, prefix: reply.prefix })
         : remembered(`buffered ${reply.prefix}`, { active: true, prefix: reply.prefix })
     case 'connect': {
@@ -182,7 +182,7 @@ const writeStreamed = (
 }
 
 /** `ImmediateResponse`. */
-const writeImmediate = (writer: Writer, { status, headers, body }: Reply): void => {
+const writeImmediate = (writer: Writer, { status, headers, body }: LocalResponse): void => {
   writer.latin1(5, 'gateway')
   writer.bytes(3, body)
   const mutation = writer.end()

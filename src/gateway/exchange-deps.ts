@@ -13,14 +13,14 @@ import type { IdentifyDeps } from './identify.ts'
 import type { RecentHosts } from './recent-hosts.ts'
 import type { RequestRecordDeps } from './request-record.ts'
 import type { RequestResolver } from './resolve-request.ts'
-import type { UploadLimits } from './streaming/pipe-body.ts'
+import type { StreamLimits } from './streaming/pipe-body.ts'
 import { createTimed, type Stages, type Timed } from './timings.ts'
 
 export interface ExchangeDeps
   extends RequestRecordDeps,
     IdentifyDeps,
     EffectiveCallerDeps,
-    Pick<DryRunDeps, 'runIdle'>,
+    Pick<DryRunDeps, 'runWithoutEffects'>,
     Pick<RequestResolver, 'clusterOf'> {
   readonly vault: Vault
   /** Monotonic clock for the duration of bodies. */
@@ -30,7 +30,7 @@ export interface ExchangeDeps
   /** Admission of streamed bodies, from their first to their last byte. */
   readonly uploads: Admission
   /** Admission of transforms; the owners are the tenant and the proxy. */
-  readonly codeRoom: Admission
+  readonly codeAdmission: Admission
   /** Bytes of Envoy's memory that calls hold, from their headers to the end of their response. */
   readonly held: Shares
   readonly hosts: RecentHosts
@@ -54,7 +54,7 @@ export interface ExchangeOptions {
   /** Whether the console is served on the same origin. */
   readonly hasConsole: boolean
   readonly body: BodyLimits
-  readonly upload: UploadLimits
+  readonly upload: StreamLimits
 }
 
 /** State that all requests under the same settings share. */

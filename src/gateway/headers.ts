@@ -112,18 +112,19 @@ export const single = (head: Head, name: string): string | undefined => {
 }
 
 /** Characters of a method: more than any registered one has, since methods are stored with the newest calls. */
-const LONGEST_METHOD = 32
+const MAX_METHOD_LENGTH = 32
 
 /** The method, cut to what is stored. */
-export const storedMethod = (head: Head): string => head.get(':method')?.[0]?.slice(0, LONGEST_METHOD) ?? ''
+export const storedMethod = (head: Head): string =>
+  head.get(':method')?.[0]?.slice(0, MAX_METHOD_LENGTH) ?? ''
 
 /** Throws `malformed` for a method that is too long. */
 export const methodOf = (head: Head): string => {
   const method = single(head, ':method') ?? ''
-  if (method.length > LONGEST_METHOD)
+  if (method.length > MAX_METHOD_LENGTH)
     throw new AppError(
       'malformed',
-      `The method is longer than ${LONGEST_METHOD} characters. Use a shorter one.`,
+      `The method is longer than ${MAX_METHOD_LENGTH} characters. Use a shorter one.`,
     )
   return method
 }

@@ -150,23 +150,25 @@ export const identify = (
 }
 
 /** Authenticates an accepted request again; fails with `unauthenticated` when its key was deleted since. No rate limit applies. */
-export const identifyAgain = (
+export const reauthenticate = (
   deps: IdentifyDeps,
   prefixes: HeaderRules,
   request: CallHead,
 ): Eventual<Identity> => authenticate(deps, keyOf(request, prefixes), request)
 
 /** Body duration, ms, after which the caller is authenticated again: a change is effective in all processes by then. */
-const STILL_MS = 1_000
+const REAUTHENTICATE_AFTER_MS = 1_000
 
 /**
  * The current caller of a request that was accepted `ms` ago: identified again when that is long. The proxy stays the one
  * that was called then, because its destination and its code belong together.
  */
-export const callerStill = (
+export const refreshCaller = (
   deps: IdentifyDeps,
   prefixes: HeaderRules,
   { caller, request }: { readonly caller: Caller; readonly request: CallHead },
   ms: number,
 ): Eventual<Caller> =>
-  ms <= STILL_MS ? caller : whenReady(identifyAgain(deps, prefixes, request), (identity) => identity.caller)
+  ms <= REAUTHENTICATE_AFTER_MS
+    ? caller
+    : whenReady(reauthenticate(deps, prefixes, request), (identity) => identity.caller)

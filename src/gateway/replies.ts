@@ -5,7 +5,7 @@ import type { DryRun } from './dry-run/run.ts'
 import type { HeaderRules } from './headers.ts'
 import { isHidden, readHeaders } from './transform/headers.ts'
 
-export interface Reply {
+export interface LocalResponse {
   readonly status: number
   readonly headers: ReadonlyMap<string, string | readonly string[]>
   readonly body: Buffer
@@ -28,7 +28,7 @@ export const proxyError = (
   prefix: string,
   traceId: string,
   destinationStatus?: string,
-): Reply => {
+): LocalResponse => {
   const error = AppError.from(thrown)
   const names = prefixHeaders(prefix)
   const { response: given } = error
@@ -51,7 +51,7 @@ export const proxyError = (
 }
 
 /** The report of a dry run. */
-export const dryRunReply = (dryRun: DryRun, prefix: string, traceId: string): Reply => ({
+export const dryRunReply = (dryRun: DryRun, prefix: string, traceId: string): LocalResponse => ({
   status: 200,
   headers: new Map([
     ['content-type', JSON_TYPE],

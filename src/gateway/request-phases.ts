@@ -4,7 +4,7 @@ import { type Eventual, whenReady } from '../common/eventual.ts'
 import type { StoredProxy } from '../sdk/index.ts'
 import { acceptBodiless, ignore } from './bodiless-request.ts'
 import { type Edits, type Head, isFlagSet, merged, single, strippedNames } from './headers.ts'
-import { callerStill } from './identify.ts'
+import { refreshCaller } from './identify.ts'
 import type { Accepted, RequestState } from './request-state.ts'
 import { evaluateRequest } from './request-values.ts'
 import type { ResolvedRequest } from './resolve-request.ts'
@@ -60,8 +60,8 @@ export const acceptRequestHeaders = (
     state.accepted = accepted
     if (endOfStream) return acceptBodiless(state, accepted, edits, modeOverride)
     state.memory.wait(length)
-    const ofConsole = resolved.request.session !== undefined
-    return { kind: 'buffered', prefix: state.prefix, edits, modeOverride, ofConsole }
+    const isConsole = resolved.request.session !== undefined
+    return { kind: 'buffered', prefix: state.prefix, edits, modeOverride, isConsole }
   })
 }
 
@@ -79,7 +79,7 @@ export const acceptRequestBody = async (state: RequestState, bytes: Buffer): Pro
   state.memory.stopWaiting()
   state.memory.resize(bytes.length)
   const ms = deps.steadyClock.now() - since
-  const identifying = callerStill(deps, prefixes, accepted.resolved, ms)
+  const identifying = refreshCaller(deps, prefixes, accepted.resolved, ms)
   const caller = identifying instanceof Promise ? await identifying : identifying
   const resolved = caller === accepted.resolved.caller ? accepted.resolved : { ...accepted.resolved, caller }
   const called = state.record.called(resolved)

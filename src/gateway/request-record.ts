@@ -25,7 +25,7 @@ type Ended = 'forwarded' | 'dry_run' | 'interrupted' | 'opened' | 'tunneled' | n
 const OWN: Readonly<Record<string, number>> = { dry_run: 200, opened: 200 }
 
 /** Audit records, log line and metrics of one request. */
-export class RequestRecord {
+export class RequestTelemetry {
   identity: Identity | undefined
   traceId = ''
   /** Rules and permissions that decided about the tokens. */

@@ -14,7 +14,7 @@ import { type Edits, type Head, prefixOf, storedMethod, traceHeaderOf, traceIdOf
 import { HeldMemory } from './held-memory.ts'
 import { type CallHead, identify, ownerOf } from './identify.ts'
 import { dryRunReply, proxyError } from './replies.ts'
-import { RequestRecord } from './request-record.ts'
+import { RequestTelemetry } from './request-record.ts'
 import { outboundOf, type RequestResolver, type ResolvedRequest, resolveRequest } from './resolve-request.ts'
 import type { Stages, Timed } from './timings.ts'
 import type { Shape } from './transform/content.ts'
@@ -41,7 +41,7 @@ const slow = () => new AppError('gateway_timeout', SLOW)
 export class RequestState {
   readonly shared: GatewayState
   readonly origin: Origin | undefined
-  readonly record: RequestRecord
+  readonly record: RequestTelemetry
   readonly memory: HeldMemory
   readonly stepTimeout = createStepTimeout(slow)
   readonly stages: Stages
@@ -64,7 +64,7 @@ export class RequestState {
   ) {
     this.shared = shared
     this.origin = origin
-    this.record = new RequestRecord(shared.deps, operation)
+    this.record = new RequestTelemetry(shared.deps, operation)
     this.memory = new HeldMemory(shared.deps.held, shared.bodyLimit)
     this.stages = this.record.stages
     this.timed = shared.timer(this.stages)
@@ -144,14 +144,14 @@ export class RequestState {
     return { ...this.runSettings(resolved), code: this.shared.deps.code, proxy }
   }
 
-  async inCodeRoom<T>(
+  async admitCode<T>(
     body: Buffer,
     run: () => Promise<T>,
     caller: ResolvedRequest['caller'],
     proxy: StoredProxy,
   ): Promise<T> {
-    const { codeRoom } = this.shared.deps
-    return this.timed('transform', () => codeRoom.run(body.length, run, ownerOf(caller), proxy.id))
+    const { codeAdmission } = this.shared.deps
+    return this.timed('transform', () => codeAdmission.run(body.length, run, ownerOf(caller), proxy.id))
   }
 
   transform({ resolved, head, stripped }: Accepted, shape: Shape, body: Buffer): Promise<Transformed> {
@@ -161,7 +161,7 @@ export class RequestState {
     const message = { head, stripped, shape, body, args }
     const settings = { ...this.runOf(resolved, proxy), scope: this.scope }
     const run = () => runTransform('request_transform', message, settings)
-    return this.inCodeRoom(body, run, caller, proxy)
+    return this.admitCode(body, run, caller, proxy)
   }
 
   async dryRun({ resolved, head }: Accepted, body: Buffer): Promise<ExtProcReply> {

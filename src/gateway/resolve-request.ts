@@ -18,7 +18,7 @@ import {
   type WebSocketUpstream,
 } from '../ext-proc/contract.ts'
 import type { DestinationTls, OutboundDestination, StoredProxy, Surface } from '../sdk/index.ts'
-import { checkNotShown, isOfConsole, sessionOf } from './console.ts'
+import { isConsoleRequest, rejectBrowserNavigation, sessionOf } from './console.ts'
 import { withDraftCode } from './dry-run/draft-code.ts'
 import { checkHead, type Head, type HeaderRules, isFlagSet, methodOf, prefixed, single } from './headers.ts'
 import type { CallHead, Identity } from './identify.ts'
@@ -197,8 +197,8 @@ export const resolveRequest = (
     })
   const hasBraces = checkHead(head)
   const sent = single(head, ':path') ?? ''
-  const session = isOfConsole(sent) ? sessionOf(head, prefixes) : undefined
-  if (resolver.hasConsole && session === undefined) checkNotShown(head)
+  const session = isConsoleRequest(sent) ? sessionOf(head, prefixes) : undefined
+  if (resolver.hasConsole && session === undefined) rejectBrowserNavigation(head)
   const requested = session === undefined ? sent : ofProxy(sent)
   if (!ON_PROXY.test(requested)) throw new Error('a request off /proxy reached the gateway')
   const suffix = parseSuffix(requested, prefixes.keyParameters)

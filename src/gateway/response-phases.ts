@@ -44,7 +44,7 @@ export const acceptResponseBody = async (state: RequestState, bytes: Buffer): Pr
   state.memory.stopWaiting()
   state.memory.resize(bytes.length)
   const run = () => transformResponse(response, bytes, state.runOf(resolved, proxy))
-  const result = bytes.length === 0 ? undefined : await state.inCodeRoom(bytes, run, resolved.caller, proxy)
+  const result = bytes.length === 0 ? undefined : await state.admitCode(bytes, run, resolved.caller, proxy)
   state.record.responseBytes = result?.body.length ?? bytes.length
   state.record.finish('forwarded')
   return result === undefined ? { kind: 'continueResponse' } : { kind: 'replaceResponse', ...result }

@@ -9,9 +9,9 @@ import type { ExchangeDeps } from './exchange-deps.ts'
 import { headerRules } from './headers.ts'
 import { createRecentHosts } from './recent-hosts.ts'
 import { serveStream } from './stream.ts'
-import { UPLOAD_LIMITS, type UploadLimits } from './streaming/pipe-body.ts'
+import { STREAM_LIMITS, type StreamLimits } from './streaming/pipe-body.ts'
 
-export type GatewayDeps = Omit<ExchangeDeps, 'admission' | 'codeRoom' | 'uploads' | 'held' | 'hosts'>
+export type GatewayDeps = Omit<ExchangeDeps, 'admission' | 'codeAdmission' | 'uploads' | 'held' | 'hosts'>
 
 /** Settings that may change while it runs. */
 interface GatewaySettings {
@@ -41,8 +41,8 @@ export interface GatewayOptions {
     readonly bodyBytes?: number
     /** Depth and sizes of a body's content, where they differ from BODY_LIMITS. */
     readonly body?: Partial<BodyLimits>
-    /** Limits of streamed bodies that differ from UPLOAD_LIMITS. */
-    readonly upload?: Partial<UploadLimits>
+    /** Limits of streamed bodies that differ from STREAM_LIMITS. */
+    readonly upload?: Partial<StreamLimits>
     /** Requests worked on at once, those whose code runs apart. Default 512. */
     readonly running?: number
     /** Bytes of Envoy's memory that calls through this process may hold. Default 768 MiB. */
@@ -71,7 +71,7 @@ const MIB = 1024 * 1024
 export const RUNNING_BYTES = 256 * MIB
 
 /** Transforms that run or wait to: they may sleep for seconds, so tenants, and proxies of a tenant, share the room. */
-export const CODE_ROOM: AdmissionLimits = { running: 1_536, bytes: 128 * MIB }
+export const CODE_ADMISSION: AdmissionLimits = { running: 1_536, bytes: 128 * MIB }
 
 /** Calls at once; Envoy sends at most 1,000 over a connection (control-plane/clusters.ts). */
 const CALLS = 10_000
@@ -79,12 +79,12 @@ const CALLS = 10_000
 /** Serves Envoy's ext_proc calls on a unix socket. Resolves when it listens. */
 export const startGateway = async (deps: GatewayDeps, options: GatewayOptions): Promise<Gateway> => {
   const { limits = {} } = options
-  const upload = { ...UPLOAD_LIMITS, ...limits.upload }
+  const upload = { ...STREAM_LIMITS, ...limits.upload }
   const admission = createAdmission({
-    running: (limits.running ?? 512) + CODE_ROOM.running,
+    running: (limits.running ?? 512) + CODE_ADMISSION.running,
     bytes: RUNNING_BYTES,
   })
-  const codeRoom = createAdmission(CODE_ROOM)
+  const codeAdmission = createAdmission(CODE_ADMISSION)
   const uploads = createAdmission({ running: upload.running, bytes: 0 })
   const held = createShares(
     limits.heldBytes ?? heldBytes(DEFAULT_MEMORY_BYTES),
@@ -93,7 +93,7 @@ export const startGateway = async (deps: GatewayDeps, options: GatewayOptions): 
   const hosts = createRecentHosts(limits.hosts ?? HOSTS, () => performance.now())
   const exchanges = ({ egress, bodyBytes, responseMs = 25_000 }: GatewaySettings) =>
     createExchanges(
-      { ...deps, admission, codeRoom, uploads, held, hosts },
+      { ...deps, admission, codeAdmission, uploads, held, hosts },
       {
         prefixes: headerRules(options.prefixes),
         destinations: {

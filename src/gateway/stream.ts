@@ -12,7 +12,7 @@ import { decodeRequest, type ProcessingRequest } from './decode-request.ts'
 import { encodeReply, type Phase } from './encode-reply.ts'
 import type { StartExchange } from './exchange.ts'
 import type { Head } from './headers.ts'
-import { createFlow, type FlowInput } from './streaming/body-buffer.ts'
+import { type BodyStreamInput, createBodyStream } from './streaming/body-buffer.ts'
 import type { Exchange, ExtProcReply } from './types.ts'
 
 /** The message that may come next, if any may. */
@@ -46,7 +46,7 @@ class ExtProcStream implements CallHandler {
   #busy = false
   #over = false
   #exchange: Exchange | undefined
-  #input: FlowInput | undefined
+  #input: BodyStreamInput | undefined
   /** The last piece of a streamed body, or its trailers, have arrived. */
   #ended = false
 
@@ -156,14 +156,14 @@ class ExtProcStream implements CallHandler {
 
   /** A body that comes and goes in pieces: the flow gets all replies. */
   #upload({ head, endOfStream, origin }: Extract<ProcessingRequest, { readonly head: Head }>): void {
-    const started = createFlow(this.#call)
+    const started = createBodyStream(this.#call)
     this.#input = started
     this.#ended = endOfStream
     this.#exchange = this.#start(origin)
     this.#exchange.onStreamedRequest(head, endOfStream, started.flow).catch((error) => this.#crash(error))
   }
 
-  #onBodyPiece(message: ProcessingRequest, to: FlowInput): void {
+  #onBodyPiece(message: ProcessingRequest, to: BodyStreamInput): void {
     if (this.#ended) this.#fail('a message after the end of a body')
     else if (message.kind === 'request_body') {
       this.#ended = message.endOfStream

@@ -2,7 +2,7 @@
 import type { Eventual } from '../common/eventual.ts'
 import type { ConsoleUpstream, UploadUpstream, Upstream, WebSocketUpstream } from '../ext-proc/contract.ts'
 import type { Edits, Head } from './headers.ts'
-import type { Reply } from './replies.ts'
+import type { LocalResponse } from './replies.ts'
 
 /**
  * Parts of the response that Envoy sends too: its headers, which then decide about its body; or its body as well, which
@@ -21,7 +21,7 @@ export type ExtProcReply =
       readonly kind: 'buffered'
       readonly prefix: string
       /** A call of the console, whose responses Envoy guards. */
-      readonly ofConsole?: boolean
+      readonly isConsole?: boolean
       readonly edits: Edits
       readonly modeOverride?: ModeOverride | undefined
     }
@@ -53,7 +53,7 @@ export type ExtProcReply =
   | { readonly kind: 'continueResponse' }
   | { readonly kind: 'bufferedResponse'; readonly destinationStatus: string }
   | { readonly kind: 'replaceResponse'; readonly edits: Edits; readonly body: Buffer }
-  | { readonly kind: 'immediateResponse'; readonly prefix: string; readonly reply: Reply }
+  | { readonly kind: 'immediateResponse'; readonly prefix: string; readonly reply: LocalResponse }
 
 /** The part of a body that has arrived. */
 export interface BodyChunk {

@@ -16,7 +16,7 @@ const idleHost = (sdk: boolean): SandboxHost => ({
 })
 
 /** `Code.run` without effects. `onOutcome` gets console and times, also before it rejects. */
-export const createRunIdle =
+export const createDryRunner =
   (sandbox: Pick<Sandbox, 'run'>) =>
   (run: CodeRun, onOutcome: (outcome: Outcome) => void): Promise<Json | undefined> =>
     runCode(sandbox, idleHost(run.applicationId !== undefined), run, onOutcome)

@@ -2,7 +2,7 @@ import type { Sandbox } from '../sandbox/types.ts'
 import type { Code, PluginContext } from '../sdk/index.ts'
 import { createCode } from './code.ts'
 import { type CreateSandboxHost, createSandboxHosts, type HostDeps } from './host.ts'
-import { onDemand, type SandboxStart } from './lazy-sandbox.ts'
+import { createLazySandbox, type SandboxStart } from './lazy-sandbox.ts'
 
 /** Runs tenants' code in one process. */
 export interface HostApi {
@@ -22,7 +22,7 @@ export const createHostApi = ({
   readonly sandbox: SandboxStart
   readonly fetch: PluginContext['fetch']
 }): HostApi => {
-  const sandbox = onDemand(howToStart)
+  const sandbox = createLazySandbox(howToStart)
   let hosts: CreateSandboxHost | undefined
   const createHost: CreateSandboxHost = (of) => {
     if (hosts === undefined) throw new Error('createHost was called before createCode')

@@ -5,15 +5,15 @@ import type { Kernel } from '../kernel/types.ts'
 import type { SandboxHost } from '../sandbox/types.ts'
 import type { CodeScope, Operation, PluginContext, UsedTokens } from '../sdk/index.ts'
 import { requestOf, responseOf } from './fetch-call.ts'
-import { createFetched } from './response-budget.ts'
+import { createResponseBudget } from './response-budget.ts'
 import { sdkCall } from './sdk-calls.ts'
 
 /** Limit of `fetch` calls of one invocation. */
-export const MOST_REQUESTS = 50
+export const MAX_REQUESTS = 50
 /** Limit of `bt` calls of one invocation. */
-export const MOST_CALLS = 1_000
+export const MAX_CALLS = 1_000
 /** Limit of nested runs: reactors may call reactors. */
-export const DEEPEST = 4
+export const MAX_REACTOR_DEPTH = 4
 
 export interface HostDeps {
   readonly operations: readonly Operation[]
@@ -53,12 +53,12 @@ const allowance = (what: string, limit: number) => {
  * current permissions and with the same audit records. `fetch` follows the egress rules of proxied requests.
  */
 export const createSandboxHosts = ({ operations, invokeAs, fetch }: HostDeps): CreateSandboxHost => {
-  const fetched = createFetched()
+  const fetched = createResponseBudget()
   const byRpc = new Map(operations.map((operation) => [operation.rpc, operation]))
 
   return ({ tenantId, applicationId, traceId, depth, used, scope = createCodeScope() }) => {
-    const request = allowance('requests', MOST_REQUESTS)
-    const spend = allowance('calls of bt', MOST_CALLS)
+    const request = allowance('requests', MAX_REQUESTS)
+    const spend = allowance('calls of bt', MAX_CALLS)
 
     const call = async (method: string, given: Json, signal: AbortSignal): Promise<Json> => {
       const { rpc, input } = sdkCall(method, given)
@@ -69,8 +69,8 @@ export const createSandboxHosts = ({ operations, invokeAs, fetch }: HostDeps): C
           `bt.${method} is not available to this code. Set an application on its reactor or proxy.`,
         )
       spend()
-      if (rpc === 'Reactors.React' && depth >= DEEPEST)
-        throw new AppError('forbidden', `Reactors may be nested ${DEEPEST} deep at most.`)
+      if (rpc === 'Reactors.React' && depth >= MAX_REACTOR_DEPTH)
+        throw new AppError('forbidden', `Reactors may be nested ${MAX_REACTOR_DEPTH} deep at most.`)
       if (rpc === 'Reactors.React' && scope.isLimited)
         throw new AppError(
           'destination_not_allowed',

@@ -22,7 +22,7 @@ export interface SandboxStart {
  * healthy, so that readiness does not depend on it. `warm` without programs detects the confinement only. The next use or
  * health check retries what failed. `close` ends the processes that detect the confinement, and `warm` resolves then.
  */
-export const onDemand = ({ confine, start }: SandboxStart): Sandbox => {
+export const createLazySandbox = ({ confine, start }: SandboxStart): Sandbox => {
   let confining: Promise<Confinement> | undefined
   let started: Promise<Sandbox> | undefined
   let confinement: Confinement | undefined

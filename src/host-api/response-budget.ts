@@ -16,7 +16,7 @@ export interface FetchedLimits {
 
 const LIMITS: FetchedLimits = { invocation: 16 * MIB, all: 96 * MIB }
 
-export interface Fetched {
+export interface ResponseBudget {
   /**
    * Counts bytes of a response until `signal` aborts at the end of the invocation. Throws `too_large` above the limit
    * of the invocation, and as `Shares.take` does.
@@ -26,7 +26,7 @@ export interface Fetched {
   readonly held: number
 }
 
-export const createFetched = (limits: FetchedLimits = LIMITS): Fetched => {
+export const createResponseBudget = (limits: FetchedLimits = LIMITS): ResponseBudget => {
   const invocations = new WeakMap<AbortSignal, { readonly share: Share; readonly bytes: number }>()
   const shares = createShares(
     limits.all,

@@ -1,7 +1,7 @@
 import type { TokenState, UsedTokens } from '../sdk/index.ts'
 
 /** Tokens: twice as many as one body may name. */
-const MOST = 20_000
+const MAX_TOKENS = 20_000
 
 export const createUsedTokens = (): UsedTokens => {
   const states = new Map<string, TokenState>()
@@ -11,7 +11,7 @@ export const createUsedTokens = (): UsedTokens => {
       const known = states.get(state.id)
       const carries = own && known?.created_at === state.created_at && known.version === state.version - 1
       if (known && !carries) return
-      if (known || states.size < MOST) states.set(state.id, state)
+      if (known || states.size < MAX_TOKENS) states.set(state.id, state)
       else all = false
     },
     get: (id) => states.get(id),

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { AppError, invalid } from '../common/errors.ts'
 import { mergePatch } from '../common/json.ts'
 import type { Caller, PluginContext } from '../sdk/index.ts'
-import { handingOut } from './grants-within-own.ts'
+import { createGrantCheck } from './grants-within-own.ts'
 
 /** Members of a proxy's or reactor's `configuration` (completions §7). */
 export const CONFIGURATION_MEMBERS = 25
@@ -38,7 +38,7 @@ export const checkActing = async (
 ): Promise<void> => {
   const application = await kernel.port('applications')?.get(caller.tenantId, id)
   if (application === undefined) return
-  const check = await handingOut(kernel, caller)
+  const check = await createGrantCheck(kernel, caller)
   check(application.type, application)
 }
 

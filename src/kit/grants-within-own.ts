@@ -3,7 +3,7 @@ import { AppError } from '../common/errors.ts'
 import type { ApplicationType, Caller, Grants, PluginContext } from '../sdk/index.ts'
 
 /** Throws `forbidden` unless the caller may grant what an application of this type holds, or will hold. */
-export type MayHandOut = (type: ApplicationType, grants: Pick<Grants, 'permissions'>) => void
+export type GrantCheck = (type: ApplicationType, grants: Pick<Grants, 'permissions'>) => void
 
 const isOff = async (kernel: Pick<PluginContext, 'tenants'>, { tenantId }: Caller): Promise<boolean> =>
   (await kernel.tenants.get(tenantId))?.settings.grants_within_own === 'false'
@@ -27,10 +27,10 @@ export const checkInterceptingCode = async (
  * The rule of the tenant's setting `grants_within_own` (completions §4): a caller grants only what it holds. Permissions
  * of management applications are granted by callers that hold them, grants on tokens by administrators.
  */
-export const handingOut = async (
+export const createGrantCheck = async (
   kernel: Pick<PluginContext, 'tenants'>,
   caller: Caller,
-): Promise<MayHandOut> => {
+): Promise<GrantCheck> => {
   if (await isOff(kernel, caller)) return () => {}
   return (type, { permissions }) => {
     if (type !== 'management') {

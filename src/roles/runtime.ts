@@ -226,7 +226,9 @@ export const openRuntime = async (
     const ownHash = (text: string) => digest('sha256', salt + text, 'base64')
     const limitsOf = ({ rateLimits }: Config) =>
       createRateLimits(
-        rateLimits.areDefault || state.reach === 'own' ? { state: ownState, hash: ownHash } : { state, hash },
+        rateLimits.areDefault || state.backend === 'own'
+          ? { state: ownState, hash: ownHash }
+          : { state, hash },
         rateLimits,
       )
     const guessLimitOf = ({ rateLimits }: Config) => createGuessLimit({ state, hash }, rateLimits.guesses)

@@ -12,7 +12,7 @@ import { limitSentence } from './parent/limit-messages.ts'
 import { createPool } from './parent/pool.ts'
 import { startText } from './parent/sources.ts'
 import { spawnChild } from './parent/spawn.ts'
-import { createReputation } from './parent/trust.ts'
+import { createTrustTracker } from './parent/trust.ts'
 import type { Outcome, Program, Sandbox, SandboxLimits } from './types.ts'
 
 export interface SandboxOptions {
@@ -61,13 +61,13 @@ export const createSandbox = async (
     argumentBytes: defaults.argumentBytes,
     aheadMs: defaults.cpuMs,
   })
-  const reputation = createReputation({ now: () => performance.now() })
+  const reputation = createTrustTracker({ now: () => performance.now() })
   const pool = createPool(options.children ?? childrenWithin(options.memoryMib ?? 0), {
     log: deps.log,
     now: () => performance.now(),
     spawn: () => spawnChild(confinement, start),
     maxBytes: defaults.resultBytes + MESSAGE_MARGIN,
-    apart: options.require?.includes('tenant') ?? false,
+    oneTenantPerChild: options.require?.includes('tenant') ?? false,
     reputation,
     onChild: (pid, what, why) => {
       if (why !== undefined && why !== 'closed') metrics.ends.inc({ reason: why })

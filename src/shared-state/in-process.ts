@@ -45,7 +45,7 @@ export const createInProcessState = (deps: { readonly clock: Clock }): SharedSta
     take: (claims) => buckets.take(claims),
     announce: () => {},
     listen: () => {},
-    reach: 'own',
+    backend: 'own',
     close: async () => {},
   }
 }

@@ -14,7 +14,7 @@ export interface Wait {
 }
 
 /** `own`: of this process, as configured. `shared`: of all replicas. `away`: of this process until Redis recovers. */
-type Reach = 'own' | 'shared' | 'away'
+type Backend = 'own' | 'shared' | 'away'
 
 /**
  * Short-lived state that replicas share: rate limits, and notifications of changes, after which replicas poll sooner.
@@ -31,6 +31,6 @@ export interface SharedState {
   announce(): void
   /** Calls `listener` after notifications of others, and when some may have been missed. */
   listen(listener: () => void): void
-  readonly reach: Reach
+  readonly backend: Backend
   close(): Promise<void>
 }

@@ -28,7 +28,7 @@ const ALL: readonly TokenPermission[] = ['token:create', ...ON_TOKENS]
 /** Most tokens that a line counts. */
 const COUNTED = 10_000
 /** Tokens that one comparison counts, and lines that it makes: it ends behind the container that exceeds one of them. */
-const MOST = { tokens: 200_000, lines: 1_000 }
+const LIMITS = { tokens: 200_000, lines: 1_000 }
 /** Groups of one read. */
 const GROUPS = 500
 
@@ -135,7 +135,7 @@ export const compareAccess = async (
     if (pause) await pause
     const changes = changesIn(from, to, container)
     if (changes.length === 0) continue
-    if (lines.length >= MOST.lines || counted >= MOST.tokens) return { lines, more: true }
+    if (lines.length >= LIMITS.lines || counted >= LIMITS.tokens) return { lines, more: true }
     const found = new Map<string, AccessDifference>()
     for (const type of types) {
       const all = await deps.tokens.traits(tenantId, { container, type }, now, COUNTED + 1)

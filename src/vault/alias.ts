@@ -12,7 +12,7 @@ const SHORTEST_LEAF = 6
 /** Least digits of numbers of cards, accounts and persons. */
 const SHORTEST_NUMBER = 9
 /** UTF-16 units of the longest id. */
-const LONGEST_ID = 2 * TOKEN_LIMITS.id.maximum
+const MAX_ID_LENGTH = 2 * TOKEN_LIMITS.id.maximum
 /** Units of work to compare an id with a leaf. */
 const COMPARED = 5
 
@@ -44,7 +44,7 @@ export const matchesTokenData = (id: string, data: Json): boolean => {
   return leavesOf(data).some(
     (leaf) =>
       leaf.length >= SHORTEST_LEAF &&
-      leaf.length <= LONGEST_ID &&
+      leaf.length <= MAX_ID_LENGTH &&
       (readings.includes(leaf) ||
         (leaf.length >= SHORTEST_NUMBER &&
           /^\d+$/.test(leaf) &&

@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
 import { openJournal } from '../../src/audit/journal.ts'
-import { LONGEST_LINE, recordsOf } from '../../src/audit/line.ts'
+import { MAX_LINE_LENGTH, recordsOf } from '../../src/audit/line.ts'
 import { verifyJournals } from '../../src/audit/verify.ts'
 import { problemOf } from '../kit/problem.ts'
 import {
@@ -177,7 +177,7 @@ t.test(
       [...appends.flat(), ...ofCall('d', 1)],
     )
     for (const line of readFileSync(join(directory, FILE), 'utf8').split('\n'))
-      t.ok(Buffer.byteLength(line) < LONGEST_LINE)
+      t.ok(Buffer.byteLength(line) < MAX_LINE_LENGTH)
     t.match(await verifyJournals({ mac }, directory), { ok: true, journals: [{ records: 298 }] })
   },
 )

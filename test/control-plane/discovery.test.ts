@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createDiscovery, NackError } from '../../src/control-plane/discovery.ts'
 import type { Snapshot } from '../../src/control-plane/snapshot.ts'
-import { KIND_NAMES, type Kind } from '../../src/control-plane/xds.ts'
+import { RESOURCE_TYPE_NAMES, type ResourceType } from '../../src/control-plane/xds.ts'
 
 const LONG = 60_000
 const resource = (name: string) => ({ name })
@@ -16,10 +16,10 @@ const never = new AbortController().signal
 /** Asks as Envoy does, taking what it gets, until nothing is new for it. */
 const envoy = (
   discovery: ReturnType<typeof createDiscovery>,
-  takes: (kind: Kind) => boolean = () => true,
+  takes: (kind: ResourceType) => boolean = () => true,
 ) => {
-  const has = new Map<Kind, string>()
-  const ask = async (kind: Kind): Promise<boolean> => {
+  const has = new Map<ResourceType, string>()
+  const ask = async (kind: ResourceType): Promise<boolean> => {
     const gone = new AbortController()
     const asked = discovery.response(kind, { version_info: has.get(kind) ?? '' }, gone.signal)
     setImmediate(() => gone.abort())
@@ -31,7 +31,7 @@ const envoy = (
   return {
     has,
     settle: async () => {
-      for (const kind of KIND_NAMES) for (let left = 10; left > 0 && (await ask(kind)); left--);
+      for (const kind of RESOURCE_TYPE_NAMES) for (let left = 10; left > 0 && (await ask(kind)); left--);
     },
   }
 }

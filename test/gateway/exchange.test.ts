@@ -190,10 +190,10 @@ t.test('a call is recorded with its body, in the turn in which its tokens are re
 })
 
 t.test('transforms of a tenant above its share of code get 429, other calls work', async (t) => {
-  const codeRoom = createAdmission({ running: 2, bytes: 0 })
+  const codeAdmission = createAdmission({ running: 2, bytes: 0 })
   const { promise, resolve } = Promise.withResolvers<void>()
-  const sleeping = codeRoom.run(0, () => promise, 'tenant')
-  const full = { codeRoom }
+  const sleeping = codeAdmission.run(0, () => promise, 'tenant')
+  const full = { codeAdmission }
   t.equal((await setUpStored({}, full).exchange.onRequestHeaders(head(JSON_HEAD), true)).kind, 'continue')
   const transformed = setUpStored({ requestTransform: IDENTITY }, full)
   t.equal(problemOf(await transformed.exchange.onRequestHeaders(head(JSON_HEAD), true)).status, 429)

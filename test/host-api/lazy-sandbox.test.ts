@@ -1,5 +1,5 @@
 import t from 'tap'
-import { onDemand, type SandboxStart } from '../../src/host-api/lazy-sandbox.ts'
+import { createLazySandbox, type SandboxStart } from '../../src/host-api/lazy-sandbox.ts'
 import type { Invocation, Program, Sandbox } from '../../src/sandbox/types.ts'
 
 const invocation = {} as Invocation
@@ -27,7 +27,7 @@ const setup = (confine: SandboxStart['confine'] = async () => ({ wrapper: [], mi
     starts.push(started)
     return started.promise
   }
-  const lazy = onDemand({ confine, start })
+  const lazy = createLazySandbox({ confine, start })
   return { lazy, starts, done, sandbox }
 }
 

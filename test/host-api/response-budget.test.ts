@@ -1,8 +1,8 @@
 import t from 'tap'
-import { createFetched } from '../../src/host-api/response-budget.ts'
+import { createResponseBudget } from '../../src/host-api/response-budget.ts'
 
 const MIB = 1024 * 1024
-const fetched = () => createFetched({ invocation: 2 * MIB, all: 6 * MIB })
+const fetched = () => createResponseBudget({ invocation: 2 * MIB, all: 6 * MIB })
 
 t.test('an invocation has its own budget, independent of others', async (t) => {
   const { take } = fetched()

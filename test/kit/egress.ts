@@ -21,7 +21,7 @@ import type { ExchangeDeps, ExchangeOptions } from '../../src/gateway/exchange-d
 import { headerRules } from '../../src/gateway/headers.ts'
 import { createRecentHosts } from '../../src/gateway/recent-hosts.ts'
 import { type GatewayDeps, type GatewayOptions, startGateway } from '../../src/gateway/server.ts'
-import { UPLOAD_LIMITS } from '../../src/gateway/streaming/pipe-body.ts'
+import { STREAM_LIMITS } from '../../src/gateway/streaming/pipe-body.ts'
 import type { Caller, Code, CodeRun, StoredProxy, UseContext, UsedToken } from '../../src/sdk/index.ts'
 import { type Authority, createAuthority } from './authority.ts'
 import { type Destination, startDestination } from './destination.ts'
@@ -153,7 +153,8 @@ export const createFarSide = (log: Log = silentLog()): FarSide => {
           return runHere(run)
         },
       } satisfies Pick<Code, 'run'>,
-      runIdle: () => Promise.reject(new AppError('gateway_timeout', 'No code runs in dry runs here.')),
+      runWithoutEffects: () =>
+        Promise.reject(new AppError('gateway_timeout', 'No code runs in dry runs here.')),
       clusterOf: () =>
         Promise.reject(new AppError('gateway_timeout', 'No proxy with certificates works here.')),
       dial: () => Promise.reject(new AppError('gateway_timeout', 'Bodies are not streamed here.')),
@@ -211,7 +212,7 @@ export const exchangesOf = (
     {
       ...far.deps,
       admission: createAdmission({ running: 10, bytes: 10_000 }),
-      codeRoom: createAdmission({ running: 10, bytes: 10_000 }),
+      codeAdmission: createAdmission({ running: 10, bytes: 10_000 }),
       uploads: createAdmission({ running: 10, bytes: 0 }),
       held: createShares(2 ** 30, ''),
       hosts: createRecentHosts(10, () => 0),
@@ -226,7 +227,7 @@ export const exchangesOf = (
       body: BODY_LIMITS,
       hasConsole: false,
       bodyLimit: 1000,
-      upload: UPLOAD_LIMITS,
+      upload: STREAM_LIMITS,
       ...options,
     },
   )

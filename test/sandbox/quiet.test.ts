@@ -8,7 +8,7 @@ import type { Source } from '../../src/sandbox/parent/job.ts'
 import { createPool } from '../../src/sandbox/parent/pool.ts'
 import { startText } from '../../src/sandbox/parent/sources.ts'
 import { spawnChild } from '../../src/sandbox/parent/spawn.ts'
-import { createReputation } from '../../src/sandbox/parent/trust.ts'
+import { createTrustTracker } from '../../src/sandbox/parent/trust.ts'
 import type { Outcome } from '../../src/sandbox/types.ts'
 import { NO_HOST } from './kit.ts'
 
@@ -24,13 +24,13 @@ t.test('a child sends one message per call of a trusted busy program', async (t)
   const confinement = await probeConfinement()
   const start = startText({ packages: [], reuse: false, argumentBytes: 1_000, aheadMs: 1_000 })
   const now = () => 0
-  const reputation = createReputation({ now })
+  const reputation = createTrustTracker({ now })
   const kinds: string[] = []
   const pool = createPool(1, {
     log,
     now,
     reputation,
-    apart: false,
+    oneTenantPerChild: false,
     maxBytes: 2 ** 24,
     onChild: () => {},
     spawn: () => {

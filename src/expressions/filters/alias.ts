@@ -8,7 +8,7 @@ const LOWER = 'abcdefghijklmnopqrstuvwxyz'
 const UPPER = LOWER.toUpperCase()
 
 /** Aliases become ids, which have at most 400 characters (completions §5). */
-const LONGEST = 400
+const MAX_LENGTH = 400
 
 const pick = (alphabet: string): string => alphabet.charAt(randomInt(alphabet.length))
 
@@ -20,9 +20,9 @@ const sameKind = (character: string): string => {
 
 const charactersOf = (value: unknown, name: string): string[] => {
   const text = textOf(value, name)
-  const characters = text.length > 2 * LONGEST ? undefined : [...text]
-  if (characters === undefined || characters.length > LONGEST)
-    throw badFilter(name, `accepts at most ${LONGEST} characters.`)
+  const characters = text.length > 2 * MAX_LENGTH ? undefined : [...text]
+  if (characters === undefined || characters.length > MAX_LENGTH)
+    throw badFilter(name, `accepts at most ${MAX_LENGTH} characters.`)
   return characters
 }
 

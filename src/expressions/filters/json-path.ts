@@ -11,7 +11,7 @@ environment.functionRegister.delete('match')
 environment.functionRegister.delete('search')
 
 /** Limit of ways in which the selectors of one path can reach the same node. */
-const MOST_BRANCHES = 16
+const MAX_BRANCHES = 16
 /** Units to parse a character of a path. */
 const READ = 10
 /** Units for each visited node and each step of a path, including paths within filters. */
@@ -63,7 +63,7 @@ const stepsOf = (query: JSONPathQuery, inFilter: boolean, name: string): number 
   for (const segment of query.segments) {
     if (String(segment.token.kind) === 'TOKEN_DDOT') descents++
     branches *= segment.selectors.length
-    if (descents > (inFilter ? 0 : 1) || branches > MOST_BRANCHES) throw tooCostly(name)
+    if (descents > (inFilter ? 0 : 1) || branches > MAX_BRANCHES) throw tooCostly(name)
     for (const selector of segment.selectors) {
       steps++
       if (!('expression' in selector)) continue

@@ -97,7 +97,7 @@ const charsetOf = (header: string): Charset => {
 }
 
 const RETAINED = 100
-const LONGEST = 200
+const MAX_LENGTH = 200
 const known = new Map<string, Content>()
 
 /**
@@ -110,7 +110,7 @@ export const contentOf = (header: string): Content => {
   const content = read(header)
   // Callers choose the texts, so that they must not fill the memory.
   if (known.size >= RETAINED) known.clear()
-  if (header.length <= LONGEST) known.set(header, content)
+  if (header.length <= MAX_LENGTH) known.set(header, content)
   return content
 }
 

@@ -11,10 +11,10 @@ import { inPlace, type ScanLimits, type Scanner, scanToEnd, tooManyTogether } fr
 /** RFC 2046 §5.1.1. */
 const BOUNDARY = /^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/
 /** Bytes of the headers of one part. */
-const MOST_HEADERS = 16_384
-const MOST_PARTS = 10_000
+const MAX_HEADERS = 16_384
+const MAX_PARTS = 10_000
 /** The longest `{{` that a part of any type may hold. */
-const LONGEST_PAIR = 12
+const MAX_PAIR = 12
 const NAMEABLE = /^[\w.[\]-]{1,64}$/
 
 /** The boundary of a content type; undefined: there is none that is valid, or several. */
@@ -133,11 +133,11 @@ export const createMultipart = (
 
   /** Where the part's headers begin, behind a boundary at `at`; `end`: it was the last. Undefined: not there yet. */
   const headersAt = (part: Buffer, at: number, isLast: boolean): number | 'end' | undefined => {
-    const rest = part.toString('latin1', at, at + MOST_HEADERS)
+    const rest = part.toString('latin1', at, at + MAX_HEADERS)
     if (rest.startsWith('--')) return 'end'
     const line = /^[ \t]*\r\n/.exec(rest)
     if (line !== null) return at + line[0].length - 2
-    if (!isLast && /^(-|[ \t]*\r?)$/.test(rest) && rest.length < MOST_HEADERS) return undefined
+    if (!isLast && /^(-|[ \t]*\r?)$/.test(rest) && rest.length < MAX_HEADERS) return undefined
     throw malformed('a boundary with data after it')
   }
 
@@ -172,10 +172,10 @@ export const createMultipart = (
           continue
         }
         const end = part.indexOf('\r\n\r\n', begin)
-        if (end === -1 ? isLast || part.length - begin > MOST_HEADERS : end - begin > MOST_HEADERS)
+        if (end === -1 ? isLast || part.length - begin > MAX_HEADERS : end - begin > MAX_HEADERS)
           throw malformed('a part without an end of its headers')
         if (end === -1) return at
-        if (++number > MOST_PARTS) throw malformed(`more than ${MOST_PARTS} parts`)
+        if (++number > MAX_PARTS) throw malformed(`more than ${MAX_PARTS} parts`)
         current = partOf(readHeaders(part.toString('latin1', begin + 2, Math.max(end, begin + 2))))
         state = 'content'
         at = end + 4
@@ -186,7 +186,7 @@ export const createMultipart = (
         if (end === -1) {
           if (isLast) throw malformed('it ends within a part')
           if (!current.passes && !current.long && part.length - at <= limits.heldBytes) return at
-          const decided = Math.max(at, part.length - Math.max(delimiter.length, LONGEST_PAIR))
+          const decided = Math.max(at, part.length - Math.max(delimiter.length, MAX_PAIR))
           passOver(part, at, decided, current)
           if (decided > at) current.long = true
           return decided

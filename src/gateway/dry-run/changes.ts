@@ -10,7 +10,7 @@ export interface Changes {
 }
 
 /** Most entries of each kind. */
-const MOST = 100
+const MAX_CHANGES = 100
 
 /** Changes that `edits` make to `head`, without `content-length`, which the gateway sets itself. */
 export const headerChanges = (head: Head, stripped: readonly string[], { set, remove }: Edits): Changes => {
@@ -37,7 +37,7 @@ const escaped = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1
 export const bodyChanges = (before: Json, after: Json): Changes => {
   const found = { added: [] as string[], removed: [] as string[], changed: [] as string[] }
   const notify = (kind: keyof Changes, at: string) => {
-    if (found[kind].length < MOST) found[kind].push(at)
+    if (found[kind].length < MAX_CHANGES) found[kind].push(at)
   }
   const compare = (old: Json, now: Json, at: string): void => {
     const [olds, nows] = [membersOf(old), membersOf(now)]

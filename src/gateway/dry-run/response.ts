@@ -6,7 +6,7 @@ import { type Head, type HeaderRules, prefixed } from '../headers.ts'
 import { type CollectedResponse, collectible } from '../transform/response.ts'
 import type { TransformRun } from '../transform/run.ts'
 import { shownBody } from './bodies.ts'
-import { dryRunTransform, type RunIdle, type TransformPlan } from './transform.ts'
+import { dryRunTransform, type RunWithoutEffects, type TransformPlan } from './transform.ts'
 
 /** The made-up response as the caller would get it, or what it would get instead. */
 export interface DryRunResponse {
@@ -56,7 +56,7 @@ export const responseFixture = (head: Head, prefixes: HeaderRules): Fixture | un
 export const dryRunResponse = async (
   { status, head, body }: Fixture,
   run: Omit<TransformRun, 'code'>,
-  runIdle: RunIdle,
+  runWithoutEffects: RunWithoutEffects,
 ): Promise<{ readonly plan: TransformPlan; readonly response: DryRunResponse }> => {
   const { responseOtherwise } = run.proxy
   // The bytes are here: whether there is a body is known, whatever the headers say.
@@ -81,7 +81,7 @@ export const dryRunResponse = async (
     'response_transform',
     { head: collected.head, shape: collected.shape, body },
     run,
-    runIdle,
+    runWithoutEffects,
   )
   return {
     plan,

@@ -23,7 +23,7 @@ import { previewTokens, rejectionOf, type TokenPlan } from './tokens.ts'
 import {
   type DryRunTransform,
   dryRunTransform,
-  type RunIdle,
+  type RunWithoutEffects,
   type TransformPlan,
   withoutConfiguration,
 } from './transform.ts'
@@ -31,7 +31,7 @@ import {
 export interface DryRunDeps extends EffectiveCallerDeps {
   readonly vault: Pick<Vault, 'preview' | 'known'>
   readonly expressions: Expressions
-  readonly runIdle: RunIdle
+  readonly runWithoutEffects: RunWithoutEffects
 }
 
 export interface DryRunRequest {
@@ -66,7 +66,7 @@ export interface DryRun {
   readonly notes: readonly string[]
 }
 
-const MOST = 1_000
+const MAX_LINES = 1_000
 
 const NOTES = {
   masked:
@@ -102,7 +102,7 @@ const expressionsIn = (texts: readonly string[]): readonly string[] =>
         kind === 'expression' ? [text.slice(start, end)] : [],
       ),
     )
-    .slice(0, MOST)
+    .slice(0, MAX_LINES)
 
 /** The body with masked values; undefined when an expression cannot be evaluated on them. */
 const applied = async (
@@ -166,7 +166,7 @@ export const runDryRun = async (dryRun: DryRunRequest, deps: DryRunDeps): Promis
 
   const transformed = async (): Promise<DryRunTransform | undefined> => {
     const shape = shapeOf(contentType)
-    const { runIdle } = deps
+    const { runWithoutEffects } = deps
     if (proxy?.requestTransform === undefined) return undefined
     const without = (reason: string) => ({ plan: { ran: false, reason }, after: before })
     if (rejection !== undefined) return without('The call would be denied before.')
@@ -176,18 +176,18 @@ export const runDryRun = async (dryRun: DryRunRequest, deps: DryRunDeps): Promis
     const args = { method, path: suffix.path, query: suffix.query === undefined ? '' : `?${suffix.query}` }
     const message = { head, stripped, shape, body: bytes, args }
     return timed('transform', () =>
-      dryRunTransform('request_transform', message, { ...run, proxy: shownProxy(proxy) }, runIdle),
+      dryRunTransform('request_transform', message, { ...run, proxy: shownProxy(proxy) }, runWithoutEffects),
     )
   }
 
   /** The plan of the response transform, and what it makes of a response, if there is one to make something of. */
   const responded = async (forwards: boolean) => {
-    const { runIdle } = deps
+    const { runWithoutEffects } = deps
     if (proxy?.responseTransform === undefined) return {}
     if (fixture === undefined || !forwards)
       return { response_transform: { ran: false, reason: noResponse(run.prefixes.prefixes[0]) } }
     const { plan: response_transform, response: serialized } = await timed('transform', () =>
-      dryRunResponse(fixture, { ...run, proxy: shownProxy(proxy) }, runIdle),
+      dryRunResponse(fixture, { ...run, proxy: shownProxy(proxy) }, runWithoutEffects),
     )
     return { response_transform, response: serialized }
   }
@@ -203,7 +203,7 @@ export const runDryRun = async (dryRun: DryRunRequest, deps: DryRunDeps): Promis
     destination: destinationOf(accepted, proxy !== undefined && caller.applicationType === 'private'),
     acting: { id: acting.actorId, as: acting === caller ? 'caller' : 'application of the proxy' },
     expressions: expressionsIn(texts),
-    tokens: plans.slice(0, MOST),
+    tokens: plans.slice(0, MAX_LINES),
     ...(transform === undefined ? {} : { request_transform: transform.plan }),
     ...response,
     body: {

@@ -13,7 +13,7 @@ interface Heard {
 }
 
 /** `Code.run` without host functions; `heard` is called also when it rejects. */
-export type RunIdle = (run: CodeRun, heard: (heard: Heard) => void) => ReturnType<Code['run']>
+export type RunWithoutEffects = (run: CodeRun, heard: (heard: Heard) => void) => ReturnType<Code['run']>
 
 export interface TransformPlan extends Partial<Heard> {
   readonly ran: boolean
@@ -47,13 +47,13 @@ export const dryRunTransform = async (
   name: TransformName,
   message: Message,
   run: Omit<TransformRun, 'code'>,
-  runIdle: RunIdle,
+  runWithoutEffects: RunWithoutEffects,
 ): Promise<DryRunTransform> => {
   const { head, stripped = [], body } = message
   let said: Partial<Heard> = {}
   const code: TransformRun['code'] = {
     run: (one) =>
-      runIdle(one, ({ console, timing }) => {
+      runWithoutEffects(one, ({ console, timing }) => {
         said = { console, timing }
       }),
   }

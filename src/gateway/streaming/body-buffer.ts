@@ -8,7 +8,7 @@ import { encodeReply } from '../encode-reply.ts'
 import type { BodyChunk, BodyStream, ExtProcReply } from '../types.ts'
 
 /** Envoy's side. */
-export interface FlowInput {
+export interface BodyStreamInput {
   readonly flow: BodyStream
   /** A piece of the body. */
   push(bytes: Buffer, isLast: boolean): void
@@ -50,7 +50,7 @@ const createSignal = () => {
 
 const gone = () => new AppError('gateway_timeout', 'The caller disconnected before its body was complete.')
 
-export const createFlow = (call: Pick<Call, 'send' | 'pause' | 'resume'>): FlowInput => {
+export const createBodyStream = (call: Pick<Call, 'send' | 'pause' | 'resume'>): BodyStreamInput => {
   let chunks: Buffer[] = []
   let size = 0
   let isLast = false

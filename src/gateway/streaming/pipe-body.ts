@@ -10,7 +10,7 @@ import { resolver } from '../language.ts'
 import type { ResolvedRequest } from '../resolve-request.ts'
 import type { BodyStream } from '../types.ts'
 
-export interface UploadLimits {
+export interface StreamLimits {
   /** Bytes of a body, as it comes and with its values in. */
   readonly bytes: number
   /** Strings, fields or texts with expressions. */
@@ -23,7 +23,7 @@ export interface UploadLimits {
   readonly ms: number
 }
 
-export const UPLOAD_LIMITS: UploadLimits = {
+export const STREAM_LIMITS: StreamLimits = {
   bytes: 1024 ** 3,
   expressions: 10_000_000,
   printed: 4 * 1024 ** 2,
@@ -31,10 +31,10 @@ export const UPLOAD_LIMITS: UploadLimits = {
   ms: 900_000,
 }
 
-export interface UploadDeps {
+export interface PipeBodyDeps {
   readonly flow: BodyStream
   readonly reader: PartReader
-  readonly limits: UploadLimits
+  readonly limits: StreamLimits
   /** Work budget of its expressions, which is extended here. Absent: an own one. */
   readonly work?: GrowingWork
   /** ms after which a request without a body is sent on: less than Envoy's timeout for the reply to its headers. */
@@ -110,7 +110,7 @@ function* batchesOf(replacements: readonly Replacement[]): Generator<Batch> {
 /** Each batch with its tokens in use; one whose tokens are too large together, in halves. */
 async function* usedIn(
   batches: readonly Batch[],
-  use: UploadDeps['use'],
+  use: PipeBodyDeps['use'],
 ): AsyncGenerator<{ readonly used: ReadonlyMap<string, UsedToken>; readonly batch: readonly Replacement[] }> {
   for (const { ids, batch } of batches) {
     let used: ReadonlyMap<string, UsedToken>
@@ -129,7 +129,7 @@ async function* usedIn(
 /** The part with values in, in pieces; no value of a batch leaves before all its tokens are allowed and recorded. */
 async function* piecesOf(
   { bytes, found }: Part,
-  { reader: { encoding }, limits, use }: Pick<UploadDeps, 'reader' | 'limits' | 'use'>,
+  { reader: { encoding }, limits, use }: Pick<PipeBodyDeps, 'reader' | 'limits' | 'use'>,
   work: Work,
 ): AsyncGenerator<Buffer> {
   let chunks: Buffer[] = []
@@ -166,7 +166,7 @@ async function* piecesOf(
  * Passes a body on to its end. Rejects with what the body, a token or the vault is rejected with, and when the caller
  * goes: the request must then be reset.
  */
-export const pipeBody = async (deps: UploadDeps): Promise<void> => {
+export const pipeBody = async (deps: PipeBodyDeps): Promise<void> => {
   const { flow, reader, limits, timeoutMs, release, work = growingWork() } = deps
   let came = 0
   let went = 0

@@ -6,7 +6,7 @@ import type { UsedToken } from '../../sdk/index.ts'
 import { createPartReader } from '../body/parts.ts'
 import { effectiveCaller } from '../effective-caller.ts'
 import { type Edits, type Head, strippedNames } from '../headers.ts'
-import { identifyAgain, ownerOf } from '../identify.ts'
+import { ownerOf, reauthenticate } from '../identify.ts'
 import { checkUse, languageOf } from '../language.ts'
 import type { RequestState } from '../request-state.ts'
 import type { ResolvedRequest } from '../resolve-request.ts'
@@ -37,7 +37,7 @@ const continueRequest = async (
 }
 
 const callerNow = async ({ shared: { deps, prefixes } }: RequestState, resolved: ResolvedRequest) =>
-  effectiveCaller(deps, await identifyAgain(deps, prefixes, resolved.request))
+  effectiveCaller(deps, await reauthenticate(deps, prefixes, resolved.request))
 
 const NO_BODY = Buffer.alloc(0)
 

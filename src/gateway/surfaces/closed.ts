@@ -18,7 +18,7 @@ const OPEN = /(?:\{|%7b|\\u007b){2}/gi
 const HEAD_END = /(\||%7c|\\u007c|&#0{0,4}124;|&#x0{0,4}7c;)|((?:\}|%7d|\\u007d){2})|\{|%7b|\\u007b/gi
 const CLOSE = /(?:\}|%7d|\\u007d){2}/gi
 /** Characters of an expression as it may be written, each escaped. */
-const LONGEST = 6 * LIMITS.expression
+const MAX_LENGTH = 6 * LIMITS.expression
 /** The longest `{{`, less one: `\u007b\u007`. */
 const OVERLAP = 11
 
@@ -85,11 +85,11 @@ export const createClosedScanner = (): ClosedScanner => {
       const end = searchFrom(HEAD_END, text, start)
       const ends =
         end === null ? Number.POSITIVE_INFINITY : end[1] === undefined ? end.index : closeAfter(end.index)
-      if (ends === Number.POSITIVE_INFINITY && !isLast && text.length - open.index < LONGEST) {
+      if (ends === Number.POSITIVE_INFINITY && !isLast && text.length - open.index < MAX_LENGTH) {
         held = text.slice(open.index)
         return ids
       }
-      if (end !== null && ends - start <= LONGEST && (end[1] !== undefined || end[2] !== undefined))
+      if (end !== null && ends - start <= MAX_LENGTH && (end[1] !== undefined || end[2] !== undefined))
         add(text.slice(start, end.index), end[1] === undefined)
       if (end === null) break
       const isNested = end[1] === undefined && end[2] === undefined

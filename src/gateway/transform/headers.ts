@@ -11,8 +11,8 @@ const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
 /** Bytes one to one as characters, as Node has them too. */
 const VALUE = /^[\t\u0020-\u007e\u0080-\u00ff]*$/
 
-const MOST_LINES = 100
-const MOST_CHARACTERS = 32_768
+const MAX_LINES = 100
+const MAX_CHARACTERS = 32_768
 
 /**
  * What frames the message, or says how its body is coded, is ours to say. Envoy needs an `x-forwarded-proto`, and the
@@ -73,7 +73,7 @@ export const readHeaders = (
     else headers.delete(name)
     for (const line of lines) characters += name.length + line.length
     count += lines.length
-    if (count > MOST_LINES || characters > MOST_CHARACTERS) return undefined
+    if (count > MAX_LINES || characters > MAX_CHARACTERS) return undefined
   }
   return headers
 }

@@ -48,7 +48,7 @@ const UNIQUE: readonly { readonly kind: string; readonly keys: Keys; readonly fi
 ]
 
 /** Issues between plugins: duplicate names, ports with two providers, unknown collections. */
-export const checkTogether = (loaded: readonly LoadedPlugin[], issues: Issue[]): void => {
+export const checkConflicts = (loaded: readonly LoadedPlugin[], issues: Issue[]): void => {
   for (const { kind, keys, fix: remedy } of UNIQUE) {
     const owners = new Map<string, string>()
     for (const each of loaded)

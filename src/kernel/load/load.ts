@@ -1,6 +1,6 @@
 import type { Expressions } from '../../expressions/types.ts'
 import type { Filter, Operation, Plugin, PluginContext } from '../../sdk/index.ts'
-import { checkTogether } from '../check/conflicts.ts'
+import { checkConflicts } from '../check/conflicts.ts'
 import { checkContribution, FILTER_NAME } from '../check/contribution.ts'
 import type { Issue } from '../check/issues.ts'
 import { checkMessages } from '../check/messages.ts'
@@ -109,7 +109,7 @@ export const loadPlugins = async (deps: LoadDeps, options: LoadOptions): Promise
     checkContribution(plugin, contribution, { permissions, expressions, builtIn, operations }, issues)
   }
   onProgress?.(undefined)
-  checkTogether(loaded, issues)
+  checkConflicts(loaded, issues)
   if (serves) checkMessages(withoutTwins(loaded), issues)
   if (operations && digest !== undefined && issues.length === 0) sound?.keep(digest)
   const comesFrom = (plugin: Plugin) => {

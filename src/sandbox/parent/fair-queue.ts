@@ -9,7 +9,7 @@ const MAX_RETAINED = 1_000
  * Start-time fair queueing (Goyal, Vin, Cheng, SIGCOMM 1996): the name with the least use is next. An idle name
  * continues at the current level, so it saves up no credit.
  */
-export const createShares = () => {
+export const createFairClock = () => {
   const marks = new LRUCache<string, number>({ max: MAX_RETAINED })
   let level = 0
 
@@ -30,4 +30,4 @@ export const createShares = () => {
   }
 }
 
-export type Shares = ReturnType<typeof createShares>
+export type FairClock = ReturnType<typeof createFairClock>

@@ -8,10 +8,10 @@ import { chooseChild } from './child-selection.ts'
 import type { Job } from './job.ts'
 import { createQueue } from './queue.ts'
 import type { Spawned } from './spawn.ts'
-import type { Reputation } from './trust.ts'
+import type { TrustTracker } from './trust.ts'
 
 /** Concurrent invocations of one child, and of one program in a child. */
-const MAX_GUESTS = 64
+const MAX_INVOCATIONS_PER_CHILD = 64
 const MAX_OF_PROGRAM = 24
 /** Largest part of all places for one tenant. */
 const TENANT_SHARE = 0.5
@@ -22,7 +22,7 @@ const AT_ONCE = Math.max(2, availableParallelism())
  * child that has its isolate.
  */
 const MAX_POPULAR = USUAL_ISOLATES / 2
-const TIMEOUT_MS = 5
+const AFFINITY_WAIT_MS = 5
 /** Interval of checks of each child, in ms. */
 const WATCH_MS = 50
 /** Restarts of a job whose child died because of another one. */
@@ -46,8 +46,8 @@ interface Deps {
   readonly spawn: () => Spawned
   readonly maxBytes: number
   /** Each child serves one tenant only. */
-  readonly apart: boolean
-  readonly reputation: Reputation
+  readonly oneTenantPerChild: boolean
+  readonly reputation: TrustTracker
   readonly onChild: (pid: number, what: 'started' | 'ended', why?: ExitReason) => void
 }
 
@@ -83,7 +83,7 @@ export const createPool = (size: number, deps: Deps) => {
 
   /** Programs without trust share the last child, so that they cannot harm the others. */
   const mayTake = (child: Child, { source: { key, tenantId } }: Job): boolean =>
-    (deps.apart
+    (deps.oneTenantPerChild
       ? child.ready && (child.tenantId === tenantId || (child.tenantId === undefined && mayOwn(tenantId)))
       : size === 1 || child === slots[size - 1] || trusted(key)) && programIn(child, key) < MAX_OF_PROGRAM
 
@@ -91,9 +91,9 @@ export const createPool = (size: number, deps: Deps) => {
     child?.ready === true && child.jobs.size === 0 && (!child.busy || nearlyFree(child))
 
   /** With one tenant per child: kills an idle child for a tenant that has none. */
-  const wipeFor = ({ source: { tenantId } }: Job): void => {
+  const replaceIdleChildFor = ({ source: { tenantId } }: Job): void => {
     const served = slots.some((child) => !child?.ready || (child.tenantId ?? tenantId) === tenantId)
-    if (deps.apart && !served) slots.find(isIdle)?.kill('replaced')
+    if (deps.oneTenantPerChild && !served) slots.find(isIdle)?.kill('replaced')
   }
 
   /** Whether the child with the program's isolate will be free soon: creating another isolate takes longer. */
@@ -101,8 +101,8 @@ export const createPool = (size: number, deps: Deps) => {
     slots.some(
       (child) =>
         child?.knows(job.source.key) &&
-        child.jobs.size < MAX_GUESTS &&
-        (child.since ?? deps.now()) > deps.now() - TIMEOUT_MS &&
+        child.jobs.size < MAX_INVOCATIONS_PER_CHILD &&
+        (child.since ?? deps.now()) > deps.now() - AFFINITY_WAIT_MS &&
         mayTake(child, job),
     )
 
@@ -113,7 +113,7 @@ export const createPool = (size: number, deps: Deps) => {
   const nearlyFree = ({ preparing }: Child): boolean => preparing !== undefined && trusted(preparing)
 
   const isFree = (child: Child | undefined): child is Child =>
-    child?.ready === true && child.jobs.size < MAX_GUESTS && (!child.busy || nearlyFree(child))
+    child?.ready === true && child.jobs.size < MAX_INVOCATIONS_PER_CHILD && (!child.busy || nearlyFree(child))
 
   const give = (child: Child, job: Job) => {
     popular.set(job.source.key, true)
@@ -121,17 +121,17 @@ export const createPool = (size: number, deps: Deps) => {
     else child.give(job, trusted(job.source.key))
   }
 
-  const pump = () => {
+  const dispatch = () => {
     for (;;) {
       if (queue.size === 0 || closing !== undefined) return
       const running = slots.filter((child) => child?.busy && child.preparing === undefined).length
       const free = slots.filter(isFree).filter(({ busy }) => busy || running < AT_ONCE)
       if (free.length === 0) return
       const job = queue.next((candidate) => {
-        wipeFor(candidate)
+        replaceIdleChildFor(candidate)
         return (
           free.some((child) => admits(child, candidate)) &&
-          placesOf(candidate.source.tenantId) < size * MAX_GUESTS * TENANT_SHARE
+          placesOf(candidate.source.tenantId) < size * MAX_INVOCATIONS_PER_CHILD * TENANT_SHARE
         )
       })
       if (job === undefined) return
@@ -140,7 +140,7 @@ export const createPool = (size: number, deps: Deps) => {
     }
   }
 
-  const again = (job: Job) => {
+  const requeue = (job: Job) => {
     if (job.over) return
     const attempt = (attempts.get(job) ?? 0) + 1
     attempts.set(job, attempt)
@@ -148,7 +148,7 @@ export const createPool = (size: number, deps: Deps) => {
     else queue.again(job)
   }
 
-  const gone = (
+  const onExit = (
     slot: number,
     child: Child,
     why: ExitReason,
@@ -169,7 +169,7 @@ export const createPool = (size: number, deps: Deps) => {
     }
     for (const job of jobs) {
       if (job.id === entered?.id && !entered.assumed) job.fail(FAILURE[why])
-      else again(job)
+      else requeue(job)
     }
     if (child.ready) spawnChild(slot)
     else spawnLater(slot)
@@ -207,13 +207,13 @@ export const createPool = (size: number, deps: Deps) => {
         wasReady = true
         everReady.resolve()
       },
-      onFree: pump,
+      onFree: dispatch,
       onUnknown: (job) => {
         if (!job.over) child.give(job, false)
       },
-      onLost: again,
+      onLost: requeue,
       onSpent: queue.charge,
-      onGone: (why, entered, jobs) => gone(slot, { ...child, ready: wasReady }, why, entered, jobs),
+      onGone: (why, entered, jobs) => onExit(slot, { ...child, ready: wasReady }, why, entered, jobs),
     })
     slots[slot] = child
     deps.onChild(child.pid, 'started')
@@ -221,7 +221,7 @@ export const createPool = (size: number, deps: Deps) => {
 
   const watching = setInterval(() => {
     for (const child of slots) child?.watch()
-    pump()
+    dispatch()
   }, WATCH_MS)
 
   for (let slot = 0; slot < size; slot++) spawnChild(slot)
@@ -237,7 +237,7 @@ export const createPool = (size: number, deps: Deps) => {
       if (closing !== undefined) job.fail('cancelled')
       else if (deps.reputation.quarantined(job.source.key)) job.fail('quarantine')
       else if (!queue.add(job, deps.reputation.standing(job.source.key))) job.fail('overload')
-      else pump()
+      else dispatch()
     },
     close: async (): Promise<void> => {
       closing ??= Promise.withResolvers()

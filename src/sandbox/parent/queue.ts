@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { createShares, type Shares } from './fair-queue.ts'
+import { createFairClock, type FairClock } from './fair-queue.ts'
 import type { Job, Source } from './job.ts'
 import type { Trust } from './trust.ts'
 
@@ -29,8 +29,8 @@ const byUse = <T>(waiting: Iterable<T>, markOf: (each: T) => number): readonly T
  */
 export const createQueue = () => {
   const rows = new Map<string, Row>()
-  const tenants = createShares()
-  const programs = new LRUCache<string, Shares>({ max: MAX_RETAINED })
+  const tenants = createFairClock()
+  const programs = new LRUCache<string, FairClock>({ max: MAX_RETAINED })
   let size = 0
 
   const rowOf = (tenantId: string): Row => {
@@ -54,8 +54,8 @@ export const createQueue = () => {
     return jobs[0]
   }
 
-  const sharesIn = (tenantId: string): Shares => {
-    const shares = programs.get(tenantId) ?? createShares()
+  const sharesIn = (tenantId: string): FairClock => {
+    const shares = programs.get(tenantId) ?? createFairClock()
     programs.set(tenantId, shares)
     return shares
   }

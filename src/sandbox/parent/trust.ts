@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../common/clock.ts'
 
 /** Killed children within the window that put code in quarantine. */
-const DEATHS = 2
+const KILLS_TO_QUARANTINE = 2
 const WINDOW_MS = 10 * 60_000
 /** Time without trust after a limit was exceeded. */
 const SUSPECT_MS = 60_000
@@ -11,7 +11,7 @@ const MAX_RETAINED = 10_000
 /** `trusted`: it has ended by itself. `unknown`: no history. `suspect`: it recently exceeded a limit. */
 export type Trust = 'trusted' | 'unknown' | 'suspect'
 
-export interface Reputation {
+export interface TrustTracker {
   /** The program ended by itself. */
   behaved(key: string): void
   /** The program exceeded a limit of CPU, memory or time. */
@@ -25,7 +25,7 @@ export interface Reputation {
 }
 
 /** Reputation of programs, by key. */
-export const createReputation = (clock: Clock): Reputation => {
+export const createTrustTracker = (clock: Clock): TrustTracker => {
   const deaths = new LRUCache<string, readonly number[]>({ max: MAX_RETAINED })
   const offences = new LRUCache<string, number>({ max: MAX_RETAINED })
   const good = new LRUCache<string, true>({ max: MAX_RETAINED })
@@ -42,7 +42,7 @@ export const createReputation = (clock: Clock): Reputation => {
       exceeded(key)
       deaths.set(key, [...recent(key), clock.now()])
     },
-    quarantined: (key) => recent(key).length >= DEATHS,
+    quarantined: (key) => recent(key).length >= KILLS_TO_QUARANTINE,
     standing: (key) => {
       if ((offences.get(key) ?? -Infinity) > clock.now() - SUSPECT_MS) return 'suspect'
       return good.has(key) ? 'trusted' : 'unknown'

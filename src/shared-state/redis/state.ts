@@ -90,7 +90,7 @@ export const openRedisState = async (
     },
     announce,
     listen: (listener) => void listeners.push(listener),
-    get reach() {
+    get backend() {
       return connection.client === undefined ? 'away' : 'shared'
     },
     close: () => connection.close(),

@@ -1,21 +1,21 @@
 import { MAX_READS } from '../../../src/admin/grpc/methods.ts'
-import { MAX_DEPTH, MOST as MOST_JSON } from '../../../src/admin/structure.ts'
+import { MAX_DEPTH, STRUCTURE_LIMITS as MOST_JSON } from '../../../src/admin/structure.ts'
 import { CODE_JSON_LIMITS } from '../../../src/common/json-structure.ts'
 import { type settingNames, variableOf } from '../../../src/config/schema.ts'
 import { loadConfig } from '../../../src/config.ts'
 import { CALL_BYTES, HOSTS, heldBytes, TUNNEL_IDLE_MS, TUNNEL_MS } from '../../../src/control-plane/limits.ts'
-import { BODY_BYTES, MOST_REDIRECTS } from '../../../src/egress/fetch.ts'
+import { BODY_BYTES, MAX_REDIRECTS } from '../../../src/egress/fetch.ts'
 import { URL_LENGTH } from '../../../src/egress/parse-url.ts'
 import { MAX_SURFACES } from '../../../src/egress/surfaces.ts'
 import { LIMITS as EXPRESSION } from '../../../src/expressions/limits.ts'
 import { MOST_HOSTS } from '../../../src/forward-proxy/bound-hosts.ts'
 import { BODY_LIMITS } from '../../../src/gateway/body/limits.ts'
-import { CODE_ROOM, RUNNING_BYTES } from '../../../src/gateway/server.ts'
-import { UPLOAD_LIMITS } from '../../../src/gateway/streaming/pipe-body.ts'
+import { CODE_ADMISSION, RUNNING_BYTES } from '../../../src/gateway/server.ts'
+import { STREAM_LIMITS } from '../../../src/gateway/streaming/pipe-body.ts'
 import { URL_BYTES } from '../../../src/gateway/surfaces/url.ts'
 import { CODE_BYTES, WALL_MS as TRANSFORM_MS } from '../../../src/gateway/transform/run.ts'
 import { WALL_MS as REACTOR_MS } from '../../../src/host-api/code.ts'
-import { DEEPEST, MOST_CALLS, MOST_REQUESTS } from '../../../src/host-api/host.ts'
+import { MAX_CALLS, MAX_REACTOR_DEPTH, MAX_REQUESTS } from '../../../src/host-api/host.ts'
 import { MAX_KEY, RETENTION as RESPONSES_MS } from '../../../src/kernel/invoke/idempotency.ts'
 import { MAX_SIZE as LOGS_SIZE } from '../../../src/kernel/services/logs.ts'
 import { CONFIGURATION_LENGTH, CONFIGURATION_MEMBERS } from '../../../src/kit/changes.ts'
@@ -105,10 +105,10 @@ export const limits: Page = {
           duration(config.destinationTimeoutMs),
           setting('destination_timeout_seconds'),
         ],
-        ['Streamed body', `${bytes(UPLOAD_LIMITS.bytes)}, ${duration(UPLOAD_LIMITS.ms)}`],
-        ['Expressions of a streamed body', count(UPLOAD_LIMITS.expressions)],
+        ['Streamed body', `${bytes(STREAM_LIMITS.bytes)}, ${duration(STREAM_LIMITS.ms)}`],
+        ['Expressions of a streamed body', count(STREAM_LIMITS.expressions)],
         ['One string, field or part of a streamed body', bytes(BODY_LIMITS.heldBytes)],
-        ['Streamed bodies at once, shared by tenants', count(UPLOAD_LIMITS.running)],
+        ['Streamed bodies at once, shared by tenants', count(STREAM_LIMITS.running)],
         ['Bytes of bodies worked on at once, shared by tenants', bytes(RUNNING_BYTES)],
         [
           "Envoy's memory for calls, shared by tenants",
@@ -147,12 +147,15 @@ export const limits: Page = {
         ['Values of JSON for or from code', count(CODE_JSON_LIMITS.values)],
         ['Different member names of JSON for or from code', count(CODE_JSON_LIMITS.names)],
         ['Console', `${SANDBOX.logLines} lines, ${bytes(SANDBOX.logBytes)}`],
-        ['Requests by `fetch` of one invocation', count(MOST_REQUESTS)],
+        ['Requests by `fetch` of one invocation', count(MAX_REQUESTS)],
         ['Body of such a request or its response', bytes(BODY_BYTES)],
-        ['Redirects of such a request', count(MOST_REDIRECTS)],
-        ['Calls of `bt` of one invocation', count(MOST_CALLS)],
-        ['Reactors within reactors', count(DEEPEST)],
-        ['Transforms at once, shared by tenants', `${count(CODE_ROOM.running)}, ${bytes(CODE_ROOM.bytes)}`],
+        ['Redirects of such a request', count(MAX_REDIRECTS)],
+        ['Calls of `bt` of one invocation', count(MAX_CALLS)],
+        ['Reactors within reactors', count(MAX_REACTOR_DEPTH)],
+        [
+          'Transforms at once, shared by tenants',
+          `${count(CODE_ADMISSION.running)}, ${bytes(CODE_ADMISSION.bytes)}`,
+        ],
       ]),
     )
   },

@@ -2,12 +2,12 @@ import t from 'tap'
 import { createExpressions } from '../../../src/expressions/expressions.ts'
 import { createPartReader } from '../../../src/gateway/body/parts.ts'
 import { BODY_LIMITS } from '../../../src/gateway/body/rewrite.ts'
-import { pipeBody, UPLOAD_LIMITS, type UploadDeps } from '../../../src/gateway/streaming/pipe-body.ts'
+import { type PipeBodyDeps, pipeBody, STREAM_LIMITS } from '../../../src/gateway/streaming/pipe-body.ts'
 import type { BodyChunk } from '../../../src/gateway/types.ts'
 import { TOKENS } from '../../kit/egress.ts'
 
 /** Passes text on that comes in these portions; what went, piece by piece. */
-const passed = async (portions: Iterable<string>, more: Partial<UploadDeps> = {}) => {
+const passed = async (portions: Iterable<string>, more: Partial<PipeBodyDeps> = {}) => {
   const pieces: Buffer[] = []
   const left: BodyChunk[] = Array.from(portions, (text) => ({ bytes: Buffer.from(text), isLast: false }))
   left.push({ bytes: Buffer.alloc(0), isLast: true })
@@ -22,7 +22,7 @@ const passed = async (portions: Iterable<string>, more: Partial<UploadDeps> = {}
       },
     },
     reader: createPartReader('text/plain', undefined, createExpressions(), BODY_LIMITS),
-    limits: UPLOAD_LIMITS,
+    limits: STREAM_LIMITS,
     timeoutMs: 1_000,
     use: async (ids) => new Map(ids.map((id) => [id, TOKENS[id] as NonNullable<(typeof TOKENS)[string]>])),
     release: async () => {},
@@ -38,7 +38,7 @@ t.test('one expression expands to a few megabytes at most, sent in small parts',
   const pieces = await passed([grown(40)])
   t.equal(Buffer.concat(pieces).toString(), 'y'.repeat(4_000_000))
   t.ok(pieces.every(({ length }) => length <= 65_536))
-  const limits = { ...UPLOAD_LIMITS, printed: MIB }
+  const limits = { ...STREAM_LIMITS, printed: MIB }
   await t.rejects(passed([grown(11)], { limits }), { code: 'too_large' })
 })
 
@@ -70,7 +70,7 @@ t.test('a body that never ends is aborted in time, with only its start forwarded
     for (;;) yield 'x'
   }
   const source = forever()
-  const flow: UploadDeps['flow'] = {
+  const flow: PipeBodyDeps['flow'] = {
     read: async (ms) => {
       await new Promise((resolve) => setTimeout(resolve, Math.min(ms ?? 0, 5)))
       return { bytes: Buffer.from(String(source.next().value)), isLast: false }
@@ -78,5 +78,5 @@ t.test('a body that never ends is aborted in time, with only its start forwarded
     write: async () => {},
     end: () => Promise.reject(new Error('it has no end')),
   }
-  await t.rejects(passed([], { flow, limits: { ...UPLOAD_LIMITS, ms: 50 } }), { code: 'destination_timeout' })
+  await t.rejects(passed([], { flow, limits: { ...STREAM_LIMITS, ms: 50 } }), { code: 'destination_timeout' })
 })

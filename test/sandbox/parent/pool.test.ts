@@ -6,7 +6,7 @@ import { probeConfinement } from '../../../src/sandbox/parent/confinement.ts'
 import { createPool } from '../../../src/sandbox/parent/pool.ts'
 import { startText } from '../../../src/sandbox/parent/sources.ts'
 import { spawnChild } from '../../../src/sandbox/parent/spawn.ts'
-import { createReputation } from '../../../src/sandbox/parent/trust.ts'
+import { createTrustTracker } from '../../../src/sandbox/parent/trust.ts'
 import { silentLog } from '../../kit/egress.ts'
 
 /** Takes every file handle of this process, once one child has gone, until one that cannot be started was heard of. */
@@ -21,8 +21,8 @@ const starve = async (): Promise<void> => {
     log: silentLog(),
     now: () => performance.now(),
     maxBytes: 1_000_000,
-    apart: false,
-    reputation: createReputation({ now: () => 0 }),
+    oneTenantPerChild: false,
+    reputation: createTrustTracker({ now: () => 0 }),
     onChild: (pid, what) => {
       if (what === 'ended') {
         if (started === 1)

@@ -1,11 +1,11 @@
 import t from 'tap'
-import { createReputation } from '../../../src/sandbox/parent/trust.ts'
+import { createTrustTracker } from '../../../src/sandbox/parent/trust.ts'
 
 const MINUTE = 60_000
 
 t.test('code that ended two children within ten minutes is quarantined until these are over', async (t) => {
   let now = 0
-  const reputation = createReputation({ now: () => now })
+  const reputation = createTrustTracker({ now: () => now })
   reputation.killed('k')
   t.notOk(reputation.quarantined('k'))
   now = 9 * MINUTE
@@ -20,7 +20,7 @@ t.test('code that ended two children within ten minutes is quarantined until the
 
 t.test('code is trusted after it behaved and met no limit for a minute', async (t) => {
   let now = 0
-  const reputation = createReputation({ now: () => now })
+  const reputation = createTrustTracker({ now: () => now })
   t.equal(reputation.standing('k'), 'unknown')
   reputation.behaved('k')
   t.equal(reputation.standing('k'), 'trusted')

@@ -48,14 +48,14 @@ t.test('over Redis', { skip }, async (t) => {
   const redis = await startRedis(t)
   let vaults = 0
   sharedStateContract(t, async (t, clock) => {
-    const { reach } = await open(t, redis.url, LONG)
-    t.equal(reach, 'shared')
+    const { backend } = await open(t, redis.url, LONG)
+    t.equal(backend, 'shared')
     const state = await open(t, (await startRedis(t)).url, {
       ...LONG,
       serverClock: clock,
       vault: `vault ${vaults++}`,
     })
-    await until(() => state.reach === 'shared')
+    await until(() => state.backend === 'shared')
     return state
   })
 })
@@ -89,20 +89,20 @@ t.test(
     const redis = await startRedis(t)
     const states = await Promise.all([1, 2].map(() => open(t, redis.url, LONG)))
     t.same(
-      states.map(({ reach }) => reach),
+      states.map(({ backend }) => backend),
       ['shared', 'shared'],
     )
     t.equal(await metric(states[0]!.registry, 'sidevault_redis_up'), 1)
     await redis.kill()
     t.equal(await served(states, 40, 10), 20, 'ten of each')
     t.same(
-      states.map(({ reach }) => reach),
+      states.map(({ backend }) => backend),
       ['away', 'away'],
     )
     t.equal(await metric(states[0]!.registry, 'sidevault_redis_up'), 0)
     t.equal(await metric(states[0]!.registry, 'sidevault_rate_limit_checks_total', 'process'), 20)
     await redis.start()
-    await until(() => states.every(({ reach }) => reach === 'shared'))
+    await until(() => states.every(({ backend }) => backend === 'shared'))
     t.equal(await served(states, 40, 10, 'new'), 10, 'together')
     t.equal(await metric(states[0]!.registry, 'sidevault_redis_up'), 1)
   },
@@ -111,14 +111,14 @@ t.test(
 t.test('a hanging Redis delays a call once, by the timeout, and builds up no queue', { skip }, async (t) => {
   const redis = await startRedis(t)
   const state = await open(t, redis.url, { timeoutMs: 500 })
-  await until(() => state.reach === 'shared')
+  await until(() => state.backend === 'shared')
   redis.freeze()
   // If each of them waited, that would be a quarter of an hour.
   for (let i = 0; i < 2_000; i++) await state.take([{ bucket: 'a', perMinute: 10_000 }])
-  t.equal(state.reach, 'away')
+  t.equal(state.backend, 'away')
   t.ok((await metric(state.registry, 'sidevault_rate_limit_checks_total', 'process'))! >= 1_995)
   redis.thaw()
-  await until(() => state.reach === 'shared')
+  await until(() => state.backend === 'shared')
   t.equal(await state.take([{ bucket: 'b', perMinute: 1 }]), undefined)
 })
 
@@ -128,20 +128,20 @@ t.test(
   async (t) => {
     const redis = await startRedis(t, { args: ['--maxmemory', '1', '--maxmemory-policy', 'noeviction'] })
     const state = await open(t, redis.url, LONG)
-    t.equal(state.reach, 'away')
+    t.equal(state.backend, 'away')
     t.equal(await served([state], 5, 3), 3)
     const { createClient } = await import('@redis/client')
     const admin = await createClient({ url: redis.url }).connect()
     await admin.configSet('maxmemory', '0')
     admin.destroy()
-    await until(() => state.reach === 'shared')
+    await until(() => state.backend === 'shared')
     t.pass('it is used as soon as it does its work')
   },
 )
 
 t.test('without any Redis a process starts, counts, and closes at once', async (t) => {
   const state = await open(t, 'redis://127.0.0.1:1')
-  t.equal(state.reach, 'away')
+  t.equal(state.backend, 'away')
   t.equal(await served([state], 5, 3), 3)
   state.announce()
   await state.close()
@@ -154,7 +154,7 @@ t.test(
     const redis = await startRedis(t)
     redis.freeze()
     const state = await open(t, redis.url)
-    t.equal(state.reach, 'away')
+    t.equal(state.backend, 'away')
     t.equal(await served([state], 5, 3), 3)
     const closing = state.close()
     redis.thaw()
@@ -170,7 +170,7 @@ t.test('a script evicted by the server is loaded again', { skip }, async (t) => 
   await admin.scriptFlush()
   t.equal(await state.take([{ bucket: 'a', perMinute: 1 }]), undefined)
   t.equal((await state.take([{ bucket: 'a', perMinute: 1 }]))?.claim, 0)
-  t.equal(state.reach, 'shared')
+  t.equal(state.backend, 'shared')
   const [key] = await admin.keys('sidevault:calls:a')
   const left = await admin.pTTL(key!)
   t.ok(left > 0 && left <= 60_000, 'a bucket goes when it is full again')
@@ -178,7 +178,7 @@ t.test('a script evicted by the server is loaded again', { skip }, async (t) => 
 })
 
 t.test(
-  'announcements reach others of one vault, which reload after a lost connection',
+  'announcements backend others of one vault, which reload after a lost connection',
   { skip },
   async (t) => {
     const redis = await startRedis(t)
@@ -198,10 +198,10 @@ t.test(
     t.equal(heard.stranger, 0)
     t.ok(heard.two < 10, 'a thousand words at once are few looks')
     await redis.kill()
-    await until(() => two.reach === 'away')
+    await until(() => two.backend === 'away')
     const { two: before } = heard
     await redis.start()
-    await until(() => two.reach === 'shared' && heard.two > before)
+    await until(() => two.backend === 'shared' && heard.two > before)
   },
 )
 
@@ -220,15 +220,15 @@ t.test('TLS is verified, and the password is never logged', { skip }, async (t) 
   const log = { info: keep(lines), warn: keep(lines) } as unknown as Log
 
   const url = (host: string, secret: string) => `rediss://:${encodeURIComponent(secret)}@${host}:${port}`
-  const reach = async (host: string, secret: string) =>
-    (await open(t, url(host, secret), { ...LONG, log })).reach
-  t.equal(await reach('localhost', password), 'away', 'an authority that nobody knows')
+  const backend = async (host: string, secret: string) =>
+    (await open(t, url(host, secret), { ...LONG, log })).backend
+  t.equal(await backend('localhost', password), 'away', 'an authority that nobody knows')
   setDefaultCACertificates([...getCACertificates(), authority.pem])
   const shared = await open(t, url('localhost', password), { ...LONG, log })
-  await until(() => shared.reach === 'shared')
-  t.equal(await reach('127.0.0.1', password), 'away', 'a name that the certificate does not hold')
-  t.equal(await reach('localhost', 'another-secret-word'), 'away')
-  t.equal((await open(t, `redis://127.0.0.1:${redis.port}`, { ...LONG, log })).reach, 'away')
+  await until(() => shared.backend === 'shared')
+  t.equal(await backend('127.0.0.1', password), 'away', 'a name that the certificate does not hold')
+  t.equal(await backend('localhost', 'another-secret-word'), 'away')
+  t.equal((await open(t, `redis://127.0.0.1:${redis.port}`, { ...LONG, log })).backend, 'away')
   for (const reason of [/SELF_SIGNED|UNABLE_TO/, /ERR_TLS_CERT_ALTNAME_INVALID/, /WRONGPASS/, /NOAUTH/]) {
     await until(() => reason.test(lines.join()))
     t.match(lines.join(), reason)

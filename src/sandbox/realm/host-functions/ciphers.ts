@@ -10,7 +10,7 @@ import { bytesOf, textOf } from './bytes.ts'
 import type { HostFunctions, Wire } from './types.ts'
 
 /** Limit of states in one context. */
-const MOST = 1_000
+const MAX_CIPHERS = 1_000
 
 type Create = (
   algorithm: string,
@@ -39,7 +39,8 @@ export const createCiphers = (): HostFunctions => {
 
   return {
     'crypto.cipher': ({ decrypt, algorithm, key, iv, authTagLength }: Begin) => {
-      if (states.size >= MOST) throw new RangeError(`One invocation may have ${MOST} unfinished ciphers.`)
+      if (states.size >= MAX_CIPHERS)
+        throw new RangeError(`One invocation may have ${MAX_CIPHERS} unfinished ciphers.`)
       const create = (decrypt ? createDecipheriv : createCipheriv) as Create
       const options = authTagLength === undefined ? undefined : { authTagLength }
       const made = create(algorithm, bytesOf(key), iv === null ? null : bytesOf(iv), options)
