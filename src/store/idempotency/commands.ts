@@ -38,9 +38,10 @@ export const beginRequest = async (
     const isShown = shown !== null && (shown_until === null || shown_until > now)
     return { kind: 'done', sealed: buffer(sealed), ...(isShown ? { shown: buffer(shown) } : {}) }
   }
-  if (there && (await session.run(deleteExpired, { tenant_id, key, now })) === 0) return { kind: 'running' }
-  await session.run(insertRecord, { tenant_id, key, operation, holder, process, running_until, expires_at })
-  return { kind: 'started' }
+  // Since it was read, its holder may have written, or the purge removed it.
+  if (there) await session.run(deleteExpired, { tenant_id, key, now })
+  const row = { tenant_id, key, operation, holder, process, running_until, expires_at }
+  return { kind: (await session.run(insertRecord, row)) > 0 ? 'started' : 'running' }
 }
 
 /** Runs at the end of a holder's write, in its transaction. */

@@ -21,19 +21,23 @@ export const deleteExpired = statement<Key & { now: number }>(({ builder }, slot
     .where('expires_at', '<=', slot('now')),
 )
 
+/** Writes no row when there is one. */
 export const insertRecord = statement<Omit<Row, 'sealed' | 'shown' | 'shown_until'>>(({ builder }, slot) =>
-  builder.insertInto('idempotency_keys').values({
-    tenant_id: slot('tenant_id'),
-    key: slot('key'),
-    operation: slot('operation'),
-    holder: slot('holder'),
-    process: slot('process'),
-    sealed: null,
-    running_until: slot('running_until'),
-    expires_at: slot('expires_at'),
-    shown: null,
-    shown_until: null,
-  }),
+  builder
+    .insertInto('idempotency_keys')
+    .values({
+      tenant_id: slot('tenant_id'),
+      key: slot('key'),
+      operation: slot('operation'),
+      holder: slot('holder'),
+      process: slot('process'),
+      sealed: null,
+      running_until: slot('running_until'),
+      expires_at: slot('expires_at'),
+      shown: null,
+      shown_until: null,
+    })
+    .onConflict((conflict) => conflict.doNothing()),
 )
 
 /** Writes no row when another holder has the lease. */

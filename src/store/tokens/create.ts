@@ -88,9 +88,9 @@ const insert = async (
   const seq = await session.insert(insertToken, values)
   if (seq !== undefined) return seq
   const { tenant_id } = token
+  // None when a live token has the id, or when the purge has removed the expired one since.
   const expired = await session.get(deleteExpiredToken, { tenant_id, id, now })
-  if (!expired) return undefined
-  counts.removed(expired)
+  if (expired) counts.removed(expired)
   return session.insert(insertToken, values)
 }
 

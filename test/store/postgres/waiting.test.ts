@@ -24,8 +24,8 @@ t.test('concurrent connections', { skip: postgresMissing() }, async (t) => {
     await client.query(statement)
     return client
   }
-  /** Commits for `holder` when `work` waits for it. */
-  const waitsFor = async <T>(holder: Client, work: Promise<T>): Promise<T> => {
+  /** Runs `last` and commits for `holder` when `work` waits for it. */
+  const waitsFor = async <T>(holder: Client, work: Promise<T>, last = ''): Promise<T> => {
     const waiting = `select 1 from pg_stat_activity
       where datname = current_database() and application_name = 'sidevault' and wait_event_type = 'Lock'`
     let over = false
@@ -34,6 +34,7 @@ t.test('concurrent connections', { skip: postgresMissing() }, async (t) => {
     }
     work.then(ended, ended)
     while (!over && (await queryPostgres(admin.href, waiting)).length === 0) await setTimeout(10)
+    await holder.query(last)
     await holder.query('commit')
     return work
   }
@@ -66,6 +67,33 @@ t.test('concurrent connections', { skip: postgresMissing() }, async (t) => {
     t.strictSame([await left('locked'), await left('unlocked')], [1, 0])
     await store.tenantPurge.purge(NOW, 10)
     t.equal(await left('locked'), 0)
+  })
+
+  await t.test('the id of an expired token is free while the purge removes it', async (t) => {
+    await store.tokens.create([aToken({ id: 'free', expires_at: NOW - 1 })], NOW - 10)
+    const holder = await holding(t, "select from tokens where id = 'free' for update")
+    const creating = store.tokens.create([aToken({ id: 'free' })], NOW)
+    t.match(await waitsFor(holder, creating, "delete from tokens where id = 'free'"), [{ kind: 'created' }])
+    await t.rejects(store.tokens.create([aToken({ id: 'free' })], NOW), { code: 'conflict' })
+    await store.tokens.delete('tenant-a', 'free', NOW)
+  })
+
+  await t.test('an idempotency key that has expired is free while the purge removes it', async (t) => {
+    const lease = { tenantId: 'tenant-a', operation: 'O', key: Buffer.from('free'), expiresAt: NOW + 9 }
+    const begin = (holder: string, runningUntil: number) =>
+      store.idempotency.begin({ ...lease, holder, runningUntil }, NOW)
+    await begin('first', NOW - 1)
+    const holder = await holding(t, `delete from idempotency_keys where expires_at < ${NOW}`)
+    t.match(await waitsFor(holder, begin('second', NOW + 1)), { kind: 'started' })
+    const extended = await holding(t, `update idempotency_keys set expires_at = ${NOW + 1_000}`)
+    t.match(
+      await waitsFor(
+        extended,
+        store.idempotency.begin({ ...lease, holder: 'third', runningUntil: NOW + 9 }, NOW + 2),
+      ),
+      { kind: 'running' },
+    )
+    await queryPostgres(admin.href, 'delete from idempotency_keys')
   })
 
   t.test('an ephemeral member added while the purge waited stays', async (t) => {
