@@ -12,7 +12,7 @@ import { createPurge } from '../vault/purge.ts'
 import { bootstrapTenant } from './bootstrap-tenant.ts'
 import { openAuthority } from './forward-authority.ts'
 import { startMaintenanceServer } from './maintenance.ts'
-import { nodeHealth } from './node-health.ts'
+import { failedComponents, nodeHealth } from './node-health.ts'
 import { createPeerRequests } from './peer-requests.ts'
 import { type RoleEvents, type RunningRole, WARM_AFTER_MS } from './role-events.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
@@ -141,6 +141,7 @@ export const startAdminRole = async (
       await renewIdentity(next)
       drainMs = next.drainMs
     },
+    failed: () => failedComponents({ kernel: () => kernel.health(), ...checks }),
     drain,
     close: async () => {
       clearTimeout(warming)

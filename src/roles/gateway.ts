@@ -6,13 +6,13 @@ import { createBindings } from '../forward-proxy/bindings.ts'
 import { startGateway } from '../gateway/server.ts'
 import { startStatusServer } from '../gateway/status-server.ts'
 import { startWarmer } from '../gateway/warm.ts'
-import { createRunIdle } from '../host-api/dry-run-host.ts'
+import { createDryRunner } from '../host-api/dry-run-host.ts'
 import { createProxyDirectory } from '../kernel/services/proxies.ts'
 import { DEMO_HOST } from '../supervisor/demo-certificate.ts'
 import { type ProcessStart, socketsIn } from '../supervisor/messages.ts'
 import { createDestinationClusters } from './destination-clusters.ts'
 import { openAuthority, watchHosts } from './forward-authority.ts'
-import { nodeHealth } from './node-health.ts'
+import { failedComponents, nodeHealth } from './node-health.ts'
 import { type RoleEvents, type RunningRole, WARM_AFTER_MS } from './role-events.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
 
@@ -39,7 +39,11 @@ const startPages = async (runtime: Runtime, config: Config, start: ProcessStart,
       processName: `gateway-${start.worker}`,
     },
   )
-  return { reload: node.reload, close: admin.close }
+  return {
+    reload: node.reload,
+    failed: () => failedComponents({ kernel: () => kernel.health(), ...checks }),
+    close: admin.close,
+  }
 }
 
 /** A gateway process: Envoy's external processor and its own status page, both on unix sockets. */
@@ -90,7 +94,7 @@ export const startGatewayRole = async (
       admit: runtime.admit,
       proxies,
       code: kernel.code,
-      runIdle: createRunIdle(sandbox),
+      runWithoutEffects: createDryRunner(sandbox),
       dial: runtime.dial,
       clusterOf: clusters.clusterOf,
       ...(start.forward === undefined ? {} : { bindings }),
@@ -129,6 +133,7 @@ export const startGatewayRole = async (
         responseMs: next.destinationTimeoutMs,
       })
     },
+    ...(pages && { failed: pages.failed }),
     close: async () => {
       warmer.close()
       await pages?.close()

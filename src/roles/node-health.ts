@@ -1,12 +1,14 @@
 import type { Check } from '../admin/ops/health.ts'
 import type { MetricSource } from '../admin/ops/metrics.ts'
 import { systemClock } from '../common/clock.ts'
+import { AppError, codeOf } from '../common/errors.ts'
 import type { Log } from '../common/log.ts'
 import { unixHttp } from '../common/unix-http.ts'
+import { TimeoutError, withTimeout } from '../common/with-timeout.ts'
 import type { Config } from '../config.ts'
 import { checkEnvoyConfig, envoyConfigMetrics } from '../control-plane/config-status.ts'
 import { envoyIsLive } from '../supervisor/envoy.ts'
-import { type ProcessStart, socketsIn } from '../supervisor/messages.ts'
+import { type FailedComponent, type ProcessStart, socketsIn } from '../supervisor/messages.ts'
 import { edgeCertificate, forwardAuthority, watchCertificates } from './certificate-expiry.ts'
 import { envoyMetrics } from './envoy-metrics.ts'
 import { openAuthority } from './forward-authority.ts'
@@ -18,6 +20,29 @@ export interface NodeHealth {
   readonly checks: Readonly<Record<string, Check>>
   readonly sources: readonly MetricSource[]
   reload(config: Config): void
+}
+
+/** Timeout of a check, ms. */
+const CHECK_MS = 2_000
+
+/** The sentence of an error of our own, else its code: the message of another error may quote data. */
+const reasonOf = (error: unknown): string | undefined =>
+  error instanceof AppError || error instanceof TimeoutError ? error.message : codeOf(error) || undefined
+
+/** The components that fail now, with the reason if it is known. */
+export const failedComponents = async (
+  checks: Readonly<Record<string, Check>>,
+): Promise<readonly FailedComponent[]> => {
+  const checkOne = async ([name, check]: readonly [string, Check]): Promise<readonly FailedComponent[]> => {
+    try {
+      await withTimeout(CHECK_MS, check)
+      return []
+    } catch (error) {
+      const reason = reasonOf(error)
+      return [{ name, ...(reason === undefined ? {} : { reason }) }]
+    }
+  }
+  return (await Promise.all(Object.entries(checks).map(checkOne))).flat()
 }
 
 /** Checks of this process's own parts. */
@@ -34,7 +59,7 @@ const ownParts = (
   sandbox: () => hostApi.sandbox.health(),
   ...(config.redisUrl === undefined
     ? {}
-    : { redis: async () => (state.reach === 'shared' ? 'ok' : 'degraded') }),
+    : { redis: async () => (state.backend === 'shared' ? 'ok' : 'degraded') }),
 })
 
 /** Checks and metrics of Envoy, of the machine's gateways, and of this process. */
@@ -55,7 +80,8 @@ export const nodeHealth = (runtime: Runtime, config: Config, start: ProcessStart
     ...(start.edge
       ? {
           envoy: async () => {
-            if (!(await envoyIsLive(sockets.envoyAdmin))) throw new Error('Envoy is not live')
+            if (!(await envoyIsLive(sockets.envoyAdmin)))
+              throw new AppError('overloaded', 'Envoy is not live')
           },
           envoy_config: (signal: AbortSignal) => checkEnvoyConfig(sockets.control, signal),
         }
@@ -79,7 +105,7 @@ export const nodeHealth = (runtime: Runtime, config: Config, start: ProcessStart
     ] as const)
       checks[part] = async (signal) => {
         const { status, body } = await unixHttp(socket, 'GET', path, { signal })
-        if (status !== 200) throw new Error(`${part} responded with status ${status}`)
+        if (status !== 200) throw new AppError('overloaded', `It responded with status ${status}`)
         return JSON.parse(body)
       }
     sources.push({

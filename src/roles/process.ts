@@ -79,6 +79,12 @@ watchSupervisor({
       },
     )
   },
+  check: () => {
+    role?.then(
+      async (running) => report({ kind: 'checked', failed: (await running.failed?.()) ?? [] }),
+      () => {}, // reported by `begin`
+    )
+  },
   drain: () => {
     role?.then(
       (running) => running.drain?.(),

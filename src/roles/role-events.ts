@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts'
+import type { FailedComponent } from '../supervisor/messages.ts'
 
 /**
  * Delay after the start before code is compiled in advance (ms), so that it does not slow down other starting
@@ -12,6 +13,8 @@ export interface RunningRole {
   readonly installed?: { readonly key?: string }
   /** Applies the reloadable settings. `trustBundle`: PEM file of the authorities that Envoy trusts. */
   reload(config: Config, trustBundle: string): Promise<void>
+  /** The components of the service that fail now. Only in the process that serves `/readyz`. */
+  failed?(): Promise<readonly FailedComponent[]>
   /** Accepts no new connections on a listener of its own; requests in flight get the drain time from now on. */
   drain?(): void
   /** Waits for running requests, then closes everything. */

@@ -34,6 +34,12 @@ export interface ProcessStart {
   readonly demo: boolean
 }
 
+/** A component that does not work. `reason`: what is known about it, without data. */
+export interface FailedComponent {
+  readonly name: string
+  readonly reason?: string
+}
+
 export type Role = 'all' | 'gateway' | 'admin'
 
 export const ROLES: readonly Role[] = ['all', 'gateway', 'admin']
@@ -43,6 +49,8 @@ export type ParentMessage =
   | { readonly kind: 'start'; readonly start: ProcessStart }
   /** New reloadable settings. */
   | { readonly kind: 'settings'; readonly settings: AcceptedSettings }
+  /** Check all components of the service. */
+  | { readonly kind: 'check' }
   /** Accept no new connections on listeners of its own. `stop` follows when Envoy is drained. */
   | { readonly kind: 'drain' }
   | { readonly kind: 'stop' }
@@ -61,6 +69,8 @@ export type ChildMessage =
   | { readonly kind: 'sandbox'; readonly pid: number; readonly alive: boolean }
   /** The last settings are applied. */
   | { readonly kind: 'settings' }
+  /** The components that fail, in reply to `check`. */
+  | { readonly kind: 'checked'; readonly failed: readonly FailedComponent[] }
   /** The process cannot start. `message`: for the operator. `configuration`: the configuration is wrong. */
   | { readonly kind: 'failed'; readonly message: string; readonly configuration?: boolean }
 

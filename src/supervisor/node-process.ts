@@ -2,7 +2,13 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { killQuietly } from '../common/kill.ts'
 import type { ProcessKind } from './managed-process.ts'
-import type { AcceptedSettings, ChildMessage, ParentMessage, ProcessStart } from './messages.ts'
+import type {
+  AcceptedSettings,
+  ChildMessage,
+  FailedComponent,
+  ParentMessage,
+  ProcessStart,
+} from './messages.ts'
 import { StartError } from './start-error.ts'
 
 const ENTRY = fileURLToPath(new URL('../roles/process.ts', import.meta.url))
@@ -94,6 +100,29 @@ export const giveSettings = (child: ChildProcess | undefined, settings: Accepted
     order(child, { kind: 'settings', settings })
   })
 
+/** More than the timeout of each check, ms. */
+const CHECKED_MS = 5_000
+
+/** The components that fail, as this process sees them. Undefined if it has ended or does not respond in time. */
+export const askFailed = (child: ChildProcess | undefined): Promise<readonly FailedComponent[] | undefined> =>
+  new Promise((resolve) => {
+    if (!child?.connected) return resolve(undefined)
+    const done = (failed?: readonly FailedComponent[]) => {
+      clearTimeout(timeout)
+      child.off('message', listen)
+      child.off('exit', ended)
+      resolve(failed)
+    }
+    const ended = () => done()
+    const listen = (report: ChildMessage) => {
+      if (report.kind === 'checked') done(report.failed)
+    }
+    const timeout = setTimeout(ended, CHECKED_MS)
+    child.on('message', listen)
+    child.once('exit', ended)
+    order(child, { kind: 'check' })
+  })
+
 /** An admin or gateway process. `onReady` is called after each start. */
 export const nodeKind = (
   name: string,
@@ -118,7 +147,7 @@ export const nodeKind = (
       new Promise((resolve, reject) => {
         let limit: NodeJS.Timeout | undefined
         child.on('message', (report: ChildMessage) => {
-          if (report.kind === 'sandbox' || report.kind === 'settings') return
+          if (report.kind === 'sandbox' || report.kind === 'settings' || report.kind === 'checked') return
           clearTimeout(limit)
           places.delete(child)
           if (report.kind === 'failed') return reject(new StartError(report.message, report))

@@ -1,6 +1,5 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { setTimeout } from 'node:timers/promises'
 import { steadyClock, systemClock } from '../common/clock.ts'
 import { releaseStartMemory } from '../common/gc-pressure.ts'
 import { createLog } from '../common/log.ts'
@@ -15,15 +14,15 @@ import { envoyOptions, type InUse } from './envoy-options.ts'
 import { type GeneratedKey, handOver, shownKey } from './generated-key.ts'
 import { createLiveSettings, fingerprintOf, type LiveSettings, type Reloaded } from './live-settings.ts'
 import { type Managed, manage } from './managed-process.ts'
-import { type ProcessStart, type Role, socketsIn } from './messages.ts'
-import { forkProcess, giveSettings, nodeKind, order } from './node-process.ts'
+import { type FailedComponent, type ProcessStart, type Role, socketsIn } from './messages.ts'
+import { askFailed, forkProcess, giveSettings, nodeKind, order } from './node-process.ts'
 import { claimPort } from './port.ts'
 import { probe } from './probe.ts'
+import { notReady, waitUntilReady } from './readiness.ts'
 import { StartError } from './start-error.ts'
 import { baseUrl, startupBanner } from './startup-banner.ts'
 
 const READY_TIMEOUT_MS = 60_000
-const PROBE_MS = 25
 /** Marker file in the data directory: schema and keys exist. */
 const INITIALISED = 'run/initialised'
 /** Time for a process to close after its last request, ms. */
@@ -132,6 +131,22 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     const pid = envoy?.child?.pid
     if (pid !== undefined) order(one.child, { kind: 'envoy', pid })
   }
+  /** What the start waits for. */
+  let waiting: readonly FailedComponent[] = []
+  const whenStarted = async (all: readonly Managed[]) => {
+    const pending = new Set(all)
+    const show = () => {
+      waiting = [...pending].map(({ name }) => ({ name, reason: 'it has not started' }))
+    }
+    show()
+    await Promise.all(
+      all.map(async (one) => {
+        await one.started
+        pending.delete(one)
+        show()
+      }),
+    )
+  }
   let announced = false
   const startService = (name: string, start: Omit<ProcessStart, 'settings'>, live: LiveSettings): Managed => {
     const kind = nodeKind(name, {
@@ -235,7 +250,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     )
     // On the first start the admin process creates schema and keys before the gateways can open them.
     if (admins > 0 && !existsSync(INITIALISED)) {
-      await Promise.race([Promise.all(services.map((one) => one.started)), tooLate])
+      await Promise.race([whenStarted(services), tooLate])
       writeFileSync(INITIALISED, '', { mode: 0o600 })
     }
     services = [
@@ -262,11 +277,12 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
           },
         },
       )
-    await Promise.race([
-      Promise.all([...services, ...(envoy ? [envoy] : [])].map((one) => one.started)),
-      tooLate,
-    ])
-    while ((await probe(url)) !== 200) await Promise.race([setTimeout(PROBE_MS), tooLate])
+    await Promise.race([whenStarted([...services, ...(envoy ? [envoy] : [])]), tooLate])
+    const readiness = { failed: () => askFailed(services[0]?.child), probe: () => probe(url) }
+    const onFailed = (failed: readonly FailedComponent[]) => {
+      waiting = failed
+    }
+    await Promise.race([waitUntilReady(readiness, { signal: over, onFailed }), tooLate])
     over.throwIfAborted()
     log.info({ listen, ...(api === undefined ? {} : { api }), role }, 'ready')
     options.print(
@@ -295,6 +311,8 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     stop()
     await done
     if (error instanceof StartError || error instanceof ConfigError) throw error
+    if (error instanceof DOMException && error.name === 'TimeoutError')
+      throw notReady(waiting, READY_TIMEOUT_MS)
     const reason = error instanceof Error ? error.message : String(error)
     throw new StartError(`The service did not become ready: ${reason}. See the log lines above.`)
   })

@@ -8,11 +8,13 @@ import type { AcceptedSettings, ParentMessage, ProcessStart } from './messages.t
 export const watchSupervisor = ({
   start,
   settings,
+  check,
   drain,
   stop,
 }: {
   readonly start: (start: ProcessStart) => void
   readonly settings: (settings: AcceptedSettings) => void
+  readonly check: () => void
   readonly drain: () => void
   readonly stop: () => Promise<void>
 }): void => {
@@ -29,6 +31,7 @@ export const watchSupervisor = ({
   process.on('message', (message: ParentMessage) => {
     if (message.kind === 'start') start(message.start)
     else if (message.kind === 'settings') settings(message.settings)
+    else if (message.kind === 'check') check()
     else if (message.kind === 'drain') drain()
     else if (message.kind === 'envoy') envoy = message.pid
     else end()
