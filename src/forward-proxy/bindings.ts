@@ -27,14 +27,15 @@ export interface Bindings {
   connect(caller: Caller, host: string, port: number): Eventual<'open' | 'tunnel' | 'deny'>
   /**
    * The binding of a request in a tunnel; `path` is as sent, `{{` in the place of each expression. Undefined: denied,
-   * since nothing binds it (any more), or servers may read its path as one below another proxy's prefix.
+   * since nothing binds its host (any more). `ambiguous`: denied, since servers may read its path as one below another
+   * proxy's prefix.
    */
   request(
     caller: Caller,
     host: string,
     port: number,
     path: string,
-  ): Eventual<InterceptedBy | EvaluatedAt | undefined>
+  ): Eventual<InterceptedBy | EvaluatedAt | 'ambiguous' | undefined>
 }
 
 export interface BindingsDeps {
@@ -97,7 +98,7 @@ export const createBindings = ({ proxies, tenants, ports }: BindingsDeps): Bindi
     request: (caller, host, port, path) =>
       whenReady(interceptedAt(caller, host, port), (found) => {
         const bound = longestOf(found, path.split('?', 1)[0] as string)
-        if (bound === null) return undefined
+        if (bound === null) return 'ambiguous'
         return bound ?? evaluatedAt(caller, host, port) ?? (found.length > 0 ? REST_OF_HOST : undefined)
       }),
   }

@@ -80,6 +80,12 @@ const unbound = (host: string) =>
     `The host "${host}" is no longer bound for this application. Bind it with "intercept" of a stored proxy, or with "destinations".`,
   )
 
+const ambiguousPath = (host: string) =>
+  new AppError(
+    'destination_not_allowed',
+    `Servers may read the path of this request in several ways, so the stored proxy of "${host}" that intercepts it is unclear. Send the normalized path: without empty segments, and without expressions or special encodings in the segments of a proxy's prefix.`,
+  )
+
 /** The caller of a tunnel as it is now, and what binds its host. */
 const authenticateTunneled = (
   { authenticator, bindings }: IdentifyDeps,
@@ -92,6 +98,7 @@ const authenticateTunneled = (
     authorizeProxy(caller)
     return whenReady(bindings.request(caller, host, port, path), (bound) => {
       if (bound === undefined) throw unbound(host)
+      if (bound === 'ambiguous') throw ambiguousPath(host)
       const identity = { caller, proxy: undefined, dryRun: false, ...bound }
       seen?.(identity)
       return identity

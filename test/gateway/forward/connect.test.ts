@@ -138,6 +138,38 @@ t.test('rate limits of keys apply to CONNECT and to each request inside', async 
   t.same(admitted, [KEYS.private, KEYS.private, KEYS.private])
 })
 
+t.test(
+  'the denial of a request in a tunnel names its host or its path, whichever is the cause',
+  async (t) => {
+    for (const [bound, detail] of [
+      [undefined, /The host .*api\.test.* is no longer bound/],
+      ['ambiguous', /read the path of this request.*Send the normalized path/],
+    ] as const) {
+      const { start } = setUp({ bindings: { connect: () => 'open', request: () => bound } })
+      const inside = start(
+        origin({
+          [ATTRIBUTES.chain]: FORWARD_CHAINS.requests,
+          [ATTRIBUTES.tunnel]: encodeTunnel({
+            key: KEYS.private,
+            host: 'api.test',
+            port: 443,
+            address: undefined,
+          }),
+          [ATTRIBUTES.serverName]: 'api.test',
+        }),
+      )
+      const head = new Map([
+        [':method', ['GET']],
+        [':authority', ['api.test']],
+        [':path', ['//v1/x']],
+      ])
+      const reply = await inside.onRequestHeaders(head, true)
+      t.equal(codeOf(reply), 'destination_not_allowed')
+      if (reply.kind === 'immediateResponse') t.match(reply.reply.body.toString(), detail)
+    }
+  },
+)
+
 t.test('a request without a tunnel identity, or of another listener, is denied', async (t) => {
   const { start } = setUp()
   const head = new Map([
