@@ -12,6 +12,7 @@ import { configOption, FAILURE, print, USAGE } from './commands/run-command.ts'
 import { addTransferCommands } from './commands/tenant-transfer.ts'
 import { addTenantsCommand } from './commands/tenants.ts'
 import { addTransformCommand } from './commands/transform.ts'
+import { createLog } from './common/log.ts'
 import { programVersion } from './common/version.ts'
 import { printConfig } from './config/print.ts'
 import { ConfigError, describeSettings, loadConfig } from './config.ts'
@@ -44,13 +45,19 @@ const start = async (options: { role: Role; config?: string }): Promise<void> =>
     supervisor.stop()
   }
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop)
+  const log = createLog('supervisor', 'error')
   const reload = () =>
-    supervisor
-      .reload()
-      .catch((error: Error) => process.stderr.write(`sidevault: nothing was changed. ${error.message}\n`))
+    supervisor.reload().catch((error: Error) => log.error(`settings were not reloaded: ${error.message}`))
   process.on('SIGHUP', hasTerminal() ? stop : reload)
   watchParent(stop)
-  await supervisor.ready
+  try {
+    await supervisor.ready
+  } catch (error) {
+    if (process.stderr.isTTY || !(error instanceof StartError) || error.configuration) throw error
+    // Standard error is the service's log by now, which programs read.
+    log.error(error.message)
+    process.exitCode = FAILURE
+  }
   await supervisor.done
 }
 

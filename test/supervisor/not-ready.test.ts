@@ -1,7 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { directoryFor } from '../kit/directory.ts'
-import { LONG } from '../kit/long.ts'
 import { freePort } from '../kit/sidevault.ts'
 import { until } from './processes.ts'
 import { startBlind } from './start.ts'
@@ -9,11 +8,11 @@ import { startBlind } from './start.ts'
 /** A plugin that never becomes healthy. */
 const ILL = `export const plugin = {
   api: 1, name: 'ill', version: '1.0.0',
-  setup: () => ({ health: async () => { throw Object.assign(new Error('hunter2'), { code: 'EFAR' }) } }),
+  setup: () => ({ health: async () => { throw new Error('away') } }),
 }
 `
 
-t.test('a start does not log its own checks, and names the components that fail', async (t) => {
+t.test('a start does not log its own checks', async (t) => {
   const cwd = t.testdir({ 'package.json': '{"type":"module"}', ill: { 'index.js': ILL } })
   const env = { SIDEVAULT_PLUGINS: `*,${cwd}/ill` }
   const port = await freePort()
@@ -26,10 +25,6 @@ t.test('a start does not log its own checks, and names the components that fail'
   t.equal(child.exitCode, null, output.stderr)
   t.notMatch(output.stderr, /"operation":"readyz"|"process":"envoy"/)
   t.match((await fetch(`http://127.0.0.1:${port}/readyz`)).status, 503)
-  if (LONG) {
-    t.strictSame(await exited, [1, null])
-    t.match(output.stderr, /not become ready within 60 s\. Failed: kernel \(EFAR\), .*See the log lines/)
-    t.notMatch(output.stderr, /hunter2/)
-  } else child.kill('SIGTERM')
+  child.kill('SIGTERM')
   await exited
 })

@@ -186,6 +186,20 @@ t.test('no call fails while settings change, and each change is applied', async 
   t.ok(calls > 20, `${calls} calls`)
 })
 
+t.test('SIGHUP with an invalid file changes nothing, which is an error in the log', async (t) => {
+  configure({ egress_allow: ['nonsense'] })
+  service.child.kill('SIGHUP')
+  const found = () => service.output.stderr.split('\n').find((line) => line.includes('were not reloaded'))
+  await until('it is logged', () => found() !== undefined)
+  t.match(JSON.parse(found() ?? ''), {
+    level: 'error',
+    process: 'supervisor',
+    msg: /^settings were not reloaded: .*SIDEVAULT_EGRESS_ALLOW/s,
+  })
+  configure({ egress_allow: ['127.0.0.1/32'] })
+  t.equal((await reload()).code, 0)
+})
+
 t.test('a removed range is denied, also after a restart of the gateway', async (t) => {
   configure({ egress_allow: [] })
   service.child.kill('SIGHUP') // without a terminal: a reload
