@@ -29,7 +29,7 @@ export const passport: TokenType = {
     isPassport(data) && data.number.startsWith('0000')
       ? [{ at: '/number', message: 'must not be the number of a specimen' }]
       : [],
-  never: ['/can'],
+  writeOnly: ['/can'],
   container: '/identity/high/',
   mask: { country: '{{ data.country }}', number: '{{ data.number | reveal_last: 3 }}' },
   fingerprint: '{{ data.country }}{{ data.number }}',

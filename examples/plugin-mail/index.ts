@@ -17,7 +17,7 @@ export const plugin = definePlugin({
   setup: ({ config }) => ({
     ports: {
       invitations: {
-        invited: async (invitation) => {
+        onInvited: async (invitation) => {
           // Written to a temporary name first, so that no partial message is picked up. A repeated one replaces the
           // first.
           const path = join(config.outbox, `${invitation.id}.eml`)

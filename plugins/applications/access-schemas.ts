@@ -1,4 +1,4 @@
-import { destinationsOutput, field, orNull, Type } from '#sdk'
+import { destinationsOutput, field, nullable, Type } from '#sdk'
 import { ApplicationTypes } from './schemas.ts'
 
 const Level = Type.Enum(['reveal', 'mask', 'redact'])
@@ -41,7 +41,7 @@ export const AccessEntry = Type.Object(
     ),
     permission: Type.String({ field: 2 }),
     disclosure: field(3, Level),
-    rule: orNull(4, DecidingRule),
+    rule: nullable(4, DecidingRule),
     through: Type.Optional(
       Type.Object(
         {

@@ -52,7 +52,7 @@ export const credentials = (kernel: PluginContext, directory: Directory): Ports[
       const created = { created_by: id, created_at: kernel.clock.now() }
       try {
         await kernel.commit([
-          applications().inserting(tenantId, {
+          applications().insertMutation(tenantId, {
             id,
             name: 'Bootstrap',
             type: 'management',
@@ -64,7 +64,7 @@ export const credentials = (kernel: PluginContext, directory: Directory): Ports[
             keys_made: 1,
             ...created,
           }),
-          keys().inserting(tenantId, {
+          keys().insertMutation(tenantId, {
             id: newId(),
             application_id: id,
             key_hash: keyHash,

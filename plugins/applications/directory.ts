@@ -70,7 +70,7 @@ export const createDirectory = (kernel: PluginContext) => {
         const current = await applications().read(tenantId, id)
         if (current === undefined) throw noApplication(id)
         const { mutations, record, response } = plan(current.record, await keysOf(tenantId, id))
-        const replacing = applications().replacing(tenantId, record ?? current.record, current.version)
+        const replacing = applications().replaceMutation(tenantId, record ?? current.record, current.version)
         await kernel.commit([replacing, ...mutations])
         return response
       }),
@@ -120,8 +120,8 @@ export const createDirectory = (kernel: PluginContext) => {
       const { record: keyRecord, key } = issue(record, change)
       const made = { ...record, keys_made: 1 }
       await kernel.commit([
-        applications().inserting(change.tenantId, made),
-        keys().inserting(change.tenantId, keyRecord),
+        applications().insertMutation(change.tenantId, made),
+        keys().insertMutation(change.tenantId, keyRecord),
       ])
       return { application: made, key }
     },
@@ -144,8 +144,8 @@ export const createDirectory = (kernel: PluginContext) => {
     delete: (tenantId: string, id: string): Promise<void> =>
       alter(tenantId, id, (_application, held) => ({
         mutations: [
-          ...held.map((key) => keys().deleting(tenantId, key.id)),
-          applications().deleting(tenantId, id),
+          ...held.map((key) => keys().deleteMutation(tenantId, key.id)),
+          applications().deleteMutation(tenantId, id),
         ],
         response: undefined,
       })),
@@ -167,7 +167,7 @@ export const createDirectory = (kernel: PluginContext) => {
         const issued = issue(application, change)
         return {
           record: { ...application, keys_made: issued.record.version },
-          mutations: [keys().inserting(change.tenantId, issued.record)],
+          mutations: [keys().insertMutation(change.tenantId, issued.record)],
           response: issued,
         }
       }),
@@ -184,7 +184,7 @@ export const createDirectory = (kernel: PluginContext) => {
         const ending = { ...record, expires_at: expiresAt }
         return {
           record: { ...application, keys_made: record.version },
-          mutations: [keys().inserting(change.tenantId, ending)],
+          mutations: [keys().insertMutation(change.tenantId, ending)],
           response: { record: ending, key },
         }
       }),
@@ -192,7 +192,7 @@ export const createDirectory = (kernel: PluginContext) => {
     deleteKey: (tenantId: string, applicationId: string, id: string): Promise<void> =>
       alter(tenantId, applicationId, (_application, held) => {
         if (!held.some((key) => key.id === id)) throw noKey(id)
-        return { mutations: [keys().deleting(tenantId, id)], response: undefined }
+        return { mutations: [keys().deleteMutation(tenantId, id)], response: undefined }
       }),
 
     /** Replaces the only key by a new one. */
@@ -219,8 +219,8 @@ export const createDirectory = (kernel: PluginContext) => {
         return {
           record,
           mutations: [
-            ...permanent.map((old) => keys().deleting(change.tenantId, old.id)),
-            keys().inserting(change.tenantId, keyRecord),
+            ...permanent.map((old) => keys().deleteMutation(change.tenantId, old.id)),
+            keys().insertMutation(change.tenantId, keyRecord),
           ],
           response: { application: record, key },
         }

@@ -39,7 +39,7 @@ export const plugin = definePlugin({
             const key = await directory.keys().get(tenantId, keyId)
             return key?.application_id === id ? credentialOf(tenantId, application, key) : undefined
           },
-          held: async (tenantId) => {
+          managementPermissions: async (tenantId) => {
             const { items } = await directory.applications().find(tenantId, { where: { type: 'management' } })
             return new Set(items.flatMap(({ permissions }) => permissions))
           },

@@ -1,4 +1,4 @@
-import { defineOperation, Nothing, type PluginContext, Type } from '#sdk'
+import { defineOperation, Empty, type PluginContext, Type } from '#sdk'
 import { changeOf, mayHaveKeyOf } from './application-operations.ts'
 import type { Directory } from './directory.ts'
 import * as examples from './examples.ts'
@@ -64,7 +64,7 @@ export const keyOperations = (kernel: PluginContext, directory: Directory) => [
     permission: 'application:delete',
     audit: { entity: 'application_key', verb: 'delete' },
     input: OneKey,
-    output: Nothing,
+    output: Empty,
     status: 204,
     examples: examples.removeKey,
     run: async ({ application_id, id }, { caller }) => {

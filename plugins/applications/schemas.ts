@@ -1,4 +1,4 @@
-import { destinationsInput, destinationsOutput, field, orNull, Type } from '#sdk'
+import { destinationsInput, destinationsOutput, field, nullable, Type } from '#sdk'
 
 export const ApplicationTypes = Type.Enum(['public', 'private', 'management'])
 
@@ -11,8 +11,8 @@ export const RuleInput = Type.Object(
   {
     description: Type.String({ minLength: 1, maxLength: 1000, field: 1 }),
     priority: Type.Integer({ minimum: 1, maximum: 2_147_483_647, field: 2 }),
-    container: orNull(3, Type.String({ pattern: '^/([A-Za-z0-9_-]+/)*$', maxLength: 400 })),
-    conditions: orNull(4, Type.Array(Type.Unknown())),
+    container: nullable(3, Type.String({ pattern: '^/([A-Za-z0-9_-]+/)*$', maxLength: 400 })),
+    conditions: nullable(4, Type.Array(Type.Unknown())),
     transform: Transform,
     permissions: rulePermissions,
     destinations: destinationsInput(7),
@@ -34,16 +34,16 @@ export const StoredRule = Type.Object(
 )
 
 const name = Type.String({ minLength: 1, maxLength: 200, field: 2 })
-const permissions = orNull(4, Type.Array(Type.String(), { maxItems: 100 }))
-const rules = orNull(5, Type.Array(RuleInput, { maxItems: 100 }))
+const permissions = nullable(4, Type.Array(Type.String(), { maxItems: 100 }))
+const rules = nullable(5, Type.Array(RuleInput, { maxItems: 100 }))
 
 export const ApplicationCreate = Type.Object({
   name,
   type: field(3, ApplicationTypes),
   permissions,
   rules,
-  create_key: orNull(6, Type.Boolean({ default: true })),
-  expires_at: orNull(7, Type.String({ description: 'ISO 8601; its keys stop working then.' })),
+  create_key: nullable(6, Type.Boolean({ default: true })),
+  expires_at: nullable(7, Type.String({ description: 'ISO 8601; its keys stop working then.' })),
   destinations: destinationsInput(8),
 })
 
@@ -51,7 +51,7 @@ export const ApplicationCreate = Type.Object({
 export const ApplicationUpdate = Type.Object({
   id: Type.String({ field: 1 }),
   name,
-  type: orNull(3, Type.String()),
+  type: nullable(3, Type.String()),
   permissions,
   rules,
   destinations: destinationsInput(6),

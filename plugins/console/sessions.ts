@@ -87,8 +87,8 @@ export const consoleSessions = (kernel: PluginContext): Ports['console'] => {
         ...lifeAt(isAdding ? current.created_at : now, now),
       }
       await kernel.commit([
-        ...(current === undefined ? [] : [records().deleting(tenantId, current.id)]),
-        records().inserting(tenantId, record),
+        ...(current === undefined ? [] : [records().deleteMutation(tenantId, current.id)]),
+        records().insertMutation(tenantId, record),
       ])
       const message = `Console session created (${isAdding ? `${kind} key added` : `${kind} key`})`
       await kernel.audit(

@@ -4,7 +4,7 @@ import { invitationNotFound } from './invitation-operations.ts'
 
 /** The port with which a plugin (for example single sign-on) makes an invited person a member. */
 export const invitationAcceptance = (kernel: PluginContext): Ports['members'] => ({
-  join: async (tenantId, invitationId, userId) => {
+  acceptInvitation: async (tenantId, invitationId, userId) => {
     const invitations = kernel.records(Invitations)
     const found = await invitations.read(tenantId, invitationId)
     const now = kernel.clock.now()
@@ -16,11 +16,11 @@ export const invitationAcceptance = (kernel: PluginContext): Ports['members'] =>
     const { email, role } = record
     // Replaced at the version read: of two concurrent calls, one succeeds.
     await kernel.commit([
-      invitations.replacing(tenantId, record, version),
-      invitations.deleting(tenantId, invitationId),
+      invitations.replaceMutation(tenantId, record, version),
+      invitations.deleteMutation(tenantId, invitationId),
       kernel
         .records(Members)
-        .inserting(tenantId, { id, role, user_id: userId, email, created_by: userId, created_at: now }),
+        .insertMutation(tenantId, { id, role, user_id: userId, email, created_by: userId, created_at: now }),
     ])
     return id
   },

@@ -1,8 +1,8 @@
 import { EntityId, notFound } from '#kit'
 import {
   defineOperation,
+  Empty,
   listOf,
-  Nothing,
   newId,
   offsetPage,
   offsetQuery,
@@ -25,7 +25,7 @@ export const invitationOperations = (kernel: PluginContext) => {
 
   const notify = async (tenantId: string, { id, email, role, expires_at }: InvitationRecord) => {
     try {
-      await kernel.port('invitations')?.invited({ tenant_id: tenantId, id, email, role, expires_at })
+      await kernel.port('invitations')?.onInvited({ tenant_id: tenantId, id, email, role, expires_at })
     } catch (err) {
       kernel.log.error({ err, invitation: id }, 'the port "invitations" failed; the invitation stands')
     }
@@ -116,7 +116,7 @@ export const invitationOperations = (kernel: PluginContext) => {
       permission: 'tenant:invitation:delete',
       audit: { entity: 'tenant_invitation', verb: 'delete' },
       input: EntityId,
-      output: Nothing,
+      output: Empty,
       status: 204,
       examples: examples.removeInvitation,
       run: async ({ id }, { caller }) => {

@@ -2,8 +2,8 @@ import { EntityId, notFound } from '#kit'
 import {
   AppError,
   defineOperation,
+  Empty,
   listOf,
-  Nothing,
   offsetPage,
   offsetQuery,
   type PluginContext,
@@ -99,7 +99,7 @@ export const memberOperations = (kernel: PluginContext) => {
       permission: 'tenant:member:delete',
       audit: { entity: 'tenant_member', verb: 'delete' },
       input: EntityId,
-      output: Nothing,
+      output: Empty,
       status: 204,
       errors: ['unprocessable'],
       examples: examples.removeMember,

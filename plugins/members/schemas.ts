@@ -1,4 +1,4 @@
-import { isoTime, orNull, type Static, type Tenant, Type } from '#sdk'
+import { isoTime, nullable, type Static, type Tenant, Type } from '#sdk'
 import type { InvitationRecord, MemberRecord } from './collections.ts'
 
 /** The role that cannot be assigned: a tenant has one owner. */
@@ -13,7 +13,7 @@ export const MemberUpdate = Type.Object({
 
 export const InvitationInput = Type.Object({
   email: Type.String({ format: 'email', maxLength: 320, field: 1 }),
-  role: orNull(2, role),
+  role: nullable(2, role),
 })
 
 const text = (field: number) => Type.Optional(Type.String({ field }))

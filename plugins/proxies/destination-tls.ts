@@ -6,19 +6,29 @@ import {
   plainCertificates,
   plainKey,
 } from '#kit'
-import { type DestinationTls, field, invalid, isoTime, newId, orNull, Secret, type Static, Type } from '#sdk'
+import {
+  type DestinationTls,
+  field,
+  invalid,
+  isoTime,
+  newId,
+  nullable,
+  Secret,
+  type Static,
+  Type,
+} from '#sdk'
 
 const pem = (description: string, maxLength: number) => Type.String({ minLength: 1, maxLength, description })
 
 /** Write-only: the client certificate for a destination, and the authorities for the destination's certificate. */
 export const DestinationTlsInput = Type.Object(
   {
-    client_certificate: orNull(
+    client_certificate: nullable(
       1,
       pem('PEM chain, the leaf certificate first; sent to the destination.', 32_768),
     ),
-    client_key: orNull(2, pem('PEM key of the certificate, without a passphrase; never returned.', 16_384)),
-    ca: orNull(
+    client_key: nullable(2, pem('PEM key of the certificate, without a passphrase; never returned.', 16_384)),
+    ca: nullable(
       3,
       pem("PEM authorities for the destination's certificate, in place of the service's.", 65_536),
     ),

@@ -12,8 +12,8 @@ import {
   type Call,
   type CodeWarning,
   defineOperation,
+  Empty,
   listOf,
-  Nothing,
   newId,
   offsetPage,
   offsetQuery,
@@ -79,7 +79,7 @@ export const proxyOperations = (kernel: PluginContext) => {
           modified_by: actorId,
           modified_at: now,
         }
-        await kernel.commit([proxies().replacing(tenantId, proxy, version), ...code.mutations])
+        await kernel.commit([proxies().replaceMutation(tenantId, proxy, version), ...code.mutations])
         return { proxy, warnings }
       }
       // A conflict with the version unchanged is about the binding, and would not go away.
@@ -168,7 +168,7 @@ export const proxyOperations = (kernel: PluginContext) => {
       audit: { entity: 'proxy', verb: 'update' },
       consumes: ['application/merge-patch+json'],
       input: ProxyPatch,
-      output: Nothing,
+      output: Empty,
       status: 204,
       examples: examples.patch,
       run: async ({ id, ...patch }, call) => {
@@ -185,7 +185,7 @@ export const proxyOperations = (kernel: PluginContext) => {
       permission: 'proxy:delete',
       audit: { entity: 'proxy', verb: 'delete' },
       input: EntityId,
-      output: Nothing,
+      output: Empty,
       status: 204,
       examples: examples.remove,
       run: async ({ id }, { caller }) => {
@@ -196,9 +196,9 @@ export const proxyOperations = (kernel: PluginContext) => {
             if (current === undefined) throw noProxy(id)
             // A concurrent change, which adds a version, is a conflict.
             await kernel.commit([
-              proxies().replacing(tenantId, current.record, current.version),
+              proxies().replaceMutation(tenantId, current.record, current.version),
               ...(await versions.deleting(tenantId, id)),
-              proxies().deleting(tenantId, id),
+              proxies().deleteMutation(tenantId, id),
             ])
           }),
         )

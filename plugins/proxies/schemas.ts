@@ -1,11 +1,11 @@
 import { BODY_ONLY, CODE_LENGTH, CONFIGURATION_MEMBERS, MAX_SURFACES, Reference, warningsOf } from '#kit'
-import { type CodeWarning, field, isoTime, orNull, type Static, Type } from '#sdk'
+import { type CodeWarning, field, isoTime, nullable, type Static, Type } from '#sdk'
 import type { ProxyRecord, VersionRecord } from './collections.ts'
 import { DestinationTlsInput, DestinationTlsOutput, showDestinationTls } from './destination-tls.ts'
 
 const TransformInput = Type.Object(
   {
-    code: orNull(1, Type.String({ maxLength: CODE_LENGTH })),
+    code: nullable(1, Type.String({ maxLength: CODE_LENGTH })),
     otherwise: Type.Optional(
       Type.Enum(['fail', 'pass'], {
         description:
@@ -24,8 +24,8 @@ const name = Type.String({ minLength: 1, maxLength: 200 })
 const destinationUrl = Type.String({ minLength: 1, maxLength: 400 })
 
 const transforms = {
-  request_transform: orNull(3, TransformInput),
-  response_transform: orNull(4, TransformInput),
+  request_transform: nullable(3, TransformInput),
+  response_transform: nullable(4, TransformInput),
 }
 
 /** Body of a check of code. */
@@ -34,13 +34,13 @@ export const ProxyCode = Type.Object(transforms)
 /** Members that may be left out, or null. */
 const optional = {
   ...transforms,
-  application: orNull(5, Reference),
-  configuration: orNull(6, configuration),
-  require_auth: orNull(7, Type.Boolean({ description: 'Default: true.' })),
-  request_reactor_id: orNull(8, reactorId),
-  response_reactor_id: orNull(9, reactorId),
-  destination_tls: orNull(10, DestinationTlsInput),
-  evaluate: orNull(
+  application: nullable(5, Reference),
+  configuration: nullable(6, configuration),
+  require_auth: nullable(7, Type.Boolean({ description: 'Default: true.' })),
+  request_reactor_id: nullable(8, reactorId),
+  response_reactor_id: nullable(9, reactorId),
+  destination_tls: nullable(10, DestinationTlsInput),
+  evaluate: nullable(
     11,
     Type.Array(Type.String(), {
       maxItems: MAX_SURFACES,
@@ -48,7 +48,7 @@ const optional = {
         'Where in a request expressions are evaluated: `body`, `path`, `header:<name>`, `query:<name>`. Default: `["body"]`; `[]`: nowhere.',
     }),
   ),
-  intercept: orNull(
+  intercept: nullable(
     12,
     Type.Boolean({
       description:
@@ -71,8 +71,8 @@ export const ProxyUpdate = Type.Object({ id, ...ProxyInput.properties })
 /** A JSON merge patch (RFC 7386) of a proxy. */
 export const ProxyPatch = Type.Object({
   id,
-  name: orNull(1, name),
-  destination_url: orNull(2, destinationUrl),
+  name: nullable(1, name),
+  destination_url: nullable(2, destinationUrl),
   ...optional,
 })
 

@@ -56,8 +56,8 @@ export const createVersions = (kernel: PluginContext) => {
       return {
         members: { code_version: replaced.version + 1, code_by: actorId, code_at: now },
         mutations: [
-          versions().inserting(tenantId, { id: newId(), ...replaced }),
-          ...old.map(({ id }) => versions().deleting(tenantId, id)),
+          versions().insertMutation(tenantId, { id: newId(), ...replaced }),
+          ...old.map(({ id }) => versions().deleteMutation(tenantId, id)),
         ],
       }
     },
@@ -72,6 +72,6 @@ export const createVersions = (kernel: PluginContext) => {
 
     /** Writes that belong to the commit that deletes the proxy. */
     deleting: async (tenantId: string, proxyId: string): Promise<readonly Mutation[]> =>
-      (await former(tenantId, proxyId)).map(({ id }) => versions().deleting(tenantId, id)),
+      (await former(tenantId, proxyId)).map(({ id }) => versions().deleteMutation(tenantId, id)),
   }
 }

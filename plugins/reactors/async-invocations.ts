@@ -151,10 +151,18 @@ export const createRequests = (
       const reactor_id = prepared.reactor.id
       const by = { actor_id: actorId, actor_type: actorType, trace_id: call.traceId }
       await kernel.commit([
-        requests().inserting(tenantId, { id, reactor_id, ...by, tokens, ...times }),
+        requests().insertMutation(tenantId, { id, reactor_id, ...by, tokens, ...times }),
         ...(callbackUrl === undefined
           ? []
-          : [callbacks().inserting(tenantId, { id, reactor_id, url: callbackUrl, attempts: 0, ...times })]),
+          : [
+              callbacks().insertMutation(tenantId, {
+                id,
+                reactor_id,
+                url: callbackUrl,
+                attempts: 0,
+                ...times,
+              }),
+            ]),
       ])
       const one: Running = { tenantId, id, hasCallback: callbackUrl !== undefined, over: false }
       const work = outcomeOf(prepared, call, wallMs)

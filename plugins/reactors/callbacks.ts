@@ -95,7 +95,7 @@ export const createCallbacks = (
     const attempts = record.attempts + 1
     const claimed = { ...record, attempts, due: now + Math.max(CLAIM, delays[attempts] ?? 0) }
     try {
-      await kernel.commit([callbacks().replacing(tenantId, claimed, version)])
+      await kernel.commit([callbacks().replaceMutation(tenantId, claimed, version)])
     } catch (thrown) {
       if (thrown instanceof AppError && thrown.code === 'conflict') return record
       throw thrown

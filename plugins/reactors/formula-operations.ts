@@ -3,8 +3,8 @@ import {
   AppError,
   type CodeWarning,
   defineOperation,
+  Empty,
   listOf,
-  Nothing,
   newId,
   offsetPage,
   offsetQuery,
@@ -131,7 +131,7 @@ export const formulaOperations = (kernel: PluginContext) => {
             modified_by: caller.actorId,
             modified_at: now,
           }
-          await kernel.commit([formulas().replacing(tenantId, next, current.version)])
+          await kernel.commit([formulas().replaceMutation(tenantId, next, current.version)])
           return next
         })
         return formulaOutput(formula, warnings)
@@ -144,7 +144,7 @@ export const formulaOperations = (kernel: PluginContext) => {
       permission: 'reactor:delete',
       audit: { entity: 'reactor_formula', verb: 'delete' },
       input: EntityId,
-      output: Nothing,
+      output: Empty,
       status: 204,
       errors: ['conflict'],
       examples: examples.removeFormula,
@@ -158,8 +158,8 @@ export const formulaOperations = (kernel: PluginContext) => {
           if (total > 0) return total
           // Replaced at the version read: it fails when a reactor was created concurrently.
           await kernel.commit([
-            formulas().replacing(tenantId, current.record, current.version),
-            formulas().deleting(tenantId, id),
+            formulas().replaceMutation(tenantId, current.record, current.version),
+            formulas().deleteMutation(tenantId, id),
           ])
           return 0
         })

@@ -1,12 +1,12 @@
 import type { FieldIssue } from '#kit'
-import { orNull, type Static, Type } from '#sdk'
+import { nullable, type Static, Type } from '#sdk'
 
 /** Elements of a list (completions §11). */
 const MAX_ELEMENTS = 25
 
 const name = Type.String({ minLength: 1, maxLength: 200, field: 1 })
 const type = Type.Enum(['string', 'boolean', 'number'], { field: 3 })
-const description = orNull(2, Type.String({ maxLength: 1_000 }))
+const description = nullable(2, Type.String({ maxLength: 1_000 }))
 
 /** The interface's Configuration Element. */
 export const ElementInput = Type.Object({ name, description, type }, { title: 'ConfigurationElementInput' })
@@ -17,16 +17,16 @@ export const ParameterInput = Type.Object(
     name,
     description,
     type,
-    optional: orNull(4, Type.Boolean({ default: false })),
+    optional: nullable(4, Type.Boolean({ default: false })),
   },
   { title: 'RequestParameterElementInput' },
 )
 
 export const elementsInput = (field: number) =>
-  orNull(field, Type.Array(ElementInput, { maxItems: MAX_ELEMENTS }))
+  nullable(field, Type.Array(ElementInput, { maxItems: MAX_ELEMENTS }))
 
 export const parametersInput = (field: number) =>
-  orNull(field, Type.Array(ParameterInput, { maxItems: 4 * MAX_ELEMENTS }))
+  nullable(field, Type.Array(ParameterInput, { maxItems: 4 * MAX_ELEMENTS }))
 
 const retained = { name, description: Type.Optional(Type.String({ field: 2 })), type }
 

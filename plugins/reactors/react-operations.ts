@@ -71,7 +71,7 @@ export const reactOperations = (kernel: PluginContext, react: React, requests: B
         '404 until there is one. Retained for 15 minutes for the calling application, and returned once.',
       permission: 'token:use',
       audit: 'none',
-      once: true,
+      singleRead: true,
       input: ResultInput,
       output: ResultOutput,
       examples: examples.getResult,

@@ -1,14 +1,17 @@
-import { orNull, Type } from '#sdk'
+import { nullable, Type } from '#sdk'
 
 /** Body of an invocation. */
 export const ReactInput = Type.Object({
   id: Type.String({ field: 1 }),
   args: Type.Optional(Type.Unknown({ field: 2, description: 'Any JSON; its expressions are detokenized.' })),
-  callback_url: orNull(
+  callback_url: nullable(
     3,
     Type.String({ minLength: 1, maxLength: 400, description: 'URL that the result is posted to.' }),
   ),
-  timeout_ms: orNull(4, Type.Integer({ minimum: 1, maximum: 600_000, description: 'At most 30,000 count.' })),
+  timeout_ms: nullable(
+    4,
+    Type.Integer({ minimum: 1, maximum: 600_000, description: 'At most 30,000 count.' }),
+  ),
 })
 
 const result = {

@@ -69,7 +69,7 @@ export const parseReactor = async (
   return {
     members: { ...members, formula_id: formula.id },
     warnings: [],
-    holding: [formulas.replacing(tenantId, found.record, found.version)],
+    holding: [formulas.replaceMutation(tenantId, found.record, found.version)],
   }
 }
 

@@ -12,8 +12,8 @@ import {
   type Call,
   type CodeWarning,
   defineOperation,
+  Empty,
   listOf,
-  Nothing,
   newId,
   offsetPage,
   type PluginContext,
@@ -74,7 +74,7 @@ export const reactorOperations = (kernel: PluginContext) => {
         const { callback_key, created_by, created_at } = record
         const retained = { id, callback_key, created_by, created_at }
         const reactor = { ...members, ...retained, modified_by: actorId, modified_at: now }
-        await kernel.commit([...holding, reactors().replacing(tenantId, reactor, current.version)])
+        await kernel.commit([...holding, reactors().replaceMutation(tenantId, reactor, current.version)])
         return { reactor, warnings }
       }),
     )
@@ -98,7 +98,7 @@ export const reactorOperations = (kernel: PluginContext) => {
             const { members, warnings, holding } = await parseReactor(kernel, caller, input)
             const made = { callback_key: randomBase58(KEY_LENGTH), created_by: actorId, created_at: now }
             const reactor = { ...members, id: newId(), ...made }
-            await kernel.commit([...holding, reactors().inserting(tenantId, reactor)])
+            await kernel.commit([...holding, reactors().insertMutation(tenantId, reactor)])
             return { reactor, warnings }
           }),
         )
@@ -154,7 +154,7 @@ export const reactorOperations = (kernel: PluginContext) => {
       audit: { entity: 'reactor', verb: 'update' },
       consumes: ['application/merge-patch+json'],
       input: ReactorPatch,
-      output: Nothing,
+      output: Empty,
       status: 204,
       examples: examples.patch,
       run: async ({ id, ...patch }, call) => {
@@ -169,7 +169,7 @@ export const reactorOperations = (kernel: PluginContext) => {
       permission: 'reactor:delete',
       audit: { entity: 'reactor', verb: 'delete' },
       input: EntityId,
-      output: Nothing,
+      output: Empty,
       status: 204,
       examples: examples.remove,
       run: async ({ id }, { caller }) => {

@@ -1,5 +1,5 @@
 import { CODE_LENGTH, CONFIGURATION_MEMBERS, Reference, warningsOf } from '#kit'
-import { type ApplicationInfo, type CodeWarning, field, isoTime, orNull, type Static, Type } from '#sdk'
+import { type ApplicationInfo, type CodeWarning, field, isoTime, nullable, type Static, Type } from '#sdk'
 import type { FormulaRecord, ReactorRecord } from './collections.ts'
 import { Elements, elementsInput, Parameters, parametersInput } from './parameters.ts'
 
@@ -15,9 +15,9 @@ const icon = Type.String({
 /** Body of a create and of an update of a formula. */
 export const FormulaInput = Type.Object({
   name: field(1, name),
-  description: orNull(2, Type.String({ maxLength: 1_000 })),
+  description: nullable(2, Type.String({ maxLength: 1_000 })),
   type: Type.Enum(['official', 'private'], { field: 3 }),
-  icon: orNull(4, icon),
+  icon: nullable(4, icon),
   code: field(5, code),
   configuration: elementsInput(6),
   request_parameters: parametersInput(7),
@@ -52,13 +52,13 @@ export const FormulaOutput = Type.Object(
 )
 
 const optional = {
-  formula: orNull(2, Reference),
-  code: orNull(3, code),
-  configuration: orNull(
+  formula: nullable(2, Reference),
+  code: nullable(3, code),
+  configuration: nullable(
     4,
     Type.Record(Type.String(), Type.Unknown(), { maxProperties: CONFIGURATION_MEMBERS }),
   ),
-  application: orNull(5, Reference),
+  application: nullable(5, Reference),
 }
 
 /** Body of a check of code. */
@@ -70,7 +70,7 @@ export const ReactorInput = Type.Object({ name: field(1, name), ...optional })
 export const ReactorUpdate = Type.Object({ id, ...ReactorInput.properties })
 
 /** A JSON merge patch (RFC 7386) of a reactor. */
-export const ReactorPatch = Type.Object({ id, name: orNull(1, name), ...optional })
+export const ReactorPatch = Type.Object({ id, name: nullable(1, name), ...optional })
 
 /** The application that a reactor acts as. */
 const Application = Type.Object(

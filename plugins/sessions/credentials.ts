@@ -91,7 +91,7 @@ export const sessionCredentials = (
     if (life === undefined) return undefined
     return {
       ...credentialOf(tenantId, session, life),
-      ...(session.authorized_at === undefined ? { unauthorized: true } : {}),
+      ...(session.authorized_at === undefined ? { pending: true } : {}),
     }
   },
 

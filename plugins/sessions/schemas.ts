@@ -1,4 +1,4 @@
-import { destinationsInput, destinationsOutput, orNull, Type } from '#sdk'
+import { destinationsInput, destinationsOutput, nullable, Type } from '#sdk'
 
 /** Permissions of one grant (completions §9). */
 const MAX_PERMISSIONS = 50
@@ -21,8 +21,8 @@ export const RuleInput = Type.Object(
   {
     description,
     priority,
-    container: orNull(3, Type.String({ pattern: '^/([A-Za-z0-9_-]+/)*$', maxLength: 400 })),
-    conditions: orNull(4, Type.Array(Condition, { maxItems: 20 })),
+    container: nullable(3, Type.String({ pattern: '^/([A-Za-z0-9_-]+/)*$', maxLength: 400 })),
+    conditions: nullable(4, Type.Array(Condition, { maxItems: 20 })),
     transform,
     permissions: Type.Array(Type.String(), { minItems: 1, maxItems: MAX_PERMISSIONS, field: 6 }),
     destinations: destinationsInput(7),
@@ -80,9 +80,9 @@ export const SessionInfo = Type.Object(
 
 export const AuthorizeInput = Type.Object({
   nonce: Type.String({ minLength: 1, maxLength: 200, field: 1 }),
-  permissions: orNull(2, Type.Array(Type.String(), { maxItems: MAX_PERMISSIONS })),
-  rules: orNull(3, Type.Array(RuleInput, { maxItems: 100 })),
-  expires_at: orNull(
+  permissions: nullable(2, Type.Array(Type.String(), { maxItems: MAX_PERMISSIONS })),
+  rules: nullable(3, Type.Array(RuleInput, { maxItems: 100 })),
+  expires_at: nullable(
     4,
     Type.String({ description: 'ISO 8601, at most 24 hours from now; default: 3 minutes after creation.' }),
   ),

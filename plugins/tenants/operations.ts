@@ -1,5 +1,5 @@
 import { holds, isAdministrator } from '#kit'
-import { AppError, type Call, type Caller, defineOperation, Nothing, type PluginContext, Type } from '#sdk'
+import { AppError, type Call, type Caller, defineOperation, Empty, type PluginContext, Type } from '#sdk'
 import * as examples from './examples.ts'
 import { TenantOutput, TenantUpdate, tenantOutput } from './schemas.ts'
 
@@ -10,7 +10,7 @@ const ofCaller = ({ caller }: Call): string => caller.tenantId
 /** Throws `forbidden` unless the bound on grants is off already, or the caller holds all management permissions. */
 const mayLoosen = async (kernel: PluginContext, caller: Caller): Promise<void> => {
   if ((await kernel.tenants.get(caller.tenantId))?.settings.grants_within_own === 'false') return
-  const held = await kernel.port('applications')?.held(caller.tenantId)
+  const held = await kernel.port('applications')?.managementPermissions(caller.tenantId)
   if (isAdministrator(caller) && [...(held ?? [])].every((one) => holds(caller, one))) return
   throw new AppError(
     'forbidden',
@@ -66,7 +66,7 @@ export const tenantOperations = (kernel: PluginContext) => [
     permission: 'tenant:delete',
     audit: { entity: 'tenant', verb: 'delete', id: ofCaller },
     input: Type.Object({}),
-    output: Nothing,
+    output: Empty,
     status: 204,
     examples: examples.remove,
     run: async (_input, { caller }) => {

@@ -1,4 +1,4 @@
-import { field, isoTime, orNull, type Static, type Tenant, Type } from '#sdk'
+import { field, isoTime, nullable, type Static, type Tenant, Type } from '#sdk'
 
 /** A string that holds a boolean (interface, "Tenant Settings"). */
 const flag = (number: number, description: string) =>
@@ -50,7 +50,7 @@ export const TenantOutput = Type.Object(
 
 export const TenantUpdate = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 200, field: 1 }),
-  settings: orNull(2, TenantSettings),
+  settings: nullable(2, TenantSettings),
 })
 
 /** A tenant as the API shows it, with every setting. */

@@ -1,9 +1,9 @@
 import { texts } from '#kit'
 import {
   defineOperation,
+  Empty,
   field,
   listOf,
-  Nothing,
   offsetPage,
   offsetQuery,
   type PluginContext,
@@ -35,7 +35,7 @@ export const associationOperations = (kernel: PluginContext) => [
       id: parentOf,
     },
     input: Pair,
-    output: Nothing,
+    output: Empty,
     status: 204,
     examples: examples.associate,
     run: async ({ parent_id, child_id }, call) => {
@@ -54,7 +54,7 @@ export const associationOperations = (kernel: PluginContext) => [
       id: parentOf,
     },
     input: Pair,
-    output: Nothing,
+    output: Empty,
     status: 204,
     examples: examples.dissociate,
     run: async ({ parent_id, child_id }, call) => {

@@ -6,7 +6,7 @@ export const AtMost = Type.Enum(['mask', 'redact'], {
 })
 
 /** The vault's context of a call. */
-export const contextOf = (call: Call, atMost?: Static<typeof AtMost>): UseContext => ({
+export const contextOf = (call: Call, maxDisclosure?: Static<typeof AtMost>): UseContext => ({
   caller: call.caller,
   traceId: call.traceId,
   now: call.now,
@@ -14,5 +14,5 @@ export const contextOf = (call: Call, atMost?: Static<typeof AtMost>): UseContex
   used: call.used,
   decisions: call.decisions,
   code: call.code,
-  atMost,
+  maxDisclosure,
 })

@@ -6,9 +6,9 @@ import {
   defineOperation,
   field,
   listOf,
+  nullable,
   offsetPage,
   offsetQuery,
-  orNull,
   PAGE_SIZE,
   type PluginContext,
   pageOf,
@@ -26,20 +26,20 @@ const metadata = Type.Optional(Type.Record(Type.String(), Type.String(), { field
 
 const TokenList = listOf(TokenOutput)
 
-const size = orNull(2, Type.Integer({ minimum: 1, maximum: PAGE_SIZE.maximum, default: PAGE_SIZE.default }))
-const query = orNull(3, Type.String({ description: 'The search query, e.g. `data:6789 AND type:card`.' }))
+const size = nullable(2, Type.Integer({ minimum: 1, maximum: PAGE_SIZE.maximum, default: PAGE_SIZE.default }))
+const query = nullable(3, Type.String({ description: 'The search query, e.g. `data:6789 AND type:card`.' }))
 
 const disclosure = Type.Optional(field(4, AtMost))
 
 const OffsetSearch = Type.Object({
-  page: orNull(1, Type.Integer({ minimum: 1, default: 1 })),
+  page: nullable(1, Type.Integer({ minimum: 1, default: 1 })),
   size,
   query,
   disclosure,
 })
 
 const CursorSearch = Type.Object({
-  start: orNull(1, Type.String({ maxLength: 500 })),
+  start: nullable(1, Type.String({ maxLength: 500 })),
   size,
   query,
   disclosure,

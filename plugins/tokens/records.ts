@@ -1,5 +1,5 @@
 import { EntityId } from '#kit'
-import { defineOperation, field, Nothing, type PluginContext, TokenInput, TokenPatch, Type } from '#sdk'
+import { defineOperation, Empty, field, type PluginContext, TokenInput, TokenPatch, Type } from '#sdk'
 import { AtMost, contextOf } from './context.ts'
 import * as examples from './examples.ts'
 import { TokenOutput } from './schemas.ts'
@@ -55,7 +55,7 @@ export const recordOperations = (kernel: PluginContext) => [
     permission: 'token:delete',
     audit: 'none',
     input: EntityId,
-    output: Nothing,
+    output: Empty,
     status: 204,
     examples: examples.remove,
     run: async ({ id }, call) => {

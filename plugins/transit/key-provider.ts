@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { request as http } from 'node:http'
 import { request as https } from 'node:https'
-import type { KeyPlace, KeyProvider } from '#sdk'
+import type { KeyProvider, KeyProviderContext } from '#sdk'
 import { AppError, isObject } from '#sdk'
 
 /** Most bytes of a response. */
@@ -40,7 +40,7 @@ const targetOf = (address: string): Target => {
 }
 
 /** Environment variables of both servers' own tools, OpenBao's first. */
-const setting = (env: KeyPlace['env'], name: string): string | undefined =>
+const setting = (env: KeyProviderContext['env'], name: string): string | undefined =>
   env[`BAO_${name}`] || env[`VAULT_${name}`] || undefined
 
 const fileOf = async (name: string, path: string): Promise<string> => {
@@ -51,7 +51,7 @@ const fileOf = async (name: string, path: string): Promise<string> => {
   }
 }
 
-const tokenOf = async (env: KeyPlace['env']): Promise<string> => {
+const tokenOf = async (env: KeyProviderContext['env']): Promise<string> => {
   const path = setting(env, 'TOKEN_FILE')
   const token = path === undefined ? setting(env, 'TOKEN') : (await fileOf('BAO_TOKEN_FILE', path)).trim()
   if (token === undefined || !/^[!-~]+$/.test(token))
@@ -83,7 +83,7 @@ const FIXES: Readonly<Record<number, string>> = {
 
 const call = async (
   { origin, mount, key }: Target,
-  { env, signal }: KeyPlace,
+  { env, signal }: KeyProviderContext,
   what: 'encrypt' | 'decrypt',
   body: object,
 ): Promise<Readonly<Record<string, unknown>>> => {

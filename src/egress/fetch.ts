@@ -142,7 +142,12 @@ export const createOutbound = ({ egress, trust, own, timeoutMs }: OutboundOption
   const follow = async (
     agent: Agent,
     first: Hop,
-    { follow: mayFollow = false, bodyToAnyOrigin = false, onBytes = () => {}, check }: OutboundRequest,
+    {
+      followRedirects: mayFollow = false,
+      allowCrossOriginBody: bodyToAnyOrigin = false,
+      onBytes = () => {},
+      check,
+    }: OutboundRequest,
     signal: AbortSignal,
   ): Promise<OutboundResponse> => {
     let hop = first

@@ -22,7 +22,7 @@ class Resolved {
   }
 
   get token(): Json {
-    return this.#used.whole()
+    return this.#used.toToken()
   }
 }
 

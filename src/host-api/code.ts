@@ -21,7 +21,7 @@ export const runCode = async (
     name,
     code,
     argument,
-    texts = true,
+    exposeErrorMessages: texts = true,
     wallMs = WALL_MS,
     signal,
   }: Omit<CodeRun, 'traceId' | 'depth'>,

@@ -32,8 +32,8 @@ export const requestOf = (input: Json): OutboundRequest => {
     method,
     headers,
     ...(body === undefined ? {} : { body }),
-    follow: redirect === 'follow' || redirect === 'follow-with-body',
-    bodyToAnyOrigin: redirect === 'follow-with-body',
+    followRedirects: redirect === 'follow' || redirect === 'follow-with-body',
+    allowCrossOriginBody: redirect === 'follow-with-body',
   }
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { AppError } from '../common/errors.ts'
 import { Secret } from '../common/secret.ts'
-import type { KeyPlace, KeyProvider } from '../sdk/key-provider.ts'
+import type { KeyProvider, KeyProviderContext } from '../sdk/key-provider.ts'
 import type { KeyRow } from '../store/types.ts'
 import { WRAPPED_ROOT } from './root-key-rows.ts'
 
@@ -17,7 +17,7 @@ export interface ProvidedKey {
   readonly row?: KeyRow
 }
 
-export const placeOf = (address: string, env: KeyPlace['env']): KeyPlace => ({
+export const placeOf = (address: string, env: KeyProviderContext['env']): KeyProviderContext => ({
   address,
   env,
   signal: AbortSignal.timeout(TIMEOUT),
@@ -31,7 +31,7 @@ export const placeOf = (address: string, env: KeyPlace['env']): KeyPlace => ({
 export const providedKey = async (
   provider: KeyProvider,
   rows: readonly KeyRow[],
-  place: KeyPlace,
+  place: KeyProviderContext,
 ): Promise<Secret<Buffer> | undefined> => {
   let issue: unknown
   for (const { wrapped } of rows
@@ -55,7 +55,7 @@ export const providedKey = async (
 export const newProvidedKey = async (
   provider: KeyProvider,
   rows: readonly KeyRow[],
-  place: KeyPlace,
+  place: KeyProviderContext,
   now: number,
 ): Promise<Required<ProvidedKey>> => {
   const key = randomBytes(KEY)

@@ -8,6 +8,13 @@ const KEY = 32
 const SALT = 16
 const SHORTEST_PASSPHRASE = 12
 
+/** The configured source of the root key cannot be right: a retry fails too. */
+export class RootKeySourceError extends AppError {
+  constructor(message: string) {
+    super('invalid', message)
+  }
+}
+
 /** The highest of OWASP's scrypt settings (RFC 7914): about 128 MiB and a third of a second per attempt. */
 const SCRYPT = { N: 2 ** 17, r: 8, p: 1, maxmem: 192 * 2 ** 20 } as const
 
@@ -26,21 +33,21 @@ const parseKey = (text: string): Buffer | undefined => {
   return undefined
 }
 
-const notAKey = (where: string): AppError =>
-  new AppError(
-    'invalid',
-    `${where} does not contain a root key: 32 bytes as base64 or as 64 hex digits. To create one: openssl rand -base64 32`,
+/** `create`: a new key may be the remedy. For existing data it would hide the loss of the old one. */
+const notAKey = (where: string, create: boolean): AppError =>
+  new RootKeySourceError(
+    `${where} does not contain a root key: 32 bytes as base64 or as 64 hex digits.${create ? ' To create one: openssl rand -base64 32' : ''}`,
   )
 
-const fromFile = async (path: string): Promise<Buffer> => {
+const fromFile = async (path: string, create: boolean): Promise<Buffer> => {
   const text = await readSecretFile(path)
   if (text === undefined)
     throw new AppError(
       'invalid',
-      `The root key file "${path}" does not exist. Restore it from a backup, or create one for a new store: (umask 077; openssl rand -base64 32 > '${path}')`,
+      `The root key file "${path}" does not exist. ${create ? `For a new store, create it: (umask 077; openssl rand -base64 32 > '${path}')` : 'Restore its copy.'}`,
     )
   const key = parseKey(text)
-  if (key === undefined) throw notAKey(`The file "${path}"`)
+  if (key === undefined) throw notAKey(`The file "${path}"`, create)
   return key
 }
 
@@ -48,14 +55,13 @@ const fromDataDir = async ({ dataDir, create }: RootKeyOptions): Promise<Buffer>
   const path = join(dataDir, 'root.key')
   if (create && (await readSecretFile(path)) === undefined)
     await createSecretFile(path, `${randomBytes(KEY).toString('base64')}\n`)
-  return fromFile(path)
+  return fromFile(path, create)
 }
 
 const variable = (name: string, env: RootKeyOptions['env']): string => {
   const value = env[name]
   if (value === undefined || value === '')
-    throw new AppError(
-      'invalid',
+    throw new RootKeySourceError(
       `SIDEVAULT_ROOT_KEY names the environment variable "${name}", which is not set. Set it, or choose another source.`,
     )
   return value
@@ -82,8 +88,7 @@ const fromPassphrase = async (given: string, options: RootKeyOptions): Promise<B
     'NFKC',
   )
   if (passphrase.length < SHORTEST_PASSPHRASE)
-    throw new AppError(
-      'invalid',
+    throw new RootKeySourceError(
       `The passphrase of the root key is too short: at least ${SHORTEST_PASSPHRASE} characters are needed.`,
     )
   const salt = await saltOf(options)
@@ -124,15 +129,14 @@ export const loadRootKey = async (
   const colon = source.indexOf(':')
   const scheme = source.slice(0, colon)
   const rest = source.slice(colon + 1)
-  if (scheme === 'file' && rest !== '') return new Secret(await fromFile(resolve(rest)))
+  if (scheme === 'file' && rest !== '') return new Secret(await fromFile(resolve(rest), options.create))
   if (scheme === 'env' && rest !== '') {
     const key = parseKey(variable(rest, options.env))
-    if (key === undefined) throw notAKey(`The environment variable "${rest}"`)
+    if (key === undefined) throw notAKey(`The environment variable "${rest}"`, options.create)
     return new Secret(key)
   }
   if (scheme === 'passphrase' && rest !== '') return new Secret(await fromPassphrase(rest, options))
-  throw new AppError(
-    'invalid',
+  throw new RootKeySourceError(
     'SIDEVAULT_ROOT_KEY must be file:<path>, env:<NAME>, passphrase:<text> or passphrase:env:<NAME>; without it the key file of the data directory is used.',
   )
 }

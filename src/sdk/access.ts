@@ -63,7 +63,7 @@ export interface Credential {
   readonly caller: Caller
   readonly expiresAt?: number
   /** A session that is not authorized yet: 403 on all operations. */
-  readonly unauthorized?: boolean
+  readonly pending?: boolean
 }
 
 export interface ApplicationRef {

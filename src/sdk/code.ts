@@ -38,7 +38,7 @@ export interface CodeRun extends Program {
   /** Default: that of code without a destination. */
   readonly scope?: CodeScope | undefined
   /** Whether the caller may see messages of the code's errors, which may hold values (completions §12). Default: true. */
-  readonly texts?: boolean | undefined
+  readonly exposeErrorMessages?: boolean | undefined
   /** Timeout in ms; default and maximum: 30,000. */
   readonly wallMs?: number | undefined
 }

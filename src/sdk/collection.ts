@@ -76,9 +76,9 @@ export interface Records<T extends { readonly id: string }> {
   update(tenantId: string, id: string, change: (current: T) => T): Promise<T | undefined>
   /** False when it did not exist. */
   delete(tenantId: string, id: string): Promise<boolean>
-  inserting(tenantId: string, record: T): Mutation
-  replacing(tenantId: string, record: T, version: number): Mutation
-  deleting(tenantId: string, id: string): Mutation
+  insertMutation(tenantId: string, record: T): Mutation
+  replaceMutation(tenantId: string, record: T, version: number): Mutation
+  deleteMutation(tenantId: string, id: string): Mutation
 }
 
 export type RecordOf<C extends Collection> = Static<C['schema']> & { readonly id: string }

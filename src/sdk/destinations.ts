@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import { Type } from '../common/json-schema.ts'
-import { field, orNull } from './schemas.ts'
+import { field, nullable } from './schemas.ts'
 import type { Surface } from './surfaces.ts'
 
 /** Bounds of a list of destinations (completions §14). */
@@ -20,7 +20,7 @@ export const AllowedDestinationInput = Type.Object(
       field: 1,
       description: 'A DNS name, "*." and a name (exactly one label more), or an IP address.',
     }),
-    ports: orNull(
+    ports: nullable(
       2,
       Type.Array(Type.Integer({ minimum: 1, maximum: 65_535 }), {
         minItems: 1,
@@ -28,11 +28,11 @@ export const AllowedDestinationInput = Type.Object(
         description: 'Default: 443.',
       }),
     ),
-    methods: orNull(
+    methods: nullable(
       3,
       Type.Array(Type.Enum(METHODS), { minItems: 1, maxItems: 20, description: 'Default: any.' }),
     ),
-    path: orNull(
+    path: nullable(
       4,
       Type.String({
         minLength: 1,
@@ -40,7 +40,7 @@ export const AllowedDestinationInput = Type.Object(
         description: 'A pattern: "*" stands for one segment, "**" at the end for the rest. Default: any.',
       }),
     ),
-    surfaces: orNull(
+    surfaces: nullable(
       5,
       Type.Array(Type.String({ maxLength: surface }), {
         minItems: 1,
@@ -86,7 +86,7 @@ export interface EgressLimits {
 
 /** The member `destinations` of a request. */
 export const destinationsInput = (number: number) =>
-  orNull(
+  nullable(
     number,
     Type.Array(AllowedDestinationInput, {
       minItems: 1,

@@ -1,5 +1,5 @@
 /** Context of a key provider. */
-export interface KeyPlace {
+export interface KeyProviderContext {
   /** The part after `<scheme>:` in SIDEVAULT_ROOT_KEY. */
   readonly address: string
   readonly env: Readonly<Record<string, string | undefined>>
@@ -17,7 +17,7 @@ export interface KeyProvider {
   /** a-z, 0-9, "-". */
   readonly scheme: string
   /** Printable text of at most 4,096 characters, from which `unwrap` returns the same 32 bytes. Called once for each root key. */
-  wrap(key: Uint8Array, place: KeyPlace): Promise<string>
+  wrap(key: Uint8Array, place: KeyProviderContext): Promise<string>
   /** Called at each start of a process, and when the root key was changed. */
-  unwrap(wrapped: string, place: KeyPlace): Promise<Uint8Array>
+  unwrap(wrapped: string, place: KeyProviderContext): Promise<Uint8Array>
 }

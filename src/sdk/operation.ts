@@ -77,7 +77,7 @@ export interface Operation<I extends TSchema = TSchema, O extends TSchema = TSch
   /** Request body content types besides application/json. */
   readonly consumes?: readonly string[]
   /** A GET that returns its output once: HEAD, which would consume it, is 405. */
-  readonly once?: boolean
+  readonly singleRead?: boolean
   /** The output member that is the complete response body, e.g. a bare array. */
   readonly responseBody?: string
   /** Default 200; 204 sends no body; 201 carries `Location` built by `location`. */

@@ -8,9 +8,9 @@ export interface OutboundRequest {
   readonly headers?: readonly (readonly [name: string, value: string])[]
   readonly body?: string | Uint8Array
   /** Follow redirects, each checked like the first address. Default: redirects are returned. */
-  readonly follow?: boolean
+  readonly followRedirects?: boolean
   /** Allow a 307 or 308 to send the body to another origin. Default: that fails with `destination_not_allowed`. */
-  readonly bodyToAnyOrigin?: boolean
+  readonly allowCrossOriginBody?: boolean
   /** Called before each request, redirects included. A throw ends it. */
   readonly check?: (destination: OutboundDestination) => void
   /** Owner: has connections of its own, and a share of all. Default: the service itself. */

@@ -217,7 +217,7 @@ export interface Ports {
      */
     credential(tenantId: string, id: string, keyId?: string): Promise<Credential | undefined>
     /** The union of the permissions of the tenant's management applications. */
-    held(tenantId: string): Promise<ReadonlySet<string>>
+    managementPermissions(tenantId: string): Promise<ReadonlySet<string>>
     readonly runKeys: RunKeys
   }
   readonly console: ConsoleSessions
@@ -230,11 +230,11 @@ export interface Ports {
   }
   readonly members: {
     /** Makes a user who accepts an invitation a member, deletes the invitation, and returns the member's id. */
-    join(tenantId: string, invitationId: string, userId: string): Promise<string>
+    acceptInvitation(tenantId: string, invitationId: string, userId: string): Promise<string>
   }
   /** Called for each invitation that is created or resent, e.g. to mail it. A rejection is logged and has no other effect. */
   readonly invitations: {
-    invited(invitation: {
+    onInvited(invitation: {
       readonly tenant_id: string
       readonly id: string
       readonly email: string

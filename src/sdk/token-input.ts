@@ -3,7 +3,7 @@ import { CONTAINER_LENGTH, CONTAINER_PATTERN } from '../access/containers.ts'
 import type { Json } from '../common/json.ts'
 import { Type } from '../common/json-schema.ts'
 import { destinationsInput } from './destinations.ts'
-import { orNull } from './schemas.ts'
+import { nullable } from './schemas.ts'
 
 /** Bounds of a token's members (completions §5). Characters are Unicode code points. */
 export const TOKEN_LIMITS = {
@@ -62,13 +62,16 @@ const shared = {
       description: `An expression, or an object with at most ${TOKEN_LIMITS.maskExpressions} expressions.`,
     }),
   ),
-  search_indexes: orNull(6, Type.Array(Expression, { maxItems: searchIndexes })),
-  fingerprint_expression: orNull(7, Type.String({ minLength: 1, maxLength: expression })),
-  containers: orNull(8, Type.Array(Container, { maxItems: 1 })),
-  deduplicate_token: orNull(9, Type.Boolean()),
-  expires_at: orNull(10, Type.String({ maxLength: 50, description: 'An ISO 8601 date-time in the future.' })),
+  search_indexes: nullable(6, Type.Array(Expression, { maxItems: searchIndexes })),
+  fingerprint_expression: nullable(7, Type.String({ minLength: 1, maxLength: expression })),
+  containers: nullable(8, Type.Array(Container, { maxItems: 1 })),
+  deduplicate_token: nullable(9, Type.Boolean()),
+  expires_at: nullable(
+    10,
+    Type.String({ maxLength: 50, description: 'An ISO 8601 date-time in the future.' }),
+  ),
   destinations: destinationsInput(11),
-  egress_only: orNull(
+  egress_only: nullable(
     12,
     Type.Boolean({ description: 'Only requests of proxies hold the value; others get its mask at most.' }),
   ),
@@ -79,7 +82,7 @@ const shared = {
  * schema, and then what depends on the token's type, on the clock and on the expression language.
  */
 export const TokenInput = Type.Object({
-  id: orNull(
+  id: nullable(
     1,
     Type.String({
       minLength: id.minimum,
@@ -89,12 +92,15 @@ export const TokenInput = Type.Object({
       description: 'An id, or an alias expression over data. Default: a UUID.',
     }),
   ),
-  type: orNull(2, Type.String({ maxLength: type, description: 'The name of a token type. Default: token.' })),
+  type: nullable(
+    2,
+    Type.String({ maxLength: type, description: 'The name of a token type. Default: token.' }),
+  ),
   data: Type.Unsafe<Json>({
     field: 3,
     description: `The sensitive value, by the schema of its type. At most ${TOKEN_LIMITS.dataBytes} bytes as JSON.`,
   }),
-  metadata: orNull(
+  metadata: nullable(
     5,
     Type.Record(Type.String(), MetadataValue, { maxProperties: metadata.entries, ...metadataKeys }),
   ),
@@ -105,7 +111,7 @@ export type TokenInput = Static<typeof TokenInput>
 /** A JSON merge patch (RFC 7386) of a token. The vault checks the merged token with `TokenInput`. */
 export const TokenPatch = Type.Object({
   data: Type.Optional(TokenInput.properties.data),
-  metadata: orNull(
+  metadata: nullable(
     5,
     Type.Record(
       Type.String(),

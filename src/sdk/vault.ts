@@ -112,7 +112,7 @@ export interface UseContext {
   /** The code that gets the values of the body, e.g. a request transform. */
   readonly code?: CodeScope | undefined
   /** Reads and lists show this of a token at most, whatever the grants allow. Absent: what they allow. */
-  readonly atMost?: Exclude<Disclosure, 'reveal'> | undefined
+  readonly maxDisclosure?: Exclude<Disclosure, 'reveal'> | undefined
 }
 
 /** Who makes a call: the holder of a key, or code of a proxy or a reactor that acts as an application. */
@@ -244,7 +244,7 @@ export interface UsedToken {
    */
   readonly isOpaque?: true
   /** The complete token as the API returns it, with this `data` (completions §6, `token: <id>`). */
-  whole(): Json
+  toToken(): Json
   /**
    * Throws `destination_not_allowed` when the token may not go to this path and query, which contain values in the
    * place of expressions. Absent: the uses of the token are not limited.

@@ -16,9 +16,9 @@ import type { TokenTraits } from '../store/types.ts'
 import { effectiveDisclosure } from './disclosure.ts'
 import { shownTo } from './egress.ts'
 import { tokenNotFound } from './read.ts'
-import { timeOf, type VaultParts } from './vault-deps.ts'
+import { timeOf, type VaultDeps } from './vault-deps.ts'
 
-type Deps = Pick<VaultParts, 'tokens' | 'types' | 'clock'>
+type Deps = Pick<VaultDeps, 'tokens' | 'types' | 'clock'>
 type Context = Pick<UseContext, 'caller' | 'now'>
 
 /** Permissions on tokens that exist. */

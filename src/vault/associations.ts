@@ -13,11 +13,11 @@ import { createTokens } from './create.ts'
 import { listTokens } from './list.ts'
 import { findToken } from './read.ts'
 import { printableId } from './safe-id.ts'
-import { timeOf, type VaultParts } from './vault-deps.ts'
+import { timeOf, type VaultDeps } from './vault-deps.ts'
 
 /** Sequence numbers of both tokens, which exist and which the caller may access. */
 const pairOf = async (
-  parts: VaultParts,
+  parts: VaultDeps,
   [parentId, childId]: readonly [string, string],
   permission: TokenPermission,
   context: UseContext,
@@ -33,7 +33,7 @@ const missing = (): AppError =>
 
 /** `Vault.associate`. */
 export const associateTokens = async (
-  parts: VaultParts,
+  parts: VaultDeps,
   parentId: string,
   childId: string,
   context: UseContext,
@@ -49,7 +49,7 @@ export const associateTokens = async (
 
 /** `Vault.dissociate`. */
 export const dissociateTokens = async (
-  parts: VaultParts,
+  parts: VaultDeps,
   parentId: string,
   childId: string,
   context: UseContext,
@@ -61,7 +61,7 @@ export const dissociateTokens = async (
 
 /** `Vault.createChild`. */
 export const createChild = async (
-  parts: VaultParts,
+  parts: VaultDeps,
   parentId: string,
   input: TokenInput,
   context: UseContext,
@@ -73,7 +73,7 @@ export const createChild = async (
 
 /** `Vault.children` and `Vault.parents`. */
 export const listAssociated = async (
-  parts: VaultParts,
+  parts: VaultDeps,
   kind: 'child' | 'parent',
   id: string,
   filter: Pick<TokenFilter, 'ids' | 'types'>,

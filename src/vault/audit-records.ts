@@ -1,7 +1,7 @@
 import { auditRecord, pastOf } from '../access/audit-record.ts'
 import type { AuditRecord } from '../audit/types.ts'
 import type { UseContext } from '../sdk/index.ts'
-import type { VaultParts } from './vault-deps.ts'
+import type { VaultDeps } from './vault-deps.ts'
 
 export type TokenOperation = 'create' | 'read' | 'update' | 'delete' | 'use'
 
@@ -15,12 +15,12 @@ interface Subject {
 /** Operations that count as activity of a token in usage reports. */
 const ACTIVE: readonly TokenOperation[] = ['create', 'read', 'use']
 
-const titleOf = (parts: Pick<VaultParts, 'types'>, type: string): string =>
+const titleOf = (parts: Pick<VaultDeps, 'types'>, type: string): string =>
   parts.types.get(type)?.title ?? 'Token'
 
 /** The record of something done to a token, e.g. "Card used" (completions §10). */
 export const doneRecord = (
-  parts: Pick<VaultParts, 'types'>,
+  parts: Pick<VaultDeps, 'types'>,
   { id, type, seq }: Subject,
   operation: TokenOperation,
   context: UseContext,
@@ -36,7 +36,7 @@ export const doneRecord = (
 
 /** The record of a call that was denied, e.g. "Card read denied". */
 export const deniedRecord = (
-  parts: Pick<VaultParts, 'types'>,
+  parts: Pick<VaultDeps, 'types'>,
   { id, type }: Subject,
   operation: TokenOperation,
   context: UseContext,

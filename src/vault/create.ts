@@ -9,7 +9,7 @@ import type { Disclosure, Grants, Tenant, Token, TokenInput, UseContext, Work } 
 import type { Created, NewToken, TokenRow } from '../store/types.ts'
 import { aliasCandidates, matchesTokenData } from './alias.ts'
 import { deniedRecord, doneRecord } from './audit-records.ts'
-import { omitNeverReturned } from './disclosure.ts'
+import { omitWriteOnly } from './disclosure.ts'
 import { shownTo } from './egress.ts'
 import { type IdPlan, idAttempts } from './ids.ts'
 import { checkMask, type IndexTerms, indexTerms } from './index-terms.ts'
@@ -20,7 +20,7 @@ import { type Opened, openToken, sealToken, splitEphemeral, tokenBinding } from 
 import { type ShownRow, serializeOrSummarize } from './serialize-token.ts'
 import { type Draft, parseDraft } from './token-input.ts'
 import { stateOf } from './used.ts'
-import { timeOf, type VaultParts } from './vault-deps.ts'
+import { timeOf, type VaultDeps } from './vault-deps.ts'
 
 /** Result of one draft: a new token, or the token that it duplicates (`denied`: which the caller may not read). */
 export type Outcome = {
@@ -43,11 +43,11 @@ interface Prepared {
 
 export const isOn = (setting: string | undefined): boolean => setting === 'true'
 
-const planId = (parts: VaultParts, draft: Draft, opened: Opened, work: Work): IdPlan => {
+const planId = (parts: VaultDeps, draft: Draft, opened: Opened, work: Work): IdPlan => {
   const { id, data } = draft
   if (id.kind === 'none') return { kind: 'fixed', id: newId() }
   if (id.kind === 'alias') {
-    const shown = omitNeverReturned(draft.type, opened.data)
+    const shown = omitWriteOnly(draft.type, opened.data)
     return { kind: 'alias', candidates: aliasCandidates(parts.expressions, id.text, data, shown, work) }
   }
   if (matchesTokenData(id.text, data))
@@ -57,7 +57,7 @@ const planId = (parts: VaultParts, draft: Draft, opened: Opened, work: Work): Id
 
 /** The disclosure of `token:create` in each container; one denied container denies all drafts. */
 const authorize = async (
-  parts: VaultParts,
+  parts: VaultDeps,
   drafts: readonly Draft[],
   context: UseContext,
   now: number,
@@ -82,7 +82,7 @@ const authorize = async (
 }
 
 const prepare = (
-  parts: VaultParts,
+  parts: VaultDeps,
   ring: TenantKeys,
   settings: Tenant['settings'],
   draft: Draft,
@@ -148,7 +148,7 @@ const newToken = (
 
 /** Stores all drafts or none, in order. */
 const store = async (
-  parts: VaultParts,
+  parts: VaultDeps,
   ring: TenantKeys,
   prepared: readonly Prepared[],
   context: UseContext,
@@ -195,7 +195,7 @@ const outcomeOf = (
 
 /** Records a duplicate as a read of the existing token, granted or denied. */
 const recordOf = (
-  parts: VaultParts,
+  parts: VaultDeps,
   { kind, row, disclosure }: Outcome,
   context: UseContext,
   now: number,
@@ -207,7 +207,7 @@ const recordOf = (
 
 /** Stores validated definitions and writes their audit records, in order, all or none. */
 export const storeDrafts = async (
-  parts: VaultParts,
+  parts: VaultDeps,
   drafts: readonly Draft[],
   context: UseContext,
   work: Work,
@@ -242,7 +242,7 @@ export const storeDrafts = async (
 
 /** `Vault.create`. `parentSeq`: sequence number of the parent token. */
 export const createTokens = async (
-  parts: VaultParts,
+  parts: VaultDeps,
   inputs: readonly TokenInput[],
   context: UseContext,
   parentSeq?: number,

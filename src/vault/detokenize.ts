@@ -7,7 +7,7 @@ import { bodyWork } from '../expressions/work.ts'
 import type { UseContext } from '../sdk/index.ts'
 import { createMemoryBudget } from './memory-budget.ts'
 import { type Resolved, resolveTokens } from './use.ts'
-import type { VaultParts } from './vault-deps.ts'
+import type { VaultDeps } from './vault-deps.ts'
 
 /** Copies `body` with each string value replaced by `replace`; shape and member names stay. */
 const mapStrings = (body: Json, replace: (text: string) => Json): Json => {
@@ -50,7 +50,7 @@ const occurrences = (text: string, part: string): number => text.split(part).len
 
 /** `Vault.detokenize`. */
 export const detokenizeBody = async (
-  parts: VaultParts,
+  parts: VaultDeps,
   body: Json,
   context: UseContext,
   permission: 'token:read' | 'token:use' = 'token:read',
@@ -76,7 +76,7 @@ export const detokenizeBody = async (
     return { text, count, template }
   })
   const ids = new Set(texts.flatMap(({ template }) => template.ids))
-  const toValue = ({ data, whole }: Resolved) => ({ data, whole })
+  const toValue = ({ data, toToken }: Resolved) => ({ data, toToken })
   const resolved = await resolveTokens(parts, [...ids], permission, { ...context, work }, toValue).catch(
     async (thrown: unknown): Promise<never> => {
       const named = new Set(thrown instanceof AppError ? thrown.tokens : undefined)
@@ -87,8 +87,8 @@ export const detokenizeBody = async (
   )
 
   const values = new Map<string, { readonly data: Json; readonly token: Json; readonly size: number }>()
-  await mapInTurns([...resolved], ([id, { data, whole }]) => {
-    const token = whole()
+  await mapInTurns([...resolved], ([id, { data, toToken }]) => {
+    const token = toToken()
     values.set(id, { data, token, size: JSON.stringify(token).length })
   })
   const resolve: Resolve = (id) => values.get(id)

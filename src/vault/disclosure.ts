@@ -6,8 +6,8 @@ import { type Opened, wholeData } from './seal.ts'
 import type { CompiledType } from './token-types.ts'
 
 /** Data for expressions of callers and for responses: without write-only members. */
-export const omitNeverReturned = (type: CompiledType, data: Json): Json =>
-  type.never.reduce<Json>((rest, at) => (at === '' ? null : (without(rest, at) as Json)), data)
+export const omitWriteOnly = (type: CompiledType, data: Json): Json =>
+  type.writeOnly.reduce<Json>((rest, at) => (at === '' ? null : (without(rest, at) as Json)), data)
 
 /** The effective mask: the token's own, else its type's. */
 export const maskOf = (type: CompiledType | undefined, opened: Opened): Json | undefined =>
@@ -42,7 +42,7 @@ export const maskedData = (
 ): Json | undefined => {
   const mask = maskOf(type, opened)
   if (mask === undefined) return undefined
-  const variables = { data: omitNeverReturned(type, wholeData(opened)) }
+  const variables = { data: omitWriteOnly(type, wholeData(opened)) }
   return withoutUnset(mask, expressions.evaluateMask(mask, variables, work))
 }
 
@@ -63,5 +63,5 @@ export const disclosedData = (
   if (type === undefined || effective === 'redact') return undefined
   if (effective === 'mask') return maskedData(expressions, type, opened, work)
   const data = wholeData(opened)
-  return purpose === 'use' ? data : omitNeverReturned(type, data)
+  return purpose === 'use' ? data : omitWriteOnly(type, data)
 }

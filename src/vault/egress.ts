@@ -16,7 +16,7 @@ import type { Disclosure, EgressLimits, UseContext, UsedToken, UsePreview } from
 import type { TokenRow } from '../store/types.ts'
 import { deniedRecord } from './audit-records.ts'
 import { printableId } from './safe-id.ts'
-import { timeOf, type VaultParts } from './vault-deps.ts'
+import { timeOf, type VaultDeps } from './vault-deps.ts'
 
 type UsedPreview = Extract<UsePreview, { kind: 'used' }>
 type Row = Pick<TokenRow, 'id' | 'type' | 'container'> & { readonly egress?: EgressLimits | null }
@@ -48,7 +48,7 @@ const denialError = (
 
 /** Writes the record of a denied call, then throws. */
 const deny = async (
-  parts: VaultParts,
+  parts: VaultDeps,
   row: Row,
   operation: 'use' | 'read',
   context: UseContext,
@@ -60,7 +60,7 @@ const deny = async (
 
 /** The disclosure of a token to a use that its rule allows. Code that gets the value is limited to its destinations. */
 export const checkUse = (
-  parts: VaultParts,
+  parts: VaultDeps,
   row: Row,
   disclosure: Disclosure,
   context: UseContext,
@@ -95,20 +95,20 @@ export const opacityOf = (
   destination !== undefined && isOpaque(caller.grants, row) ? { isOpaque: true } : undefined
 
 /** The lower of both: callers may ask for less than their grants show. */
-export const lower = <D extends Disclosure | 'denied'>(
+export const capDisclosure = <D extends Disclosure | 'denied'>(
   disclosure: D,
-  atMost: UseContext['atMost'],
-): D | 'mask' | 'redact' => (atMost && disclosure !== 'redact' ? atMost : disclosure)
+  maxDisclosure: UseContext['maxDisclosure'],
+): D | 'mask' | 'redact' => (maxDisclosure && disclosure !== 'redact' ? maxDisclosure : disclosure)
 
 /** The disclosure of a token to a read. Denies with a record, and throws, when the token may not reach the code that reads. */
 export const checkRead = (
-  parts: VaultParts,
+  parts: VaultDeps,
   row: Row,
   disclosure: Disclosure,
   context: UseContext,
 ): Eventual<Disclosure> => {
   const { code } = context
-  const shown = lower(disclosure, context.atMost)
+  const shown = capDisclosure(disclosure, context.maxDisclosure)
   if (!row.egress) return shown
   if (code === undefined || admitsCode(row, code)) return readable(shown, row)
   const error = denialError(row, { code: 'destination_not_allowed', by: 'token' }, code.destination)
@@ -119,10 +119,10 @@ export const checkRead = (
 export const shownTo = <D extends Disclosure | 'denied'>(
   row: Pick<Row, 'egress'>,
   disclosure: D,
-  { code, atMost }: Pick<UseContext, 'code' | 'atMost'>,
+  { code, maxDisclosure }: Pick<UseContext, 'code' | 'maxDisclosure'>,
 ): D | 'mask' | 'redact' => {
   if (disclosure === 'denied') return disclosure
-  const shown = lower(disclosure, atMost)
+  const shown = capDisclosure(disclosure, maxDisclosure)
   if (!row.egress) return shown
   return code === undefined || admitsCode(row, code) ? readable(shown, row) : 'redact'
 }

@@ -1,5 +1,5 @@
 import { newId } from '../common/ids.ts'
-import type { VaultParts } from './vault-deps.ts'
+import type { VaultDeps } from './vault-deps.ts'
 
 /** Source of a token's id in a batch: chosen, generated, or one of several aliases. */
 export type IdPlan =
@@ -14,7 +14,7 @@ const ALIAS_ATTEMPTS = 3
  * by a read, then others if a concurrent create has used one, and at last UUIDs (completions §5).
  */
 export const idAttempts = async function* (
-  parts: Pick<VaultParts, 'tokens'>,
+  parts: Pick<VaultDeps, 'tokens'>,
   tenantId: string,
   plans: readonly IdPlan[],
   now: number,

@@ -3,10 +3,10 @@ import type { Json } from '../common/json.ts'
 import { storedWork } from '../expressions/work.ts'
 import type { TenantKeys } from '../keys/types.ts'
 import type { EgressLimits, Work } from '../sdk/index.ts'
-import { maskedData, omitNeverReturned } from './disclosure.ts'
+import { maskedData, omitWriteOnly } from './disclosure.ts'
 import type { Opened } from './seal.ts'
 import type { CompiledType } from './token-types.ts'
-import type { VaultParts } from './vault-deps.ts'
+import type { VaultDeps } from './vault-deps.ts'
 
 export interface IndexTerms {
   readonly fingerprint: string | null
@@ -39,7 +39,7 @@ const evaluating = <T>(path: string, evaluate: () => T): T => {
  * read; its expressions are evaluated nevertheless, so that they do not fail once the limit is removed. Throws `invalid`.
  */
 export const indexTerms = (
-  { expressions }: Pick<VaultParts, 'expressions'>,
+  { expressions }: Pick<VaultDeps, 'expressions'>,
   ring: TenantKeys,
   type: CompiledType,
   opened: Opened,
@@ -51,7 +51,7 @@ export const indexTerms = (
   const { data } = opened
   const terms = new Map<string, Buffer>()
   const indexes = opened.searchIndexes ?? type.searchIndexes
-  const shown = omitNeverReturned(type, data)
+  const shown = omitWriteOnly(type, data)
   const seenBy = (own: unknown): Json => (own === undefined ? data : shown)
   indexes.forEach((index, i) => {
     const value = evaluating(`search_indexes[${i}]`, () =>
@@ -78,7 +78,7 @@ export const indexTerms = (
 
 /** Throws `invalid` for a mask that fails over the token's data, so that later reads do not fail. */
 export const checkMask = (
-  { expressions }: Pick<VaultParts, 'expressions'>,
+  { expressions }: Pick<VaultDeps, 'expressions'>,
   type: CompiledType,
   opened: Opened,
   work?: Work,

@@ -17,9 +17,9 @@ import { deniedRecord, doneRecord } from './audit-records.ts'
 import { shownTo } from './egress.ts'
 import { bytesOf, type OpenedRow, openEach, withoutSeals } from './open.ts'
 import { filterNode } from './search/filter.ts'
-import { present, shownData } from './serialize-token.ts'
+import { serializeToken, shownData } from './serialize-token.ts'
 import { stateOf } from './used.ts'
-import { timeOf, type VaultParts } from './vault-deps.ts'
+import { timeOf, type VaultDeps } from './vault-deps.ts'
 
 const SIZE = 100
 
@@ -48,7 +48,7 @@ const offsetOf = (page: number, size: number): number => Math.min((page - 1) * s
  * has a `read` record. `among`: a condition besides the caller's filter.
  */
 export const listTokens = async (
-  parts: VaultParts,
+  parts: VaultDeps,
   filter: TokenFilter,
   page: PageRequest,
   context: UseContext,
@@ -117,7 +117,7 @@ export const listTokens = async (
     const stored = withoutSeals(row)
     if (value !== undefined) shown.push({ row: stored, disclosure })
     states.push(stateOf(row, opened))
-    data.push(present(parts, stored, opened, value, grants))
+    data.push(serializeToken(parts, stored, opened, value, grants))
   })
   if (shown.length > 0)
     await parts.journal.append(shown.map(({ row }) => doneRecord(parts, row, 'read', context, now)))

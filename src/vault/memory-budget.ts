@@ -2,7 +2,7 @@
 import { createGcPressure } from '../common/gc-pressure.ts'
 import type { Share, Shares } from '../common/shares.ts'
 import type { UseContext } from '../sdk/index.ts'
-import type { VaultParts } from './vault-deps.ts'
+import type { VaultDeps } from './vault-deps.ts'
 
 /** Bytes that a tenant without holdings may always take, so that small calls succeed beside large ones. */
 const SMALL = 64 * 1024
@@ -14,7 +14,7 @@ const SMALL = 64 * 1024
 export type ReserveMemory = (more: number) => void
 
 export const createMemoryBudget = (
-  { held }: Pick<VaultParts, 'held'>,
+  { held }: Pick<VaultDeps, 'held'>,
   { caller, hold }: Pick<UseContext, 'caller' | 'hold'>,
 ): ReserveMemory => {
   let share: ReturnType<typeof held.take> | undefined

@@ -6,7 +6,7 @@ import type { UseContext } from '../sdk/index.ts'
 import type { TokenHead, TokenRow } from '../store/types.ts'
 import { createMemoryBudget } from './memory-budget.ts'
 import { type Opened, openToken } from './seal.ts'
-import type { VaultParts } from './vault-deps.ts'
+import type { VaultDeps } from './vault-deps.ts'
 
 /** Tokens up to this number are read without a check of their sizes: together they are within the limit of a call. */
 const FEW = 16
@@ -22,7 +22,7 @@ type CheckHead = (head: TokenHead) => Eventual<unknown>
 
 /** Existing tokens of a call; of a few, only the ids are known. */
 export const headsOf = (
-  deps: Pick<VaultParts, 'tokens'>,
+  deps: Pick<VaultDeps, 'tokens'>,
   tenantId: string,
   ids: readonly string[],
   now: number,
@@ -32,7 +32,7 @@ export const headsOf = (
 
 /** Heads of existing tokens, in batches. */
 export const readHeads = async (
-  { tokens }: Pick<VaultParts, 'tokens'>,
+  { tokens }: Pick<VaultDeps, 'tokens'>,
   tenantId: string,
   ids: readonly string[],
   now: number,
@@ -56,7 +56,7 @@ export const readHeads = async (
 
 /** Throws `too_large` above the limit of a call. */
 export const checkBytes = (
-  { limits: { opened } }: Pick<VaultParts, 'limits'>,
+  { limits: { opened } }: Pick<VaultDeps, 'limits'>,
   heads: readonly Sized[],
 ): void => {
   if (bytesOf(heads) > opened)
@@ -93,7 +93,7 @@ function* batchesOf(heads: readonly Sized[]): Generator<readonly string[]> {
   if (ids.length > 0) yield ids
 }
 
-type OpenDeps = Pick<VaultParts, 'tokens' | 'keys' | 'held'>
+type OpenDeps = Pick<VaultDeps, 'tokens' | 'keys' | 'held'>
 
 /** Called for each token of a batch before one of them is opened. */
 export type CheckRow = (row: TokenRow) => Eventual<void>

@@ -8,11 +8,11 @@ import { opacityOf, verdictOf } from './egress.ts'
 import { checkBytes, headsOf, type OpenedRow, openEach, withoutSeals } from './open.ts'
 import type { Opened } from './seal.ts'
 import { checkCount, tokenValue } from './use.ts'
-import { timeOf, type VaultParts } from './vault-deps.ts'
+import { timeOf, type VaultDeps } from './vault-deps.ts'
 
 /** `Vault.preview`. */
 export const previewUse = async (
-  parts: VaultParts,
+  parts: VaultDeps,
   ids: readonly string[],
   context: UseContext,
 ): Promise<readonly UsePreview[]> => {
@@ -50,7 +50,7 @@ export const previewUse = async (
       type,
       data,
       container,
-      whole: () => tokenValue(parts, stored, opened, data, reader.grants),
+      toToken: () => tokenValue(parts, stored, opened, data, reader.grants),
       ...opacityOf(row, context),
     }
     const rule = decidingRule(grants, 'token:use', row)

@@ -3,14 +3,14 @@ import { AppError } from '../common/errors.ts'
 import type { Disclosure, Token, TokenPermission, UseContext } from '../sdk/index.ts'
 import type { TokenRow } from '../store/types.ts'
 import { deniedRecord, doneRecord, type TokenOperation } from './audit-records.ts'
-import { checkRead, lower } from './egress.ts'
+import { capDisclosure, checkRead } from './egress.ts'
 import { createMemoryBudget } from './memory-budget.ts'
 import { storedBytes } from './open.ts'
 import { printableId } from './safe-id.ts'
 import { openToken } from './seal.ts'
-import { present, shownData } from './serialize-token.ts'
+import { serializeToken, shownData } from './serialize-token.ts'
 import { stateOf } from './used.ts'
-import { timeOf, type VaultParts } from './vault-deps.ts'
+import { timeOf, type VaultDeps } from './vault-deps.ts'
 
 /** The error for an id that is unknown, expired or another tenant's: all three look alike (completions §2). */
 export const tokenNotFound = (id: string): AppError =>
@@ -18,7 +18,7 @@ export const tokenNotFound = (id: string): AppError =>
 
 /** Records a denied call, then throws `forbidden`. */
 export const reject = async (
-  parts: VaultParts,
+  parts: VaultDeps,
   row: Pick<TokenRow, 'id' | 'type'>,
   operation: TokenOperation,
   context: UseContext,
@@ -33,7 +33,7 @@ export const reject = async (
 
 /** A token of the caller's tenant and its disclosure by `permission`. Throws `token_not_found` or `forbidden`. */
 export const findToken = async (
-  parts: VaultParts,
+  parts: VaultDeps,
   id: string,
   permission: TokenPermission,
   operation: TokenOperation,
@@ -47,24 +47,24 @@ export const findToken = async (
 }
 
 /** `Vault.get`. */
-export const getToken = async (parts: VaultParts, id: string, context: UseContext): Promise<Token> => {
+export const getToken = async (parts: VaultDeps, id: string, context: UseContext): Promise<Token> => {
   const { row, disclosure: granted } = await findToken(parts, id, 'token:read', 'read', context)
-  const allowed = await checkRead(parts, row, granted, { ...context, atMost: undefined })
-  const disclosure = lower(allowed, context.atMost)
+  const allowed = await checkRead(parts, row, granted, { ...context, maxDisclosure: undefined })
+  const disclosure = capDisclosure(allowed, context.maxDisclosure)
   const now = timeOf(parts, context)
   createMemoryBudget(parts, context)(storedBytes([row]))
   const ring = await parts.keys.tenant(context.caller.tenantId, [row.sealed])
   const opened = openToken(ring, row, now)
   const data = shownData(parts, row.type, opened, disclosure)
-  const token = present(parts, row, opened, data, context.caller.grants)
+  const token = serializeToken(parts, row, opened, data, context.caller.grants)
   await parts.journal.append([doneRecord(parts, row, 'read', context, now)])
   parts.metrics.disclosed.inc({ type: row.type, purpose: 'read', disclosure })
   context.used?.add(stateOf(row, opened))
-  return context.atMost === undefined ? token : { ...token, disclosure: allowed }
+  return context.maxDisclosure === undefined ? token : { ...token, disclosure: allowed }
 }
 
 /** `Vault.delete`. */
-export const deleteToken = async (parts: VaultParts, id: string, context: UseContext): Promise<void> => {
+export const deleteToken = async (parts: VaultDeps, id: string, context: UseContext): Promise<void> => {
   const { row } = await findToken(parts, id, 'token:delete', 'delete', context)
   const now = timeOf(parts, context)
   // Before the delete, which leaves no other trace. Other changes leave actor and time in the row.

@@ -7,7 +7,7 @@ import type { TokenRow } from '../store/types.ts'
 import { disclosedData, maskOf } from './disclosure.ts'
 import type { Opened } from './seal.ts'
 import type { Privacy } from './token-types.ts'
-import type { VaultParts } from './vault-deps.ts'
+import type { VaultDeps } from './vault-deps.ts'
 
 const UNKNOWN_TYPE: Privacy = {
   classification: 'general',
@@ -34,7 +34,7 @@ export type ShownRow = Pick<
 
 /** Data for a response; none when its mask fails over the data. */
 export const shownData = (
-  { expressions, types }: Pick<VaultParts, 'expressions' | 'types'>,
+  { expressions, types }: Pick<VaultDeps, 'expressions' | 'types'>,
   type: string,
   opened: Opened,
   disclosure: Disclosure,
@@ -54,7 +54,7 @@ type Shown = { -readonly [Member in keyof Token]: Token[Member] }
  * Members for any holder of the token's id: neither data nor metadata nor expressions. A fingerprint discloses what a value
  * equals, so only callers that see the data get it, and nobody that of an `egress_only` token.
  */
-const summarize = (parts: Pick<VaultParts, 'types'>, row: ShownRow, grants: Grants): Shown => {
+const summarize = (parts: Pick<VaultDeps, 'types'>, row: ShownRow, grants: Grants): Shown => {
   const token: Shown = {
     id: row.id,
     tenant_id: row.tenant_id,
@@ -74,7 +74,7 @@ const summarize = (parts: Pick<VaultParts, 'types'>, row: ShownRow, grants: Gran
 
 /** The token for one caller (completions §5), without its mask. `fingerprint_expression` is the sent one or the type's default. */
 export const serializeUnmasked = (
-  parts: Pick<VaultParts, 'types'>,
+  parts: Pick<VaultDeps, 'types'>,
   row: ShownRow,
   opened: Opened,
   data: Json | undefined,
@@ -93,7 +93,7 @@ export const serializeUnmasked = (
 }
 
 /** The token for one caller, with its mask expression. */
-export const present: typeof serializeUnmasked = (parts, row, opened, data, grants) => {
+export const serializeToken: typeof serializeUnmasked = (parts, row, opened, data, grants) => {
   const token = serializeUnmasked(parts, row, opened, data, grants)
   const mask = maskOf(parts.types.get(row.type), opened)
   if (mask !== undefined) token.mask = mask
@@ -102,12 +102,12 @@ export const present: typeof serializeUnmasked = (parts, row, opened, data, gran
 
 /** The token with the data of `disclosure`; a summary for a caller that may not read it. */
 export const serializeOrSummarize = (
-  parts: Pick<VaultParts, 'expressions' | 'types'>,
+  parts: Pick<VaultDeps, 'expressions' | 'types'>,
   row: ShownRow,
   opened: Opened,
   disclosure: Decision,
   grants: Grants,
-  serialized = present,
+  serialized = serializeToken,
   work?: Work,
 ): Token =>
   disclosure === 'denied'

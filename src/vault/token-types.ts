@@ -24,7 +24,7 @@ export interface CompiledType {
   readonly mask: Json | undefined
   readonly fingerprint: string
   readonly searchIndexes: readonly string[]
-  readonly never: readonly string[]
+  readonly writeOnly: readonly string[]
   readonly ephemeral: readonly { readonly at: string; readonly seconds: number }[]
   readonly privacy: Privacy
   /** Applies schema, normalization and checks; returns the data to store, or its issues. */
@@ -86,7 +86,7 @@ const compile = (type: TokenType): CompiledType => {
     mask: type.mask,
     fingerprint: type.fingerprint ?? DEFAULT_FINGERPRINT,
     searchIndexes: type.searchIndexes ?? [],
-    never: type.never ?? [],
+    writeOnly: type.writeOnly ?? [],
     ephemeral: type.ephemeral ?? [],
     privacy: privacyOf(type),
     accept: (data) => {

@@ -10,7 +10,7 @@ import { createIssues, memberPath } from './issues.ts'
 import { serializeOrSummarize, serializeUnmasked } from './serialize-token.ts'
 import { type Draft, parseDraft } from './token-input.ts'
 import { stateOf } from './used.ts'
-import { timeOf, type VaultParts } from './vault-deps.ts'
+import { timeOf, type VaultDeps } from './vault-deps.ts'
 
 /** Members of a token definition (completions §5). */
 const MEMBERS: ReadonlySet<string> = new Set(Object.keys(TokenInput.properties))
@@ -74,7 +74,7 @@ const collect = (body: Json, places: Place[], limit: number, path = ''): Build =
 
 /** The masked values, which a card that is the complete body has as `mask` too; undefined when the mask fails. */
 const maskedValues = (
-  parts: VaultParts,
+  parts: VaultDeps,
   { row, opened, disclosure }: Outcome,
   work: Work,
 ): Json | undefined => {
@@ -89,7 +89,7 @@ const maskedValues = (
 }
 
 /** The response of a definition (interface, "Tokenize"): masked values in `mask`, only when it is the complete body. */
-const recordOf = (parts: VaultParts, outcome: Outcome, grants: Grants, whole: boolean, work: Work): Json => {
+const recordOf = (parts: VaultDeps, outcome: Outcome, grants: Grants, whole: boolean, work: Work): Json => {
   const { row, opened, disclosure } = outcome
   const record = serializeOrSummarize(parts, row, opened, disclosure, grants, serializeUnmasked, work)
   const mask = whole ? maskedValues(parts, outcome, work) : undefined
@@ -97,7 +97,7 @@ const recordOf = (parts: VaultParts, outcome: Outcome, grants: Grants, whole: bo
 }
 
 /** `Vault.tokenize`. */
-export const tokenizeBody = async (parts: VaultParts, body: Json, context: UseContext): Promise<Json> => {
+export const tokenizeBody = async (parts: VaultDeps, body: Json, context: UseContext): Promise<Json> => {
   const { depth, tokens } = parts.limits
   if (deeperThan(body, depth)) throw invalid({ '': [`must not nest deeper than ${depth}`] })
   const places: Place[] = []

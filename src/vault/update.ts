@@ -15,11 +15,11 @@ import { checkMask, indexTerms } from './index-terms.ts'
 import { createIssues } from './issues.ts'
 import { findToken, reject, tokenNotFound } from './read.ts'
 import { type Opened, openToken, sealToken, splitEphemeral, tokenBinding, wholeData } from './seal.ts'
-import { present, serializeOrSummarize, shownData } from './serialize-token.ts'
+import { serializeOrSummarize, serializeToken, shownData } from './serialize-token.ts'
 import { type Draft, parseDraft } from './token-input.ts'
 import type { CompiledType } from './token-types.ts'
 import { stateOf } from './used.ts'
-import { timeOf, type VaultParts } from './vault-deps.ts'
+import { timeOf, type VaultDeps } from './vault-deps.ts'
 
 /** A replaced member: the patch's, else the current one. */
 const replaced = (patch: TokenPatch, name: keyof TokenPatch, current: unknown): unknown =>
@@ -27,7 +27,7 @@ const replaced = (patch: TokenPatch, name: keyof TokenPatch, current: unknown): 
 
 /** The patched token as a valid create request. Throws `invalid`. */
 const merge = (
-  parts: VaultParts,
+  parts: VaultDeps,
   type: CompiledType,
   row: TokenRow,
   opened: Opened,
@@ -70,7 +70,7 @@ const resplit = (draft: Draft, opened: Opened, patch: TokenPatch, now: number) =
 
 /** The update would make a duplicate: returns the existing token, as far as the caller may read it. */
 const respondWithDuplicate = async (
-  parts: VaultParts,
+  parts: VaultDeps,
   existing: TokenRow,
   context: UseContext,
   now: number,
@@ -104,7 +104,7 @@ const seen = (grants: Grants, token: Located): number =>
   Math.max(...SHOWING.map((permission) => levelOf(decide(grants, permission, token))))
 
 const forbidden = async (
-  parts: VaultParts,
+  parts: VaultDeps,
   row: TokenRow,
   context: UseContext,
   now: number,
@@ -116,7 +116,7 @@ const forbidden = async (
 
 /** One attempt; rejects with `conflict` after a concurrent write. */
 const attempt = async (
-  parts: VaultParts,
+  parts: VaultDeps,
   id: string,
   patch: TokenPatch,
   context: UseContext,
@@ -233,7 +233,7 @@ const attempt = async (
     ...(shown === 'reveal' ? [doneRecord(parts, next, 'read' as const, context, now)] : []),
   ])
   context.used?.add(stateOf({ ...next, version: version + 1 }, opened), 'own')
-  return present(parts, next, opened, data, caller.grants)
+  return serializeToken(parts, next, opened, data, caller.grants)
 }
 
 /**
@@ -241,7 +241,7 @@ const attempt = async (
  * concurrent change is lost (completions §5).
  */
 export const updateToken = async (
-  parts: VaultParts,
+  parts: VaultDeps,
   id: string,
   patch: TokenPatch,
   context: UseContext,

@@ -20,9 +20,9 @@ import {
 } from './open.ts'
 import { reject } from './read.ts'
 import type { Opened } from './seal.ts'
-import { present } from './serialize-token.ts'
+import { serializeToken } from './serialize-token.ts'
 import { stateOf } from './used.ts'
-import { timeOf, type VaultParts } from './vault-deps.ts'
+import { timeOf, type VaultDeps } from './vault-deps.ts'
 
 /** A token of an expression with its disclosed data; null when redacted, or masked without a mask. */
 export interface Resolved {
@@ -30,7 +30,7 @@ export interface Resolved {
   readonly disclosure: Disclosure
   readonly data: Json
   /** The token as the API returns it, with this `data`. */
-  whole(): Json
+  toToken(): Json
 }
 
 const unknownToken = (wanted: readonly string[], known: Iterable<string>): AppError => {
@@ -44,15 +44,15 @@ const unknownToken = (wanted: readonly string[], known: Iterable<string>): AppEr
 
 /** The value of `token: <id>` (completions §6): the token as the API returns it, always with `data`. */
 export const tokenValue = (
-  parts: VaultParts,
+  parts: VaultDeps,
   row: OpenedRow,
   opened: Opened,
   data: Json,
   grants: Grants,
-): Json => present(parts, row, opened, data, grants) as unknown as Json
+): Json => serializeToken(parts, row, opened, data, grants) as unknown as Json
 
 /** Throws `invalid_expression` above the limit of tokens in one body. */
-export const checkCount = ({ limits }: VaultParts, ids: readonly string[]): void => {
+export const checkCount = ({ limits }: VaultDeps, ids: readonly string[]): void => {
   if (ids.length > limits.tokens)
     throw new AppError('invalid_expression', `More than ${limits.tokens} tokens in one body. Split it.`)
 }
@@ -62,7 +62,7 @@ export const checkCount = ({ limits }: VaultParts, ids: readonly string[]): void
  * id is `invalid_expression`, a token that the caller has no grant for `forbidden`.
  */
 export const resolveTokens = async <Shown>(
-  parts: VaultParts,
+  parts: VaultDeps,
   ids: readonly string[],
   permission: Extract<TokenPermission, 'token:read' | 'token:use'>,
   context: UseContext,
@@ -108,7 +108,7 @@ export const resolveTokens = async <Shown>(
       row: stored,
       disclosure,
       data,
-      whole: () => tokenValue(parts, stored, opened, data, grants),
+      toToken: () => tokenValue(parts, stored, opened, data, grants),
     }
     all.push(resolved)
     shown.set(row.id, show(resolved))
@@ -134,16 +134,16 @@ export const resolveTokens = async <Shown>(
   return shown
 }
 
-const usedToken = ({ row, data, whole }: Resolved, context: UseContext): UsedToken => {
+const usedToken = ({ row, data, toToken }: Resolved, context: UseContext): UsedToken => {
   const { id, type, container } = row
   const checkPath = pathCheckOf(row, context)
-  const token = { id, type, data, container, whole }
+  const token = { id, type, data, container, toToken }
   return checkPath === undefined ? token : { ...token, checkPath, ...opacityOf(row, context) }
 }
 
 /** `Vault.use`. */
 export const useTokens = (
-  parts: VaultParts,
+  parts: VaultDeps,
   ids: readonly string[],
   context: UseContext,
 ): Promise<ReadonlyMap<string, UsedToken>> =>
@@ -151,7 +151,7 @@ export const useTokens = (
 
 /** `Vault.known`. */
 export const knownTokens = async (
-  parts: VaultParts,
+  parts: VaultDeps,
   ids: readonly string[],
   context: Pick<UseContext, 'caller' | 'now'>,
 ): Promise<ReadonlySet<string>> => {

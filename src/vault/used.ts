@@ -2,7 +2,7 @@ import type { TokenState, UseContext } from '../sdk/index.ts'
 import type { TokenRow } from '../store/types.ts'
 import { bytesOf, headsOf, openEach } from './open.ts'
 import type { Opened } from './seal.ts'
-import type { VaultParts } from './vault-deps.ts'
+import type { VaultDeps } from './vault-deps.ts'
 
 /** The state of a token, with the expiries under its seals: columns may have been edited. */
 export const stateOf = (
@@ -16,7 +16,7 @@ export const stateOf = (
 
 /** `Vault.areCurrent`. */
 export const areCurrent = async (
-  parts: VaultParts,
+  parts: VaultDeps,
   states: readonly Omit<TokenState, 'until'>[],
   context: UseContext,
 ): Promise<boolean> => {

@@ -46,12 +46,12 @@ export const DEFAULT_LIMITS: VaultLimits = {
 }
 
 /** The dependencies with defaults applied. */
-export interface VaultParts extends Omit<VaultOptions, 'tokenTypes'> {
+export interface VaultDeps extends Omit<VaultOptions, 'tokenTypes'> {
   readonly types: TokenTypes
   readonly limits: VaultLimits
   readonly held: Shares
 }
 
 /** The current time: a call may wait between its arrival and its work, and tokens may expire in between. */
-export const timeOf = (parts: Pick<VaultParts, 'clock'>, context: Pick<UseContext, 'now'>): number =>
+export const timeOf = (parts: Pick<VaultDeps, 'clock'>, context: Pick<UseContext, 'now'>): number =>
   Math.max(context.now, parts.clock.now())

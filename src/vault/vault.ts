@@ -14,7 +14,7 @@ import { tokenizeBody } from './tokenize.ts'
 import { updateToken } from './update.ts'
 import { knownTokens, useTokens } from './use.ts'
 import { areCurrent } from './used.ts'
-import { DEFAULT_LIMITS, type VaultLimits, type VaultOptions, type VaultParts } from './vault-deps.ts'
+import { DEFAULT_LIMITS, type VaultDeps, type VaultLimits, type VaultOptions } from './vault-deps.ts'
 
 /**
  * Concurrent pages of one tenant; more wait. A page may hold 32 MiB, and several times as much while it is
@@ -28,7 +28,7 @@ export const createVault = (
   options: { readonly limits?: Partial<VaultLimits> } = {},
 ): Vault => {
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
-  const parts: VaultParts = {
+  const parts: VaultDeps = {
     ...deps,
     types: createTokenTypes(tokenTypes),
     limits,

@@ -146,7 +146,7 @@ t.test('redirects are followed on request, each checked like a first address', a
   t.equal((await fetch(to(at('good.test')))).status, 302, 'not asked for')
   tls.received.splice(0)
   const followed = await fetch(to(at('other.test', '/end'), 303), {
-    follow: true,
+    followRedirects: true,
     method: 'POST',
     body: 'secret',
     headers: [
@@ -166,7 +166,7 @@ t.test('redirects are followed on request, each checked like a first address', a
   for (const status of [307, 308])
     t.equal(await codeOf(fetch(to(at('good.test'), status), again)), 'destination_not_allowed')
   t.equal(tls.received.length, 0, 'a body goes to no other origin')
-  t.equal((await fetch(to(at('good.test'), 307), { ...again, bodyToAnyOrigin: true })).status, 200)
+  t.equal((await fetch(to(at('good.test'), 307), { ...again, allowCrossOriginBody: true })).status, 200)
   t.match(
     tls.received.splice(0),
     [{ method: 'POST', body: Buffer.from('again') }],
@@ -180,17 +180,21 @@ t.test('redirects are followed on request, each checked like a first address', a
     'file:///etc/passwd',
   ])
     t.match(
-      await codeOf(fetch(to(target), { follow: true })),
+      await codeOf(fetch(to(target), { followRedirects: true })),
       /invalid_destination|destination_not_allowed/,
       target,
     )
   const mixed = outboundOf(t, { http: true })
   plain.received.splice(0)
   const plainUrl = `http://good.test:${plain.port}/`
-  t.equal(await codeOf(mixed(to(plainUrl), { follow: true })), 'destination_not_allowed', 'no downgrade')
+  t.equal(
+    await codeOf(mixed(to(plainUrl), { followRedirects: true })),
+    'destination_not_allowed',
+    'no downgrade',
+  )
   t.equal(plain.received.length, 0)
   t.equal(
-    await codeOf(fetch(`${hop.base}/?loop`, { follow: true })),
+    await codeOf(fetch(`${hop.base}/?loop`, { followRedirects: true })),
     'destination_unreachable',
     'a circle ends',
   )
@@ -264,7 +268,7 @@ t.test('`check` sees each request before it is sent, redirects included', async 
   }
   tls.received.length = 0
   const url = `${hop.base.toUpperCase().replace('HTTPS', 'https')}/?status=302&to=${encodeURIComponent(at('OTHER.test.', '/end?x=1'))}`
-  t.equal(await codeOf(fetch(url, { follow: true, check })), 'destination_not_allowed')
+  t.equal(await codeOf(fetch(url, { followRedirects: true, check })), 'destination_not_allowed')
   const { hostname, port } = new URL(hop.base)
   t.same(seen, [`GET ${hostname}:${port}/`, `GET other.test:${tls.port}/end`])
   t.same(tls.received, [])

@@ -5,10 +5,13 @@ t.test('work above the limits is rejected at once, and capacity is released', as
   const admission = createAdmission({ running: 2, bytes: 100 })
   const { promise, resolve } = Promise.withResolvers<string>()
   const first = admission.run(60, () => promise)
-  await t.rejects(async () => admission.run(60, async () => 'never'), { code: 'overloaded', retryAfter: 1 })
+  await t.rejects(async () => admission.run(60, async () => 'writeOnly'), {
+    code: 'overloaded',
+    retryAfter: 1,
+  })
   const second = admission.run(40, () => promise)
   t.equal(admission.running, 2)
-  await t.rejects(async () => admission.run(0, async () => 'never'), { code: 'overloaded' })
+  await t.rejects(async () => admission.run(0, async () => 'writeOnly'), { code: 'overloaded' })
   resolve('done')
   t.same(await Promise.all([first, second]), ['done', 'done'])
   t.equal(admission.running, 0)

@@ -59,7 +59,7 @@ const permissions = ['token:read']
 
 const newMember = async (user: string) => {
   const { id } = await make('/tenants/self/invitations', { body: { email: 'a@example.com' } })
-  return one.kernel.registry.ports.members!.join(one.tenantId, id, user)
+  return one.kernel.registry.ports.members!.acceptInvitation(one.tenantId, id, user)
 }
 
 /** A thing of each kind that has an id and can be deleted. */
@@ -309,7 +309,7 @@ t.test('of 32 users who accept one invitation, one becomes a member', async (t) 
     Array.from({ length: COUNT }, (_, index) =>
       index % 2
         ? two.join(one.tenantId, id, `user-${index}`)
-        : one.kernel.registry.ports.members!.join(one.tenantId, id, `user-${index}`),
+        : one.kernel.registry.ports.members!.acceptInvitation(one.tenantId, id, `user-${index}`),
     ),
   )
   t.equal(joins.filter(({ status }) => status === 'fulfilled').length, 1)

@@ -36,7 +36,11 @@ const formula = await make('/reactor-formulas', formulaBody)
 const reactorBody = { name: 'r', formula: { id: formula.id }, configuration: { account: 'x' } }
 const reactor = await make('/reactors', reactorBody)
 const invitation = await make('/tenants/self/invitations', { email: 'a@example.com' })
-const member = await service.kernel.registry.ports.members!.join(service.tenantId, invitation.id, 'user')
+const member = await service.kernel.registry.ports.members!.acceptInvitation(
+  service.tenantId,
+  invitation.id,
+  'user',
+)
 const { nonce } = await make('/sessions', {}, publicKey)
 
 const grants = { permissions: ['token:read'] }

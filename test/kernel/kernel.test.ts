@@ -229,7 +229,7 @@ t.test('all issues of all plugins are reported at once, and nothing starts', asy
     starts++
   }
   const plugins = [
-    pluginOf({ start, tokenTypes: [typeOf({ container: 'x', never: ['/zip'] })] }),
+    pluginOf({ start, tokenTypes: [typeOf({ container: 'x', writeOnly: ['/zip'] })] }),
     pluginOf(
       { start, operations: [operationOf({ permission: 'thing:read', summary: '' })] },
       { name: 'other' },
@@ -244,7 +244,7 @@ t.test('all issues of all plugins are reported at once, and nothing starts', asy
   t.match(thrown.message, /^7 issues in the plugins; nothing was started:\n/)
   for (const line of [
     'plugin "sample" › token type "locker" › container: "x" is not a container.',
-    'plugin "sample" › token type "locker" › never[0]: "/zip" names no member of the data schema.',
+    'plugin "sample" › token type "locker" › writeOnly[0]: "/zip" names no member of the data schema.',
     'plugin "other" › operation Things.Get: it has no summary.',
     'plugin "other" › operation Things.Get: its permission "thing:read" is declared by no plugin.',
     'plugin "third": it requires the plugin "fourth", which is not in the list.',
@@ -357,17 +357,17 @@ t.test('services work from start on: lists, hashes, records and commits of own c
   const { tenantId } = service
   const records = kernel!.records(Owners) as unknown as {
     get(tenant: string, id: string): Promise<unknown>
-    inserting(tenant: string, record: unknown): never
+    insertMutation(tenant: string, record: unknown): never
   }
   await kernel!.commit([
-    records.inserting(tenantId, { id: '1', name: 'Ann' }),
-    records.inserting(tenantId, { id: '2', name: 'Bob' }),
+    records.insertMutation(tenantId, { id: '1', name: 'Ann' }),
+    records.insertMutation(tenantId, { id: '2', name: 'Bob' }),
   ])
   t.same(await records.get(tenantId, '2'), { id: '2', name: 'Bob' })
   await t.rejects(
     kernel!.commit([
-      records.inserting(tenantId, { id: '3', name: 'Cid' }),
-      records.inserting(tenantId, { id: '4', name: 'Ann' }),
+      records.insertMutation(tenantId, { id: '3', name: 'Cid' }),
+      records.insertMutation(tenantId, { id: '4', name: 'Ann' }),
     ]),
     { code: 'conflict' },
   )

@@ -27,7 +27,7 @@ t.test('the first start creates a key file for its owner only; later starts read
 t.test('without permission to create, a missing key file is rejected and not created', async (t) => {
   const dataDir = t.testdir()
   const problem = await problemOf(loadRootKey(undefined, { dataDir, create: false, env: {} }))
-  t.match(problem, /^invalid: The root key file ".*root\.key" does not exist\. Restore it/)
+  t.match(problem, /^invalid: The root key file ".*root\.key" does not exist\. Restore its copy\.$/)
   t.same(readdirSync(dataDir), [])
 })
 

@@ -15,7 +15,7 @@ const begin = ({ rootKey, now, ...shared }: Beginning): Promise<TestService> =>
 const response = async (service: TestService, question: Question): Promise<unknown> =>
   question.kind === 'call'
     ? service.call(question.method, question.path, question.sent)
-    : service.kernel.registry.ports.members!.join(...question.args)
+    : service.kernel.registry.ports.members!.acceptInvitation(...question.args)
 
 let service: TestService | undefined
 process.on('message', async (message: Beginning | Question) => {

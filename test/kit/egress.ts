@@ -89,7 +89,7 @@ export const TOKENS: Readonly<Record<string, UsedToken>> = Object.fromEntries(
       type: 'token',
       data,
       container: '/general/high/',
-      whole: () => ({ id, type: 'token', data, containers: ['/general/high/'] }),
+      toToken: () => ({ id, type: 'token', data, containers: ['/general/high/'] }),
     },
   ]),
 )
@@ -119,7 +119,7 @@ const runHere = async ({
   code,
   argument,
   signal,
-  texts = true,
+  exposeErrorMessages: texts = true,
 }: CodeRun): Promise<Json | undefined> => {
   const module: { exports: unknown } = { exports: undefined }
   new Function('module', 'AppError', 'signal', code)(module, AppError, signal)

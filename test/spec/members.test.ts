@@ -80,7 +80,9 @@ t.test('"the owner cannot be deleted: 422"', async (t) => {
 t.test('a user who accepts an invitation is a member, once', async (t) => {
   const { id } = await invite('joins@example.com')
   const { members } = api.service.kernel.registry.ports
-  const joins = await Promise.allSettled([1, 2, 3].map(() => members!.join(tenant.id, id, 'user-1')))
+  const joins = await Promise.allSettled(
+    [1, 2, 3].map(() => members!.acceptInvitation(tenant.id, id, 'user-1')),
+  )
   const joined = joins.filter(({ status }) => status === 'fulfilled')
   t.equal(joined.length, 1)
   t.equal((await send('GET', `invitations/${id}`)).status, 404)
@@ -100,5 +102,5 @@ t.test('a user who accepts an invitation is a member, once', async (t) => {
   t.equal((await send('GET', 'members')).body.pagination.total_items, 1)
   const late = await invite()
   api.clock.advance(72 * 3_600_000)
-  await t.rejects(members!.join(tenant.id, late.id, 'user-2'), { code: 'unprocessable' })
+  await t.rejects(members!.acceptInvitation(tenant.id, late.id, 'user-2'), { code: 'unprocessable' })
 })

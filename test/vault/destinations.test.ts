@@ -8,7 +8,7 @@ import type {
   TokenPermission,
   UseContext,
 } from '../../src/sdk/index.ts'
-import { present } from '../../src/vault/serialize-token.ts'
+import { serializeToken } from '../../src/vault/serialize-token.ts'
 import { ALL, CARD, failure, MASKED_CARD, openTestVault, rule, type TestVault } from './kit.ts'
 
 const STRIPE: DestinationList = [{ host: 'api.stripe.test', ports: [443] }]
@@ -344,7 +344,7 @@ t.test('a fingerprint that an "egress_only" row holds is not shown', async (t) =
     modified_at: null,
   }
   const shown = (egress: EgressLimits | null) =>
-    present(
+    serializeToken(
       { types: { get: () => undefined } },
       { ...row, egress },
       { data: 1, ephemeral: new Map() },

@@ -66,7 +66,7 @@ const TYPES: readonly TokenType[] = [
     mask: '{{ data.name }}',
     fingerprint: '{{ data.name }}',
     searchIndexes: ['{{ data.name }}'],
-    never: ['/pin'],
+    writeOnly: ['/pin'],
   },
 ]
 

@@ -28,7 +28,7 @@ t.test('the whole token in use equals the token read, with the data that its rul
   for (const [transform, data] of Object.entries({ reveal: CARD, mask: MASKED_CARD, redact: null })) {
     const shown = transform === 'reveal' ? read : hidden
     const used = await vault.use([id], as([], [rule('/', transform as Disclosure, ['token:use'])]))
-    t.same(used.get(id)?.whole(), { ...shown, data }, transform)
+    t.same(used.get(id)?.toToken(), { ...shown, data }, transform)
   }
 })
 

@@ -35,7 +35,8 @@ export const createAllowHeader = (
     ...operations.map((operation) => ({
       pattern: patternOf(pathOf(operation)),
       members: pathParams(pathOf(operation)).length,
-      methods: methodOf(operation) === 'GET' && !operation.once ? ['GET', 'HEAD'] : [methodOf(operation)],
+      methods:
+        methodOf(operation) === 'GET' && !operation.singleRead ? ['GET', 'HEAD'] : [methodOf(operation)],
     })),
     ...own.map(({ method = 'GET', path }) => ({
       pattern: patternOf(path),

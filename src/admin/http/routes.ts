@@ -115,7 +115,7 @@ export const addOperations = (app: FastifyInstance, kernel: Kernel, options: App
 
     app.route({
       method: methodOf(operation),
-      exposeHeadRoute: operation.once !== true,
+      exposeHeadRoute: operation.singleRead !== true,
       url: pathOf(operation).replaceAll(/\{([^}]*)\}/g, ':$1'),
       config: { operation: operation.rpc, body: operation.body },
       ...(admit === undefined

@@ -94,7 +94,17 @@ export const runTransform = async (
   }
   const scope = run.scope ?? createCodeScope(run.destination)
   const returned: unknown = await code.run({
-    ...{ tenantId, name, code: text, argument, applicationId, traceId, signal, texts, scope },
+    ...{
+      tenantId,
+      name,
+      code: text,
+      argument,
+      applicationId,
+      traceId,
+      signal,
+      exposeErrorMessages: texts,
+      scope,
+    },
     depth: 0,
     wallMs: WALL_MS,
   })

@@ -36,8 +36,8 @@ const PORTS: Readonly<Record<string, readonly string[]>> = {
   sessions: ['authenticate'],
   applications: ['get'],
   console: ['find', 'signIn', 'renew', 'end'],
-  members: ['join'],
-  invitations: ['invited'],
+  members: ['acceptInvitation'],
+  invitations: ['onInvited'],
   proxies: ['find', 'newest'],
   reactors: ['programs'],
 }

@@ -20,7 +20,7 @@ const isPromise = (value: unknown) =>
 
 const checkNormalize = (
   normalize: NonNullable<TokenType['normalize']>,
-  { never = [] }: TokenType,
+  { writeOnly = [] }: TokenType,
   data: JsonSchema,
   issues: Issues,
 ) => {
@@ -30,18 +30,18 @@ const checkNormalize = (
     at.add('it is asynchronous.', 'Return the data itself; look things up in an operation.')
     return
   }
-  for (const pointer of never) {
+  for (const pointer of writeOnly) {
     const parts = pointerParts(pointer)
     if (parts.length === 0) continue
     const results = VALUES.flatMap((value) => {
       const result = attempt(() => normalize(replacedAt(example(data, SAMPLES[0]), parts, value)))
       if (result === undefined) return []
-      return [JSON.stringify(never.reduce<unknown>(without, result.value))]
+      return [JSON.stringify(writeOnly.reduce<unknown>(without, result.value))]
     })
     if (new Set(results).size > 1)
       at.add(
         `it copies "${pointer}", which must never be returned, to another member.`,
-        'Derive no member from it, or add that member to "never".',
+        'Derive no member from it, or add that member to "writeOnly".',
       )
   }
 }

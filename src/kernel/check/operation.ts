@@ -29,7 +29,7 @@ const MEMBERS = [
   'statusOf',
   'runsCode',
   'transient',
-  'once',
+  'singleRead',
   'location',
   'errors',
   'examples',

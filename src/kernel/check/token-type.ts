@@ -26,7 +26,7 @@ const MEMBERS = [
   'mask',
   'fingerprint',
   'searchIndexes',
-  'never',
+  'writeOnly',
   'ephemeral',
   'examples',
 ]
@@ -127,8 +127,8 @@ export const checkTokenType = (type: TokenType, expressions: Expressions, issues
       at.add('"seconds" is not a whole number above 0.', 'Say after how many seconds the member is removed.')
     checkPointer(pointer, data, at)
   }
-  for (const [index, pointer] of list(type.never, 'never', issues).entries()) {
-    const at = issues.at(`never[${index}]`)
+  for (const [index, pointer] of list(type.writeOnly, 'writeOnly', issues).entries()) {
+    const at = issues.at(`writeOnly[${index}]`)
     checkPointer(pointer, data, at)
     if (typeof pointer !== 'string' || !POINTER.test(pointer)) continue
     const reveals = (expression: unknown) =>

@@ -58,7 +58,7 @@ export const createAuthenticator = (
 
   /** The one place that decides whether the owner of a credential may call at all. */
   const callerOf = (credential: Credential | undefined, otherwise: string): Caller => {
-    const { caller, expiresAt, unauthorized } = credential ?? {}
+    const { caller, expiresAt, pending: unauthorized } = credential ?? {}
     if (caller === undefined || (expiresAt !== undefined && expiresAt <= clock.now()))
       throw unauthenticated(otherwise)
     if (unauthorized)

@@ -10,7 +10,7 @@ const TYPE_MEMBERS = [
   'title',
   'data',
   'checks',
-  'never',
+  'writeOnly',
   'container',
   'mask',
   'fingerprint',

@@ -94,7 +94,7 @@ export const createRecords = <T extends { readonly id: string }>(
         record: await opened(row.tenantId, row),
       })),
 
-    insert: async (tenantId, record) => commit(records.inserting(tenantId, record)),
+    insert: async (tenantId, record) => commit(records.insertMutation(tenantId, record)),
 
     update: (tenantId, id, change) =>
       runExclusive(`${tenantId} ${id}`, async () => {
@@ -105,7 +105,7 @@ export const createRecords = <T extends { readonly id: string }>(
           version = current.version
           const before = await opened(tenantId, current)
           const record = change(before)
-          if (record !== before) await commit(records.replacing(tenantId, record, version))
+          if (record !== before) await commit(records.replaceMutation(tenantId, record, version))
           return record
         }
         // A conflict with the version unchanged is about a lookup value, and would not go away.
@@ -118,7 +118,7 @@ export const createRecords = <T extends { readonly id: string }>(
     delete: async (tenantId, id) => {
       if ((await store.get(name, tenantId, id)) === undefined) return false
       try {
-        await commit(records.deleting(tenantId, id))
+        await commit(records.deleteMutation(tenantId, id))
         return true
       } catch (thrown) {
         if (isConflict(thrown) && (await store.get(name, tenantId, id)) === undefined) return false
@@ -126,7 +126,7 @@ export const createRecords = <T extends { readonly id: string }>(
       }
     },
 
-    inserting: (tenantId, record) => ({
+    insertMutation: (tenantId, record) => ({
       kind: 'insert',
       collection: name,
       tenantId,
@@ -134,7 +134,7 @@ export const createRecords = <T extends { readonly id: string }>(
       record: checked(record),
     }),
 
-    replacing: (tenantId, record, version) => ({
+    replaceMutation: (tenantId, record, version) => ({
       kind: 'replace',
       collection: name,
       tenantId,
@@ -143,7 +143,7 @@ export const createRecords = <T extends { readonly id: string }>(
       version,
     }),
 
-    deleting: (tenantId, id) => ({ kind: 'delete', collection: name, tenantId, id }),
+    deleteMutation: (tenantId, id) => ({ kind: 'delete', collection: name, tenantId, id }),
   }
   return Object.freeze(records)
 }

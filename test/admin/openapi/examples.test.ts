@@ -59,7 +59,7 @@ const startWorld = async () => {
   const application = async (type: string, grants: object) =>
     (await call('/applications', { name: 'Caller', type, ...grants })).key as string
   const invitation = await call('/tenants/self/invitations', { email: 'grace@example.com' })
-  await kernel.registry.ports.members?.join(tenantId, invitation.id, newId())
+  await kernel.registry.ports.members?.acceptInvitation(tenantId, invitation.id, newId())
   const callers = {
     management,
     private: await application('private', { permissions: ALL_TOKEN_PERMISSIONS }),

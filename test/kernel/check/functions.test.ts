@@ -20,12 +20,12 @@ const TABLE: readonly (readonly [string, Partial<Record<keyof TokenType, unknown
   ['a check that is no function', { check: [] }, /check: it is not a function/],
   [
     'a normalize that copies a member that is never returned',
-    { never: ['/pin'], normalize: (data: Locker) => ({ ...data, copy: data.pin }) },
+    { writeOnly: ['/pin'], normalize: (data: Locker) => ({ ...data, copy: data.pin }) },
     /normalize: it copies "\/pin", which must never be returned, to another member\./,
   ],
   [
     'a normalize that derives from one',
-    { never: ['/pin'], normalize: ({ code, pin }: Locker) => ({ code: `${code}-${String(pin)[0]}` }) },
+    { writeOnly: ['/pin'], normalize: ({ code, pin }: Locker) => ({ code: `${code}-${String(pin)[0]}` }) },
     /normalize: it copies "\/pin"/,
   ],
   ['a normalize that promises', { normalize: async (data: Json) => data }, /normalize: it is asynchronous/],
@@ -39,7 +39,7 @@ const TABLE: readonly (readonly [string, Partial<Record<keyof TokenType, unknown
   ],
   [
     'a search index over a member that is never returned',
-    { never: ['/pin'], searchIndexes: ['{{ data.code }}', '{{ data.pin | last4 }}'] },
+    { writeOnly: ['/pin'], searchIndexes: ['{{ data.code }}', '{{ data.pin | last4 }}'] },
     /searchIndexes\[1\]: a caller that searches could guess "\/pin"/,
   ],
 ]
@@ -54,7 +54,7 @@ for (const [what, rest, issue] of TABLE)
 t.test('functions that leak nothing are accepted, also ones that throw on generated data', async (t) => {
   t.same(
     issuesOf({
-      never: ['/pin'],
+      writeOnly: ['/pin'],
       searchIndexes: ['{{ data.code }}'],
       fingerprint: '{{ data.pin }}',
       normalize: ({ code, pin }: Locker) => ({ code: code.trim(), pin: pin ?? '' }),

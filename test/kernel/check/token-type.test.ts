@@ -42,7 +42,7 @@ const TABLE: readonly (readonly [string, Partial<Record<keyof TokenType, unknown
     /there is no check "mod11".*luhn, aba, iban/,
   ],
   ['a check of nothing', { checks: [{ check: 'luhn', at: '/zip' }] }, /checks\[0\]: "\/zip" names no member/],
-  ['a pointer that is none', { never: ['pin'] }, /never\[0\]: "pin" is not a JSON pointer/],
+  ['a pointer that is none', { writeOnly: ['pin'] }, /writeOnly\[0\]: "pin" is not a JSON pointer/],
   [
     'an ephemeral member that is none',
     { ephemeral: [{ at: '/zip', seconds: 1 }] },
@@ -73,31 +73,31 @@ for (const mask of [
   { code: '{{ data.code }}', more: [{ pin: 'p{{data.pin}}' }] },
 ])
   t.test(`the mask ${JSON.stringify(mask)} may not show a write-only member`, async (t) => {
-    const issues = issuesOf({ mask, never: ['/pin'] })
+    const issues = issuesOf({ mask, writeOnly: ['/pin'] })
     t.equal(issues.length, 1, issues.join('\n'))
     t.match(issues[0], /type › mask: it shows "\/pin", which must never be returned/)
   })
 
 for (const mask of ['{{ data.code | last4 }}', { code: '{{ data.code }}', note: 'pin' }, '{{ data.pinned }}'])
   t.test(`the mask ${JSON.stringify(mask)} shows nothing of the pin`, async (t) => {
-    t.same(issuesOf({ mask, never: ['/pin'] }), [])
+    t.same(issuesOf({ mask, writeOnly: ['/pin'] }), [])
   })
 
 t.test('a nested write-only member is found in a mask of its parent', async (t) => {
   const data = Type.Object({
     owner: Type.Object({ name: Type.String(), ssn: Type.Optional(Type.Integer()) }),
   })
-  t.match(issuesOf({ data, never: ['/owner/ssn'], mask: '{{ data.owner | stringify }}' }), [
+  t.match(issuesOf({ data, writeOnly: ['/owner/ssn'], mask: '{{ data.owner | stringify }}' }), [
     /it shows "\/owner\/ssn"/,
   ])
-  t.same(issuesOf({ data, never: ['/owner/ssn'], mask: '{{ data.owner.name }}' }), [])
+  t.same(issuesOf({ data, writeOnly: ['/owner/ssn'], mask: '{{ data.owner.name }}' }), [])
 })
 
 t.test('a token type that uses every feature has no issue', async (t) => {
   t.same(
     issuesOf({
       checks: [{ check: 'luhn', at: '/code' }],
-      never: ['/pin'],
+      writeOnly: ['/pin'],
       ephemeral: [{ at: '/pin', seconds: 60 }],
       mask: { code: '{{ data.code | reveal_last: 4 }}' },
       fingerprint: '{{ data.code }}|{{ metadata.country }}',
@@ -107,5 +107,5 @@ t.test('a token type that uses every feature has no issue', async (t) => {
     }),
     [],
   )
-  t.same(issuesOf({ data: {}, never: ['/anything/below'] }), [], 'a free schema may hold any member')
+  t.same(issuesOf({ data: {}, writeOnly: ['/anything/below'] }), [], 'a free schema may hold any member')
 })

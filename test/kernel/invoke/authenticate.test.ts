@@ -131,7 +131,7 @@ t.test('expiry is checked on each use, also of cached callers', async (t) => {
 
 t.test('an unauthorized session is forbidden, and unauthenticated once it has expired', async (t) => {
   const { known, clock, authenticator } = setUp()
-  known.set('api-key:k', { caller, unauthorized: true, expiresAt: 10 })
+  known.set('api-key:k', { caller, pending: true, expiresAt: 10 })
   await t.rejects(async () => authenticator.authenticate('k'), { code: 'forbidden' })
   clock.advance(10)
   await t.rejects(async () => authenticator.authenticate('k'), { code: 'unauthenticated' })

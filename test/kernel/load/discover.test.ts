@@ -23,7 +23,7 @@ const loyalty = {
         required: ['number'],
       },
       checks: [{ check: 'luhn', at: '/number' }],
-      never: ['/pin'],
+      writeOnly: ['/pin'],
       container: '/loyalty/high/',
       mask: { number: '{{ data.number | reveal_last: 4 }}' },
       fingerprint: '{{ data.number }}',

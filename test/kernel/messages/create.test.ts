@@ -2,7 +2,7 @@ import t from 'tap'
 import { type TSchema, Type } from 'typebox'
 import { createMessages } from '../../../src/kernel/messages/create.ts'
 import { hasPresence, type Item, type Shape } from '../../../src/kernel/messages/model.ts'
-import { field, type Operation, orNull } from '../../../src/sdk/index.ts'
+import { field, nullable, type Operation } from '../../../src/sdk/index.ts'
 
 const operation = (rpc: string, input: TSchema, output: TSchema = Type.Object({}), http = `POST /${rpc}`) =>
   ({ rpc, http, summary: rpc, permission: 'any key', audit: 'none', input, output }) as unknown as Operation
@@ -43,12 +43,12 @@ t.test('each schema maps to the closest proto3 type', async (t) => {
     ['an enumeration of text', Type.Enum(['a', 'b'], { field: 1 }), 'optional string'],
     ['literals', Type.Union([Type.Literal('a'), Type.Literal('b')], { field: 1 }), 'optional string'],
     ['text or null', Type.Union([Type.String(), Type.Null()], { field: 1 }), 'optional string'],
-    ['text or null, in one schema', orNull(1, Type.String()), 'optional string'],
+    ['text or null, in one schema', nullable(1, Type.String()), 'optional string'],
     ['text or number', Type.Union([Type.String(), Type.Number()], { field: 1 }), 'value'],
     ['anything', Type.Unknown({ field: 1 }), 'value'],
     ['any JSON Schema', Type.Unsafe({ type: ['string', 'object'], field: 1 }), 'value'],
     ['texts', Type.Array(Type.String(), { field: 1 }), 'repeated string'],
-    ['texts or null', orNull(1, Type.Array(Type.String())), 'repeated string'],
+    ['texts or null', nullable(1, Type.Array(Type.String())), 'repeated string'],
     [
       'texts with holes',
       Type.Array(Type.Union([Type.String(), Type.Null()]), { field: 1 }),
@@ -70,7 +70,7 @@ t.test('each schema maps to the closest proto3 type', async (t) => {
     ['a record of anything', Type.Record(Type.String(), Type.Unknown(), { field: 1 }), 'struct'],
     ['an object of anything', Type.Object({}, { additionalProperties: true, field: 1 }), 'struct'],
     ['an object', Type.Object({ y: Type.String({ field: 1 }) }, { field: 1 }), 'ThingsMakeRequestX'],
-    ['an object or null', orNull(1, Type.Object({})), 'ThingsMakeRequestX'],
+    ['an object or null', nullable(1, Type.Object({})), 'ThingsMakeRequestX'],
     [
       'one of two objects',
       Type.Union([Type.Object({ a: Type.String({ field: 1 }) }), Type.Object({})], { field: 1 }),
@@ -83,14 +83,14 @@ t.test('each schema maps to the closest proto3 type', async (t) => {
 t.test('requests can express null and empty exactly where HTTP can', async (t) => {
   const names = (members: Record<string, TSchema>, http: string) => Object.keys(fieldsOf(members, http))
   const list = Type.Optional(Type.Array(Type.String(), { field: 1 }))
-  const nullable = orNull(1, Type.String())
+  const orNull = nullable(1, Type.String())
   t.same(names({ x: list }, 'POST /a'), ['x', 'empty_members'])
   t.same(names({ x: list }, 'GET /a'), ['x'], 'a query has nothing empty')
   t.same(names({ x: Type.Array(Type.String(), { field: 1 }) }, 'POST /a'), ['x'], 'required: it is there')
-  t.same(names({ x: nullable }, 'POST /a'), ['x'], 'null means absent')
-  t.same(names({ x: nullable }, 'PATCH /a'), ['x', 'null_members'])
+  t.same(names({ x: orNull }, 'POST /a'), ['x'], 'null means absent')
+  t.same(names({ x: orNull }, 'PATCH /a'), ['x', 'null_members'])
   t.same(names({ x: Type.Object({ y: list }, { field: 1 }) }, 'PUT /a'), ['x', 'empty_members'], 'inside')
-  t.same(names({ x: orNull(1, Type.Array(Type.String())) }, 'PATCH /a'), [
+  t.same(names({ x: nullable(1, Type.Array(Type.String())) }, 'PATCH /a'), [
     'x',
     'null_members',
     'empty_members',

@@ -155,7 +155,7 @@ t.test('the console stores lines up to its limits', async (t) => {
     console.error(new Error('failed').message)
     console.warn('w'); console.info('i'); console.debug('d')
     console.group('g'); console.log('inside\\nof it'); console.groupEnd()
-    console.assert(false, 'no %s', 'way'); console.assert(true, 'never')
+    console.assert(false, 'no %s', 'way'); console.assert(true, 'writeOnly')
     console.count(); console.count()
     process.stdout.write('out\\n')
   }`)
