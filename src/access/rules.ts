@@ -154,14 +154,33 @@ const seesDataWhere = (grants: Grants, known: readonly Condition[]): boolean =>
 export const seesDataIn = (grants: Grants, container: string): boolean =>
   seesDataWhere(grants, [{ attribute: 'container', operator: 'equals', value: container }])
 
-/** Whether the caller sees the token's data by one permission. */
-const seesBy = (grants: Grants, permission: TokenPermission, token: Located): boolean =>
-  decide(grants, permission, token) === 'reveal' &&
-  !(limitsUse(grants) && isUseElsewhere(grants, permission, decidingRule(grants, permission, token)))
+/** What the caller itself sees of the token by one permission: `denied` for a use that sends the value elsewhere. */
+const shownBy = (grants: Grants, permission: TokenPermission, token: Located): Decision =>
+  limitsUse(grants) && isUseElsewhere(grants, permission, decidingRule(grants, permission, token))
+    ? 'denied'
+    : decide(grants, permission, token)
 
 /** Whether the caller sees the token's data, by whatever permission. */
 export const seesData = (grants: Grants, token: Located): boolean =>
-  SHOWING.some((permission) => seesBy(grants, permission, token))
+  SHOWING.some((permission) => shownBy(grants, permission, token) === 'reveal')
+
+/** Ascending. */
+const DECISIONS: readonly Decision[] = ['denied', 'redact', 'mask', 'reveal']
+
+/** The rank of a decision: a higher one discloses more. */
+export const levelOf = (decision: Decision): number => DECISIONS.indexOf(decision)
+
+const highest = (decisions: readonly Decision[]): number => Math.max(...decisions.map(levelOf))
+
+/**
+ * Whether the caller sees more of a token `there` than `here`, or may send more of it. Both are compared: a use that is
+ * limited to destinations shows nothing, but sends what its rule says.
+ */
+export const disclosesMoreAt = (grants: Grants, here: Located, there: Located): boolean =>
+  [shownBy, decide].some((decisionBy) => {
+    const at = (token: Located) => highest(SHOWING.map((permission) => decisionBy(grants, permission, token)))
+    return at(there) > at(here)
+  })
 
 /** The tokens that `grants` let a caller list with `permission`; `'none'` when it is granted nowhere. */
 export const visibility = (grants: Grants, permission: TokenPermission): Visibility | 'none' => {

@@ -1,11 +1,11 @@
 import { usesMoreAt } from '../access/destinations.ts'
-import { type Decision, decide, type Located, SHOWING, seesData, seesDataIn } from '../access/rules.ts'
+import { decide, disclosesMoreAt, levelOf, seesData, seesDataIn } from '../access/rules.ts'
 import { AppError, invalid } from '../common/errors.ts'
 import { inOwnTurn } from '../common/event-loop.ts'
 import { deeperThan, type Json, mergePatch, valueAt } from '../common/json.ts'
 import { retryOnConflict } from '../common/retry-on-conflict.ts'
 import { bodyWork } from '../expressions/work.ts'
-import type { Disclosure, Grants, Token, TokenPatch, UseContext, Work } from '../sdk/index.ts'
+import type { Disclosure, Token, TokenPatch, UseContext, Work } from '../sdk/index.ts'
 import type { TokenRow } from '../store/types.ts'
 import { deniedRecord, doneRecord } from './audit-records.ts'
 import { isOn } from './create.ts'
@@ -92,16 +92,7 @@ const changesExpressions = (type: CompiledType, before: Opened, draft: Draft): b
   !same(draft.fingerprintExpression ?? type.fingerprint, before.fingerprintExpression ?? type.fingerprint) ||
   !same(draft.searchIndexes ?? type.searchIndexes, before.searchIndexes ?? type.searchIndexes)
 
-/** Ascending. */
-const DECISIONS: readonly Decision[] = ['denied', 'redact', 'mask', 'reveal']
-
-const levelOf = (decision: Decision): number => DECISIONS.indexOf(decision)
-
 const weaker = (a: Disclosure, b: Disclosure): Disclosure => (levelOf(a) < levelOf(b) ? a : b)
-
-/** The highest disclosure of the token's data for a caller in a container. */
-const seen = (grants: Grants, token: Located): number =>
-  Math.max(...SHOWING.map((permission) => levelOf(decide(grants, permission, token))))
 
 const forbidden = async (
   parts: VaultDeps,
@@ -138,7 +129,7 @@ const attempt = async (
   const there = decide(caller.grants, 'token:update', moved)
   if (there === 'denied') return reject(parts, row, 'update', context)
   const responded = weaker(disclosure, there)
-  if (seen(caller.grants, moved) > seen(caller.grants, row))
+  if (disclosesMoreAt(caller.grants, row, moved))
     return forbidden(
       parts,
       row,

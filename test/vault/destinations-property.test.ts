@@ -58,8 +58,8 @@ t.test('no sequence of updates without a revealing grant widens where a value ca
       return false
     }
   }
-  /** What leaves by uses of a caller that may use everything, by reads and by code. */
-  const reach = async (id: string): Promise<ReadonlySet<string>> => {
+  /** What leaves by uses of a caller that may use everything, by reads of one that sees everything and of `own`, and by code. */
+  const reach = async (id: string, own: UseContext): Promise<ReadonlySet<string>> => {
     const found = new Set<string>()
     for (const destination of PROBES)
       for (const surface of ['body', 'header:authorization'] as const) {
@@ -67,6 +67,7 @@ t.test('no sequence of updates without a revealing grant widens where a value ca
         if (await sends(id, context)) found.add(`${surface} ${JSON.stringify(destination)}`)
       }
     const readers: Record<string, UseContext> = {
+      own,
       reader: reveal(),
       reactor: { ...reveal(), code: createCodeScope() },
       transform: { ...reveal(), code: createCodeScope(PROBES[0]) },
@@ -93,6 +94,7 @@ t.test('no sequence of updates without a revealing grant widens where a value ca
     base,
     as(['token:update', 'token:read'], [limited('/', 1, own)]),
     as(['token:update', 'token:read'], [rule('/', 'redact', ['token:use'])]),
+    as(['token:update', 'token:read'], [limited('/a/', 1, own), rule('/b/', 'reveal', ['token:read'], 2)]),
     {
       ...base,
       caller: {
@@ -103,10 +105,11 @@ t.test('no sequence of updates without a revealing grant widens where a value ca
   ]
   await fc.assert(
     fc.asyncProperty(limits, steps, fc.nat(callers.length - 1), async (start, patches, who) => {
+      const caller = callers[who] as UseContext
       const { id } = await create({ type: 'card', data: CARD, containers: ['/a/'], ...start })
-      const before = await reach(id)
-      for (const patch of patches) await vault.update(id, patch, callers[who] as UseContext).catch(() => {})
-      const after = await reach(id)
+      const before = await reach(id, caller)
+      for (const patch of patches) await vault.update(id, patch, caller).catch(() => {})
+      const after = await reach(id, caller)
       await vault.delete(id, as())
       return [...after].every((way) => before.has(way))
     }),

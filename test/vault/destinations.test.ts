@@ -133,6 +133,7 @@ t.test('a token is opaque where the grant is limited, or the value is for proxie
     ['a list of the rule', free, to(as([], [ruleTo(STRIPE)]), TO), true],
     ['a list of the application', free, to(as(USE), TO, {}, STRIPE), true],
     ['egress_only', secret, to(as(USE), TO), true],
+    ['a sender without a key', free, to(as(USE), TO, { isAnonymous: true }), true],
   ] as const) {
     t.equal((await vault.use([id], context)).get(id)?.isOpaque, expected, name)
     const [preview] = await vault.preview([id], context)
@@ -439,6 +440,28 @@ t.test('a move does not widen the destinations of its caller', async (t) => {
   )
   t.equal((await failure(move(rules([{ host: 'evil.test', ports: [443] }])))).code, 'forbidden')
   await move(rules([{ ...STRIPE[0], path: '/v1/**' } as DestinationList[number]]))
+})
+
+t.test('a move of a token that its caller may only send shows it no more', async (t) => {
+  const { vault, as, create } = await openTestVault(t)
+  const here = (transform: AccessRule['transform']) =>
+    rule('/a/', transform, ['token:update', 'token:read'], 2)
+  const there = rule('/b/', 'reveal', ['token:update', 'token:read'], 3)
+  const sending = ruleTo(STRIPE, { container: '/a/' })
+  const callers: readonly UseContext[] = [
+    as([], [sending, here('mask'), there]),
+    as([], [sending, here('redact'), { ...there, transform: 'mask' }]),
+    to(as(USE, [here('mask'), there]), undefined, {}, STRIPE),
+    as([], [here('mask'), { ...there, transform: 'mask' }, { ...sending, container: '/b/' }]),
+  ]
+  for (const [index, context] of callers.entries()) {
+    const { id } = await create({ type: 'card', data: CARD, containers: ['/a/'] })
+    const moved = vault.update(id, { containers: ['/b/'] }, context)
+    t.equal((await failure(moved)).code, 'forbidden', `caller ${index}`)
+  }
+  const { id } = await create({ type: 'card', data: CARD, containers: ['/a/'] })
+  const equal = as([], [{ ...sending, container: '/' }, here('mask'), { ...there, transform: 'mask' }])
+  t.match(await vault.update(id, { containers: ['/b/'] }, equal), { data: MASKED_CARD })
 })
 
 t.test('a row whose limits were edited does not open', async (t) => {
