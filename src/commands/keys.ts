@@ -20,6 +20,11 @@ export const addKeysCommand = (root: Command): void => {
           'A passphrase on the command line is visible to other users and stored in the shell history. Set it in an environment variable: --to passphrase:env:<NAME>.',
           { configuration: true },
         )
+      if (to !== undefined && !/^[a-z][a-z0-9-]*:./.test(to))
+        throw new StartError(
+          'The value of --to is not a source of a root key. Write file:<path>, env:<NAME>, passphrase:env:<NAME> or transit:<address>.',
+          { configuration: true },
+        )
       const { runRotateRoot } = await import('../maintenance/keys.ts')
       await operate(config, (settings) => runRotateRoot(settings, { to, finish }, print))
     })

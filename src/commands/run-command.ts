@@ -18,7 +18,8 @@ export const operate = async (
   try {
     if ((await work(loadConfig(process.env, { file }))) === false) process.exitCode = FAILURE
   } catch (thrown) {
-    throw thrown instanceof AppError ? new StartError(thrown.message) : thrown
+    if (!(thrown instanceof AppError)) throw thrown
+    throw new StartError(thrown.message, { configuration: 'configuration' in thrown })
   }
 }
 

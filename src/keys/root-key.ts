@@ -10,6 +10,8 @@ const SHORTEST_PASSPHRASE = 12
 
 /** The configured source of the root key cannot be right: a retry fails too. */
 export class RootKeySourceError extends AppError {
+  readonly configuration = true
+
   constructor(message: string) {
     super('invalid', message)
   }

@@ -70,14 +70,21 @@ export const verifyAudit = (config: Config, print: Print): Promise<boolean> =>
 const headOf = (text: string): Head => {
   const [, journal, seq, hash] = /^([^:]+):([1-9]\d{0,15}):([0-9a-f]{64})$/.exec(text) ?? []
   if (journal === undefined || hash === undefined)
-    throw new StartError(`"${text}" is not a chain head. Write <journal>:<seq>:<hash>.`)
+    throw new StartError(`"${text}" is not a chain head. Write <journal>:<seq>:<hash>.`, {
+      configuration: true,
+    })
   return { journal, seq: Number(seq), hash }
 }
 
 /** Recomputes the chains from the rows of the database and prints a line for each; true when all verify. */
-export const verifyAuditRows = (config: Config, heads: readonly string[], print: Print): Promise<boolean> =>
-  withJournals(config, async ({ mac, logs }) => {
-    const reports = await verifyRows({ mac, logs }, { heads: heads.map(headOf) })
+export const verifyAuditRows = async (
+  config: Config,
+  texts: readonly string[],
+  print: Print,
+): Promise<boolean> => {
+  const heads = texts.map(headOf)
+  return withJournals(config, async ({ mac, logs }) => {
+    const reports = await verifyRows({ mac, logs }, { heads })
     for (const { name, rows, issue } of reports)
       print(
         issue === undefined
@@ -87,6 +94,7 @@ export const verifyAuditRows = (config: Config, heads: readonly string[], print:
     if (reports.length === 0) print('There are no rows of audit records yet.')
     return reports.every(({ issue }) => issue === undefined)
   })
+}
 
 /** Prints the loss of a journal and, with `yes`, acknowledges it; false when a loss was not acknowledged. */
 export const acknowledgeAuditLoss = (

@@ -4,6 +4,7 @@ import { releaseStartMemory } from '../common/gc-pressure.ts'
 import { killQuietly } from '../common/kill.ts'
 import { createLog } from '../common/log.ts'
 import { type Config, loadConfig } from '../config.ts'
+import { RootKeySourceError } from '../keys/root-key.ts'
 import type { AcceptedSettings, ChildMessage, ProcessStart } from '../supervisor/messages.ts'
 import { watchSupervisor } from '../supervisor/watch-supervisor.ts'
 import type { RoleEvents, RunningRole } from './role-events.ts'
@@ -61,7 +62,7 @@ const begin = (start: ProcessStart) => {
       const message = known
         ? (error as Error).message
         : `The ${start.kind} process cannot start. See its log line.`
-      report({ kind: 'failed', message, configuration: plugins })
+      report({ kind: 'failed', message, configuration: plugins || error instanceof RootKeySourceError })
     },
   )
 }

@@ -3,7 +3,7 @@ import { AppError } from '../common/errors.ts'
 import type { Config } from '../config.ts'
 import { findKeyProvider } from '../kernel/services/key-providers.ts'
 import { newProvidedKey, type ProvidedKey, placeOf, providedKey } from '../keys/kms-root-key.ts'
-import { loadRootKey } from '../keys/root-key.ts'
+import { loadRootKey, RootKeySourceError } from '../keys/root-key.ts'
 import { rootChangeIn } from '../keys/root-key-rotation.ts'
 import type { Store } from '../store/types.ts'
 import { PLUGINS_DIR } from './plugins-dir.ts'
@@ -32,7 +32,10 @@ export const loadRoot = async (
   }
   const scheme = source.slice(0, source.indexOf(':'))
   const bases = config.pluginBases
-  const provider = await findKeyProvider(scheme, { sources: config.plugins, pluginsDir: PLUGINS_DIR, bases })
+  const plugins = { sources: config.plugins, pluginsDir: PLUGINS_DIR, bases }
+  const provider = await findKeyProvider(scheme, plugins).catch((error: unknown) => {
+    throw error instanceof AppError ? new RootKeySourceError(error.message) : error
+  })
   const place = placeOf(source.slice(scheme.length + 1), env)
   const rows = await store.keys.keys('')
   if (how !== 'next' || rootChangeIn(rows) !== undefined) {

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { authorityError, identityErrors, signerError } from '../common/certificates.ts'
 import { AppError } from '../common/errors.ts'
 import { readSecretFile } from '../common/secret-file.ts'
@@ -37,6 +37,14 @@ const tlsOf = async (
   if (wrong.key !== undefined)
     issues.push(issue('tls_key', `"${tls.key}" ${wrong.key}.`, 'Name the private key of the certificate.'))
   return { tls: { certificate, key } }
+}
+
+/** A warning if every user of the machine can read the key of the edge's certificate. */
+export const openKeyWarning = async ({ tls }: Pick<Config, 'tls'>): Promise<string | undefined> => {
+  if (tls === undefined) return undefined
+  const mode = (await stat(tls.key).catch(() => undefined))?.mode ?? 0
+  if ((mode & 0o007) === 0) return undefined
+  return `The file "${tls.key}" of ${variableOf('tls_key')} is open to all users (mode ${(mode & 0o777).toString(8)}). Run: chmod 600 '${tls.key}'`
 }
 
 /** Undefined without a file, and for an invalid one. */

@@ -10,7 +10,7 @@ import { removeTrustBundles } from '../egress/trust-bundle.ts'
 import { openDataDirectory } from './data-directory.ts'
 import { ensureDemoCertificate } from './demo-certificate.ts'
 import { drainEnvoy, envoyKind } from './envoy.ts'
-import { envoyOptions, type InUse } from './envoy-options.ts'
+import { envoyOptions, type InUse, openKeyWarning } from './envoy-options.ts'
 import { type GeneratedKey, handOver, shownKey } from './generated-key.ts'
 import { createLiveSettings, fingerprintOf, type LiveSettings, type Reloaded } from './live-settings.ts'
 import { type Managed, manage } from './managed-process.ts'
@@ -163,7 +163,8 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
   }
 
   const begin = async () => {
-    for (const warning of config.warnings) log.warn(warning)
+    const openKey = await openKeyWarning(config)
+    for (const warning of [...config.warnings, ...(openKey ? [openKey] : [])]) log.warn(warning)
     const api =
       role === 'gateway' || config.apiListen === undefined
         ? undefined

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { freePort } from '../kit/sidevault.ts'
 import { openVault, twoFolders } from '../maintenance/vault.ts'
 import { sidevault } from './run.ts'
 
@@ -19,6 +20,14 @@ const CASES: readonly [readonly string[], number, RegExp][] = [
   [to('postgres://u@a.test/b?sslmode=require'), 2, /--to .*sslmode=verify-full/],
   [to('env:NOT_SET'), 2, /"NOT_SET" of --to/],
   [to('postgres://u@127.0.0.1:1/b'), 1, /PostgreSQL cannot be used \(ECONNREFUSED\).*--to/],
+  [['keys', 'rotate-root', '--to', 'bad'], 2, /--to is not a source of a root key/],
+  [['keys', 'rotate-root', '--to', 'nope:x'], 2, /no plugin of/],
+  [['keys', 'rotate-root', '--to', 'env:NOPE'], 2, /"NOPE", which is not set/],
+  [['audit', 'verify', '--head', 'x'], 2, /"x" is not a chain head/],
+  [['plugins', 'test', missing], 2, /missing\/file" is not a folder/],
+  [['plugins', 'test', file('plain')], 2, /plain" is not a folder/],
+  [['plugins', 'new', join(file('plain'), 'new-one')], 1, /new-one" cannot be written \(ENOTDIR\)/],
+  [['proto', '--out', file('plain')], 1, /plain" cannot be written \(E[A-Z]+\)/],
   [['backup', missing], 1, /missing\/file\.partial" cannot be written \(ENOENT\)/],
   [['backup', join(file('plain'), 'file')], 1, /\(ENOTDIR\)/],
   [
@@ -36,3 +45,26 @@ for (const [args, exit, message] of CASES)
     t.match(text, /^sidevault: [^\n]+\n$/)
     t.match(text, message)
   })
+
+t.test('a root key source that is not set ends a start and a command with exit code 2', async (t) => {
+  const env = {
+    SIDEVAULT_DATA_DIR: here,
+    SIDEVAULT_ROOT_KEY: 'env:NOPE',
+    SIDEVAULT_LISTEN: `127.0.0.1:${await freePort()}`,
+    SIDEVAULT_LOG_LEVEL: 'fatal',
+  }
+  for (const args of [['start'], ['audit', 'verify']])
+    t.match(await sidevault(here, args, env), {
+      code: 2,
+      text: /^sidevault: SIDEVAULT_ROOT_KEY names the environment variable "NOPE"[^\n]+\n$/,
+    })
+})
+
+t.test('a restore without the root key asks for its copy, not for a new key', async (t) => {
+  const backup = file('backup')
+  t.match(await sidevault(here, ['backup', backup], { SIDEVAULT_DATA_DIR: here }), { code: 0 })
+  const { code, text } = await sidevault(here, ['restore', backup], { SIDEVAULT_DATA_DIR: file('empty') })
+  t.equal(code, 1)
+  t.match(text, /needs the root key [0-9a-f]+: The root key file ".*" does not exist\. Restore its copy\./)
+  t.notMatch(text, /openssl/)
+})

@@ -98,11 +98,11 @@ t.test('an invalid key is rejected with a fix that quotes nothing of it', async 
   writeFileSync(join(dataDir, 'large'), marker.repeat(1000), { mode: 0o600 })
   const env = { BAD: marker, EMPTY: '', SHORT: 'Kx9' }
   const cases: readonly (readonly [string, RegExp])[] = [
-    [`file:${join(dataDir, 'bad')}`, /does not contain a root key: 32 bytes.*openssl rand/],
+    [`file:${join(dataDir, 'bad')}`, /does not contain a root key: 32 bytes.*digits\.$/],
     [`file:${join(dataDir, 'large')}`, /not a key file/],
     [`file:${join(dataDir, 'folder')}`, /not a key file/],
     ['file:/dev/zero', /not a key file/],
-    [`file:${join(dataDir, 'none')}`, /does not exist.*umask 077/],
+    [`file:${join(dataDir, 'none')}`, /does not exist\. Restore its copy\.$/],
     [`file:${join(dataDir, 'bad', 'below')}`, /ENOTDIR/],
     ['env:BAD', /variable "BAD" does not contain a root key/],
     ['env:NONE', /"NONE", which is not set/],
@@ -120,6 +120,19 @@ t.test('an invalid key is rejected with a fix that quotes nothing of it', async 
     t.match(problem, expected, source.slice(0, 12))
     t.match(problem, /^invalid: /)
     t.notOk(problem.includes('Kx9'), 'shows nothing of the key')
+  }
+})
+
+t.test('only for a new store the fix is to create a root key', async (t) => {
+  const dataDir = t.testdir({ bad: 'x' })
+  chmodSync(join(dataDir, 'bad'), 0o600)
+  for (const [name, fix] of [
+    ['none', /umask 077; openssl rand/],
+    ['bad', /To create one: openssl rand/],
+  ] as const) {
+    const source = `file:${join(dataDir, name)}`
+    t.match(await problemOf(loadRootKey(source, { dataDir, create: true, env: {} })), fix)
+    t.notMatch(await problemOf(loadRootKey(source, { dataDir, create: false, env: {} })), /openssl/)
   }
 })
 

@@ -44,7 +44,7 @@ const flipped = (text: string): string => {
 }
 
 const ISSUES: Readonly<Record<string, readonly [(text: string) => string | undefined, RegExp]>> = {
-  'is gone': [() => undefined, /root key file ".*root\.key" does not exist.*Restore it from a backup/],
+  'is gone': [() => undefined, /root key file ".*root\.key" does not exist.*Restore its copy/],
   'is another one': [
     () => `${randomBytes(32).toString('base64')}\n`,
     /The root key does not match the store.*Nothing was changed/,

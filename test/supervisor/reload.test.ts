@@ -1,6 +1,6 @@
 /** Settings change under steady traffic: nothing fails, and what was changed is in force. */
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -31,6 +31,7 @@ const writeCertificate = async () => {
   const { cert, key } = await edge.issue(['127.0.0.1'])
   writeFileSync(path('cert.pem'), cert)
   writeFileSync(path('key.pem'), key)
+  chmodSync(path('key.pem'), 0o644)
   return cert
 }
 const dns = await startDns()
@@ -184,6 +185,13 @@ t.test('no call fails while settings change, and each change is applied', async 
   const reasons = service.output.stderr.split('\n').filter((line) => line.includes('failed call'))
   t.same(failures, [], { reasons: failures.length === 0 ? [] : reasons })
   t.ok(calls > 20, `${calls} calls`)
+})
+
+t.test('a key of the edge that all users can read is a warning at the start', async (t) => {
+  t.match(
+    service.output.stderr,
+    /"level":"warn".*key\.pem.* is open to all users \(mode 644\)\. Run: chmod 600/,
+  )
 })
 
 t.test('SIGHUP with an invalid file changes nothing, which is an error in the log', async (t) => {

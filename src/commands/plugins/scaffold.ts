@@ -1,6 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { basename, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { codeOf } from '../../common/errors.ts'
+import { StartError } from '../../supervisor/start-error.ts'
 import { folderFiles, jsonFiles, type Names, npmFiles } from './templates.ts'
 
 export interface Scaffold {
@@ -40,15 +42,26 @@ const typed = (path: string, cwd: string): string => {
   return short.startsWith('..') ? short : `./${short}`
 }
 
+/** Writes files into a folder, which must be new or empty. */
+const writeFiles = (path: string, folder: string, files: Readonly<Record<string, string>>): void => {
+  try {
+    if (existsSync(folder) && readdirSync(folder).length > 0)
+      throw new ScaffoldError(`"${path}" exists and is not empty. Name another folder.`)
+    mkdirSync(folder, { recursive: true })
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+  } catch (error) {
+    const code = codeOf(error)
+    if (code === '') throw error
+    throw new StartError(`"${path}" cannot be written (${code}). Name a folder that this user can write.`)
+  }
+}
+
 /** Writes a plugin that passes `check` and its own test. Returns the text with the next steps. */
 export const scaffold = ({ kind, path, cwd }: Scaffold): string => {
   const folder = resolve(cwd, path)
   const names = namesOf(folder)
-  if (existsSync(folder) && readdirSync(folder).length > 0)
-    throw new ScaffoldError(`"${path}" exists and is not empty. Name another folder.`)
-  mkdirSync(folder, { recursive: true })
   const files = FILES[kind](names)
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+  writeFiles(path, folder, files)
   const here = typed(folder, cwd)
   const source = kind === 'json' ? `${here}/${names.name}.json` : here
   const bin = `node ${typed(BIN, cwd).replace(/^\.\//, '')}`

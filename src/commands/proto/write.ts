@@ -2,9 +2,11 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Frozen } from '../../admin/proto/field-number-lock.ts'
 import { FROZEN_FILE, printProtos } from '../../admin/proto/generated.ts'
+import { codeOf } from '../../common/errors.ts'
 import { loadConfig } from '../../config.ts'
 import { PluginIssues } from '../../kernel/check/issues.ts'
 import type { Operation } from '../../sdk/index.ts'
+import { StartError } from '../../supervisor/start-error.ts'
 import { loadOperations } from '../operations.ts'
 
 const readFrozen = async (file: string): Promise<Frozen> => {
@@ -46,7 +48,13 @@ export const writeProtos = async (
 ): Promise<boolean> => {
   try {
     const operations = await loadOperations(loadConfig(env, { file: options.config }))
-    const { written, issues } = await writeOperations(operations, options.out)
+    const { written, issues } = await writeOperations(operations, options.out).catch((error: unknown) => {
+      const code = codeOf(error)
+      if (!/^E[A-Z]+$/.test(code)) throw error
+      throw new StartError(
+        `"${options.out}" cannot be written (${code}). Name a folder that this user can write: --out <folder>.`,
+      )
+    })
     for (const name of written) print(`${join(options.out, name)}\n`)
     if (issues.length > 0)
       print(`Nothing was written, as existing clients would break:\n  ${issues.join('\n  ')}\n`)
