@@ -114,7 +114,12 @@ export const rotateRoot = async (
       throw reject(
         'SIDEVAULT_ROOT_KEY still has the old root key. Set the new source for every process, then retry.',
       )
-    return rewrapAndEnd(deps, under, isProvided(source))
+    await rewrapAndEnd(deps, under, isProvided(source))
+    if (finish)
+      print(
+        'check   every process needs the new root key before its next start: SIDEVAULT_ROOT_KEY, or the key file, on every machine',
+      )
+    return
   }
   if (switched)
     throw reject(

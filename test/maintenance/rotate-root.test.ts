@@ -160,6 +160,7 @@ t.test('changing the source takes two steps, between which both root keys open e
   await run({ to: 'env:NEW' })
   t.match(lines, [/^wrapped 7 keys/, /./, /^wrapped 0 keys/])
   await run({ finish: true }, { as: next })
+  t.match(lines.at(-1), /^check .*before its next start: SIDEVAULT_ROOT_KEY/)
   t.ok(await opens(next))
   await t.rejects(opens(), { message: /The root key does not match the store/ })
   t.ok(await keys.tenant('tenant-new'), 'a process that knows both goes on')
