@@ -15,6 +15,8 @@ export const Formulas = {
     code: Type.String(),
     configuration: Elements,
     request_parameters: Parameters,
+    /** Ids of its reactors that act as an application. Under the formula's MAC: rows of an index can be hidden. */
+    acting_reactors: Type.Array(Type.String()),
     ...changeMembers,
   }),
   sealed: ['code'],

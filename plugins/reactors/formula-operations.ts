@@ -18,7 +18,10 @@ import { formulaNotFound } from './not-found.ts'
 import { elementIssues, parameterIssues, storedElements, storedParameters } from './parameters.ts'
 import { FormulaInput, FormulaOutput, FormulaUpdate, formulaOutput } from './schemas.ts'
 
-type Members = Omit<FormulaRecord, 'id' | 'created_by' | 'created_at' | 'modified_by' | 'modified_at'>
+type Members = Omit<
+  FormulaRecord,
+  'id' | 'acting_reactors' | 'created_by' | 'created_at' | 'modified_by' | 'modified_at'
+>
 
 /** A valid request in stored form, with warnings about its code. Throws `invalid`. */
 const parse = async (
@@ -63,7 +66,13 @@ export const formulaOperations = (kernel: PluginContext) => {
       examples: examples.createFormula,
       run: async (input, { caller, now }) => {
         const { members, warnings } = await parse(kernel, caller.tenantId, input)
-        const formula = { ...members, id: newId(), created_by: caller.actorId, created_at: now }
+        const formula = {
+          ...members,
+          id: newId(),
+          acting_reactors: [],
+          created_by: caller.actorId,
+          created_at: now,
+        }
         await formulas().insert(caller.tenantId, formula)
         return formulaOutput(formula, warnings)
       },
@@ -118,14 +127,13 @@ export const formulaOperations = (kernel: PluginContext) => {
         const formula = await retryOnConflict(async () => {
           const current = await formulas().read(tenantId, id)
           if (current === undefined) throw formulaNotFound(id)
-          // Reactors run its code. A reactor that was created concurrently has changed the version.
-          const { items } = await reactors().find(tenantId, { where: { formula_id: id } })
-          for (const acting of new Set(items.flatMap(({ application_id: as }) => (as ? [as] : []))))
-            await checkActing(kernel, caller, acting)
-          const { created_by, created_at } = current.record
+          const { created_by, created_at, acting_reactors } = current.record
+          // They run its code. A reactor that was saved concurrently has changed the version.
+          if (acting_reactors.length > 0) await checkActing(kernel, caller)
           const next = {
             ...members,
             id,
+            acting_reactors,
             created_by,
             created_at,
             modified_by: caller.actorId,

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import { checkApplication, checkConfiguration, codeWarnings, throwIfInvalid } from '#kit'
 import { type Caller, type CodeWarning, invalid, type Mutation, type PluginContext } from '#sdk'
+import { releaseFormula, withReactor } from './acting-reactors.ts'
 import { Formulas, type ReactorRecord } from './collections.ts'
 import type { ElementType } from './parameters.ts'
 import type { ReactorInput } from './schemas.ts'
@@ -26,18 +27,19 @@ const issue = (value: unknown, type: ElementType): string | undefined => {
 }
 
 /**
- * A valid request in stored form, with warnings about its code. `holding` is committed together with the reactor: it
- * fails when the formula was changed or deleted since. Throws `invalid`, `forbidden`.
+ * A valid request in stored form, with warnings about its code. `formulaMutations` are committed together with the reactor
+ * `id`: they list it in its formula, and fail when the formula was changed or deleted since. Throws `invalid`, `forbidden`.
  */
 export const parseReactor = async (
   kernel: PluginContext,
   caller: Caller,
+  id: string,
   input: Static<typeof ReactorInput>,
   before?: ReactorRecord,
 ): Promise<{
   readonly members: ReactorMembers
   readonly warnings: CodeWarning[]
-  readonly holding: readonly Mutation[]
+  readonly formulaMutations: readonly Mutation[]
 }> => {
   const { tenantId } = caller
   const { name, formula, code, application } = input
@@ -53,9 +55,13 @@ export const parseReactor = async (
     configuration,
     ...(application ? { application_id: application.id } : {}),
   }
+  const released =
+    before === undefined || before.formula_id === formula?.id
+      ? []
+      : await releaseFormula(kernel, tenantId, before)
   if (!formula) {
     const warnings = await codeWarnings(kernel, tenantId, { code: code ?? undefined })
-    return { members: { ...members, ...(code ? { code } : {}) }, warnings, holding: [] }
+    return { members: { ...members, ...(code ? { code } : {}) }, warnings, formulaMutations: released }
   }
   const formulas = kernel.records(Formulas)
   const found = await formulas.read(tenantId, formula.id)
@@ -69,7 +75,10 @@ export const parseReactor = async (
   return {
     members: { ...members, formula_id: formula.id },
     warnings: [],
-    holding: [formulas.replaceMutation(tenantId, found.record, found.version)],
+    formulaMutations: [
+      ...released,
+      formulas.replaceMutation(tenantId, withReactor(found.record, id, Boolean(application)), found.version),
+    ],
   }
 }
 

@@ -20,6 +20,7 @@ import {
   type Static,
   Type,
 } from '#sdk'
+import { releaseFormula } from './acting-reactors.ts'
 import { Formulas, type ReactorRecord, Reactors } from './collections.ts'
 import * as examples from './examples.ts'
 import { reactorNotFound } from './not-found.ts'
@@ -70,11 +71,18 @@ export const reactorOperations = (kernel: PluginContext) => {
         const current = await reactors().read(tenantId, id)
         if (current === undefined) throw reactorNotFound(id)
         const { record } = current
-        const { members, warnings, holding } = await parseReactor(kernel, caller, next(record), record)
+        const { members, warnings, formulaMutations } = await parseReactor(
+          kernel,
+          caller,
+          id,
+          next(record),
+          record,
+        )
         const { callback_key, created_by, created_at } = record
         const retained = { id, callback_key, created_by, created_at }
         const reactor = { ...members, ...retained, modified_by: actorId, modified_at: now }
-        await kernel.commit([...holding, reactors().replaceMutation(tenantId, reactor, current.version)])
+        const replacing = reactors().replaceMutation(tenantId, reactor, current.version)
+        await kernel.commit([...formulaMutations, replacing])
         return { reactor, warnings }
       }),
     )
@@ -95,10 +103,11 @@ export const reactorOperations = (kernel: PluginContext) => {
         const { tenantId, actorId } = caller
         const { reactor, warnings } = await runExclusive(`${tenantId} ${input.formula?.id ?? newId()}`, () =>
           retryOnConflict(async () => {
-            const { members, warnings, holding } = await parseReactor(kernel, caller, input)
+            const id = newId()
+            const { members, warnings, formulaMutations } = await parseReactor(kernel, caller, id, input)
             const made = { callback_key: randomBase58(KEY_LENGTH), created_by: actorId, created_at: now }
-            const reactor = { ...members, id: newId(), ...made }
-            await kernel.commit([...holding, reactors().insertMutation(tenantId, reactor)])
+            const reactor = { ...members, id, ...made }
+            await kernel.commit([...formulaMutations, reactors().insertMutation(tenantId, reactor)])
             return { reactor, warnings }
           }),
         )
@@ -172,8 +181,19 @@ export const reactorOperations = (kernel: PluginContext) => {
       output: Empty,
       status: 204,
       examples: examples.remove,
-      run: async ({ id }, { caller }) => {
-        if (!(await reactors().delete(caller.tenantId, id))) throw reactorNotFound(id)
+      run: async ({ id }, { caller: { tenantId } }) => {
+        await runExclusive(`${tenantId} ${id}`, () =>
+          retryOnConflict(async () => {
+            const current = await reactors().read(tenantId, id)
+            if (current === undefined) throw reactorNotFound(id)
+            await kernel.commit([
+              ...(await releaseFormula(kernel, tenantId, current.record)),
+              // Replaced at the version read: it fails when the reactor got another formula concurrently.
+              reactors().replaceMutation(tenantId, current.record, current.version),
+              reactors().deleteMutation(tenantId, id),
+            ])
+          }),
+        )
         return {}
       },
     }),

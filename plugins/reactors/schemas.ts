@@ -120,7 +120,7 @@ const warned = (found: readonly CodeWarning[]) => (found.length === 0 ? {} : { w
 
 /** A formula as the API shows it. */
 export const formulaOutput = (
-  { created_at, modified_at, ...formula }: FormulaRecord,
+  { created_at, modified_at, acting_reactors: _, ...formula }: FormulaRecord,
   found: readonly CodeWarning[] = [],
 ): Static<typeof FormulaOutput> => ({
   ...formula,
