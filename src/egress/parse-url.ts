@@ -125,7 +125,7 @@ export const parseSuffix = (
   const mark = requestPath.indexOf('?')
   const path = (mark < 0 ? requestPath : requestPath.slice(0, mark)).slice(start)
   if (path.includes('\\') || hasDotSegment(path))
-    throw bad('The path after /proxy contains dot segments or backslashes. Send the normalized path.')
+    throw bad('The path contains dot segments or backslashes. Send the normalized path.')
   const suffix = path === '/' ? '' : path
   if (mark < 0) return { path: suffix, query: undefined, proxyKeys: [] }
   const retained: string[] = []

@@ -3,6 +3,7 @@ import { badExpression, badFilter } from './errors.ts'
 import type { FilterRule } from './filters/filter.ts'
 import { LIMITS } from './limits.ts'
 import type { FilterCall, Operand } from './syntax.ts'
+import type { Opacity } from './types.ts'
 import { Bytes, weigh } from './values.ts'
 import type { Work } from './work.ts'
 
@@ -12,8 +13,10 @@ export type Filters = ReadonlyMap<string, FilterRule>
 export interface Chain {
   /** Returns the result of the last filter. `variables`: values that arguments may name. */
   run(value: unknown, variables: object, work: Work): unknown
-  /** The first filter that may not be applied to an opaque token. */
-  readonly revealing: string | undefined
+  /** The first filter that may not be applied to an opaque value, in a URL and elsewhere. */
+  readonly revealing: Readonly<Record<Opacity, string | undefined>>
+  /** An argument is a variable. */
+  readonly hasVariables: boolean
 }
 
 /** Units for each part of a path, and for each member counted by `size`. */
@@ -46,7 +49,8 @@ export const operandValue = (operand: Operand, variables: object, work: Work): u
 
 interface Step {
   readonly run: Chain['run']
-  readonly forOpaque: boolean
+  readonly forOpaque: Readonly<Record<Opacity, boolean>>
+  readonly hasVariables: boolean
 }
 
 const stepOf = ({ name, args, named }: FilterCall, filters: Filters): Step => {
@@ -82,10 +86,16 @@ const stepOf = ({ name, args, named }: FilterCall, filters: Filters): Step => {
     if (!countsResult) charge(result)
     return result
   }
-  const { forOpaque = false } = rule
-  const isAllowed =
-    typeof forOpaque === 'function' ? literals !== undefined && forOpaque(literals) : forOpaque
-  return { run: runStep, forOpaque: isAllowed }
+  const { forOpaque, takesVariables = false } = rule
+  const hasVariables = literals === undefined
+  const isFit =
+    (!hasVariables || takesVariables) &&
+    (typeof forOpaque === 'function' ? forOpaque(literals ?? []) : forOpaque !== undefined)
+  return {
+    run: runStep,
+    hasVariables,
+    forOpaque: { url: isFit && forOpaque !== 'not in URLs', text: isFit },
+  }
 }
 
 /** Hides errors of native code, which may contain values. */
@@ -105,8 +115,11 @@ const attempt = <T>(run: () => T): T => {
 export const compileFilters = (calls: readonly FilterCall[], filters: Filters): Chain => {
   const steps = calls.map((call) => stepOf(call, filters))
   const runs = steps.map(({ run }) => run)
+  const firstRevealing = (place: Opacity) =>
+    calls[steps.findIndex(({ forOpaque }) => !forOpaque[place])]?.name
   return {
-    revealing: calls[steps.findIndex(({ forOpaque }) => !forOpaque)]?.name,
+    revealing: { url: firstRevealing('url'), text: firstRevealing('text') },
+    hasVariables: steps.some((step) => step.hasVariables),
     run: (value, variables, work) =>
       attempt(() => {
         let current = value

@@ -5,7 +5,7 @@ import { badExpression, badFilter } from './errors.ts'
 import { LIMITS } from './limits.ts'
 import { type ExpressionPiece, scanText } from './scan.ts'
 import { operandOf } from './syntax.ts'
-import type { Resolve, Template } from './types.ts'
+import type { Opacity, Resolve, Template } from './types.ts'
 import { inText, resultOf } from './values.ts'
 import type { VariablePath, Variables } from './variables.ts'
 import { storedWork, type Work } from './work.ts'
@@ -78,18 +78,22 @@ const evaluateOne = (
 ): Json => {
   work.use(LIMITS.call)
   let value: unknown
+  // Variables hold values of the request, and secrets of the proxy.
+  let opacity: Opacity | undefined = head.kind === 'variable' || chain?.hasVariables ? 'text' : undefined
   if (head.kind === 'constant') value = head.value
   else if (head.kind === 'variable') value = operandValue(operandOf(head.path), variables, work)
   else {
     const token = resolve(head.id)
     if (token === undefined) throw badExpression(`Token "${head.id}" does not exist.`)
-    if (token.isOpaque && chain?.revealing !== undefined)
-      throw badFilter(
-        chain.revealing,
-        'tests or converts the value, and the caller may send this token to its destinations without seeing it.',
-      )
     value = head.isToken ? token.token : token.data
+    opacity ??= token.opacity
   }
+  const revealing = opacity && chain?.revealing[opacity]
+  if (revealing !== undefined)
+    throw badFilter(
+      revealing,
+      'works on a part of a value or tests it. Here it may be sent, and nothing of it shown. Use filters that take the complete value.',
+    )
   return resultOf(chain === undefined ? value : chain.run(value, variables, work))
 }
 

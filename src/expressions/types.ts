@@ -9,9 +9,12 @@ export type Resolve = (id: string) => ResolvedToken | undefined
 export interface ResolvedToken {
   readonly data: Json
   readonly token: Json
-  /** The caller may send the value and not see it: filters that test or convert it are rejected. */
-  readonly isOpaque?: boolean | undefined
+  /** The caller may send the value and not see it. */
+  readonly opacity?: Opacity | undefined
 }
+
+/** The kind of place that an opaque value is put into. */
+export type Opacity = 'url' | 'text'
 
 /** A parsed text of a detokenization: literal pieces and expressions in order. */
 export interface Template {

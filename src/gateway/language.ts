@@ -2,7 +2,7 @@
 import { holds } from '../access/authorize.ts'
 import { AppError } from '../common/errors.ts'
 import type { Json } from '../common/json.ts'
-import type { Expressions, Resolve } from '../expressions/types.ts'
+import type { Expressions, Opacity, Resolve } from '../expressions/types.ts'
 import type { Work } from '../expressions/work.ts'
 import type { Caller, UsedToken } from '../sdk/index.ts'
 
@@ -12,12 +12,12 @@ import type { Caller, UsedToken } from '../sdk/index.ts'
  */
 class Resolved {
   readonly data: Json
-  readonly isOpaque: boolean | undefined
+  readonly opacity: Opacity | undefined
   readonly #used: UsedToken
 
-  constructor(used: UsedToken) {
+  constructor(used: UsedToken, place: Opacity) {
     this.data = used.data
-    this.isOpaque = used.isOpaque
+    this.opacity = used.isOpaque ? place : undefined
     this.#used = used
   }
 
@@ -26,12 +26,12 @@ class Resolved {
   }
 }
 
-/** Resolves tokens for expressions. */
+/** Resolves tokens for expressions in this kind of place. */
 export const resolver =
-  (tokens: ReadonlyMap<string, UsedToken>): Resolve =>
+  (tokens: ReadonlyMap<string, UsedToken>, place: Opacity = 'text'): Resolve =>
   (id) => {
     const token = tokens.get(id)
-    return token && new Resolved(token)
+    return token && new Resolved(token, place)
   }
 
 export const mayNotUse = () =>

@@ -123,17 +123,21 @@ export class RequestState {
   }
 
   /** Where values of the request go; a request transform gets them first. */
-  useOf(resolved: ResolvedRequest): Pick<UseContext, 'destination' | 'surfacesOf' | 'code' | 'decisions'> {
+  useOf(
+    resolved: ResolvedRequest,
+  ): Pick<UseContext, 'destination' | 'surfacesOf' | 'code' | 'decisions' | 'isAnonymous'> {
     const destination = outboundOf(resolved)
     if (resolved.proxy?.requestTransform !== undefined) this.scope = createCodeScope(destination)
-    return { destination, surfacesOf: bodyOnly, code: this.scope, decisions: this.record.decisions }
+    const isAnonymous = resolved.caller.actorType === 'anonymous'
+    const { decisions } = this.record
+    return { destination, surfacesOf: bodyOnly, code: this.scope, decisions, isAnonymous }
   }
 
   runSettings(resolved: ResolvedRequest): Omit<TransformRun, 'code' | 'proxy'> {
     return {
       destination: outboundOf(resolved),
       prefixes: this.shared.prefixes,
-      texts: this.record.identity?.caller.actorType !== 'anonymous',
+      exposeErrorMessages: this.record.identity?.caller.actorType !== 'anonymous',
       traceId: this.record.traceId,
       signal: this.stepTimeout.signal(),
       limits: this.shared.options.body,

@@ -21,7 +21,7 @@ export const runCode = async (
     name,
     code,
     argument,
-    exposeErrorMessages: texts = true,
+    exposeErrorMessages = true,
     wallMs = WALL_MS,
     signal,
   }: Omit<CodeRun, 'traceId' | 'depth'>,
@@ -36,7 +36,7 @@ export const runCode = async (
     signal,
   })
   onOutcome?.(outcome)
-  if (outcome.kind !== 'returned') throw failureOf(outcome, { name, texts })
+  if (outcome.kind !== 'returned') throw failureOf(outcome, { name, exposeErrorMessages })
   if (outcome.json === undefined) return undefined
   // It has just been received.
   if (outcome.json.length > PIECE) await yieldIfDue(true)

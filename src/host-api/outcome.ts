@@ -32,18 +32,18 @@ const placeOf = ([frame]: readonly string[]) => (frame === undefined ? '' : ` ($
 
 /**
  * Error of a failed invocation (completions §7). Thrown errors are 400, or have the status or response of their class;
- * a limit is 400; unusable code is 422. `name`: the program's name for its author. `texts`: whether the caller may read
+ * a limit is 400; unusable code is 422. `name`: the program's name for its author. `exposeErrorMessages`: whether the caller may read
  * the thrown message, which may contain card data.
  */
 export const failureOf = (
   outcome: Failure,
-  { name, texts }: { readonly name: string; readonly texts: boolean },
+  { name, exposeErrorMessages }: { readonly name: string; readonly exposeErrorMessages: boolean },
 ): AppError => {
   switch (outcome.kind) {
     case 'unusable':
       return new AppError(
         'unprocessable',
-        texts
+        exposeErrorMessages
           ? `The ${name} cannot run: ${outcome.message}`
           : `The ${name} cannot run. Its owner has to correct it.`,
       )
@@ -53,7 +53,7 @@ export const failureOf = (
     }
     case 'threw': {
       const { status, headers, body, message } = outcome
-      const detail = texts
+      const detail = exposeErrorMessages
         ? `The ${name} threw ${outcome.name}: ${message}${placeOf(outcome.frames)}`
         : `The ${name} failed. Its owner can see the error in a test run.`
       if (!isStatus(status)) return new AppError('code_failed', detail)

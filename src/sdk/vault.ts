@@ -111,6 +111,8 @@ export interface UseContext {
   readonly copies?: readonly Surface[] | undefined
   /** The code that gets the values of the body, e.g. a request transform. */
   readonly code?: CodeScope | undefined
+  /** The sender of the request holds no key: it sees nothing, whatever the grants that it uses allow. */
+  readonly isAnonymous?: boolean | undefined
   /** Reads and lists show this of a token at most, whatever the grants allow. Absent: what they allow. */
   readonly maxDisclosure?: Exclude<Disclosure, 'reveal'> | undefined
 }
@@ -239,8 +241,8 @@ export interface UsedToken {
   readonly data: Json
   readonly container: string
   /**
-   * The caller may send the value and not see it (completions §14): expressions may not test or convert it, since whether
-   * they fail would tell about the value.
+   * The sender may put the value into a request and not see it (completions §14): expressions take the complete value only,
+   * since whether others fail would tell about it.
    */
   readonly isOpaque?: true
   /** The complete token as the API returns it, with this `data` (completions §6, `token: <id>`). */

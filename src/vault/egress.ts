@@ -90,9 +90,9 @@ export const pathCheckOf = (row: Row, context: UseContext): ((path: string) => v
 /** `UsedToken.isOpaque`. */
 export const opacityOf = (
   row: Row,
-  { destination, caller }: UseContext,
+  { destination, caller, isAnonymous }: UseContext,
 ): Pick<UsedToken, 'isOpaque'> | undefined =>
-  destination !== undefined && isOpaque(caller.grants, row) ? { isOpaque: true } : undefined
+  destination !== undefined && (isAnonymous || isOpaque(caller.grants, row)) ? { isOpaque: true } : undefined
 
 /** The lower of both: callers may ask for less than their grants show. */
 export const capDisclosure = <D extends Disclosure | 'denied'>(

@@ -138,7 +138,9 @@ const usedToken = ({ row, data, toToken }: Resolved, context: UseContext): UsedT
   const { id, type, container } = row
   const checkPath = pathCheckOf(row, context)
   const token = { id, type, data, container, toToken }
-  return checkPath === undefined ? token : { ...token, checkPath, ...opacityOf(row, context) }
+  const opacity = opacityOf(row, context)
+  if (checkPath === undefined && opacity === undefined) return token
+  return { ...token, ...(checkPath && { checkPath }), ...opacity }
 }
 
 /** `Vault.use`. */

@@ -18,7 +18,7 @@ const operation = (rest: string) => `defineOperation({
   run: async ({ id }) => ({ id, other: id }), ${rest} })`
 
 const tokenType = (name: string, rest: string) => `{ tokenTypes: [{
-  name: '${name}', title: 'Bad', container: '/bad/', never: ['/pin'],
+  name: '${name}', title: 'Bad', container: '/bad/', writeOnly: ['/pin'],
   data: Type.Object({ number: Type.String(), pin: Type.String() }), ${rest} }] }`
 
 export const BAD_PLUGINS: readonly BadPlugin[] = [
@@ -127,5 +127,5 @@ export const ENDLESS: BadPlugin = {
 export const EXITING: BadPlugin = {
   name: 'exiting',
   source: plugin('exiting', 'process.exit(0)'),
-  reported: /plugin "exiting" › setup|ends the process/,
+  reported: /plugin \\*"exiting\\*" › setup|ends the process/,
 }

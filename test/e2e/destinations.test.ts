@@ -102,13 +102,50 @@ t.test('no expression tells about a value that its caller may only send', async 
     })
   const [right, wrong] = [await ask('4'), await ask('5')]
   t.equal(right.status, 400)
-  t.match(right.json.proxy_error, { code: 'invalid_expression', errors: { '/right': [/"remove" tests/] } })
+  t.match(right.json.proxy_error, {
+    code: 'invalid_expression',
+    errors: { '/right': [/"slice" works on a part/] },
+  })
   t.same(
     { ...right.json.proxy_error, trace_id: '' },
     { ...wrong.json.proxy_error, trace_id: '' },
     'a guess changes nothing',
   )
+  const send = (body: unknown, more: object, to = url('/only/pay')) =>
+    sidevault.call('POST', '/proxy', { key: limited.key, body, headers: { 'svc-proxy-url': to, ...more } })
+  const part = `--4\r\ncontent-disposition: form-data; name="a"\r\n\r\n--{{ ${free} | json: '$.number' }}\r\n--4--\r\n`
+  const evaluated = { 'svc-proxy-evaluate': 'body,path,header:x-a' }
+  for (const response of [
+    await send(part, { 'content-type': 'multipart/form-data; boundary=4' }),
+    await send(numberOf(free), { ...evaluated, 'x-a': "{{ request.body | base64_decode | remove: '4' }}" }),
+    await send(
+      {},
+      evaluated,
+      url(`/only/${encodeURIComponent(`{{ ${free} | json: '$.number' | to_base64 }}`)}`),
+    ),
+  ])
+    t.match(response.json.proxy_error, { code: 'invalid_expression', status: 400 })
   t.same(arrived(), [])
+})
+
+t.test('a sender without a key learns nothing about the values that it sends', async (t) => {
+  arrived()
+  const free = await card()
+  const { key: proxyKey } = await post('/proxies', {
+    name: 'anonymous',
+    destination_url: url(''),
+    require_auth: false,
+    application: { id: applicationId },
+  })
+  const ask = (expression: string) =>
+    sidevault.call('POST', '/proxy', {
+      headers: { 'svc-proxy-key': proxyKey },
+      body: { pan: `{{ ${free} | json: '$.number' ${expression} }}` },
+    })
+  t.match((await ask("| remove: '4' | to_number")).json.proxy_error, { code: 'invalid_expression' })
+  t.same(arrived(), [])
+  t.equal((await ask('')).status, 200)
+  t.equal(arrived().length, 1)
 })
 
 t.test('a path is checked after its values are inserted', async (t) => {

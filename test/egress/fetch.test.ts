@@ -162,7 +162,7 @@ t.test('redirects are followed on request, each checked like a first address', a
   for (const name of ['authorization', 'x-auth-token'])
     t.notOk(received?.headers[name], 'whatever may be a credential stays with its origin')
   t.notOk(received?.headers['content-type'])
-  const again = { follow: true, method: 'POST', body: 'again', headers: [['x-own', '1']] } as const
+  const again = { followRedirects: true, method: 'POST', body: 'again', headers: [['x-own', '1']] } as const
   for (const status of [307, 308])
     t.equal(await codeOf(fetch(to(at('good.test'), status), again)), 'destination_not_allowed')
   t.equal(tls.received.length, 0, 'a body goes to no other origin')

@@ -284,7 +284,7 @@ t.test('code gets its tenant, its configuration, its application and the trace i
       name: 'request_transform',
       applicationId: 'private',
       traceId: 'trace',
-      texts: true,
+      exposeErrorMessages: true,
       argument: { configuration: { a: 1 }, args: { path: '/secret-path', query: '?secret-query' } },
     },
   ])

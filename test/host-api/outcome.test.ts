@@ -19,8 +19,8 @@ const limit = (name: LimitName): Failure => ({
 })
 const unusable: Failure = { kind: 'unusable', message: 'no function, 4242', issues: [], ...rest }
 
-const reported = { name: 'reactor', texts: true }
-const silent = { name: 'reactor', texts: false }
+const reported = { name: 'reactor', exposeErrorMessages: true }
+const silent = { name: 'reactor', exposeErrorMessages: false }
 
 t.test('an error of code is reported with its place, to those who may read it only', async (t) => {
   const error = failureOf(threw(), reported)

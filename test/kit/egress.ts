@@ -119,7 +119,7 @@ const runHere = async ({
   code,
   argument,
   signal,
-  exposeErrorMessages: texts = true,
+  exposeErrorMessages = true,
 }: CodeRun): Promise<Json | undefined> => {
   const module: { exports: unknown } = { exports: undefined }
   new Function('module', 'AppError', 'signal', code)(module, AppError, signal)
@@ -130,7 +130,10 @@ const runHere = async ({
     return json === undefined ? undefined : JSON.parse(json)
   } catch (thrown) {
     if (thrown instanceof AppError) throw thrown
-    throw new AppError('code_failed', texts ? `The ${name} threw ${thrown}` : `The ${name} failed.`)
+    throw new AppError(
+      'code_failed',
+      exposeErrorMessages ? `The ${name} threw ${thrown}` : `The ${name} failed.`,
+    )
   }
 }
 

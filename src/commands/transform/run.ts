@@ -76,7 +76,7 @@ export const runFile = async (
       },
       destination: { host: 'local', port: 443, method: 'POST', path: '/' },
       prefixes,
-      texts: true,
+      exposeErrorMessages: true,
       traceId: 'local',
       signal: new AbortController().signal,
       limits: BODY_LIMITS,

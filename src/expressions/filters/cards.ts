@@ -86,7 +86,7 @@ const cardExp: InnerFilter = (value, args, name) => {
 }
 
 export const cardFilters: FilterRules = {
-  card_bin: { run: cardBin, rate: 1 / 4, forOpaque: true },
-  card_mask: { run: cardMask, rate: 4, forOpaque: true },
-  card_exp: { run: cardExp, rate: 1, isShallow: true, forOpaque: true },
+  card_bin: { run: cardBin, rate: 1 / 4 },
+  card_mask: { run: cardMask, rate: 4 },
+  card_exp: { run: cardExp, rate: 1, isShallow: true, forOpaque: 'not in URLs' },
 }

@@ -55,8 +55,8 @@ const padRight: InnerFilter = (value, args, name) =>
 export const castFilters: FilterRules = {
   to_number: { run: toNumber, rate: 1 / 4, isShallow: true },
   to_boolean: { run: toBoolean, rate: 1 / 16, isShallow: true },
-  to_string: { run: toStringFilter, rate: 1 / 16, isShallow: true, forOpaque: true },
-  stringify: { run: stringify, rate: 1 / 8, forOpaque: true },
-  pad_left: { run: padLeft, rate: 1 / 16, isShallow: true, forOpaque: true },
-  pad_right: { run: padRight, rate: 1 / 16, isShallow: true, forOpaque: true },
+  to_string: { run: toStringFilter, rate: 1 / 16, isShallow: true, forOpaque: 'anywhere' },
+  stringify: { run: stringify, rate: 1 / 8, forOpaque: 'anywhere' },
+  pad_left: { run: padLeft, rate: 1 / 16, isShallow: true },
+  pad_right: { run: padRight, rate: 1 / 16, isShallow: true },
 }

@@ -29,18 +29,18 @@ const hmac: InnerFilter = (value, args, name, use) => {
 }
 
 export const digestFilters: FilterRules = {
-  hmac: { run: hmac, rate: 1 / 4, takesBytes: true, forOpaque: true },
+  hmac: { run: hmac, rate: 1 / 4, takesBytes: true, forOpaque: 'not in URLs', takesVariables: true },
   /** Upper-case hexadecimal of bytes, or of a text's UTF-8. */
   to_base16: {
     run: (value, _args, name) => bytesOf(value, name).toString('hex').toUpperCase(),
     rate: 1 / 8,
     takesBytes: true,
-    forOpaque: true,
+    forOpaque: 'anywhere',
   },
   to_base64: {
     run: (value, _args, name) => bytesOf(value, name).toString('base64'),
     rate: 1 / 8,
     takesBytes: true,
-    forOpaque: true,
+    forOpaque: 'not in URLs',
   },
 }

@@ -26,10 +26,12 @@ export interface FilterRule {
   /** Gets raw bytes instead of base64. */
   readonly takesBytes?: boolean
   /**
-   * May be applied to an opaque token (`UsedToken.isOpaque`): it fails for the type or the length of a value at most, never
-   * for its characters. Filters that search, compare or convert would answer questions about a value that may not be seen.
+   * Where it may be applied to a value that the sender may not see (docs/adr/0120): it changes or encodes the complete value,
+   * and nothing fails for the characters of its result. `not in URLs`: its result may hold a `/`. Absent: nowhere.
    */
-  readonly forOpaque?: true | ((args: readonly unknown[]) => boolean)
+  readonly forOpaque?: 'anywhere' | 'not in URLs' | ((args: readonly unknown[]) => boolean)
+  /** Its arguments may be variables. */
+  readonly takesVariables?: boolean
   /** The only argument that can be named; the last one. */
   readonly named?: string
 }

@@ -47,11 +47,11 @@ const isMissing = (value: unknown, allowsFalse: boolean): boolean =>
   ((typeof value === 'string' || Array.isArray(value)) && value.length === 0)
 
 export const listFilters: FilterRules = {
-  first: { run: elementAt(0), rate: RATE, isShallow: true, takesNull: true, forOpaque: true },
-  last: { run: elementAt(-1), rate: RATE, isShallow: true, takesNull: true, forOpaque: true },
-  size: { run: size, rate: RATE, isShallow: true, takesNull: true, forOpaque: true },
+  first: { run: elementAt(0), rate: RATE, isShallow: true, takesNull: true },
+  last: { run: elementAt(-1), rate: RATE, isShallow: true, takesNull: true },
+  size: { run: size, rate: RATE, isShallow: true, takesNull: true },
   join: { run: join, rate: RATE, takesNull: true },
-  slice: { run: slice, rate: 1 / 2, isShallow: true, takesNull: true, forOpaque: true },
+  slice: { run: slice, rate: 1 / 2, isShallow: true, takesNull: true },
   /** `default: value, allow_false: true`. */
   default: {
     run: (value, [otherwise, allowFalse]) => (isMissing(value, allowFalse === true) ? otherwise : value),

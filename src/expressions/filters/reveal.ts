@@ -38,7 +38,7 @@ const reveal: InnerFilter = (value, args, name) => {
 const EACH = 4
 
 export const revealFilters: FilterRules = {
-  last4: { run: last4, rate: 1 / 16, forOpaque: true },
-  reveal_last: { run: revealLast, rate: EACH, forOpaque: true },
+  last4: { run: last4, rate: 1 / 16 },
+  reveal_last: { run: revealLast, rate: EACH },
   reveal: { run: reveal, rate: EACH },
 }

@@ -135,17 +135,17 @@ const STEPPING = 1 / 2
 const EACH = 1
 
 const native = (run: InnerFilter): FilterRule => ({ run, rate: NATIVE, takesNull: true })
-const opaque = (rule: FilterRule): FilterRule => ({ ...rule, forOpaque: true })
+const opaque = (rule: FilterRule): FilterRule => ({ ...rule, forOpaque: 'not in URLs' })
 const stepping = (run: InnerFilter): FilterRule => ({ run, rate: STEPPING, takesNull: true })
 const each = (run: InnerFilter): FilterRule => ({ run, rate: EACH, takesNull: true })
 const over = (change: (text: string) => string): FilterRule => native((value) => change(liquidText(value)))
 
 export const textFilters: FilterRules = {
-  append: opaque(native(joined((text, more) => text + more))),
-  prepend: opaque(native(joined((text, more) => more + text))),
+  append: { ...opaque(native(joined((text, more) => text + more))), takesVariables: true },
+  prepend: { ...opaque(native(joined((text, more) => more + text))), takesVariables: true },
   upcase: opaque(over((text) => text.toUpperCase())),
   downcase: opaque(over((text) => text.toLowerCase())),
-  capitalize: opaque(over((text) => text.charAt(0).toUpperCase() + text.slice(1).toLowerCase())),
+  capitalize: over((text) => text.charAt(0).toUpperCase() + text.slice(1).toLowerCase()),
   strip: each(stripped(true, true)),
   lstrip: each(stripped(true, false)),
   rstrip: each(stripped(false, true)),

@@ -44,6 +44,18 @@ const readHeaders = (text: string): PartHeaders => {
   return headers
 }
 
+/** Whether a part holds the boundary would tell about a value, since the sender chooses the boundary. */
+const withoutOpaque =
+  (resolve: Resolve): Resolve =>
+  (id) => {
+    const token = resolve(id)
+    if (token?.opacity !== undefined)
+      throw badExpression(
+        'A multipart body cannot hold a value that its sender may not see. Send it as JSON or as a form.',
+      )
+    return token
+  }
+
 /** The part that is being read. */
 interface Current {
   readonly place: string
@@ -104,7 +116,8 @@ export const createMultipart = (
 
   const parse = (content: Buffer, { encoding }: Scanner, found: readonly Found[]): Parsed => {
     const replacements = found.map((one) => ({ ...one, ...one.parse() }))
-    const print = (resolve: Resolve, work: Work): string => {
+    const print = (resolveAny: Resolve, work: Work): string => {
+      const resolve = withoutOpaque(resolveAny)
       let { length } = content
       const printed = replacements.map((one) => {
         const text = one.print(resolve, work)

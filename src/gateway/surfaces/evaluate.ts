@@ -67,7 +67,7 @@ const evaluatePlan = async (
     const { body } = plan
     const replaced = body.kind === 'pass' ? undefined : await timed('apply', () => body.apply(resolve, work))
     // Before code runs: what cannot be a URL must not be called by it either.
-    const url = await plan.head.url(resolve, work)
+    const url = await plan.head.url(resolver(used, 'url'), work)
     try {
       checkPaths(used, url)
     } catch (thrown) {

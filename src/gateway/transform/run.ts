@@ -30,7 +30,7 @@ export interface TransformRun {
   readonly scope?: CodeScope | undefined
   readonly prefixes: HeaderRules
   /** Whether the caller may read what the code says: anonymous ones may not (completions §12). */
-  readonly texts: boolean
+  readonly exposeErrorMessages: boolean
   readonly traceId: string
   readonly signal: AbortSignal
   readonly limits: BodyLimits
@@ -79,7 +79,7 @@ export const runTransform = async (
   { head, stripped = [], shape, body, args }: Message,
   run: TransformRun,
 ): Promise<Transformed> => {
-  const { code, proxy, prefixes, texts, traceId, signal, limits } = run
+  const { code, proxy, prefixes, exposeErrorMessages, traceId, signal, limits } = run
   const { tenantId, applicationId, configuration } = proxy
   const text = transformOf(proxy, name)
   if (text === undefined) throw new Error(`the proxy has no ${name}`)
@@ -102,7 +102,7 @@ export const runTransform = async (
       applicationId,
       traceId,
       signal,
-      exposeErrorMessages: texts,
+      exposeErrorMessages,
       scope,
     },
     depth: 0,

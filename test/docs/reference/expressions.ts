@@ -112,7 +112,14 @@ export const expressions: Page = {
   name: 'expressions-and-filters',
   text: () => {
     const names = [...FILTERS.keys()]
-    const opaque = names.filter((name) => FILTERS.get(name)?.forOpaque !== undefined)
+    const opaque = (place: 'anywhere' | 'not in URLs') =>
+      names
+        .filter((name) => {
+          const where = FILTERS.get(name)?.forOpaque
+          return (typeof where === 'function' ? 'anywhere' : where) === place
+        })
+        .map(code)
+        .join(', ')
     const rows = names.map((name) => {
       const [args, what, shown] = DESCRIBED[name] ?? ['', '']
       if (what === '') throw new Error(`${name} is not described in test/docs/reference/expressions.ts`)
@@ -158,10 +165,8 @@ export const expressions: Page = {
       '## Filters',
       'These and no others; plugins add their own. The examples show a value, the filter, and the result.',
       table(['Filter', 'Result', 'Example'], rows),
-      '## Tokens that the caller may not see',
-      `A caller may send some tokens and not see them: those that its rule or application limits to [destinations](../guides/destinations.md), and \`egress_only\` ones. Expressions over them may use these filters: ${opaque
-        .map(code)
-        .join(', ')}. \`json\` takes a path without \`?\`.`,
+      '## Values that the sender may not see',
+      `A caller may send some values and not see them: tokens that its rule or application limits to [destinations](../guides/destinations.md), \`egress_only\` ones, and all tokens where it has no key. Expressions take them as a whole, with these filters: ${opaque('anywhere')} (\`json\` without \`?\` in its path), and outside URLs ${opaque('not in URLs')}. Multipart bodies take none of them. The variables of headers are taken so by all callers; they are arguments of \`hmac\`, \`append\` and \`prepend\` only.`,
     )
   },
 }
