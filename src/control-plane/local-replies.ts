@@ -77,7 +77,7 @@ const SHARED: readonly Rule[] = [
   rule(
     any(flags('UO', 'OM', 'DO'), status('EQ', 503)),
     'overloaded',
-    'The gateway is at its capacity. Retry later.',
+    'The gateway is at capacity. Retry later.',
   ),
   rule(
     // A request with `grpc-timeout` has 504 of Envoy.
@@ -151,7 +151,7 @@ const PROXY: readonly Rule[] = [
   rule(
     cel(`${DETAILS}.startsWith('dns_cache')`),
     'overloaded',
-    'The gateway is at its capacity of DNS lookups. Retry later.',
+    'The gateway has no capacity for more DNS lookups. Retry later.',
   ),
   rule(
     cel(`${DETAILS}.startsWith('dns_resolution_failure')`),
