@@ -12,7 +12,7 @@ import type {
   TokenState,
   UseContext,
 } from '../sdk/index.ts'
-import type { SearchNode, TokenListQuery } from '../store/types.ts'
+import type { SearchNode, TokenHead, TokenListQuery } from '../store/types.ts'
 import { deniedRecord, doneRecord } from './audit-records.ts'
 import { shownTo } from './egress.ts'
 import { bytesOf, type OpenedRow, openEach, withoutSeals } from './open.ts'
@@ -43,9 +43,18 @@ const namesFingerprint = (node: SearchNode): boolean => {
 /** Largest offset: beyond any table, and an exact number. */
 const offsetOf = (page: number, size: number): number => Math.min((page - 1) * size, 2 ** 50)
 
+/** The matches that a page, with its total, confirms: those on it and, when there are others, the newest. */
+const matchesOf = async (
+  parts: VaultDeps,
+  matching: Omit<TokenListQuery, 'size'>,
+  page: readonly TokenHead[],
+  total = page.length,
+): Promise<readonly TokenHead[]> =>
+  total > page.length ? [...page, ...(await parts.tokens.list({ ...matching, size: SIZE, offset: 0 }))] : page
+
 /**
  * `Vault.list`: tokens that the caller may see, newest first, each disclosed by its own rule. A token whose data is returned
- * has a `read` record. `among`: a condition besides the caller's filter.
+ * has a `read` record, and so has a match of values of `data` for a caller that does not see them: it confirms a guess. `among`: a condition besides the caller's filter.
  */
 export const listTokens = async (
   parts: VaultDeps,
@@ -72,7 +81,8 @@ export const listTokens = async (
     return ring.term(text)
   }
   const wanted = filterNode(filter, term)
-  if (!seesAllListed(grants, permission)) {
+  const seesAll = seesAllListed(grants, permission)
+  if (!seesAll) {
     if (wanted && namesFingerprint(wanted)) {
       await rejectListing()
       throw new AppError(
@@ -97,6 +107,15 @@ export const listTokens = async (
     cursor ? undefined : parts.tokens.count(matching),
   ])
   const heads = found.slice(0, page.size)
+  const recordReads = async (rows: readonly Pick<TokenHead, 'id' | 'type' | 'seq'>[]) => {
+    if (rows.length > 0)
+      await parts.journal.append(rows.map((row) => doneRecord(parts, row, 'read', context, now)))
+  }
+  const confirmed = new Map<string, TokenHead>()
+  if (!seesAll && values > 0)
+    for (const head of await matchesOf(parts, matching, heads, total)) confirmed.set(head.id, head)
+  // First: an error from here on tells of the matches, too.
+  await recordReads([...confirmed.values()])
   const { opened: most } = parts.limits
   if (bytesOf(heads) > most)
     throw invalid({ size: [`must be smaller here: the tokens of this page are larger than ${most} bytes`] })
@@ -119,8 +138,7 @@ export const listTokens = async (
     states.push(stateOf(row, opened))
     data.push(serializeToken(parts, stored, opened, value, grants))
   })
-  if (shown.length > 0)
-    await parts.journal.append(shown.map(({ row }) => doneRecord(parts, row, 'read', context, now)))
+  await recordReads(shown.map(({ row }) => row).filter(({ id }) => !confirmed.has(id)))
   for (const { row, disclosure } of shown)
     parts.metrics.disclosed.inc({ type: row.type, purpose: 'read', disclosure })
   for (const state of states) context.used?.add(state)

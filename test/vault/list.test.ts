@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
-import type { PageRequest } from '../../src/sdk/index.ts'
+import type { PageRequest, UseContext } from '../../src/sdk/index.ts'
 import { CARD, failure, MASKED_CARD, openTestVault, rule } from './kit.ts'
 
 const first: PageRequest = { kind: 'offset', page: 1, size: 20 }
@@ -140,6 +140,34 @@ t.test('filters and data search', async (t) => {
     'objects as JSON text, without what is short-lived',
   )
   t.same(await ids({ query: 'NOT metadata.color:red' }), ['ccc'])
+})
+
+t.test('a search by data that shows none records the tokens that it confirms', async (t) => {
+  const { create, vault, as, records } = await openTestVault(t, { limits: { opened: 30_000 } })
+  const values = { data: 'guess', search_indexes: ['{{ data }}'] }
+  for (const id of ['aaa', 'bbb', 'ccc']) await create({ ...values, id })
+  await create({ data: 'ddd', search_indexes: ['{{ data }}'], id: 'ddd' })
+  const reading = rule('/', 'redact', ['token:search', 'token:read'])
+  const guess = { query: 'data:guess' }
+  const recorded = async (filter: object, page: PageRequest, context: UseContext) => {
+    records.splice(0)
+    await vault.list(filter, page, context, 'token:search').catch(() => {})
+    t.ok(
+      records.every(({ operation, actor_id }) => operation === 'read' && actor_id === context.caller.actorId),
+    )
+    return records.map(({ entity_id }) => entity_id)
+  }
+  const redacted = as([], [reading])
+  t.same(await recorded(guess, first, redacted), ['ccc', 'bbb', 'aaa'])
+  t.same(await recorded(guess, { kind: 'cursor', size: 2 }, redacted), ['ccc', 'bbb'])
+  const beyond = { kind: 'offset', page: 9, size: 1 } as const
+  t.same(await recorded(guess, beyond, redacted), ['ccc', 'bbb', 'aaa'], 'the total tells of them')
+  t.same(await recorded({ query: 'data:other' }, first, redacted), [], 'none confirmed')
+  t.same(await recorded({ ids: ['aaa'] }, first, redacted), [], 'no value searched')
+  const masked = as([], [{ ...reading, transform: 'mask' }])
+  t.same(await recorded(guess, first, masked), ['ccc', 'bbb', 'aaa'], 'once each')
+  await create({ ...values, data: ['guess', 'x'.repeat(40_000)], search_indexes: ['guess'], id: 'eee' })
+  t.same(await recorded({ ...guess, ids: ['eee'] }, first, redacted), ['eee'], 'a page that is too large')
 })
 
 t.test('a tenant has at most four concurrent pages; another tenant does not wait for them', async (t) => {
