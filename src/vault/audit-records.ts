@@ -45,3 +45,7 @@ export const deniedRecord = (
   const message = `${titleOf(parts, type)} ${operation} denied`
   return auditRecord({ entity: type, id, operation, message }, context, at)
 }
+
+/** The record of a search by `data` that matched no token. */
+export const searchedRecord = (context: UseContext, at: number): AuditRecord =>
+  auditRecord({ entity: 'token', id: '', operation: 'read', message: 'Tokens searched' }, context, at)

@@ -13,7 +13,7 @@ import type {
   UseContext,
 } from '../sdk/index.ts'
 import type { SearchNode, TokenHead, TokenListQuery } from '../store/types.ts'
-import { deniedRecord, doneRecord } from './audit-records.ts'
+import { deniedRecord, doneRecord, searchedRecord } from './audit-records.ts'
 import { shownTo } from './egress.ts'
 import { bytesOf, type OpenedRow, openEach, withoutSeals } from './open.ts'
 import { filterNode } from './search/filter.ts'
@@ -54,7 +54,8 @@ const matchesOf = async (
 
 /**
  * `Vault.list`: tokens that the caller may see, newest first, each disclosed by its own rule. A token whose data is returned
- * has a `read` record, and so has a match of values of `data` for a caller that does not see them: it confirms a guess. `among`: a condition besides the caller's filter.
+ * has a `read` record. So has each match of a search by `data` whose caller does not see the data, because it confirms a guess.
+ * `among`: a condition besides the caller's filter.
  */
 export const listTokens = async (
   parts: VaultDeps,
@@ -116,6 +117,9 @@ export const listTokens = async (
     for (const head of await matchesOf(parts, matching, heads, total)) confirmed.set(head.id, head)
   // First: an error from here on tells of the matches, too.
   await recordReads([...confirmed.values()])
+  // No match confirms a guess as well, e.g. of "NOT data:…".
+  if (!seesAll && values > 0 && confirmed.size === 0)
+    await parts.journal.append([searchedRecord(context, now)])
   const { opened: most } = parts.limits
   if (bytesOf(heads) > most)
     throw invalid({ size: [`must be smaller here: the tokens of this page are larger than ${most} bytes`] })
