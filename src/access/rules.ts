@@ -172,6 +172,10 @@ export const levelOf = (decision: Decision): number => DECISIONS.indexOf(decisio
 
 const highest = (decisions: readonly Decision[]): number => Math.max(...decisions.map(levelOf))
 
+/** Whether the caller sees at least a mask of the token's data, by whatever permission. */
+export const seesMask = (grants: Grants, token: Located): boolean =>
+  SHOWING.some((permission) => levelOf(shownBy(grants, permission, token)) >= levelOf('mask'))
+
 /**
  * Whether the caller sees more of a token `there` than `here`, or may send more of it. Both are compared: a use that is
  * limited to destinations shows nothing, but sends what its rule says.

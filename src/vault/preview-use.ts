@@ -1,4 +1,4 @@
-import { decide, decidingRule } from '../access/rules.ts'
+import { decide, decidingRule, seesMask } from '../access/rules.ts'
 import type { Json } from '../common/json.ts'
 import { bodyWork } from '../expressions/work.ts'
 import type { UseContext, UsePreview } from '../sdk/index.ts'
@@ -44,7 +44,9 @@ export const previewUse = async (
     }
     const opened = open()
     const stored = withoutSeals(row)
-    const data = disclosure === 'redact' ? null : masked(stored, opened)
+    // A limited use sends the value and shows nothing. An administrator reads what the proxy's application may send.
+    const isShown = disclosure !== 'redact' && (reader !== context.caller || seesMask(grants, row))
+    const data = isShown ? masked(stored, opened) : null
     const token = {
       id,
       type,

@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { UseContext } from '../../src/sdk/index.ts'
 import { ALL, CARD, failure, MASKED_CARD, openTestVault, rule } from './kit.ts'
 
 t.test('a preview names the deciding grant, and shows no more than the mask', async (t) => {
@@ -19,6 +20,28 @@ t.test('a preview names the deciding grant, and shows no more than the mask', as
     t.same(previewed?.kind === 'used' && previewed.token.toToken(), { ...card, data })
   }
 })
+
+t.test(
+  'a preview of a use that is limited to destinations shows a mask to callers that see one',
+  async (t) => {
+    const { create, vault, as, records } = await openTestVault(t)
+    const card = await create({ type: 'card', data: CARD })
+    records.splice(0)
+    const sending = {
+      ...rule('/', 'reveal', ['token:use'], 2),
+      destinations: [{ host: 'a.test', ports: [443] }],
+    }
+    const preview = async (context: UseContext) => (await vault.preview([card.id], context))[0]
+    const redacted = as([], [rule('/', 'redact', ['token:read', 'token:search']), sending])
+    for (const context of [as([], [sending]), redacted])
+      t.match(await preview(context), { kind: 'used', disclosure: 'reveal', token: { data: null } })
+    t.same(records, [])
+    for (const permission of ['token:read', 'token:update'] as const)
+      t.match(await preview(as([permission], [sending])), { token: { data: MASKED_CARD } })
+    const { caller: reader } = as([])
+    t.match(await preview({ ...redacted, reader }), { token: { data: MASKED_CARD } }, 'an administrator')
+  },
+)
 
 t.test('a preview distinguishes unknown and denied tokens, and shows nothing of them', async (t) => {
   const { create, vault, as, records } = await openTestVault(t)
