@@ -12,6 +12,9 @@ interface Subject {
   readonly seq?: number
 }
 
+/** The subject of records about lists and searches. */
+export const NO_TOKEN: Subject = { id: '', type: 'token' }
+
 /** Operations that count as activity of a token in usage reports. */
 const ACTIVE: readonly TokenOperation[] = ['create', 'read', 'use']
 
@@ -48,4 +51,8 @@ export const deniedRecord = (
 
 /** The record of a search by `data` that matched no token. */
 export const searchedRecord = (context: UseContext, at: number): AuditRecord =>
-  auditRecord({ entity: 'token', id: '', operation: 'read', message: 'Tokens searched' }, context, at)
+  auditRecord(
+    { entity: NO_TOKEN.type, id: NO_TOKEN.id, operation: 'read', message: 'Tokens searched' },
+    context,
+    at,
+  )

@@ -13,7 +13,7 @@ import type {
   UseContext,
 } from '../sdk/index.ts'
 import type { SearchNode, TokenHead, TokenListQuery } from '../store/types.ts'
-import { deniedRecord, doneRecord, searchedRecord } from './audit-records.ts'
+import { deniedRecord, doneRecord, NO_TOKEN, searchedRecord } from './audit-records.ts'
 import { shownTo } from './egress.ts'
 import { bytesOf, type OpenedRow, openEach, withoutSeals } from './open.ts'
 import { filterNode } from './search/filter.ts'
@@ -68,8 +68,7 @@ export const listTokens = async (
   const { tenantId, grants } = context.caller
   const now = timeOf(parts, context)
   const visible = visibility(grants, permission)
-  const rejectListing = () =>
-    parts.journal.append([deniedRecord(parts, { id: '', type: 'token' }, 'read', context, now)])
+  const rejectListing = () => parts.journal.append([deniedRecord(parts, NO_TOKEN, 'read', context, now)])
   if (visible === 'none') {
     await rejectListing()
     throw new AppError('forbidden', `Listing tokens needs the permission "${permission}".`)

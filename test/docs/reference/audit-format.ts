@@ -11,7 +11,8 @@ import { builtIn } from './permissions.ts'
 const MEANING: Readonly<Record<keyof AuditRecord, string>> = {
   tenant_id: 'Tenant that owns the entity.',
   entity_type: 'Token type or resource.',
-  entity_id: 'Id within the entity type; empty for a denied create.',
+  entity_id:
+    'Id within the entity type; empty for a denied create or list, and for a search by `data` that matched no token.',
   operation: 'What was done, or denied.',
   actor_id: 'Application or session; null for anonymous callers and operators.',
   actor_type:
