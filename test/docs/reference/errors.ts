@@ -7,7 +7,7 @@ const MISSING =
 /** What a code means, and what the client does. */
 const EXPLAINED: Readonly<Record<ErrorCode, string>> = {
   malformed:
-    'The request cannot be read: its JSON, its path, its headers or its encoding is not valid. Correct the request.',
+    'The request cannot be read: its JSON, its path, its headers or its encoding is not valid. Correct the request. The status is 426 for a version of HTTP that is not served, such as HTTP/1.0: use HTTP/1.1.',
   invalid:
     'A member of the request is not valid. `errors` names each member by its property path. Correct them.',
   invalid_expression:
