@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join, normalize } from 'node:path'
 import t from 'tap'
 import { unixHttp } from '../../src/common/unix-http.ts'
+import { reportForwardHosts } from '../../src/control-plane/forward-hosts.ts'
 import { socketsIn } from '../../src/supervisor/messages.ts'
 import { createAuthority } from '../kit/authority.ts'
 import { startDns } from '../kit/dns.ts'
@@ -299,14 +300,14 @@ t.test('a new certificate of a host cuts no tunnel', async (t) => {
   const open = await secure((await tunnel('echo.test')).socket, 'echo.test', { ca: ca.pem })
   const other = await secure((await tunnel('git.test')).socket, 'git.test', { ca: ca.pem })
   const hosts = await Promise.all(names.map(leaf))
-  t.equal((await put({ hosts })).status, 200)
-  for (const wrong of [{}, { hosts: [{}] }, { hosts: [{ ...hosts[0], host: 'a b' }] }])
+  t.equal((await put(reportForwardHosts(hosts))).status, 200)
+  for (const wrong of [{}, { chains: [], hosts: [{}] }, reportForwardHosts([{ ...hosts[0]!, host: 'a b' }])])
     t.equal((await put(wrong)).status, 409)
   const fresh = await secure((await tunnel('echo.test')).socket, 'echo.test', { ca: ca.pem })
   t.not(fresh.getPeerCertificate().fingerprint256, open.getPeerCertificate().fingerprint256)
   for (const socket of [open, fresh]) t.equal((await overHttp1(socket, `echo.test:${port}`)).status, 200)
   t.equal((await overHttp1(other, `git.test:${port}`)).status, 200)
-  t.equal((await put({ hosts: hosts.filter(({ host }) => host !== 'late.test') })).status, 200)
+  t.equal((await put(reportForwardHosts(hosts.filter(({ host }) => host !== 'late.test')))).status, 200)
   await t.rejects(secure((await tunnel('late.test')).socket, 'late.test', { ca: ca.pem }))
   for (const socket of [open, fresh, other]) {
     t.equal(socket.destroyed, false)
