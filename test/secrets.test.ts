@@ -13,6 +13,7 @@ const MAY_REVEAL: Readonly<Record<string, string>> = {
   'src/maintenance/rotate-root.ts': 'finds the key file in the source of the root key',
   'src/roles/runtime.ts':
     'hands the source of the root key, and addresses with passwords, to what reads them',
+  'src/commands/run/environment.ts': 'finds the variable of the root key, which the command must not get',
   'src/supervisor/live-settings.ts':
     'compares what the configuration file held and holds, and hands it to the processes below',
   'src/forward-proxy/stored-authority.ts': "makes a key object of the private key of the proxy's authority",
