@@ -11,6 +11,13 @@ const SCRYPT_WORK = 2 ** 20
 const SAMPLE_ROUNDS = 1_000
 const SAMPLE_COST = 512
 const BLOCK = 8
+/** The fastest of these counts: a pause of the machine is not the rate. */
+const SAMPLES = 3
+/** Bytes that are hashed in the time of a round, at least. */
+const BYTES_PER_ROUND = 128
+/** scrypt per unit compared to its sample, which fits the processor's cache. */
+const SCRYPT_MARGIN = 1.5
+const SCRYPT_DIGEST = 'sha256'
 
 interface ScryptOptions {
   readonly N?: number
@@ -18,39 +25,58 @@ interface ScryptOptions {
   readonly p?: number
 }
 
-/** Milliseconds per unit of work, by kind, as last measured in this process. */
+/** Milliseconds per unit of work, by kind. Programs share them, so no input of a program affects them. */
 const rates = new Map<string, number>()
 
-const timed = (kind: string, units: number, work: () => Buffer): Buffer => {
-  const began = performance.now()
-  const result = work()
-  rates.set(kind, (performance.now() - began) / units)
-  return result
+const rateOf = (kind: string, units: number, sample: () => void): number => {
+  const known = rates.get(kind)
+  if (known !== undefined) return known
+  let fastest = Infinity
+  for (let i = 0; i < SAMPLES; i++) {
+    const began = performance.now()
+    sample()
+    fastest = Math.min(fastest, performance.now() - began)
+  }
+  rates.set(kind, fastest / units)
+  return fastest / units
 }
 
-/** Output bytes per complete set of rounds. */
-const blockOf = (digest: string): number => createHash(digest).digest().length
+/** Milliseconds of an HMAC round of this digest. */
+const roundMs = (digest: string): number =>
+  rateOf(`hmac ${digest.toLowerCase()}`, SAMPLE_ROUNDS, () =>
+    pbkdf2Sync('password', 'salt', SAMPLE_ROUNDS, 1, digest),
+  )
+
+/** Milliseconds of a unit of `N * r * p`. */
+const mixMs = (): number =>
+  rateOf('scrypt', SAMPLE_COST * BLOCK, () =>
+    scryptSync('password', 'salt', 1, { N: SAMPLE_COST, r: BLOCK, p: 1 }),
+  )
+
+/** Complete sets of rounds for an output. */
+const blocksOf = (length: number, digest: string): number =>
+  Math.max(1, Math.ceil(length / createHash(digest).digest().length))
+
+/** Time of PBKDF2 in rounds. The password is hashed once, the salt for each block. */
+const roundsOf = (passwordBytes: number, saltBytes: number, blocks: number, rounds: number): number =>
+  passwordBytes / BYTES_PER_ROUND + blocks * (rounds + saltBytes / BYTES_PER_ROUND)
 
 /** `timeLeft`: remaining milliseconds of the code. Longer work throws ERR_OUT_OF_RANGE. */
 export const createDerivations = (timeLeft: () => number): HostFunctions => {
-  const checkTime = (kind: string, units: number, sample: () => void, what: string) => {
-    if (!rates.has(kind)) sample()
-    const rate = rates.get(kind) ?? 0
+  const checkTime = (ms: number, what: string) => {
     const left = timeLeft()
-    if (units * rate > left)
+    if (ms > left)
       throw outOfRange(what, `small enough to complete in the remaining ${Math.max(0, Math.floor(left))} ms`)
   }
 
-  const pbkdf2 = (password: Wire, salt: Wire, rounds: number, length: number, digest: string) => {
+  const pbkdf2 = (password: Wire, salt: Wire, iterations: number, length: number, digest: string) => {
     integerIn('keylen', length, 0, DERIVED)
-    const blocks = Math.max(1, Math.ceil(length / blockOf(digest)))
-    integerIn('iterations', rounds, 1, Math.floor(ROUNDS / blocks))
-    const derive = (count: number, bytes: number) => () =>
-      pbkdf2Sync(bytesOf(password), bytesOf(salt), count, bytes, digest)
-    const units = rounds * blocks
-    if (units > SAMPLE_ROUNDS)
-      checkTime(digest, units, () => timed(digest, SAMPLE_ROUNDS, derive(SAMPLE_ROUNDS, 1)), 'iterations')
-    return textOf(timed(digest, units, derive(rounds, length)))
+    const blocks = blocksOf(length, digest)
+    integerIn('iterations', iterations, 1, Math.floor(ROUNDS / blocks))
+    const [key, data] = [bytesOf(password), bytesOf(salt)]
+    const rounds = roundsOf(key.length, data.length, blocks, iterations)
+    if (rounds > SAMPLE_ROUNDS) checkTime(rounds * roundMs(digest), 'iterations')
+    return textOf(pbkdf2Sync(key, data, iterations, length, digest))
   }
 
   const scrypt = (
@@ -60,15 +86,18 @@ export const createDerivations = (timeLeft: () => number): HostFunctions => {
     { N = 16_384, r = 8, p = 1 }: ScryptOptions,
   ) => {
     integerIn('keylen', length, 0, DERIVED)
-    if (!(128 * N * r <= SCRYPT_BYTES && N * r * p <= SCRYPT_WORK))
+    const mixed = 128 * r * p
+    if (!(N * 128 * r <= SCRYPT_BYTES && N * r * p <= SCRYPT_WORK))
       throw outOfRange('N, r and p', 'at most 64 MiB and 2^20 rounds in total')
-    const derive = (options: Required<ScryptOptions>) => () =>
-      scryptSync(bytesOf(password), bytesOf(salt), length, { ...options, maxmem: 2 * SCRYPT_BYTES })
-    const small = { N: SAMPLE_COST, r: BLOCK, p: 1 }
+    const [key, data] = [bytesOf(password), bytesOf(salt)]
+    // PBKDF2 with one iteration before and after the mixing, whose result is the second one's salt
+    const rounds =
+      roundsOf(key.length, data.length, blocksOf(mixed, SCRYPT_DIGEST), 1) +
+      roundsOf(key.length, mixed, blocksOf(length, SCRYPT_DIGEST), 1)
     const units = N * r * p
-    if (units > SAMPLE_COST * BLOCK)
-      checkTime('scrypt', units, () => timed('scrypt', SAMPLE_COST * BLOCK, derive(small)), 'N, r and p')
-    return textOf(timed('scrypt', units, derive({ N, r, p })))
+    if (units > SAMPLE_COST * BLOCK || rounds > SAMPLE_ROUNDS)
+      checkTime(SCRYPT_MARGIN * units * mixMs() + rounds * roundMs(SCRYPT_DIGEST), 'N, r and p')
+    return textOf(scryptSync(key, data, length, { N, r, p, maxmem: 2 * SCRYPT_BYTES }))
   }
 
   return { 'crypto.pbkdf2': pbkdf2, 'crypto.scrypt': scrypt }
