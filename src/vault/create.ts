@@ -3,6 +3,7 @@ import type { AuditRecord } from '../audit/types.ts'
 import { AppError, invalid } from '../common/errors.ts'
 import { mapInTurns, yieldIfDue } from '../common/event-loop.ts'
 import { newId } from '../common/ids.ts'
+import { weigh } from '../common/weight.ts'
 import { bodyWork } from '../expressions/work.ts'
 import type { TenantKeys } from '../keys/types.ts'
 import type { Disclosure, Grants, Tenant, Token, TokenInput, UseContext, Work } from '../sdk/index.ts'
@@ -14,7 +15,7 @@ import { shownTo } from './egress.ts'
 import { type IdPlan, idAttempts } from './ids.ts'
 import { checkMask, type IndexTerms, indexTerms } from './index-terms.ts'
 import { createIssues } from './issues.ts'
-import { createMemoryBudget } from './memory-budget.ts'
+import { createMemoryBudget, type ReserveMemory } from './memory-budget.ts'
 import { storedBytes } from './open.ts'
 import { type Opened, openToken, sealToken, splitEphemeral, tokenBinding } from './seal.ts'
 import { type ShownRow, serializeOrSummarize } from './serialize-token.ts'
@@ -79,6 +80,24 @@ const authorize = async (
     disclosures.push(decision)
   }
   return disclosures
+}
+
+/**
+ * Bytes of a new token besides its content: draft, row, index terms, audit record and statement. 10,000 short strings
+ * take 30 MiB.
+ */
+const OVERHEAD = 1024
+
+/** Reserves what the drafts and their sealed data take, until the call is over. */
+const reserveDrafts = async (drafts: readonly Draft[], reserve: ReserveMemory): Promise<void> => {
+  // All at once: small calls succeed beside large ones.
+  let bytes = drafts.length * OVERHEAD
+  for (const { data, mask, metadata, searchIndexes } of drafts) {
+    const pause = yieldIfDue()
+    if (pause) await pause
+    bytes += weigh([data, mask, metadata, searchIndexes], Number.POSITIVE_INFINITY)
+  }
+  reserve(bytes)
 }
 
 const prepare = (
@@ -215,6 +234,8 @@ export const storeDrafts = async (
 ): Promise<readonly Outcome[]> => {
   if (drafts.length === 0) return []
   const now = timeOf(parts, context)
+  const reserve = createMemoryBudget(parts, context)
+  await reserveDrafts(drafts, reserve)
   const disclosures = await authorize(parts, drafts, context, now)
   const { tenantId, grants } = context.caller
   const [ring, tenant] = await Promise.all([
@@ -230,7 +251,7 @@ export const storeDrafts = async (
   )
   const { tokens, created } = await store(parts, ring, prepared, context, now, parentSeq)
   const duplicates = created.flatMap((one) => (one.kind === 'duplicate' ? [one.token] : []))
-  createMemoryBudget(parts, context)(storedBytes(duplicates))
+  reserve(storedBytes(duplicates))
   const sealed = duplicates.map((token) => token.sealed)
   const opening = sealed.length > 0 ? await parts.keys.tenant(tenantId, sealed) : ring
   const outcomes = await mapInTurns(prepared, (item, i) =>

@@ -1,4 +1,4 @@
-/** Bytes of opened tokens that all calls of this process hold at once. */
+/** Bytes of opened and of new tokens that all calls of this process hold at once. */
 import { createGcPressure } from '../common/gc-pressure.ts'
 import type { Share, Shares } from '../common/shares.ts'
 import type { UseContext } from '../sdk/index.ts'

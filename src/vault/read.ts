@@ -1,5 +1,7 @@
 import { decide } from '../access/rules.ts'
 import { AppError } from '../common/errors.ts'
+import { inOwnTurn, yieldIfDue } from '../common/event-loop.ts'
+import { PIECE } from '../common/weight.ts'
 import type { Disclosure, Token, TokenPermission, UseContext } from '../sdk/index.ts'
 import type { TokenRow } from '../store/types.ts'
 import { deniedRecord, doneRecord, type TokenOperation } from './audit-records.ts'
@@ -52,11 +54,17 @@ export const getToken = async (parts: VaultDeps, id: string, context: UseContext
   const allowed = await checkRead(parts, row, granted, { ...context, maxDisclosure: undefined })
   const disclosure = capDisclosure(allowed, context.maxDisclosure)
   const now = timeOf(parts, context)
-  createMemoryBudget(parts, context)(storedBytes([row]))
+  const bytes = storedBytes([row])
+  createMemoryBudget(parts, context)(bytes)
   const ring = await parts.keys.tenant(context.caller.tenantId, [row.sealed])
-  const opened = openToken(ring, row, now)
-  const data = shownData(parts, row.type, opened, disclosure)
-  const token = serializeToken(parts, row, opened, data, context.caller.grants)
+  // Many concurrent calls resume in one turn of the event loop.
+  const pause = yieldIfDue(bytes > PIECE)
+  if (pause) await pause
+  const opened = await inOwnTurn(() => openToken(ring, row, now))
+  const token = await inOwnTurn(() => {
+    const data = shownData(parts, row.type, opened, disclosure)
+    return serializeToken(parts, row, opened, data, context.caller.grants)
+  })
   await parts.journal.append([doneRecord(parts, row, 'read', context, now)])
   parts.metrics.disclosed.inc({ type: row.type, purpose: 'read', disclosure })
   context.used?.add(stateOf(row, opened))

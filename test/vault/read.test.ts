@@ -114,3 +114,19 @@ t.test('a row that was swapped for another does not open', async (t) => {
   t.equal((await failure(vault.get(one.id, reveal()))).code, 'internal')
   t.equal((await vault.get(two.id, reveal())).data, 'two')
 })
+
+t.test('many concurrent reads of large tokens leave turns of the event loop to others', async (t) => {
+  const { create, vault, reveal } = await openTestVault(t)
+  const { id } = await create({ data: 'x'.repeat(1_000_000) })
+  let turns = 0
+  let isDone = false
+  const count = () => {
+    turns++
+    if (!isDone) setImmediate(count)
+  }
+  const reads = Promise.all(Array.from({ length: 20 }, () => vault.get(id, reveal())))
+  setImmediate(count)
+  await reads
+  isDone = true
+  t.ok(turns >= 20, `${turns} turns`)
+})

@@ -144,3 +144,33 @@ t.test('open plaintext is shared among tenants, until responses are sent', async
   for (const one of held) one.release()
   for (const { ids, tenantId } of tenants) t.ok(await vault.use(ids, reveal(tenantId)), 'one after the other')
 })
+
+t.test('new tokens are held like open ones, until they are stored', async (t) => {
+  const { vault, store, addTenant, reveal } = await openTestVault(t, { limits: { held: 8 * MIB } })
+  const strings = Array.from({ length: 1_000 }, (_, i) => `value ${i}`)
+  const large = [{ data: LARGEST }]
+  const calls: Record<string, (tenantId: string) => Promise<unknown>> = {
+    tokenize: (tenantId) => vault.tokenize(strings, reveal(tenantId)),
+    create: (tenantId) => vault.create(large, reveal(tenantId)),
+  }
+  for (const [name, call] of Object.entries(calls)) {
+    const tenantId = await addTenant()
+    const stored = store.tokens.create
+    let drafts = 0
+    Object.assign(store.tokens, {
+      create: (...args: Parameters<typeof stored>) => {
+        drafts += args[0].length
+        return stored.apply(store.tokens, args)
+      },
+    })
+    const all = Promise.allSettled(Array.from({ length: 20 }, () => call(tenantId)))
+    t.ok(await vault.create([{ data: 'x' }], reveal()), 'another tenant is served')
+    const outcomes = await all
+    const rejected = outcomes.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
+    t.ok(rejected.length >= 10 && rejected.length < 20, `${name}: ${rejected.length} of 20`)
+    for (const error of rejected) t.match(error, { code: 'rate_limited', retryAfter: 1 })
+    t.equal(drafts, (20 - rejected.length) * (name === 'create' ? 1 : 1_000) + 1, 'no part is stored')
+    Object.assign(store.tokens, { create: stored })
+    for (let i = 0; i < 6; i++) await t.resolves(call(tenantId), 'released')
+  }
+})
