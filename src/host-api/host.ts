@@ -4,6 +4,7 @@ import { createCodeScope } from '../egress/code-scope.ts'
 import type { Kernel } from '../kernel/types.ts'
 import type { SandboxHost } from '../sandbox/types.ts'
 import type { CodeScope, Operation, PluginContext, UsedTokens } from '../sdk/index.ts'
+import { createCallLimits } from './call-limits.ts'
 import { requestOf, responseOf } from './fetch-call.ts'
 import { createResponseBudget } from './response-budget.ts'
 import { sdkCall } from './sdk-calls.ts'
@@ -54,11 +55,13 @@ const allowance = (what: string, limit: number) => {
  */
 export const createSandboxHosts = ({ operations, invokeAs, fetch }: HostDeps): CreateSandboxHost => {
   const fetched = createResponseBudget()
+  const callLimits = createCallLimits()
   const byRpc = new Map(operations.map((operation) => [operation.rpc, operation]))
 
   return ({ tenantId, applicationId, traceId, depth, used, scope = createCodeScope() }) => {
     const request = allowance('requests', MAX_REQUESTS)
     const spend = allowance('calls of bt', MAX_CALLS)
+    const limited = callLimits(tenantId)
 
     const call = async (method: string, given: Json, signal: AbortSignal): Promise<Json> => {
       const { rpc, input } = sdkCall(method, given)
@@ -78,7 +81,8 @@ export const createSandboxHosts = ({ operations, invokeAs, fetch }: HostDeps): C
         )
       const application = { tenantId, id: applicationId }
       const invocation = { traceId, signal, depth: depth + 1, used, code: scope }
-      const output = await invokeAs(application, operation, input, invocation)
+      const work = () => invokeAs(application, operation, input, invocation)
+      const output = await limited(rpc === 'Reactors.React' ? 'code' : 'vault', signal, work)
       if (operation.status === 204) return null
       return (
         operation.responseBody === undefined

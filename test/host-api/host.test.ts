@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
 import { AppError } from '../../src/common/errors.ts'
 import type { Json } from '../../src/common/json.ts'
@@ -154,6 +155,23 @@ t.test('an invocation may make 50 requests and 1,000 calls; the next has its own
   for (let count = 0; count < 1_000; count++) await call(first, 'tokens.list')
   t.equal(await rejection(call(first, 'tokens.list')), 'rate_limited')
   t.match(await fetchOf(host(0), request), { status: 200, base64: Buffer.from('ä').toString('base64') })
+})
+
+t.test('of the concurrent calls of an invocation, a few run at once', async (t) => {
+  let running = 0
+  let most = 0
+  const { host } = counting({
+    invokeAs: async () => {
+      running++
+      most = Math.max(most, running)
+      await turn()
+      running--
+      return {}
+    },
+  })
+  const one = host(0)
+  await Promise.all(Array.from({ length: 60 }, () => call(one, 'tokens.list')))
+  t.equal(most, 4)
 })
 
 t.test('nested runs of code are limited in depth', async (t) => {
