@@ -88,10 +88,19 @@ const authorize = async (
  */
 const OVERHEAD = 1024
 
-/** Reserves what the drafts and their sealed data take, until the call is over. */
-const reserveDrafts = async (drafts: readonly Draft[], reserve: ReserveMemory): Promise<void> => {
-  // All at once: small calls succeed beside large ones.
-  let bytes = drafts.length * OVERHEAD
+/**
+ * Reserves what new tokens take besides their content, until the call is over: before they are parsed, so that a call
+ * beyond the budget costs nothing.
+ */
+export const reserveNew = (parts: VaultDeps, context: UseContext, count: number): ReserveMemory => {
+  const reserve = createMemoryBudget(parts, context)
+  reserve(count * OVERHEAD)
+  return reserve
+}
+
+/** Reserves what the content of the drafts takes once it is sealed. */
+const reserveContent = async (drafts: readonly Draft[], reserve: ReserveMemory): Promise<void> => {
+  let bytes = 0
   for (const { data, mask, metadata, searchIndexes } of drafts) {
     const pause = yieldIfDue()
     if (pause) await pause
@@ -230,12 +239,18 @@ export const storeDrafts = async (
   drafts: readonly Draft[],
   context: UseContext,
   work: Work,
-  parentSeq?: number,
+  {
+    parentSeq,
+    reserve = reserveNew(parts, context, drafts.length),
+  }: {
+    readonly parentSeq?: number | undefined
+    /** Of a caller that has reserved the tokens already. */
+    readonly reserve?: ReserveMemory
+  } = {},
 ): Promise<readonly Outcome[]> => {
   if (drafts.length === 0) return []
   const now = timeOf(parts, context)
-  const reserve = createMemoryBudget(parts, context)
-  await reserveDrafts(drafts, reserve)
+  await reserveContent(drafts, reserve)
   const disclosures = await authorize(parts, drafts, context, now)
   const { tenantId, grants } = context.caller
   const [ring, tenant] = await Promise.all([
@@ -270,6 +285,7 @@ export const createTokens = async (
 ): Promise<readonly Token[]> => {
   if (inputs.length > parts.limits.tokens)
     throw invalid({ '': [`must not hold more than ${parts.limits.tokens} tokens`] })
+  const reserve = reserveNew(parts, context, inputs.length)
   const issues = createIssues()
   const rules = { ...parts, issues, depth: parts.limits.depth, now: timeOf(parts, context) }
   const drafts = await mapInTurns(inputs, (input, i) =>
@@ -277,7 +293,10 @@ export const createTokens = async (
   )
   issues.check()
   const { work = bodyWork() } = context
-  const outcomes = await storeDrafts(parts, drafts as readonly Draft[], context, work, parentSeq)
+  const outcomes = await storeDrafts(parts, drafts as readonly Draft[], context, work, {
+    parentSeq,
+    reserve,
+  })
   return mapInTurns(outcomes, ({ row, opened, disclosure }) => {
     context.used?.add(stateOf(row, opened))
     return serializeOrSummarize(parts, row, opened, disclosure, context.caller.grants, undefined, work)
