@@ -52,8 +52,12 @@ export const CHECK_MS = 14_000
 /** Pending host calls and timers of one invocation, as a multiple of concurrent calls. */
 export const WAITING_PER_CALL = 16
 
+/** Bytes of the input of one asynchronous host call, and of all unsettled ones of an invocation. */
+export const CALL_BYTES = 15 * MIB
+export const UNSETTLED_CALL_BYTES = 48 * MIB
+
 /** Characters of error, frames and console, which the realm reports beside the result. */
 export const HEAD_CHARS = 2 * MIB
 
-/** Bytes of one message in addition to the largest argument or result. */
+/** Bytes of one message in addition to the largest argument or result; more than those of a call or a head. */
 export const MESSAGE_MARGIN = 16 * MIB

@@ -1,5 +1,5 @@
 import type { CodeIssue } from '../../sdk/index.ts'
-import { HEAD_CHARS, WAITING_PER_CALL } from '../limits.ts'
+import { CALL_BYTES, HEAD_CHARS, UNSETTLED_CALL_BYTES, WAITING_PER_CALL } from '../limits.ts'
 import type { Ending, FromChild, RunHeader } from '../protocol.ts'
 import type { Envelope, HostSync, LoadVerdict, RealmLine, RealmOutcome } from '../realm/abi.ts'
 import type { GuestContext } from './context.ts'
@@ -48,6 +48,17 @@ const NULL = envelope({ ok: null })
 const TOO_MANY = envelope({
   error: { name: 'Error', message: 'This invocation has made too many host calls.' },
 })
+
+const TOO_LARGE = envelope({
+  error: { name: 'Error', message: 'The input of this call, with those of unfinished calls, is too large.' },
+})
+
+interface HostCall {
+  readonly call: number
+  readonly name: string
+  readonly json: string
+  readonly bytes: number
+}
 
 interface Deps {
   readonly send: (message: FromChild, body?: string) => void
@@ -105,10 +116,12 @@ export const createInvocation = (
   let outcome: { readonly head: string; readonly result: string | undefined } | undefined
   let wallTimer: NodeJS.Timeout | undefined
   const timers = new Map<number, NodeJS.Timeout>()
-  /** Calls at the host, or in the outbox for the next `left`. */
-  const calling = new Set<number>()
-  const waiting: { readonly call: number; readonly name: string; readonly json: string }[] = []
-  let outbox: { call: number; name: string; json: string }[] = []
+  /** Bytes of the calls at the host, or in the outbox for the next `left`. */
+  const calling = new Map<number, number>()
+  const waiting: HostCall[] = []
+  let outbox: HostCall[] = []
+  /** Bytes of all unsettled calls. */
+  let inputBytes = 0
 
   const hostSync = deps.createHostSync(() => entryEnd - deps.now())
   const guest = { lost: () => finish(undefined) }
@@ -165,6 +178,7 @@ export const createInvocation = (
 
   const ended = ({ head, result }: NonNullable<typeof outcome>) => {
     if (head.length > HEAD_CHARS) return limit('result')
+    if (result !== undefined && Buffer.byteLength(result) > unit.program.resultBytes) return limit('result')
     const { console, ...reported }: RealmOutcome = JSON.parse(head)
     const ending: Ending =
       reported.kind === 'returned'
@@ -198,12 +212,29 @@ export const createInvocation = (
     if (outcome !== undefined) return ended(outcome)
     if (used >= cpuMs) return limit('cpu')
     if (calling.size + waiting.length + timers.size === 0) return stranded(failure?.thrown)
-    deps.send({ kind: 'left', id, calls: outbox })
+    for (const { call, name: what, json } of outbox) deps.send({ kind: 'call', id, call, name: what }, json)
+    deps.send({ kind: 'left', id })
     outbox = []
     wallTimer ??= setTimeout(() => deps.later(wallOver), Math.max(0, wallEnd - deps.now()))
   }
 
   const settle = (call: number, text: string) => enter((timeout) => context?.settle(call, text, timeout))
+
+  /** Settles a call after `delay` ms. */
+  const settleLater = (call: number, text: string, delay: number) => {
+    const due = () => {
+      if (timers.delete(call)) settle(call, text)
+    }
+    timers.set(
+      call,
+      setTimeout(() => deps.later(due), delay),
+    )
+  }
+
+  const start = (asked: HostCall) => {
+    calling.set(asked.call, asked.bytes)
+    outbox.push(asked)
+  }
 
   const ask = (call: number, what: string, json: string) => {
     if (what === 'cancel') {
@@ -216,23 +247,15 @@ export const createInvocation = (
       tooMany = true
       return
     }
-    if (what === 'timer') {
-      const delay = Math.min(LONGEST_DELAY, Math.max(1, Number(json) || 1))
-      const due = () => {
-        if (timers.delete(call)) settle(call, NULL)
-      }
-      timers.set(
-        call,
-        setTimeout(() => deps.later(due), delay),
-      )
-      return
-    }
-    if (calling.size >= header.asyncCalls) {
-      waiting.push({ call, name: what, json })
-      return
-    }
-    calling.add(call)
-    outbox.push({ call, name: what, json })
+    if (what === 'timer')
+      return settleLater(call, NULL, Math.min(LONGEST_DELAY, Math.max(1, Number(json) || 1)))
+    const bytes = Buffer.byteLength(what) + Buffer.byteLength(json)
+    if (bytes > CALL_BYTES || inputBytes + bytes > UNSETTLED_CALL_BYTES)
+      return settleLater(call, TOO_LARGE, 0)
+    inputBytes += bytes
+    const asked = { call, name: what, json, bytes }
+    if (calling.size >= header.asyncCalls) waiting.push(asked)
+    else start(asked)
   }
 
   const occupant = {
@@ -269,12 +292,12 @@ export const createInvocation = (
       else enter(begin)
     },
     settle: (call, text) => {
-      if (over || !calling.delete(call)) return
+      const bytes = calling.get(call)
+      if (over || bytes === undefined) return
+      calling.delete(call)
+      inputBytes -= bytes
       const next = waiting.shift()
-      if (next !== undefined) {
-        calling.add(next.call)
-        outbox.push(next)
-      }
+      if (next !== undefined) start(next)
       settle(call, text)
     },
     cancel: () => finish(undefined),

@@ -72,7 +72,7 @@ export const runChild = (
   const reportIdle = () => {
     isPlanned = false
     if (reported?.id !== 0) return
-    send({ kind: 'left', id: 0, calls: [] })
+    send({ kind: 'left', id: 0 })
     writer.flush()
   }
   /** After a quiet invocation the report is delayed: the next one is likely to follow and makes it unnecessary. */

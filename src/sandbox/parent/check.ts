@@ -42,7 +42,7 @@ export const createCheckJob = (
       line = given
       line.send({ kind: 'check', id, key: source.key, cpuMs: limits.cpuMs })
     },
-    onCalls: () => {},
+    onCall: () => {},
     onEnded: () => issue('The code could not be checked.'),
     onChecked: (issues, exportsFunction) => finish({ issues, exportsFunction }),
     fail: (limit) => issue(`Loading the code failed. ${limitSentence(limit, limits, source)}`),

@@ -76,6 +76,7 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
   let owner: string | undefined
   let ready = false
   let why: ExitReason = 'crash'
+  let killed = false
   let gone = false
   let entered: (Entered & { readonly at: number; readonly until: number }) | undefined
   let heardAt = deps.now()
@@ -87,8 +88,9 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
   }
 
   const kill = (reason: ExitReason) => {
-    if (gone) return
+    if (gone || killed) return
     why = reason
+    killed = true
     ready = false
     process.kill('SIGKILL')
   }
@@ -140,10 +142,11 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
     } else if (message.kind === 'entering') {
       enter(message.id, message.key, message.budgetMs)
       return
-    } else if (message.kind === 'left') {
-      left(message.id)
-      jobs.get(message.id)?.onCalls(message.calls)
-    } else if (message.kind === 'ended') {
+    } else if (message.kind === 'call') {
+      jobs.get(message.id)?.onCall(message, body)
+      return
+    } else if (message.kind === 'left') left(message.id)
+    else if (message.kind === 'ended') {
       const job = forget(message.id)
       if (job !== undefined && message.preparingMs > 0) enter(0, job.source.key, message.preparingMs)
       job?.onEnded(message, body)
@@ -177,7 +180,7 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
   }
 
   stream.on('data', (chunk: Buffer) => {
-    if (why !== 'crash') return // it is being killed; its messages no longer count
+    if (killed) return // its messages no longer count
     heardAt = deps.now()
     pingedAt = undefined
     try {
@@ -239,7 +242,7 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
       assume()
     },
     watch: () => {
-      if (gone || why !== 'crash') return
+      if (gone || killed) return
       const rss = ready ? rssOf(pid) : undefined
       if (rss !== undefined && rss > CHILD_RSS_MIB * MIB) kill('memory')
       // pending messages are read first: this process itself may have been slow

@@ -48,12 +48,10 @@ export const FromChild = Type.Union([
   Type.Object({ kind: Kind('pong') }),
   /** Starts to run code of this program for at most `budgetMs`; `id` 0: not for an invocation. */
   Type.Object({ kind: Kind('entering'), id: Id, key: Text, budgetMs: Ms }),
-  /** The entry ended, and the invocation waits for these calls (`json` is the input's JSON text). */
-  Type.Object({
-    kind: Kind('left'),
-    id: Id,
-    calls: Type.Array(Type.Object({ call: Id, name: Text, json: Text })),
-  }),
+  /** A host call. The body is the input's JSON text. */
+  Type.Object({ kind: Kind('call'), id: Id, call: Id, name: Text }),
+  /** The entry ended, and the invocation waits for its calls and timers. */
+  Type.Object({ kind: Kind('left'), id: Id }),
   Type.Object({
     kind: Kind('ended'),
     id: Id,

@@ -1,7 +1,7 @@
 import type { Json } from '../../common/json.ts'
 import { SHORT_ARGUMENT, SILENCE_MS } from '../limits.ts'
 import type { ConsoleLine, Invocation, LimitName, Outcome, SandboxLimits } from '../types.ts'
-import type { Ending, FromChild } from './from-child.ts'
+import type { Ending } from './from-child.ts'
 import { createHostCalls } from './host-calls.ts'
 import type { Channel, Job, Source } from './job.ts'
 import { limitSentence, unusableSentence } from './limit-messages.ts'
@@ -102,18 +102,17 @@ export const createInvocationJob = (
         invocation.argument,
       )
     },
-    onCalls: (asked: Extract<FromChild, { kind: 'left' }>['calls']) => {
+    onCall: ({ call, name }, json) => {
+      if (over) return
       const from = line
-      for (const { call, name, json } of over ? [] : asked) {
-        called = true
-        calls.call(name, json).then((envelope) => {
-          if (!over) from?.send({ kind: 'settle', id, call }, envelope)
-        })
-      }
+      called = true
+      calls.call(name, json).then((envelope) => {
+        if (!over) from?.send({ kind: 'settle', id, call }, envelope)
+      })
     },
     onEnded: ({ ending, console, cpuMs }, result) => {
       if (ending.kind === 'limit') limit(ending.limit, console, cpuMs, ending.location)
-      else if (result.length > limits.resultBytes) limit('result', console, cpuMs)
+      else if (Buffer.byteLength(result) > limits.resultBytes) limit('result', console, cpuMs)
       else {
         deps.onBehaved(true)
         finish(endOf(ending, result), console, cpuMs)

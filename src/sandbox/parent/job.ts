@@ -26,7 +26,8 @@ export interface Job {
   readonly budgetMs: number | undefined
   /** Sends it to a child. `quiet`: the child need not report its start. */
   begin(line: Channel, quiet: boolean): void
-  onCalls(calls: Extract<FromChild, { kind: 'left' }>['calls']): void
+  /** A host call; `json` is the input's JSON text. */
+  onCall(message: Extract<FromChild, { kind: 'call' }>, json: string): void
   onEnded(message: Extract<FromChild, { kind: 'ended' }>, result: string): void
   onChecked(issues: readonly CodeIssue[], exportsFunction: boolean): void
   /** Ends it without a message from a child. */

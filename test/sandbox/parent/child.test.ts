@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { EventEmitter } from 'node:events'
 import { duplexPair } from 'node:stream'
 import t from 'tap'
-import { createLog } from '../../../src/common/log.ts'
+import type { Log } from '../../../src/common/log.ts'
 import { createFrameReader, encodeFrame } from '../../../src/sandbox/frames.ts'
 import { SILENCE_MS } from '../../../src/sandbox/limits.ts'
 import { createChild, type Entered } from '../../../src/sandbox/parent/child.ts'
@@ -27,7 +27,7 @@ const jobOf = (id: number, key: string): Job => ({
   over: false,
   budgetMs: CPU_MS,
   begin: (line, quiet) => line.send({ ...RUN, id, key, quiet }),
-  onCalls: () => {},
+  onCall: () => {},
   onEnded: () => {},
   onChecked: () => {},
   fail: () => {},
@@ -49,6 +49,8 @@ const openChild = () => {
     kill: () => process.emit('close'),
   })
   let now = 0
+  const warned: string[] = []
+  const log = { warn: (_: object, text: string) => warned.push(text) } as unknown as Log
   const gone: { why: string; entered: Entered | undefined }[] = []
   const heard: unknown[] = []
   theirs.on(
@@ -58,7 +60,7 @@ const openChild = () => {
   const child = createChild(
     { process: process as unknown as ChildProcess, stream: ours },
     {
-      log: createLog('test', 'silent'),
+      log,
       now: () => now,
       maxBytes: 1_000,
       onReady: () => {},
@@ -73,6 +75,8 @@ const openChild = () => {
     child,
     gone,
     heard,
+    warned,
+    hears: (bytes: Buffer) => ours.emit('data', bytes),
     says: (...messages: FromChild[]) => {
       for (const message of messages) ours.emit('data', encodeFrame(message))
     },
@@ -156,13 +160,20 @@ t.test('an invocation sent while another one runs is assumed to start after it',
   const { child, says, watchAt } = openChild()
   says({ kind: 'ready' })
   child.give(jobOf(1, 'a'), true)
-  says({ kind: 'entering', id: 1, key: 'a', budgetMs: CPU_MS }, { kind: 'left', id: 1, calls: [] })
+  says({ kind: 'entering', id: 1, key: 'a', budgetMs: CPU_MS }, { kind: 'left', id: 1 })
   child.give(jobOf(2, 'a'), true)
   says({ kind: 'entering', id: 1, key: 'a', budgetMs: CPU_MS })
   await watchAt(300)
-  says({ kind: 'left', id: 1, calls: [] })
+  says({ kind: 'left', id: 1 })
   t.equal(child.since, 300)
   t.notOk(await watchAt(300 + CPU_MS + SILENCE_MS))
   says(ended(2, 0))
   t.notOk(child.busy)
+})
+
+t.test('data after an invalid message is ignored', async (t) => {
+  const { warned, hears } = openChild()
+  const long = encodeFrame({ kind: 'pong' }, 'x'.repeat(2_000))
+  for (let at = 0; at < long.length; at += 100) hears(long.subarray(at, at + 100))
+  t.equal(warned.length, 1)
 })

@@ -10,7 +10,7 @@ const job = (tenantId: string, key = tenantId, over = false): Job => ({
   budgetMs: undefined,
   over,
   begin: () => {},
-  onCalls: () => {},
+  onCall: () => {},
   onEnded: () => {},
   onChecked: () => {},
   fail: () => {},

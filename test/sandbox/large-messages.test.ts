@@ -1,0 +1,60 @@
+import t, { type Test } from 'tap'
+import type { SandboxHost } from '../../src/sandbox/types.ts'
+import { openSandbox, returned } from './kit.ts'
+
+const MIB = 2 ** 20
+
+const RESPONSE = { url: 'https://x.test/', status: 200, statusText: '', redirected: false, headers: [] }
+/** Responds with the length of the request's body. */
+const echo: SandboxHost = {
+  sdk: false,
+  call: async (_, input) => {
+    const { body } = input as { readonly body: string }
+    return { ...RESPONSE, base64: Buffer.from(String(body.length)).toString('base64') }
+  },
+}
+
+/** Sends `count` bodies at once. */
+const SEND = `module.exports = async ({ count, length }) => {
+  const send = async () => (await fetch('https://x.test', { method: 'POST', body: 'x'.repeat(length) })).text()
+  const sent = await Promise.allSettled(Array.from({ length: count }, send))
+  return sent.map(({ value, reason }) => value ?? reason.message)
+}`
+
+/** A sandbox whose children must all survive the test. */
+const openSurviving = async (test: Test) => {
+  const { run, pids } = await openSandbox(test, { children: 2 })
+  const before = [...pids]
+  return { run, survived: () => test.same([...pids], before, 'no child was killed') }
+}
+
+t.test('the inputs of concurrent host calls may be longer than one message', async (t) => {
+  const { run, survived } = await openSurviving(t)
+  for (const [count, length] of [
+    [6, 5 * MIB],
+    [50, 600_000],
+  ] as const) {
+    const outcome = await run(SEND, { argument: { count, length }, host: echo })
+    t.same(returned(outcome), Array(count).fill(String(length)))
+  }
+  survived()
+})
+
+t.test('inputs above the limits are errors of their calls', async (t) => {
+  const { run, survived } = await openSurviving(t)
+  const one = await run(SEND, { argument: { count: 1, length: 16 * MIB }, host: echo })
+  t.match(returned(one), [/^The input of this call/])
+  const many = returned(await run(SEND, { argument: { count: 12, length: 5 * MIB }, host: echo })) as string[]
+  t.same(many.slice(0, 9), Array(9).fill(String(5 * MIB)))
+  t.match(many.slice(9), Array(3).fill(/^The input of this call/))
+  survived()
+})
+
+t.test('the limit of a result counts bytes', async (t) => {
+  const { run, survived } = await openSurviving(t)
+  const code = "module.exports = ({ length }) => ({ raw: { s: '€'.repeat(length) } })"
+  t.match(await run(code, { argument: { length: 3 * MIB } }), { kind: 'returned' })
+  t.match(await run(code, { argument: { length: 4 * MIB } }), { kind: 'limit', limit: 'result' })
+  t.match(await run(code, { argument: { length: 9 * MIB } }), { kind: 'limit', limit: 'result' })
+  survived()
+})
