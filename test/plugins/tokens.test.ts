@@ -12,7 +12,7 @@ const context = {
   used: undefined,
   decisions: undefined,
   code: undefined,
-  atMost: undefined,
+  maxDisclosure: undefined,
 }
 
 /** What a vault was asked by one operation, and what came of it. */
