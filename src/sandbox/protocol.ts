@@ -4,6 +4,7 @@ export type { Ending, FromChild } from './parent/from-child.ts'
 /** A program for a child. `key` identifies tenant, name, code and these limits. */
 export interface ProgramHeader {
   readonly key: string
+  readonly tenantId: string
   readonly name: string
   readonly memoryMib: number
   readonly resultBytes: number

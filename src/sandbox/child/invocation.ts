@@ -124,7 +124,7 @@ export const createInvocation = (
   let inputBytes = 0
 
   const hostSync = deps.createHostSync(() => entryEnd - deps.now())
-  const guest = { lost: () => finish(undefined) }
+  const guest = { lost: () => (unit.outgrown ? limit('memory', false) : finish(undefined)) }
 
   /** Ends it; without an ending it is reported as lost. */
   const finish = (

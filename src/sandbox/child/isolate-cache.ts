@@ -11,6 +11,13 @@ const MAX_PROGRAMS = 1_000
 const MIB = 2 ** 20
 /** Total heap bytes above which the least recently used isolates are evicted. */
 const MAX_HEAP = 176 * MIB
+/**
+ * Bytes that isolates with waiting invocations may hold together. V8 reserves the memory of buffers that were never
+ * written, so the process's resident memory does not show it, but its data limit counts it (`CHILD_DATA_KB`).
+ */
+const MAX_WAITING = 200 * MIB
+/** Bytes of idle isolates that waiting ones cannot displace. */
+const MIN_IDLE = 32 * MIB
 /** Bytes of the process outside of isolates. */
 const MARGIN = 26 * MIB
 /** Invocations of one isolate before it is replaced; and between two measurements of its heap. */
@@ -28,6 +35,15 @@ interface Deps {
   readonly reuse: boolean
   readonly createHostSync: (timeLeft: () => number) => HostSync
   readonly now: () => number
+}
+
+const heapOf = (units: readonly ProgramIsolate[]): number => units.reduce((sum, { heap }) => sum + heap, 0)
+
+/** The largest isolate of the tenant whose isolates are largest together. */
+const largestOf = (units: readonly ProgramIsolate[]): ProgramIsolate | undefined => {
+  const byTenant = Map.groupBy(units, ({ program }) => program.tenantId)
+  const [most] = [...byTenant.values()].toSorted((a, b) => heapOf(b) - heapOf(a))
+  return most?.toSorted((a, b) => b.heap - a.heap)[0]
 }
 
 /** LRU cache of a child's isolates, one for each program. */
@@ -70,26 +86,39 @@ export const createIsolateCache = (deps: Deps) => {
       // V8 cannot terminate the code: this process is no longer usable
       onCatastrophicError: () => process.kill(process.pid, 'SIGKILL'),
     })
-    return createProgramIsolate(isolate, program, code, deps)
+    const onLoaded = () => {
+      if (heapOf(all()) > MAX_HEAP) shrink(program.memoryMib)
+    }
+    return createProgramIsolate(isolate, program, code, { ...deps, onLoaded })
   }
 
-  /** Isolates without invocations, least recently used first. */
-  const idle = (): readonly ProgramIsolate[] =>
-    [...(units.rvalues() as Generator<ProgramIsolate>)].filter(({ guests }) => guests.size === 0)
+  /** Least recently used first. */
+  const all = (): readonly ProgramIsolate[] => [...(units.rvalues() as Generator<ProgramIsolate>)]
+  const idle = (): readonly ProgramIsolate[] => all().filter(({ guests }) => guests.size === 0)
+  const waiting = (): readonly ProgramIsolate[] => all().filter(({ guests }) => guests.size > 0)
 
   /** Evicts until one isolate can grow to `memoryMib`: above its memory limit, the parent kills the complete child. */
   const shrink = (memoryMib: number) => {
     const most = (CHILD_RSS_MIB - memoryMib) * MIB - MARGIN
-    let heap = 0
-    for (const unit of units.values() as Generator<ProgramIsolate>) heap += unit.heap
+    const mostHeap = Math.max(MAX_HEAP, heapOf(waiting()) + MIN_IDLE)
+    let heap = heapOf(all())
     let rss = process.memoryUsage.rss()
     for (const unit of idle()) {
-      if (heap <= MAX_HEAP && rss <= most) return
+      if (heap <= mostHeap && rss <= most) return
       heap -= unit.heap
       rss -= unit.heap
       evictedAt = deps.now()
       units.delete(unit.program.key)
     }
+  }
+
+  const dropped = new WeakSet<ProgramIsolate>()
+  const drop = (unit: ProgramIsolate): void => {
+    // the end of its invocations drops it again, while the cache is deleting it
+    if (dropped.has(unit)) return
+    dropped.add(unit)
+    if (units.peek(unit.program.key) === unit) units.delete(unit.program.key)
+    else end(unit)
   }
 
   setInterval(() => {
@@ -126,9 +155,22 @@ export const createIsolateCache = (deps: Deps) => {
     /** Whether to prepare a context ahead: for a new program the isolate may be evicted before the next invocation. */
     worthPreparing: (unit: ProgramIsolate): boolean =>
       unit.invocations > 1 || deps.now() - evictedAt > CROWDED_MS,
-    drop: (unit: ProgramIsolate): void => {
-      if (units.peek(unit.program.key) === unit) units.delete(unit.program.key)
-      else end(unit)
+    /**
+     * Measures an isolate whose invocation waits now. Ends waiting invocations with the memory limit while all of them
+     * hold too much: those of the largest isolate of the tenant that holds most.
+     */
+    waits: (unit: ProgramIsolate): void => {
+      if (unit.gone) return
+      unit.measure()
+      if (heapOf(waiting()) > MAX_WAITING) for (const other of waiting()) if (!other.gone) other.measure()
+      for (let held = waiting(); heapOf(held) > MAX_WAITING; held = waiting()) {
+        const largest = largestOf(held)
+        if (largest === undefined) return
+        largest.outgrown = true
+        drop(largest)
+      }
+      if (heapOf(all()) > MAX_HEAP) shrink(unit.program.memoryMib)
     },
+    drop,
   }
 }

@@ -119,6 +119,7 @@ export const runChild = (
     const invocation = createInvocation(header, argument, unit, {
       send: (message, body) => {
         send(message, body)
+        if (message.kind === 'left') units.waits(unit)
         if (message.kind !== 'ended' || message.preparingMs === 0) return
         writer.flush()
         reported = { id: 0, key, at: now(), quiet: header.quiet }

@@ -19,9 +19,12 @@ export interface ProgramIsolate {
   /** Current invocations. */
   readonly guests: Set<{ lost(): void }>
   invocations: number
-  /** Heap bytes at the last measurement, and time of the last use (ms). */
-  heap: number
+  /** Bytes of heap and buffers at the last measurement. */
+  readonly heap: number
+  /** Time of the last use (ms). */
   usedAt: number
+  /** Set before the isolate is disposed because its waiting invocations hold too much memory: they end with that limit. */
+  outgrown: boolean
   /** A context: loaded, or one that the caller must load within its own limits. */
   acquire(): { readonly context: GuestContext; readonly loaded: boolean }
   /** Returns a context after its invocation. `clean`: the invocation returned and left nothing pending. */
@@ -35,7 +38,7 @@ export interface ProgramIsolate {
   load(cpuMs: number): LoadVerdict
   /** Prepares the next context if the code can be loaded ahead. False when the isolate is no longer usable. */
   prepare(cpuMs: number): boolean
-  measure(): number
+  measure(): void
   readonly gone: boolean
   dispose(): void
 }
@@ -50,6 +53,8 @@ export const createProgramIsolate = (
     readonly reuse: boolean
     readonly createHostSync: (timeLeft: () => number) => HostSync
     readonly now: () => number
+    /** A context was loaded ahead, and the isolate measured. */
+    readonly onLoaded: () => void
   },
 ): ProgramIsolate => {
   const compiled = compile(isolate, code, program.name)
@@ -64,6 +69,11 @@ export const createProgramIsolate = (
   const loaded: GuestContext[] = []
   const uses = new WeakMap<GuestContext, number>()
   let ahead = compiled.kind !== 'invalid'
+  let heap = FRESH_HEAP
+  const measure = (): void => {
+    const { total_heap_size: total, externally_allocated_size: external } = isolate.getHeapStatisticsSync()
+    heap = total + external
+  }
   const make = (): GuestContext => {
     if (compiled.kind === 'invalid') throw new Error('Code with issues cannot be loaded.')
     return createGuestContext(isolate, compiled, { name, settings })
@@ -84,6 +94,8 @@ export const createProgramIsolate = (
     ahead = verdict.kind === 'function' && !isAsync
     if (ahead) loaded.push(context)
     else context.release()
+    measure()
+    deps.onLoaded()
     return verdict
   }
 
@@ -92,7 +104,10 @@ export const createProgramIsolate = (
     compiled,
     guests: new Set(),
     invocations: 0,
-    heap: FRESH_HEAP,
+    outgrown: false,
+    get heap() {
+      return heap
+    },
     usedAt: deps.now(),
     acquire: () => {
       const context = loaded.pop()
@@ -119,11 +134,7 @@ export const createProgramIsolate = (
         return !memoryError(isolate, thrown) && !timedOut(thrown)
       }
     },
-    measure() {
-      const { total_heap_size: total, externally_allocated_size: external } = isolate.getHeapStatisticsSync()
-      this.heap = total + external
-      return this.heap
-    },
+    measure,
     get gone() {
       return isolate.isDisposed
     },

@@ -229,7 +229,8 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
       return known.size
     },
     give: (job, trusted) => {
-      const { tenantId, code, ...program } = job.source
+      const { code, ...program } = job.source
+      const { tenantId } = program
       const { id, budgetMs } = job
       owner ??= tenantId
       const isKnown = known.has(program.key)

@@ -5,7 +5,6 @@ import type { FromChild } from './from-child.ts'
 
 /** A program with its code. */
 export interface Source extends ProgramHeader {
-  readonly tenantId: string
   readonly code: string
 }
 
