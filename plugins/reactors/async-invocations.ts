@@ -6,9 +6,84 @@ import type { Prepared, React } from './react.ts'
 
 /** Retention of a result (completions §8), ms. */
 const RETAINED = 15 * 60_000
-/** Most background invocations, in this process and of one tenant. */
-const MAX_PENDING = 1_000
-const MAX_PENDING_OF_TENANT = 100
+
+const MIB = 1024 * 1024
+
+/** Limits of this process and of one tenant: invocations, and bytes of their arguments, which only their end releases. */
+interface BackgroundLimits {
+  readonly count: number
+  readonly countOfTenant: number
+  readonly bytes: number
+  readonly bytesOfTenant: number
+}
+
+const LIMITS: BackgroundLimits = {
+  count: 1_000,
+  countOfTenant: 100,
+  bytes: 256 * MIB,
+  bytesOfTenant: 64 * MIB,
+}
+
+/** Bytes of a value of JSON besides its characters, and of a member. */
+const VALUE = 16
+
+const overloaded = (): AppError =>
+  new AppError('overloaded', 'Too many reactors run in the background. Try again shortly.', { retryAfter: 5 })
+
+/** Approximate bytes of a JSON value in memory. */
+const sizeOf = (value: unknown): number => {
+  let bytes = 0
+  const open: unknown[] = [value]
+  while (open.length > 0) {
+    const item = open.pop()
+    bytes += VALUE
+    if (typeof item === 'string') bytes += item.length
+    else if (Array.isArray(item)) for (const inner of item) open.push(inner)
+    else if (typeof item === 'object' && item !== null)
+      for (const [name, member] of Object.entries(item)) {
+        bytes += name.length
+        open.push(member)
+      }
+  }
+  return bytes
+}
+
+interface BackgroundBudget {
+  /**
+   * Takes a place for an invocation, and the bytes of its argument. Returns their release. Throws `overloaded` when there
+   * is no place, `rate_limited` beyond the bytes of the tenant.
+   */
+  take(tenantId: string, argument: unknown): () => void
+}
+
+export const createBackgroundBudget = (limits: BackgroundLimits = LIMITS): BackgroundBudget => {
+  const ofTenants = new Map<string, { count: number; bytes: number }>()
+  const all = { count: 0, bytes: 0 }
+  return {
+    take(tenantId, argument) {
+      const own = ofTenants.get(tenantId) ?? { count: 0, bytes: 0 }
+      if (all.count >= limits.count || own.count >= limits.countOfTenant) throw overloaded()
+      const bytes = sizeOf(argument)
+      if (own.bytes + bytes > limits.bytesOfTenant)
+        throw new AppError(
+          'rate_limited',
+          `Background reactors of this tenant hold more than ${limits.bytesOfTenant / MIB} MiB of arguments. Retry after one of them ends, or send less.`,
+          { retryAfter: 5 },
+        )
+      if (all.bytes + bytes > limits.bytes) throw overloaded()
+      const add = (count: number, more: number) => {
+        for (const one of [own, all]) {
+          one.count += count
+          one.bytes += more
+        }
+        if (own.count > 0) ofTenants.set(tenantId, own)
+        else ofTenants.delete(tenantId)
+      }
+      add(1, bytes)
+      return () => add(-1, -bytes)
+    },
+  }
+}
 
 const INTERRUPTED = new AppError(
   'gateway_timeout',
@@ -31,6 +106,11 @@ const failed = (thrown: unknown): Outcome => {
   return { error }
 }
 
+interface BeginOptions {
+  readonly wallMs: number | undefined
+  readonly callbackUrl: string | undefined
+}
+
 /** A running invocation: its records, and whether their lease is still renewed. */
 interface Running {
   readonly tenantId: string
@@ -41,9 +121,6 @@ interface Running {
 
 /** An outcome as it is returned to callers and sent to callback receivers. */
 const shown = (id: string, outcome: Outcome): Json => ({ asyncReactorRequestId: id, ...outcome }) as Json
-
-const overloaded = () =>
-  new AppError('overloaded', 'Too many reactors run in the background. Try again shortly.', { retryAfter: 5 })
 
 /**
  * Background invocations (completions §8). Arguments are in memory only. Results are sealed in the store until they are
@@ -68,6 +145,7 @@ export const createRequests = (
   const requests = () => kernel.records(Requests)
   const callbacks = () => kernel.records(Callbacks)
   const running = new Map<Promise<void>, Running>()
+  const budget = createBackgroundBudget()
 
   /** Renews the lease of running invocations only. */
   const renew = async (one: Running): Promise<void> => {
@@ -129,50 +207,50 @@ export const createRequests = (
     return { request, outcome: request.outcome ?? lost }
   }
 
+  /** Stores the request, and its callback. */
+  const store = async (prepared: Prepared, call: Call, { callbackUrl }: BeginOptions): Promise<Running> => {
+    const { tenantId, actorId, actorType } = call.caller
+    const id = newId()
+    const states = call.used.states()
+    if (states === undefined) throw TOO_MANY
+    const { tokens, expires_at } = madeOf(states, call.now + RETAINED)
+    const times = { due: call.now + leaseMs, expires_at }
+    const reactor_id = prepared.reactor.id
+    const by = { actor_id: actorId, actor_type: actorType, trace_id: call.traceId }
+    await kernel.commit([
+      requests().insertMutation(tenantId, { id, reactor_id, ...by, tokens, ...times }),
+      ...(callbackUrl === undefined
+        ? []
+        : [
+            callbacks().insertMutation(tenantId, { id, reactor_id, url: callbackUrl, attempts: 0, ...times }),
+          ]),
+    ])
+    return { tenantId, id, hasCallback: callbackUrl !== undefined, over: false }
+  }
+
   return {
-    /** Starts it in the background and returns the id of its result. Throws `overloaded`. */
-    begin: async (
-      prepared: Prepared,
-      call: Call,
-      {
-        wallMs,
-        callbackUrl,
-      }: { readonly wallMs: number | undefined; readonly callbackUrl: string | undefined },
-    ): Promise<string> => {
-      const { tenantId, actorId, actorType } = call.caller
-      const ofTenant = [...running.values()].filter((each) => each.tenantId === tenantId).length
-      if (running.size >= MAX_PENDING || ofTenant >= MAX_PENDING_OF_TENANT || signal.aborted)
-        throw overloaded()
-      const id = newId()
-      const states = call.used.states()
-      if (states === undefined) throw TOO_MANY
-      const { tokens, expires_at } = madeOf(states, call.now + RETAINED)
-      const times = { due: call.now + leaseMs, expires_at }
-      const reactor_id = prepared.reactor.id
-      const by = { actor_id: actorId, actor_type: actorType, trace_id: call.traceId }
-      await kernel.commit([
-        requests().insertMutation(tenantId, { id, reactor_id, ...by, tokens, ...times }),
-        ...(callbackUrl === undefined
-          ? []
-          : [
-              callbacks().insertMutation(tenantId, {
-                id,
-                reactor_id,
-                url: callbackUrl,
-                attempts: 0,
-                ...times,
-              }),
-            ]),
-      ])
-      const one: Running = { tenantId, id, hasCallback: callbackUrl !== undefined, over: false }
-      const work = outcomeOf(prepared, call, wallMs)
-        .then((result) => finish(one, result, call))
-        .catch((err: unknown) => {
-          kernel.log.error({ err, trace_id: call.traceId }, 'reactor result not stored')
-        })
-        .finally(() => running.delete(work))
-      running.set(work, one)
-      return id
+    /** Starts it in the background and returns the id of its result. Rejects with `overloaded` or `rate_limited`. */
+    begin: async (prepared: Prepared, call: Call, options: BeginOptions): Promise<string> => {
+      if (signal.aborted) throw overloaded()
+      // Before the first await: concurrent calls would pass a check of what has started.
+      const release = budget.take(call.caller.tenantId, prepared.argument)
+      let work: Promise<void> | undefined
+      try {
+        const one = await store(prepared, call, options)
+        work = outcomeOf(prepared, call, options.wallMs)
+          .then((result) => finish(one, result, call))
+          .catch((err: unknown) => {
+            kernel.log.error({ err, trace_id: call.traceId }, 'reactor result not stored')
+          })
+          .finally(() => {
+            running.delete(work as Promise<void>)
+            release()
+          })
+        running.set(work, one)
+        return one.id
+      } finally {
+        if (work === undefined) release()
+      }
     },
 
     /** Returns the result once, with its audit record written. `result_not_found` until then, and for other actors. */
