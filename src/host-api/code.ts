@@ -24,7 +24,8 @@ export const runCode = async (
     exposeErrorMessages = true,
     wallMs = WALL_MS,
     signal,
-  }: Omit<CodeRun, 'traceId' | 'depth'>,
+    headerPrefixes,
+  }: Omit<CodeRun, 'traceId' | 'depth'> & { readonly headerPrefixes?: readonly string[] | undefined },
   onOutcome?: (outcome: Outcome) => void,
 ): Promise<Json | undefined> => {
   const written = await writeJson(argument)
@@ -36,7 +37,7 @@ export const runCode = async (
     signal,
   })
   onOutcome?.(outcome)
-  if (outcome.kind !== 'returned') throw failureOf(outcome, { name, exposeErrorMessages })
+  if (outcome.kind !== 'returned') throw failureOf(outcome, { name, exposeErrorMessages, headerPrefixes })
   if (outcome.json === undefined) return undefined
   // It has just been received.
   if (outcome.json.length > PIECE) await yieldIfDue(true)
@@ -53,11 +54,14 @@ export const runCode = async (
 export const createCode = ({
   sandbox,
   createHost,
+  headerPrefixes,
 }: {
   readonly sandbox: Pick<Sandbox, 'run' | 'check'>
   readonly createHost: CreateSandboxHost
+  /** Prefixes of the service's headers, which code cannot set. */
+  readonly headerPrefixes?: readonly string[] | undefined
 }): Code => ({
-  run: (run) => runCode(sandbox, createHost(run), run),
+  run: (run) => runCode(sandbox, createHost(run), { ...run, headerPrefixes }),
 
   check: async (program) => {
     const { issues, exportsFunction } = await sandbox.check(program)

@@ -18,9 +18,12 @@ export interface HostApi {
 export const createHostApi = ({
   sandbox: howToStart,
   fetch,
+  headerPrefixes,
 }: {
   readonly sandbox: SandboxStart
   readonly fetch: PluginContext['fetch']
+  /** Prefixes of the service's headers, which code cannot set. */
+  readonly headerPrefixes?: readonly string[]
 }): HostApi => {
   const sandbox = createLazySandbox(howToStart)
   let hosts: CreateSandboxHost | undefined
@@ -33,7 +36,7 @@ export const createHostApi = ({
     createHost,
     createCode: (parts) => {
       hosts = createSandboxHosts({ ...parts, fetch })
-      return createCode({ sandbox, createHost })
+      return createCode({ sandbox, createHost, headerPrefixes })
     },
     close: () => sandbox.close(),
   }

@@ -163,6 +163,7 @@ export const openRuntime = async (
         },
       },
       fetch: egress.fetch,
+      headerPrefixes: config.headerPrefixes,
     })
     closers.push(() => hostApi.close())
     // A missing requirement must fail at the start, not at the first use.

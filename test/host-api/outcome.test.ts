@@ -73,13 +73,43 @@ t.test('connection headers and invalid headers are not returned', async (t) => {
   })
 })
 
+t.test("an error of code sets no header of the service's own", async (t) => {
+  const headers = {
+    'X-Kept': 'a',
+    'retry-after': '1',
+    'svc-trace-id': 'forged',
+    'SVC-Proxy-Destination-Status': '200',
+    'bt-anything': 'x',
+    'x-envoy-upstream-service-time': '1',
+    'X-Sidevault-Reason': 'x',
+    Server: 'x',
+    'x-forwarded-proto': 'http',
+  }
+  const failure = threw({ status: 418, headers, body: 1 })
+  const { response } = failureOf(failure, { ...reported, headerPrefixes: ['SVC', 'bt'] })
+  t.strictSame(response?.headers, { 'X-Kept': 'a', 'retry-after': '1' })
+})
+
+t.test('an error with too many headers is an error of the code', async (t) => {
+  const many = (count: number, value: string) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`h${i}`, value]))
+  const allowed = failureOf(threw({ status: 418, headers: many(100, 'v') }), reported)
+  t.equal(Object.keys(allowed.response?.headers ?? {}).length, 100)
+  for (const headers of [many(101, 'v'), many(4, 'v'.repeat(9_000))]) {
+    const error = failureOf(threw({ status: 418, headers, body: 1 }), silent)
+    t.match(error, { code: 'code_failed', status: 400, message: /100 headers.*32 KiB/ })
+    t.equal(error.response, undefined)
+  }
+})
+
 t.test('exceeded limits are errors of the code, except those of the service', async (t) => {
   for (const name of ['cpu', 'wall', 'memory', 'argument', 'result', 'host_calls', 'crash'] as const)
     t.match(failureOf(limit(name), silent), {
       code: 'code_failed',
       message: /reactor was stopped: it was too much/,
     })
-  t.match(failureOf(limit('overload'), silent), { code: 'overloaded', status: 503, retryAfter: 1 })
+  for (const name of ['overload', 'interrupted'] as const)
+    t.match(failureOf(limit(name), silent), { code: 'overloaded', status: 503, retryAfter: 1 })
   t.match(failureOf(limit('quarantine'), silent), { code: 'unprocessable', status: 422 })
   t.match(failureOf(limit('cancelled'), silent), { code: 'gateway_timeout' })
   t.match(failureOf(unusable, reported), { status: 422, message: /no function/ })
