@@ -12,9 +12,14 @@ export interface ProgramHeader {
   readonly logBytes: number
 }
 
-export interface RunHeader {
-  readonly kind: 'run'
+/** Message about an invocation or a check. Tenants take turns in a child. */
+interface JobHeader {
   readonly id: number
+  readonly tenantId: string
+}
+
+export interface RunHeader extends JobHeader {
+  readonly kind: 'run'
   readonly key: string
   readonly sdk: boolean
   readonly cpuMs: number
@@ -30,7 +35,7 @@ export interface RunHeader {
 export type ToChild =
   | ({ readonly kind: 'program' } & ProgramHeader)
   | RunHeader
-  | { readonly kind: 'check'; readonly id: number; readonly key: string; readonly cpuMs: number }
-  | { readonly kind: 'settle'; readonly id: number; readonly call: number }
-  | { readonly kind: 'cancel'; readonly id: number }
+  | ({ readonly kind: 'check'; readonly key: string; readonly cpuMs: number } & JobHeader)
+  | ({ readonly kind: 'settle'; readonly call: number } & JobHeader)
+  | ({ readonly kind: 'cancel' } & JobHeader)
   | { readonly kind: 'ping' }

@@ -99,20 +99,20 @@ export const runChild = (
     reported?.id === 0 && reported.key === key && now() - reported.at < PREPARED_MS
 
   /** Prepares the next context: now, if no task is queued (returns its time limit), else when idle (returns 0). */
-  const prepare = (unit: ProgramIsolate): number => {
+  const prepare = (unit: ProgramIsolate, tenantId: string): number => {
     const { key } = unit.program
     const make = () => {
       if (unit.gone) return
       if (!isPreparing(key)) enter({ id: 0, key, budgetMs: start.aheadMs })
       if (!unit.prepare(start.aheadMs)) units.drop(unit)
     }
-    if (tasks.next(make)) return start.aheadMs
+    if (tasks.next(tenantId, make)) return start.aheadMs
     tasks.idle(make)
     return 0
   }
 
   const run = (header: RunHeader, argument: string) => {
-    const { id, key } = header
+    const { id, key, tenantId } = header
     const unit = find(id, key)
     if (unit === undefined) return
     let accepted = header.quiet && !writer.hasPending && (reported === undefined || isPreparing(key))
@@ -129,7 +129,7 @@ export const runChild = (
         else enter(message)
         accepted = false
       },
-      later: tasks.add,
+      later: (entry) => tasks.add(tenantId, entry),
       createHostSync,
       now,
       cpu,
@@ -137,7 +137,7 @@ export const runChild = (
         invocations.delete(id)
         if (!good || !units.used(unit)) units.drop(unit)
         else if (!unit.ready && unit.compiled.kind !== 'invalid' && units.worthPreparing(unit))
-          return prepare(unit)
+          return prepare(unit, tenantId)
         return 0
       },
     })
@@ -164,16 +164,18 @@ export const runChild = (
   }
 
   const receive = (message: ToChild, body: string) => {
-    if (message.kind === 'run') tasks.add(() => run(message, body))
-    else if (message.kind === 'settle')
-      tasks.add(() => invocations.get(message.id)?.settle(message.call, body))
-    else if (message.kind === 'cancel') tasks.add(() => invocations.get(message.id)?.cancel())
-    else if (message.kind === 'check') tasks.add(() => check(message.id, message.key, message.cpuMs))
-    else if (message.kind === 'program') tasks.add(() => units.learn(message satisfies ProgramHeader, body))
-    else {
+    if (message.kind === 'program') return units.learn(message satisfies ProgramHeader, body)
+    if (message.kind === 'ping') {
       send({ kind: 'pong' })
       writer.flush()
+      return
     }
+    tasks.add(message.tenantId, () => {
+      if (message.kind === 'run') run(message, body)
+      else if (message.kind === 'check') check(message.id, message.key, message.cpuMs)
+      else if (message.kind === 'settle') invocations.get(message.id)?.settle(message.call, body)
+      else invocations.get(message.id)?.cancel()
+    })
   }
 
   const read = createFrameReader(start.argumentBytes + MESSAGE_MARGIN, ({ header, body }) =>

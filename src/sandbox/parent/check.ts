@@ -27,7 +27,7 @@ export const createCheckJob = (
     finish({ issues: [{ line: 1, column: 1, message }], exportsFunction: false })
   const timer = setTimeout(() => {
     issue('The sandbox is at capacity. Retry later.')
-    line?.send({ kind: 'cancel', id })
+    line?.send({ kind: 'cancel', id, tenantId: source.tenantId })
   }, options.withinMs)
 
   return {
@@ -40,7 +40,7 @@ export const createCheckJob = (
     },
     begin: (given) => {
       line = given
-      line.send({ kind: 'check', id, key: source.key, cpuMs: limits.cpuMs })
+      line.send({ kind: 'check', id, tenantId: source.tenantId, key: source.key, cpuMs: limits.cpuMs })
     },
     onCall: () => {},
     onEnded: () => issue('The code could not be checked.'),

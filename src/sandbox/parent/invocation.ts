@@ -22,6 +22,7 @@ export const createInvocationJob = (
     readonly onBehaved: (well: boolean) => void
   },
 ): Job => {
+  const { tenantId } = source
   const createdAt = deps.now()
   const calls = createHostCalls(invocation.host, {
     atOnce: limits.asyncCalls,
@@ -54,7 +55,7 @@ export const createInvocationJob = (
 
   const stop = (which: LimitName) => {
     limit(which)
-    line?.send({ kind: 'cancel', id })
+    line?.send({ kind: 'cancel', id, tenantId })
   }
   const cancel = () => stop('cancelled')
   // for queued invocations and stuck children; a working child ends it itself and reports the location
@@ -91,6 +92,7 @@ export const createInvocationJob = (
         {
           kind: 'run',
           id,
+          tenantId,
           key: source.key,
           sdk: invocation.host.sdk,
           cpuMs: limits.cpuMs,
@@ -107,7 +109,7 @@ export const createInvocationJob = (
       const from = line
       called = true
       calls.call(name, json).then((envelope) => {
-        if (!over) from?.send({ kind: 'settle', id, call }, envelope)
+        if (!over) from?.send({ kind: 'settle', id, tenantId, call }, envelope)
       })
     },
     onEnded: ({ ending, console, cpuMs }, result) => {

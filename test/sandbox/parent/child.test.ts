@@ -34,6 +34,7 @@ const jobOf = (id: number, key: string): Job => ({
 })
 const RUN = {
   kind: 'run',
+  tenantId: 't',
   sdk: false,
   cpuMs: CPU_MS,
   wallMs: 10_000,
