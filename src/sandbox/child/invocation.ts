@@ -178,8 +178,9 @@ export const createInvocation = (
 
   const ended = ({ head, result }: NonNullable<typeof outcome>) => {
     if (head.length > HEAD_CHARS) return limit('result')
-    if (result !== undefined && Buffer.byteLength(result) > unit.program.resultBytes) return limit('result')
     const { console, ...reported }: RealmOutcome = JSON.parse(head)
+    if (result !== undefined && Buffer.byteLength(result) > unit.program.resultBytes)
+      return finish({ kind: 'limit', limit: 'result' }, true, [...console])
     const ending: Ending =
       reported.kind === 'returned'
         ? { kind: 'returned', empty: result === undefined }
