@@ -65,7 +65,10 @@ export interface ConsoleLine {
   readonly text: string
 }
 
-/** Exceeded limit. `crash`: the process died during the invocation. `overload`: the queue was full. */
+/**
+ * Exceeded limit. `crash`: the code crashed its process. `interrupted`: its process ended, maybe because of other code.
+ * `overload`: the queue was full.
+ */
 export type LimitName =
   | 'cpu'
   | 'wall'
@@ -74,6 +77,7 @@ export type LimitName =
   | 'result'
   | 'host_calls'
   | 'crash'
+  | 'interrupted'
   | 'quarantine'
   | 'overload'
   | 'cancelled'

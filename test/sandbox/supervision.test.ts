@@ -90,7 +90,7 @@ t.test('other invocations of an exited child run again, unless they have called 
   await called.promise
   const [pid] = pids
   process.kill(pid as number, 'SIGKILL')
-  t.match(await caller, { kind: 'limit', limit: 'crash' })
+  t.match(await caller, { kind: 'limit', limit: 'interrupted' })
   t.equal(returned(await sleeper), 'slept')
 })
 

@@ -26,6 +26,13 @@ export interface Entered {
   readonly assumed?: boolean
 }
 
+/** Program that a child ran when it ended. */
+export interface LastEntered extends Entered {
+  readonly tenantId: string
+  /** The child also had programs of other tenants, of which it may hold memory. */
+  readonly isShared: boolean
+}
+
 interface Deps {
   readonly log: Log
   /** Milliseconds of a monotonic clock. */
@@ -39,7 +46,7 @@ interface Deps {
   readonly onLost: (job: Job) => void
   /** A program ran for `ms`. */
   readonly onSpent: (source: Pick<Source, 'tenantId' | 'key'>, ms: number) => void
-  readonly onGone: (why: ExitReason, entered: Entered | undefined, jobs: readonly Job[]) => void
+  readonly onGone: (why: ExitReason, entered: LastEntered | undefined, jobs: readonly Job[]) => void
 }
 
 /** One child process and the jobs in it. */
@@ -169,13 +176,21 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
     receive(message, body)
   })
 
+  /** Undefined also for a program that the child was never given. */
+  const lastEntered = (): LastEntered | undefined => {
+    if (entered === undefined) return undefined
+    const tenantId = jobs.get(entered.id)?.source.tenantId ?? known.peek(entered.key)
+    if (tenantId === undefined) return undefined
+    return { ...entered, tenantId, isShared: [...known.values()].some((other) => other !== tenantId) }
+  }
+
   const end = () => {
     if (gone) return
     gone = true
     ready = false
     stream.destroy()
     charge()
-    deps.onGone(why, entered, [...jobs.values()])
+    deps.onGone(why, lastEntered(), [...jobs.values()])
     jobs.clear()
   }
 

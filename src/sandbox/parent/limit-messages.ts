@@ -11,6 +11,7 @@ const SENTENCES: Readonly<Record<LimitName, (limits: SandboxLimits, memoryMib: n
   host_calls: ({ syncCalls, asyncCalls }) =>
     `It made too many host calls: the limit is ${syncCalls} synchronous ones, and about ${asyncCalls} concurrent asynchronous ones.`,
   crash: () => 'The process that ran it crashed. Retry.',
+  interrupted: () => 'The process that ran it ended because of other code. Retry.',
   quarantine: () => 'It crashed its process twice within ten minutes, so it is blocked for ten minutes.',
   overload: () => 'The sandbox is at capacity. Retry later.',
   cancelled: () => 'It was cancelled.',

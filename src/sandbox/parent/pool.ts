@@ -3,10 +3,11 @@ import { LRUCache } from 'lru-cache'
 import type { Log } from '../../common/log.ts'
 import { USUAL_ISOLATES } from '../limits.ts'
 import type { LimitName } from '../types.ts'
-import { type Child, createChild, type Entered, type ExitReason } from './child.ts'
+import { type Child, createChild, type ExitReason, type LastEntered } from './child.ts'
 import { chooseChild } from './child-selection.ts'
 import type { Job } from './job.ts'
 import { createQueue } from './queue.ts'
+import { createReservations } from './reservations.ts'
 import type { Spawned } from './spawn.ts'
 import type { TrustTracker } from './trust.ts'
 
@@ -75,17 +76,26 @@ export const createPool = (size: number, deps: Deps) => {
     return guests
   }
 
-  const trusted = (key: string): boolean => deps.reputation.standing(key) === 'trusted'
+  const trusted = ({ source: { key, tenantId } }: Job): boolean =>
+    deps.reputation.standing(key, tenantId) === 'trusted'
+
+  const reservations = createReservations({
+    slots,
+    separated: deps.reputation.separated,
+    separatedWait: () => queue.hasTenant(deps.reputation.separated),
+  })
 
   /** With one tenant per child: whether a tenant may own one more child. */
   const mayOwn = (tenantId: string): boolean =>
     slots.filter((child) => child?.tenantId === tenantId).length < Math.max(1, size * TENANT_SHARE)
 
-  /** Programs without trust share the last child, so that they cannot harm the others. */
-  const mayTake = (child: Child, { source: { key, tenantId } }: Job): boolean =>
-    (deps.oneTenantPerChild
+  const mayTake = (child: Child, job: Job): boolean => {
+    const { key, tenantId } = job.source
+    const isFor = deps.oneTenantPerChild
       ? child.ready && (child.tenantId === tenantId || (child.tenantId === undefined && mayOwn(tenantId)))
-      : size === 1 || child === slots[size - 1] || trusted(key)) && programIn(child, key) < MAX_OF_PROGRAM
+      : reservations.permit(child, job, trusted(job))
+    return isFor && programIn(child, key) < MAX_OF_PROGRAM
+  }
 
   const isIdle = (child: Child | undefined): child is Child =>
     child?.ready === true && child.jobs.size === 0 && (!child.busy || nearlyFree(child))
@@ -110,7 +120,8 @@ export const createPool = (size: number, deps: Deps) => {
     mayTake(child, job) && (child.knows(job.source.key) || popular.has(job.source.key) || !soon(job))
 
   /** True while a child prepares a context of a trusted program, which is short. */
-  const nearlyFree = ({ preparing }: Child): boolean => preparing !== undefined && trusted(preparing)
+  const nearlyFree = ({ preparing }: Child): boolean =>
+    preparing !== undefined && deps.reputation.standing(preparing) === 'trusted'
 
   const isFree = (child: Child | undefined): child is Child =>
     child?.ready === true && child.jobs.size < MAX_INVOCATIONS_PER_CHILD && (!child.busy || nearlyFree(child))
@@ -118,17 +129,20 @@ export const createPool = (size: number, deps: Deps) => {
   const give = (child: Child, job: Job) => {
     popular.set(job.source.key, true)
     if (deps.reputation.quarantined(job.source.key)) job.fail('quarantine')
-    else child.give(job, trusted(job.source.key))
+    else child.give(job, trusted(job))
   }
 
   const dispatch = () => {
     for (;;) {
       if (queue.size === 0 || closing !== undefined) return
+      if (!deps.oneTenantPerChild) reservations.update()
       const running = slots.filter((child) => child?.busy && child.preparing === undefined).length
       const free = slots.filter(isFree).filter(({ busy }) => busy || running < AT_ONCE)
       if (free.length === 0) return
       const job = queue.next((candidate) => {
         replaceIdleChildFor(candidate)
+        const used = reservations.usedChildFor(candidate)
+        if (isIdle(used)) used.kill('replaced')
         return (
           free.some((child) => admits(child, candidate)) &&
           placesOf(candidate.source.tenantId) < size * MAX_INVOCATIONS_PER_CHILD * TENANT_SHARE
@@ -144,7 +158,7 @@ export const createPool = (size: number, deps: Deps) => {
     if (job.over) return
     const attempt = (attempts.get(job) ?? 0) + 1
     attempts.set(job, attempt)
-    if (!job.repeatable || attempt > MAX_ATTEMPTS) job.fail('crash')
+    if (!job.repeatable || attempt > MAX_ATTEMPTS) job.fail('interrupted')
     else queue.again(job)
   }
 
@@ -152,9 +166,13 @@ export const createPool = (size: number, deps: Deps) => {
     slot: number,
     child: Child,
     why: ExitReason,
-    entered: Entered | undefined,
+    entered: LastEntered | undefined,
     jobs: readonly Job[],
   ) => {
+    /** Programs of other tenants hold memory, so the one that ran last may not be the cause. */
+    const isShared =
+      (why !== 'unresponsive' && entered?.isShared === true) ||
+      jobs.some(({ source }) => source.tenantId !== entered?.tenantId)
     slots[slot] = undefined
     deps.onChild(child.pid, 'ended', why)
     if (closing !== undefined) {
@@ -164,12 +182,17 @@ export const createPool = (size: number, deps: Deps) => {
     }
     if (why !== 'replaced') {
       if (entered?.assumed) deps.reputation.exceeded(entered.key)
-      else if (entered !== undefined) deps.reputation.killed(entered.key)
+      else if (entered !== undefined) deps.reputation.killed(entered, isShared ? 'shared' : 'alone')
       deps.log.warn({ pid: child.pid, reason: why, jobs: jobs.length }, 'sandbox child exited; respawning it')
     }
     for (const job of jobs) {
-      if (job.id === entered?.id && !entered.assumed) job.fail(FAILURE[why])
-      else requeue(job)
+      if (job.id !== entered?.id || entered.assumed) requeue(job)
+      else if (!isShared) job.fail(FAILURE[why])
+      else if (!job.repeatable) job.fail(why === 'unresponsive' ? 'cpu' : 'interrupted')
+      else {
+        reservations.runAlone(job, slot)
+        requeue(job)
+      }
     }
     if (child.ready) spawnChild(slot)
     else spawnLater(slot)
@@ -236,7 +259,8 @@ export const createPool = (size: number, deps: Deps) => {
     submit: (job: Job): void => {
       if (closing !== undefined) job.fail('cancelled')
       else if (deps.reputation.quarantined(job.source.key)) job.fail('quarantine')
-      else if (!queue.add(job, deps.reputation.standing(job.source.key))) job.fail('overload')
+      else if (!queue.add(job, deps.reputation.standing(job.source.key, job.source.tenantId)))
+        job.fail('overload')
       else dispatch()
     },
     close: async (): Promise<void> => {

@@ -72,6 +72,11 @@ export const createQueue = () => {
     get size() {
       return size
     },
+    /** Whether a tenant with jobs fits; its jobs may have ended. */
+    hasTenant: (fits: (tenantId: string) => boolean): boolean => {
+      for (const tenantId of rows.keys()) if (fits(tenantId)) return true
+      return false
+    },
     /** False when the queue is full for a job of this standing. */
     add: (job: Job, standing: Trust): boolean => {
       const { tenantId, key } = job.source
