@@ -4,7 +4,7 @@ import { deeperThan, isObject, type Json } from '../common/json.ts'
 import { bodyWork } from '../expressions/work.ts'
 import type { Grants, UseContext, Work } from '../sdk/index.ts'
 import { TokenInput } from '../sdk/token-input.ts'
-import { type Outcome, storeDrafts } from './create.ts'
+import { type Outcome, reserveNew, storeDrafts } from './create.ts'
 import { maskedData } from './disclosure.ts'
 import { createIssues, memberPath } from './issues.ts'
 import { serializeOrSummarize, serializeUnmasked } from './serialize-token.ts'
@@ -102,12 +102,13 @@ export const tokenizeBody = async (parts: VaultDeps, body: Json, context: UseCon
   if (deeperThan(body, depth)) throw invalid({ '': [`must not nest deeper than ${depth}`] })
   const places: Place[] = []
   const build = await inOwnTurn(() => collect(body, places, tokens))
+  const reserve = reserveNew(parts, context, places.length)
   const issues = createIssues()
   const rules = { ...parts, issues, depth, now: timeOf(parts, context) }
   const drafts = await mapInTurns(places, ({ definition, path }) => parseDraft(definition, rules, path))
   issues.check()
   const { work = bodyWork() } = context
-  const outcomes = await storeDrafts(parts, drafts as readonly Draft[], context, work)
+  const outcomes = await storeDrafts(parts, drafts as readonly Draft[], context, work, { reserve })
   const results = await mapInTurns(outcomes, (outcome, i) => {
     const { kind, path } = places[i] as Place
     if (kind === 'string') return outcome.row.id

@@ -20,7 +20,7 @@ import { MAX_KEY, RETENTION as RESPONSES_MS } from '../../../src/kernel/invoke/i
 import { MAX_SIZE as LOGS_SIZE } from '../../../src/kernel/services/logs.ts'
 import { CONFIGURATION_LENGTH, CONFIGURATION_MEMBERS } from '../../../src/kit/changes.ts'
 import { CODE_LENGTH } from '../../../src/kit/code-warnings.ts'
-import { DEFAULT_LIMITS as SANDBOX } from '../../../src/sandbox/limits.ts'
+import { CALL_BYTES as INPUT_BYTES, DEFAULT_LIMITS as SANDBOX, UNSETTLED_CALL_BYTES } from '../../../src/sandbox/limits.ts'
 import { PAGE_SIZE } from '../../../src/sdk/lists.ts'
 import { TOKEN_LIMITS as TOKEN } from '../../../src/sdk/token-input.ts'
 import { PAGES_PER_MINUTE } from '../../../src/shared-state/rate-limits.ts'
@@ -151,6 +151,8 @@ export const limits: Page = {
         ['Body of such a request or its response', bytes(BODY_BYTES)],
         ['Redirects of such a request', count(MAX_REDIRECTS)],
         ['Calls of `bt` of one invocation', count(MAX_CALLS)],
+        ['Input of one `fetch` or `bt`', bytes(INPUT_BYTES)],
+        ['Inputs of unfinished calls of one invocation', bytes(UNSETTLED_CALL_BYTES)],
         ['Reactors within reactors', count(MAX_REACTOR_DEPTH)],
         [
           'Transforms at once, shared by tenants',
