@@ -24,6 +24,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'test/sandbox/realm/modules.test.ts': 'looks at the shape of what is read',
   'test/sandbox/sandbox.test.ts': 'code that takes 30 ms',
   'test/sandbox/supervision.test.ts': 'code that takes a while',
+  'test/sandbox/waiting-memory.test.ts': 'code that holds memory for two seconds only',
   'test/vault/budget.test.ts': 'hands a clock in',
   'test/supervisor/processes.ts': 'waits a minute',
   'test/supervisor/start.ts': 'measures for the long run',

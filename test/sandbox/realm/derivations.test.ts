@@ -22,9 +22,7 @@ t.test("a program's slow derivations do not count as the speed of others'", asyn
 
 t.test('a long salt, which is hashed for each block of the output, counts', async (t) => {
   const host = openHost()
-  const began = performance.now()
   t.match(host('crypto.pbkdf2', SHORT, LONG, 1, 65_536, 'sha1'), OUT_OF_RANGE)
   t.match(host('crypto.scrypt', SHORT, LONG, 32, { N: 2, r: 1, p: 2 ** 14 }), OUT_OF_RANGE)
   t.match(host('crypto.scrypt', SHORT, SHORT, 65_536, { N: 2, r: 1, p: 2 ** 18 }), OUT_OF_RANGE)
-  t.ok(performance.now() - began < 5_000)
 })
