@@ -4,7 +4,8 @@ import type { LimitName, SandboxLimits } from '../types.ts'
 const SENTENCES: Readonly<Record<LimitName, (limits: SandboxLimits, memoryMib: number) => string>> = {
   cpu: ({ cpuMs }) => `It used more than ${cpuMs} ms of CPU.`,
   wall: ({ wallMs }) => `It took longer than ${wallMs} ms.`,
-  memory: (_, memoryMib) => `It used more than ${memoryMib} MiB of memory.`,
+  memory: (_, memoryMib) =>
+    `It used more than ${memoryMib} MiB of memory, or too much with other waiting code of its tenant.`,
   argument: ({ argumentBytes }) => `Its argument is longer than ${argumentBytes} bytes.`,
   result: ({ resultBytes }) =>
     `Its result, error or console output is too long; a result may have ${resultBytes} bytes.`,

@@ -52,6 +52,7 @@ export const createTrustTracker = (clock: Clock): TrustTracker => {
   const recent = (key: string) => (deaths.get(key) ?? []).filter((at) => at > since())
   const pointsOf = (tenantId: string) => (tenants.get(tenantId) ?? []).filter(({ at }) => at > since())
   const separated = (tenantId: string): boolean =>
+    tenants.has(tenantId) &&
     pointsOf(tenantId).reduce((sum, { points }) => sum + points, 0) >= POINTS_TO_SEPARATE
   const exceeded = (key: string): void => {
     offences.set(key, clock.now())
