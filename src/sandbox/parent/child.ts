@@ -4,7 +4,7 @@ import { createFrameReader, encodeFrame } from '../frames.ts'
 import { CHILD_RSS_MIB, PREPARED_MS, SILENCE_MS, USUAL_ISOLATES } from '../limits.ts'
 import type { ToChild } from '../protocol.ts'
 import { asFromChild, type FromChild } from './from-child.ts'
-import type { Job, Source } from './job.ts'
+import type { Channel, Job, Source } from './job.ts'
 import { rssOf } from './rss.ts'
 import type { Spawned } from './spawn.ts'
 
@@ -92,6 +92,13 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
 
   const send = (message: ToChild, body?: string) => {
     if (!gone && stream.writable) stream.write(encodeFrame(message, body))
+  }
+
+  const channel: Channel = {
+    send,
+    get closed() {
+      return gone
+    },
   }
 
   const kill = (reason: ExitReason) => {
@@ -254,7 +261,7 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
       jobs.set(id, job)
       given.add(id)
       quiet = trusted && isKnown && budgetMs !== undefined ? { id, key: program.key, budgetMs } : undefined
-      job.begin({ send }, quiet !== undefined)
+      job.begin(channel, quiet !== undefined)
       assume()
     },
     watch: () => {

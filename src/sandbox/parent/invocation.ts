@@ -60,7 +60,7 @@ export const createInvocationJob = (
   const cancel = () => stop('cancelled')
   // for queued invocations and stuck children; a working child ends it itself and reports the location
   const wall = setTimeout(() => {
-    if (startedAt === undefined) stop('overload')
+    if (line === undefined || line.closed) stop('overload')
     else stop('wall')
   }, limits.wallMs + SILENCE_MS)
   if (invocation.signal?.aborted) queueMicrotask(cancel)

@@ -10,6 +10,8 @@ export interface Source extends ProgramHeader {
 
 /** Sends messages to the child of a job. */
 export interface Channel {
+  /** The child has ended. */
+  readonly closed: boolean
   send(message: ToChild, body?: string): void
 }
 

@@ -1,0 +1,26 @@
+import t from 'tap'
+import { DEFAULT_LIMITS } from '../../../src/sandbox/limits.ts'
+import { createInvocationJob } from '../../../src/sandbox/parent/invocation.ts'
+import type { Outcome } from '../../../src/sandbox/types.ts'
+import { NO_HOST } from '../kit.ts'
+
+const LIMITS = { ...DEFAULT_LIMITS, wallMs: 1 }
+const SOURCE = { ...LIMITS, tenantId: 't', name: 'code', key: 'k', code: '' }
+
+/** Outcome of an invocation whose time is up after it was sent to a child. */
+const timeUp = (closed: boolean) => {
+  const behaved: boolean[] = []
+  return new Promise<{ readonly outcome: Outcome; readonly behaved: readonly boolean[] }>((resolve) => {
+    const job = createInvocationJob(1, { program: SOURCE, argument: '1', host: NO_HOST }, SOURCE, LIMITS, {
+      now: () => 0,
+      resolve: (outcome) => resolve({ outcome, behaved }),
+      onBehaved: (well) => behaved.push(well),
+    })
+    job.begin({ send: () => {}, closed }, false)
+  })
+}
+
+t.test('time that an invocation waits for another child is not its own', async (t) => {
+  t.match(await timeUp(false), { outcome: { kind: 'limit', limit: 'wall' }, behaved: [false] })
+  t.match(await timeUp(true), { outcome: { kind: 'limit', limit: 'overload' }, behaved: [] })
+})
