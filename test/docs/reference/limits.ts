@@ -20,7 +20,11 @@ import { MAX_KEY, RETENTION as RESPONSES_MS } from '../../../src/kernel/invoke/i
 import { MAX_SIZE as LOGS_SIZE } from '../../../src/kernel/services/logs.ts'
 import { CONFIGURATION_LENGTH, CONFIGURATION_MEMBERS } from '../../../src/kit/changes.ts'
 import { CODE_LENGTH } from '../../../src/kit/code-warnings.ts'
-import { CALL_BYTES as INPUT_BYTES, DEFAULT_LIMITS as SANDBOX, UNSETTLED_CALL_BYTES } from '../../../src/sandbox/limits.ts'
+import {
+  CALL_BYTES as INPUT_BYTES,
+  DEFAULT_LIMITS as SANDBOX,
+  UNSETTLED_CALL_BYTES,
+} from '../../../src/sandbox/limits.ts'
 import { PAGE_SIZE } from '../../../src/sdk/lists.ts'
 import { TOKEN_LIMITS as TOKEN } from '../../../src/sdk/token-input.ts'
 import { PAGES_PER_MINUTE } from '../../../src/shared-state/rate-limits.ts'
