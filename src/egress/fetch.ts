@@ -144,7 +144,7 @@ export const createOutbound = ({ egress, trust, own, timeoutMs }: OutboundOption
     first: Hop,
     {
       followRedirects: mayFollow = false,
-      allowCrossOriginBody: bodyToAnyOrigin = false,
+      allowCrossOriginBody = false,
       onBytes = () => {},
       check,
     }: OutboundRequest,
@@ -160,7 +160,7 @@ export const createOutbound = ({ egress, trust, own, timeoutMs }: OutboundOption
       await response.body.dump({ limit: 64 * 1024, signal })
       if (hops === MAX_REDIRECTS)
         throw new AppError('destination_unreachable', `The destination redirected ${hops + 1} times.`)
-      hop = redirected(hop, response.statusCode, urlOf(location, hop.url.href), bodyToAnyOrigin)
+      hop = redirected(hop, response.statusCode, urlOf(location, hop.url.href), allowCrossOriginBody)
     }
   }
 

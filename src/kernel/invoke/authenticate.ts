@@ -58,10 +58,10 @@ export const createAuthenticator = (
 
   /** The one place that decides whether the owner of a credential may call at all. */
   const callerOf = (credential: Credential | undefined, otherwise: string): Caller => {
-    const { caller, expiresAt, pending: unauthorized } = credential ?? {}
+    const { caller, expiresAt, pending } = credential ?? {}
     if (caller === undefined || (expiresAt !== undefined && expiresAt <= clock.now()))
       throw unauthenticated(otherwise)
-    if (unauthorized)
+    if (pending)
       throw new AppError(
         'forbidden',
         'This session has not been authorized yet. Authorize it with its nonce and the key of a private application.',

@@ -18,7 +18,7 @@ import { jsonColumns, toTokenRow } from './token-row.ts'
 const DUPLICATES = 32 * 1024 * 1024
 
 /** Fingerprints of one call that are locked one by one. A server's table of locks is small. */
-const MOST_LOCKS = 64
+const MAX_LOCKS = 64
 
 /** Lock of all fingerprints of a tenant. Those who lock single ones share it. */
 export const fingerprintsLock = (tenantId: string): string => `fingerprints ${tenantId}`
@@ -155,7 +155,7 @@ export const createTogether = async (
     )
   const locked = new Set<string>()
   for (const [tenantId, tokens] of tenants) {
-    if (tokens.filter(deduplicates).length <= MOST_LOCKS) continue
+    if (tokens.filter(deduplicates).length <= MAX_LOCKS) continue
     await session.lock(fingerprintsLock(tenantId))
     locked.add(tenantId)
   }
