@@ -39,14 +39,14 @@ export const createMetrics = (node = 'main') => {
       registers,
     }),
     duration: new Histogram({
-      name: 'sidevault_request_seconds',
-      help: 'Time of a request in Sidevault: at "proxy" until it is forwarded or denied, at "connect" until the reply to CONNECT, at "management" until its response.',
-      labelNames: ['at'] as const,
+      name: 'sidevault_request_duration_seconds',
+      help: 'Time of a request in Sidevault: kind "proxy" until it is forwarded or denied, "connect" until the reply to CONNECT, "management" until its response.',
+      labelNames: ['kind'] as const,
       buckets: BUCKETS,
       registers,
     }),
     stage: new Histogram({
-      name: 'sidevault_stage_seconds',
+      name: 'sidevault_stage_duration_seconds',
       help: 'Time spent in one stage of a request.',
       labelNames: ['stage'] as const,
       buckets: BUCKETS,
@@ -73,7 +73,7 @@ export const createMetrics = (node = 'main') => {
     up: new Gauge({
       name: 'sidevault_process_up',
       help: '1 while a process of the service responds, by process name.',
-      labelNames: ['name'] as const,
+      labelNames: ['process'] as const,
       registers,
     }),
     sandbox: {
@@ -84,7 +84,7 @@ export const createMetrics = (node = 'main') => {
         registers,
       }),
       seconds: new Histogram({
-        name: 'sidevault_sandbox_seconds',
+        name: 'sidevault_sandbox_duration_seconds',
         help: 'Time of one run of code: waited (in the queue), cpu, wall (in total).',
         labelNames: ['time'] as const,
         buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30],
@@ -95,9 +95,9 @@ export const createMetrics = (node = 'main') => {
         help: 'Child processes that are ready for code.',
         registers,
       }),
-      ends: new Counter({
-        name: 'sidevault_sandbox_child_ends_total',
-        help: 'Child processes that ended, by reason: unresponsive, memory, crash, replaced (idle, for another tenant).',
+      exits: new Counter({
+        name: 'sidevault_sandbox_child_exits_total',
+        help: 'Child processes that exited, by reason: unresponsive, memory, crash, replaced (idle, for another tenant).',
         labelNames: ['reason'] as const,
         registers,
       }),

@@ -74,7 +74,7 @@ export class RequestTelemetry {
     const ms = performance.now() - this.#began
     if (identity !== undefined) this.#remember(identity, ended, error, ms)
     metrics.requests.inc({ operation: this.#operation, status: ended })
-    metrics.duration.observe({ at: this.#operation }, ms / 1000)
+    metrics.duration.observe({ kind: this.#operation }, ms / 1000)
     const line: Record<string, unknown> = { operation: this.#operation }
     if (typeof ended === 'number') line.status = ended
     else line.outcome = ended

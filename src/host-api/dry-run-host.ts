@@ -17,6 +17,6 @@ const idleHost = (sdk: boolean): SandboxHost => ({
 
 /** `Code.run` without effects. `onOutcome` gets console and times, also before it rejects. */
 export const createDryRunner =
-  (sandbox: Pick<Sandbox, 'run'>) =>
+  (sandbox: Pick<Sandbox, 'run'>, headerPrefixes: readonly string[]) =>
   (run: CodeRun, onOutcome: (outcome: Outcome) => void): Promise<Json | undefined> =>
-    runCode(sandbox, idleHost(run.applicationId !== undefined), run, onOutcome)
+    runCode(sandbox, idleHost(run.applicationId !== undefined), { ...run, headerPrefixes }, onOutcome)

@@ -94,7 +94,7 @@ export const startGatewayRole = async (
       admit: runtime.admit,
       proxies,
       code: kernel.code,
-      runWithoutEffects: createDryRunner(sandbox),
+      runWithoutEffects: createDryRunner(sandbox, config.headerPrefixes),
       dial: runtime.dial,
       clusterOf: clusters.clusterOf,
       ...(start.forward === undefined ? {} : { bindings }),

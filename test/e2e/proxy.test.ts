@@ -480,5 +480,5 @@ t.test('requests are counted and timed by stage', async (t) => {
   t.match(text, /sidevault_requests_total\{operation="proxy",status="forwarded"\} \d+/)
   t.match(text, /sidevault_requests_total\{operation="proxy",status="401"\} \d+/)
   for (const stage of ['authenticate', 'plan', 'use', 'apply'])
-    t.match(text, new RegExp(`sidevault_stage_seconds_count\\{stage="${stage}"\\} \\d+`))
+    t.match(text, new RegExp(`sidevault_stage_duration_seconds_count\\{stage="${stage}"\\} \\d+`))
 })

@@ -180,15 +180,15 @@ t.test('"typed errors" have their status, all others are 400 with their message'
 
 t.test("CustomHttpResponseError sets the response's status, headers and body", async (t) => {
   const id = await throwing(
-    "new errors.CustomHttpResponseError({ status: 418, headers: { 'x-teapot': 'yes', 'content-length': '1', 'transfer-encoding': 'chunked' }, body: { short: 'stout' } })",
+    "new errors.CustomHttpResponseError({ status: 418, headers: { 'x-teapot': 'café', 'content-length': '1', 'transfer-encoding': 'chunked' }, body: { short: 'stöut' } })",
   )
   const response = await api.service.call('POST', `/reactors/${id}/react`, { key, body: {} })
   t.equal(response.status, 418)
-  t.equal(response.headers['x-teapot'], 'yes')
-  t.strictSame(response.json, { short: 'stout' })
+  t.equal(response.headers['x-teapot'], 'café', 'one byte a character')
+  t.strictSame(response.json, { short: 'stöut' })
   const { status, body } = await react(id)
   t.equal(status, 418)
-  t.strictSame(body.body ?? body, { short: 'stout' }, 'over gRPC it lies in the problem')
+  t.strictSame(body.body ?? body, { short: 'stöut' }, 'over gRPC it lies in the problem')
 })
 
 t.test('code that cannot run is 422, with its error', async (t) => {

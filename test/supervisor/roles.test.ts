@@ -26,7 +26,7 @@ t.test('the roles admin and gateway together work as one service', { buffered: t
   t.notOk(parts.includes('gateway-0'), 'that is the process which answers')
   const metrics = (await gateway.call('GET', '/metrics')).text
   for (const name of ['envoy', 'gateway-0', 'gateway-1'])
-    t.match(metrics, `sidevault_process_up{name="${name}"} 1`)
+    t.match(metrics, `sidevault_process_up{process="${name}"} 1`)
 
   for (const path of ['/tokens', '/docs', '/openapi.json', '/nowhere']) {
     const rejected = await gateway.call('GET', path, { key: admin.managementKey })
@@ -79,7 +79,7 @@ t.test('the role admin with a listener of its own needs no Envoy', { buffered: t
   const parts = ready.json.components.map(({ name }: { name: string }) => name)
   t.ok(parts.includes('store'))
   t.notOk(parts.includes('envoy') || parts.includes('envoy_config'))
-  t.match((await admin.call('GET', '/metrics')).text, /sidevault_process_up\{name="admin"\} 1/)
+  t.match((await admin.call('GET', '/metrics')).text, /sidevault_process_up\{process="admin"\} 1/)
   const key = await admin.application({ permissions: ['token:create'] })
   const created = await admin.call('POST', '/tokens', { key, body: { type: 'token', data: 'a' } })
   t.equal(created.status, 201)

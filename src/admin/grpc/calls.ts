@@ -87,7 +87,7 @@ export const createCalls = (
     const status = code === grpc.OK ? state.success : (state.error?.status ?? other)
     const ms = performance.now() - startedAt
     metrics.requests.inc({ operation, status })
-    if (!isQuiet(operation)) metrics.duration.observe({ at: 'management' }, ms / 1000)
+    if (!isQuiet(operation)) metrics.duration.observe({ kind: 'management' }, ms / 1000)
     if (caller !== undefined)
       metrics.recent.push(
         recentCall(caller, {

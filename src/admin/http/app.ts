@@ -92,7 +92,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
     const status = reply.statusCode
     const ms = performance.now() - startedAt
     metrics.requests.inc({ operation, status })
-    if (!(operation in quiet)) metrics.duration.observe({ at: 'management' }, ms / 1000)
+    if (!(operation in quiet)) metrics.duration.observe({ kind: 'management' }, ms / 1000)
     const isPoll = (operation in quiet || isBackground(request, operation)) && status < 400
     if (caller !== undefined && !isPoll)
       metrics.recent.push(

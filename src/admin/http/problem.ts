@@ -55,7 +55,8 @@ const sendCodeResponse = (
   for (const [name, value] of Object.entries(headers)) reply.header(name, value)
   if (!reply.hasHeader('content-type'))
     reply.type(typeof body === 'string' ? 'text/plain; charset=utf-8' : JSON_TYPE)
-  return reply.send(typeof body === 'string' ? body : JSON.stringify(body))
+  // Node writes the head of a string's response as UTF-8, but its headers may have characters of ISO-8859-1.
+  return reply.send(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)))
 }
 
 /** Sends the error body of completions §2 with the headers that belong to it. */

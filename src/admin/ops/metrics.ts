@@ -39,17 +39,17 @@ export const metricsRoute = (
   path: '/metrics',
   name: 'metrics',
   handler: async (_request, reply) => {
-    metrics.up.set({ name: options.name }, 1)
+    metrics.up.set({ process: options.name }, 1)
     const others = await Promise.all(
       sources.map(async (source) => {
         try {
           const found = await withTimeout(options.timeout, (signal) => source.metrics(signal))
-          metrics.up.set({ name: source.name }, 1)
+          metrics.up.set({ process: source.name }, 1)
           // Only this process reports which processes are up.
           return nameLags(found, source.name).filter((metric) => metric.name !== UP)
         } catch (err) {
           log.warn({ err, process: source.name }, 'metrics of a process unavailable')
-          metrics.up.set({ name: source.name }, 0)
+          metrics.up.set({ process: source.name }, 0)
           return []
         }
       }),

@@ -38,12 +38,12 @@ t.test('metrics of all processes are summed, and processes that respond are up',
   t.match(response.headers['content-type'], /^text\/plain; version=0\.0\.4/)
   t.match(response.text, /sidevault_requests_total\{operation="proxy",status="200"\} 5\n/)
   t.match(response.text, /sidevault_requests_total\{operation="healthz",status="200"\} 3\n/)
-  t.match(response.text, /sidevault_stage_seconds_count\{stage="run"\} 1\n/)
+  t.match(response.text, /sidevault_stage_duration_seconds_count\{stage="run"\} 1\n/)
   t.same(response.text.match(/sidevault_process_up\{.*/g)?.sort(), [
-    'sidevault_process_up{name="admin"} 1',
-    'sidevault_process_up{name="gateway-1"} 1',
-    'sidevault_process_up{name="gateway-2"} 0',
-    'sidevault_process_up{name="gateway-3"} 0',
+    'sidevault_process_up{process="admin"} 1',
+    'sidevault_process_up{process="gateway-1"} 1',
+    'sidevault_process_up{process="gateway-2"} 0',
+    'sidevault_process_up{process="gateway-3"} 0',
   ])
   t.same(
     response.text.match(/sidevault_nodejs_eventloop_lag_max_seconds\{.*\}/g)?.sort(),

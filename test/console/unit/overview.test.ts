@@ -80,7 +80,7 @@ t.test('notices: none while everything is healthy', async (t) => {
 sidevault_audit_backlog_seconds 0.2
 sidevault_data_disk_free_bytes 50000000000
 sidevault_audit_journals_broken 0
-sidevault_process_up{name="envoy"} 1
+sidevault_process_up{process="envoy"} 1
 `),
     [],
   )
@@ -99,7 +99,7 @@ sidevault_certificate_expiry_timestamp_seconds{certificate="forward"} 0
 sidevault_audit_backlog_seconds 90
 sidevault_data_disk_free_bytes 1048576
 sidevault_audit_journals_broken 1
-sidevault_process_up{name="gateway-1"} 0
+sidevault_process_up{process="gateway-1"} 0
 sidevault_redis_up 0
 sidevault_records_rejected_total{collection="proxies"} 2
 `,

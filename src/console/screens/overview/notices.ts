@@ -66,7 +66,7 @@ export const noticesOf = (health: Health, metrics: Metrics, now: number): readon
     ...down.map(
       ({ labels }): Notice => ({
         kind: 'bad',
-        text: `Process ${labels.name} does not respond.`,
+        text: `Process ${labels.process} does not respond.`,
         href: docs(),
       }),
     ),
