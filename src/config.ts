@@ -44,7 +44,7 @@ export interface Config {
   readonly postgres: Secret<string> | undefined
   /** Limits of each process towards PostgreSQL. */
   readonly storeLimits: {
-    /** Connections for requests. One more listens for changes. */
+    /** Connections for requests. */
     readonly connections: number
     /** Statement timeout of the server. */
     readonly statementMs: number

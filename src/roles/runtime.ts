@@ -106,13 +106,11 @@ export const openRuntime = async (
     for (const one of closers.splice(0).toReversed()) await one()
   }
   try {
-    let announce = () => {}
     const store = await openStore({
       location: storeLocation(config),
       postgres: config.storeLimits,
       mode: owner ? 'read-write' : 'join',
       log,
-      onMoved: () => announce(),
     })
     closers.push(() => store.close())
     const keys = await openStoreKeys(config, store, owner)
@@ -212,14 +210,11 @@ export const openRuntime = async (
     const hash = (text: string) => keys.mac('api-key', text)
     const state = await openSharedState({
       url: config.redisUrl?.reveal(),
-      vault: hash('vault in shared state').slice(0, 16),
       clock: steadyClock,
       registry,
       log,
     })
     closers.push(() => state.close())
-    announce = () => state.announce()
-    state.listen(() => store.changed())
     // Default rate limits are not worth a round trip to Redis.
     const ownState = createInProcessState({ clock: steadyClock })
     const salt = randomBytes(32).toString('base64')

@@ -43,8 +43,6 @@ export const createInProcessState = (deps: { readonly clock: Clock }): SharedSta
   const buckets = createBuckets(deps)
   return {
     take: (claims) => buckets.take(claims),
-    announce: () => {},
-    listen: () => {},
     backend: 'own',
     close: async () => {},
   }

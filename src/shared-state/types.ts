@@ -17,8 +17,7 @@ export interface Wait {
 type Backend = 'own' | 'shared' | 'away'
 
 /**
- * Short-lived state that replicas share: rate limits, and notifications of changes, after which replicas poll sooner.
- * It may be lost at any time, and correctness does not depend on it.
+ * Short-lived state that replicas share: rate limits. It may be lost at any time, and correctness does not depend on it.
  */
 export interface SharedState {
   /**
@@ -27,10 +26,6 @@ export interface SharedState {
    * Never rejects, and resolves within the driver's timeout.
    */
   take(claims: readonly Claim[]): Eventual<Wait | undefined>
-  /** Notifies all other processes of a change. Returns immediately; the notification may be lost. */
-  announce(): void
-  /** Calls `listener` after notifications of others, and when some may have been missed. */
-  listen(listener: () => void): void
   readonly backend: Backend
   close(): Promise<void>
 }

@@ -19,20 +19,17 @@ export interface OpenStoreOptions {
   readonly limits?: Partial<WriterLimits>
   /** Settings for PostgreSQL. */
   readonly postgres?: PostgresSettings
-  /** Called, for a store shared by several machines, after a write of this process changed a change counter. */
-  readonly onMoved?: () => void
 }
 
 /** Errors, each with a fix: `invalid` (not a Sidevault database, or a newer version), `gateway_timeout`, `overloaded`. */
 export const openStore = async (options: OpenStoreOptions): Promise<Store> => {
-  const { location, mode, log, timeout = 15_000, limits, postgres, onMoved } = options
+  const { location, mode, log, timeout = 15_000, limits, postgres } = options
   if (/^postgres(ql)?:\/\//.test(location)) {
     // Most processes never write.
     const { openPostgres } = await import('./postgres/open.ts')
     const more = {
       ...(limits ? { limits } : {}),
       ...(postgres ? { settings: postgres } : {}),
-      ...(onMoved ? { onMoved } : {}),
     }
     return openPostgres({ log }, { address: location, mode, timeout, ...more })
   }

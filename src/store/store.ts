@@ -27,7 +27,7 @@ export const createStore = (
     /** The engine's clock; default: this machine's. */
     readonly time?: Store['time']
     /** Change counters of the engine's own. */
-    readonly watched?: { readonly changes: ChangeCounters; readonly writer: Writer; changed(): void }
+    readonly watched?: { readonly changes: ChangeCounters; readonly writer: Writer }
   },
 ): Store => {
   const { writable, close, watched } = options
@@ -52,7 +52,6 @@ export const createStore = (
     withLock: options.withLock ?? ((_, work) => work()),
     acquireLock: options.acquireLock ?? (async () => ({ release: async () => {} })),
     time: options.time ?? (async () => systemClock.now()),
-    changed: () => watched?.changed(),
     close,
   }
 }

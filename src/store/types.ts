@@ -54,8 +54,6 @@ export interface Store {
   acquireLock(name: string, options: LockOptions): Promise<StoreLock | undefined>
   /** ms since the epoch by the clock of the database server, which its machines share; without one, of this machine. */
   time(): Promise<number>
-  /** Another process has changed a change counter: they are read before their next use. */
-  changed(): void
   /** Waits for acknowledged writes. */
   close(): Promise<void>
 }

@@ -56,10 +56,4 @@ export const sharedStateContract = (t: Test, open: (t: Test, clock: Clock) => Pr
     clock.advance(30_000)
     t.equal(await state.take(claims), undefined)
   })
-
-  t.test('announcing and listening never throw', async (t) => {
-    const state = await open(t, testClock())
-    state.listen(() => {})
-    t.doesNotThrow(() => state.announce())
-  })
 }

@@ -21,10 +21,10 @@ const UP = 'sidevault_process_up'
 const LAG = 'sidevault_nodejs_eventloop_lag_'
 
 /** Metrics that have a label for the process. */
-const nameLags = (found: readonly object[], name: string) =>
+const nameLags = (found: readonly object[], process: string) =>
   (found as readonly MetricObjectWithValues<MetricValue<string>>[]).map((metric) =>
     metric.name.startsWith(LAG)
-      ? { ...metric, values: metric.values.map((one) => ({ ...one, labels: { ...one.labels, name } })) }
+      ? { ...metric, values: metric.values.map((one) => ({ ...one, labels: { ...one.labels, process } })) }
       : metric,
   )
 

@@ -50,15 +50,13 @@ const reasonOf = (why: unknown): string => {
 }
 
 /**
- * Maintains one connection with one subscription. Commands are never queued while it is down. Resolves after the first
- * attempt, successful or not, or half a second. `onMessage`: message of the channel. `onUp`, `onDown`: Redis works, or
- * is degraded. `probe`: a command that tests it.
+ * Maintains one connection. Commands are never queued while it is down. Resolves after the first
+ * attempt, successful or not, or half a second. `onUp`, `onDown`: Redis works, or is degraded. `probe`: a command that
+ * tests it.
  */
 export const openConnection = async (
   deps: {
     readonly url: string
-    readonly channel: string
-    readonly onMessage: (message: string) => void
     readonly onUp: () => void
     readonly onDown: () => void
     readonly probe: (client: RedisClient) => Promise<unknown>
@@ -111,7 +109,6 @@ export const openConnection = async (
     ended.catch(() => one.destroy())
     try {
       await withTimeout(CONNECT_MS, () => Promise.race([ended, one.connect()]))
-      await withTimeout(CONNECT_MS, () => Promise.race([ended, one.subscribe(deps.channel, deps.onMessage)]))
       for (;;) {
         await beat(one)
         onBeat()

@@ -7,20 +7,15 @@ import { createBuckets } from '../in-process.ts'
 import type { SharedState } from '../types.ts'
 import { openConnection } from './connection.ts'
 import { createRedisMetrics } from './metrics.ts'
-import { createPaced } from './paced.ts'
 import { take } from './take.ts'
 
 /** Longest wait of a call for Redis. */
 const TIMEOUT_MS = 50
-/** Interval between two notifications, sent or handled. */
-const PACE_MS = 20
 /** Size of the probes' bucket, above their number. */
 const PROBES_PER_MINUTE = 1_000_000
 
 export interface RedisStateDeps {
   readonly url: string
-  /** Name of this vault, which separates vaults that share a Redis. */
-  readonly vault: string
   /** Clock of the local buckets. */
   readonly clock: Clock
   readonly registry: Registry
@@ -35,44 +30,26 @@ export interface RedisStateOptions {
 
 /**
  * State in a Redis (6 or later, or a compatible server) that all replicas share. While it is degraded, calls are
- * counted in this process, and notifications are dropped.
+ * counted in this process.
  */
 export const openRedisState = async (
-  { url, vault, clock, registry, log }: RedisStateDeps,
+  { url, clock, registry, log }: RedisStateDeps,
   options: RedisStateOptions = {},
 ): Promise<SharedState> => {
   const { timeoutMs = TIMEOUT_MS, serverClock } = options
   const own = createBuckets({ clock })
   const { up, calls } = createRedisMetrics(registry)
   const me = newId()
-  const channel = `sidevault:changes:${vault}`
-  const listeners: (() => void)[] = []
-  const notifyListeners = createPaced(PACE_MS, async () => {
-    for (const listener of listeners) listener()
-  })
-
   const connection = await openConnection(
     {
       url,
-      channel,
-      onMessage: (sender) => {
-        if (sender !== me) notifyListeners()
-      },
-      onUp: () => {
-        up.set(1)
-        notifyListeners() // notifications may have been missed
-      },
+      onUp: () => up.set(1),
       onDown: () => up.set(0),
       probe: (client) => take(client, [{ bucket: `probe ${me}`, perMinute: PROBES_PER_MINUTE }]),
       log,
     },
     { timeoutMs },
   )
-  const announce = createPaced(PACE_MS, async () => {
-    const { client } = connection
-    if (client === undefined) return
-    await withTimeout(timeoutMs, () => client.publish(channel, me)).catch(connection.degrade)
-  })
 
   return {
     take: async (claims) => {
@@ -88,8 +65,6 @@ export const openRedisState = async (
       calls.inc({ backend: 'process' })
       return own.take(claims)
     },
-    announce,
-    listen: (listener) => void listeners.push(listener),
     get backend() {
       return connection.client === undefined ? 'away' : 'shared'
     },

@@ -22,8 +22,6 @@ export interface WatchedChanges {
   readonly changes: ChangeCounters
   /** The watched writer; its own writes count at once. */
   readonly writer: Writer
-  /** Another process has changed a counter: discard everything read so far. */
-  changed(): void
   close(): void
 }
 
@@ -33,18 +31,18 @@ const stale = () =>
   })
 
 /**
- * Change counters read in advance: every 200 ms, and as soon as a change is announced. Values older than 800 ms are read
- * again; when that fails, the call fails. `now`: ms of a monotonic clock. `onMoved`: called after a write of this process
- * changed a counter.
+ * Change counters read in advance, every 200 ms. Values older than 800 ms are read again; when that fails, the call
+ * fails. `now`: ms of a monotonic clock.
  */
-export const watchChanges = (
-  {
-    session,
-    writer,
-    now = () => performance.now(),
-  }: { readonly session: Session; readonly writer: Writer; readonly now?: () => number },
-  { onMoved = () => {} }: { readonly onMoved?: () => void } = {},
-): WatchedChanges => {
+export const watchChanges = ({
+  session,
+  writer,
+  now = () => performance.now(),
+}: {
+  readonly session: Session
+  readonly writer: Writer
+  readonly now?: () => number
+}): WatchedChanges => {
   let known: { readonly began: number; readonly versions: ReadonlyMap<string, number> } | undefined
   let newest: Read | undefined
   let reads = 0
@@ -92,12 +90,6 @@ export const watchChanges = (
     throw stale()
   }
 
-  const changed = (): void => {
-    invalidate()
-    // Under many changes the next call reads by itself.
-    if (newest === undefined) read()
-  }
-
   const timer = setInterval(() => {
     if (newest === undefined || now() - newest.began > MAX_AGE_MS) read()
   }, POLL_MS).unref()
@@ -115,15 +107,11 @@ export const watchChanges = (
         try {
           return await writer.write(command, ...args)
         } finally {
-          if (movesCounters(command)) {
-            invalidate()
-            onMoved()
-          }
+          if (movesCounters(command)) invalidate()
         }
       },
       close: () => writer.close(),
     },
-    changed,
     close: () => clearInterval(timer),
   }
 }

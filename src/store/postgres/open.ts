@@ -11,7 +11,6 @@ import type { Store } from '../types.ts'
 import { acquireLock } from './advisory-lock.ts'
 import { watchChanges } from './changes.ts'
 import { isLost } from './errors.ts'
-import { listen } from './listener.ts'
 import { migrate, rejectBypassRls, schemaVersion } from './migrate.ts'
 import { clientConfig, openPool, type PostgresLimits, sessionSettings, UNLIMITED, USUAL } from './pool.ts'
 import { readSession } from './session.ts'
@@ -34,7 +33,6 @@ export interface PostgresOptions {
   readonly timeout: number
   readonly limits?: Partial<WriterLimits>
   readonly settings?: PostgresSettings
-  readonly onMoved?: () => void
 }
 
 const POLL = 100
@@ -125,7 +123,7 @@ export const openPostgres = async (
   { log }: { readonly log: Log },
   options: PostgresOptions,
 ): Promise<Store> => {
-  const { address, mode, timeout, onMoved, settings = DEFAULTS } = options
+  const { address, mode, timeout, settings = DEFAULTS } = options
   try {
     await whenReady(address, mode === 'read-write', systemClock.now() + timeout)
   } catch (thrown) {
@@ -142,12 +140,11 @@ export const openPostgres = async (
     mode === 'read-only'
       ? readOnlyWriter
       : createPostgresWriter(pool(writing), { ...DEFAULT_LIMITS, ...options.limits, size: writing })
-  const watched = watchChanges({ session, writer }, onMoved === undefined ? {} : { onMoved })
-  const listener = listen({ log }, { address, reported: watched.changed })
+  const watched = watchChanges({ session, writer })
   let closing: Promise<void> | undefined
   const close = async () => {
     watched.close()
-    await Promise.all([writer.close(), listener.close()])
+    await writer.close()
     await readers.close()
   }
   return createStore(

@@ -38,9 +38,6 @@ const SILENT: ReadonlySet<CommandName> = new Set([
 
 export const movesCounters = (command: CommandName): boolean => !SILENT.has(command)
 
-/** Channel that replicas listen on: a change counter changed. */
-export const CHANNEL = 'sidevault_changes'
-
 /** Result of a transaction, and its last statements, which are sent in one packet with the commit. */
 export interface Work<T> {
   readonly result: T
@@ -93,6 +90,5 @@ export const runInTransaction = (
 ): Promise<unknown> =>
   inTransaction(client, async () => {
     const session = transactionSession(client, { serviceWide: SERVICE_WIDE.has(command) })
-    const result = await runCommand(session, command, args, lease)
-    return movesCounters(command) ? { result, last: client.query(`notify ${CHANNEL}`) } : { result }
+    return { result: await runCommand(session, command, args, lease) }
   })

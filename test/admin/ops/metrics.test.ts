@@ -18,7 +18,7 @@ t.test('metrics of all processes are summed, and processes that respond are up',
   gateway.requests.inc({ operation: 'proxy', status: 200 }, 5)
   gateway.requests.inc({ operation: 'healthz', status: 200 }, 2)
   gateway.stage.observe({ stage: 'run' }, 0.002)
-  gateway.up.set({ name: 'gateway-1' }, 1)
+  gateway.up.set({ process: 'gateway-1' }, 1)
   const socketPath = join(directoryFor(t), 'ops.sock')
   const ops = await startStatusServer({ metrics: gateway, health: async () => {} }, socketPath)
   t.teardown(() => ops.close())
@@ -47,6 +47,8 @@ t.test('metrics of all processes are summed, and processes that respond are up',
   ])
   t.same(
     response.text.match(/sidevault_nodejs_eventloop_lag_max_seconds\{.*\}/g)?.sort(),
-    ['admin', 'gateway-1'].map((name) => `sidevault_nodejs_eventloop_lag_max_seconds{name="${name}"}`),
+    ['admin', 'gateway-1'].map(
+      (process) => `sidevault_nodejs_eventloop_lag_max_seconds{process="${process}"}`,
+    ),
   )
 })

@@ -19,11 +19,11 @@ const skip = await noRedis()
 const open = async (
   t: Test,
   url: string,
-  options: RedisStateOptions & { readonly vault?: string; readonly log?: Log } = {},
+  options: RedisStateOptions & { readonly log?: Log } = {},
 ): Promise<SharedState & { readonly registry: Registry }> => {
   const registry = new Registry()
-  const { vault = 'vault', log = createLog('test', 'silent'), ...rest } = options
-  const state = await openRedisState({ url, vault, clock: testClock(), registry, log }, rest)
+  const { log = createLog('test', 'silent'), ...rest } = options
+  const state = await openRedisState({ url, clock: testClock(), registry, log }, rest)
   t.teardown(() => state.close())
   return Object.assign(state, { registry })
 }
@@ -46,14 +46,12 @@ const metric = async (registry: Registry, name: string, backend?: string): Promi
 
 t.test('over Redis', { skip }, async (t) => {
   const redis = await startRedis(t)
-  let vaults = 0
   sharedStateContract(t, async (t, clock) => {
     const { backend } = await open(t, redis.url, LONG)
     t.equal(backend, 'shared')
     const state = await open(t, (await startRedis(t)).url, {
       ...LONG,
       serverClock: clock,
-      vault: `vault ${vaults++}`,
     })
     await until(() => state.backend === 'shared')
     return state
@@ -143,7 +141,6 @@ t.test('without any Redis a process starts, counts, and closes at once', async (
   const state = await open(t, 'redis://127.0.0.1:1')
   t.equal(state.backend, 'away')
   t.equal(await served([state], 5, 3), 3)
-  state.announce()
   await state.close()
 })
 
@@ -176,34 +173,6 @@ t.test('a script evicted by the server is loaded again', { skip }, async (t) => 
   t.ok(left > 0 && left <= 60_000, 'a bucket goes when it is full again')
   admin.destroy()
 })
-
-t.test(
-  'announcements backend others of one vault, which reload after a lost connection',
-  { skip },
-  async (t) => {
-    const redis = await startRedis(t)
-    const heard = { one: 0, two: 0, stranger: 0 }
-    const [one, two, stranger] = await Promise.all([
-      open(t, redis.url, LONG),
-      open(t, redis.url, LONG),
-      open(t, redis.url, { ...LONG, vault: 'another' }),
-    ])
-    one.listen(() => heard.one++)
-    two.listen(() => heard.two++)
-    stranger.listen(() => heard.stranger++)
-    for (let i = 0; i < 1_000; i++) one.announce()
-    await until(() => heard.two > 0)
-    two.announce()
-    await until(() => heard.one > 0)
-    t.equal(heard.stranger, 0)
-    t.ok(heard.two < 10, 'a thousand words at once are few looks')
-    await redis.kill()
-    await until(() => two.backend === 'away')
-    const { two: before } = heard
-    await redis.start()
-    await until(() => two.backend === 'shared' && heard.two > before)
-  },
-)
 
 t.test('TLS is verified, and the password is never logged', { skip }, async (t) => {
   const password = 'päss wörd/?#@'

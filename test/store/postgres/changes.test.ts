@@ -3,7 +3,7 @@ import { MAX_AGE_MS, watchChanges } from '../../../src/store/postgres/changes.ts
 import type { Session } from '../../../src/store/session.ts'
 import type { Store } from '../../../src/store/types.ts'
 import type { Writer } from '../../../src/store/writer.ts'
-import { postgresMissing, queryPostgres } from '../../kit/postgres.ts'
+import { postgresMissing } from '../../kit/postgres.ts'
 import { NOW } from '../kit.ts'
 import { aServer, aStore } from './kit.ts'
 
@@ -22,8 +22,7 @@ const setUp = (t: Test) => {
       ),
   } as unknown as Session
   const writer: Writer = { write: async () => undefined as never, close: async () => {} }
-  let moved = 0
-  const watched = watchChanges({ session, writer, now: () => at }, { onMoved: () => moved++ })
+  const watched = watchChanges({ session, writer, now: () => at })
   t.teardown(() => watched.close())
   return {
     watched,
@@ -35,7 +34,6 @@ const setUp = (t: Test) => {
     set: (things: number) => {
       versions = { things }
     },
-    moved: () => moved,
   }
 }
 
@@ -80,7 +78,7 @@ t.test('reads fail when the store is down and the cached value is too old', asyn
 })
 
 t.test('a write of this process counts at once, even during a read', async (t) => {
-  const { watched, sum, reads, set, moved } = setUp(t)
+  const { watched, sum, reads, set } = setUp(t)
   const before = sum()
   await watched.writer.write('records.commit', { mutations: [], now: 0 })
   reads[0]?.response()
@@ -90,23 +88,9 @@ t.test('a write of this process counts at once, even during a read', async (t) =
   t.equal(reads.length, 2, 'the look that began before the write is not used')
   reads[1]?.response()
   t.equal(await after, 2)
-  t.equal(moved(), 1)
   await watched.writer.write('tokens.create', { tokens: [], now: 0 })
-  t.equal(moved(), 1, 'tokens move no counter')
-})
-
-t.test('a notification triggers one read at once, however many arrive', async (t) => {
-  const { watched, sum, reads, set } = setUp(t)
-  watched.changed()
-  watched.changed()
-  watched.changed()
-  t.equal(reads.length, 1)
-  set(3)
-  reads[0]?.response()
-  const asked = sum()
-  t.equal(reads.length, 2, 'it was told of more since that look began')
-  reads[1]?.response()
-  t.equal(await asked, 3)
+  t.equal(await sum(), 2)
+  t.equal(reads.length, 2, 'tokens move no counter')
 })
 
 t.test('replicas on one PostgreSQL', { skip: postgresMissing() }, async (t) => {
@@ -133,19 +117,6 @@ t.test('replicas on one PostgreSQL', { skip: postgresMissing() }, async (t) => {
         while ((await store.records.changes(['things'])) !== number + 1)
           await new Promise((resolve) => setTimeout(resolve, 5))
     }
-  })
-
-  t.test('also without notifications', async (t) => {
-    const admin = new URL(server.admin)
-    admin.pathname = new URL(address).pathname
-    const cut =
-      "select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen%' and datname = current_database()"
-    t.equal((await queryPostgres(admin.href, cut)).length, stores.length)
-    const before = await stores[2]?.records.changes(['things'])
-    await insert(stores[0] as Store)
-    while ((await stores[2]?.records.changes(['things'])) === before)
-      await new Promise((resolve) => setTimeout(resolve, 5))
-    t.pass('it is known')
   })
 
   t.test('and changes of keys', async (t) => {
