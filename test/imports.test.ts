@@ -39,7 +39,7 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   console: { values: '', types: 'sdk' },
   sandbox: { values: 'common', types: 'sdk' },
   'host-api': { values: 'common egress', types: 'sdk kernel sandbox' },
-  supervisor: { values: 'common config control-plane egress' },
+  supervisor: { values: 'common config control-plane egress forward-proxy' },
   // the composition roots know all parts
   roles: {
     values:

@@ -79,15 +79,19 @@ const spkiOf = (key: KeyObject) => createPublicKey(key).export({ type: 'spki', f
 /** A new private key on P-256. */
 export const newKey = (): KeyObject => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
 
-/** The certificate of a new authority for its own key, DER. */
-export const authorityCertificate = async (key: KeyObject, now: number): Promise<Buffer> => {
+/** The certificate of a new authority for its own key, DER. `of`: what its name says. */
+export const authorityCertificate = async (
+  key: KeyObject,
+  now: number,
+  of = 'forward proxy',
+): Promise<Buffer> => {
   const x509 = await library()
   const { algorithm, key: signing } = await signingKey(key)
   const publicKey = new x509.PublicKey(spkiOf(key))
   const notAfter = new Date(now)
   notAfter.setUTCFullYear(notAfter.getUTCFullYear() + AUTHORITY_YEARS)
   // Clients may trust two authorities at once, and find them by name.
-  const name = `CN=Sidevault forward proxy ${new Date(now).toISOString().slice(0, 10)} ${randomBytes(3).toString('hex')}`
+  const name = `CN=Sidevault ${of} ${new Date(now).toISOString().slice(0, 10)} ${randomBytes(3).toString('hex')}`
   const certificate = await x509.X509CertificateGenerator.create({
     serialNumber: serialNumber(),
     subject: name,
@@ -111,7 +115,7 @@ export const pemOf = (der: Buffer): string => new X509Certificate(der).toString(
 
 /** Signs certificates for hosts: DNS names, `*.` and a name, or addresses. */
 export interface Signer {
-  sign(host: string, now: number): Promise<Leaf>
+  sign(host: string, now: number, lifetimeMs?: number): Promise<Leaf>
 }
 
 /** Throws an Error when the certificate cannot be read. */
@@ -126,11 +130,11 @@ export const createSigner = async (authority: SigningAuthority): Promise<Signer>
   // Not sent: clients have the root.
   const chain = issuer.issuer === issuer.subject ? '' : authority.chain
   return {
-    sign: async (host, now) => {
+    sign: async (host, now, lifetimeMs = LEAF_MS) => {
       const key = newKey()
       const publicKey = new x509.PublicKey(spkiOf(key))
       const notBefore = Math.floor((now - BACKDATED_MS) / 1000) * 1000
-      const notAfter = Math.min(now + LEAF_MS, ends)
+      const notAfter = Math.min(now + lifetimeMs, ends)
       const name = host.length <= COMMON_NAME ? { subject: [{ CN: [host] }] } : {}
       const certificate = await x509.X509CertificateGenerator.create({
         ...name,

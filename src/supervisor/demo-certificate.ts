@@ -27,49 +27,18 @@ const areValid = async (files: DemoFiles, now: number): Promise<boolean> => {
   }
 }
 
-const pem = (key: ArrayBuffer): string =>
-  `-----BEGIN PRIVATE KEY-----\n${Buffer.from(key)
-    .toString('base64')
-    .replace(/.{64}/g, '$&\n')
-    .trimEnd()}\n-----END PRIVATE KEY-----\n`
-
 const make = async (files: DemoFiles, now: number): Promise<void> => {
-  await import('reflect-metadata')
-  const x509 = await import('@peculiar/x509')
-  const { subtle } = globalThis.crypto
-  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
-  const span = { notBefore: new Date(now - DAY), notAfter: new Date(now + LIFETIME) }
-  const authorityKeys = await subtle.generateKey(algorithm, true, ['sign', 'verify'])
-  const authority = await x509.X509CertificateGenerator.createSelfSigned({
-    ...span,
-    serialNumber: '01',
-    name: 'CN=Sidevault demo authority',
-    signingAlgorithm: algorithm,
-    keys: authorityKeys,
-    extensions: [
-      new x509.BasicConstraintsExtension(true, 0, true),
-      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true),
-    ],
-  })
-  const keys = await subtle.generateKey(algorithm, true, ['sign', 'verify'])
-  const certificate = await x509.X509CertificateGenerator.create({
-    ...span,
-    serialNumber: '02',
-    subject: `CN=${DEMO_HOST}`,
-    issuer: authority.subject,
-    signingAlgorithm: algorithm,
-    publicKey: keys.publicKey,
-    signingKey: authorityKeys.privateKey,
-    extensions: [
-      new x509.SubjectAlternativeNameExtension([{ type: 'dns', value: DEMO_HOST }]),
-      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-      new x509.ExtendedKeyUsageExtension(['1.3.6.1.5.5.7.3.1']), // server authentication (RFC 5280 §4.2.1.12)
-    ],
-  })
+  const { authorityCertificate, createSigner, newKey, pemOf } = await import(
+    '../forward-proxy/certificates.ts'
+  )
+  const authority = newKey()
+  const chain = pemOf(await authorityCertificate(authority, now, 'demo'))
+  const signer = await createSigner({ chain, key: authority })
+  const { certificate, key } = await signer.sign(DEMO_HOST, now, LIFETIME)
   const mode = { mode: 0o600 }
-  await writeFile(files.key, pem(await subtle.exportKey('pkcs8', keys.privateKey)), mode)
-  await writeFile(files.certificate, `${certificate.toString('pem')}\n`, mode)
-  await writeFile(files.authority, `${authority.toString('pem')}\n`, mode)
+  await writeFile(files.key, key, mode)
+  await writeFile(files.certificate, certificate, mode)
+  await writeFile(files.authority, chain, mode)
 }
 
 /**

@@ -637,7 +637,7 @@ t.test('pages', async (t) => {
   const { text } = await vault.call('GET', '/metrics')
   t.match(
     text,
-    /^sidevault_nodejs_eventloop_lag_max_seconds\{.*name="gateway-\d"/m,
+    /^sidevault_nodejs_eventloop_lag_max_seconds\{.*process="gateway-\d"/m,
     'operators see the delay',
   )
 })
