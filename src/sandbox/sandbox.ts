@@ -31,8 +31,6 @@ export interface SandboxOptions {
   readonly confinement?: Confinement
   /** Reports each child, so that the supervisor can kill orphans of this process. */
   readonly onChild?: (pid: number, what: 'started' | 'ended') => void
-  /** Milliseconds by which children are chosen and watched. Default: those of the process. */
-  readonly now?: () => number
 }
 
 /** Programs whose warm-up failed. */
@@ -66,7 +64,7 @@ export const createSandbox = async (
   const reputation = createTrustTracker({ now: () => performance.now() })
   const pool = createPool(options.children ?? childrenWithin(options.memoryMib ?? 0), {
     log: deps.log,
-    now: options.now ?? (() => performance.now()),
+    now: () => performance.now(),
     spawn: () => spawnChild(confinement, start),
     maxBytes: defaults.resultBytes + MESSAGE_MARGIN,
     oneTenantPerChild: options.require?.includes('tenant') ?? false,
