@@ -10,8 +10,19 @@ const LOSSY = [
   '-1E400',
   '[9007199254740993]',
   '{"a":{"b":12345678901234567891}}',
+  '9007199254740993.0',
+  '9.007199254740993e15',
+  '[1e-400]',
 ]
-const EXACT = ['9007199254740992', '1e22', '0.1', '"9999999999999999"', '{"9999999999999999":[1,"1e400"]}']
+const EXACT = [
+  '9007199254740992',
+  '1e22',
+  '6.02214076e23',
+  '0.1',
+  '0e-400',
+  '"9999999999999999"',
+  '{"9999999999999999":[1,"1e400"]}',
+]
 
 t.test('a number that a double cannot hold is an error; in a string it is none', async (t) => {
   for (const text of LOSSY) t.match(parseJson(text).error, /cannot be stored exactly/, text)
