@@ -18,6 +18,11 @@ t.test('texts that may hold data are recognized', async (t) => {
     'id:4111-1111-1111-1111*',
     'metadata.pan:"4111 1111 1111 1111"',
     '123-45-6789',
+    '5555.5555.5555.4444',
+    'id:5555_5555_5555_4444',
+    '5555\u00a05555\u00a05555\u00a04444',
+    '５５５５５５５５５５５５４４４４',
+    '٤١١١١١١١١١١١١١١١',
   ])
     t.ok(mayHoldData(text), text)
   for (const text of [
