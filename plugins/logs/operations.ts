@@ -37,7 +37,8 @@ const filterOf = (query: Query): LogFilter => {
 
 const pageOf = (query: Query): PageRequest => {
   const size = query.size ?? PAGE_SIZE.default
-  if (query.start === undefined) return { kind: 'offset', page: query.page ?? 1, size }
+  if (query.start === undefined)
+    return { kind: 'offset', page: Math.min(query.page ?? 1, Number.MAX_SAFE_INTEGER), size }
   return query.start === '' ? { kind: 'cursor', size } : { kind: 'cursor', start: query.start, size }
 }
 

@@ -1,4 +1,12 @@
-import { checkActing, codeWarnings, EntityId, namedPage, retryOnConflict, throwIfInvalid } from '#kit'
+import {
+  checkActing,
+  codeWarnings,
+  EntityId,
+  namedPage,
+  nameFilter,
+  retryOnConflict,
+  throwIfInvalid,
+} from '#kit'
 import {
   AppError,
   type CodeWarning,
@@ -85,7 +93,7 @@ export const formulaOperations = (kernel: PluginContext) => {
       audit: 'none',
       input: Type.Object({
         ...offsetQuery,
-        name: Type.Optional(Type.String({ field: 3, description: 'Wildcards * and ?; else contains.' })),
+        name: nameFilter(3),
       }),
       output: listOf(FormulaOutput),
       examples: examples.listFormulas,

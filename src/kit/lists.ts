@@ -4,9 +4,11 @@ import { offsetQuery, pageOf, type RecordQuery, type Records } from '../sdk/inde
 /** A query member that may be repeated, with one string each. */
 export const texts = (number: number) => Type.Optional(Type.Array(Type.String(), { field: number }))
 
-/** The query member `name` (completions §3). */
+/** The query member `name` (completions §3), as long as a name may be. */
 export const nameFilter = (number: number) =>
-  Type.Optional(Type.String({ field: number, description: 'Wildcards * and ?; else contains.' }))
+  Type.Optional(
+    Type.String({ maxLength: 200, field: number, description: 'Wildcards * and ?; else contains.' }),
+  )
 
 /** Query members of an offset list of entities with a name; fields 1 to 4 of its input. */
 export const namedQuery = {

@@ -46,11 +46,11 @@ export const listOf = <T extends TSchema & { readonly title?: string }>(item: T)
     item.title === undefined ? {} : { title: `${item.title}List` },
   )
 
-/** The requested page of an offset list, from 1. */
+/** The requested page of an offset list, from 1. A response over gRPC carries no number above 2^53 - 1; that page is empty, too. */
 export const pageOf = (input: {
   readonly page?: number | null | undefined
   readonly size?: number | null | undefined
-}) => ({ page: input.page ?? 1, size: input.size ?? PAGE_SIZE.default })
+}) => ({ page: Math.min(input.page ?? 1, Number.MAX_SAFE_INTEGER), size: input.size ?? PAGE_SIZE.default })
 
 /** One page of an offset list, as returned. */
 export const offsetPage = <T>(

@@ -123,6 +123,19 @@ t.test('gRPC requests are routed to gRPC, others as before', async (t) => {
   t.not(proxied['grpc-status'], String(status.UNIMPLEMENTED))
 })
 
+t.test('a page that no number of JSON can name is empty', async (t) => {
+  const far = Buffer.from('08ffffffffffffffff7f', 'hex') // page: 2^63 - 1
+  for (const [rpc, as] of [
+    ['Applications.List', vault.managementKey],
+    ['Logs.List', vault.managementKey],
+    ['Tokens.List', key],
+  ] as const) {
+    const response = await client.call(rpc, {}, { metadata: { 'svc-api-key': as }, bytes: far })
+    t.equal(response.code, status.OK, `${rpc}: ${response.message}`)
+    t.strictSame(response.output?.data, [])
+  }
+})
+
 t.test('the deadline set by a caller reaches the service', async (t) => {
   const response = await raw(
     {

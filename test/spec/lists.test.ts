@@ -43,6 +43,7 @@ t.test('"A page past the end is 200 with empty data; page=0, size=0, size=101 ar
       const far = await api.call('GET', `${path}?page=${page}`, { key: as })
       t.equal(far.status, 200, `${path} ${page}`)
       t.strictSame(far.body.data, [])
+      t.equal(far.body.pagination.page_number, Number.MAX_SAFE_INTEGER)
     }
   }
   for (const page of [0, 1.5, 'x'])
@@ -89,4 +90,15 @@ t.test('"Always consistent: a token is findable in the answer after its create."
     t.equal(found.status, 200)
     t.strictSame(idsOf(found), [ids[1]])
   }
+})
+
+t.test('a "name" filter is as long as a name may be, 200 characters', async (t) => {
+  for (const path of ['/applications', '/proxies', '/reactors', '/reactor-formulas'])
+    for (const [length, status] of [
+      [200, 200],
+      [201, 400],
+    ] as const) {
+      const response = await api.call('GET', `${path}?name=${'a'.repeat(length)}`, { key: api.management })
+      t.equal(response.status, status, `${path} ${length}`)
+    }
 })
