@@ -30,7 +30,8 @@ export const changeOf = (call: Call): Change => ({
 export const mayHaveKeyOf = async (kernel: PluginContext, caller: Caller) => {
   const check = await createGrantCheck(kernel, caller)
   return (application: ApplicationRecord): void => {
-    if (application.id !== caller.applicationId) check(application.type, application)
+    if (application.id !== caller.applicationId)
+      check(application.type, application, application.expires_at ?? Infinity)
   }
 }
 
@@ -66,9 +67,9 @@ export const applicationOperations = (kernel: PluginContext, directory: Director
       const change = changeOf(call)
       const grants = checkGrants(input, input.type, kernel.permissions())
       const check = await createGrantCheck(kernel, call.caller)
-      check(input.type, grants)
-      const expiry =
+      const expiry: { expires_at?: number } =
         typeof input.expires_at === 'string' ? { expires_at: parseExpiry(input.expires_at, call.now) } : {}
+      check(input.type, grants, expiry.expires_at ?? Infinity)
       const { application, key } = await directory.create(
         { name: input.name, type: input.type, ...grants, ...expiry },
         input.create_key ?? true,
@@ -143,7 +144,7 @@ export const applicationOperations = (kernel: PluginContext, directory: Director
           throw invalid({ type: ['cannot change; create another application instead'] })
         const grants = checkGrants(input, current.type, kernel.permissions())
         const more = added(current, grants)
-        if (more) check(current.type, more)
+        if (more) check(current.type, more, current.expires_at ?? Infinity)
         const { destinations: _, bound_hosts: __, ...rest } = current
         return { ...rest, name: input.name, ...grants }
       })

@@ -1,4 +1,4 @@
-import { holds, isAdministrator } from '#kit'
+import { endOf, holds, isAdministrator } from '#kit'
 import { AppError, type Call, type Caller, defineOperation, Empty, type PluginContext, Type } from '#sdk'
 import * as examples from './examples.ts'
 import { TenantOutput, TenantUpdate, tenantOutput } from './schemas.ts'
@@ -7,14 +7,15 @@ const gone = () => new AppError('tenant_not_found', 'The tenant of this key does
 
 const ofCaller = ({ caller }: Call): string => caller.tenantId
 
-/** Throws `forbidden` unless the bound on grants is off already, or the caller holds all management permissions. */
+/** Throws `forbidden` unless the bound on grants is off already, or the caller holds all management permissions and does not expire. */
 const mayLoosen = async (kernel: PluginContext, caller: Caller): Promise<void> => {
   if ((await kernel.tenants.get(caller.tenantId))?.settings.grants_within_own === 'false') return
   const held = await kernel.port('applications')?.managementPermissions(caller.tenantId)
-  if (isAdministrator(caller) && [...(held ?? [])].every((one) => holds(caller, one))) return
+  const holdsAll = isAdministrator(caller) && [...(held ?? [])].every((one) => holds(caller, one))
+  if (holdsAll && (await endOf(kernel, caller)) === Infinity) return
   throw new AppError(
     'forbidden',
-    'To turn "grants_within_own" off, the caller must hold every permission that a management application of the tenant holds. Use the key of such an application.',
+    'To turn "grants_within_own" off, the caller must hold every permission that a management application of the tenant holds, and not expire. Use the key of such an application.',
   )
 }
 

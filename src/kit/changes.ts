@@ -34,7 +34,10 @@ export const patchedInput = <T extends object>(
  * Throws `forbidden` unless the caller may grant what an application holds that code acts as. It is a public or private
  * one: it need not be read, so a database writer gains nothing by hiding it.
  */
-export const checkActing = async (kernel: Pick<PluginContext, 'tenants'>, caller: Caller): Promise<void> => {
+export const checkActing = async (
+  kernel: Pick<PluginContext, 'tenants' | 'port'>,
+  caller: Caller,
+): Promise<void> => {
   const check = await createGrantCheck(kernel, caller)
   check('private', { permissions: [] })
 }

@@ -1,9 +1,20 @@
 import { ADMINISTRATOR, holds, isAdministrator } from '../access/authorize.ts'
+import { isoTime } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
 import type { ApplicationType, Caller, Grants, PluginContext } from '../sdk/index.ts'
 
-/** Throws `forbidden` unless the caller may grant what an application of this type holds, or will hold. */
-export type GrantCheck = (type: ApplicationType, grants: Pick<Grants, 'permissions'>) => void
+/**
+ * Throws `forbidden` unless the caller may grant what an application of this type holds, or will hold. `until`: the end of that
+ * application in ms since the epoch, Infinity without one; absent: the caller gets no key of it.
+ */
+export type GrantCheck = (type: ApplicationType, grants: Pick<Grants, 'permissions'>, until?: number) => void
+
+/** When the caller's key ends, ms since the epoch; Infinity: it does not. */
+export const endOf = async (
+  kernel: Pick<PluginContext, 'port'>,
+  { tenantId, applicationId = '', keyId }: Caller,
+): Promise<number> =>
+  (await kernel.port('applications')?.credential(tenantId, applicationId, keyId))?.expiresAt ?? Infinity
 
 const isOff = async (kernel: Pick<PluginContext, 'tenants'>, { tenantId }: Caller): Promise<boolean> =>
   (await kernel.tenants.get(tenantId))?.settings.grants_within_own === 'false'
@@ -24,15 +35,21 @@ export const checkInterceptingCode = async (
 }
 
 /**
- * The rule of the tenant's setting `grants_within_own` (completions §4): a caller grants only what it holds. Permissions
- * of management applications are granted by callers that hold them, grants on tokens by administrators.
+ * The rule of the tenant's setting `grants_within_own` (completions §4): a caller grants only what it holds, for no longer.
+ * Permissions of management applications are granted by callers that hold them, grants on tokens by administrators.
  */
 export const createGrantCheck = async (
-  kernel: Pick<PluginContext, 'tenants'>,
+  kernel: Pick<PluginContext, 'tenants' | 'port'>,
   caller: Caller,
 ): Promise<GrantCheck> => {
   if (await isOff(kernel, caller)) return () => {}
-  return (type, { permissions }) => {
+  const end = await endOf(kernel, caller)
+  return (type, { permissions }, until = 0) => {
+    if (until > end)
+      throw new AppError(
+        'forbidden',
+        `The calling application expires at ${isoTime(end)}, so it gives nothing to one that lives longer. Set an earlier "expires_at", or use the key of one that does not expire.`,
+      )
     if (type !== 'management') {
       if (isAdministrator(caller)) return
       throw new AppError(

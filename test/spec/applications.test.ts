@@ -345,6 +345,39 @@ t.test('"grants_within_own": callers grant no more than they hold', async (t) =>
 })
 
 t.test(
+  '"A caller that expires gives … to applications only that expire no later than it does."',
+  async (t) => {
+    const inHours = (hours: number) => new Date(api.clock.now() + hours * 3_600_000).toISOString()
+    const permissions = [...ADMINISTRATOR, 'tenant:update']
+    const { id, key } = await api.application('management', permissions, [], { expires_at: inHours(1) })
+    const as = async (method: string, path: string, body?: object) =>
+      (await api.call(method, path, { key, ...(body ? { body } : {}) })).status
+    const make = (type: string, expires_at?: string) => {
+      const granted = type === 'management' ? permissions : ['token:read']
+      return as('POST', '/applications', { name: 'x', type, permissions: granted, expires_at })
+    }
+    for (const type of ['management', 'private']) {
+      t.equal(await make(type), 403)
+      t.equal(await make(type, inHours(2)), 403)
+      t.equal(await make(type, inHours(1)), 201)
+    }
+    const weak = await api.application('management', ['application:read'])
+    const update = { name: 'x', permissions: ['application:read', 'application:create'] }
+    t.equal(await as('PUT', `/applications/${weak.id}`, update), 403)
+    t.equal(
+      await as('PUT', `/applications/${weak.id}`, { ...update, permissions: ['application:read'] }),
+      200,
+    )
+    t.equal(await as('POST', `/applications/${weak.id}/keys`), 403)
+    t.equal(await as('POST', `/applications/${weak.id}/regenerate`), 403)
+    t.equal(await as('POST', `/applications/${id}/keys`), 201, 'its own')
+    const reader = await api.application('private', ['token:use'], [], { expires_at: inHours(1) })
+    t.equal(await as('PUT', `/applications/${reader.id}`, { name: 'x', permissions: ['token:read'] }), 200)
+    t.equal(await as('POST', `/applications/${reader.id}/keys`), 201)
+  },
+)
+
+t.test(
   '"grants_within_own": a caller attaches only applications whose grants lie within its own',
   async (t) => {
     const CODE = 'module.exports = ({ args }) => ({ raw: args })'
@@ -428,6 +461,10 @@ t.test(
     const off = { grants_within_own: 'False' }
     for (const permissions of [['tenant:update'], ['tenant:update', ...ADMINISTRATOR]])
       t.equal(await set((await api.application('management', permissions)).key, off), 403)
+    const { id } = (await call('GET', '/applications/key')).body
+    const { permissions } = (await call('GET', `/applications/${id}`)).body
+    const expires_at = new Date(api.clock.now() + 3_600_000).toISOString()
+    t.equal(await set((await api.application('management', permissions, [], { expires_at })).key, off), 403)
     const { key: creator } = await api.application('management', ['application:create'])
     const body = { name: 'x', type: 'private', permissions: [], rules: [reveal] }
     const made = async () => (await api.call('POST', '/applications', { key: creator, body })).status
