@@ -7,7 +7,8 @@ const TransformInput = Type.Object(
   {
     code: nullable(1, Type.String({ maxLength: CODE_LENGTH })),
     otherwise: Type.Optional(
-      Type.Enum(['fail', 'pass'], {
+      Type.Unsafe<'fail' | 'pass' | null>({
+        enum: ['fail', 'pass', null],
         description:
           'Of a response transform: a 2xx response that is neither JSON nor a form is 502 (`fail`, the default) or goes to the caller unchanged (`pass`).',
         field: 2,

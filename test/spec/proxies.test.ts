@@ -153,6 +153,15 @@ t.test('"PUT replaces all (an omitted application is cleared) 200"', async (t) =
   })
 })
 
+t.test('null removes "otherwise", also in a merge patch (RFC 7386)', async (t) => {
+  const made = await create({ response_transform: { code: CODE, otherwise: 'pass' } })
+  const body = { response_transform: { otherwise: null } }
+  t.equal((await send('PATCH', `/proxies/${made.id}`, body)).status, 204)
+  t.strictSame((await send('GET', `/proxies/${made.id}`)).body.response_transform, { code: CODE })
+  const other = await create({ response_transform: { code: CODE, otherwise: null } })
+  t.strictSame(other.response_transform, { code: CODE })
+})
+
 t.test('"PATCH (merge) 204"', async (t) => {
   const made = await create({
     application: { id: privateId },
