@@ -2,7 +2,6 @@ import { exceeds, newKey, parseIsoTime, randomBase58 } from '#kit'
 import {
   AppError,
   type Call,
-  type Caller,
   defineOperation,
   Empty,
   invalid,
@@ -24,9 +23,6 @@ const LIFETIME = 3 * 60_000
 const MAX_HOURS = 24
 /** Characters of a nonce: 187 bits. */
 const NONCE_LENGTH = 32
-
-const applicationOf = ({ actorType, applicationId }: Caller): string | undefined =>
-  actorType === 'application' ? applicationId : undefined
 
 const noSession = () =>
   new AppError(
@@ -58,26 +54,19 @@ export const sessionOperations = (kernel: PluginContext, { within }: SessionOpti
       http: 'POST /sessions',
       summary: 'Create a session for the calling public application',
       description: 'The session may do nothing until a private application has authorized its nonce.',
-      permission: 'any key',
+      permission: 'public key',
       audit: { entity: 'session', verb: 'create', id: idOf },
       input: Type.Object({}),
       output: SessionOutput,
       status: 201,
       location: () => '/sessions',
-      transient: ['session_key', 'nonce'],
       examples: examples.create,
       run: async (_input, { caller, now }) => {
-        const application_id = applicationOf(caller)
-        if (application_id === undefined || caller.applicationType !== 'public')
-          throw new AppError(
-            'forbidden',
-            'Sessions are created with the key of a public application. Use such a key.',
-          )
         const session_key = newKey('key_sess_')
         const nonce = randomBase58(NONCE_LENGTH)
         const session: SessionRecord = {
           id: newId(),
-          application_id,
+          application_id: caller.actorId,
           key_hash: kernel.hashKey(new Secret(session_key)),
           nonce_hash: kernel.hashKey(new Secret(nonce)),
           permissions: [],
@@ -95,18 +84,13 @@ export const sessionOperations = (kernel: PluginContext, { within }: SessionOpti
       rpc: 'Sessions.Authorize',
       http: 'POST /sessions/authorize',
       summary: 'Grant permissions or access rules to a session, once',
-      permission: 'any key',
+      permission: 'private key',
       audit: { entity: 'session', verb: 'authorize', id: idOf },
       input: AuthorizeInput,
       output: Empty,
       errors: ['session_not_found'],
       examples: examples.authorize,
       run: async (input, { caller, now }) => {
-        if (applicationOf(caller) === undefined || caller.applicationType !== 'private')
-          throw new AppError(
-            'forbidden',
-            'Sessions are authorized with the key of a private application. Use such a key.',
-          )
         const grants = parseGrants(input, kernel.permissions())
         const expiry = expiryOf(input.expires_at, now)
         const found = await sessions().lookup('nonce_hash', kernel.hashKey(new Secret(input.nonce)))

@@ -1,5 +1,5 @@
 import { AppError } from '../common/errors.ts'
-import type { Caller, Operation, Permission } from '../sdk/index.ts'
+import type { Caller, KeyClass, Operation, Permission } from '../sdk/index.ts'
 
 const isTokenPermission = (permission: Permission) => permission.startsWith('token:')
 
@@ -22,13 +22,25 @@ export const ADMINISTRATOR: readonly Permission[] = [
 export const isAdministrator = (caller: Pick<Caller, 'grants'>): boolean =>
   ADMINISTRATOR.every((permission) => holds(caller, permission))
 
+/** Whether an operation asks for a key, or for none, and not for a permission. */
+export const isKeyClass = (permission: Operation['permission']): permission is KeyClass =>
+  ['none', 'any key', 'public key', 'private key'].includes(permission)
+
 /** Whether `authorize` lets the caller pass. */
-export const isAuthorized = (caller: Caller, permission: Operation['permission']): boolean =>
-  permission === 'none' || permission === 'any key' || holds(caller, permission)
+export const isAuthorized = (caller: Caller, permission: Operation['permission']): boolean => {
+  if (permission === 'none' || permission === 'any key') return true
+  if (!isKeyClass(permission)) return holds(caller, permission)
+  return caller.actorType === 'application' && permission === `${caller.applicationType} key`
+}
 
 /** Throws `forbidden` unless the caller may make a call of the API or of the proxy at all (completions §4). */
 export const authorize = (caller: Caller, permission: Operation['permission']): void => {
   if (isAuthorized(caller, permission)) return
+  if (isKeyClass(permission))
+    throw new AppError(
+      'forbidden',
+      `This call needs the key of a ${permission.replace(' key', '')} application. Use such a key.`,
+    )
   throw new AppError(
     'forbidden',
     `This call needs the permission "${permission}", which the calling key does not have. ` +

@@ -27,6 +27,12 @@ export interface Call {
   readonly hold: (held: Held) => void
 }
 
+/**
+ * Callers of an operation that needs no permission: all, those with a valid key, or applications of one type with theirs. A
+ * public key is every visitor's, so idempotency keys mean nothing to what only it may call.
+ */
+export type KeyClass = 'none' | 'any key' | 'public key' | 'private key'
+
 /** The audit record of an operation: entity type and verb. `entity_id` is the output's or input's `id`. */
 export interface AuditDeclaration {
   readonly entity: string
@@ -68,7 +74,7 @@ export interface Operation<I extends TSchema = TSchema, O extends TSchema = TSch
   readonly summary: string
   readonly description?: string
   /** A permission the caller must hold somewhere (token permissions: on at least one container), or a wider class. */
-  readonly permission: Permission | 'any key' | 'none'
+  readonly permission: Permission | KeyClass
   readonly audit: AuditDeclaration | 'none'
   readonly input: I
   readonly output: O

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { isKeyClass } from '../../src/access/authorize.ts'
 import type { ApplicationType, Operation } from '../../src/sdk/index.ts'
 import { startCallers } from '../kit/callers.ts'
 import { sampleOf } from '../kit/samples.ts'
@@ -10,7 +11,7 @@ const service = await startTestService(t)
 const callers = await startCallers(t, service)
 const { operations } = service.kernel.registry
 const permissions = service.kernel.registry.permissions
-const guarded = operations.filter(({ permission }) => permission !== 'none' && permission !== 'any key')
+const guarded = operations.filter(({ permission }) => !isKeyClass(permission))
 
 const typesOf = (permission: string) => permissions.find(({ type }) => type === permission)!.application_types
 

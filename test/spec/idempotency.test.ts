@@ -174,8 +174,39 @@ t.test('new keys are replayed for ten minutes, and the rest of the response for 
   const { id } = await repeated('/applications', ['key'], made)
   await repeated(`/applications/${id}/regenerate`, ['key'], {})
   await repeated(`/applications/${id}/keys`, ['key'], {})
+})
+
+t.test('visitors with one public key get nothing of each other by guessing a key', async (t) => {
   const { key: browser } = await api.application('public', ['token:create'])
-  await repeated('/sessions', ['session_key', 'nonce'], {}, browser)
+  const session = () => send('POST', '/sessions', {}, 'guessed', browser)
+  const [one, two] = [await session(), await session()]
+  t.strictSame([one.status, two.status], [201, 201])
+  t.not(two.body.session_key, one.body.session_key)
+  t.not(two.body.nonce, one.body.nonce)
+
+  const create = (data: string) => send('POST', '/tokens', { data }, 'guessed', browser)
+  const [mine, theirs] = [await create('mine'), await create('theirs')]
+  t.not(theirs.body.id, mine.body.id)
+  t.strictSame((await create('mine')).body, mine.body, 'the same body repeats the call')
+  const rule = {
+    description: 'd',
+    priority: 1,
+    container: '/',
+    transform: 'reveal',
+    permissions: ['token:read'],
+  }
+  const reader = await api.application('private', [], [rule])
+  const stored = await api.call('GET', `/tokens/${theirs.body.id}`, { key: reader.key })
+  t.equal(stored.body.data, 'theirs')
+})
+
+t.test('a session has a key of its own: its calls repeat whatever the body is', async (t) => {
+  const { key: browser } = await api.application('public', ['token:create'])
+  const { session_key, nonce } = (await api.call('POST', '/sessions', { key: browser })).body
+  const body = { nonce, permissions: ['token:create'] }
+  await api.call('POST', '/sessions/authorize', { key, body })
+  const create = (data: string) => send('POST', '/tokens', { data }, 'of a session', session_key)
+  t.strictSame((await create('b')).body, (await create('a')).body)
 })
 
 t.test('"failures are not kept"', async (t) => {

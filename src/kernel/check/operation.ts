@@ -1,3 +1,4 @@
+import { isKeyClass } from '../../access/authorize.ts'
 import { ERRORS } from '../../common/errors.ts'
 import { isObject } from '../../common/json.ts'
 import { compileValidator } from '../../common/validate.ts'
@@ -177,7 +178,7 @@ export const checkOperation = (
     issues.add('it has no summary.', 'Say in a few words what it does.')
   if (typeof operation.run !== 'function') issues.add('it has no run function.', 'Add run(input, call).')
   const { permission } = operation
-  if (permission !== 'none' && permission !== 'any key' && !permissions.has(permission))
+  if (!isKeyClass(permission) && !permissions.has(permission))
     issues.add(
       `its permission "${permission}" is declared by no plugin.`,
       'Add it to the "permissions" of a plugin, with the application types that may hold it.',

@@ -1,4 +1,5 @@
 import { auditRecord, pastOf } from '../../access/audit-record.ts'
+import { isKeyClass } from '../../access/authorize.ts'
 import type { AuditRecord } from '../../audit/types.ts'
 import { UUID_PATTERN } from '../../common/ids.ts'
 import { isObject } from '../../common/json.ts'
@@ -57,7 +58,7 @@ export const repeatedRecord: typeof doneRecord = (operation, input, output, call
 export const subjectOf = (operation: Operation): Subject | undefined => {
   if (operation.audit !== 'none') return operation.audit
   const { permission } = operation
-  if (permission === 'none' || permission === 'any key') return undefined
+  if (isKeyClass(permission)) return undefined
   const cut = permission.lastIndexOf(':')
   return { entity: permission.slice(0, cut).replaceAll(':', '_'), verb: permission.slice(cut + 1) }
 }

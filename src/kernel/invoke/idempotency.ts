@@ -11,7 +11,7 @@ import type { Log } from '../../common/log.ts'
 import { parseJson } from '../../common/parse-json.ts'
 import { writeJson } from '../../common/write-json.ts'
 import type { Keys, SealContext } from '../../keys/types.ts'
-import type { Call, Grants, Operation, TokenType, Vault } from '../../sdk/index.ts'
+import type { Call, Caller, Grants, Operation, TokenType, Vault } from '../../sdk/index.ts'
 import type { BeginResult, IdempotencyStore, ShownToken } from '../../store/types.ts'
 import { methodOf, pathParams } from '../check/operation.ts'
 import { repeatedRecord } from './audit.ts'
@@ -59,15 +59,22 @@ export interface Idempotency {
 const onlyReads = ({ permission, audit }: Operation): boolean =>
   /:(?:read|search)$/.test(permission) && (audit === 'none' || audit.verb === 'read')
 
-/** Operations that only read are run again: each disclosure is decided and recorded when it happens. */
+/**
+ * Operations that only read are run again: each disclosure is decided and recorded when it happens. Those for public keys,
+ * too: every visitor has the key, and what one of them was given is no other's.
+ */
 export const isRepeatable = (operation: Operation): boolean =>
   ['POST', 'PUT', 'PATCH'].includes(methodOf(operation)) &&
-  operation.permission !== 'none' &&
+  !['none', 'public key'].includes(operation.permission) &&
   !onlyReads(operation)
 
 /** The entity of a call's path: one key with changes of two entities must not lose the second. */
 const placeOf = ({ http }: Operation, input: unknown): readonly unknown[] =>
   pathParams(http).map((name) => (isObject(input) ? input[name] : undefined))
+
+/** Every visitor has the key of a public application: only who knows the body repeats a call. A session's key is one visitor's. */
+const isShared = ({ actorType, applicationType }: Caller): boolean =>
+  actorType === 'application' && applicationType === 'public'
 
 /** The seal context of a stored response. */
 export const responseBinding = (
@@ -141,7 +148,8 @@ const omit = (response: unknown, names: readonly string[]): unknown =>
     : response
 
 /**
- * Idempotency keys (completions §1), by tenant, actor, operation, entity of its path, and key. The lease is in the store, so it holds across
+ * Idempotency keys (completions §1), by tenant, actor, operation, entity of its path, key, and the body of calls with a public key. The
+ * lease is in the store, so it holds across
  * processes. Writes under a lease mark it in their own transaction, so it holds when a process is killed. Responses are
  * sealed, since they may hold data and new API keys. A response loses its token data
  * when one of the tokens is changed, deleted or expires. A caller whose grants have changed gets it without
@@ -212,8 +220,9 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
         throw invalid({ 'idempotency-key': [`must have 1 to ${MAX_KEY} characters`] })
       const { tenantId, actorId } = call.caller
       const ring = await keys.tenant(tenantId)
-      const scope = [actorId, operation.rpc, sent, ...placeOf(operation, input)]
-      const key = ring.term(`idempotency ${JSON.stringify(scope)}`)
+      const body = isShared(call.caller) ? [String(await writeJson(input))] : []
+      const scope = [actorId, operation.rpc, sent, ...placeOf(operation, input), ...body]
+      const key = await inOwnTurn(() => ring.term(`idempotency ${JSON.stringify(scope)}`))
       const now = clock.now()
       const lease = { tenantId, key, holder: newId(), expiresAt: now + RETENTION }
       const releaseLease = (certain: boolean) =>

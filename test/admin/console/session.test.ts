@@ -106,6 +106,9 @@ t.test('each call uses the key that has the permission', async (t) => {
     status: 403,
     detail: /"token:delete"/,
   })
+  const unknown = { nonce: 'unknown', permissions: ['token:create'] }
+  const authorized = await call('POST', '/console/api/sessions/authorize', { headers, body: unknown })
+  t.equal(authorized.json.code, 'session_not_found', 'with the private key')
   const logs = await call('GET', '/console/api/logs?entity_type=console_session', { headers })
   t.match(
     logs.json.data.map((log: { message: string }) => log.message),

@@ -26,7 +26,8 @@ permissions hold on all containers; an access rule holds on a container and thos
         ]),
       ),
       `\`token:use\` lets a caller send values through \`/proxy\` and to reactors: it means *reveal*. Operations that need any valid key:
-${neededBy('any key').join(', ')}.`,
+${neededBy('any key').join(', ')}. Operations for the key of a public application: ${neededBy('public key').join(', ')}; of a private one:
+${neededBy('private key').join(', ')}.`,
     )
   },
 }
