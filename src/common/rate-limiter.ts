@@ -6,9 +6,12 @@ interface Client {
   readonly key: string | undefined
   /** Source address of the request. */
   readonly address: string | undefined
-  /** The request is for a page of the service itself (health, metrics, docs), which has its own limit. */
-  readonly page?: true
+  /** The request is for a page of the service itself (health, metrics, docs): which pages share its limit, by a name for them. */
+  readonly pages?: string
 }
+
+/** Name of the pages that anyone may request. */
+export const PUBLIC_PAGES = 'pages'
 
 /** Counts a call. Rejects with `rate_limited` and `retryAfter` when the client is above its limit. */
 export type RateLimiter = (client: Client) => Eventual<void>

@@ -23,7 +23,7 @@ const tooMany = (what: string, { ms }: Wait): AppError => {
 /** Longer keys are invalid and need no bucket. */
 const MAX_KEY_LENGTH = 200
 
-/** Requests a minute from one address for health, metrics and documentation. */
+/** Requests a minute from one address for pages that share a limit: health, metrics and documentation do. */
 export const PAGES_PER_MINUTE = 1_200
 
 /** The unit that is limited: an IPv4 address, or the /64 of an IPv6 address (RFC 4291 §2.5.4). */
@@ -42,15 +42,15 @@ export const createRateLimits = (
   { perKey, perAddress }: RateLimits,
 ): RateLimiter | undefined => {
   if (perKey === undefined && perAddress === undefined) return undefined
-  return ({ key, address, page }) => {
+  return ({ key, address, pages }) => {
     const claims: (Claim & { readonly what: string })[] = []
     if (perAddress !== undefined && address !== undefined)
       claims.push({
         what: 'from this address',
-        bucket: hash(`${page ? 'pages for' : 'calls from'} ${networkOf(address)}`),
-        perMinute: page ? PAGES_PER_MINUTE : perAddress,
+        bucket: hash(`${pages ?? 'calls'} from ${networkOf(address)}`),
+        perMinute: pages === undefined ? perAddress : PAGES_PER_MINUTE,
       })
-    if (perKey !== undefined && key !== undefined && !page && key.length <= MAX_KEY_LENGTH)
+    if (perKey !== undefined && key !== undefined && pages === undefined && key.length <= MAX_KEY_LENGTH)
       claims.push({ what: 'with this key', bucket: hash(`calls with ${key}`), perMinute: perKey })
     if (claims.length === 0) return
     return whenReady(state.take(claims), (wait) => {

@@ -94,11 +94,41 @@ t.test('pages of the service have their own limit for each address', async (t) =
   const service = await startTestService(t, { openStore: openInThread, clock, admin: { admit } })
   const statusOf = async (path: string, address = '192.0.2.1') =>
     (await service.call('GET', path, { headers: { 'x-sidevault-client-address': address } })).status
-  for (let left = 1_197; left > 0; left--) await admit?.({ key: undefined, address: '192.0.2.1', page: true })
+  for (let left = 1_197; left > 0; left--)
+    await admit?.({ key: undefined, address: '192.0.2.1', pages: 'pages' })
   for (const path of ['/metrics', '/readyz', '/docs']) t.equal(await statusOf(path), 200, path)
   for (const path of ['/metrics', '/readyz', '/docs', '/openapi.json'])
     t.equal(await statusOf(path), 429, path)
   t.equal(await statusOf('/metrics', '192.0.2.2'), 200)
   t.equal(await statusOf('/healthz'), 200)
   t.equal(await statusOf('/permissions'), 200, 'calls count apart')
+})
+
+t.test('requests for pages and attempts to sign in do not prevent signing out of the console', async (t) => {
+  const clock = testClock()
+  const state = createInProcessState({ clock })
+  const admit = createRateLimits({ state, hash: (key) => key }, { perAddress: 600_000 })
+  const service = await startTestService(t, {
+    openStore: openInThread,
+    clock,
+    admin: { admit, console: true },
+  })
+  const headers = { 'x-sidevault-client-address': '192.0.2.1' }
+  const own = { ...headers, 'sec-fetch-site': 'same-origin', 'x-sidevault-console': '1' }
+  const session = (method: string, key = service.managementKey, more: object = {}) =>
+    service.call(method, '/console/session', {
+      key: null,
+      headers: { ...own, ...more },
+      ...(method === 'POST' ? { body: { key } } : {}),
+    })
+  const signedIn = await session('POST')
+  t.equal(signedIn.status, 201)
+  const cookie = String(signedIn.headers['set-cookie']).split(';', 1)[0]
+  for (let left = 1_200; left > 0; left--) await service.call('GET', '/docs', { headers })
+  t.equal((await service.call('GET', '/docs', { headers })).status, 429)
+  t.equal((await service.call('GET', '/console/', { headers })).status, 200)
+  for (let left = 1_199; left > 0; left--) await session('POST', 'key_unknown')
+  t.equal((await session('POST', 'key_unknown')).status, 429)
+  t.equal((await session('GET', '', { cookie })).status, 200)
+  t.equal((await session('DELETE', '', { cookie })).status, 204)
 })

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type MethodDefinition, type Server, type ServerDuplexStream, status } from '@grpc/grpc-js'
 import { ReflectionService } from '@grpc/reflection'
 import { AppError } from '../../common/errors.ts'
-import { CLIENT_ADDRESS_HEADER, type RateLimiter } from '../../common/rate-limiter.ts'
+import { CLIENT_ADDRESS_HEADER, PUBLIC_PAGES, type RateLimiter } from '../../common/rate-limiter.ts'
 import type { Calls } from './calls.ts'
 
 type Stream = ServerDuplexStream<Buffer, Buffer>
@@ -61,7 +61,7 @@ const serve = async (stream: Stream, { method, handle }: Served, admit?: RateLim
   const address = stream.metadata.get(CLIENT_ADDRESS_HEADER)[0]?.toString()
   // The status is still to be sent after an error.
   for await (const bytes of stream.iterator({ destroyOnReturn: false })) {
-    await admit?.({ key: undefined, address, page: true })
+    await admit?.({ key: undefined, address, pages: PUBLIC_PAGES })
     respond(messageOf(bytes, method))
     if (stream.writableNeedDrain) await once(stream, 'drain', { signal: closed.signal })
   }

@@ -1,5 +1,6 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { AppError } from '../../common/errors.ts'
+import { PUBLIC_PAGES } from '../../common/rate-limiter.ts'
 import {
   checkConsoleCall,
   guardResponse,
@@ -193,7 +194,13 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
     return sendProblem(reply, error, request.routeOptions.config?.body)
   })
 
-  for (const { method = 'GET', path, name, bodyLimit, handler } of deps.own)
+  for (const { method = 'GET', path, name, bodyLimit, handler } of deps.own) {
+    // A first view loads all files of the console, which are in memory: they count as calls. Anonymous requests for other pages
+    // lock nobody out of the console, and attempts to sign in do not prevent signing out.
+    const pages =
+      name === 'console_assets'
+        ? {}
+        : { pages: name.startsWith('console') ? `${method} ${name}` : PUBLIC_PAGES }
     app.route({
       method,
       ...(bodyLimit === undefined ? {} : { bodyLimit }),
@@ -204,15 +211,11 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
         ? {}
         : {
             onRequest: async (request) =>
-              // A first view loads all files of the console, which are in memory: they count as calls.
-              admit({
-                key: undefined,
-                address: clientAddress(request),
-                ...(name === 'console_assets' ? {} : { page: true as const }),
-              }),
+              admit({ key: undefined, address: clientAddress(request), ...pages }),
           }),
       handler,
     })
+  }
   addOperations(app, kernel, options)
   return { app, prefixes, onClientError }
 }

@@ -373,8 +373,8 @@ const REFLECTION = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo'
 t.test('reflection reads no further requests while its responses are not taken', async (t) => {
   let read = 0
   const { socketPath, call } = await start(t, {
-    admit: ({ page }) => {
-      if (page) read++
+    admit: ({ pages }) => {
+      if (pages) read++
     },
   })
   const stream = rawSession(t, socketPath)(REFLECTION)
@@ -393,8 +393,8 @@ t.test('reflection reads no further requests while its responses are not taken',
 t.test('reflection requests count as pages of the service', async (t) => {
   let admitted = 0
   const { socketPath } = await start(t, {
-    admit: ({ page }) => {
-      if (page && ++admitted > 2) throw new AppError('rate_limited', 'Too many calls.', { retryAfter: 1 })
+    admit: ({ pages }) => {
+      if (pages && ++admitted > 2) throw new AppError('rate_limited', 'Too many calls.', { retryAfter: 1 })
     },
   })
   const stream = rawSession(t, socketPath)(REFLECTION)
