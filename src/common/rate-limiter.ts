@@ -4,6 +4,8 @@ import type { Eventual } from './eventual.ts'
 interface Client {
   /** API key as sent. */
   readonly key: string | undefined
+  /** Id of the key that a call of the console goes out with: all sessions with that key share its limit. */
+  readonly keyId?: string | undefined
   /** Source address of the request. */
   readonly address: string | undefined
   /** The request is for a page of the service itself (health, metrics, docs): which pages share its limit, by a name for them. */

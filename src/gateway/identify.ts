@@ -152,8 +152,13 @@ export const identify = (
   const { head, tunnel } = request
   const key = keyOf(request, prefixes)
   const address = tunnel === undefined ? head.get(CLIENT_ADDRESS_HEADER)?.[0] : tunnel.address
-  const limited = typeof key === 'object' ? key.secret : key
-  return whenReady(deps.admit({ key: limited, address }), () => authenticate(deps, key, request, seen))
+  const identified = () => authenticate(deps, key, request, seen)
+  if (typeof key !== 'object') return whenReady(deps.admit({ key, address }), identified)
+  return whenReady(deps.admit({ key: undefined, address }), () =>
+    whenReady(deps.authenticator.authenticate(key, 'token:use'), ({ keyId }) =>
+      whenReady(deps.admit({ key: undefined, keyId, address: undefined }), identified),
+    ),
+  )
 }
 
 /** Authenticates an accepted request again; fails with `unauthenticated` when its key was deleted since. No rate limit applies. */

@@ -42,7 +42,7 @@ export const createRateLimits = (
   { perKey, perAddress }: RateLimits,
 ): RateLimiter | undefined => {
   if (perKey === undefined && perAddress === undefined) return undefined
-  return ({ key, address, pages }) => {
+  return ({ key, keyId, address, pages }) => {
     const claims: (Claim & { readonly what: string })[] = []
     if (perAddress !== undefined && address !== undefined)
       claims.push({
@@ -52,6 +52,8 @@ export const createRateLimits = (
       })
     if (perKey !== undefined && key !== undefined && pages === undefined && key.length <= MAX_KEY_LENGTH)
       claims.push({ what: 'with this key', bucket: hash(`calls with ${key}`), perMinute: perKey })
+    if (perKey !== undefined && keyId !== undefined)
+      claims.push({ what: 'with this key', bucket: hash(`calls of key ${keyId}`), perMinute: perKey })
     if (claims.length === 0) return
     return whenReady(state.take(claims), (wait) => {
       if (wait) throw tooMany(`Too many calls ${claims[wait.claim]?.what ?? ''}.`, wait)

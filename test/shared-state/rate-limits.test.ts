@@ -132,3 +132,30 @@ t.test('requests for pages and attempts to sign in do not prevent signing out of
   t.equal((await session('GET', '', { cookie })).status, 200)
   t.equal((await session('DELETE', '', { cookie })).status, 204)
 })
+
+t.test('all sessions of the console with one key share a limit', async (t) => {
+  const clock = testClock()
+  const state = createInProcessState({ clock })
+  const admit = createRateLimits({ state, hash: (key) => key }, { perKey: 6 })
+  const service = await startTestService(t, {
+    openStore: openInThread,
+    clock,
+    admin: { admit, console: true },
+  })
+  const call = (method: string, path: string, cookie = '', body?: object) =>
+    service.call(method, path, {
+      key: null,
+      headers: { cookie, 'sec-fetch-site': 'same-origin', 'x-sidevault-console': '1' },
+      ...(body ? { body } : {}),
+    })
+  const signIn = async (key: string) => {
+    const { headers } = await call('POST', '/console/session', '', { key })
+    return String(headers['set-cookie']).split(';', 1)[0]
+  }
+  const [one, two] = [await signIn(service.managementKey), await signIn(service.managementKey)]
+  for (const cookie of [one, two, one, two, one, two])
+    t.equal((await call('GET', '/console/api/applications', cookie)).status, 200)
+  for (const cookie of [one, two])
+    t.equal((await call('GET', '/console/api/applications', cookie)).status, 429)
+  t.equal((await service.call('GET', '/applications')).status, 200, 'calls with the key itself count apart')
+})

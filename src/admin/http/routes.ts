@@ -25,9 +25,6 @@ export const clientAddress = (request: FastifyRequest): string | undefined => {
   return typeof value === 'string' ? value : undefined
 }
 
-const limitedKey = ({ state: { key } }: FastifyRequest): string | undefined =>
-  typeof key === 'object' ? key.secret : key
-
 const NO_QUERY = new URLSearchParams()
 
 const queryOf = (request: FastifyRequest): URLSearchParams => {
@@ -121,8 +118,14 @@ export const addOperations = (app: FastifyInstance, kernel: Kernel, options: App
       ...(admit === undefined
         ? {}
         : {
-            onRequest: async (request) =>
-              admit({ key: limitedKey(request), address: clientAddress(request) }),
+            onRequest: async (request) => {
+              const { key } = request.state
+              const address = clientAddress(request)
+              if (typeof key !== 'object') return admit({ key, address })
+              await admit({ key: undefined, address })
+              const { keyId } = await kernel.authenticator.authenticate(key, operation.permission)
+              return admit({ key: undefined, keyId, address: undefined })
+            },
           }),
       preParsing: authenticateFirst,
       handler: async (request, reply) => {
