@@ -2,7 +2,7 @@ import { consoleHeader, createApi } from './api/client.ts'
 import { ApiError, problemOf } from './api/problem.ts'
 import { pausePolls } from './kit/poll.ts'
 import type { May } from './kit/screen.ts'
-import { batch, computed, type ReadonlySignal, signal } from './kit/signals.ts'
+import { batch, computed, effect, type ReadonlySignal, type Signal, signal } from './kit/signals.ts'
 
 /** An application, as one of the signed-in keys. */
 export interface Identity {
@@ -28,6 +28,19 @@ const state = signal<SessionStatus>('unknown')
 
 export const session: ReadonlySignal<Session | undefined> = current
 export const sessionStatus: ReadonlySignal<SessionStatus> = state
+
+/**
+ * A signal for what a call returned, values among it: undefined from the end of the session on, however it ends, also when the
+ * response comes later. What is hidden from the eye holds no values then. Until `within` aborts.
+ */
+export const sessionResult = <T>(within: AbortSignal): Signal<T | undefined> => {
+  const result = signal<T | undefined>(undefined)
+  const dispose = effect(() => {
+    if (state.value !== 'signed in' && result.value !== undefined) result.value = undefined
+  })
+  within.addEventListener('abort', dispose)
+  return result
+}
 
 const permissions = computed(
   () => new Set([current.value?.management, current.value?.private].flatMap((one) => one?.permissions ?? [])),

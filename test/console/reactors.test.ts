@@ -1,6 +1,6 @@
 import t from 'tap'
 import { expectAccessible } from '../kit/accessible.ts'
-import { openConsole } from '../kit/browser.ts'
+import { openConsole, signIn } from '../kit/browser.ts'
 import { sharedSidevault } from '../kit/shared-sidevault.ts'
 
 const HOSTILE = '<script>alert(1)</script>\u202e'
@@ -114,10 +114,13 @@ t.test('Formulas and reactors: a user creates both, runs the reactor and deletes
 
   await t.test('a reactor runs with arguments, synchronously and in the background', async (t) => {
     const using = await sidevault.application({ permissions: ['token:use', 'token:create'] })
-    await button('Add the other key').click()
-    await dialog.getByLabel('API key').fill(using)
-    await dialog.getByRole('button', { name: 'Add' }).click()
-    await dialog.waitFor({ state: 'detached' })
+    const addKey = async () => {
+      await button('Add the other key').click()
+      await dialog.getByLabel('API key').fill(using)
+      await dialog.getByRole('button', { name: 'Add' }).click()
+      await dialog.waitFor({ state: 'detached' })
+    }
+    await addKey()
     await page.reload()
     const args = page.getByLabel('Arguments (JSON)')
     t.strictSame(JSON.parse(await args.inputValue()), { amount: 0 })
@@ -135,6 +138,15 @@ t.test('Formulas and reactors: a user creates both, runs the reactor and deletes
     await button('Clear').click()
     await button('Run in the background').click()
     t.match(await result.textContent(), '1200')
+
+    const other = await page.context().newPage()
+    await other.goto('/console/#/settings')
+    await other.getByRole('button', { name: 'Sign out' }).click()
+    await heading('Your session ended')
+    t.equal(await result.count(), 0, 'it left the page with the session')
+    await other.close()
+    await signIn(page, key)
+    await addKey()
   })
 
   await t.test('a reactor with code of its own has an editor', async () => {

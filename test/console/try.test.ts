@@ -112,4 +112,20 @@ t.test('Try a call: dry-runs with a token, sends, and shows the response as text
     await page.getByRole('heading', { name: 'It would not be sent' }).waitFor()
     await page.getByText('no such token').waitFor()
   })
+
+  await t.test(
+    'the end of the session, in another tab too, takes the response out of the page',
+    async (t) => {
+      await page.getByLabel('Body', { exact: true }).fill(`{"card": "{{ ${token.id} | json: '$.number' }}"}`)
+      await page.getByLabel('Headers').fill(`x-answer: {"body":"${NUMBER}"}`)
+      await page.getByRole('button', { name: 'Send' }).click()
+      await page.getByText('the destination sent').waitFor()
+      t.match(await page.getByLabel('Body of the response').textContent(), NUMBER)
+      const other = await page.context().newPage()
+      await other.goto('/console/#/settings')
+      await other.getByRole('button', { name: 'Sign out' }).click()
+      await page.getByRole('heading', { name: 'Your session ended' }).waitFor()
+      t.notMatch(await page.content(), NUMBER)
+    },
+  )
 })

@@ -9,6 +9,7 @@ import { milliseconds } from '../../kit/numbers.ts'
 import { problem } from '../../kit/problem.ts'
 import { signal } from '../../kit/signals.ts'
 import { table } from '../../kit/table.ts'
+import { sessionResult } from '../../session.ts'
 import type { Outcome, Reactor } from './types.ts'
 import { sampleArguments } from './values.ts'
 
@@ -27,7 +28,7 @@ export const runSection = ({ context, stored, path }: EntityPage<Reactor>): (() 
     text: objectText(sampleArguments(parameters)),
   })
   const invalid = signal<string | undefined>(undefined)
-  const outcome = signal<{ readonly value: Outcome; readonly ms: number } | undefined>(undefined)
+  const outcome = sessionResult<{ readonly value: Outcome; readonly ms: number }>(within)
 
   const result = async (requestId: string): Promise<Outcome> => {
     for (let look = 0; look < MOST_LOOKS; look++) {

@@ -6,7 +6,7 @@ import { resource } from '../../kit/resource.ts'
 import type { Screen, ScreenContext, ScreenInstance } from '../../kit/screen.ts'
 import { computed, effect, signal } from '../../kit/signals.ts'
 import { snippet } from '../../kit/snippet.ts'
-import { may, session } from '../../session.ts'
+import { may, session, sessionResult } from '../../session.ts'
 import type { StoredProxy } from '../proxies/types.ts'
 import { type Draft, issuesOf, requestOf } from './call.ts'
 import { draftCode } from './code.ts'
@@ -78,7 +78,7 @@ const open = (context: ScreenContext): ScreenInstance => {
     issues: computed(() => (submitted.value ? issuesOf(draft.value) : {})),
     choose: (id) => setFilters({ proxy: id }),
   }
-  const result = signal<Result | undefined>(undefined)
+  const result = sessionResult<Result>(within)
 
   const callAction = (work: () => Promise<Result>) =>
     action(async () => {
