@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError, type Call, type Json, newId, type PluginContext, type TokenState } from '#sdk'
 import type { Pending, Waiting } from './callbacks.ts'
 import { Callbacks, type Outcome, type RequestRecord, Requests } from './collections.ts'
@@ -6,6 +7,9 @@ import type { Prepared, React } from './react.ts'
 
 /** Retention of a result (completions §8), ms. */
 const RETAINED = 15 * 60_000
+
+/** ms between two attempts to store an outcome while the store is unreachable. */
+const RETRY = 1_000
 
 const MIB = 1024 * 1024
 
@@ -87,7 +91,7 @@ export const createBackgroundBudget = (limits: BackgroundLimits = LIMITS): Backg
 
 const INTERRUPTED = new AppError(
   'gateway_timeout',
-  'The service stopped while the reactor ran. Check what it changed before you invoke it again.',
+  'The service stopped while the reactor ran, or lost its store. Check what it changed before you invoke it again.',
 )
 
 const TOO_MANY = new AppError(
@@ -116,16 +120,22 @@ interface Running {
   readonly tenantId: string
   readonly id: string
   readonly hasCallback: boolean
+  /** Its result is of no use after this time. */
+  readonly until: number
   over: boolean
 }
+
+/** The store is unreachable or busy, or has not confirmed a write: it may be repeated later. */
+const isAway = (thrown: unknown): boolean =>
+  thrown instanceof AppError && (thrown.code === 'overloaded' || thrown.code === 'gateway_timeout')
 
 /** An outcome as it is returned to callers and sent to callback receivers. */
 const shown = (id: string, outcome: Outcome): Json => ({ asyncReactorRequestId: id, ...outcome }) as Json
 
 /**
  * Background invocations (completions §8). Arguments are in memory only. Results are sealed in the store until they are
- * read, for 15 minutes at most, and are deleted with a token that they depend on. The running process renews a lease. When it
- * has not for `leaseMs`, the invocation has failed.
+ * read, for 15 minutes at most, and are deleted with a token that they depend on. The running process renews a lease until
+ * the outcome is stored. When it has not for `leaseMs`, the invocation has failed.
  */
 export const createRequests = (
   kernel: PluginContext,
@@ -144,7 +154,7 @@ export const createRequests = (
 ) => {
   const requests = () => kernel.records(Requests)
   const callbacks = () => kernel.records(Callbacks)
-  const running = new Map<Promise<void>, Running>()
+  const running = new Map<string, Running & { readonly work: Promise<void> }>()
   const budget = createBackgroundBudget()
 
   /** Renews the lease of running invocations only. */
@@ -176,23 +186,41 @@ export const createRequests = (
     }
   }
 
+  /** Repeats a write while the store is away, until the result is of no use or this process stops. */
+  const retried = async <T>({ id, until }: Running, write: () => Promise<T>): Promise<T> => {
+    for (;;)
+      try {
+        return await write()
+      } catch (err) {
+        if (!isAway(err) || signal.aborted || kernel.clock.now() > until) throw err
+        kernel.log.warn({ err, request: id }, 'reactor result not stored; retrying')
+        // A stopping process makes a last attempt at once.
+        await sleep(RETRY, undefined, { signal }).catch(() => {})
+      }
+  }
+
   const finish = async (one: Running, outcome: Outcome, { used }: Call): Promise<void> => {
     const { tenantId, id } = one
-    one.over = true
     const states = used.states()
-    await requests()
-      .update(tenantId, id, (request) => ({
-        ...request,
-        ...madeOf(states ?? [], request.expires_at),
-        outcome: states === undefined ? failed(TOO_MANY) : outcome,
-      }))
-      .catch(async (thrown: unknown) => {
-        if (!(thrown instanceof AppError) || thrown.code !== 'conflict') throw thrown
-        // A token that the code used was deleted, and the result with it.
-        await requests().delete(tenantId, id)
-      })
+    const store = () =>
+      requests()
+        .update(tenantId, id, (request) => ({
+          ...request,
+          ...madeOf(states ?? [], request.expires_at),
+          outcome: states === undefined ? failed(TOO_MANY) : outcome,
+        }))
+        .catch(async (thrown: unknown) => {
+          if (!(thrown instanceof AppError) || thrown.code !== 'conflict') throw thrown
+          // A token that the code used was deleted, and the result with it.
+          await requests().delete(tenantId, id)
+        })
+    await retried(one, store)
+    // From here on, a renewal would delay the callback.
+    one.over = true
     const due = kernel.clock.now()
-    const waits = await callbacks().update(tenantId, id, (callback) => ({ ...callback, due }))
+    const waits = await retried(one, () =>
+      callbacks().update(tenantId, id, (callback) => ({ ...callback, due })),
+    )
     if (waits !== undefined) deliver({ tenantId, id }, due)
   }
 
@@ -203,7 +231,7 @@ export const createRequests = (
   ): Promise<{ readonly request: RequestRecord; readonly outcome: Outcome | undefined } | undefined> => {
     const request = await requests().get(tenantId, id)
     if (request === undefined || request.expires_at <= kernel.clock.now()) return undefined
-    const lost = kernel.clock.now() > request.due ? failed(INTERRUPTED) : undefined
+    const lost = kernel.clock.now() >= request.due ? failed(INTERRUPTED) : undefined
     return { request, outcome: request.outcome ?? lost }
   }
 
@@ -225,7 +253,7 @@ export const createRequests = (
             callbacks().insertMutation(tenantId, { id, reactor_id, url: callbackUrl, attempts: 0, ...times }),
           ]),
     ])
-    return { tenantId, id, hasCallback: callbackUrl !== undefined, over: false }
+    return { tenantId, id, hasCallback: callbackUrl !== undefined, until: expires_at, over: false }
   }
 
   return {
@@ -243,10 +271,10 @@ export const createRequests = (
             kernel.log.error({ err, trace_id: call.traceId }, 'reactor result not stored')
           })
           .finally(() => {
-            running.delete(work as Promise<void>)
+            running.delete(one.id)
             release()
           })
-        running.set(work, one)
+        running.set(one.id, Object.assign(one, { work }))
         return one.id
       } finally {
         if (work === undefined) release()
@@ -276,8 +304,10 @@ export const createRequests = (
 
     drop: ({ tenantId, id }: Waiting) => requests().delete(tenantId, id),
 
+    isRunning: (id: string): boolean => running.has(id),
+
     settled: async (): Promise<void> => {
-      await Promise.allSettled(running.keys())
+      await Promise.allSettled([...running.values()].map(({ work }) => work))
     },
   }
 }

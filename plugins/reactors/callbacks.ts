@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError, type AuditOrigin, type Json, type PluginContext } from '#sdk'
 import { type CallbackRecord, Callbacks, Reactors } from './collections.ts'
 
@@ -7,7 +7,7 @@ import { type CallbackRecord, Callbacks, Reactors } from './collections.ts'
 const TIMEOUT = 15_000
 /** ms within which the outcome of an attempt must be stored. */
 const CLAIM = 30_000
-/** Most deliveries that a starting process resumes. */
+/** Most pending callbacks that a process checks at a time. */
 const RESUMED = 1_000
 
 /** Hexadecimal HMAC-SHA256 under the reactor's key, of the time (seconds), a dot and the body. */
@@ -32,12 +32,15 @@ export interface Results {
   of(waiting: Waiting): Promise<Pending | undefined>
   /** A receiver has got it. */
   drop(waiting: Waiting): Promise<unknown>
+  /** Whether the invocation runs in this process, which then delivers its result. */
+  isRunning(id: string): boolean
 }
 
 /**
  * Posts results to the callers' callback URLs, at least once, until a receiver responds with 2xx or `delays` (ms
- * before each attempt) are used up. Pending callbacks are in the store, where any process resumes them. The process that
- * advances a callback's due time makes the attempt. The audit journal has each attempt, with its host, before it is sent.
+ * before each attempt) are used up. Pending callbacks are in the store, where any process resumes those that are overdue.
+ * The process that advances a callback's due time makes the attempt. The audit journal has each attempt, with its host,
+ * before it is sent.
  */
 export const createCallbacks = (
   kernel: PluginContext,
@@ -52,7 +55,9 @@ export const createCallbacks = (
   },
 ) => {
   const callbacks = () => kernel.records(Callbacks)
-  const running = new Set<Promise<void>>()
+  /** Deliveries of this process, by the id of their request. */
+  const running = new Map<string, Promise<void>>()
+  let resuming: Promise<void> | undefined
 
   const post = async (
     { reactor_id, url }: CallbackRecord,
@@ -117,33 +122,57 @@ export const createCallbacks = (
   const deliver = async (waiting: Waiting, first: number): Promise<void> => {
     let due: number | undefined = first
     while (due !== undefined && !signal.aborted) {
-      await setTimeout(Math.max(0, due - kernel.clock.now()), undefined, { signal, ref: false })
+      await sleep(Math.max(0, due - kernel.clock.now()), undefined, { signal, ref: false })
       due = (await attempt(waiting))?.due
     }
   }
 
   const begin = (waiting: Waiting, due: number): void => {
+    const { id } = waiting
     const work = deliver(waiting, due)
       .catch((err: unknown) => {
         if (!signal.aborted)
-          kernel.log.error(
-            { err, request: waiting.id },
-            'callback delivery interrupted; it continues after a restart',
+          kernel.log.warn(
+            { err, request: id },
+            'callback delivery interrupted; it is resumed when it is overdue',
           )
       })
-      .finally(() => running.delete(work))
-    running.add(work)
+      .finally(() => running.delete(id))
+    running.set(id, work)
+  }
+
+  const resume = async (): Promise<void> => {
+    const found = await callbacks().newest(RESUMED)
+    const now = kernel.clock.now()
+    for (const { tenantId, record } of found) {
+      const { id, due } = record
+      if (due <= now && !running.has(id) && !results.isRunning(id)) begin({ tenantId, id }, due)
+    }
+  }
+
+  const tryResume = (): void => {
+    resuming ??= resume()
+      .catch((err: unknown) => {
+        if (!signal.aborted) kernel.log.warn({ err }, 'overdue callbacks not read; retrying')
+      })
+      .finally(() => {
+        resuming = undefined
+      })
   }
 
   return {
     begin,
-    /** Resumes callbacks of processes that have exited. */
-    resume: async (): Promise<void> => {
-      for (const { tenantId, record } of await callbacks().newest(RESUMED))
-        begin({ tenantId, id: record.id }, record.due)
+    /** Resumes overdue callbacks: of processes that exited, and of deliveries that the store interrupted. */
+    resume,
+    /** Resumes overdue callbacks now and every `intervalMs`, until `signal` is aborted. */
+    start: (intervalMs: number): void => {
+      tryResume()
+      const timer = setInterval(tryResume, intervalMs).unref()
+      signal.addEventListener('abort', () => clearInterval(timer), { once: true })
     },
     settled: async (): Promise<void> => {
-      await Promise.allSettled(running)
+      await resuming
+      await Promise.allSettled(running.values())
     },
   }
 }

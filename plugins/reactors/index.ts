@@ -39,22 +39,23 @@ export const plugin = definePlugin({
       maximum: 600,
       default: 15,
       description:
-        'Seconds after which a background invocation has failed when its process no longer renews its lease.',
+        'Seconds after which a background invocation has failed when its process no longer renews its lease, and between two searches for overdue callbacks.',
     }),
   }),
   setup: (kernel) => {
     const react = createReact(kernel)
     const stopping = new AbortController()
     const { signal } = stopping
+    const leaseMs = kernel.config.async_lease * 1_000
     const requests = createRequests(kernel, {
       react,
       deliver: (waiting, due) => callbacks.begin(waiting, due),
-      leaseMs: kernel.config.async_lease * 1_000,
+      leaseMs,
       signal,
     })
     const callbacks = createCallbacks(kernel, {
       delays: kernel.config.callback_delays.map((seconds) => seconds * 1_000),
-      results: { of: requests.pending, drop: requests.drop },
+      results: { of: requests.pending, drop: requests.drop, isRunning: requests.isRunning },
       signal,
     })
     return {
@@ -82,7 +83,7 @@ export const plugin = definePlugin({
         permission('reactor:update', 'Update reactors and reactor formulas'),
         permission('reactor:delete', 'Delete reactors and reactor formulas'),
       ],
-      start: () => callbacks.resume(),
+      start: () => callbacks.start(leaseMs),
       stop: async () => {
         stopping.abort()
         await requests.settled()

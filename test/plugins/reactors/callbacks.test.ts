@@ -12,7 +12,7 @@ import type { Store } from '../../../src/store/types.ts'
 import { createAuthority } from '../../kit/authority.ts'
 import { startDns } from '../../kit/dns.ts'
 import { listenFor } from '../../kit/listen.ts'
-import { type ServiceOptions, startTestService, testClock } from '../../kit/service.ts'
+import { type Response, type ServiceOptions, startTestService, testClock } from '../../kit/service.ts'
 import { openInThread } from '../../kit/store-in-thread.ts'
 
 interface Post {
@@ -168,6 +168,94 @@ t.test(
   },
 )
 
+/** When the callback of a started invocation is due. */
+const dueOf = async ({ records }: Store, tenantId: string, started: Response): Promise<number> => {
+  const row = await records.get('reactor_callbacks', tenantId, started.json.asyncReactorRequestId)
+  return JSON.parse(row?.body ?? '{}').due
+}
+
+t.test('another process continues the callbacks of a process that stopped', async (t) => {
+  const receiver = await startReceiver(t, [500])
+  const late = await startReceiver(t, [])
+  const clock = testClock()
+  const config = { callback_delays: [0, 60], async_lease: 1 }
+  const first = await serviceOf(t, { clock }, config)
+  await serviceOf(t, { beside: first }, config)
+  const quick = await first.reactorOf('module.exports = () => ({ raw: 1 })')
+  const slow = await first.reactorOf(
+    'module.exports = () => new Promise((resolve) => setTimeout(resolve, 25_000, { raw: 2 }))',
+  )
+  await first.react(slow.id, { callback_url: late.url })
+  const started = await first.react(quick.id, { callback_url: receiver.url })
+  await receiver.arrived(1)
+  await first.until(async () => (await dueOf(first.store, first.tenantId, started)) === clock.now() + 60_000)
+  await first.kernel.stop()
+  clock.advance(60_000)
+  await receiver.arrived(2)
+  await late.arrived(1)
+  t.match(JSON.parse(receiver.posts[1]?.text ?? ''), { raw: 1 })
+  t.match(JSON.parse(late.posts[0]?.text ?? ''), { error: { status: 504, detail: /stopped while/ } })
+})
+
+/** Makes calls of the store about a collection fail while `isAway`. Returns the calls that failed. */
+const takeAway = ({ records }: Store, collection: string, isAway: () => boolean): string[] => {
+  const { get, commit } = records
+  const failed: string[] = []
+  const fail = (call: string) => {
+    failed.push(call)
+    throw new AppError('overloaded', 'The store cannot be reached.')
+  }
+  Object.assign(records, {
+    get: async (...given: Parameters<typeof get>) =>
+      given[0] === collection && isAway() ? fail('get') : get(...given),
+    commit: async (...given: Parameters<typeof commit>) =>
+      given[0].some((mutation) => mutation.collection === collection) && isAway()
+        ? fail('commit')
+        : commit(...given),
+  })
+  return failed
+}
+
+t.test('a callback that is due while the store is away is posted afterwards', async (t) => {
+  const receiver = await startReceiver(t, [500])
+  const clock = testClock()
+  const service = await serviceOf(t, { clock }, { callback_delays: [0, 1], async_lease: 1 })
+  const { reactorOf, react, store, tenantId, until } = service
+  const { id } = await reactorOf('module.exports = () => ({ raw: 1 })')
+  const started = await react(id, { callback_url: receiver.url })
+  await receiver.arrived(1)
+  await until(async () => (await dueOf(store, tenantId, started)) === clock.now() + 1_000)
+  clock.advance(1_000)
+  const failed = takeAway(store, 'reactor_callbacks', () => failed.length < 2)
+  await receiver.arrived(2)
+  t.equal(failed.length, 2)
+})
+
+t.test(
+  'a reactor that ends while the store is away keeps its lease, and its result is stored and posted afterwards',
+  async (t) => {
+    const receiver = await startReceiver(t, [])
+    const { reactorOf, react, store } = await serviceOf(t, {}, { async_lease: 1 })
+    const { id } = await reactorOf('module.exports = () => ({ raw: 1 })')
+    let started = false
+    const failed = takeAway(store, 'reactor_requests', () => started && failed.length < 6)
+    const { commit } = store.records
+    let renewed = 0
+    Object.assign(store.records, {
+      commit: async (...given: Parameters<typeof commit>) => {
+        const [one] = given[0]
+        if (one?.kind === 'replace' && one.collection === 'reactor_callbacks') renewed++
+        await commit(...given)
+        started ||= one?.collection === 'reactor_requests'
+      },
+    })
+    await react(id, { callback_url: receiver.url })
+    await receiver.arrived(1)
+    t.match(JSON.parse(receiver.posts[0]?.text ?? ''), { raw: 1 })
+    t.ok(renewed > 1, 'renewed while its result was not stored')
+  },
+)
+
 t.test('a failure is posted too', async (t) => {
   const receiver = await startReceiver(t, [])
   const { reactorOf, react } = await serviceOf(t)
@@ -221,7 +309,7 @@ const kernelOf = async (t: Test) => {
     const stop = new AbortController()
     const caller = { tenantId, actorId: 'a', actorType: 'application' }
     const pending = { body: { raw: 1 }, origin: { caller, traceId: 't' } }
-    const results = { of: async () => pending, drop: async () => true }
+    const results = { of: async () => pending, drop: async () => true, isRunning: () => false }
     return { stop, ...createCallbacks(kernel!, { delays, results, signal: stop.signal }) }
   }
   return {
