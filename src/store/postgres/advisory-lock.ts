@@ -16,7 +16,7 @@ const TIMEOUT_MS = 12_000
 
 const KEY = "hashtextextended('sidevault held ' || $1, 0)"
 
-const TRY_LOCK = `select pg_try_advisory_lock(${KEY}) as locked, pg_backend_pid() as pid`
+const TRY_LOCK = `select pg_try_advisory_lock(${KEY}) as locked`
 
 /** Backend that holds the lock. */
 const HOLDER = `select pid from pg_catalog.pg_locks where locktype = 'advisory' and granted and objsubid = 1
@@ -46,22 +46,28 @@ export const acquireLock = async (
   name: string,
   { address, onLocked, timeout = TIMEOUT_MS }: LockOptions & { readonly address: string },
 ): Promise<StoreLock | undefined> => {
-  let holder: { readonly client: Client; readonly pid: number } | undefined
+  let holder: Client | undefined
+  /** Backends of this process since the last acquisition. The response that one acquired the lock may be lost. */
+  const own = new Set<number>()
   let released = false
 
-  /** `retry`: the holder is releasing it, or is this process's lost connection, whose end the server has not seen. */
+  /** `retry`: the holder is releasing it, or is a lost connection of this process, whose end the server has not seen. */
   const tryLock = async (): Promise<'acquired' | 'held by another' | 'retry'> => {
     const client = await connect(address)
     try {
-      const { locked, pid } = (await client.query(TRY_LOCK, [name])).rows[0]
+      const { pid } = (await client.query('select pg_backend_pid() as pid')).rows[0]
+      own.add(pid)
+      const { locked } = (await client.query(TRY_LOCK, [name])).rows[0]
       if (locked) {
-        holder = { client, pid }
+        holder = client
+        own.clear()
+        own.add(pid)
         watch(client)
         return 'acquired'
       }
       const other: number | undefined = (await client.query(HOLDER, [name])).rows[0]?.pid
       client.end().catch(() => {})
-      return other === undefined || other === holder?.pid ? 'retry' : 'held by another'
+      return other === undefined || own.has(other) ? 'retry' : 'held by another'
     } catch (thrown) {
       client.end().catch(() => {})
       throw thrown
@@ -86,7 +92,7 @@ export const acquireLock = async (
       })
       if (result === 'held by another') return onLocked()
       if (result === 'acquired') {
-        if (released) await holder?.client.end()
+        if (released) await holder?.end()
         return
       }
       await setTimeout(RETRY_MS, undefined, { ref: false })
@@ -104,7 +110,7 @@ export const acquireLock = async (
   return {
     release: async () => {
       released = true
-      await holder?.client.end().catch(() => {})
+      await holder?.end().catch(() => {})
     },
   }
 }
