@@ -7,7 +7,7 @@ import { jsonColumns, TOKEN_COLUMNS, type TokenRecord, toTokenRow } from '../tok
 import type { Created, NewToken, TokenRow } from '../types.ts'
 import type { Commands } from '../write-commands.ts'
 import { enterScope, scopeOf } from './tenant-scope.ts'
-import type { Work } from './transaction.ts'
+import { IS_STARTED, type Work } from './transaction.ts'
 
 type Create = Commands['tokens.create']['args']
 
@@ -33,11 +33,11 @@ const COLUMNS = {
 
 const names = Object.keys(COLUMNS) as (keyof typeof COLUMNS)[]
 
-/** Numbers (`seq`) are given in the order of the rows. */
+/** Numbers (`seq`) are given in the order of the rows. Sent before the response to `begin`. */
 const INSERT = {
   name: 'create tokens',
   text: `insert into tokens (${names.join(', ')}, version)
-    select *, 1 from unnest(${names.map((name, at) => `$${at + 1}::${COLUMNS[name]}[]`).join(', ')})
+    select *, 1 from unnest(${names.map((name, at) => `$${at + 1}::${COLUMNS[name]}[]`).join(', ')}) where ${IS_STARTED}
     on conflict (tenant_id, id) do nothing returning id, seq`,
 }
 
@@ -152,7 +152,8 @@ const insertAll = async (
     ...INSERT,
     values: names.map((name) => rows.map((row) => row[name])),
   })
-  if (inserted.rows.length < tokens.length) throw new BatchRejected('an id is in use')
+  if (inserted.rows.length < tokens.length)
+    throw new BatchRejected('an id is in use, or the transaction has not started')
   return new Map(inserted.rows.map(({ id, seq }) => [id, seq]))
 }
 

@@ -90,6 +90,13 @@ export const sessionSettings = ({
   ...(statementMs > 0 ? {} : NO_LIMITS),
 })
 
+const discarded = new WeakSet<ClientBase>()
+
+/** Closes a lent connection when it is returned, since its state is unknown. */
+export const discard = (client: ClientBase): void => {
+  discarded.add(client)
+}
+
 export interface Connections {
   /** Lends a connection to `work`. A failed connection is not reused. */
   use<T>(work: (client: ClientBase) => Promise<T>): Promise<T>
@@ -131,7 +138,7 @@ export const openPool = ({ log }: { readonly log: Log }, options: PoolOptions): 
         if (lost) forgetScope(client)
         throw thrown
       } finally {
-        client.release(lost)
+        client.release(lost || discarded.has(client))
       }
     },
     close: () => (closing ??= pool.end()),

@@ -13,6 +13,7 @@ import { enterScope, SERVICE, scopeOf } from './tenant-scope.ts'
 interface Named extends CompiledStatement {
   /** Name of the prepared statement on each connection. */
   readonly name: string
+  readonly writes: boolean
 }
 
 const compiled = new WeakMap<object, Named>()
@@ -21,7 +22,8 @@ let names = 0
 const nameOf = <P, R>(statement: Statement<P, R>): Named => {
   const known = compiled.get(statement)
   if (known) return known
-  const fresh = { ...compileStatement(postgresDialect, statement), name: `s${++names}` }
+  const one = compileStatement(postgresDialect, statement)
+  const fresh = { ...one, name: `s${++names}`, writes: !one.sql.startsWith('select ') }
   compiled.set(statement, fresh)
   return fresh
 }
@@ -45,17 +47,20 @@ const inScope = async <T>(
   return result
 }
 
-type Ask = <T>(scope: string | undefined, send: (client: ClientBase) => Promise<T>) => Promise<T>
+type Ask = <T>(
+  scope: string | undefined,
+  send: (client: ClientBase) => Promise<T>,
+  writes?: boolean,
+) => Promise<T>
 
 const sessionOver = (
   { ask, lock }: { readonly ask: Ask; readonly lock: Session['lock'] },
   scopeOfRow = scopeFor,
 ): Session => {
   const send = <P extends object, R>(statement: Statement<P, R>, values: P): Promise<QueryResult> => {
-    const { name, sql: text, bind } = nameOf(statement)
-    return ask(scopeOfRow(statement as Statement<never, unknown>, values), (client) =>
-      client.query({ name, text, values: bind(values) }),
-    )
+    const { name, sql: text, bind, writes } = nameOf(statement)
+    const scope = scopeOfRow(statement as Statement<never, unknown>, values)
+    return ask(scope, (client) => client.query({ name, text, values: bind(values) }), writes)
   }
   const query: Session['query'] = async (wanted, tenantId) => {
     const { sql: text, parameters } = wanted.compile()
@@ -73,7 +78,7 @@ const sessionOver = (
       const groups = Map.groupBy(rows, (row) => scopeOfRow(statement as Statement<never, unknown>, row))
       const results = await Promise.all(
         [...groups].map(([scope, some]) =>
-          ask(scope, (client) => client.query({ name, text, values: bindAll(some) })),
+          ask(scope, (client) => client.query({ name, text, values: bindAll(some) }), true),
         ),
       )
       return results.reduce((written, { rowCount }) => written + (rowCount ?? 0), 0)
@@ -95,6 +100,22 @@ const SHARE = {
   text: "select pg_advisory_xact_lock_shared(hashtextextended('sidevault ' || $1, 0))",
 }
 
+const starting = new WeakMap<ClientBase, Promise<unknown>>()
+
+/** `started`: the response to the `begin` of a connection's next transaction. Undefined: it has ended. */
+export const setStarting = (client: ClientBase, started: Promise<unknown> | undefined): void => {
+  if (started === undefined) starting.delete(client)
+  else starting.set(client, started)
+  started?.then(
+    () => starting.delete(client),
+    () => {},
+  )
+}
+
+/** Sends a write once the server has started the transaction: after a failed `begin` it would commit by itself. */
+const onceStarted = <T>(client: ClientBase, send: () => Promise<T>): Promise<T> =>
+  starting.get(client)?.then(send) ?? send()
+
 /**
  * Inside a transaction. `serviceWide`: every statement sees rows of all tenants. Errors are those of the engine.
  */
@@ -104,7 +125,10 @@ export const transactionSession = (
 ): Session =>
   sessionOver(
     {
-      ask: (scope, send) => inScope(client, scope, () => send(client)),
+      ask: (scope, send, writes = false) => {
+        const ask = () => inScope(client, scope, () => send(client))
+        return writes ? onceStarted(client, ask) : ask()
+      },
       lock: async (name, how) => {
         await client.query({ ...(how === 'shared' ? SHARE : LOCK), values: [name] })
       },

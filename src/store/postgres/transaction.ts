@@ -2,7 +2,8 @@ import { type ClientBase, DatabaseError } from 'pg'
 import type { IdempotencyLease } from '../types.ts'
 import { type CommandName, runCommand } from '../write-commands.ts'
 import { unknownOutcome, unreplicatedOutcome } from './errors.ts'
-import { transactionSession } from './session.ts'
+import { discard } from './pool.ts'
+import { setStarting, transactionSession } from './session.ts'
 import { isUnreplicated } from './standby-check.ts'
 import { forgetScope } from './tenant-scope.ts'
 
@@ -45,14 +46,21 @@ export interface Work<T> {
 }
 
 /**
+ * Whatever the database default: commands take locks, then read what others committed before. A write that is sent
+ * before the response to this checks the setting (`IS_STARTED`): after a failed `begin` it would commit by itself.
+ */
+const BEGIN = "begin isolation level read committed; set local sidevault.started to 'true'"
+/** SQL condition: this transaction has started. */
+export const IS_STARTED = "current_setting('sidevault.started', true) = 'true'"
+
+/**
  * Runs `work` in a transaction and resolves once its commit is on disk. An error thrown before the commit was sent has no
  * effect, nor has one of a last statement that the server rejected; a commit with unknown result throws `gateway_timeout`.
  */
 export const inTransaction = async <T>(client: ClientBase, work: () => Promise<Work<T>>): Promise<T> => {
-  // Whatever the database default: commands take locks, then read what others committed before.
   // Sent ahead of the first statement, in one packet with it.
-  const started = client.query('begin isolation level read committed')
-  started.catch(() => {})
+  const started = client.query(BEGIN)
+  setStarting(client, started)
   let done: Work<T>
   try {
     done = await work()
@@ -61,7 +69,8 @@ export const inTransaction = async <T>(client: ClientBase, work: () => Promise<W
   } catch (thrown) {
     // The rollback reverts the scope set inside too.
     forgetScope(client)
-    await client.query('rollback').catch(() => {})
+    await client.query('rollback').catch(() => discard(client))
+    setStarting(client, undefined)
     throw thrown
   }
   const [last, committed] = await Promise.allSettled([done.last, client.query('commit')])

@@ -1,11 +1,14 @@
 import { setTimeout } from 'node:timers/promises'
 import { Client, type ClientBase, DatabaseError } from 'pg'
 import t from 'tap'
+import { createBatch } from '../../../src/store/postgres/create-batch.ts'
 import { fromPostgres, isLost } from '../../../src/store/postgres/errors.ts'
-import { inTransaction } from '../../../src/store/postgres/transaction.ts'
+import { openPool, USUAL } from '../../../src/store/postgres/pool.ts'
+import { transactionSession } from '../../../src/store/postgres/session.ts'
+import { inTransaction, runInTransaction } from '../../../src/store/postgres/transaction.ts'
 import { postgresMissing, queryPostgres } from '../../kit/postgres.ts'
 import { newVaultDatabase } from '../../kit/test-store.ts'
-import { aToken, NOW } from '../kit.ts'
+import { aToken, NOW, silent } from '../kit.ts'
 import { aServer, aStore } from './kit.ts'
 
 /** A connection that answers `commit` so. */
@@ -76,7 +79,8 @@ t.test('a failure before the commit is rolled back', async (t) => {
     }),
     { message: 'no' },
   )
-  t.strictSame(sent, ['begin isolation level read committed', 'rollback'])
+  t.match(sent, [/^begin isolation level read committed;/, 'rollback'])
+  t.equal(sent.length, 2)
 })
 
 t.test('failures are distinguished, and no text of the engine is passed on', (t) => {
@@ -117,6 +121,55 @@ t.test('over a real server', { skip: postgresMissing() }, async (t) => {
   const store = await aStore(t, address)
   const admin = new URL(server.admin)
   admin.pathname = new URL(address).pathname
+
+  /** Connections of which every `text` fails on the server. */
+  const failing = (text: string) => {
+    const pool = openPool({ log: silent }, { address, size: 1, maxWaiting: 10, limits: USUAL })
+    t.teardown(() => pool.close())
+    const use: typeof pool.use = (work) =>
+      pool.use((client) => {
+        const query = client.query.bind(client) as (...given: unknown[]) => unknown
+        const isFailing = (sent: unknown) => typeof sent === 'string' && sent.startsWith(text)
+        Object.assign(client, {
+          query: (sent: unknown, ...more: unknown[]) => query(isFailing(sent) ? 'select 1/0' : sent, ...more),
+        })
+        return work(client)
+      })
+    return { pool, use }
+  }
+
+  t.test('a transaction whose start failed writes nothing', async (t) => {
+    const { use } = failing('begin')
+    const insert = (id: string) => ({
+      ...{ kind: 'insert' as const, collection: 'c', tenantId: 'unstarted', id, record: { id } },
+      ...{ shape: { name: 'c', indexes: [], lookups: [] }, mac: Buffer.alloc(5) },
+    })
+    const mutations = [insert('one'), insert('two')]
+    const count = (table: string) =>
+      queryPostgres(admin.href, `select from ${table} where tenant_id = 'unstarted'`)
+    await t.rejects(
+      use((client) => runInTransaction(client, 'records.commit', { mutations, now: NOW })),
+      { code: '22012' },
+    )
+    t.strictSame(await count('records'), [])
+    const batch = use((client) =>
+      inTransaction(client, () => {
+        const session = transactionSession(client, { serviceWide: false })
+        return createBatch(client, session, [{ tokens: [aToken({ tenant_id: 'unstarted' })], now: NOW }])
+      }),
+    )
+    await t.rejects(batch)
+    t.strictSame(await count('tokens'), [])
+  })
+
+  t.test('a connection whose rollback failed is not reused', async (t) => {
+    const { pool, use } = failing('rollback')
+    await t.rejects(
+      use((client) => inTransaction(client, () => client.query('select 1/0') as never)),
+      { code: '22012' },
+    )
+    t.match(await pool.use((client) => client.query('select 1 as one')), { rows: [{ one: 1 }] })
+  })
 
   t.test('reads and writes continue after all connections were cut', async (t) => {
     await store.tokens.create([aToken({ id: 'before' })], NOW)
