@@ -3,6 +3,7 @@ import { createClient, ErrorReply } from '@redis/client'
 import { codeOf } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
 import { TimeoutError, withTimeout } from '../../common/with-timeout.ts'
+import { withReplyTimeout } from './reply-timeout.ts'
 
 /** Interval of probes while Redis works, and while it is degraded. */
 const PROBE_MS = 1_000
@@ -88,7 +89,7 @@ export const openConnection = async (
   const beat = async (one: RedisClient): Promise<void> => {
     const response = probe(one)
     try {
-      await withTimeout(timeoutMs, () => response)
+      await withReplyTimeout(timeoutMs, () => response)
       recover(one)
     } catch (error) {
       degrade(error)

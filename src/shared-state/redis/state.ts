@@ -2,14 +2,14 @@ import type { Registry } from 'prom-client'
 import type { Clock } from '../../common/clock.ts'
 import { newId } from '../../common/ids.ts'
 import type { Log } from '../../common/log.ts'
-import { withTimeout } from '../../common/with-timeout.ts'
 import { createBuckets } from '../in-process.ts'
 import type { SharedState } from '../types.ts'
 import { openConnection } from './connection.ts'
 import { createRedisMetrics } from './metrics.ts'
+import { withReplyTimeout } from './reply-timeout.ts'
 import { take } from './take.ts'
 
-/** Longest wait of a call for Redis. */
+/** Longest wait of a call for Redis, besides the time in which this process is busy. */
 const TIMEOUT_MS = 50
 /** Size of the probes' bucket, above their number. */
 const PROBES_PER_MINUTE = 1_000_000
@@ -56,7 +56,7 @@ export const openRedisState = async (
       const { client } = connection
       if (client !== undefined)
         try {
-          const wait = await withTimeout(timeoutMs, () => take(client, claims, serverClock?.now()))
+          const wait = await withReplyTimeout(timeoutMs, () => take(client, claims, serverClock?.now()))
           calls.inc({ backend: 'redis' })
           return wait
         } catch (error) {

@@ -120,6 +120,17 @@ t.test('a hanging Redis delays a call once, by the timeout, and builds up no que
   t.equal(await state.take([{ bucket: 'b', perMinute: 1 }]), undefined)
 })
 
+t.test('time in which this process is busy does not count as that of Redis', { skip }, async (t) => {
+  const { url } = await startRedis(t)
+  const state = await open(t, url, { timeoutMs: 1_000 })
+  await until(() => state.backend === 'shared')
+  const taken = state.take([{ bucket: 'a', perMinute: 10 }])
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500)
+  await taken
+  t.equal(state.backend, 'shared')
+  t.equal(await metric(state.registry, 'sidevault_rate_limit_checks_total', 'redis'), 1)
+})
+
 t.test(
   'a Redis that rejects commands counts as down: clients see no error, and it is retried',
   { skip },
