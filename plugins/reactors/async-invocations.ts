@@ -188,12 +188,12 @@ export const createRequests = (
 
   /** Repeats a write while the store is away, until the result is of no use or this process stops. */
   const retried = async <T>({ id, until }: Running, write: () => Promise<T>): Promise<T> => {
-    for (;;)
+    for (let attempt = 1; ; attempt++)
       try {
         return await write()
       } catch (err) {
         if (!isAway(err) || signal.aborted || kernel.clock.now() > until) throw err
-        kernel.log.warn({ err, request: id }, 'reactor result not stored; retrying')
+        if (attempt === 1) kernel.log.warn({ err, request: id }, 'reactor result not stored; retrying')
         // A stopping process makes a last attempt at once.
         await sleep(RETRY, undefined, { signal }).catch(() => {})
       }
