@@ -5,7 +5,7 @@ import { createLineWriter } from './line-writer.ts'
 export type Log = Pick<Logger, 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'child'>
 
 /**
- * Name, code and stack frames of an error. Its message may quote input (SQL parameters, JSON text), so it is not
+ * Name, code, file and stack frames of an error. Its message may quote input (SQL parameters, JSON text), so it is not
  * logged.
  */
 const describeError = (error: unknown): Record<string, unknown> =>
@@ -13,6 +13,7 @@ const describeError = (error: unknown): Record<string, unknown> =>
     ? {
         type: error.name,
         ...('code' in error ? { code: error.code } : {}),
+        ...('syscall' in error && 'path' in error ? { path: error.path } : {}),
         stack: error.stack
           ?.split('\n')
           .filter((line) => line.startsWith('    at '))

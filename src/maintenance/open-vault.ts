@@ -1,4 +1,4 @@
-import { accessSync, constants } from 'node:fs'
+import { accessSync, constants, statSync } from 'node:fs'
 import { operatorRecord } from '../access/audit-record.ts'
 import type { AuditRecord, Journal } from '../audit/types.ts'
 import { systemClock } from '../common/clock.ts'
@@ -8,6 +8,7 @@ import { createLog } from '../common/log.ts'
 import type { Config } from '../config.ts'
 import type { Keys } from '../keys/types.ts'
 import { acquireJournal } from '../roles/acquire-journal.ts'
+import { journalDirectory } from '../roles/replica.ts'
 import { openStoreKeys, storeLocation } from '../roles/runtime.ts'
 import { openStore } from '../store/open.ts'
 import type { Store } from '../store/types.ts'
@@ -32,6 +33,23 @@ export const recorder =
       operatorRecord(tenantId, { entity, id, operation: 'update', message }, newId(), systemClock.now()),
     ])
 
+/**
+ * Throws StartError for an existing path of another user. Root may open it, but the service could not open the files
+ * that root creates beside it.
+ */
+export const rejectOtherOwner = (path: string): void => {
+  let owner: number | undefined
+  try {
+    owner = statSync(path, { throwIfNoEntry: false })?.uid
+  } catch (error) {
+    throw cannotOpen(`"${path}"`, codeOf(error))
+  }
+  if (owner === undefined || process.geteuid === undefined || owner === process.geteuid()) return
+  throw new StartError(
+    `"${path}" belongs to another user (uid ${owner}). Run the command as the user of the service: sudo -u '#${owner}' sidevault …`,
+  )
+}
+
 /** Throws StartError if there is no SQLite file in the data directory, or another user owns it. */
 export const rejectAbsentFile = ({ store, dataDir }: Config): void => {
   try {
@@ -43,11 +61,13 @@ export const rejectAbsentFile = ({ store, dataDir }: Config): void => {
       `There is no database in "${dataDir}". Set SIDEVAULT_DATA_DIR to the data directory of the service.`,
     )
   }
+  rejectOtherOwner(store)
 }
 
-/** Prevents that a command creates a vault. */
+/** Prevents that a command creates a vault, or files that the service cannot open. Throws StartError. */
 export const rejectAbsent = (config: Config): void => {
   if (config.postgres === undefined) rejectAbsentFile(config)
+  else rejectOtherOwner(journalDirectory(config))
 }
 
 /**

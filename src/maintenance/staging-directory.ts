@@ -12,6 +12,7 @@ import { sqliteTarget } from '../store/snapshot/sqlite.ts'
 import type { SnapshotTarget } from '../store/snapshot/types.ts'
 import type { Store } from '../store/types.ts'
 import { partialIssue, publish, syncPath } from './atomic-rename.ts'
+import { rejectOtherOwner } from './open-vault.ts'
 
 /** A restored vault until it is published. */
 export interface Staged {
@@ -112,6 +113,7 @@ const inDatabase = async (config: Config, folder: string): Promise<Staged> => {
 
 /** Rejects when another restore is in progress or was killed: one would publish files that the other still writes. */
 export const stage = async (config: Config): Promise<Staged> => {
+  rejectOtherOwner(config.dataDir)
   await rejectFull(config)
   const folder = `${journalDirectory(config)}.restoring`
   const database = `${config.store}.restoring`

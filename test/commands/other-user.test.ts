@@ -1,6 +1,9 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { loadConfig } from '../../src/config.ts'
+import { rejectAbsent } from '../../src/maintenance/open-vault.ts'
+import { stage } from '../../src/maintenance/staging-directory.ts'
 import { sidevault, UNPRIVILEGED } from './run.ts'
 
 const POSTGRES = 'postgres://u@127.0.0.1:1/b'
@@ -38,4 +41,20 @@ t.test('a command of another user reports the permission, not an absent vault or
   await reports(['backup', 'b'], /The database /)
   await reports(['reload'], /The data directory /)
   close(0o700, dataDir, run, database)
+})
+
+t.test('a command of a user who does not own the vault creates no file in it', async (t) => {
+  const dataDir = t.testdir({ 'sidevault.db': '', audit: {} })
+  const { geteuid } = process
+  t.teardown(() => Object.assign(process, { geteuid }))
+  const uid = geteuid?.() ?? 0
+  for (const env of [{}, { SIDEVAULT_STORE: POSTGRES }]) {
+    const config = loadConfig({ SIDEVAULT_DATA_DIR: dataDir, ...env })
+    process.geteuid = () => uid
+    t.doesNotThrow(() => rejectAbsent(config))
+    process.geteuid = () => uid + 1
+    const message = new RegExp(`belongs to another user \\(uid ${uid}\\)\\. .*sudo -u '#${uid}'`)
+    t.throws(() => rejectAbsent(config), { message })
+    await t.rejects(stage(config), { message })
+  }
 })

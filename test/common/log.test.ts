@@ -18,6 +18,19 @@ t.test('an error is logged with its type and frames but without its message', as
   t.notMatch(stderr, '42424242')
 })
 
+t.test('the error of a file is logged with its path', async (t) => {
+  const { stderr } = run(`
+    import { openSync } from 'node:fs'
+    import { createLog } from './src/common/log.ts'
+    try {
+      openSync('/no/such/file')
+    } catch (err) {
+      createLog('test').error({ err }, 'failed')
+    }
+  `)
+  t.match(JSON.parse(stderr).err, { code: 'ENOENT', path: '/no/such/file' })
+})
+
 t.test('lines are written in batches, in order, also when a process exits or is killed', async (t) => {
   const lines = (end: string) =>
     run(`
