@@ -25,7 +25,7 @@ const withJournals = async <T>(
     log,
   })
   try {
-    const keys = await openStoreKeys(config, store, false)
+    const keys = await openStoreKeys(config, { store, log }, false)
     const mac = (data: string | Buffer) => keys.mac('audit', data)
     const own = await isOwnJournal(config)
     const directory = journalDirectory(config)

@@ -83,7 +83,7 @@ export const withVault = async <T>(
   const log = createLog('operator', config.logLevel)
   const store = await openStore({ location: storeLocation(config), postgres: config.storeLimits, mode, log })
   try {
-    const keys = await openStoreKeys(config, store, false)
+    const keys = await openStoreKeys(config, { store, log }, false)
     const mac = (data: string | Buffer) => keys.mac('audit', data)
     const journal = await acquireJournal({ store, mac, log }, config, { process: 'operator', sync: true })
     try {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { verifyJournals } from '../audit/verify.ts'
 import { AppError, codeOf } from '../common/errors.ts'
 import { isObject } from '../common/json.ts'
+import { createLog } from '../common/log.ts'
 import type { Config } from '../config.ts'
 import { openStoreKeys } from '../roles/runtime.ts'
 import { SCHEMA_VERSION } from '../store/migrations/index.ts'
@@ -148,7 +149,8 @@ const verify = (
   end: Readonly<Record<string, unknown>>,
 ): Promise<{ readonly issues: readonly string[] } | { readonly needed: string }> =>
   read(async (store) => {
-    const keys = await openStoreKeys(config, store, false).catch((thrown: unknown) => {
+    const log = createLog('operator', config.logLevel)
+    const keys = await openStoreKeys(config, { store, log }, false).catch((thrown: unknown) => {
       if (thrown instanceof AppError) return thrown.message
       throw thrown
     })

@@ -5,7 +5,9 @@ import { createRecentLinesCache } from '../audit/recent-lines-cache.ts'
 import { createRowMonitor } from '../audit/row-monitor.ts'
 import type { Journal } from '../audit/types.ts'
 import { steadyClock, systemClock } from '../common/clock.ts'
+import { AppError } from '../common/errors.ts'
 import type { Log } from '../common/log.ts'
+import { createLogThrottle } from '../common/log-throttle.ts'
 import { createMetrics, type Metrics } from '../common/metrics.ts'
 import type { GuessLimiter, RateLimiter } from '../common/rate-limiter.ts'
 import { type Config, listenPorts } from '../config.ts'
@@ -70,14 +72,37 @@ const firstKeys = async (store: Store): Promise<void> => {
     await setTimeout(FIRST_KEYS_STEP_MS)
 }
 
-/** The keys of an open store. Creates the service's keys if there are none and `mayCreate` is set. */
-export const openStoreKeys = async (config: Config, store: Store, mayCreate: boolean): Promise<Keys> => {
+/**
+ * The keys of an open store. Creates the service's keys if there are none and `mayCreate` is set. Calls get `overloaded`
+ * when a rotated root key cannot be loaded later; only the log names the reason, since it contains paths.
+ */
+export const openStoreKeys = async (
+  config: Config,
+  { store, log }: { readonly store: Store; readonly log: Log },
+  mayCreate: boolean,
+): Promise<Keys> => {
   // `create` only for an empty store: a new root key for existing data would hide the loss of the old one.
   if (!mayCreate) await firstKeys(store)
   const create = mayCreate && (await store.keys.keys('')).length === 0
   const load = (how: 'existing' | 'first') => loadRoot(config, store, config.rootKeySource?.reveal(), how)
   const { key: rootKey, row } = await load(create ? 'first' : 'existing')
-  const reload = async () => (await load('existing')).key
+  const throttle = createLogThrottle()
+  const reload = async () => {
+    try {
+      return (await load('existing')).key
+    } catch (err) {
+      if (throttle('reload') !== undefined)
+        log.error(
+          { err, ...(err instanceof AppError ? { reason: err.message } : {}) },
+          'the store has another root key, which cannot be loaded from its source',
+        )
+      throw new AppError(
+        'overloaded',
+        'The service cannot load its root key. Retry; if it persists, ask the operator to read the log.',
+        { cause: err },
+      )
+    }
+  }
   return openKeys({ keys: store.keys, clock: systemClock }, { rootKey, row, create, reload })
 }
 
@@ -113,7 +138,7 @@ export const openRuntime = async (
       log,
     })
     closers.push(() => store.close())
-    const keys = await openStoreKeys(config, store, owner)
+    const keys = await openStoreKeys(config, { store, log }, owner)
     const mac = (data: string | Buffer) => keys.mac('audit', data)
     // Only the owner reads recent lines back.
     const own = owner ? { own: createRecentLinesCache() } : {}

@@ -1,6 +1,7 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import type { AppError } from '../../src/common/errors.ts'
 import { createLog } from '../../src/common/log.ts'
 import { loadConfig } from '../../src/config.ts'
 import { runBackup } from '../../src/maintenance/backup.ts'
@@ -113,4 +114,36 @@ t.test('a key provider loads from the plugin list, and nothing else of its plugi
     code: 'invalid',
     message: /no plugin of SIDEVAULT_PLUGINS brings a key provider/,
   })
+})
+
+t.test('a rotated key file that cannot be read is an outage to callers, and a path in the log', async (t) => {
+  const dataDir = t.testdir()
+  const config = configOf(dataDir, '')
+  const lines: object[] = []
+  const own = createLog('test', 'silent')
+  own.error = (...args: unknown[]) => void lines.push(args[0] as object)
+  const runtime = await openRuntime(config, {
+    name: `process-${started++}`,
+    owner: true,
+    log: own,
+  })
+  t.teardown(() => runtime.close())
+  await bootstrapTenant(runtime, { given: undefined, now: 1, log })
+  const [tenant] = await runtime.store.tenants.list()
+  await runRotateRoot(config, { to: undefined, finish: false }, () => {})
+  const file = join(dataDir, 'root.key')
+  const text = readFileSync(file)
+  rmSync(file)
+  // Cannot be opened, not even by root.
+  symlinkSync(file, file)
+  const failure: AppError = await Promise.resolve(runtime.keys.tenant(tenant!.id)).then(
+    () => t.fail('opened') as never,
+    (thrown) => thrown,
+  )
+  t.match(failure.toProblem(), { status: 503, code: 'overloaded', detail: /ask the operator/ })
+  t.notMatch(failure.message, dataDir)
+  t.match(lines, [{ reason: `Could not read the key file "${file}" (ELOOP)` }])
+  rmSync(file)
+  writeFileSync(file, text, { mode: 0o600 })
+  t.ok(await runtime.keys.tenant(tenant!.id), 'the next call tries again')
 })
