@@ -45,7 +45,7 @@ const fromText = (text: string, type: string): unknown => {
   }
 }
 
-/** Location and code of a parse error. The parser's message quotes the text, which may contain secrets. */
+/** Location and code of a parser's error or warning. Its message quotes the text, which may contain secrets. */
 const locationOf = (error: unknown): string => {
   const { code, linePos } = error as { code?: string; linePos?: readonly { line: number; col: number }[] }
   const at = linePos?.[0]
@@ -65,7 +65,11 @@ const readFile = (path: string, issues: ConfigIssue[]): Record<string, unknown> 
     return issue(`the file "${path}" cannot be read (${code}).`, 'Name a readable JSON or YAML file.')
   }
   try {
-    const content: unknown = yaml().parse(text) // YAML 1.2 holds JSON
+    // YAML 1.2 holds JSON. `parse` and the default `logLevel` would print warnings with the text.
+    const document = yaml().parseDocument(text, { logLevel: 'error' })
+    const [invalid] = [...document.errors, ...document.warnings]
+    if (invalid !== undefined) throw invalid
+    const content: unknown = document.toJS()
     if (content === null || content === undefined) return {}
     if (isObject(content)) return content
   } catch (error) {

@@ -286,6 +286,19 @@ t.test('a file that does not parse is reported with line and column, and not quo
   t.notMatch(JSON.stringify(issue), /key_marker/)
 })
 
+t.test('a tag and a mapping as a key are not printed as warnings', async (t) => {
+  const dir = t.testdir({
+    'tag.yaml': 'workers: 2\nbootstrap_key: !secret key_marker\n',
+    'key.yaml': '{key_marker: 1}: 2',
+  })
+  const emitted = t.capture(process, 'emitWarning')
+  const [issue] = issuesOf({ SIDEVAULT_CONFIG: 'tag.yaml' }, dir)
+  t.match(issue?.message, 'not valid YAML or JSON at line 2, column 16 (TAG_RESOLVE_FAILED)')
+  t.notMatch(JSON.stringify(issue), /key_marker/)
+  loadConfig({ SIDEVAULT_CONFIG: 'key.yaml' }, { cwd: dir })
+  t.same(emitted(), [])
+})
+
 t.test('an empty variable counts as unset', async (t) => {
   t.match(loadConfig({ SIDEVAULT_LISTEN: '', SIDEVAULT_TLS_CERT: '', SIDEVAULT_WORKERS: '' }), {
     listen: { port: 8080 },
