@@ -6,7 +6,7 @@ export const addBackupCommands = (root: Command): void => {
   root
     .command('backup')
     .description(
-      'write store and audit journals into one file; the service may run. The root key is not in it',
+      'write store and audit journals into one file; the service may run. The root key is not in it. Exit code 1 when a journal is broken',
     )
     .argument('<file>', 'a new file')
     .addOption(configOption())
@@ -18,7 +18,11 @@ export const addBackupCommands = (root: Command): void => {
     .command('restore')
     .description('restore a backup into an empty data directory or database, and verify it')
     .argument('<file>', 'a file that "backup" wrote')
-    .option('--unverified', 'without the root key: neither the seal nor the audit chain is checked', false)
+    .option(
+      '--unverified',
+      'restore without the root key, which then checks neither seal nor audit chain, or with a broken audit chain',
+      false,
+    )
     .addOption(configOption())
     .action(async (path: string, { config, unverified }: { config?: string; unverified: boolean }) => {
       const { runRestore } = await import('../maintenance/restore.ts')

@@ -36,7 +36,10 @@ const withJournals = async <T>(
   }
 }
 
-const printReport = ({ name, records, acknowledged, removed, issue }: JournalReport, print: Print): void => {
+export const printReport = (
+  { name, records, acknowledged, removed, issue }: JournalReport,
+  print: Print,
+): void => {
   if (issue === undefined) print(`ok      ${name}: ${records} records`)
   else
     print(

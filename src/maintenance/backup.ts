@@ -4,15 +4,17 @@ import { join } from 'node:path'
 import { CHECKPOINT } from '../audit/checkpoint.ts'
 import { withRetainedFiles } from '../audit/retention-lock.ts'
 import { listSegments } from '../audit/segments.ts'
+import { verifyJournals } from '../audit/verify.ts'
 import { isoTime, systemClock } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
 import type { Config } from '../config.ts'
 import { rootChangeIn } from '../keys/root-key-rotation.ts'
 import { rootIdOf } from '../keys/wrap.ts'
-import { journalDirectory } from '../roles/replica.ts'
+import { isOwnJournal, journalDirectory } from '../roles/replica.ts'
 import { storeLocation } from '../roles/runtime.ts'
 import { openSnapshot } from '../store/snapshot/open.ts'
 import type { Cell, SnapshotTable } from '../store/snapshot/types.ts'
+import { printReport } from './audit.ts'
 import { type LineWriter, writeLines } from './backup-file.ts'
 import { type OperatedVault, type Print, withVault } from './open-vault.ts'
 import { createProgress } from './progress.ts'
@@ -84,8 +86,20 @@ const journalFiles = async (directory: string): Promise<readonly string[]> =>
  * `sidevault backup`: a consistent snapshot of the store, then the audit journals, which have at least the records in
  * the store, since retention is locked. The service may run. Values stay sealed; the root key is not included.
  */
-export const runBackup = async (config: Config, path: string, print: Print): Promise<void> => {
+export const runBackup = async (config: Config, path: string, print: Print): Promise<boolean> => {
   const directory = journalDirectory(config)
+  /** False, with a line for each broken journal. */
+  const verify = async ({ keys, store }: OperatedVault): Promise<boolean> => {
+    const mac = (data: string | Buffer) => keys.mac('audit', data)
+    const deps = { mac, logs: store.logs, own: await isOwnJournal(config) }
+    const { journals, ok } = await verifyJournals(deps, directory)
+    for (const report of journals) if (report.issue !== undefined) printReport(report, print)
+    if (!ok)
+      print(
+        'The backup restores only with --unverified. Restore the files of the journal, or run "sidevault audit acknowledge-loss --journal <name>", then create another backup.',
+      )
+    return ok
+  }
   const copy = async ({ keys, store, record }: OperatedVault) => {
     const serviceKeys = await store.keys.keys('')
     if (rootChangeIn(serviceKeys) !== undefined)
@@ -130,5 +144,10 @@ export const runBackup = async (config: Config, path: string, print: Print): Pro
       throw thrown
     }
   }
-  await withVault(config, (vault) => withRetainedFiles(directory, () => copy(vault)))
+  return withVault(config, (vault) =>
+    withRetainedFiles(directory, async () => {
+      await copy(vault)
+      return verify(vault)
+    }),
+  )
 }

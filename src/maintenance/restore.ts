@@ -141,13 +141,13 @@ const ownTo = (files: readonly string[]) => {
 
 /**
  * Verifies a staged vault with the configured root key: the key, the seal of the file, and the journals. `needed`: the
- * error when the root key does not open it.
+ * error when the root key does not open it. `altered`: the seal does not match.
  */
 const verify = (
   config: Config,
   { folder, read }: Staged,
   end: Readonly<Record<string, unknown>>,
-): Promise<{ readonly issues: readonly string[] } | { readonly needed: string }> =>
+): Promise<{ readonly issues: readonly string[]; readonly altered?: true } | { readonly needed: string }> =>
   read(async (store) => {
     const log = createLog('operator', config.logLevel)
     const keys = await openStoreKeys(config, { store, log }, false).catch((thrown: unknown) => {
@@ -157,7 +157,10 @@ const verify = (
     if (typeof keys === 'string') return { needed: keys }
     const mac = (data: string | Buffer) => keys.mac('audit', data)
     if (mac(`backup ${end.sha256}`) !== end.mac)
-      return { issues: ['The backup was altered, or is not of this vault: its seal does not match.'] }
+      return {
+        issues: ['The backup was altered, or is not of this vault: its seal does not match.'],
+        altered: true,
+      }
     const own = ownTo(Object.keys(end.files as object))
     const { journals } = await verifyJournals({ mac, logs: store.logs, own }, folder)
     return {
@@ -168,7 +171,7 @@ const verify = (
 /**
  * `sidevault restore`: restores a backup into an empty data directory or database. Checks checksum, counts, foreign
  * keys, integrity, the seal and the audit chain before it publishes anything. False, without effect, when seal or audit
- * chain do not verify. These two need the root key; without it the restore needs `unverified`.
+ * chain do not verify. These two need the root key. `unverified` restores without it, and with a broken audit chain.
  */
 export const runRestore = async (
   config: Config,
@@ -185,10 +188,13 @@ export const runRestore = async (
   try {
     const { head, end } = await load(path, staged, print)
     const found = await verify(config, staged, end)
-    if ('issues' in found && found.issues.length > 0) {
+    const isBroken = 'issues' in found && found.issues.length > 0
+    if (isBroken) {
       for (const issue of found.issues) print(`BROKEN  ${issue}`)
-      print('Nothing was restored.')
-      return false
+      if (found.altered || !unverified) {
+        print(`Nothing was restored. Use another backup${found.altered ? '' : ', or --unverified'}.`)
+        return false
+      }
     }
     if ('needed' in found && !unverified)
       throw new AppError(
@@ -200,11 +206,9 @@ export const runRestore = async (
     print(
       `restored ${config.postgres === undefined ? config.store : 'into the database'}: ${tokens ?? 0} tokens, ${tenants ?? 0} tenants`,
     )
-    print(
-      'needed' in found
-        ? `UNVERIFIED It needs the root key ${head.root}: ${found.needed}`
-        : 'ok      the root key opens it, and the audit chain verifies',
-    )
+    if ('needed' in found) print(`UNVERIFIED It needs the root key ${head.root}: ${found.needed}`)
+    else if (isBroken) print('UNVERIFIED "sidevault audit verify" names the remedy for its audit chain.')
+    else print('ok      the root key opens it, and the audit chain verifies')
     return true
   } finally {
     await staged.remove()

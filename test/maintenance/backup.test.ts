@@ -2,6 +2,7 @@ import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, 
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import t from 'tap'
+import { acknowledgeAuditLoss } from '../../src/maintenance/audit.ts'
 import { runBackup } from '../../src/maintenance/backup.ts'
 import { runRestore } from '../../src/maintenance/restore.ts'
 import { configOf, openVault, twoFolders } from './vault.ts'
@@ -85,7 +86,7 @@ t.test('with the root key in place a restore checks the seal and the audit chain
   await vault.tenant('second')
   await vault.close()
   const path = file('vault.backup')
-  await runBackup(configOf(here), path, () => {})
+  t.ok(await runBackup(configOf(here), path, () => {}))
   await t.rejects(
     runBackup(configOf(here), path, () => {}),
     { message: /already exists/ },
@@ -101,6 +102,34 @@ t.test('with the root key in place a restore checks the seal and the audit chain
   t.ok(await runRestore(configOf(there), { path, unverified: false }, (line) => reported.push(line)))
   t.match(reported, [/^restored .*2 tenants$/, /^ok .*audit chain verifies/])
 })
+
+t.test(
+  'a backup of a broken journal is reported when it is made, and restores with --unverified only',
+  async (t) => {
+    const { here, there, file } = twoFolders(t)
+    const vault = await openVault(here)
+    await vault.call('POST', '/applications', { body: { name: 'A', type: 'private', rules: RULES } })
+    await vault.close()
+    const journal = join(here, 'audit', 'admin.000001.jsonl')
+    writeFileSync(journal, readFileSync(journal, 'utf8').replace('"create"', '"update"'))
+    const path = file('vault.backup')
+    const lines: string[] = []
+    const print = (line: string) => void lines.push(line)
+    t.notOk(await runBackup(configOf(here), path, print))
+    t.match(lines.slice(1), [/^needs/, /^BROKEN {2}admin: .*line 1.*altered/, /acknowledge-loss/])
+    copyFileSync(join(here, 'root.key'), join(there, 'root.key'))
+    lines.length = 0
+    t.notOk(await runRestore(configOf(there), { path, unverified: false }, print))
+    t.match(lines, [/^BROKEN {2}admin: the line was altered/, /^Nothing was restored\..*--unverified/])
+    t.same(readdirSync(there), ['root.key'])
+    t.ok(await runRestore(configOf(there), { path, unverified: true }, print))
+    t.match(lines.slice(-3), [/^BROKEN/, /^restored .*1 tenants/, /^UNVERIFIED .*audit verify/])
+    await acknowledgeAuditLoss(configOf(there), { journal: 'admin', yes: true }, print)
+    const restored = await openVault(there, vault.key)
+    t.equal((await restored.call('GET', '/tenants/self')).status, 200)
+    await restored.close()
+  },
+)
 
 t.test('a damaged, truncated or foreign file restores nothing', async (t) => {
   const { here, there, file } = twoFolders(t)
