@@ -39,8 +39,19 @@ const makeDirectory = (path: string): void => {
   mkdirSync(path, { mode: 0o700 })
 }
 
-/** Names in a data directory, and `lost+found` of a file system. */
-const OURS = /^(run(-admin|-gateway)?|audit|root\.(key|salt)|sidevault\.db|lost\+found)$/
+/** Names that only a data directory has. Other programs have folders `run` and `audit` too: their content decides. */
+const OURS = /^(root\.(key|salt)|sidevault\.db|replica-id)$/
+const CONTENT: Readonly<Record<string, RegExp>> = {
+  run: /^(admin|gateway)\.lock$/,
+  audit: /^(admin|gateway-\d+|operator)(-[0-9a-f]{12})?\.\d{6,}\.jsonl$/,
+}
+
+const isOurs = (path: string, name: string): boolean => {
+  const content = CONTENT[name]
+  if (content === undefined) return OURS.test(name)
+  const folder = join(path, name)
+  return statSync(folder).isDirectory() && readdirSync(folder).some((file) => content.test(file))
+}
 
 /**
  * Rejects a folder with foreign content that other users can read, such as a home directory: mode 0700 would lock
@@ -48,8 +59,9 @@ const OURS = /^(run(-admin|-gateway)?|audit|root\.(key|salt)|sidevault\.db|lost\
  */
 const rejectSharedFolder = (path: string): void => {
   if (!existsSync(path) || (statSync(path).mode & 0o077) === 0) return
-  const entries = readdirSync(path)
-  if (entries.length === 0 || entries.some((name) => OURS.test(name))) return
+  // A disk of its own holds `lost+found`.
+  const entries = readdirSync(path).filter((name) => name !== 'lost+found')
+  if (entries.length === 0 || entries.some((name) => isOurs(path, name))) return
   throw new StartError(
     `"${path}" is open to other users and contains files that are not Sidevault's. Set SIDEVAULT_DATA_DIR to a separate folder, or close this one first: chmod 700 '${path}'`,
   )

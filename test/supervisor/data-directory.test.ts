@@ -24,11 +24,31 @@ t.test('names that only begin as ours are files of others', async (t) => {
   }
 })
 
+t.test('folders of the names "run" and "audit" may be of others', async (t) => {
+  for (const content of [
+    { run: {} },
+    { run: { 'other.lock': '' } },
+    { run: '' },
+    { audit: { 'audit.log': '' } },
+  ]) {
+    const shared = t.testdir({ ...content, 'www.html': '' })
+    chmodSync(shared, 0o755)
+    t.throws(() => openDataDirectory(shared, 'all'), /SIDEVAULT_DATA_DIR/, JSON.stringify(content))
+    t.equal(modeOf(shared), 0o755)
+  }
+})
+
 t.test(
   'an empty folder, an own disk, one with a root key or an earlier start becomes a data directory',
   async (t) => {
-    const dir = t.testdir({ empty: {}, disk: { 'lost+found': {} }, key: { 'root.key': '', 'note.txt': '' } })
-    for (const name of ['empty', 'disk', 'key', 'new/deep', 'empty']) {
+    const dir = t.testdir({
+      empty: {},
+      disk: { 'lost+found': {} },
+      key: { 'root.key': '', 'note.txt': '' },
+      run: { run: { 'admin.lock': '' }, 'note.txt': '' },
+      audit: { audit: { 'gateway-0-0123456789ab.000001.jsonl': '' }, 'note.txt': '' },
+    })
+    for (const name of ['empty', 'disk', 'key', 'run', 'audit', 'new/deep', 'empty']) {
       const path = join(dir, name)
       mkdirSync(path, { recursive: true, mode: 0o755 })
       openDataDirectory(path, 'all').release()
