@@ -4,7 +4,7 @@ import type { Secret } from '../common/secret.ts'
 import type { Config } from '../config.ts'
 import { type OnRejected, openRecord } from '../kernel/services/seal-records.ts'
 import type { RecordRow } from '../store/types.ts'
-import { openToken } from '../vault/seal.ts'
+import { type Opened, openToken } from '../vault/seal.ts'
 import { writeEncrypted } from './encrypted-archive.ts'
 import { withKernel } from './open-kernel.ts'
 import type { Print } from './open-vault.ts'
@@ -16,7 +16,8 @@ const isExported = ({ expires_at }: Pick<RecordRow, 'expires_at'>): boolean => e
 
 /**
  * `sidevault export`: decrypts a tenant into a file under a passphrase. Not a consistent snapshot: stop writes. One
- * audit record covers the export. Protect the file like the card data.
+ * audit record covers the export. Protect the file like the card data. False when values were altered: each is printed,
+ * and left out.
  */
 export const runExport = (
   config: Config,
@@ -26,12 +27,17 @@ export const runExport = (
     passphrase,
   }: { readonly tenantId: string; readonly path: string; readonly passphrase: Secret<string> },
   print: Print,
-): Promise<void> =>
+): Promise<boolean> =>
   withKernel(config, async ({ store, keys, kernel, collections, record }) => {
     const tenant = await kernel.tenants.get(tenantId)
     if (tenant === undefined) throw new AppError('tenant_not_found', `Tenant "${tenantId}" does not exist.`)
     const lines = await writeEncrypted(path, passphrase)
-    const onRejected: OnRejected = ({ collection, id }) => print(`REJECTED ${collection} "${id}"`)
+    const rejected = new Set<string>()
+    const reject = (collection: string, id: string) => {
+      rejected.add(`${collection} ${id}`)
+      print(`REJECTED ${collection} "${id}"`)
+    }
+    const onRejected: OnRejected = ({ collection, id }) => reject(collection, id)
     const counts = { tokens: 0, records: 0, associations: 0 }
     try {
       await record(tenantId, 'tenant', tenantId, 'Tenant exported')
@@ -44,7 +50,10 @@ export const runExport = (
           const last = rows.at(-1)
           if (last === undefined) break
           for (const row of rows.filter(isExported)) {
-            const opened = await openRecord(keys, collection, tenantId, row, onRejected)
+            const opened = await openRecord(keys, collection, tenantId, row, onRejected).catch((thrown) => {
+              if (!rejected.has(`${collection.name} ${row.id}`)) throw thrown
+            })
+            if (opened === undefined) continue
             await lines.write({ record: opened, collection: collection.name })
             counts.records++
           }
@@ -61,7 +70,15 @@ export const runExport = (
         for (const row of rows) {
           if (row.expires_at !== null && row.expires_at <= now) continue
           const { id, type, container, metadata, egress, expires_at, created_by, created_at } = row
-          const { data, ephemeral, ...own } = openToken(ring, row, now)
+          let opened: Opened
+          try {
+            opened = openToken(ring, row, now)
+          } catch (thrown) {
+            if (!(thrown instanceof AppError)) throw thrown
+            reject('token', id)
+            continue
+          }
+          const { data, ephemeral, ...own } = opened
           const shown = { id, type, container, metadata, egress, expires_at, created_by, created_at }
           const fingerprinted = row.fingerprint !== null
           await lines.write({ token: { ...shown, fingerprinted, data, ephemeral: [...ephemeral], ...own } })
@@ -86,4 +103,9 @@ export const runExport = (
     print(
       `wrote   ${path}: ${counts.tokens} tokens, ${counts.records} records, ${counts.associations} associations`,
     )
+    if (rejected.size > 0)
+      print(
+        `${rejected.size} values were altered in the store, and are not in the file. Restore them from a backup.`,
+      )
+    return rejected.size === 0
   })

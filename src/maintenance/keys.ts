@@ -29,9 +29,12 @@ const eachTenant = (
       try {
         isComplete = (await work({ vault, clock: systemClock, print }, id)) && isComplete
       } catch (thrown) {
-        const deleted =
-          tenant === undefined && thrown instanceof AppError && thrown.code === 'tenant_not_found'
-        if (!deleted) throw thrown
+        if (tenant !== undefined || !(thrown instanceof AppError)) throw thrown
+        // It was deleted in the meantime.
+        if (thrown.code === 'tenant_not_found') continue
+        if (thrown.code !== 'internal') throw thrown
+        print(`BROKEN  tenant "${id}": ${thrown.message}`)
+        isComplete = false
       }
     return isComplete
   })

@@ -26,6 +26,8 @@ export interface ReencryptDeps {
   /** Pauses after each batch; `ms`: duration of its write. */
   readonly rest: (ms: number) => Promise<void>
   readonly onProgress: (state: Reencrypted) => void
+  /** Called for each broken value. */
+  readonly onBroken: (kind: string, id: string) => void
 }
 
 /**
@@ -34,13 +36,23 @@ export interface ReencryptDeps {
  * Plaintext is in memory only for that moment. Concurrent changes use the newest key as soon as their process has it.
  */
 export const reencryptTenant = async (deps: ReencryptDeps, tenantId: string): Promise<Reencrypted> => {
-  const { sealed: store, rest, onProgress } = deps
+  const { sealed: store, rest, onProgress, onBroken } = deps
   const state: Reencrypted = { seen: 0, replaced: 0, broken: 0 }
 
+  const broken = (kind: string, id: string): void => {
+    state.broken++
+    onBroken(kind, id)
+  }
+
   /** Undefined when the value is current, or cannot be decrypted. */
-  const renewed = (ring: TenantKeys, from: Buffer | null, context: SealContext): Replacement | undefined => {
+  const renewed = (
+    [kind, id]: readonly [string, string],
+    ring: TenantKeys,
+    from: Buffer | null,
+    context: SealContext,
+  ): Replacement | undefined => {
     if (from === null || ring.isCurrent(from)) return undefined
-    return attempt(() => {
+    return attempt(kind, id, () => {
       const plaintext = ring.open(from, context)
       const to = ring.seal(plaintext, context)
       plaintext.fill(0)
@@ -48,12 +60,12 @@ export const reencryptTenant = async (deps: ReencryptDeps, tenantId: string): Pr
     })
   }
 
-  const attempt = <T>(work: () => T): T | undefined => {
+  const attempt = <T>(kind: string, id: string, work: () => T): T | undefined => {
     try {
       return work()
     } catch (thrown) {
       if (!(thrown instanceof AppError || thrown instanceof SyntaxError)) throw thrown
-      state.broken++
+      broken(kind, id)
       return undefined
     }
   }
@@ -71,7 +83,7 @@ export const reencryptTenant = async (deps: ReencryptDeps, tenantId: string): Pr
   if (stored !== undefined) {
     const { mac, ...row } = stored
     const ring = await deps.ring(mac === null ? [] : [mac])
-    if (mac === null || !isTenantValid(ring, stored)) state.broken++
+    if (mac === null || !isTenantValid(ring, stored)) broken('tenant', tenantId)
     // A concurrent change writes its MAC under the newest key.
     else if (
       !ring.isCurrent(mac) &&
@@ -87,8 +99,9 @@ export const reencryptTenant = async (deps: ReencryptDeps, tenantId: string): Pr
     const ring = await deps.ring(rows.map(({ sealed }) => sealed))
     const tokens = rows.flatMap((row) => {
       const bound = tokenBinding(tenantId, row)
-      const sealed = renewed(ring, row.sealed, { ...bound, part: 'sealed' })
-      const ephemeral = renewed(ring, row.ephemeral, { ...bound, part: 'ephemeral' })
+      const name = ['token', row.id] as const
+      const sealed = renewed(name, ring, row.sealed, { ...bound, part: 'sealed' })
+      const ephemeral = renewed(name, ring, row.ephemeral, { ...bound, part: 'ephemeral' })
       if (!sealed && !ephemeral) return []
       return [{ seq: row.seq, ...(sealed ? { sealed } : {}), ...(ephemeral ? { ephemeral } : {}) }]
     })
@@ -103,7 +116,9 @@ export const reencryptTenant = async (deps: ReencryptDeps, tenantId: string): Pr
       if (last === undefined) break
       const ring = await deps.ring(rows.flatMap(({ mac }) => mac ?? []))
       const records = rows.flatMap((row) => {
-        const fresh = attempt(() => resealRecord(ring, { collection, tenantId, id: row.id }, row))
+        const fresh = attempt(collection, row.id, () =>
+          resealRecord(ring, { collection, tenantId, id: row.id }, row),
+        )
         return fresh === undefined || row.mac === null
           ? []
           : [{ seq: row.seq, from: row.mac, to: fresh.mac, body: fresh.body }]
@@ -118,8 +133,9 @@ export const reencryptTenant = async (deps: ReencryptDeps, tenantId: string): Pr
     if (last === undefined) return state
     const ring = await deps.ring([])
     const responses = rows.flatMap((row) => {
-      const sealed = renewed(ring, row.sealed, responseBinding(tenantId, row.key, 'summary'))
-      const shown = renewed(ring, row.shown, responseBinding(tenantId, row.key, 'complete'))
+      const name = ['idempotency key', row.key.toString('hex')] as const
+      const sealed = renewed(name, ring, row.sealed, responseBinding(tenantId, row.key, 'summary'))
+      const shown = renewed(name, ring, row.shown, responseBinding(tenantId, row.key, 'complete'))
       if (!sealed && !shown) return []
       return [{ key: row.key, ...(sealed ? { sealed } : {}), ...(shown ? { shown } : {}) }]
     })

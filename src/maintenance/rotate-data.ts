@@ -72,13 +72,14 @@ const pass = async ({ vault, print }: RotateDeps, tenantId: string): Promise<Ree
         reported = performance.now()
         print(`        ${seen} of about ${total} rows read, ${replaced} values reencrypted`)
       },
+      onBroken: (kind, id) => print(`BROKEN  ${kind} "${id}"`),
     },
     tenantId,
   )
 }
 
 const brokenSentence = (tenantId: string, broken: number) =>
-  `${broken} values of tenant "${tenantId}" cannot be decrypted and were not changed`
+  `${broken} values of tenant "${tenantId}" cannot be decrypted and were not changed. Restore them from a backup, or delete them; then retry.`
 
 /**
  * Creates a new data key for a tenant and reencrypts all its values. The service may run: new values use the new key at

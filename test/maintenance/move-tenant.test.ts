@@ -1,4 +1,6 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import t from 'tap'
 import { Secret } from '../../src/common/secret.ts'
 import { runExport } from '../../src/maintenance/export-tenant.ts'
@@ -42,7 +44,7 @@ t.test('a tenant is exported and imported into another vault, and into its own a
 
   const lines: string[] = []
   const print = (line: string) => void lines.push(line)
-  await runExport(configOf(here), { tenantId, path, passphrase }, print)
+  t.ok(await runExport(configOf(here), { tenantId, path, passphrase }, print))
   t.match(lines, [/152 tokens, \d+ records, 1 associations$/])
   t.equal(statSync(path).mode & 0o777, 0o600)
   const bytes = readFileSync(path).toString('latin1')
@@ -96,6 +98,36 @@ t.test('a tenant is exported and imported into another vault, and into its own a
     })
     await now.close()
   }
+})
+
+t.test('an export leaves out values that were altered in the store, and names them', async (t) => {
+  const { here, there, file } = twoFolders(t)
+  const path = file('tenant.sealed')
+  const vault = await openVault(here)
+  const permissions = ['token:create']
+  const rules = [{ description: 'all', priority: 1, container: '/', transform: 'reveal', permissions }]
+  const { json } = await vault.call('POST', '/applications', { body: { name: 'a', type: 'private', rules } })
+  for (const id of ['one', 'two'])
+    await vault.call('POST', '/tokens', { as: json.key, body: { id, data: id } })
+  const { id: tenantId } = (await vault.call('GET', '/tenants/self')).json
+  await vault.close()
+  const db = new Database(join(here, 'sidevault.db'))
+  db.exec(`update tokens set metadata = '{"x":"y"}' where id = 'one'`)
+  db.prepare("update records set body = replace(body, 'token:create', 'token:update') where id = ?").run(
+    json.id,
+  )
+  db.close()
+  const lines: string[] = []
+  t.notOk(await runExport(configOf(here), { tenantId, path, passphrase }, (line) => lines.push(line)))
+  t.match(lines, [
+    `REJECTED applications "${json.id}"`,
+    'REJECTED token "one"',
+    /: 1 tokens/,
+    '2 values were altered in the store',
+  ])
+  const other = await openVault(there)
+  await other.close()
+  await runImport(configOf(there), { path, passphrase, map: file('map') }, () => {})
 })
 
 t.test('a file that is altered, truncated, or opened with another passphrase changes nothing', async (t) => {

@@ -1,8 +1,12 @@
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import t from 'tap'
+import { runRotateData } from '../../src/maintenance/keys.ts'
 import { destroyOldKeys, rotateData } from '../../src/maintenance/rotate-data.ts'
 import type { SealedStore } from '../../src/store/types.ts'
 import { tokenBinding } from '../../src/vault/seal.ts'
 import { startTestService, type TestService, testClock } from '../kit/service.ts'
+import { configOf, openVault, twoFolders } from './vault.ts'
 
 const HOUR = 60 * 60_000
 
@@ -270,10 +274,26 @@ t.test('a value that does not open is left unchanged, with its key, and reported
   await service.store.sealed.reseal({ tenantId: service.tenantId, tokens })
   const { deps, lines } = operating(service)
   t.notOk(await rotateData(deps, service.tenantId))
-  t.match(lines.at(-1), /^BROKEN {2}1 values of tenant/)
+  t.match(lines.slice(-2), [`BROKEN  token "${row!.id}"`, /^BROKEN {2}1 values of tenant/])
   clock.advance(HOUR)
   t.notOk(await destroyOldKeys(deps, service.tenantId))
   t.same((await service.store.sealed.tokens(service.tenantId, 0, 1))[0]?.sealed, to)
+})
+
+t.test('a tenant whose key was altered does not stop the rotation of others', async (t) => {
+  const { here } = twoFolders(t)
+  const vault = await openVault(here)
+  await vault.tenant('second')
+  const broken = (await vault.store.tenants.list()).find(({ id }) => id !== 'second')!.id
+  await vault.close()
+  const db = new Database(join(here, 'sidevault.db'))
+  db.prepare("update tenant_keys set wrapped = zeroblob(69) where tenant_id = ? and purpose = 'mac'").run(
+    broken,
+  )
+  db.close()
+  const lines: string[] = []
+  t.notOk(await runRotateData(configOf(here), undefined, (line) => lines.push(line)))
+  t.match(lines.sort(), [`BROKEN  tenant "${broken}": The keys`, 'rotated second: data key version 2'])
 })
 
 t.test('an unknown tenant is reported', async (t) => {
