@@ -1,6 +1,13 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { StartError } from '../supervisor/start-error.ts'
 import { configOption, operate, print } from './run-command.ts'
+
+interface Options {
+  readonly config?: string
+  readonly to?: string
+  readonly finish: boolean
+  readonly abort: boolean
+}
 
 /** `sidevault keys …`: on the store itself. The service may run. */
 export const addKeysCommand = (root: Command): void => {
@@ -13,8 +20,13 @@ export const addKeysCommand = (root: Command): void => {
       'source of the new root key (file:<path>, env:<NAME>, passphrase:env:<NAME>, transit:<address>). Without it, a new key file replaces the old one',
     )
     .option('--finish', 'end the change, once every process has the new source', false)
+    .addOption(
+      new Option('--abort', 'with the old source: go back to it, when the new root key was lost')
+        .conflicts(['to', 'finish'])
+        .default(false),
+    )
     .addOption(configOption())
-    .action(async ({ config, to, finish }: { config?: string; to?: string; finish: boolean }) => {
+    .action(async ({ config, to, ...steps }: Options) => {
       if (to?.startsWith('passphrase:') && !to.startsWith('passphrase:env:'))
         throw new StartError(
           'A passphrase on the command line is visible to other users and stored in the shell history. Set it in an environment variable: --to passphrase:env:<NAME>.',
@@ -26,7 +38,7 @@ export const addKeysCommand = (root: Command): void => {
           { configuration: true },
         )
       const { runRotateRoot } = await import('../maintenance/keys.ts')
-      await operate(config, (settings) => runRotateRoot(settings, { to, finish }, print))
+      await operate(config, (settings) => runRotateRoot(settings, { to, ...steps }, print))
     })
   keys
     .command('rotate-data')

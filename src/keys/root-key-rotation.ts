@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { AppError } from '../common/errors.ts'
 import type { Secret } from '../common/secret.ts'
-import type { KeyRow, KeyStore } from '../store/types.ts'
+import type { KeyChange, KeyRow, KeyStore } from '../store/types.ts'
 import { NEXT_ROOT, NOT_REWRAPPED, PREVIOUS_ROOT, rootsFrom } from './root-key-rows.ts'
 import { createWrapper, rootIdOf } from './wrap.ts'
 
@@ -59,6 +59,33 @@ export const beginRootChange = async (
   ])
   if (!added)
     throw new AppError('conflict', 'Another command has started a root key rotation. Run this one again.')
+}
+
+/**
+ * Swaps both root keys of a rotation in progress, in one transaction: it then leads back to the old one. `known`: the old
+ * root key. Rejects with `conflict` if another command has changed the rotation.
+ */
+export const reverseRootChange = async (
+  { keys }: { readonly keys: Pick<KeyStore, 'keys' | 'rewrap'> },
+  { known }: { readonly known: Secret<Buffer> },
+): Promise<void> => {
+  const rows = await keys.keys('')
+  const [next, previous] = [NEXT_ROOT, PREVIOUS_ROOT].map((wanted) =>
+    rows.find(({ purpose }) => purpose === wanted),
+  )
+  const old = createWrapper(known.reveal())
+  const fresh = next && old.unwrap(next)
+  if (next === undefined || previous === undefined || fresh === undefined)
+    throw new AppError('conflict', 'Another command has changed the root key rotation. Run this one again.')
+  const swap = (row: KeyRow, { wrapped }: KeyRow): KeyChange => {
+    const { tenant_id, purpose, version, wrapped: from } = row
+    return { tenant_id, purpose, version, from, to: wrapped }
+  }
+  await keys.rewrap([
+    swap(next, createWrapper(fresh).wrap(next, known.reveal(), next.created_at)),
+    swap(previous, old.wrap(previous, fresh, previous.created_at)),
+  ])
+  fresh.fill(0)
 }
 
 /**

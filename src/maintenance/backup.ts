@@ -105,7 +105,7 @@ export const runBackup = async (config: Config, path: string, print: Print): Pro
     if (rootChangeIn(serviceKeys) !== undefined)
       throw new AppError(
         'conflict',
-        'A root key rotation is in progress, so a backup might need both keys. Complete "sidevault keys rotate-root", then retry.',
+        'A root key rotation is in progress, so a backup might need both keys. Complete "sidevault keys rotate-root", or go back with --abort; then retry.',
       )
     const lines = writeLines(path)
     try {

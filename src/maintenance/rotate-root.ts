@@ -10,6 +10,7 @@ import {
   endRootChange,
   newRootKeyText,
   type RootChange,
+  reverseRootChange,
   rewrapKeys,
   rootChangeIn,
   rootKeyId,
@@ -33,6 +34,8 @@ export interface RotateRootOptions {
   readonly to: string | undefined
   /** Complete the rotation: every process has the new source. */
   readonly finish: boolean
+  /** Go back to the configured root key, which is the old one. */
+  readonly abort?: boolean
 }
 
 /** Path of the key file, when the configured source is a file. */
@@ -64,6 +67,25 @@ const removeWrapped = async ({ vault }: RotateRootDeps, provided: boolean): Prom
   const newest = provided ? Math.max(...rows.map(({ version }) => version)) : undefined
   const past = rows.filter(({ version }) => version !== newest)
   if (past.length > 0) await vault.store.keys.remove(past)
+}
+
+const CHECK =
+  'check   every process needs this root key before its next start: SIDEVAULT_ROOT_KEY, or the key file, on every machine'
+
+/** For a new root key that was lost: wraps every key under the old one again. */
+const abortRotation = async (
+  deps: RotateRootDeps,
+  { from, to }: RootChange,
+  { configured, provided }: { readonly configured: Secret<Buffer>; readonly provided: boolean },
+): Promise<void> => {
+  const { keys } = deps.vault.store
+  // The end keeps the newest only, which may be the one of the new source.
+  const wrapped = (await keys.keys('')).filter(({ purpose }) => purpose === WRAPPED_ROOT)
+  if (provided && wrapped.length > 1)
+    throw reject('Key providers hold both root keys, so the rotation cannot be aborted. Complete it.')
+  await deps.vault.record('', 'service', 'root-key', `Root key rotation from ${from} to ${to} aborted`)
+  await reverseRootChange({ keys }, { known: configured })
+  await rewrapAndEnd(deps, { from: to, to: from }, provided)
 }
 
 /** Repeats when a process that missed the rotation has added a key under the old root key. */
@@ -98,7 +120,7 @@ const rewrapAndEnd = async (deps: RotateRootDeps, change: RootChange, provided: 
 export const rotateRoot = async (
   deps: RotateRootDeps,
   config: Config,
-  { to, finish }: RotateRootOptions,
+  { to, finish, abort }: RotateRootOptions,
 ): Promise<void> => {
   const { vault, load, print } = deps
   const configured = await load()
@@ -108,17 +130,19 @@ export const rotateRoot = async (
   const source = config.rootKeySource?.reveal()
   // No other machine has a copy of the key file, or every process already has the new source.
   const alone = file === undefined ? isProvided(to) && to === source : vault.store.engine === 'sqlite'
-  if (finish || (switched && alone)) {
-    if (under === undefined) throw reject('No root key rotation is in progress.')
+  if ((finish || abort) && under === undefined) throw reject('No root key rotation is in progress.')
+  if (abort && under !== undefined) {
+    if (switched) throw reject('This configuration already has the new root key. Run with --finish instead.')
+    await abortRotation(deps, under, { configured, provided: isProvided(source) })
+    return print(CHECK)
+  }
+  if (under !== undefined && (finish || (switched && alone))) {
     if (!switched)
       throw reject(
         'SIDEVAULT_ROOT_KEY still has the old root key. Set the new source for every process, then retry.',
       )
     await rewrapAndEnd(deps, under, isProvided(source))
-    if (finish)
-      print(
-        'check   every process needs the new root key before its next start: SIDEVAULT_ROOT_KEY, or the key file, on every machine',
-      )
+    if (finish) print(CHECK)
     return
   }
   if (switched)
@@ -134,7 +158,7 @@ export const rotateRoot = async (
   const fresh = await deps.next(next === undefined ? (to ?? '') : `file:${next}`)
   if (under !== undefined && under.to !== rootKeyId(fresh.key))
     throw reject(
-      'A rotation to another root key is in progress. Run it with the same source, or complete it with --finish.',
+      'A rotation to another root key is in progress. Run it with the same source, complete it with --finish, or go back with --abort.',
     )
   const change = under ?? (await begin(deps, configured, fresh))
   const count = await rewrapKeys({ keys: vault.store.keys }, { known: configured })

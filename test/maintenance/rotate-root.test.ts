@@ -44,7 +44,7 @@ const world = async (t: Test, source?: string) => {
   })
   const lines: string[] = []
   const run = (
-    options: { to?: string | undefined; finish?: boolean } = {},
+    options: { to?: string | undefined; finish?: boolean; abort?: boolean } = {},
     { as = config, keyStore = store.keys }: { as?: Config; keyStore?: KeyStore } = {},
   ) => {
     const deps: RotateRootDeps = {
@@ -165,6 +165,52 @@ t.test('changing the source takes two steps, between which both root keys open e
   await t.rejects(opens(), { message: /The root key does not match the store/ })
   t.ok(await keys.tenant('tenant-new'), 'a process that knows both goes on')
 })
+
+t.test(
+  'a rotation whose new key is lost goes back to the old one, also after a kill at any write',
+  async (t) => {
+    for (let fatal = 1; ; fatal++) {
+      const { store, configOf, keys, lines, run, opens } = await world(t, 'env:OLD')
+      const next = configOf('env:NEW')
+      await t.rejects(run({ abort: true }), { message: /No root key rotation is in progress/ })
+      await run({ to: 'env:NEW' })
+      const running = await opened(store, next)
+      await t.rejects(run({ abort: true }, { as: next }), { message: /already has the new root key/ })
+      let writes = 0
+      const dying =
+        <A extends unknown[], R>(work: (...args: A) => Promise<R>) =>
+        async (...args: A): Promise<R> => {
+          if (++writes === fatal) throw new Error('killed')
+          const response = await work(...args)
+          if (++writes === fatal) throw new Error('killed')
+          return response
+        }
+      const keyStore: KeyStore = {
+        ...store.keys,
+        rewrap: dying(store.keys.rewrap),
+        endRootChange: dying(store.keys.endRootChange),
+      }
+      const outcome = await run({ abort: true }, { keyStore }).then(
+        () => 'done',
+        (thrown: Error) => thrown.message,
+      )
+      t.ok(await opens(), `opens after ${fatal}`)
+      for (const process of [keys, running])
+        t.ok(await process.tenant('tenant-2'), 'so do processes that run')
+      if (outcome === 'done') {
+        t.ok(fatal > 6, 'all writes were tried')
+        t.match(lines.slice(-2), [/^rotated the root key is/, /^check /])
+        await t.rejects(opens(next), { message: /The root key does not match the store/ })
+        return
+      }
+      t.equal(outcome, 'killed')
+      if ((await store.keys.keys('')).length > 3)
+        await run({ abort: true }).catch(() => run({ finish: true }))
+      t.ok(await opens())
+      t.equal((await store.keys.keys('')).length, 3)
+    }
+  },
+)
 
 t.test('a passphrase replaces a key, and another passphrase replaces that', async (t) => {
   const { configOf, run, opens } = await world(t, 'env:OLD')

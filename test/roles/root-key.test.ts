@@ -61,6 +61,10 @@ t.test('a vault whose root key a Transit server wraps starts, rotates and change
   transit.state.sealed = false
 
   await runRotateRoot(config, { to: 'env:NEW', finish: false }, print)
+  await runRotateRoot(config, { to: undefined, finish: false, abort: true }, print)
+  await (await start(config, false)).close()
+
+  await runRotateRoot(config, { to: 'env:NEW', finish: false }, print)
   const next = configOf(dataDir, 'env:NEW')
   await runRotateRoot(next, { to: undefined, finish: true }, print)
   await (await start(next, false)).close()
@@ -87,6 +91,9 @@ t.test('during a rotation between two Transit servers, starts with either key wo
   const print = () => {}
   await runRotateRoot(from, { to: other.source, finish: false }, print)
   for (const config of [from, to]) await (await start(config, false)).close()
+  await t.rejects(runRotateRoot(from, { to: undefined, finish: false, abort: true }, print), {
+    message: /cannot be aborted/,
+  })
   await t.rejects(runBackup(from, join(dataDir, 'copy'), print), {
     code: 'conflict',
     message: /root key rotation is in progress/,
