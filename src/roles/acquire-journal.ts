@@ -1,5 +1,6 @@
 import type { ChainError } from '../audit/chain-reader.ts'
 import { type JournalDeps, type OwnJournal, openJournal } from '../audit/journal.ts'
+import { alreadyWritten } from '../audit/journal-lock.ts'
 import { locatePosition } from '../audit/locate-position.ts'
 import { withRetainedFiles } from '../audit/retention-lock.ts'
 import type { Journal } from '../audit/types.ts'
@@ -8,19 +9,22 @@ import type { Config } from '../config.ts'
 import type { Store } from '../store/types.ts'
 import { journalDirectory, journalName } from './replica.ts'
 
-const COPIED =
-  'If this data directory is a copy of one on another machine, remove "replica-id" and the folder "audit" from it, and start again.'
+/** Only machines that share a database have ids. */
+const copied = ({ postgres }: Config): string =>
+  postgres === undefined
+    ? ''
+    : ' If this data directory is a copy of one on another machine, remove "replica-id" and the folder "audit" from it, and start again.'
 
-const alreadyOpen = (name: string): AppError =>
-  new AppError(
-    'gateway_timeout',
-    `Another live process of this store writes the audit journal "${name}", so this one discloses nothing. Stop one of them. ${COPIED}`,
+const alreadyOpen = (config: Config, name: string): AppError =>
+  alreadyWritten(
+    name,
+    `Another live process of this store writes the audit journal "${name}", so this one discloses nothing. Stop one of them.${copied(config)}`,
   )
 
-const diverged = (name: string, { reason, file }: ChainError): AppError =>
+const diverged = (config: Config, name: string, { reason, file }: ChainError): AppError =>
   new AppError(
     'gateway_timeout',
-    `The audit journal "${name}" does not match the store (${file}: ${reason}). Run "sidevault audit verify", and restore its files. If that is impossible, "sidevault audit acknowledge-loss --journal ${name}" continues without them. ${COPIED}`,
+    `The audit journal "${name}" does not match the store (${file}: ${reason}). Run "sidevault audit verify", and restore its files. If that is impossible, "sidevault audit acknowledge-loss --journal ${name}" continues without them.${copied(config)}`,
   )
 
 /**
@@ -38,15 +42,15 @@ export const acquireJournal = async (
   let opened: OwnJournal | undefined
   let lost: AppError | undefined
   const onLocked = () => {
-    lost = alreadyOpen(name)
+    lost = alreadyOpen(config, name)
     opened?.stop(lost)
   }
   const lock = await store.acquireLock(`journal ${name}`, { onLocked, ...options })
-  if (lock === undefined) throw alreadyOpen(name)
+  if (lock === undefined) throw alreadyOpen(config, name)
   try {
     const journal = await withRetainedFiles(directory, async () => {
       const found = await locatePosition({ logs: store.logs, mac: deps.mac }, directory, name)
-      if ('reason' in found) throw diverged(name, found)
+      if ('reason' in found) throw diverged(config, name, found)
       return openJournal(deps, { directory, name, ...options })
     })
     opened = journal

@@ -24,8 +24,8 @@ const machine = async (t: Test, dataDir: string, location?: string) => {
   const directory = join(dataDir, 'audit')
   return {
     directory,
-    open: (timeout = 60_000) =>
-      acquireJournal({ store, mac, log }, config, { process: 'admin', sync: false, timeout }),
+    open: (timeout = 60_000, process = 'admin') =>
+      acquireJournal({ store, mac, log }, config, { process, sync: false, timeout }),
     ingest: () => createIngest({ logs: store.logs, mac, log }, { directory }).catchUp(),
   }
 }
@@ -107,6 +107,14 @@ t.test("a journal cut, removed or replaced without the store's knowledge is not 
   await writeJournal(one.directory, 2, 'admin')
   await one.ingest()
   cpSync(older, one.directory, { recursive: true })
-  await t.rejects(one.open(), { message: /acknowledge-loss --journal admin/ })
+  await t.rejects(one.open(), { message: /acknowledge-loss --journal admin" continues without them\.$/ })
   t.equal(linesOf(one.directory, 'admin').length, 2)
+})
+
+t.test('a second command is named as one', async (t) => {
+  const one = await machine(t, t.testdir({ audit: {} }))
+  const first = await one.open(60_000, 'operator')
+  await t.rejects(one.open(60_000, 'operator'), { message: /^Another sidevault command is running/ })
+  await first.close()
+  await (await one.open(60_000, 'operator')).close()
 })
