@@ -7,7 +7,7 @@ import { isObject } from '../common/json.ts'
 import { createLog } from '../common/log.ts'
 import type { Config } from '../config.ts'
 import { openStoreKeys } from '../roles/runtime.ts'
-import { SCHEMA_VERSION } from '../store/migrations/index.ts'
+import { FIRST_VERSION, SCHEMA_VERSION } from '../store/migrations/index.ts'
 import type { Cell, SnapshotTable, SnapshotTarget } from '../store/snapshot/types.ts'
 import { BACKUP_FORMAT } from './backup.ts'
 import { damagedFile, readLines } from './backup-file.ts'
@@ -43,6 +43,8 @@ const headOf = (path: string, value: unknown): Head => {
     throw new AppError('invalid', `"${path}" is not a backup of Sidevault.`)
   if (value.format !== BACKUP_FORMAT || Number(value.schema) > SCHEMA_VERSION)
     throw new AppError('invalid', `"${path}" was created by a newer Sidevault. Restore it with that version.`)
+  if (Number(value.schema) < FIRST_VERSION)
+    throw new AppError('invalid', `"${path}" is of Sidevault 0.1.0, whose data this version cannot read.`)
   return value as unknown as Head
 }
 

@@ -154,6 +154,7 @@ t.test('a damaged, truncated or foreign file restores nothing', async (t) => {
     'no gzip': Buffer.from(lines.join('\n')),
     empty: Buffer.alloc(0),
     'of another program': gzipSync('{"hello":1}\n'),
+    'of 0.1.0': zipped([lines[0]!.replace('"schema":2', '"schema":1'), ...lines.slice(1)]),
     'of the future': zipped([lines[0]!.replace('"format":1', '"format":2'), ...lines.slice(1)]),
   }
   for (const [what, bytes] of Object.entries(files)) {
@@ -161,7 +162,10 @@ t.test('a damaged, truncated or foreign file restores nothing', async (t) => {
     writeFileSync(damaged, bytes)
     await t.rejects(
       runRestore(configOf(there), { path: damaged, unverified: false }, () => {}),
-      { code: 'invalid', message: /is damaged.*Nothing was changed|is not a backup|newer Sidevault/ },
+      {
+        code: 'invalid',
+        message: /is damaged.*Nothing was changed|is not a backup|newer Sidevault|of Sidevault 0\.1\.0/,
+      },
       what,
     )
     t.strictSame(readdirSync(there), [], `nothing is left of one that is ${what}`)

@@ -5,14 +5,18 @@ import { tenants } from './first/tenants.ts'
 import { tokens } from './first/tokens.ts'
 import type { Migration } from './migration.ts'
 
-/** All migrations, in order. */
+/** All migrations, in order. Version 1 was that of 0.1.0 and of builds before the first release, with other tables. */
 export const migrations: readonly Migration[] = [
+  { version: 1, name: 'unreadable', up: () => [] },
   {
-    version: 1,
+    version: 2,
     name: 'first',
     up: (...to) => [tenants, tokens, records, logs, idempotency].flatMap((tables) => tables(...to)),
   },
 ]
+
+/** Oldest schema version that this program migrates. */
+export const FIRST_VERSION = 2
 
 /** Schema version that this program reads and writes. */
 export const SCHEMA_VERSION = migrations.length

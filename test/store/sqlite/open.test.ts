@@ -169,6 +169,16 @@ t.test('a schema newer than this program is rejected in both modes, and stays un
     })
 })
 
+t.test('a schema of before the first release is rejected in both modes', async (t) => {
+  const location = path(t)
+  await (await openStore({ location, mode: 'read-write', log: silent })).close()
+  const db = new Database(location)
+  db.exec('delete from schema_migrations where version > 1')
+  db.close()
+  for (const mode of ['read-write', 'read-only'] as const)
+    t.match(await rejection(open(t, location, mode)), { code: 'invalid', message: /0\.1\.0.*cannot read/ })
+})
+
 t.test('a foreign file is rejected with a clear error, and stays unchanged', async (t) => {
   const location = path(t)
   writeFileSync(location, 'not a database, though long enough to hold a header '.repeat(40))
