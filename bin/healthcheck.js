@@ -1,14 +1,35 @@
 #!/usr/bin/env node
+import { readFileSync } from 'node:fs'
 import { get as getPlain } from 'node:http'
 import { get as getTls } from 'node:https'
 
 /**
  * Health check for containers: exit code 0 when the service on this machine returns 200 within 4 s for `/healthz`, or
  * for the path given (`/readyz`). Connects to the address of SIDEVAULT_LISTEN, on loopback where that means all
- * addresses, or without an edge to that of SIDEVAULT_API_LISTEN.
+ * addresses, or without an edge to that of SIDEVAULT_API_LISTEN. Variables take precedence over the file of
+ * SIDEVAULT_CONFIG.
  */
 const [path = '/healthz'] = process.argv.slice(2)
-const { SIDEVAULT_LISTEN, SIDEVAULT_API_LISTEN, SIDEVAULT_TLS_CERT } = process.env
+const { SIDEVAULT_CONFIG, SIDEVAULT_LISTEN, SIDEVAULT_API_LISTEN, SIDEVAULT_TLS_CERT } = process.env
+
+/** @param {string} why @returns {never} */
+const fail = (why) => {
+  process.stderr.write(`${path}: ${why}\n`)
+  process.exit(1)
+}
+
+/** @returns {Promise<Record<string, string | undefined>>} */
+const readConfig = async () => {
+  if (!SIDEVAULT_CONFIG) return {}
+  try {
+    const { parse } = await import('yaml')
+    return parse(readFileSync(SIDEVAULT_CONFIG, 'utf8'), { logLevel: 'error' }) ?? {}
+  } catch {
+    // Messages of the parser quote the text.
+    return fail('the file of SIDEVAULT_CONFIG cannot be read')
+  }
+}
+const file = await readConfig()
 
 /** @param {string} host */
 const reachable = (host) => {
@@ -20,16 +41,10 @@ const targetOf = (address) => {
   const [, ipv6, host = ipv6, port] = /^(?:\[(.+)\]|([^:]+)):(\d+)$/.exec(address ?? '') ?? []
   return host === undefined || Number(port) === 0 ? undefined : { host: reachable(host), port: Number(port) }
 }
-const edge = targetOf(SIDEVAULT_LISTEN) ?? { host: '127.0.0.1', port: 8080 }
-const api = targetOf(SIDEVAULT_API_LISTEN)
+const edge = targetOf(SIDEVAULT_LISTEN || file.listen) ?? { host: '127.0.0.1', port: 8080 }
+const api = targetOf(SIDEVAULT_API_LISTEN || file.api_listen)
 const targets = api === undefined ? [edge] : [edge, api]
-const get = SIDEVAULT_TLS_CERT ? getTls : getPlain
-
-/** @param {string} why */
-const fail = (why) => {
-  process.stderr.write(`${path}: ${why}\n`)
-  process.exit(1)
-}
+const get = SIDEVAULT_TLS_CERT || file.tls_cert ? getTls : getPlain
 
 const ask = () => {
   // The certificate names the edge, not this address. The request contains no secret.

@@ -73,3 +73,17 @@ t.test('an empty variable of the certificate counts as unset', async (t) => {
   const env = { SIDEVAULT_LISTEN: await listening(t, createServer(responses)), SIDEVAULT_TLS_CERT: '' }
   t.strictSame(await check(env), { code: 0, said: '' })
 })
+
+t.test('the healthcheck reads the configuration file', async (t) => {
+  const { key, cert } = await (await createAuthority()).issue(['edge.example.com'])
+  const listen = await listening(t, createTlsServer({ key, cert }, responses))
+  const dir = t.testdir({
+    'good.yaml': `listen: ${listen}\ntls_cert: edge.pem\nbootstrap_key: !secret key_marker\n`,
+    'bad.yaml': 'bootstrap_key: "key_marker',
+  })
+  t.strictSame(await check({ SIDEVAULT_CONFIG: join(dir, 'good.yaml') }), { code: 0, said: '' })
+  t.strictSame(await check({ SIDEVAULT_CONFIG: join(dir, 'bad.yaml') }), {
+    code: 1,
+    said: '/healthz: the file of SIDEVAULT_CONFIG cannot be read\n',
+  })
+})
