@@ -1,15 +1,10 @@
+import { managementPermission } from '#kit'
 import type { PermissionInfo } from '#sdk'
-
-const management = (type: string, description: string): PermissionInfo => ({
-  type,
-  description,
-  application_types: ['management'],
-})
 
 /** Permissions on applications (completions §4). */
 export const permissions: readonly PermissionInfo[] = [
-  management('application:create', 'Create applications and their keys'),
-  management('application:read', 'Read applications and their keys'),
-  management('application:update', 'Update applications and regenerate their keys'),
-  management('application:delete', 'Delete applications and their keys'),
+  managementPermission('application:create', 'Create applications and their keys'),
+  managementPermission('application:read', 'Read applications and their keys'),
+  managementPermission('application:update', 'Update applications and regenerate their keys'),
+  managementPermission('application:delete', 'Delete applications and their keys'),
 ]

@@ -1,14 +1,9 @@
-import { definePlugin, type PermissionInfo } from '#sdk'
+import { managementPermission } from '#kit'
+import { definePlugin } from '#sdk'
 import { invitationAcceptance } from './accept-invitation.ts'
 import { Invitations, Members } from './collections.ts'
 import { invitationOperations } from './invitation-operations.ts'
 import { memberOperations } from './member-operations.ts'
-
-const permission = (type: string, description: string): PermissionInfo => ({
-  type,
-  description,
-  application_types: ['management'],
-})
 
 /** Members of a tenant and invitations to it: records only (completions §9a). */
 export const plugin = definePlugin({
@@ -20,13 +15,13 @@ export const plugin = definePlugin({
     collections: [Members, Invitations],
     ports: { members: invitationAcceptance(kernel) },
     permissions: [
-      permission('tenant:member:read', 'Read members of the tenant'),
-      permission('tenant:member:update', 'Update members of the tenant'),
-      permission('tenant:member:delete', 'Remove members from the tenant'),
-      permission('tenant:invitation:create', 'Invite people to the tenant'),
-      permission('tenant:invitation:read', 'Read invitations to the tenant'),
-      permission('tenant:invitation:update', 'Update and resend invitations to the tenant'),
-      permission('tenant:invitation:delete', 'Delete invitations to the tenant'),
+      managementPermission('tenant:member:read', 'Read members of the tenant'),
+      managementPermission('tenant:member:update', 'Update members of the tenant'),
+      managementPermission('tenant:member:delete', 'Remove members from the tenant'),
+      managementPermission('tenant:invitation:create', 'Invite people to the tenant'),
+      managementPermission('tenant:invitation:read', 'Read invitations to the tenant'),
+      managementPermission('tenant:invitation:update', 'Update and resend invitations to the tenant'),
+      managementPermission('tenant:invitation:delete', 'Delete invitations to the tenant'),
     ],
   }),
 })

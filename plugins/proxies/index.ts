@@ -1,14 +1,9 @@
-import { definePlugin, type PermissionInfo } from '#sdk'
+import { managementPermission } from '#kit'
+import { definePlugin } from '#sdk'
 import { checkCodeOperation } from './check-code.ts'
 import { Proxies, ProxyVersions } from './collections.ts'
 import { proxyOperations } from './operations.ts'
 import { proxySource } from './source.ts'
-
-const permission = (type: string, description: string): PermissionInfo => ({
-  type,
-  description,
-  application_types: ['management'],
-})
 
 /** Stored proxies (interface, "Pre-configured proxies"; completions §7). */
 export const plugin = definePlugin({
@@ -21,10 +16,16 @@ export const plugin = definePlugin({
     collections: [Proxies, ProxyVersions],
     ports: { proxies: proxySource(kernel) },
     permissions: [
-      permission('proxy:create', 'Create proxies; with `intercept`, for requests of all applications'),
-      permission('proxy:read', 'Read proxies'),
-      permission('proxy:update', 'Update proxies, and with them the code that sees values of callers'),
-      permission('proxy:delete', 'Delete proxies'),
+      managementPermission(
+        'proxy:create',
+        'Create proxies; with `intercept`, for requests of all applications',
+      ),
+      managementPermission('proxy:read', 'Read proxies'),
+      managementPermission(
+        'proxy:update',
+        'Update proxies, and with them the code that sees values of callers',
+      ),
+      managementPermission('proxy:delete', 'Delete proxies'),
     ],
   }),
 })

@@ -1,5 +1,5 @@
-import { eachRecord } from '#kit'
-import { definePlugin, type PermissionInfo, Type } from '#sdk'
+import { eachRecord, managementPermission } from '#kit'
+import { definePlugin, Type } from '#sdk'
 import { createRequests } from './async-invocations.ts'
 import { createCallbacks } from './callbacks.ts'
 import { checkCodeOperation } from './check-code.ts'
@@ -8,12 +8,6 @@ import { formulaOperations } from './formula-operations.ts'
 import { createReact } from './react.ts'
 import { reactOperations } from './react-operations.ts'
 import { reactorOperations } from './reactor-operations.ts'
-
-const permission = (type: string, description: string): PermissionInfo => ({
-  type,
-  description,
-  application_types: ['management'],
-})
 
 /** Seconds before each attempt to deliver a callback. */
 const DELAYS = [0, 1, 5, 30, 120, 600]
@@ -78,10 +72,10 @@ export const plugin = definePlugin({
         },
       },
       permissions: [
-        permission('reactor:create', 'Create reactors and reactor formulas'),
-        permission('reactor:read', 'Read reactors and reactor formulas'),
-        permission('reactor:update', 'Update reactors and reactor formulas'),
-        permission('reactor:delete', 'Delete reactors and reactor formulas'),
+        managementPermission('reactor:create', 'Create reactors and reactor formulas'),
+        managementPermission('reactor:read', 'Read reactors and reactor formulas'),
+        managementPermission('reactor:update', 'Update reactors and reactor formulas'),
+        managementPermission('reactor:delete', 'Delete reactors and reactor formulas'),
       ],
       start: () => callbacks.start(leaseMs),
       stop: async () => {
