@@ -2,6 +2,7 @@ import { link, open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../common/clock.ts'
 import { newId } from '../common/ids.ts'
+import { syncPath } from '../common/sync-path.ts'
 import type { LogStore } from '../store/types.ts'
 import { lossRecord } from './acknowledged-loss.ts'
 import type { ChainError, ChainPosition } from './chain-reader.ts'
@@ -11,7 +12,7 @@ import { LineDrafts, type Mac, writeLine } from './line.ts'
 import { readRetainedChain } from './retained-chain.ts'
 import { type Segment, segmentOf } from './segments.ts'
 import { verifyChain } from './verify-chain.ts'
-import { syncDirectory, writeSynced } from './write-synced.ts'
+import { writeSynced } from './write-synced.ts'
 
 export interface LossDeps {
   readonly mac: Mac
@@ -103,7 +104,7 @@ export const acknowledgeLoss = async (
     if (checkpoint)
       await rename(join(directory, name + CHECKPOINT), join(directory, name + CHECKPOINT + suffix))
     await rename(fresh, path)
-    await syncDirectory(directory)
+    await syncPath(directory)
     return [...segments.map(({ file }) => file), ...(checkpoint ? [name + CHECKPOINT] : [])].map(
       (file) => file + suffix,
     )

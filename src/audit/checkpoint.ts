@@ -1,9 +1,10 @@
 import { readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codeOf } from '../common/errors.ts'
+import { syncPath } from '../common/sync-path.ts'
 import type { ChainPosition } from './chain-reader.ts'
 import type { Mac } from './line.ts'
-import { syncDirectory, writeSynced } from './write-synced.ts'
+import { writeSynced } from './write-synced.ts'
 
 /** Start of the retained part of a journal: after the files removed because the store has their records. */
 export interface Checkpoint {
@@ -56,7 +57,7 @@ export const writeCheckpoint = async (
   const fresh = `${path}.fresh`
   await writeSynced(fresh, Buffer.from(`${body},"mac":"${macOf(mac, name, body)}"}\n`))
   await rename(fresh, path)
-  await syncDirectory(directory)
+  await syncPath(directory)
 }
 
 /** Start of reading after a checkpoint. */

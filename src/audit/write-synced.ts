@@ -10,13 +10,3 @@ export const writeSynced = async (path: string, content: Buffer): Promise<void> 
     await file.close()
   }
 }
-
-/** Syncs a directory, so that renames in it are on disk. */
-export const syncDirectory = async (path: string): Promise<void> => {
-  const directory = await open(path, 'r')
-  try {
-    await directory.sync()
-  } finally {
-    await directory.close()
-  }
-}

@@ -3,6 +3,7 @@ import type { Stats } from 'node:fs'
 import { link, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { AppError, codeOf } from './errors.ts'
+import { syncPath } from './sync-path.ts'
 
 /** Largest size of a key file in bytes, a limit for paths such as /dev/zero. */
 const MAX_BYTES = 4096
@@ -58,15 +59,6 @@ export const readSecretFile = async (path: string, largest = MAX_BYTES): Promise
   }
 }
 
-const syncDirectory = async (path: string): Promise<void> => {
-  const directory = await open(path, 'r')
-  try {
-    await directory.sync()
-  } finally {
-    await directory.close()
-  }
-}
-
 /**
  * Creates a file (0600) with this text if there is none. Resolves with the text of the file once it is on disk. The
  * file is created atomically (a synced temporary file is linked to the name): if several processes start at once, one
@@ -88,7 +80,7 @@ export const createSecretFile = async (path: string, text: string): Promise<stri
     } finally {
       await rm(twin, { force: true })
     }
-    await syncDirectory(dirname(path))
+    await syncPath(dirname(path))
     return text
   } catch (thrown) {
     if (codeOf(thrown) !== 'EEXIST') throw failure('Could not create the key file', path, thrown)
@@ -112,7 +104,7 @@ export const replaceSecretFile = async (path: string, next: string, retained: st
       if (codeOf(thrown) !== 'EEXIST') throw thrown
     })
     await rename(next, path)
-    await syncDirectory(dirname(path))
+    await syncPath(dirname(path))
   } catch (thrown) {
     throw failure('Could not replace the key file', path, thrown)
   }

@@ -1,6 +1,7 @@
 import { chmod, rm } from 'node:fs/promises'
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import type { Server } from 'node:net'
+import { AppError } from './errors.ts'
 
 /** Listens on a unix socket of mode 0600. Replaces a stale socket file. */
 export const listenOn = async (server: Server, socketPath: string): Promise<void> => {
@@ -25,5 +26,19 @@ export const serveSocket = async (
         server.close(() => resolve())
         server.closeAllConnections()
       }),
+  }
+}
+
+/** The JSON of a request of at most `limit` characters. Rejects with `too_large` and `malformed`. */
+export const readJson = async (request: IncomingMessage, limit: number): Promise<unknown> => {
+  let text = ''
+  for await (const chunk of request.setEncoding('utf8')) {
+    text += chunk
+    if (text.length > limit) throw new AppError('too_large', 'The request is too large.')
+  }
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new AppError('malformed', 'The request is not JSON.')
   }
 }

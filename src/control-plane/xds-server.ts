@@ -4,7 +4,7 @@ import type { Clock } from '../common/clock.ts'
 import { isObject } from '../common/json.ts'
 import { createKeyedMutex } from '../common/keyed-mutex.ts'
 import type { Log } from '../common/log.ts'
-import { serveSocket } from '../common/serve-socket.ts'
+import { readJson, serveSocket } from '../common/serve-socket.ts'
 import { IDENTITY_PREFIX } from '../ext-proc/contract.ts'
 import { createClientCertificates, parseClientCertificate } from './client-certificates.ts'
 import { clientCertificateCluster, drainingClusters } from './destinations.ts'
@@ -42,17 +42,6 @@ export interface XdsServer {
   namesFile(path: string): boolean
   status(): readonly TypeStatus[]
   close(): Promise<void>
-}
-
-const bodyOf = async (request: IncomingMessage): Promise<unknown> => {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of request) {
-    size += chunk.length
-    if (size > MAX_BODY) throw new Error('the request is too large')
-    chunks.push(chunk)
-  }
-  return JSON.parse(Buffer.concat(chunks).toString())
 }
 
 export interface XdsServerDeps {
@@ -144,12 +133,12 @@ export const startXdsServer = async (
       if (route === 'GET /forward-proxy' && current.forward !== undefined)
         return { status: 200, body: current.forward.listen }
       if (route === FORWARD_HOSTS) {
-        const hosts = parseForwardHosts(await bodyOf(request))
+        const hosts = parseForwardHosts(await readJson(request, MAX_BODY))
         await change((current) => withForwardHosts(current, hosts))
         return { status: 200, body: {} }
       }
       if (identity === undefined) return { status: 404, body: {} }
-      await identities.use(parseClientCertificate(identity, await bodyOf(request)))
+      await identities.use(parseClientCertificate(identity, await readJson(request, MAX_BODY)))
       return { status: 200, body: { cluster: clientCertificateCluster(settings, identity) } }
     } catch (error) {
       const rejected = error instanceof NackError && error.nacked.length > 0
@@ -170,7 +159,7 @@ export const startXdsServer = async (
     }
     const gone = new AbortController()
     response.once('close', () => gone.abort())
-    const body = await bodyOf(request)
+    const body = await readJson(request, MAX_BODY)
     if (!isObject(body)) throw new Error('the request is not an object')
     const reply = await discovery.response(kind, body as DiscoveryRequest, gone.signal)
     response.writeHead(reply.status, { 'content-type': 'application/json' })

@@ -1,16 +1,7 @@
-import { link, open } from 'node:fs/promises'
+import { link } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { AppError, codeOf } from '../common/errors.ts'
-
-/** Syncs a file or a directory. */
-export const syncPath = async (path: string): Promise<void> => {
-  const handle = await open(path, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-}
+import { syncPath } from '../common/sync-path.ts'
 
 /** Error of a partial file that cannot be created or written: `invalid` with a fix, if the system rejected it. */
 export const partialIssue = (partial: string, thrown: unknown): unknown => {

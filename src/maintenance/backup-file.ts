@@ -6,7 +6,8 @@ import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import { AppError } from '../common/errors.ts'
 import { parseJson } from '../common/parse-json.ts'
-import { partialIssue, publish, syncPath } from './atomic-rename.ts'
+import { syncPath } from '../common/sync-path.ts'
+import { partialIssue, publish } from './atomic-rename.ts'
 
 const NEWLINE = 0x0a
 

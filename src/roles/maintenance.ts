@@ -8,7 +8,7 @@ import { newId, newKey } from '../common/ids.ts'
 import { isObject } from '../common/json.ts'
 import type { Log } from '../common/log.ts'
 import { Secret } from '../common/secret.ts'
-import { serveSocket } from '../common/serve-socket.ts'
+import { readJson, serveSocket } from '../common/serve-socket.ts'
 import type { Keys } from '../keys/types.ts'
 import type { Ports } from '../sdk/index.ts'
 import type { Store } from '../store/types.ts'
@@ -31,19 +31,6 @@ export interface MaintenanceDeps {
 interface Reply {
   readonly status: number
   readonly body?: unknown
-}
-
-const bodyOf = async (request: IncomingMessage): Promise<unknown> => {
-  let text = ''
-  for await (const chunk of request.setEncoding('utf8')) {
-    text += chunk
-    if (text.length > MAX_BODY) throw new AppError('too_large', 'The request is too large.')
-  }
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new AppError('malformed', 'The request is not JSON.')
-  }
 }
 
 const noTenant = (id: string): AppError => new AppError('tenant_not_found', `There is no tenant "${id}".`)
@@ -100,7 +87,7 @@ const handleRunKeys = async (deps: MaintenanceDeps, request: IncomingMessage): P
       clock.now(),
     )
   if (`${request.method} ${request.url}` === 'POST /run-keys') {
-    const body = await bodyOf(request)
+    const body = await readJson(request, MAX_BODY)
     const applicationId = isObject(body) ? String(body.application_id).slice(0, 200) : ''
     await journal.health()
     const { tenantId, id, key, endsInMs } = await createRunKey(deps, applicationId)
@@ -136,7 +123,7 @@ const handle = async (deps: MaintenanceDeps, request: IncomingMessage): Promise<
   }
   if (route === 'POST /tenants') {
     const credentials = credentialsOf(deps)
-    const name = nameOf(await bodyOf(request))
+    const name = nameOf(await readJson(request, MAX_BODY))
     await journal.health()
     const id = newId()
     const key = new Secret(newKey())
