@@ -2,7 +2,6 @@
 import { DEFAULT_MEMORY_BYTES, DISCOVERY_BYTES } from './limits.ts'
 import { loadAssignment } from './load-assignment.ts'
 import type { BootstrapOptions } from './options.ts'
-import { createSnapshot } from './snapshot.ts'
 import { CONTROL_PLANE, fromControlPlane } from './xds.ts'
 
 const FIXED_HEAP = 'type.googleapis.com/envoy.extensions.resource_monitors.fixed_heap.v3.FixedHeapConfig'
@@ -51,9 +50,10 @@ const FORWARD_RUNTIME = {
 /** For the pattern of headers that do not reach the console (`console-routes.ts`). */
 const CONSOLE_RUNTIME = { 're2.max_program_size.error_level': 5_000 }
 
-interface Common extends Pick<BootstrapOptions, 'envoyAdminSocket' | 'memoryBytes' | 'console'> {
+interface Options extends Pick<BootstrapOptions, 'envoyAdminSocket' | 'memoryBytes' | 'console'> {
   /** The forward proxy may have listeners. */
   readonly forwards?: boolean
+  readonly controlSocket: string
 }
 
 const layered = (layer: Readonly<Record<string, unknown>>) =>
@@ -61,22 +61,19 @@ const layered = (layer: Readonly<Record<string, unknown>>) =>
     ? {}
     : { layered_runtime: { layers: [{ name: 'static', static_layer: layer }] } }
 
-const common = ({
+/** `Bootstrap` message in JSON: only the connection to the control plane, which serves everything else. */
+export const renderBootstrap = ({
   envoyAdminSocket: adminSocket,
   memoryBytes = DEFAULT_MEMORY_BYTES,
   forwards,
   console,
-}: Common) => ({
+  controlSocket,
+}: Options): object => ({
   node: { id: 'sidevault', cluster: 'sidevault' },
   admin: { address: { pipe: { path: adminSocket, mode: 0o600 } } },
   overload_manager: overload(memoryBytes),
   ...(forwards ? internalListeners : {}),
   ...layered({ ...(forwards ? FORWARD_RUNTIME : {}), ...(console ? CONSOLE_RUNTIME : {}) }),
-})
-
-/** `Bootstrap` message in JSON: only the connection to the control plane, which serves everything else. */
-export const renderBootstrap = (options: Common & { readonly controlSocket: string }): object => ({
-  ...common(options),
   dynamic_resources: { cds_config: fromControlPlane, lds_config: fromControlPlane },
   static_resources: {
     clusters: [
@@ -84,25 +81,8 @@ export const renderBootstrap = (options: Common & { readonly controlSocket: stri
         name: CONTROL_PLANE,
         type: 'STATIC',
         connect_timeout: '0.5s',
-        load_assignment: loadAssignment(CONTROL_PLANE, [options.controlSocket]),
+        load_assignment: loadAssignment(CONTROL_PLANE, [controlSocket]),
       },
     ],
   },
 })
-
-/** The same resources without a control plane, for `envoy --mode validate` and tests. */
-export const renderStatic = (options: BootstrapOptions): object => {
-  const { listeners, routes, clusters, secrets } = createSnapshot(options)
-  return JSON.parse(
-    JSON.stringify({
-      ...common({ ...options, forwards: options.forward !== undefined }),
-      static_resources: { listeners, clusters, secrets },
-    }),
-    (_, value) => {
-      if (value?.sds_config !== undefined) return { name: value.name }
-      if (value?.rds === undefined) return value
-      const { rds, ...manager } = value
-      return { ...manager, route_config: routes.find(({ name }) => name === rds.route_config_name) }
-    },
-  )
-}

@@ -3,6 +3,8 @@
 import { CONSOLE_HEADER, holdsConsoleCookie } from '../common/console.ts'
 import { AppError } from '../common/errors.ts'
 import { HOP_BY_HOP } from '../common/http-headers.ts'
+import { isObject } from '../common/json.ts'
+import { parseJson } from '../common/parse-json.ts'
 import { CLIENT_ADDRESS_HEADER } from '../common/rate-limiter.ts'
 import { traceIdFor } from '../common/trace-id.ts'
 import { CONNECTION_COPY, COPIES } from '../control-plane/early-header-mutation.ts'
@@ -140,6 +142,15 @@ export const prefixed = (
     if (value !== undefined) return value
   }
   return undefined
+}
+
+/** The JSON object in the value of a header, which is UTF-8. Throws `issue` for anything else. */
+export const jsonHeader = (value: string, issue: AppError): Readonly<Record<string, unknown>> => {
+  try {
+    const given = parseJson(Buffer.from(value, 'latin1').toString())
+    if (isObject(given)) return given
+  } catch {}
+  throw issue
 }
 
 /** Whether the request is a dry run, or streams its body. Throws `malformed` for a value other than "true" and "false". */

@@ -1,11 +1,10 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { renderStatic } from '../../src/control-plane/bootstrap.ts'
 import type { BootstrapOptions } from '../../src/control-plane/options.ts'
 import { removeTrustBundles, writeTrustBundle } from '../../src/egress/trust-bundle.ts'
 import { createAuthority } from '../kit/authority.ts'
-import { validateBootstrap } from '../kit/envoy.ts'
+import { renderStatic, validateBootstrap } from '../kit/envoy.ts'
 
 const OPTIONS: BootstrapOptions = {
   listen: { host: '127.0.0.1', port: 18080 },

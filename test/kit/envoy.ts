@@ -4,8 +4,9 @@ import { accessSync, constants, globSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { renderBootstrap, renderStatic } from '../../src/control-plane/bootstrap.ts'
+import { renderBootstrap } from '../../src/control-plane/bootstrap.ts'
 import type { BootstrapOptions } from '../../src/control-plane/options.ts'
+import { createSnapshot } from '../../src/control-plane/snapshot.ts'
 import { freePort } from './sidevault.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -39,6 +40,26 @@ const administration = (socketPath: string, path: string): Promise<{ status: num
       .on('error', reject)
       .end()
   })
+
+/** The resources of the control plane in one file, for an Envoy without one. */
+export const renderStatic = (options: BootstrapOptions): object => {
+  const { listeners, routes, clusters, secrets } = createSnapshot(options)
+  const forwards = options.forward !== undefined
+  const bootstrap = renderBootstrap({ ...options, forwards, controlSocket: '' })
+  return JSON.parse(
+    JSON.stringify({
+      ...bootstrap,
+      dynamic_resources: undefined,
+      static_resources: { listeners, clusters, secrets },
+    }),
+    (_, value) => {
+      if (value?.sds_config !== undefined) return { name: value.name }
+      if (value?.rds === undefined) return value
+      const { rds, ...manager } = value
+      return { ...manager, route_config: routes.find(({ name }) => name === rds.route_config_name) }
+    },
+  )
+}
 
 /** What `envoy --mode validate` says of a configuration; '' when it is fine. */
 export const validateBootstrap = (directory: string, options: BootstrapOptions): string => {

@@ -1,9 +1,7 @@
 /** Code of a stored proxy that is not saved yet, for dry runs. */
 import { AppError } from '../../common/errors.ts'
-import { isObject } from '../../common/json.ts'
-import { parseJson } from '../../common/parse-json.ts'
 import type { StoredProxy } from '../../sdk/index.ts'
-import { type Head, type HeaderRules, prefixed } from '../headers.ts'
+import { type Head, type HeaderRules, jsonHeader, prefixed } from '../headers.ts'
 
 const MEMBERS = { request_transform: 'requestTransform', response_transform: 'responseTransform' } as const
 
@@ -26,15 +24,8 @@ export const withDraftCode = (
   const issue = malformed(
     'is not a draft. Send JSON: {"request_transform":"module.exports = …","response_transform":null}.',
   )
-  let given: unknown
-  try {
-    given = parseJson(Buffer.from(sent, 'latin1').toString())
-  } catch {
-    throw issue
-  }
-  if (!isObject(given)) throw issue
   const draft: Record<string, unknown> = { ...proxy }
-  for (const [name, code] of Object.entries(given)) {
+  for (const [name, code] of Object.entries(jsonHeader(sent, issue))) {
     if (!isMember(name) || (typeof code !== 'string' && code !== null)) throw issue
     if (code) draft[MEMBERS[name]] = code
     else delete draft[MEMBERS[name]]

@@ -1,8 +1,7 @@
 /** Runs a response transform on a response that the caller supplies: a dry run has no response. */
 import { AppError, type Problem } from '../../common/errors.ts'
 import { isObject, type Json } from '../../common/json.ts'
-import { parseJson } from '../../common/parse-json.ts'
-import { type Head, type HeaderRules, prefixed } from '../headers.ts'
+import { type Head, type HeaderRules, jsonHeader, prefixed } from '../headers.ts'
 import { type CollectedResponse, collectible } from '../transform/response.ts'
 import type { TransformRun } from '../transform/run.ts'
 import { shownBody } from './bodies.ts'
@@ -32,14 +31,7 @@ export const responseFixture = (head: Head, prefixes: HeaderRules): Fixture | un
   const sent = prefixed(head, prefixes, 'dryRunResponse')
   if (sent === undefined) return undefined
   const issue = malformed([...prefixes.names.values()][0]!.dryRunResponse)
-  let given: unknown
-  try {
-    given = parseJson(Buffer.from(sent, 'latin1').toString())
-  } catch {
-    throw issue
-  }
-  if (!isObject(given)) throw issue
-  const { status = 200, headers = {}, body = '' } = given
+  const { status = 200, headers = {}, body = '' } = jsonHeader(sent, issue)
   if (typeof status !== 'number' || !Number.isInteger(status) || status < 200 || status > 599) throw issue
   if (!isObject(headers)) throw issue
   const responseHead = new Map<string, readonly string[]>([['content-type', ['application/json']]])
