@@ -1,14 +1,11 @@
-/** Puts values in the place of a request body's expressions (completions §6 "Proxy bodies", §7). */
+/** Puts values in the place of a request's expressions (completions §6 "Proxy bodies", §7). */
 
 import { codingsOf, decode } from '../common/decode-content.ts'
 import { AppError } from '../common/errors.ts'
 import { type Eventual, whenReady } from '../common/eventual.ts'
-import { bodyWork } from '../expressions/work.ts'
-import type { Caller, Held, UsedToken } from '../sdk/index.ts'
+import type { Caller } from '../sdk/index.ts'
 import type { BodyLimits } from './body/limits.ts'
-import { planBody } from './body/rewrite.ts'
-import { languageOf, resolver } from './language.ts'
-import { evaluateAs } from './surfaces/evaluate.ts'
+import { evaluate } from './surfaces/evaluate.ts'
 import type { RequestHead } from './surfaces/plan.ts'
 import type { BodyContext, DetokenizeDeps, Detokenized, RequestBody } from './surfaces/types.ts'
 
@@ -19,61 +16,23 @@ const BRACES = ['{{', '{\0', '%7', '\\u007'].map((braces) => Buffer.from(braces)
 const mayHoldBraces = (bytes: Buffer, contentEncoding: string | undefined): boolean =>
   BRACES.some((braces) => bytes.includes(braces)) || codingsOf(contentEncoding)?.length !== 0
 
-const NOTHING = new Map<string, UsedToken>()
 const UNCHANGED: Detokenized = { body: undefined, decoded: false, tokens: 0 }
 
 /**
- * `acting` returns whose grants apply, and is asked only when there may be expressions. `head`: of a request whose body is not
- * its only surface. Fails with `forbidden` when those hold no `token:use`, with `invalid_expression`, `malformed`, `too_large`,
- * `expression_on_closed_surface`, and what the vault rejects with.
+ * `acting` returns whose grants apply, and is asked only when there may be expressions. Fails with `forbidden` when those
+ * hold no `token:use`, with `invalid_expression`, `malformed`, `too_large`, `expression_on_closed_surface`, and what the
+ * vault rejects with.
  */
 export const detokenize = (
   sent: RequestBody,
   deps: DetokenizeDeps,
   acting: () => Eventual<Caller>,
   context: BodyContext,
-  head?: RequestHead,
+  head: RequestHead,
 ): Eventual<Detokenized> =>
-  head?.hasBraces || mayHoldBraces(sent.bytes, sent.contentEncoding)
-    ? whenReady(acting(), (caller) =>
-        head === undefined
-          ? detokenizeAs(caller, sent, deps, context)
-          : evaluateAs(caller, head, sent, deps, context),
-      )
+  head.hasBraces || mayHoldBraces(sent.bytes, sent.contentEncoding)
+    ? whenReady(acting(), (caller) => evaluate(caller, head, sent, deps, context))
     : UNCHANGED
-
-const detokenizeAs = async (
-  caller: Caller,
-  { bytes, contentType, contentEncoding }: RequestBody,
-  { vault, expressions, limits, timed }: DetokenizeDeps,
-  context: BodyContext,
-): Promise<Detokenized> => {
-  const work = bodyWork()
-  const language = languageOf(expressions, caller, work)
-  const planning = timed('plan', () => planBody(bytes, contentType, contentEncoding, language, limits))
-  const plan = planning instanceof Promise ? await planning : planning
-  if (plan.kind === 'pass') return UNCHANGED
-  const holdings: Held[] = []
-  const hold = (held: Held) => holdings.push(held)
-  try {
-    const used =
-      plan.ids.length === 0
-        ? NOTHING
-        : await timed('use', () => vault.use(plan.ids, { ...context, caller, work, hold })).catch(
-            async (thrown) => {
-              throw await plan.located(thrown)
-            },
-          )
-    const applied = timed('apply', () => plan.apply(resolver(used), work))
-    return {
-      body: applied instanceof Promise ? await applied : applied,
-      decoded: plan.decoded,
-      tokens: used.size,
-    }
-  } finally {
-    for (const held of holdings) held.release()
-  }
-}
 
 /** A body without its content-encoding. Rejects with `unsupported_media_type` for one that is not known. */
 export const plainBody = async (

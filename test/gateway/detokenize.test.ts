@@ -3,6 +3,7 @@ import { createExpressions } from '../../src/expressions/expressions.ts'
 import type { Expressions } from '../../src/expressions/types.ts'
 import { BODY_LIMITS } from '../../src/gateway/body/rewrite.ts'
 import { detokenize } from '../../src/gateway/detokenize.ts'
+import { headerRules } from '../../src/gateway/headers.ts'
 import type { Caller } from '../../src/sdk/index.ts'
 
 const language = createExpressions()
@@ -32,6 +33,16 @@ const sent = async (body: string, permissions: readonly string[], contentType = 
       },
       () => caller,
       { traceId: 'test', now: 0 },
+      {
+        head: new Map(),
+        stripped: [],
+        prefixes: headerRules(['svc']),
+        proxy: undefined,
+        streamed: false,
+        path: '/',
+        surfaces: ['body'],
+        hasBraces: false,
+      },
     )
   const outcome = await detokenized().then(
     (found) => ({ body: found.body?.toString() }),

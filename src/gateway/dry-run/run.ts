@@ -146,7 +146,7 @@ export const runDryRun = async (dryRun: DryRunRequest, deps: DryRunDeps): Promis
       destination: run.destination,
       surfacesOf,
     },
-    copies: request.head.copies,
+    copies: request.head?.copies,
     code: proxy?.requestTransform === undefined ? undefined : createCodeScope(run.destination),
   }
   const previewed = await timed('use', () => previewTokens(deps.vault, ids, surfacesOf, context))

@@ -11,7 +11,7 @@ import { checkUse, languageOf } from '../language.ts'
 import type { RequestState } from '../request-state.ts'
 import type { ResolvedRequest } from '../resolve-request.ts'
 import { checkClosed, createClosedReader } from '../surfaces/closed.ts'
-import { checkPaths, evaluateHead } from '../surfaces/evaluate.ts'
+import { checkPaths, evaluate } from '../surfaces/evaluate.ts'
 import type { BodyStream, ExtProcReply } from '../types.ts'
 import { checkStreamable, pipeBody } from './pipe-body.ts'
 
@@ -47,15 +47,16 @@ const editsOf = async (
   resolved: ResolvedRequest,
   stripped: readonly string[],
 ): Promise<Edits> => {
-  const { deps, prefixes } = state.shared
+  const { deps, options, prefixes } = state.shared
   const { request, proxy, path, surfaces, hasBraces } = resolved
   const edits = state.editsOf(resolved, stripped)
   if (!hasBraces) return edits
   const source = { head: request.head, stripped, prefixes, proxy, path, surfaces, hasBraces, streamed: true }
-  const { head, tokens } = await evaluateHead(
+  const { head, tokens } = await evaluate(
     await callerNow(state, resolved),
     source,
-    { vault: deps.vault, expressions: deps.expressions, timed: state.timed },
+    undefined,
+    { vault: deps.vault, expressions: deps.expressions, limits: options.body, timed: state.timed },
     { traceId: state.record.traceId, now: deps.clock.now(), ...state.useOf(resolved) },
   )
   state.record.tokens += tokens

@@ -36,7 +36,8 @@ export interface HeadPlan {
 }
 
 export interface RequestPlan {
-  readonly head: HeadPlan
+  /** Undefined: no expressions in headers, path and query. */
+  readonly head: HeadPlan | undefined
   readonly body: Plan
   readonly closed: readonly ClosedText[]
   /** Each once. */
@@ -75,25 +76,21 @@ const idsOf = (texts: readonly SurfaceText[], body: Plan): ReadonlyMap<string, S
 }
 
 /** The plan of a head and a body that were planned; `closed`: what of the body is not evaluated. */
-const joined = (head: HeadPlan, body: Plan, closed: readonly ClosedText[]): RequestPlan => {
-  const surfaces = idsOf(head.texts, body)
+const joined = (head: HeadPlan | undefined, body: Plan, closed: readonly ClosedText[]): RequestPlan => {
+  const texts = head?.texts ?? []
+  const surfaces = idsOf(texts, body)
   return {
     head,
     body,
-    closed: [...head.closed, ...closed],
+    closed: [...(head?.closed ?? []), ...closed],
     ids: [...surfaces.keys()],
     surfacesOf: (id) => surfaces.get(id) ?? [],
-    texts: () => [
-      ...head.texts.flatMap(({ texts }) => texts),
-      ...(body.kind === 'rewrite' ? body.texts() : []),
-    ],
+    texts: () => [...texts.flatMap(({ texts }) => texts), ...(body.kind === 'rewrite' ? body.texts() : [])],
     located: async (thrown) => {
       if (!(thrown instanceof AppError) || thrown.tokens === undefined) return thrown
       const inBody = body.kind === 'rewrite' ? AppError.from(await body.located(thrown)).errors : undefined
       const tokens = new Set(thrown.tokens)
-      const places = head.texts
-        .filter(({ ids }) => ids.some((id) => tokens.has(id)))
-        .map((text) => text.surface)
+      const places = texts.filter(({ ids }) => ids.some((id) => tokens.has(id))).map((text) => text.surface)
       const located = withPlaces(thrown, places)
       return new AppError(located.code, located.message, {
         errors: { ...located.errors, ...inBody },
@@ -104,22 +101,19 @@ const joined = (head: HeadPlan, body: Plan, closed: readonly ClosedText[]): Requ
 }
 
 /**
- * Finds the expressions of a request with a complete body; pure, as `planBody` is. Fails with `invalid_expression`,
- * `malformed` and `too_large`.
+ * Finds the expressions of a request; pure, as `planBody` is. `sent`: its complete body; undefined: the body is streamed,
+ * and planned part by part. Fails with `invalid_expression`, `malformed` and `too_large`.
  */
 export const planRequest = async (
   request: RequestHead,
-  { bytes, contentType, contentEncoding }: RequestBody,
+  sent: RequestBody | undefined,
   expressions: Expressions,
   limits: BodyLimits,
 ): Promise<RequestPlan> => {
-  const head = planHead(request, expressions)
+  const head = request.hasBraces ? planHead(request, expressions) : undefined
+  if (sent === undefined) return joined(head, PASS, [])
+  const { bytes, contentType, contentEncoding } = sent
   if (request.surfaces.includes('body'))
     return joined(head, await planBody(bytes, contentType, contentEncoding, expressions, limits), [])
-  const closed = await closedBody({ bytes, contentType, contentEncoding }, limits.decodedBytes)
-  return joined(head, PASS, [closed])
+  return joined(head, PASS, [await closedBody(sent, limits.decodedBytes)])
 }
-
-/** Plans the head of a request whose body is streamed; the body is planned part by part. Throws as `planHead` does. */
-export const planStreamedHead = (request: RequestHead, expressions: Expressions): RequestPlan =>
-  joined(planHead(request, expressions), PASS, [])
