@@ -16,7 +16,8 @@ const BRACES = ['{{', '{\0', '%7', '\\u007'].map((braces) => Buffer.from(braces)
 const mayHoldBraces = (bytes: Buffer, contentEncoding: string | undefined): boolean =>
   BRACES.some((braces) => bytes.includes(braces)) || codingsOf(contentEncoding)?.length !== 0
 
-const UNCHANGED: Detokenized = { body: undefined, decoded: false, tokens: 0 }
+/** A request without expressions. */
+export const UNCHANGED: Detokenized = { body: undefined, decoded: false, tokens: 0 }
 
 /**
  * `acting` returns whose grants apply, and is asked only when there may be expressions. Fails with `forbidden` when those

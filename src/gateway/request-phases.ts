@@ -1,8 +1,7 @@
 /** Phases of the request: its headers, and its body when Envoy buffers it. */
 
 import { type Eventual, whenReady } from '../common/eventual.ts'
-import type { StoredProxy } from '../sdk/index.ts'
-import { acceptBodiless, ignore } from './bodiless-request.ts'
+import { UNCHANGED } from './detokenize.ts'
 import { type Edits, type Head, isFlagSet, merged, single, strippedNames } from './headers.ts'
 import { refreshCaller } from './identify.ts'
 import type { Accepted, RequestState } from './request-state.ts'
@@ -17,10 +16,18 @@ import type { ExtProcReply, ModeOverride } from './types.ts'
  * Envoy stops reading a response that fills its buffer before its headers are replied to, unless it collects it from the
  * first byte on: then it is rejected at once. Responses that may pass are never rejected for their size.
  */
-const modeOverrideOf = (proxy: StoredProxy | undefined): ModeOverride | undefined => {
-  if (proxy?.responseTransform === undefined) return undefined
+const modeOverrideOf = (
+  { origin }: RequestState,
+  { proxy, dryRun }: ResolvedRequest,
+): ModeOverride | undefined => {
+  if (proxy?.responseTransform === undefined || dryRun || origin?.isBodyUnread) return undefined
   return proxy.responseOtherwise === 'pass' ? 'responseHeaders' : 'responseBody'
 }
+
+const NO_BODY = Buffer.alloc(0)
+
+/** The error of a promise that is awaited later must not count as unhandled until then. */
+const ignore = (): void => {}
 
 /** A WebSocket's handshake is its hop-by-hop headers. */
 const HANDSHAKE = ['connection', 'upgrade']
@@ -52,17 +59,23 @@ export const acceptRequestHeaders = (
     const length = endOfStream ? 0 : lengthOf(head)
     state.record.requestBytes = length
     state.takeShare(resolved, length)
-    const { proxy, contentType, dryRun } = resolved
+    const { proxy, contentType } = resolved
     const shape = proxy?.requestTransform === undefined ? undefined : shapeOf(contentType)
     const accepted: Accepted = { resolved, since, head, stripped: strippedOf(state, resolved), shape }
     const edits = state.editsOf(resolved, accepted.stripped)
-    const modeOverride = dryRun || state.origin?.isBodyUnread ? undefined : modeOverrideOf(proxy)
     state.accepted = accepted
-    if (endOfStream) return acceptBodiless(state, accepted, edits, modeOverride)
+    if (endOfStream) return acceptBodiless(state, edits)
     state.memory.wait(length)
     const isConsole = resolved.request.session !== undefined
+    const modeOverride = modeOverrideOf(state, resolved)
     return { kind: 'buffered', prefix: state.prefix, edits, modeOverride, isConsole }
   })
+}
+
+/** A request without a body goes out with the reply to its headers, which has these edits. */
+const acceptBodiless = async (state: RequestState, edits: Edits): Promise<ExtProcReply> => {
+  const reply = await acceptRequestBody(state, NO_BODY)
+  return reply.kind === 'continue' ? { ...reply, edits: merged(edits, reply.edits) } : reply
 }
 
 /**
@@ -89,7 +102,8 @@ export const acceptRequestBody = async (state: RequestState, bytes: Buffer): Pro
   }
   // The call's record and those of its tokens share a write.
   called.catch(ignore)
-  const work = evaluateRequest(state, accepted, resolved, bytes)
+  const isEmpty = bytes.length === 0 && !resolved.hasBraces
+  const work = isEmpty ? UNCHANGED : evaluateRequest(state, accepted, resolved, bytes)
   const found = work instanceof Promise ? await work : work
   const { head } = found
   try {
@@ -98,10 +112,10 @@ export const acceptRequestBody = async (state: RequestState, bytes: Buffer): Pro
     const plain = found.body ?? bytes
     const current = { ...accepted, resolved }
     const transformed = shape === undefined ? undefined : await state.transform(current, shape, plain)
-    const { edits, body } = outgoing(state, resolved, found, transformed)
+    const { edits, body } = outgoing(state, resolved, bytes, found, transformed)
     // Expressions in headers, path or query, which may read the body.
     const all = head === undefined ? edits : await head.apply(edits, body ?? bytes)
-    return state.continueRequest(resolved, all, body, modeOverrideOf(resolved.proxy))
+    return state.continueRequest(resolved, all, body, modeOverrideOf(state, resolved))
   } finally {
     head?.release()
   }
@@ -111,13 +125,17 @@ export const acceptRequestBody = async (state: RequestState, bytes: Buffer): Pro
 const outgoing = (
   state: RequestState,
   { contentEncoding }: ResolvedRequest,
+  sent: Buffer,
   { body, decoded }: Detokenized,
   transformed: Transformed | undefined,
 ): { readonly edits: Edits; readonly body: Buffer | undefined } => {
   const set = new Map([[state.traceHeader, state.record.traceId]])
   if (transformed !== undefined) {
-    const edits = merged({ set, remove: [] }, withoutCoding(transformed.edits, contentEncoding))
-    return { edits, body: transformed.body }
+    const { set: own, remove } = withoutCoding(transformed.edits, contentEncoding)
+    const all = new Map([...set, ...own])
+    const stays = sent.length === 0 && transformed.body.length === 0
+    if (stays) all.delete('content-length')
+    return { edits: { set: all, remove }, body: stays ? undefined : transformed.body }
   }
   if (body !== undefined) set.set('content-length', `${body.length}`)
   return { edits: { set, remove: decoded ? ['content-encoding'] : [] }, body }
