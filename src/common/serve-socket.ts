@@ -1,10 +1,10 @@
 import { chmod, rm } from 'node:fs/promises'
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
-import type { Server } from 'node:net'
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
+import type { Server as SocketServer } from 'node:net'
 import { AppError } from './errors.ts'
 
 /** Listens on a unix socket of mode 0600. Replaces a stale socket file. */
-export const listenOn = async (server: Server, socketPath: string): Promise<void> => {
+export const listenOn = async (server: SocketServer, socketPath: string): Promise<void> => {
   await rm(socketPath, { force: true })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -13,12 +13,16 @@ export const listenOn = async (server: Server, socketPath: string): Promise<void
   await chmod(socketPath, 0o600)
 }
 
-/** HTTP server on a unix socket (see `listenOn`). Resolves when it listens; `close` aborts open connections. */
+/**
+ * HTTP on a unix socket (see `listenOn`); `server`: one with TLS. Resolves when it listens; `close` aborts open
+ * connections.
+ */
 export const serveSocket = async (
   socketPath: string,
   listener: RequestListener,
+  server: Server = createServer(),
 ): Promise<{ close(): Promise<void> }> => {
-  const server = createServer(listener)
+  server.on('request', listener)
   await listenOn(server, socketPath)
   return {
     close: () =>

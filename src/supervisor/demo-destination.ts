@@ -1,6 +1,7 @@
-import { readFile, rm } from 'node:fs/promises'
-import type { IncomingMessage } from 'node:http'
+import { readFile } from 'node:fs/promises'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
+import { serveSocket } from '../common/serve-socket.ts'
 import type { DemoFiles } from './demo-certificate.ts'
 
 /** Largest body that is shown, bytes. */
@@ -31,7 +32,7 @@ export const startDemoDestination = async (
   files: DemoFiles,
 ): Promise<{ close(): Promise<void> }> => {
   const [cert, key] = await Promise.all([readFile(files.certificate), readFile(files.key)])
-  const server = createServer({ cert, key }, async (request, response) => {
+  const listener = async (request: IncomingMessage, response: ServerResponse) => {
     try {
       const { method, url: path, headers } = request
       const body = await bodyOf(request)
@@ -40,17 +41,6 @@ export const startDemoDestination = async (
     } catch {
       response.destroy() // The caller disconnected during its request.
     }
-  })
-  await rm(socketPath, { force: true })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(socketPath, resolve)
-  })
-  return {
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
   }
+  return serveSocket(socketPath, listener, createServer({ cert, key }))
 }
