@@ -1,27 +1,23 @@
 /** Clusters: gateway processes, the admin process, destinations. */
 import { destinations } from './destinations.ts'
 import { forwardClusters } from './forward-clusters.ts'
+import { httpProtocol } from './http-protocol.ts'
 import { ENVOY_LIMIT } from './limits.ts'
 import { loadAssignment } from './load-assignment.ts'
 import type { Settings } from './options.ts'
 import { CLUSTERS } from './route-names.ts'
 
-const PROTOCOL = 'type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions'
-
 /** HTTP/2 to a process of ours. */
-const HTTP2 = {
-  'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': {
-    '@type': PROTOCOL,
-    explicit_http_config: {
-      http2_protocol_options: {
-        max_concurrent_streams: 1000,
-        initial_stream_window_size: 1_048_576,
-        initial_connection_window_size: 16_777_216,
-        connection_keepalive: { interval: '15s', timeout: '3s' },
-      },
+const HTTP2 = httpProtocol({
+  explicit_http_config: {
+    http2_protocol_options: {
+      max_concurrent_streams: 1000,
+      initial_stream_window_size: 1_048_576,
+      initial_connection_window_size: 16_777_216,
+      connection_keepalive: { interval: '15s', timeout: '3s' },
     },
   },
-}
+})
 
 const gateway = ({ gatewaySockets }: Settings) => ({
   name: CLUSTERS.gateway,

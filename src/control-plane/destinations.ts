@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { deniedRanges, dialedAddressFilter, resolvedAddressFilter } from '../egress/envoy-filter.ts'
 import { IDENTITY_PREFIX, METADATA, prefixHeaders } from '../ext-proc/contract.ts'
 import { restoreForwardedProto } from './early-header-mutation.ts'
+import { httpProtocol } from './http-protocol.ts'
 import {
   BUFFER_BYTES,
   CACHED_HOSTS,
@@ -17,7 +18,6 @@ import { CLUSTERS } from './route-names.ts'
 
 const CLUSTER = 'type.googleapis.com/envoy.extensions.clusters.dynamic_forward_proxy.v3.ClusterConfig'
 const CARES = 'type.googleapis.com/envoy.extensions.network.dns_resolver.cares.v3.CaresDnsResolverConfig'
-const PROTOCOL = 'type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions'
 const MUTATION = 'type.googleapis.com/envoy.extensions.filters.http.header_mutation.v3.HeaderMutation'
 const CODEC = 'type.googleapis.com/envoy.extensions.filters.http.upstream_codec.v3.UpstreamCodec'
 const TLS = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext'
@@ -128,7 +128,8 @@ const HTTP2 = {
   initial_connection_window_size: CONNECTION_WINDOW_BYTES,
 }
 
-const LIMITS = {
+/** Circuit breakers at `ENVOY_LIMIT`. */
+export const LIMITS = {
   thresholds: [
     { max_connections: ENVOY_LIMIT, max_pending_requests: ENVOY_LIMIT, max_requests: ENVOY_LIMIT },
   ],
@@ -166,14 +167,11 @@ const toDestination = (settings: Settings, scheme: Scheme, identity?: ClientCert
   connect_timeout: '5s',
   per_connection_buffer_limit_bytes: BUFFER_BYTES,
   circuit_breakers: LIMITS,
-  typed_extension_protocol_options: {
-    'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': {
-      '@type': PROTOCOL,
-      common_http_protocol_options: { idle_timeout: KEEP_ALIVE, ...RESPONSE_HEADERS },
-      ...protocols(scheme),
-      http_filters: [egressGuard(settings), headerMutation(settings.prefixes), codec],
-    },
-  },
+  typed_extension_protocol_options: httpProtocol({
+    common_http_protocol_options: { idle_timeout: KEEP_ALIVE, ...RESPONSE_HEADERS },
+    ...protocols(scheme),
+    http_filters: [egressGuard(settings), headerMutation(settings.prefixes), codec],
+  }),
   ...(scheme === 'http'
     ? {}
     : {
@@ -209,13 +207,10 @@ const demo = (settings: Settings, { socket, authority, host }: NonNullable<Setti
   name: CLUSTERS.demo,
   type: 'STATIC',
   connect_timeout: '1s',
-  typed_extension_protocol_options: {
-    'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': {
-      '@type': PROTOCOL,
-      explicit_http_config: { http_protocol_options: {} },
-      http_filters: [headerMutation(settings.prefixes), codec],
-    },
-  },
+  typed_extension_protocol_options: httpProtocol({
+    explicit_http_config: { http_protocol_options: {} },
+    http_filters: [headerMutation(settings.prefixes), codec],
+  }),
   load_assignment: loadAssignment(CLUSTERS.demo, [socket]),
   transport_socket: tls({ authorities: { filename: authority }, serverName: host }),
 })

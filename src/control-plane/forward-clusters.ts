@@ -1,20 +1,14 @@
 /** Clusters of the forward proxy: its internal listeners, and tunnels that are not opened. */
 import { METADATA } from '../ext-proc/contract.ts'
-import { codec, egressGuard } from './destinations.ts'
-import { BUFFER_BYTES, ENVOY_LIMIT } from './limits.ts'
+import { codec, egressGuard, LIMITS } from './destinations.ts'
+import { httpProtocol } from './http-protocol.ts'
+import { BUFFER_BYTES } from './limits.ts'
 import type { Settings } from './options.ts'
 import { CLUSTERS } from './route-names.ts'
 
-const PROTOCOL = 'type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions'
 const INTERNAL =
   'type.googleapis.com/envoy.extensions.transport_sockets.internal_upstream.v3.InternalUpstreamTransport'
 const RAW = 'type.googleapis.com/envoy.extensions.transport_sockets.raw_buffer.v3.RawBuffer'
-
-const LIMITS = {
-  thresholds: [
-    { max_connections: ENVOY_LIMIT, max_pending_requests: ENVOY_LIMIT, max_requests: ENVOY_LIMIT },
-  ],
-}
 
 /** Hands the tunnel's filter state to the internal listener of the same name. */
 const internal = (name: string) => ({
@@ -49,13 +43,10 @@ const tunnel = (settings: Settings) => ({
   per_connection_buffer_limit_bytes: BUFFER_BYTES,
   circuit_breakers: LIMITS,
   original_dst_lb_config: { metadata_key: { key: METADATA, path: [{ key: 'address' }] } },
-  typed_extension_protocol_options: {
-    'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': {
-      '@type': PROTOCOL,
-      explicit_http_config: { http_protocol_options: {} },
-      http_filters: [egressGuard(settings), codec],
-    },
-  },
+  typed_extension_protocol_options: httpProtocol({
+    explicit_http_config: { http_protocol_options: {} },
+    http_filters: [egressGuard(settings), codec],
+  }),
 })
 
 export const forwardClusters = (settings: Settings) =>

@@ -10,6 +10,7 @@ import { BUFFER_BYTES, TUNNEL_IDLE_MS, TUNNEL_MS } from './limits.ts'
 import {
   connectionManager,
   connectLog,
+  edgeTransportSocket,
   gateway,
   HTTP_OPTIONS,
   router,
@@ -22,7 +23,6 @@ import { CLUSTERS } from './route-names.ts'
 import { fromControlPlane } from './xds.ts'
 
 const FILTERS = 'type.googleapis.com/envoy.extensions.filters'
-const TLS = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext'
 const STDERR = 'type.googleapis.com/envoy.extensions.access_loggers.stream.v3.StderrAccessLog'
 
 /** Tunnels at once. The gateway's shares of tenants are reached before. */
@@ -66,7 +66,7 @@ const outer = (settings: Settings, forward: NonNullable<Settings['forward']>) =>
   filter_chains: [
     {
       name: FORWARD_CHAINS.connect,
-      ...(forward.tls ? { transport_socket: transportSocket } : {}),
+      ...(forward.tls ? { transport_socket: edgeTransportSocket } : {}),
       filters: [
         {
           name: 'envoy.filters.network.connection_limit',
@@ -112,19 +112,11 @@ const chain = ({ host, certificate, key }: ForwardHost) => ({
   name: host,
   filter_chain_match: { server_names: [host] },
   transport_socket_connect_timeout: '10s',
-  transport_socket: {
-    name: 'envoy.transport_sockets.tls',
-    typed_config: {
-      '@type': TLS,
-      common_tls_context: {
-        alpn_protocols: ['h2', 'http/1.1'],
-        tls_params: { tls_minimum_protocol_version: 'TLSv1_2' },
-        tls_certificates: [
-          { certificate_chain: { inline_string: certificate }, private_key: { inline_string: key } },
-        ],
-      },
-    },
-  },
+  transport_socket: transportSocket({
+    tls_certificates: [
+      { certificate_chain: { inline_string: certificate }, private_key: { inline_string: key } },
+    ],
+  }),
   filters: [
     {
       name: 'envoy.filters.network.set_filter_state',

@@ -207,18 +207,23 @@ const edge = (settings: Settings) =>
     http_filters: [withoutEnvoyHeaders, gateway(settings), customResponse, router],
   })
 
-/** TLS with the edge's certificate. */
-export const transportSocket = {
+/** TLS with these members of a `CommonTlsContext`. */
+export const transportSocket = (certificates: object) => ({
   name: 'envoy.transport_sockets.tls',
   typed_config: {
     '@type': TLS,
     common_tls_context: {
       alpn_protocols: ['h2', 'http/1.1'],
       tls_params: { tls_minimum_protocol_version: 'TLSv1_2' },
-      tls_certificate_sds_secret_configs: [{ name: EDGE_CERTIFICATE, sds_config: fromControlPlane }],
+      ...certificates,
     },
   },
-}
+})
+
+/** TLS with the edge's certificate. */
+export const edgeTransportSocket = transportSocket({
+  tls_certificate_sds_secret_configs: [{ name: EDGE_CERTIFICATE, sds_config: fromControlPlane }],
+})
 
 /** A `Listener` message. */
 export const listener = (settings: Settings) => ({
@@ -230,7 +235,7 @@ export const listener = (settings: Settings) => ({
   per_connection_buffer_limit_bytes: BUFFER_BYTES,
   filter_chains: [
     {
-      ...(settings.tls ? { transport_socket: transportSocket } : {}),
+      ...(settings.tls ? { transport_socket: edgeTransportSocket } : {}),
       filters: [edge(settings)],
     },
   ],
