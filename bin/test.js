@@ -77,6 +77,9 @@ const TOGETHER = [
   ],
 ]
 
+/** Test files that run on SQLite and on PostgreSQL, besides those of `test/spec/`. */
+const POSTGRES_TOO = ['test/invariants/concurrency.test.ts']
+
 /** Unit tests in a folder of `PROGRAMS`. */
 const UNIT = ['test/console/unit/']
 
@@ -226,6 +229,8 @@ const testFiles = (root, only, long) =>
     .flatMap((file) => {
       const timeout = long ? 10 * TIMEOUT : TIMEOUT
       const plain = { name: file, file, timeout }
+      if (POSTGRES_TOO.includes(file))
+        return [plain, { ...plain, name: `${file} (PostgreSQL)`, env: { SPEC_STORE: 'postgres' } }]
       if (!file.startsWith('test/spec/')) return plain
       // Over HTTP on SQLite, and over gRPC on PostgreSQL (test/spec/transports.ts, test/kit/test-store.ts).
       const env = { SPEC_TRANSPORT: 'grpc', SPEC_STORE: 'postgres' }

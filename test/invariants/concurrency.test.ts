@@ -291,6 +291,7 @@ t.test('of 32 regenerated keys one is valid at the end, on either service', asyn
     const working = await Promise.all(responses.map(({ json }) => works(json.key, service)))
     t.equal(working.filter(Boolean).length, 1)
   }
+  t.equal((await call('GET', `/applications/${id}/keys`)).json.length, 1)
 })
 
 t.test('of 32 concurrent creates or deletes of one association, one succeeds each', async (t) => {

@@ -41,16 +41,3 @@ t.test('a change of permissions applies to the next request, in every direction'
     t.equal((await service.call('POST', '/tokenize', { key, body: ['x'] })).status, status, permission)
   }
 })
-
-t.test('64 concurrent updates all succeed, one after the other', async (t) => {
-  const key = await service.application({ permissions: ['token:create'] })
-  const { id } = (await service.call('GET', '/applications/key', { key })).json
-  const names = Array.from({ length: 64 }, (_, i) => `name ${i}`)
-  const responses = await Promise.all(
-    names.map((name) =>
-      service.call('PUT', `/applications/${id}`, { body: { name, permissions: ['token:create'] } }),
-    ),
-  )
-  t.same(new Set(responses.map(({ status }) => status)), new Set([200]))
-  t.ok(names.includes((await service.call('GET', `/applications/${id}`)).json.name))
-})

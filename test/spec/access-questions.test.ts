@@ -194,13 +194,6 @@ t.test('expired applications, unknown tokens, other tenants and other callers', 
   t.equal((await send('GET', '/tokens/unknown/access')).status, 404)
   const other = await api.otherTenant()
   t.equal((await send('GET', `/tokens/${card}/access`, undefined, other.key)).status, 404)
-  await api.eachNeeds(t, [
-    ['GET', `/tokens/${card}/access`, 'application:read'],
-    ['POST', '/access/diff', 'application:read', { application: { id }, permissions: ['token:read'] }],
-    ['GET', '/sessions', 'session:read'],
-  ])
-  const { key } = await api.application('private', ['token:read', 'token:use'])
-  t.equal((await send('GET', `/tokens/${card}/access`, undefined, key)).status, 403)
 })
 
 t.test('"draft rules, permissions of an application against the current ones"', async (t) => {

@@ -99,26 +99,6 @@ export const startApi = async (t: Test) => {
       const rule = { description: 'reveal', priority: 1, container: '/', transform: 'reveal', permissions }
       return (await application('private', [], [rule])).key
     },
-    /** Each call is refused to whoever may make all others, and not to whoever may make no other; 422: an owner's. */
-    eachNeeds: async (
-      t: Test,
-      calls: readonly (readonly [method: string, path: string, permission: string, body?: unknown])[],
-    ): Promise<void> => {
-      const all = [...new Set(calls.map(([, , permission]) => permission))]
-      const statusFor = async (
-        permissions: readonly string[],
-        [method, path, , body]: (typeof calls)[number],
-      ) =>
-        (await call(method, path, { key: (await application('management', permissions)).key, body })).status
-      for (const made of calls) {
-        const others = all.filter((other) => other !== made[2])
-        t.equal(await statusFor(others, made), 403, `${made[0]} ${made[1]}`)
-      }
-      for (const made of calls)
-        t.ok([200, 201, 204, 422].includes(await statusFor([made[2]], made)), `${made[0]} ${made[1]}`)
-    },
-    /** A valid key that may do nothing that needs a permission. */
-    powerless: () => application('management', ['tenant:invitation:read']),
     /** Another tenant's management key, and keys of its private applications. */
     otherTenant: async () => {
       const { key } = await service.newTenant('Other')

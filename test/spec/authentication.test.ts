@@ -15,56 +15,6 @@ t.test('"Requests carry the header SVC-API-KEY" — without, or with an unknown 
   )
 })
 
-t.test('"Every endpoint requires the header SVC-API-KEY … unless stated otherwise"', async (t) => {
-  const id = '3c9a0b3e-55a1-4f0c-9f6d-0f6c5b0d9f11'
-  const calls = [
-    'POST /tokenize',
-    'POST /detokenize',
-    'POST /tokens',
-    'GET /tokens',
-    'GET /v2/tokens',
-    'POST /tokens/search',
-    'POST /v2/tokens/search',
-    `GET /tokens/${id}`,
-    `PATCH /tokens/${id}`,
-    `DELETE /tokens/${id}`,
-    'GET /tenants/self',
-    'POST /applications',
-    'GET /applications',
-    'GET /applications/key',
-    `GET /applications/${id}`,
-    `PUT /applications/${id}`,
-    `DELETE /applications/${id}`,
-    `POST /applications/${id}/regenerate`,
-    `POST /applications/${id}/keys`,
-    `GET /applications/${id}/keys`,
-    `GET /applications/${id}/keys/${id}`,
-    `DELETE /applications/${id}/keys/${id}`,
-    'GET /permissions',
-  ]
-  for (const call of calls) {
-    const [method, path] = call.split(' ') as [string, string]
-    const body = ['POST', 'PUT', 'PATCH'].includes(method) ? { body: {} } : {}
-    t.equal((await api.call(method, path, body)).status, 401, call)
-    const { key } = await api.powerless()
-    if (!/key$|permissions$/.test(path))
-      t.equal(
-        (await api.call(method, path, { ...valid(call), key })).status,
-        403,
-        `${call} without permission`,
-      )
-  }
-})
-
-/** A body that is valid in form, so that it is the permission that is missing. */
-const valid = (call: string): { body?: unknown } => {
-  if (call.endsWith('/applications'))
-    return { body: { name: 'x', type: 'public', permissions: ['token:create'] } }
-  if (call.startsWith('PUT')) return { body: { name: 'x', permissions: ['token:create'] } }
-  if (/^(POST|PATCH)/.test(call) && !/keys|regenerate/.test(call)) return { body: { data: 'x' } }
-  return {}
-}
-
 t.test('"Keys belong to applications" — a deleted application\'s keys "stop working at once"', async (t) => {
   const { id, key } = await api.application('private', ['token:create'])
   t.equal((await api.call('POST', '/tokenize', { key, body: 'x' })).status, 200)

@@ -26,15 +26,11 @@ t.test('POST /reactors/check-code reports the place of an error', async (t) => {
   t.strictSame((await send('/reactors/check-code', { code: GOOD })).body, { warnings: [] })
 })
 
-t.test('a check has the limits of a save, saves nothing, and needs the permission to read', async (t) => {
+t.test('a check has the limits of a save, and saves nothing', async (t) => {
   const long = 'a'.repeat(50_001)
   t.equal((await send('/proxies/check-code', { request_transform: { code: long } })).status, 400)
   t.equal((await send('/reactors/check-code', { code: long })).status, 400)
   t.equal((await send('/reactors/check-code', {})).status, 400)
-  await api.eachNeeds(t, [
-    ['POST', '/proxies/check-code', 'proxy:read', {}],
-    ['POST', '/reactors/check-code', 'reactor:read', { code: GOOD }],
-  ])
   const list = await api.call('GET', '/proxies', { key: api.management })
   t.equal(list.body.pagination.total_items, 0)
 })

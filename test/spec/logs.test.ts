@@ -14,15 +14,6 @@ interface Log {
   readonly created_at: string
 }
 
-t.test('"List logs | GET /logs | log:read"', async (t) => {
-  const { key: without } = await api.application('management', ['tenant:read', 'report:read'])
-  t.equal((await get('/logs', without)).status, 403)
-  t.equal((await get('/logs/entity-types', without)).status, 403)
-  const { key: only } = await api.application('management', ['log:read'])
-  t.equal((await get('/logs', only)).status, 200)
-  t.equal((await api.call('GET', '/logs')).status, 401)
-})
-
 t.test('"Every disclosure has its record in /logs?entity_id=<token id>": at once', async (t) => {
   const { body: token } = await api.call('POST', '/tokens', { key: tokens, body: { data: 'a' } })
   const once = { key: tokens, once: true }

@@ -8,22 +8,6 @@ const send = (method: string, path: string, body?: object, as = key) =>
 const invite = async (email = 'ann@example.com') => (await send('POST', 'invitations', { email })).body
 const { body: tenant } = await api.call('GET', '/tenants/self', { key })
 
-t.test('each call needs its own permission', async (t) => {
-  const { id } = await invite()
-  const member = tenant.owner_id
-  await api.eachNeeds(t, [
-    ['GET', '/tenants/self/members', 'tenant:member:read'],
-    ['GET', `/tenants/self/members/${member}`, 'tenant:member:read'],
-    ['PUT', `/tenants/self/members/${member}`, 'tenant:member:update', { role: 'READ' }],
-    ['DELETE', `/tenants/self/members/${member}`, 'tenant:member:delete'],
-    ['POST', '/tenants/self/invitations', 'tenant:invitation:create', { email: 'b@example.com' }],
-    ['GET', '/tenants/self/invitations', 'tenant:invitation:read'],
-    ['GET', `/tenants/self/invitations/${id}`, 'tenant:invitation:read'],
-    ['POST', `/tenants/self/invitations/${id}/resend`, 'tenant:invitation:update'],
-    ['DELETE', `/tenants/self/invitations/${id}`, 'tenant:invitation:delete'],
-  ])
-})
-
 t.test(
   '"Invitation { id, tenant_id, email, status: PENDING | EXPIRED, expires_at (+72 h), created_by, created_at }"',
   async (t) => {

@@ -10,17 +10,6 @@ const BODY = { name: 'Lookup', type: 'private', code: CODE, configuration: [], r
 const create = async (more: object = {}) =>
   (await send('POST', '/reactor-formulas', { ...BODY, ...more })).body
 
-t.test('each call needs its own permission', async (t) => {
-  const { id } = await create()
-  await api.eachNeeds(t, [
-    ['POST', '/reactor-formulas', 'reactor:create', BODY],
-    ['GET', '/reactor-formulas', 'reactor:read'],
-    ['GET', `/reactor-formulas/${id}`, 'reactor:read'],
-    ['PUT', `/reactor-formulas/${id}`, 'reactor:update', BODY],
-    ['DELETE', `/reactor-formulas/${id}`, 'reactor:delete'],
-  ])
-})
-
 t.test('"Create | POST /reactor-formulas | … The Reactor Formula"', async (t) => {
   const { body: application } = await api.call('GET', '/applications/key', { key })
   const minimal = await send('POST', '/reactor-formulas', { name: 'x', type: 'official', code: CODE })

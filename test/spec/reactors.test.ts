@@ -20,19 +20,6 @@ const create = (body: object) => send('POST', '/reactors', { name: 'Reactor', ..
 const { id: privateId } = await api.application('private', ['token:use'])
 const { id: managementId } = await api.application('management', ['log:read'])
 
-t.test('each call needs its own permission', async (t) => {
-  const { id } = (await create({ code: CODE })).body
-  const body = { name: 'x', code: CODE }
-  await api.eachNeeds(t, [
-    ['POST', '/reactors', 'reactor:create', body],
-    ['GET', '/reactors', 'reactor:read'],
-    ['GET', `/reactors/${id}`, 'reactor:read'],
-    ['PUT', `/reactors/${id}`, 'reactor:update', body],
-    ['PATCH', `/reactors/${id}`, 'reactor:update', { name: 'y' }],
-    ['DELETE', `/reactors/${id}`, 'reactor:delete'],
-  ])
-})
-
 t.test('"Objects embed formula and application."', async (t) => {
   const formula = await formulaOf([{ name: 'KEY', type: 'string' }])
   const { status, body, headers } = await create({

@@ -21,25 +21,6 @@ t.test('"Get tenant | GET /tenants/self | … Tenant of the calling key."', asyn
   t.equal(body.id, application.tenant_id)
 })
 
-t.test('each call needs its own permission', async (t) => {
-  const calls = [
-    ['GET', '/tenants/self', 'tenant:read'],
-    ['PUT', '/tenants/self', 'tenant:update'],
-    ['DELETE', '/tenants/self', 'tenant:delete'],
-    ['GET', '/tenants/self/reports/usage', 'report:read'],
-  ] as const
-  const all = calls.map(([, , permission]) => permission)
-  for (const [method, path, permission] of calls) {
-    const others = all.filter((other) => other !== permission)
-    const { key: without } = await api.application('management', others)
-    const body = method === 'PUT' ? { body: { name: 'x' } } : {}
-    t.equal((await api.call(method, path, { key: without, ...body })).status, 403, `${method} ${path}`)
-    if (method === 'DELETE') continue
-    const { key: only } = await api.application('management', [permission])
-    t.equal((await api.call(method, path, { key: only, ...body })).status, 200, `${method} ${path}`)
-  }
-})
-
 t.test(
   '"Update tenant | PUT /tenants/self | … The updated Tenant; an error on validation failure."',
   async (t) => {

@@ -197,14 +197,6 @@ t.test('an update that would make a duplicate returns the existing token and cha
   t.equal(itself.id, second.id, 'a token is not its own duplicate')
 })
 
-t.test('concurrent updates are all applied', async (t) => {
-  const { create, vault, as } = await openTestVault(t)
-  const { id } = await create({ data: 1 })
-  const keys = Array.from({ length: 8 }, (_, i) => `k${i}`)
-  await Promise.all(keys.map((key) => vault.update(id, { metadata: { [key]: 'v' } }, as())))
-  t.same(Object.keys((await vault.get(id, as())).metadata ?? {}).sort(), keys)
-})
-
 t.test('plaintext that an update discloses has a read record of its own', async (t) => {
   const { create, vault, as, reveal, records } = await openTestVault(t)
   const { id } = await create({ data: 1 })

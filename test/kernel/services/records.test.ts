@@ -78,14 +78,6 @@ t.test('an existing id or lookup value is a conflict, on insert and on update', 
   t.equal(await records.update(tenantId, '9', (current) => current), undefined)
 })
 
-t.test('concurrent updates are all applied', async (t) => {
-  const { records, tenantId } = await setUp(t)
-  await records.insert(tenantId, { id: '1', email: 'a', visits: 0 })
-  const visit = (current: Account) => ({ ...current, visits: current.visits + 1 })
-  await Promise.all(Array.from({ length: 8 }, () => records.update(tenantId, '1', visit)))
-  t.equal((await records.get(tenantId, '1'))?.visits, 8)
-})
-
 t.test('each write increments the change counter of its collection', async (t) => {
   const { records, tenantId, store } = await setUp(t)
   const counter = () => store.records.changes(['accounts'])
