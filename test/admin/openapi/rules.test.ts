@@ -1,3 +1,4 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormatsModule from 'ajv-formats'
 import t from 'tap'
@@ -14,100 +15,6 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
 )
 
-const text = { type: 'string', minLength: 1 }
-const ref = (name: string) => ({ $ref: `#/$defs/${name}` })
-const mapOf = (items: object, rest: object = {}) => ({ type: 'object', additionalProperties: items, ...rest })
-/** An object of OpenAPI: these members, extensions, and nothing else. */
-const closed = (required: string, properties: object) => ({
-  type: 'object',
-  required: required.split(' ').filter((name) => name !== ''),
-  properties,
-  patternProperties: { '^x-': true },
-  additionalProperties: false,
-})
-const orReference = (name: string) => ({
-  if: { type: 'object', required: ['$ref'] },
-  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
-  then: { type: 'object', properties: { $ref: text }, additionalProperties: false },
-  else: ref(name),
-})
-/** https://spec.openapis.org/oas/v3.1.1.html#fixed-fields-5: names of components. */
-const named = (items: object) => mapOf(items, { propertyNames: { pattern: '^[a-zA-Z0-9._-]+$' } })
-
-/** The objects of https://spec.openapis.org/oas/v3.1.1.html that the document may hold, with their fields. */
-const OPENAPI = {
-  ...closed('openapi info paths', {
-    openapi: { pattern: '^3\\.1\\.\\d+$' },
-    info: closed('title version', { title: text, version: text, description: text }),
-    servers: { type: 'array', items: closed('url', { url: text, description: text }) },
-    tags: { type: 'array', items: closed('name', { name: text, description: text }) },
-    paths: {
-      type: 'object',
-      patternProperties: {
-        '^/': closed(
-          '',
-          Object.fromEntries(
-            ['get', 'put', 'post', 'delete', 'patch'].map((method) => [method, ref('operation')]),
-          ),
-        ),
-      },
-      additionalProperties: false,
-    },
-    components: closed('', {
-      schemas: named(ref('schema')),
-      responses: named(orReference('response')),
-      headers: named(orReference('header')),
-      securitySchemes: named(ref('securityScheme')),
-    }),
-    security: ref('security'),
-  }),
-  $defs: {
-    // Each is compiled by itself in another test.
-    schema: { type: ['object', 'boolean'] },
-    security: { type: 'array', items: mapOf({ type: 'array', items: text }) },
-    securityScheme: closed('type name in', {
-      type: { const: 'apiKey' },
-      name: text,
-      in: { enum: ['query', 'header', 'cookie'] },
-    }),
-    operation: closed('operationId responses', {
-      operationId: text,
-      tags: { type: 'array', items: text },
-      summary: text,
-      description: text,
-      security: ref('security'),
-      parameters: { type: 'array', items: ref('parameter') },
-      requestBody: closed('content', { content: ref('content'), required: { type: 'boolean' } }),
-      responses: {
-        type: 'object',
-        minProperties: 1,
-        patternProperties: { '^([1-5](\\d\\d|XX)|default)$': orReference('response') },
-        additionalProperties: false,
-      },
-    }),
-    parameter: closed('name in schema', {
-      name: text,
-      in: { enum: ['path', 'query', 'header'] },
-      required: { type: 'boolean' },
-      description: text,
-      style: { enum: ['form', 'deepObject', 'simple'] },
-      explode: { type: 'boolean' },
-      schema: ref('schema'),
-      examples: ref('examples'),
-    }),
-    response: closed('description', {
-      description: text,
-      headers: mapOf(orReference('header')),
-      content: ref('content'),
-    }),
-    header: closed('schema', { description: text, schema: ref('schema') }),
-    content: mapOf(closed('', { schema: ref('schema'), examples: ref('examples') }), {
-      propertyNames: { pattern: '^([a-z]+/[a-z0-9.+-]+|\\*/\\*)$' },
-    }),
-    examples: mapOf(closed('summary value', { summary: text, value: true }), { minProperties: 1 }),
-  },
-}
-
 /** Every `$ref` of the document. */
 const refsIn = function* (value: unknown): Generator<string> {
   if (typeof value !== 'object' || value === null) return
@@ -115,24 +22,18 @@ const refsIn = function* (value: unknown): Generator<string> {
   for (const child of Object.values(value)) yield* refsIn(child)
 }
 
-const targetOf = (reference: string): unknown =>
-  reference
-    .slice('#/'.length)
-    .split('/')
-    .reduce<unknown>((at, part) => (isObject(at) ? at[part] : undefined), document)
-
-t.test('each object has the fields that OpenAPI 3.1 gives it, and no others', async (t) => {
-  const ajv = new Ajv2020({ strict: false, allErrors: true })
-  const validate = ajv.compile(OPENAPI)
-  t.ok(validate(document), ajv.errorsText(validate.errors))
-  const broken = structuredClone(document) as unknown as { paths: Record<string, Record<string, object>> }
-  broken.paths['/tokens']!.post = { ...broken.paths['/tokens']!.post, responses: {} }
-  t.notOk(validate(broken), 'and the rules find what is wrong')
+t.test('the document is valid OpenAPI 3.1, and its references resolve', async (t) => {
+  const validator = new Validator({ strict: false })
+  const { valid, errors } = await validator.validate({ ...document })
+  t.ok(valid, JSON.stringify(errors))
+  t.equal(validator.version, '3.1')
+  const broken = structuredClone(document)
+  Object.assign(broken.paths['/tokens']!.post!, { responses: {} })
+  t.notOk((await validator.validate({ ...broken })).valid, 'and the rules find what is wrong')
 })
 
-t.test('every reference resolves, and every shared response is used', async (t) => {
+t.test('every shared response is used', async (t) => {
   const refs = new Set(refsIn(document))
-  for (const reference of refs) t.ok(targetOf(reference), reference)
   for (const name of Object.keys(document.components.responses ?? {}))
     t.ok(refs.has(`#/components/responses/${name}`), name)
 })
@@ -211,8 +112,9 @@ t.test('every example matches the schema beside it, in responses and in successf
     for (const { schema, examples } of contentsOf(operation)) {
       const validate = ajv.compile({ ...(schema as object), components: document.components })
       const isProblem = isObject(schema) && /\/(?:Problem|ProxyError)$/.test(String(schema.$ref))
-      for (const [name, { value }] of Object.entries(examples ?? {})) {
+      for (const [name, { summary, value }] of Object.entries(examples ?? {})) {
         seen++
+        t.ok(summary, `${operation.operationId}, ${name}: has a summary`)
         if (isProblem || !failing.has(name))
           t.ok(validate(value), `${operation.operationId}, ${name}: ${ajv.errorsText(validate.errors)}`)
       }
