@@ -56,6 +56,7 @@ t.test('the printed schemas of token writes reject exactly what the vault reject
     await vault.create({ data: 'some data', [name]: within })
     const error = await failure(vault.create({ data: 'some data', [name]: beyond }))
     t.equal(error.code, 'invalid', at)
+    t.match(Object.keys(error.errors ?? {}), [new RegExp(`^${name}\\b`)], at)
     // A patch may remove entries besides those that it adds; type and id are no members of it.
     if (name === 'id' || name === 'type' || Object.keys(beyond as object).length === 51) continue
     t.ok(patch({ [name]: within }), `${at}: the last within, of a patch`)

@@ -6,11 +6,7 @@ const { key } = await api.application('private', ['token:create', 'token:read', 
 const idsOf = ({ body }: { body: { data: { id: string }[] } }) => body.data.map(({ id }) => id)
 const ids: string[] = []
 for (let i = 0; i < 5; i++) {
-  const body = {
-    data: `value ${i}`,
-    search_indexes: ['{{ data }}'],
-    metadata: { parity: i % 2 ? 'odd' : 'even', 'a.b': String(i) },
-  }
+  const body = { data: `value ${i}`, search_indexes: ['{{ data }}'] }
   ids.unshift((await api.call('POST', '/tokens', { key, body })).body.id)
 }
 
@@ -67,21 +63,6 @@ t.test('"Cursor list: start (opaque, ≤ 500 characters), size; … next absent 
   }
   t.strictSame(walked, ids)
   t.equal((await api.call('GET', '/v2/tokens?start=nonsense', { key })).status, 400)
-})
-
-t.test('"Repeated query members are arrays (id=a&id=b)."', async (t) => {
-  const found = await api.call('GET', `/tokens?id=${ids[0]}&id=${ids[3]}`, { key })
-  t.strictSame(idsOf(found), [ids[0], ids[3]])
-  t.strictSame(idsOf(await api.call('GET', '/tokens?type=card&type=bank', { key })), [])
-})
-
-t.test('"Metadata filters are accepted in three spellings"', async (t) => {
-  const odd = [ids[1], ids[3]]
-  const json = encodeURIComponent('{"parity":"odd"}')
-  for (const spelling of ['metadata.parity=odd', 'metadata[parity]=odd', `metadata=${json}`])
-    for (const path of ['/tokens', '/v2/tokens'])
-      t.strictSame(idsOf(await api.call('GET', `${path}?${spelling}`, { key })), odd, spelling)
-  t.strictSame(idsOf(await api.call('GET', '/tokens?metadata.a.b=4', { key })), [ids[0]])
 })
 
 t.test('"Always consistent: a token is findable in the answer after its create."', async (t) => {

@@ -70,8 +70,8 @@ t.test(
   '"fingerprint_tokens | When true, all tokens are fingerprinted"; "deduplicate_tokens | …"',
   async (t) => {
     const { key: tokens } = await api.application('private', ['token:create', 'token:update', 'token:use'])
-    const create = async (data: string) =>
-      (await api.call('POST', '/tokens', { key: tokens, body: { data } })).body
+    const create = async (data: string, more: object = {}) =>
+      (await api.call('POST', '/tokens', { key: tokens, body: { data, ...more } })).body
     await self('PUT', { name: 'x', settings: {} })
     t.notOk('fingerprint' in (await create('a')))
     await self('PUT', { name: 'x', settings: { fingerprint_tokens: 'true' } })
@@ -92,6 +92,7 @@ t.test(
     t.equal((await change({ deduplicate_token: true })).id, second.id, 'unless the update asks for it')
     t.equal((await change({ containers: ['/other/high/'] })).id, first.id)
     t.equal((await change({ containers: second.containers })).id, second.id)
+    t.not((await create('c', { deduplicate_token: false })).id, third.id)
     await self('PUT', { name: 'x', settings: { deduplicate_tokens: 'false' } })
     t.not((await create('c')).id, third.id)
   },

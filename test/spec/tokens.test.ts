@@ -76,31 +76,6 @@ t.test('"an alias expression, with UUID as fallback when no free alias is found"
   }
 })
 
-t.test('limits of completions §5 are 400', async (t) => {
-  const entries = Object.fromEntries(Array.from({ length: 51 }, (_, i) => [`k${i}`, 'v']))
-  for (const change of [
-    { data: undefined },
-    { type: 'x'.repeat(51) },
-    { metadata: entries },
-    { metadata: { a: 'v'.repeat(501) } },
-    { metadata: { 'a b': 'v' } },
-    { metadata: { a: 1 } },
-    { metadata: 'a' },
-    { search_indexes: Array(11).fill('{{ data }}') },
-    { search_indexes: '{{ data }}' },
-    { fingerprint_expression: 'x'.repeat(401) },
-    { containers: ['/a/', '/b/'] },
-    { containers: ['a'] },
-    { expires_at: '2001-01-01' },
-    { expires_at: 'soon' },
-    { deduplicate_token: 'yes' },
-  ]) {
-    const { status, body } = await create({ data: 'x', ...change })
-    t.equal(status, 400, JSON.stringify(change).slice(0, 80))
-    t.ok(body.errors)
-  }
-})
-
 t.test('"PATCH merges data, mask, metadata by RFC 7386"', async (t) => {
   const { body } = await create({
     type: 'card',

@@ -43,7 +43,7 @@ const deep = (levels: number): unknown => {
   return value
 }
 
-/** Input, and the property path of the fault. */
+/** Input, and the property path of the fault; limits of members are in test/invariants/token-limits.test.ts. */
 const REJECTED: readonly (readonly [name: string, input: object, path: string])[] = [
   ['no data', {}, 'data'],
   ['data too deep', { data: deep(64) }, 'data'],
@@ -53,12 +53,6 @@ const REJECTED: readonly (readonly [name: string, input: object, path: string])[
   ['a card without number', { type: 'card', data: {} }, 'data.number'],
   ['a card that is text', { type: 'card', data: '4242424242424242' }, 'data'],
   ['a number that fails its check', { type: 'card', data: { number: '4242424242424241' } }, 'data.number'],
-  ['a short id', { data: 1, id: 'ab' }, 'id'],
-  ['a long id', { data: 1, id: 'a'.repeat(401) }, 'id'],
-  ['an id of another type', { data: 1, id: 123 }, 'id'],
-  ...[...'#/\\+?[]|&=%<>{}^'].map((c) => [`an id with ${c}`, { data: 1, id: `abc${c}d` }, 'id'] as const),
-  ['an id with a line end', { data: 1, id: 'abc\nd' }, 'id'],
-  ['an id with a blank in front', { data: 1, id: ' abcd' }, 'id'],
   ['an id that is the data', { data: '4242 4242', id: '42424242' }, 'id'],
   ['an id that is the data in hex', { data: 'Zanzibar', id: '5a616e7a69626172' }, 'id'],
   ['an id that holds a card number', { type: 'card', data: CARD, id: `order-${CARD.number}-1` }, 'id'],
@@ -66,54 +60,34 @@ const REJECTED: readonly (readonly [name: string, input: object, path: string])[
   ['an id that is the data backwards', { data: 'Zanzibar', id: 'rabiz-naZ' }, 'id'],
   ['an alias that does not parse', { data: 1, id: '{{ data | nope: }} }}' }, 'id'],
   ['a mask that is a number', { data: 1, mask: 7 }, 'mask'],
-  ['a mask that is an array', { data: 1, mask: [] }, 'mask'],
   ['a mask that does not parse', { data: 1, mask: '{{ data' }, 'mask'],
   [
     'a mask with a number inside that is no expression',
     { data: 1, mask: { a: { b: '{{ data |' } } },
     'mask.a.b',
   ],
-  ['a long mask', { data: 1, mask: `${'x'.repeat(401)}` }, 'mask'],
   ['a mask that fails over the data', { data: 'x', mask: '{{ data | to_number }}' }, 'mask'],
   ['metadata that is an array', { data: 1, metadata: [] }, 'metadata'],
   ['metadata of numbers', { data: 1, metadata: { a: 1 } }, 'metadata.a'],
   ['a metadata value that is null', { data: 1, metadata: { a: null } }, 'metadata.a'],
-  ['a long metadata value', { data: 1, metadata: { a: 'x'.repeat(501) } }, 'metadata.a'],
-  ['a metadata key with a blank', { data: 1, metadata: { 'a b': 'x' } }, 'metadata'],
   ['an empty metadata key', { data: 1, metadata: { '': 'x' } }, 'metadata'],
-  ['a long metadata key', { data: 1, metadata: { ['k'.repeat(201)]: 'x' } }, 'metadata'],
-  [
-    'too much metadata',
-    { data: 1, metadata: Object.fromEntries(Array.from({ length: 51 }, (_, i) => [`k${i}`, 'v'])) },
-    'metadata',
-  ],
   ['search indexes that are text', { data: 1, search_indexes: '{{ data }}' }, 'search_indexes'],
-  ['too many search indexes', { data: 1, search_indexes: Array(11).fill('{{ data }}') }, 'search_indexes'],
   [
     'a search index that does not parse',
     { data: 1, search_indexes: ['{{ data }}', '{{'] },
     'search_indexes[1]',
-  ],
-  ['a long search index', { data: 1, search_indexes: ['x'.repeat(401)] }, 'search_indexes[0]'],
-  [
-    'a fingerprint expression that is empty',
-    { data: 1, fingerprint_expression: '' },
-    'fingerprint_expression',
   ],
   [
     'a fingerprint expression in error',
     { data: 1, fingerprint_expression: '{{ }}' },
     'fingerprint_expression',
   ],
-  ['two containers', { data: 1, containers: ['/a/', '/b/'] }, 'containers'],
   ['a container that is text', { data: 1, containers: '/a/' }, 'containers'],
   ['a malformed container', { data: 1, containers: ['a'] }, 'containers[0]'],
-  ['the root as container', { data: 1, containers: ['/'] }, 'containers[0]'],
   ['an expiry that is no date', { data: 1, expires_at: 'soon' }, 'expires_at'],
   ['an expiry that is a number', { data: 1, expires_at: 1_900_000_000 }, 'expires_at'],
   ['an expiry in the past', { data: 1, expires_at: '2026-03-01T11:59:59Z' }, 'expires_at'],
   ['an expiry at this instant', { data: 1, expires_at: '2026-03-01T12:00:00Z' }, 'expires_at'],
-  ['a flag that is text', { data: 1, deduplicate_token: 'true' }, 'deduplicate_token'],
 ]
 
 t.test('invalid members are rejected by path, without their values, and nothing is stored', async (t) => {
@@ -134,15 +108,11 @@ t.test('a rejection lists all issues of a request', async (t) => {
   t.same(Object.keys(error.errors ?? {}).sort(), ['data.number', 'expires_at', 'id', 'metadata'])
 })
 
-t.test('null members count as absent, and limits are inclusive', async (t) => {
+t.test('63 levels, an id with a short number of the data, and empty lists are accepted', async (t) => {
   const { create } = await openTestVault(t)
-  const nulls = ['id', 'type', 'mask', 'metadata', 'search_indexes', 'fingerprint_expression', 'containers']
-  await create({
-    data: 1,
-    ...Object.fromEntries([...nulls, 'deduplicate_token', 'expires_at'].map((name) => [name, null])),
-  })
-  await create({ data: deep(63), id: 'abc', metadata: { ['k'.repeat(200)]: 'v'.repeat(500) } })
-  const token = await create({ data: 1, id: 'a'.repeat(400), containers: [], search_indexes: [] })
+  await create({ data: deep(63) })
+  t.equal((await create({ data: { order: '123456' }, id: 'order-123456' })).id, 'order-123456')
+  const token = await create({ data: 1, containers: [], search_indexes: [] })
   t.same(token.containers, ['/general/high/'])
   t.same(token.search_indexes, [])
 })
@@ -152,14 +122,6 @@ t.test('a member named __proto__ is metadata like any other', async (t) => {
   const metadata = JSON.parse('{"__proto__":"x","constructor":"y"}')
   const { id } = await create({ data: 1, metadata })
   t.equal(JSON.stringify((await vault.get(id, as())).metadata), JSON.stringify(metadata))
-})
-
-t.test('an id that exists is a conflict within its tenant only', async (t) => {
-  const { create, addTenant, as } = await openTestVault(t)
-  await create({ data: 1, id: 'taken' })
-  t.equal((await create({ data: { order: '123456' }, id: 'order-123456' })).id, 'order-123456')
-  t.equal((await failure(create({ data: 2, id: 'taken' }))).code, 'conflict')
-  t.equal((await create({ data: 2, id: 'taken' }, as(ALL, [], await addTenant()))).id, 'taken')
 })
 
 t.test(
@@ -268,14 +230,6 @@ t.test('a duplicate shows data, metadata and expressions only to callers that ma
   const reader = await create(input, as(['token:create'], [rule('/pci/', 'reveal', ['token:read'])]))
   t.same(reader.data, CARD)
   t.same(reader.metadata, { a: '1' })
-})
-
-t.test('the tenant setting deduplicates unless the request flag is false', async (t) => {
-  const { create, as, addTenant } = await openTestVault(t)
-  const context = as(ALL, [], await addTenant({ deduplicate_tokens: 'true' }))
-  const { id } = await create({ data: 'x' }, context)
-  t.equal((await create({ data: 'x' }, context)).id, id)
-  t.not((await create({ data: 'x', deduplicate_token: false }, context)).id, id)
 })
 
 t.test('no plaintext is in the row', async (t) => {

@@ -93,23 +93,6 @@ t.test('callers see the permitted tokens, each by its own rule', async (t) => {
   )
 })
 
-t.test('session rules with conditions limit a list', async (t) => {
-  const { create, vault, as } = await openTestVault(t)
-  for (const id of ['mine-1', 'mine-2', 'theirs']) await create({ id, data: `${id} data` })
-  const conditions = [{ attribute: 'id', operator: 'starts_with', value: 'mine-' }] as const
-  const context = as(
-    [],
-    [{ description: '', priority: 1, conditions, transform: 'reveal', permissions: ['token:read'] }],
-  )
-  const { data, total } = await vault.list({}, first, context)
-  t.same(
-    data.map((token) => token.data),
-    ['mine-2 data', 'mine-1 data'],
-  )
-  t.equal(total, 2)
-  t.equal((await failure(vault.get('theirs', context))).code, 'forbidden')
-})
-
 t.test('filters and data search', async (t) => {
   const { create, vault, as } = await openTestVault(t)
   const a = await create({

@@ -12,11 +12,15 @@ t.test('a round removes due rows and nothing else', async (t) => {
   await create({ data: 'expires', expires_at: '2026-03-01T12:30:00Z' })
   const { id } = await create({ type: 'card', data: CARD })
   t.equal(await purge.run(), 0)
+  clock.at = START + 3_599_999
+  t.same((await vault.get(id, reveal())).data, CARD)
   clock.at = START + 3_600_000
+  const { cvc: _, ...rest } = CARD
+  t.same((await vault.get(id, reveal())).data, rest, 'before it is purged, too')
+  t.same((await vault.use([id], reveal())).get(id)?.data, rest)
   t.equal(await purge.run(), 2)
   const rows = await store.tokens.read(tenant, [id], START)
   t.match(rows, [{ ephemeral: null }])
-  const { cvc: _, ...rest } = CARD
   t.same((await vault.get(id, reveal())).data, rest)
   t.equal(await store.tokens.count({ tenantId: tenant, now: START, visibility: 'all' }), 1)
   t.equal(await purge.run(), 0)

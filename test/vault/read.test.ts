@@ -48,19 +48,6 @@ t.test('an expired token is not found from that instant on', async (t) => {
   t.same((await vault.list({}, { kind: 'offset', page: 1, size: 10 }, reveal())).total, 0)
 })
 
-t.test('a cvc is absent after an hour, purged or not', async (t) => {
-  const { create, vault, clock, reveal, store } = await openTestVault(t, { own: true })
-  const { id } = await create({ type: 'card', data: CARD })
-  clock.at = START + 3_599_999
-  t.same((await vault.get(id, reveal())).data, CARD)
-  clock.at = START + 3_600_000
-  const { cvc: _, ...rest } = CARD
-  t.same((await vault.get(id, reveal())).data, rest)
-  t.same((await vault.use([id], reveal())).get(id)?.data, rest)
-  t.equal(await store.tokens.purge(clock.at, 10), 1)
-  t.same((await vault.get(id, reveal())).data, rest)
-})
-
 t.test('a token whose type is not installed shows no data', async (t) => {
   const { create, vault, types, reveal } = await openTestVault(t)
   const { id } = await create({ type: 'locker', data: { name: 'Ada', pin: '9876' } })

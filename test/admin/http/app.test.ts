@@ -456,13 +456,6 @@ t.test('keys', async (t) => {
     t.equal((await call('POST', '/secrets', { body })).status, 401)
     t.equal((await call('POST', '/secrets', { body, key: 'key_1' })).status, 413)
   })
-
-  t.test('with a key and without the permission it is 403', async (t) => {
-    t.equal((await call('POST', '/secrets', { key: 'key_1', body: { name: 'a' } })).status, 200)
-    const response = await call('POST', '/secrets/1/use', { key: 'key_1' })
-    t.equal(response.status, 403)
-    t.match(response.json, { code: 'forbidden', status: 403, detail: /"secret:use"/ })
-  })
 })
 
 t.test('header prefixes and trace ids', async (t) => {
