@@ -135,14 +135,7 @@ t.test('a change applies to the next request, and the key of a deleted proxy is 
 
 const CODE_ERRORS: readonly (readonly [string, { code: string }, number, RegExp])[] = [
   ['it throws', code("throw new Error('card 4242')"), 400, /request_transform.*card 4242/],
-  ['it returns a number', code('return 5'), 400, /request_transform returned/],
   ['it loops', code('for (;;);'), 400, /request_transform/],
-  [
-    'it takes all memory',
-    code("const a = []; for (;;) a.push('x'.repeat(1e6) + a.length)"),
-    400,
-    /request_transform/,
-  ],
   [
     'it throws a 402',
     code(
@@ -151,14 +144,7 @@ const CODE_ERRORS: readonly (readonly [string, { code: string }, number, RegExp]
     402,
     /declined/,
   ],
-  [
-    'it throws a 429',
-    code("const { RateLimitError } = require('sidevault'); throw new RateLimitError('slow')"),
-    429,
-    /slow/,
-  ],
   ['it does not parse', { code: 'module.exports = (' }, 422, /request_transform/],
-  ['it exports nothing', { code: 'const a = 1' }, 422, /request_transform/],
 ]
 
 for (const [name, request_transform, status, detail] of CODE_ERRORS)
@@ -178,22 +164,10 @@ for (const [name, request_transform, status, detail] of CODE_ERRORS)
         headers: { 'svc-proxy-key': open.key },
       })
       t.equal(anonymous.status, status)
-      t.notMatch(anonymous.text, /4242|declined|slow/)
+      t.notMatch(anonymous.text, /4242|declined/)
       t.same(destination.received, [])
     },
   )
-
-t.test("a response created by code replaces the destination's", async (t) => {
-  const proxy = await create({
-    request_transform: code(
-      "const { CustomHttpResponseError } = require('sidevault'); throw new CustomHttpResponseError({ status: 418, headers: { 'x-own': '1' }, body: { own: true } })",
-    ),
-  })
-  const response = await send(proxy, {})
-  t.equal(response.status, 418, response.text)
-  t.same(response.json, { own: true })
-  t.equal(response.headers.get('x-own'), '1')
-})
 
 t.test('each call of a service has a context of its own', async (t) => {
   const { json } = await sidevault.call('POST', '/reactors', {

@@ -150,23 +150,3 @@ t.test('the deadline set by a caller reaches the service', async (t) => {
   )
   t.equal(response['grpc-status'], String(status.DEADLINE_EXCEEDED))
 })
-
-t.test('calls are counted and logged like calls over HTTP', async (t) => {
-  await call('Tokens.Get', { id: 'none' }, { 'svc-api-key': key, 'svc-trace-id': 'seen-in-log' })
-  const metrics = await vault.call('GET', '/metrics')
-  t.match(metrics.text, /sidevault_requests_total\{operation="Tokens.Get",status="404"\} \d+/)
-  const seen = () =>
-    vault
-      .stderr()
-      .split('\n')
-      .find((text) => text.includes('seen-in-log'))
-  // Lines wait a moment for company.
-  await until('the call is in the log', () => seen() !== undefined)
-  const line = seen()
-  t.match(JSON.parse(line ?? '{}'), {
-    operation: 'Tokens.Get',
-    transport: 'grpc',
-    grpc_status: 5,
-    status: 404,
-  })
-})

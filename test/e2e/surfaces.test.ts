@@ -166,21 +166,8 @@ t.test('an expression on a surface off the list is rejected with its place; othe
 })
 
 t.test('invalid lists, and a list beside a stored proxy, are 400', async (t) => {
-  for (const evaluate of [
-    'header:host',
-    'header:content-length',
-    'header:transfer-encoding',
-    'headers',
-    'body,,',
-    'header:svc-api-key',
-  ])
+  for (const evaluate of ['header:svc-api-key', 'body,,'])
     await rejected(t, send('/proxy', {}, evaluate), 400, 'invalid_surface')
-  await rejected(
-    t,
-    send('/proxy', {}, Array.from({ length: 21 }, (_, n) => `query:${n}`).join()),
-    400,
-    'invalid_surface',
-  )
   const proxy = await create({ evaluate: ['header:x-a'] })
   await rejected(
     t,
