@@ -1,16 +1,16 @@
 /** Unmodified programs through the forward proxy of the whole service: the environment is all that they are given. */
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join, normalize } from 'node:path'
 import t from 'tap'
 import { unixHttp } from '../../src/common/unix-http.ts'
 import { reportForwardHosts } from '../../src/control-plane/forward-hosts.ts'
 import { socketsIn } from '../../src/supervisor/messages.ts'
 import { createAuthority } from '../kit/authority.ts'
-import { startDns } from '../kit/dns.ts'
+import { directoryFor } from '../kit/directory.ts'
+import { listenFor } from '../kit/listen.ts'
+import { startLocalNetwork } from '../kit/local-network.ts'
 import { freePort, startSidevault } from '../kit/sidevault.ts'
 import { root } from '../kit/sources.ts'
 import { pythonWith, run, toolEnvironment } from '../kit/tools.ts'
@@ -18,19 +18,8 @@ import { connect, overHttp1, secure } from '../kit/tunnel.ts'
 
 const PAN = '4000056655665556'
 const HERE = join(root, 'test/e2e/forward-clients')
-const directory = mkdtempSync(join(tmpdir(), 'sidevault-clients-'))
-const authority = await createAuthority('Destinations')
-const ca = await createAuthority('Forward proxy')
-const dns = await startDns()
-for (const host of ['api.stripe.com', 'git.test', 'echo.test', 'late.test', 'hung.test', 'free.test'])
-  dns.set(host, { a: ['127.0.0.1'] })
-writeFileSync(join(directory, 'trust.pem'), authority.pem)
-writeFileSync(join(directory, 'forward.pem'), `${ca.pem}${ca.key}`, { mode: 0o600 })
-writeFileSync(join(directory, 'ca.pem'), ca.pem)
-
-/** Bodies as they arrived, by path. */
-const arrived: (readonly [path: string, body: string, authorization: string | undefined])[] = []
-const { cert, key } = await authority.issue([
+const directory = directoryFor(t)
+const network = await startLocalNetwork(t, [
   'api.stripe.com',
   'git.test',
   'echo.test',
@@ -38,7 +27,13 @@ const { cert, key } = await authority.issue([
   'hung.test',
   'free.test',
 ])
-const destination = createServer({ cert, key }, async (request, response) => {
+const ca = await createAuthority('Forward proxy')
+writeFileSync(join(directory, 'forward.pem'), `${ca.pem}${ca.key}`, { mode: 0o600 })
+writeFileSync(join(directory, 'ca.pem'), ca.pem)
+
+/** Bodies as they arrived, by path. */
+const arrived: (readonly [path: string, body: string, authorization: string | undefined])[] = []
+const destination = createServer(network.certificate, async (request, response) => {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk)
   const path = request.url ?? ''
@@ -59,27 +54,16 @@ const destination = createServer({ cert, key }, async (request, response) => {
     json(404, { error: { type: 'invalid_request_error', message: 'No such' } })
   else json(200, { ok: true })
 })
-destination.listen(0, '127.0.0.1')
-await once(destination, 'listening')
-const { port } = destination.address() as AddressInfo
+const port = await listenFor(t, destination)
 const proxy = await freePort()
 const sidevault = await startSidevault({
   env: {
+    ...network.env,
     SIDEVAULT_FORWARD_LISTEN: `127.0.0.1:${proxy}`,
     SIDEVAULT_FORWARD_CA: join(directory, 'forward.pem'),
-    SIDEVAULT_EGRESS_ALLOW: '127.0.0.0/8',
-    SIDEVAULT_EGRESS_PORTS: '*',
-    SIDEVAULT_EGRESS_CA: join(directory, 'trust.pem'),
-    SIDEVAULT_EGRESS_DNS: `127.0.0.1:${dns.port}`,
   },
 })
-t.teardown(async () => {
-  await sidevault.stop()
-  destination.closeAllConnections()
-  destination.close()
-  await dns.close()
-  rmSync(directory, { recursive: true, force: true })
-})
+t.teardown(() => sidevault.stop())
 
 const management = sidevault.managementKey
 const made = await sidevault.call('POST', '/applications', {
@@ -263,7 +247,7 @@ t.test('an unbound host passes unopened where the tenant says so, and never to t
   t.equal(changed.status, 200, changed.text)
   const { status, socket } = await tunnel('free.test')
   t.equal(status, 200)
-  const unopened = await secure(socket, 'free.test', { ca: authority.pem })
+  const unopened = await secure(socket, 'free.test', { ca: network.authority.pem })
   const body = `{{ ${token} | json: '$.number' }}`
   t.equal((await overHttp1(unopened, `free.test:${port}`, { body, path: '/free' })).status, 200)
   t.same(last()?.slice(0, 2), ['/free', body], 'nothing is replaced')

@@ -1,16 +1,15 @@
 /** The forward proxy with a thousand bound hosts and ten thousand names of clients, and processes killed inside tunnels. */
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { TLSSocket } from 'node:tls'
 import t from 'tap'
 import { partsBelow } from '../bench/processes.ts'
 import { createAuthority } from '../kit/authority.ts'
-import { startDns } from '../kit/dns.ts'
+import { listenFor } from '../kit/listen.ts'
+import { startLocalNetwork } from '../kit/local-network.ts'
 import { watchMemory } from '../kit/memory.ts'
 import { freePort, startSidevault } from '../kit/sidevault.ts'
 import { connect, overHttp1, secure } from '../kit/tunnel.ts'
@@ -21,17 +20,14 @@ const HOSTS = 990
 const NAMES = 10_000
 const PAN = '4000056655665556'
 
-const directory = mkdtempSync(join(tmpdir(), 'sidevault-hosts-'))
-const authority = await createAuthority('Destinations')
+const network = await startLocalNetwork(t, ['echo.test'])
 const ca = await createAuthority('Forward proxy')
-const dns = await startDns()
-dns.set('echo.test', { a: ['127.0.0.1'] })
-writeFileSync(join(directory, 'trust.pem'), authority.pem)
-writeFileSync(join(directory, 'forward.pem'), `${ca.pem}${ca.key}`, { mode: 0o600 })
+const caFile = join(t.testdir(), 'forward.pem')
+writeFileSync(caFile, `${ca.pem}${ca.key}`, { mode: 0o600 })
 
 /** Requests at the destination, whether they ended as HTTP says. */
 const arrived: { path: string; bytes: number; text: string; complete: boolean }[] = []
-const destination = createServer(await authority.issue(['echo.test']), (request, response) => {
+const destination = createServer(network.certificate, (request, response) => {
   const one = { path: request.url ?? '', bytes: 0, text: '', complete: false }
   arrived.push(one)
   request.on('data', (chunk: Buffer) => {
@@ -44,28 +40,17 @@ const destination = createServer(await authority.issue(['echo.test']), (request,
     response.end('{}')
   })
 })
-destination.listen(0, '127.0.0.1')
-await once(destination, 'listening')
-const { port } = destination.address() as AddressInfo
+const port = await listenFor(t, destination)
 const proxy = await freePort()
 const sidevault = await startSidevault({
   env: {
+    ...network.env,
     SIDEVAULT_LOG_LEVEL: 'warn',
     SIDEVAULT_FORWARD_LISTEN: `127.0.0.1:${proxy}`,
-    SIDEVAULT_FORWARD_CA: join(directory, 'forward.pem'),
-    SIDEVAULT_EGRESS_ALLOW: '127.0.0.0/8',
-    SIDEVAULT_EGRESS_PORTS: '*',
-    SIDEVAULT_EGRESS_CA: join(directory, 'trust.pem'),
-    SIDEVAULT_EGRESS_DNS: `127.0.0.1:${dns.port}`,
+    SIDEVAULT_FORWARD_CA: caFile,
   },
 })
-t.teardown(async () => {
-  await sidevault.stop()
-  destination.closeAllConnections()
-  destination.close()
-  await dns.close()
-  rmSync(directory, { recursive: true, force: true })
-})
+t.teardown(() => sidevault.stop())
 
 const { json: application } = await sidevault.call('POST', '/applications', {
   key: sidevault.managementKey,

@@ -3,9 +3,8 @@ import { globSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { createAuthority } from '../kit/authority.ts'
-import { startDns } from '../kit/dns.ts'
 import { listenFor } from '../kit/listen.ts'
+import { startLocalNetwork } from '../kit/local-network.ts'
 import { LONG } from '../kit/long.ts'
 import { freePort, startSidevault } from '../kit/sidevault.ts'
 import { root } from '../kit/sources.ts'
@@ -14,12 +13,9 @@ import { connect, secure } from '../kit/tunnel.ts'
 
 const SECRET = '4000056655665556'
 const HERE = join(root, 'test/e2e/forward-clients')
-const HOSTS = ['echo.test', 'index.test']
+const HOSTS = ['echo.test', 'index.test'] as const
 const directory = t.testdir()
-const authority = await createAuthority('Destinations')
-writeFileSync(join(directory, 'trust.pem'), authority.pem)
-const dns = await startDns()
-for (const host of HOSTS) dns.set(host, { a: ['127.0.0.1'] })
+const { certificate, env: network } = await startLocalNetwork(t, HOSTS)
 
 interface Arrived {
   readonly path: string
@@ -36,7 +32,7 @@ const ofRegistry = (path: string): string | undefined => {
   const facts = { name: 'tokencrate', vers: '1.0.0', deps: [], features: {}, yanked: false }
   return JSON.stringify({ ...facts, cksum: '0'.repeat(64) })
 }
-const server = createServer(await authority.issue(HOSTS), async (request, response) => {
+const server = createServer(certificate, async (request, response) => {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk)
   const { url: path = '', headers } = request
@@ -48,18 +44,9 @@ const server = createServer(await authority.issue(HOSTS), async (request, respon
 const port = await listenFor(t, server)
 const proxy = await freePort()
 const sidevault = await startSidevault({
-  env: {
-    SIDEVAULT_FORWARD_LISTEN: `127.0.0.1:${proxy}`,
-    SIDEVAULT_EGRESS_ALLOW: '127.0.0.0/8',
-    SIDEVAULT_EGRESS_PORTS: '*',
-    SIDEVAULT_EGRESS_CA: join(directory, 'trust.pem'),
-    SIDEVAULT_EGRESS_DNS: `127.0.0.1:${dns.port}`,
-  },
+  env: { ...network, SIDEVAULT_FORWARD_LISTEN: `127.0.0.1:${proxy}` },
 })
-t.teardown(async () => {
-  await sidevault.stop()
-  await dns.close()
-})
+t.teardown(() => sidevault.stop())
 const made = async (path: string, body: object, key = sidevault.managementKey) => {
   const { status, json, text } = await sidevault.call('POST', path, { key, body })
   if (status !== 201) throw new Error(text)

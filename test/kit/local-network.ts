@@ -17,6 +17,7 @@ export const startLocalNetwork = async (t: Owner, names: readonly [string, ...st
   for (const name of names) dns.set(name, { a: ['127.0.0.1'], ttl: 60 })
   return {
     dns,
+    authority,
     certificate: await authority.issue([...names]),
     env: {
       SIDEVAULT_EGRESS_ALLOW: '127.0.0.0/8',
