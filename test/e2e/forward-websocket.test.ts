@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:https'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import t from 'tap'
 import { startForwardWorld } from '../kit/forward-world.ts'
+import { listenFor } from '../kit/listen.ts'
 
 const PROXY = {
   id: 'stored',
@@ -38,14 +39,8 @@ server.on('upgrade', (request, socket: Socket) => {
   socket.on('error', () => {})
   socket.pipe(socket)
 })
-server.listen(0, '127.0.0.1')
-await once(server, 'listening')
-const { port } = server.address() as AddressInfo
-t.teardown(async () => {
-  server.closeAllConnections()
-  server.close()
-  await world.close()
-})
+t.teardown(() => world.close())
+const port = await listenFor(t, server)
 
 const handshake = async (path: string, lines: readonly string[] = [], method = 'GET') => {
   const tunnel = await world.open('api.test', { to: `api.test:${port}` })

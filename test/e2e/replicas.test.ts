@@ -213,44 +213,6 @@ t.test('three replicas over one PostgreSQL', { skip }, async (t) => {
     t.match((await first.call('GET', '/metrics')).text, /^sidevault_redis_up \d$/m)
   })
 
-  t.test('a request repeated at other replicas has one effect', async (t) => {
-    const { key } = await application({ permissions: ['token:create', 'token:read'] })
-    const send = (replica: Sidevault, idempotency: string) =>
-      replica.call('POST', '/tokens', {
-        key,
-        body: { type: 'token', data: idempotency },
-        headers: { 'svc-idempotency-key': idempotency },
-      })
-    const count = async () => (await second.call('GET', '/tokens', { key })).json.pagination.total_items
-    const before = await count()
-    const made = (await send(first, 'one after the other')).json.id
-    t.equal((await send(second, 'one after the other')).json.id, made)
-    const responses = await Promise.all(
-      Array.from({ length: 20 }, (_, n) => send(n % 2 === 0 ? first : second, 'at once')),
-    )
-    t.ok(responses.every(({ status }) => status === 201 || status === 409))
-    const ids = new Set(responses.flatMap(({ status, json }) => (status === 201 ? [json.id] : [])))
-    t.equal(ids.size, 1)
-    t.equal((await send(second, 'at once')).json.id, [...ids][0])
-    t.equal(await count(), before + 2)
-  })
-
-  t.test('a nonce is authorized once, at one replica', async (t) => {
-    const visitor = await application({ type: 'public', permissions: ['token:create'] })
-    const { key } = await application({ permissions: ['token:create'] })
-    const { nonce } = (await second.call('POST', '/sessions', { key: visitor.key, body: {} })).json
-    const responses = await Promise.all(
-      Array.from({ length: 20 }, (_, n) =>
-        (n % 2 === 0 ? first : second).call('POST', '/sessions/authorize', {
-          key,
-          body: { nonce, permissions: ['token:create'] },
-        }),
-      ),
-    )
-    t.equal(responses.filter(({ status }) => status === 200).length, 1)
-    t.equal(responses.filter(({ status }) => status === 409).length, 19)
-  })
-
   t.test('logs show nothing of PostgreSQL or Redis but their health', async (t) => {
     for (const { stdout, stderr } of all)
       t.notMatch(stdout() + stderr(), /sidevault_test|redis:\/\/|postgres:\/\//)

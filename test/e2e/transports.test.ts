@@ -12,6 +12,7 @@ import { createAuthority } from '../kit/authority.ts'
 import { startDestination } from '../kit/destination.ts'
 import { directoryFor } from '../kit/directory.ts'
 import { KEYS, startWorld, TOKENS, type World } from '../kit/egress.ts'
+import { listenFor } from '../kit/listen.ts'
 import { LONG } from '../kit/long.ts'
 
 const one = await startWorld()
@@ -162,10 +163,7 @@ t.test('a response that is not valid HTTP is 502 "bad_gateway"', async (t) => {
     socket.on('error', () => {})
     socket.once('data', () => socket.end('garbage\r\n\r\n'))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  const { port } = server.address() as { port: number }
+  const port = await listenFor(t, server)
   const response = await one.post('/proxy', { method: 'GET', to: `https://garbage.test:${port}` })
   t.match(response, { status: 502, json: { proxy_error: { code: 'bad_gateway' } } })
 })
