@@ -59,13 +59,14 @@ const LARGER = [
 
 /** Files of one list share a running Sidevault and a process (test/kit/shared-sidevault.ts). */
 const TOGETHER = [
-  ['test/e2e/client-prefix.test.ts', 'test/e2e/grpc.test.ts'],
   [
     'test/console/try.test.ts',
+    'test/e2e/client-prefix.test.ts',
     'test/e2e/code.test.ts',
     'test/e2e/console.test.ts',
     'test/e2e/destinations.test.ts',
     'test/e2e/dry-run.test.ts',
+    'test/e2e/grpc.test.ts',
     'test/e2e/surfaces.test.ts',
     'test/invariants/code-inputs.test.ts',
   ],

@@ -1,13 +1,13 @@
 import t from 'tap'
 import { loadOperations } from '../../src/commands/operations.ts'
 import { requestOf } from '../kit/callers.ts'
+import { startOutside } from '../kit/outside.ts'
 import { sampleOf } from '../kit/samples.ts'
-import { sharedSidevault } from '../kit/shared-sidevault.ts'
 import { ALL_TOKEN_PERMISSIONS } from '../kit/sidevault.ts'
 
 /** Clients of another header prefix (completions §1) get responses under it, and under no other. */
 
-const vault = await sharedSidevault({ SIDEVAULT_HEADER_PREFIXES: 'SVC,BT' })
+const { sidevault: vault } = await startOutside({ SIDEVAULT_HEADER_PREFIXES: 'SVC,BT' })
 
 interface Sent {
   readonly body?: unknown

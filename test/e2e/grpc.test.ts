@@ -4,12 +4,12 @@ import { service as healthService } from 'grpc-health-check'
 import t from 'tap'
 import { loadOperations } from '../../src/commands/operations.ts'
 import { createGrpcClient } from '../kit/grpc.ts'
-import { sharedSidevault } from '../kit/shared-sidevault.ts'
+import { startOutside } from '../kit/outside.ts'
 import { ALL_TOKEN_PERMISSIONS } from '../kit/sidevault.ts'
 import { until } from '../supervisor/processes.ts'
 
 const operations = await loadOperations({ plugins: ['*'], pluginBases: [], pluginConfig: {} })
-const vault = await sharedSidevault({ SIDEVAULT_HEADER_PREFIXES: 'SVC,BT' })
+const { sidevault: vault } = await startOutside({ SIDEVAULT_HEADER_PREFIXES: 'SVC,BT' })
 const client = createGrpcClient(`127.0.0.1:${vault.port}`, operations)
 t.teardown(() => client.close())
 const key = await vault.application({ permissions: ALL_TOKEN_PERMISSIONS })
