@@ -165,37 +165,6 @@ t.test('`destinations` and `egress_only` of tokens, wherever a token is defined 
   t.notOk('destinations' in again.body, 'a new token: the caller may not see what it would duplicate')
 })
 
-t.test('"no search terms, no fingerprint and no duplicates" while `egress_only` is set', async (t) => {
-  const { key } = await api.application(
-    'private',
-    [],
-    [
-      {
-        ...use(),
-        container: '/',
-        permissions: ['token:create', 'token:search', 'token:read', 'token:update'],
-      },
-    ],
-  )
-  const secret = { data: 'sk_guess', search_indexes: ['{{ data }}'], deduplicate_token: true }
-  const { body } = await call('POST', '/tokens', { ...secret, egress_only: true }, key)
-  t.notOk('fingerprint' in body)
-  const hits = async () =>
-    (await call('POST', '/v2/tokens/search', { query: 'data:sk_guess' }, key)).body.data.map(
-      ({ id }: { id: string }) => id,
-    )
-  t.same(await hits(), [])
-  const guess = await call('POST', '/tokens', { ...secret, containers: body.containers }, key)
-  t.not(guess.body.id, body.id)
-  t.same(await hits(), [guess.body.id])
-  await call('PATCH', `/tokens/${body.id}`, { egress_only: false }, key)
-  t.same(
-    (await hits()).sort(),
-    [body.id, guess.body.id].sort(),
-    '"an update that removes it makes them again"',
-  )
-})
-
 t.test('malformed limits of a token are 400 with their place', async (t) => {
   const rejected: readonly (readonly [object, string])[] = [
     [{ destinations: [] }, 'destinations'],
