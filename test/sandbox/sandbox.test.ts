@@ -5,7 +5,7 @@ import type { SandboxHost } from '../../src/sandbox/types.ts'
 import { openSandbox, returned } from './kit.ts'
 
 t.test('a sandbox', async (t) => {
-  const { sandbox, run, metrics } = await openSandbox(t)
+  const { sandbox, run, metrics, pids } = await openSandbox(t)
 
   t.test('runs code in each common form', async (t) => {
     const forms = {
@@ -118,6 +118,30 @@ t.test('a sandbox', async (t) => {
         { issues: [{ line: Number, message: String }], exportsFunction: false },
         code,
       )
+  })
+
+  t.test('reports code that forges its verdict as unusable, and its process continues', async (t) => {
+    const thrown = (stack: string) =>
+      `const e = new Error('x'); Object.defineProperty(e, 'stack', { value: ${stack} }); throw e`
+    const before = [...pids]
+    for (const code of [
+      thrown(`'Error: x\\n    at code:1.5:-3'`),
+      `Number = () => '}'; ${thrown(`'Error: x\\n    at code:1:1'`)}`,
+      `export default () => 1; ${thrown(`'Error: x\\n    at code:' + '9'.repeat(400) + ':3'`)}`,
+    ]) {
+      const { issues } = await sandbox.check({ tenantId: 'tenant', name: 'code', code })
+      t.match(issues, [{ line: 1, message: /x$/ }], code)
+      t.match(await run(code), { kind: 'unusable', issues }, code)
+    }
+    for (const forged of ['({ kind: "no-function", message: 1 })', 'null', '({ kind: 1, line: "1" })']) {
+      const code = `Object.prototype.toJSON = () => ${forged}; module.exports = () => 1`
+      t.same((await sandbox.check({ tenantId: 'tenant', name: 'code', code })).issues, [], code)
+      t.equal((await run(code)).kind, 'returned', code)
+    }
+    t.same(
+      before.filter((pid) => pids.has(pid)),
+      before,
+    )
   })
 
   t.test('passes calls to the host, and its errors by name', async (t) => {

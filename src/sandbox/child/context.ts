@@ -38,10 +38,22 @@ const bridge = (specifier: string, names: readonly string[]): string => {
 
 const MAX_MESSAGE = 1_000
 
+/** A position in the code, from 1. */
+const positionOf = (value: unknown): number => (Number.isSafeInteger(value) ? Math.max(1, Number(value)) : 1)
+
+/** A verdict without what code may have forged. */
+const verdictOf = (reported: unknown): LoadVerdict => {
+  const { kind, message, line, column }: Record<string, unknown> = Object(reported)
+  if (kind === 'function') return { kind }
+  const text = typeof message === 'string' ? message.slice(0, MAX_MESSAGE) : 'The code could not be loaded.'
+  if (kind !== 'threw') return { kind: 'no-function', message: text }
+  return { kind, message: text, line: positionOf(line), column: positionOf(column) }
+}
+
 const threwAt = (thrown: unknown, name: string): LoadVerdict => {
-  const message = (thrown instanceof Error ? thrown.message : 'The code threw.').slice(0, MAX_MESSAGE)
+  const message = thrown instanceof Error ? thrown.message : 'The code threw.'
   const [line, column] = locationOf(thrown, name)?.split(':').map(Number) ?? []
-  return { kind: 'threw', message, ...(line && column ? { line, column } : {}) }
+  return verdictOf({ kind: 'threw', message, line, column })
 }
 
 const reject = () => {
@@ -105,7 +117,7 @@ export const createGuestContext = (
   return {
     load: (timeout) => {
       try {
-        return JSON.parse(loadInto(timeout))
+        return verdictOf(JSON.parse(loadInto(timeout)))
       } catch (thrown) {
         if (isolate.isDisposed || timedOut(thrown)) throw thrown
         return threwAt(thrown, name)

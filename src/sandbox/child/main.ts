@@ -155,11 +155,13 @@ export const runChild = (
     try {
       result(verdictIssues(unit.load(cpuMs)))
     } catch (thrown) {
-      const what = timedOut(thrown)
-        ? `used more than ${cpuMs} ms of CPU`
-        : `used more than ${unit.program.memoryMib} MiB`
+      const message = timedOut(thrown)
+        ? `Loading the code used more than ${cpuMs} ms of CPU.`
+        : unit.gone
+          ? `Loading the code used more than ${unit.program.memoryMib} MiB.`
+          : 'The code could not be loaded.'
       units.drop(unit)
-      result([{ line: 1, column: 1, message: `Loading the code ${what}.` }])
+      result([{ line: 1, column: 1, message }])
     }
   }
 

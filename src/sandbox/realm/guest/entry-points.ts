@@ -3,7 +3,7 @@ import type { LoadVerdict, RealmHost } from '../abi.ts'
 import { openBridge, settle } from './bridge.ts'
 import { printed } from './console-buffer.ts'
 import { framesOf } from './frames.ts'
-import { apply, indexOf, ownKeys, parse, slice, stringify } from './intrinsics.ts'
+import { apply, indexOf, isSafeInteger, number, ownKeys, parse, slice, stringify } from './intrinsics.ts'
 import { createRequire } from './modules.ts'
 import { begin, fail, succeed } from './outcome.ts'
 import { createSdk } from './sdk.ts'
@@ -18,7 +18,15 @@ export const setBody = (given: Code | undefined): void => {
   body = given
 }
 
-const verdict = (value: LoadVerdict): string => stringify(value)
+// serialized in the snapshot: code cannot change these with `toJSON` on Object.prototype
+const FUNCTION = stringify({ kind: 'function' } satisfies LoadVerdict)
+const NO_FUNCTION = stringify({
+  kind: 'no-function',
+  message: 'The code exports no function: write module.exports = async function (req) { … }.',
+} satisfies LoadVerdict)
+
+const position = (name: 'line' | 'column', value: number): string =>
+  isSafeInteger(value) ? `,"${name}":${value}` : ''
 
 const threw = (error: unknown): string => {
   let message = 'The code threw while loading.'
@@ -27,16 +35,12 @@ const threw = (error: unknown): string => {
   } catch {
     // the error cannot be printed
   }
-  const frame = framesOf(error)[0]
-  if (frame === undefined) return verdict({ kind: 'threw', message })
+  const frame = framesOf(error)[0] ?? ''
   const colon = indexOf(frame, ':')
   const next = indexOf(frame, ':', colon + 1)
-  return verdict({
-    kind: 'threw',
-    message,
-    line: Number(slice(frame, colon + 1, next)),
-    column: Number(slice(frame, next + 1)),
-  })
+  const line = position('line', number(slice(frame, colon + 1, next)))
+  const column = position('column', number(slice(frame, next + 1)))
+  return `{"kind":"threw","message":${stringify(message)}${line}${column}}`
 }
 
 const found = (exported: unknown): string => {
@@ -45,13 +49,9 @@ const found = (exported: unknown): string => {
       ? (exported as { readonly default?: unknown }).default
       : undefined
   const candidate = typeof exported === 'function' ? exported : inner
-  if (typeof candidate !== 'function')
-    return verdict({
-      kind: 'no-function',
-      message: 'The code exports no function: write module.exports = async function (req) { … }.',
-    })
+  if (typeof candidate !== 'function') return NO_FUNCTION
   code = candidate as Code
-  return verdict({ kind: 'function' })
+  return FUNCTION
 }
 
 const load = (text: Code): string => {

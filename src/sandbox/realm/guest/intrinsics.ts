@@ -26,6 +26,7 @@ export const indexOf = uncurry<string, [search: string, from?: number], number>(
 export const startsWith = uncurry<string, [search: string], boolean>(String.prototype.startsWith)
 export const endsWith = uncurry<string, [search: string], boolean>(String.prototype.endsWith)
 export const text = String
+export const number = Number
 
 const mapGet = uncurry<Map<unknown, unknown>, [unknown], unknown>(Map.prototype.get)
 const mapSet = uncurry<Map<unknown, unknown>, [unknown, unknown], unknown>(Map.prototype.set)
