@@ -41,7 +41,9 @@ export const runCode = async (
   if (outcome.json === undefined) return undefined
   // It has just been received.
   if (outcome.json.length > PIECE) await yieldIfDue(true)
-  const result = await parseCodeJson(outcome.json)
+  const result = await parseCodeJson(outcome.json).catch(() => {
+    throw new AppError('code_failed', `The ${name} returned a text that is not JSON.`)
+  })
   if (result === undefined)
     throw new AppError(
       'code_failed',

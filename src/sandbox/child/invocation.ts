@@ -1,10 +1,11 @@
 import type { CodeIssue } from '../../sdk/index.ts'
 import { CALL_BYTES, HEAD_CHARS, UNSETTLED_CALL_BYTES, WAITING_PER_CALL } from '../limits.ts'
 import type { Ending, FromChild, RunHeader } from '../protocol.ts'
-import type { Envelope, HostSync, LoadVerdict, RealmLine, RealmOutcome } from '../realm/abi.ts'
+import type { Envelope, HostSync, LoadVerdict, RealmLine } from '../realm/abi.ts'
 import type { GuestContext } from './context.ts'
 import { locationOf, timedOut } from './failures.ts'
 import type { ProgramIsolate } from './program-isolate.ts'
+import { linesOf, outcomeOf } from './reported-outcome.ts'
 
 /** Timeout for reading the console of a stopped invocation, in ms. */
 const CONSOLE_MS = 50
@@ -14,34 +15,6 @@ const MAX_MESSAGE = 1_000
 const UNSETTLED = 'The returned promise never settles.'
 /** Longest delay of a timer (Node's own limit). */
 const LONGEST_DELAY = 2 ** 31 - 1
-
-/** Header lines that code may have set to anything: texts, numbers and booleans count. */
-const headerTexts = (headers: unknown): Record<string, string> => {
-  const texts: Record<string, string> = {}
-  if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) return texts
-  for (const [name, value] of Object.entries(headers))
-    if (['string', 'number', 'boolean'].includes(typeof value)) texts[name] = String(value)
-  return texts
-}
-
-/** What code threw, as the protocol has it. A status that HTTP does not have makes it an error without a response. */
-const thrownEnding = ({
-  name,
-  message,
-  frames,
-  status = 0,
-  headers,
-  body,
-}: Omit<Extract<RealmOutcome, { kind: 'threw' }>, 'console'>): Ending => {
-  const thrown: Ending = { kind: 'threw', name, message, frames: [...frames] }
-  if (!Number.isInteger(status) || status < 100 || status > 599) return thrown
-  return {
-    ...thrown,
-    status,
-    ...(headers === undefined ? {} : { headers: headerTexts(headers) }),
-    ...(body === undefined ? {} : { body }),
-  }
-}
 
 const envelope = (value: Envelope): string => JSON.stringify(value)
 const NULL = envelope({ ok: null })
@@ -148,7 +121,7 @@ export const createInvocation = (
   const lines = (): RealmLine[] => {
     try {
       const text = context?.console(CONSOLE_MS) ?? '[]'
-      return text.length > HEAD_CHARS ? [] : JSON.parse(text)
+      return text.length > HEAD_CHARS ? [] : linesOf(JSON.parse(text))
     } catch {
       return []
     }
@@ -178,16 +151,10 @@ export const createInvocation = (
 
   const ended = ({ head, result }: NonNullable<typeof outcome>) => {
     if (head.length > HEAD_CHARS) return limit('result')
-    const { console, ...reported }: RealmOutcome = JSON.parse(head)
-    if (result !== undefined && Buffer.byteLength(result) > unit.program.resultBytes)
-      return finish({ kind: 'limit', limit: 'result' }, true, [...console])
-    const ending: Ending =
-      reported.kind === 'returned'
-        ? { kind: 'returned', empty: result === undefined }
-        : reported.kind === 'threw'
-          ? thrownEnding(reported)
-          : { kind: 'limit', limit: reported.limit }
-    finish(ending, true, [...console], result)
+    const { ending, console } = outcomeOf(head, result === undefined)
+    const tooLarge = result !== undefined && Buffer.byteLength(result) > unit.program.resultBytes
+    if (tooLarge) finish({ kind: 'limit', limit: 'result' }, true, console)
+    else finish(ending, true, console, result)
   }
 
   /** One entry into the isolate within the remaining CPU and wall time, and its consequences. */

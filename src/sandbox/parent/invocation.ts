@@ -9,6 +9,18 @@ import { limitSentence, unusableSentence } from './limit-messages.ts'
 type WithoutRest<T> = T extends unknown ? Omit<T, 'console' | 'timing'> : never
 type End = WithoutRest<Outcome>
 
+/** Console lines within the limits of the program, which a child need not have respected. */
+const withinLimits = (
+  lines: readonly ConsoleLine[],
+  { logLines, logBytes }: SandboxLimits,
+): readonly ConsoleLine[] => {
+  let chars = 0
+  return lines.slice(0, logLines).filter(({ text }) => {
+    chars += text.length
+    return chars <= logBytes
+  })
+}
+
 /** An invocation as a job of the pool. Calls `resolve` once. */
 export const createInvocationJob = (
   id: number,
@@ -112,7 +124,8 @@ export const createInvocationJob = (
         if (!over) from?.send({ kind: 'settle', id, tenantId, call }, envelope)
       })
     },
-    onEnded: ({ ending, console, cpuMs }, result) => {
+    onEnded: ({ ending, console: printed, cpuMs }, result) => {
+      const console = withinLimits(printed, limits)
       if (ending.kind === 'limit') limit(ending.limit, console, cpuMs, ending.location)
       else if (Buffer.byteLength(result) > limits.resultBytes) limit('result', console, cpuMs)
       else {

@@ -156,5 +156,6 @@ export const realmText = (packages: readonly string[]): string => {
   // an object literal would be created in each context
   const modulesOf = `(id) => { switch (id) {\n${functions.join('\n')}\n} }`
   const names = [builtins, ids].map((each) => JSON.stringify(each)).join(', ')
-  return ascii(`(${boot})(globalThis, '${INSTALL}', ${modulesOf}, ${names})`)
+  // strict, packages too: V8 shows tenants' code no functions of strict code in call sites
+  return ascii(`'use strict';(${boot})(globalThis, '${INSTALL}', ${modulesOf}, ${names})`)
 }

@@ -24,3 +24,18 @@ t.test('time that an invocation waits for another child is not its own', async (
   t.match(await timeUp(false), { outcome: { kind: 'limit', limit: 'wall' }, behaved: [false] })
   t.match(await timeUp(true), { outcome: { kind: 'limit', limit: 'overload' }, behaved: [] })
 })
+
+t.test('console lines beyond the limits of the program are dropped', async (t) => {
+  const limits = { ...DEFAULT_LIMITS, logLines: 3, logBytes: 5 }
+  const { promise, resolve } = Promise.withResolvers<Outcome>()
+  const job = createInvocationJob(1, { program: SOURCE, argument: '1', host: NO_HOST }, SOURCE, limits, {
+    now: () => 0,
+    resolve,
+    onBehaved: () => {},
+  })
+  job.begin({ send: () => {}, closed: false }, false)
+  const lines = ['ab', 'cdefgh', 'c', 'd'].map((text) => ({ level: 'log', text }) as const)
+  const ending = { kind: 'returned', empty: true } as const
+  job.onEnded({ kind: 'ended', id: 1, ending, console: lines, cpuMs: 1, preparingMs: 0 }, '')
+  t.same((await promise).console, lines.slice(0, 1))
+})

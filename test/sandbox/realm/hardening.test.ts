@@ -89,6 +89,37 @@ t.test('host functions are unreachable', async (t) => {
   t.same(result, [[], 'undefined', 'undefined', 'undefined', false, [], 'undefinedundefined'])
 })
 
+t.test('the internal loader is unreachable through call sites', async (t) => {
+  const { result } = await runRealm(`
+    const reached = []
+    let busy = false
+    const look = () => {
+      if (busy) return
+      busy = true
+      const { prepareStackTrace } = Error
+      Error.prepareStackTrace = (_, sites) => sites
+      Error.stackTraceLimit = 60
+      const sites = new Error().stack
+      Error.prepareStackTrace = prepareStackTrace
+      for (const site of Array.isArray(sites) ? sites : [])
+        if (site.getFileName() !== 'request_transform' && (site.getFunction() || site.getThis()))
+          reached.push(site.getFileName() + ' ' + site.getFunctionName())
+      busy = false
+    }
+    let looks = 0
+    for (const [owner, name] of [
+      ...['defineProperty', 'create', 'assign', 'keys', 'entries', 'setPrototypeOf'].map((name) => [Object, name]),
+      [Symbol, 'for'], [Array.prototype, 'forEach'],
+    ]) {
+      const real = owner[name]
+      owner[name] = function (...args) { looks++; look(); return Reflect.apply(real, this, args) }
+    }
+    for (const name of ['util', 'http', 'zlib', 'assert', 'stream', 'events', 'querystring', 'punycode']) require(name)
+    module.exports = () => ({ reached: [...new Set(reached)], looked: looks > 0 })
+  `)
+  t.same(result, { reached: [], looked: true })
+})
+
 t.test('contexts of one snapshot have different random numbers', async (t) => {
   const code = 'module.exports = () => [Math.random(), require("crypto").randomBytes(8).toString("hex")]'
   const [first, second] = [await runRealm(code), await runRealm(code)]
