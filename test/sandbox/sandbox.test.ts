@@ -144,6 +144,23 @@ t.test('a sandbox', async (t) => {
     )
   })
 
+  t.test('a cipher of the top level keeps its key in each invocation', async (t) => {
+    const code = `const { createCipheriv } = require('crypto')
+      const start = (byte) => createCipheriv('aes-128-ctr', Buffer.alloc(16, byte), Buffer.alloc(16))
+      const top = start(1)
+      module.exports = () => {
+        const own = start(2)
+        return [top, start(1), own, start(2)].map((cipher) => cipher.update('hello', 'utf8', 'hex'))
+      }`
+    t.same((await sandbox.check({ tenantId: 'tenant', name: 'code', code })).issues, [])
+    for (let call = 0; call < 3; call++) {
+      const [top, one, own, two] = returned(await run(code)) as string[]
+      t.equal(top, one)
+      t.equal(own, two)
+      t.not(one, two)
+    }
+  })
+
   t.test('passes calls to the host, and its errors by name', async (t) => {
     const seen: unknown[] = []
     const host: SandboxHost = {

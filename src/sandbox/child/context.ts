@@ -1,10 +1,12 @@
 import ivm from 'isolated-vm'
-import type { LoadVerdict, RealmCall } from '../realm/abi.ts'
+import type { HostSync, LoadVerdict, RealmCall } from '../realm/abi.ts'
 import type { Usable } from './compile.ts'
 import { locationOf, timedOut } from './failures.ts'
 
 /** Receives the host calls and the outcome of the code in a context. */
 export interface Occupant {
+  /** Remaining milliseconds of the entry. */
+  timeLeft(): number
   sync(name: string, json: string): string
   async(id: number, name: string, json: string): void
   done(head: string, result: string | undefined): void
@@ -15,6 +17,8 @@ export interface GuestContext {
   /** Runs the code's top level. All entries throw the errors of isolated-vm at its limits. */
   load(timeoutMs: number): LoadVerdict
   attach(occupant: Occupant): void
+  /** Host functions, whose states (ciphers) live as long as the context. */
+  readonly hostSync: HostSync
   start(argument: string, sdk: boolean, timeoutMs: number): void
   settle(call: number, envelope: string, timeoutMs: number): void
   /** JSON text of the console lines. */
@@ -60,15 +64,26 @@ const reject = () => {
   throw new Error('No occupant is attached.')
 }
 
+const NOBODY: Occupant = { timeLeft: () => 0, sync: reject, async: reject, done: reject }
+
 type Crossing = string | number | boolean | ivm.Callback | ivm.Dereference<unknown>
 
 /** Creates a context with the realm; no code has run yet. `settings`: JSON text of RealmSettings. */
 export const createGuestContext = (
   isolate: ivm.Isolate,
   compiled: Usable,
-  { name, settings }: { readonly name: string; readonly settings: string },
+  {
+    name,
+    settings,
+    createHostSync,
+  }: {
+    readonly name: string
+    readonly settings: string
+    readonly createHostSync: (timeLeft: () => number) => HostSync
+  },
 ): GuestContext => {
-  let occupant: Occupant = { sync: reject, async: reject, done: reject }
+  let occupant = NOBODY
+  const hostSync = createHostSync(() => occupant.timeLeft())
   const context = isolate.createContextSync()
   const enter = compiled.script.runSync(context, { reference: true }) as ivm.Reference<
     (...args: unknown[]) => string
@@ -123,6 +138,7 @@ export const createGuestContext = (
         return threwAt(thrown, name)
       }
     },
+    hostSync,
     attach: (next) => {
       occupant = next
     },
@@ -130,7 +146,7 @@ export const createGuestContext = (
     settle: (id, envelope, timeout) => void call(['settle', id, envelope], timeout),
     console: (timeout) => call(['console'], timeout),
     release: () => {
-      occupant = { sync: reject, async: reject, done: reject }
+      occupant = NOBODY
       for (const module of modules) module.release()
       enter.release()
       context.release()

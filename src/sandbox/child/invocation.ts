@@ -1,8 +1,8 @@
 import type { CodeIssue } from '../../sdk/index.ts'
 import { CALL_BYTES, HEAD_CHARS, UNSETTLED_CALL_BYTES, WAITING_PER_CALL } from '../limits.ts'
 import type { Ending, FromChild, RunHeader } from '../protocol.ts'
-import type { Envelope, HostSync, LoadVerdict, RealmLine } from '../realm/abi.ts'
-import type { GuestContext } from './context.ts'
+import type { Envelope, LoadVerdict, RealmLine } from '../realm/abi.ts'
+import type { GuestContext, Occupant } from './context.ts'
 import { locationOf, timedOut } from './failures.ts'
 import type { ProgramIsolate } from './program-isolate.ts'
 import { linesOf, outcomeOf } from './reported-outcome.ts'
@@ -39,7 +39,6 @@ interface Deps {
   readonly enter: (entered: { readonly id: number; readonly key: string; readonly budgetMs: number }) => void
   /** Queues an entry until the child runs no other code. */
   readonly later: (entry: () => void) => void
-  readonly createHostSync: (timeLeft: () => number) => HostSync
   /** Milliseconds of a monotonic clock; CPU milliseconds of this thread. */
   readonly now: () => number
   readonly cpu: () => number
@@ -96,7 +95,6 @@ export const createInvocation = (
   /** Bytes of all unsettled calls. */
   let inputBytes = 0
 
-  const hostSync = deps.createHostSync(() => entryEnd - deps.now())
   const guest = { lost: () => (unit.outgrown ? limit('memory', false) : finish(undefined)) }
 
   /** Ends it; without an ending it is reported as lost. */
@@ -226,8 +224,9 @@ export const createInvocation = (
     else start(asked)
   }
 
-  const occupant = {
-    sync: (what: string, json: string): string => {
+  const occupantOf = ({ hostSync }: GuestContext): Occupant => ({
+    timeLeft: () => entryEnd - deps.now(),
+    sync: (what, json) => {
       syncCalls++
       if (syncCalls > header.syncCalls) tooMany = true
       // a loop of host calls must end with its entry too
@@ -235,16 +234,16 @@ export const createInvocation = (
       return tooMany || timeUp ? TOO_MANY : hostSync(what, json)
     },
     async: ask,
-    done: (head: string, result: string | undefined) => {
+    done: (head, result) => {
       outcome ??= { head, result }
     },
-  }
+  })
 
   const begin = (timeout: number) => {
     const started = deps.now()
     const { context: mine, loaded } = unit.acquire()
     context = mine
-    mine.attach(occupant)
+    mine.attach(occupantOf(mine))
     if (!loaded) {
       const issues = verdictIssues(mine.load(timeout))
       if (issues.length > 0) return finish({ kind: 'unusable', issues }, true, lines())

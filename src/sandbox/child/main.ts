@@ -84,8 +84,7 @@ export const runChild = (
   }
   const tasks = createTaskQueue({ socket, writer, onIdle })
   const invocations = new Map<number, ChildInvocation>()
-  const { createHostSync } = realm
-  const units = createIsolateCache({ ...start, createHostSync, now })
+  const units = createIsolateCache({ ...start, createHostSync: realm.createHostSync, now })
 
   const find = (id: number, key: string): ProgramIsolate | undefined => {
     if (!units.has(key)) enter({ id, key, budgetMs: COMPILE_MS })
@@ -130,7 +129,6 @@ export const runChild = (
         accepted = false
       },
       later: (entry) => tasks.add(tenantId, entry),
-      createHostSync,
       now,
       cpu,
       onEnd: (good) => {

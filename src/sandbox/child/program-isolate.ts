@@ -76,7 +76,7 @@ export const createProgramIsolate = (
   }
   const make = (): GuestContext => {
     if (compiled.kind === 'invalid') throw new Error('Code with issues cannot be loaded.')
-    return createGuestContext(isolate, compiled, { name, settings })
+    return createGuestContext(isolate, compiled, { name, settings, createHostSync: deps.createHostSync })
   }
   const load = (cpuMs: number): LoadVerdict => {
     if (loaded.length > 0) return { kind: 'function' }
@@ -84,7 +84,8 @@ export const createProgramIsolate = (
     const end = deps.now() + cpuMs
     const context = make()
     context.attach({
-      sync: deps.createHostSync(() => end - deps.now()),
+      timeLeft: () => end - deps.now(),
+      sync: context.hostSync,
       async: () => {
         isAsync = true
       },
