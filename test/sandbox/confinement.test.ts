@@ -60,6 +60,21 @@ given('syscalls')('… reaches no network and no socket, starts no process, ends
   t.same(result, ['EPERM', 'EPERM', 'EPERM', 'EPERM', 'ERR_SYSTEM_ERROR'])
 })
 
+given('syscalls')('… lets the kernel send no signal for it', async (t) => {
+  // without landlock, which denies that in new kernels only
+  const filter = confinement.wrapper.slice(confinement.wrapper.indexOf('perl')).with(-1, '')
+  const commands = `pipe(my $read, my $write);
+    my ($owner, $group) = (pack('l', ${process.pid}), pack('l', -${process.pid}));
+    my @results = (
+      fcntl($read, 3, 0), fcntl($read, 8, ${process.pid}), fcntl($read, 10, 9), fcntl($read, 15, $owner),
+      ioctl($read, 0x8901, $owner), ioctl($read, 0x8902, $group), ioctl($read, 0x5452, $owner),
+    );
+    fcntl($read, 8, ${process.pid});
+    print join(' ', map { defined $_ ? 'done' : 'denied' } @results), ' ', $! + 0;`
+  const { stdout } = await promisify(execFile)(filter[0]!, [...filter.slice(1), 'perl', '-e', commands])
+  t.equal(stdout, `done ${Array(6).fill('denied').join(' ')} 1`, 'EPERM')
+})
+
 given('files')('a descriptor that the service was started with is closed', async (t) => {
   const path = join(t.testdir({}), 'leaked')
   writeFileSync(path, 'leaked')

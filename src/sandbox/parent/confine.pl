@@ -38,12 +38,13 @@ if ($calls ne '') { # seccomp(2), instructions of <linux/filter.h>: an allow lis
   my ($allow, $kill, $deny, $unknown) = (0x7fff0000, 0x80000000, 0x00050001, 0x00050026);
   my @code = ([$load, 0, 0, 4], [$equals, 1, 0, $arch], [$return, 0, 0, $kill], [$load, 0, 0, 0]);
   for (split /,/, $calls) {
-    my ($number, $test, $value) = /^(\d+)(?:([=&])(\w+))?$/ or die "not a system call: $_\n";
+    my ($number, $test, $values) = /^(\d+)(?:([=&:])([\w|]+))?$/ or die "not a system call: $_\n";
     if (!$test) { push @code, [$equals, 0, 1, $number], [$return, 0, 0, $allow]; next }
-    # by its first argument
-    push @code, [$equals, 0, 4, $number], [$load, 0, 0, 16],
-      [$test eq '=' ? $equals : $has, 0, 1, $value eq 'pid' ? $$ : $value],
-      [$return, 0, 0, $allow], [$return, 0, 0, $deny];
+    # by its first argument, or for ":" by its second one
+    my @values = map { $_ eq 'pid' ? $$ : $_ } split /\|/, $values;
+    push @code, [$equals, 0, 2 * @values + 2, $number], [$load, 0, 0, $test eq ':' ? 24 : 16],
+      (map { [$test eq '&' ? $has : $equals, 0, 1, $_], [$return, 0, 0, $allow] } @values),
+      [$return, 0, 0, $deny];
   }
   # clone3 passes flags in memory, which a filter cannot read: ENOSYS makes libc use clone
   push @code, [$equals, 0, 1, $clone3], [$return, 0, 0, $unknown], [$return, 0, 0, $deny];

@@ -4,11 +4,15 @@
  * tests.
  */
 
-/** By name: the numbers on x86-64 and on arm64 (`-`: it has none). */
+/**
+ * By name: the numbers on x86-64 and on arm64 (`-`: it has none), and a condition of its first argument (`=`, `&`), or
+ * values of its second one (`:`). fcntl and ioctl: F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC; TCGETS,
+ * FIONREAD, FIONBIO, FIOCLEX. Others could let the kernel send a signal to any process of the user (F_SETOWN, FIOSETOWN).
+ */
 const NUMBERS = `
-read 0 63, write 1 64, readv 19 65, writev 20 66, pread64 17 67, close 3 57, lseek 8 62, fcntl 72 25, ioctl 16 29,
-dup 32 23, dup3 292 24, pipe2 293 59, eventfd2 290 19, shutdown 48 210, getsockname 51 204, getsockopt 55 209,
-poll 7 -, ppoll 271 73, epoll_create1 291 20, epoll_ctl 233 21, epoll_wait 232 -, epoll_pwait 281 22,
+read 0 63, write 1 64, readv 19 65, writev 20 66, pread64 17 67, close 3 57, lseek 8 62, fcntl 72 25 :0|1|2|3|4|1030,
+ioctl 16 29 :21505|21531|21537|21585, dup 32 23, dup3 292 24, pipe2 293 59, eventfd2 290 19, shutdown 48 210,
+getsockname 51 204, getsockopt 55 209, poll 7 -, ppoll 271 73, epoll_create1 291 20, epoll_ctl 233 21, epoll_wait 232 -, epoll_pwait 281 22,
 open 2 -, openat 257 56, stat 4 -, lstat 6 -, fstat 5 80, newfstatat 262 79, statx 332 291, access 21 -, faccessat 269 48,
 faccessat2 439 439, readlink 89 -, readlinkat 267 78, getcwd 79 17, getdents64 217 61,
 mmap 9 222, munmap 11 215, mprotect 10 226, mremap 25 216, madvise 28 233, brk 12 214, membarrier 324 283,
