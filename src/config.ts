@@ -79,7 +79,6 @@ export interface Config {
   }
   readonly tls: { readonly certificate: string; readonly key: string } | undefined
   readonly workers: number
-  readonly reuseContexts: boolean
   readonly sandboxMemoryMb: number
   /** Required confinement of the processes that run tenants' code. The service does not start without it. */
   readonly sandboxRequire: readonly string[]
@@ -288,7 +287,6 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
     rateLimits: rateLimitsOf(settings),
     tls: certificate === undefined || key === undefined ? undefined : { certificate, key },
     workers: settings.workers ?? 1,
-    reuseContexts: settings.reuse_contexts ?? false,
     sandboxMemoryMb: settings.sandbox_memory_mib ?? 700,
     sandboxRequire: settings.sandbox_require ?? [],
     envoyMemoryBytes:

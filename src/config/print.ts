@@ -41,7 +41,6 @@ const settingsOf = (config: Config): { readonly [N in SettingName]-?: unknown } 
     sandbox_memory_mib: config.sandboxMemoryMb,
     sandbox_require: config.sandboxRequire,
     envoy_memory_mib: config.envoyMemoryBytes / 1024 / 1024,
-    reuse_contexts: config.reuseContexts,
     log_level: config.logLevel,
     access_log: config.accessLog,
     body_limit: config.bodyLimit,

@@ -102,10 +102,6 @@ export const settingsSchema = Type.Partial(
       description: 'Allow plain HTTP beyond loopback, behind a proxy that terminates TLS: true or false.',
     }),
     workers: Type.Integer({ minimum: 1, maximum: 64, description: 'Gateway processes, 1 to 64.' }),
-    reuse_contexts: Type.Boolean({
-      description:
-        'Reuse the context of a transform or formula for later calls: true or false. Saves three quarters of the CPU, but variables outside its function (card data too) stay for later calls.',
-    }),
     sandbox_memory_mib: Type.Integer({
       minimum: 700,
       maximum: 65_536,

@@ -174,12 +174,9 @@ export const openRuntime = async (
         },
         start: async (confinement) => {
           const { createSandbox } = await import('../sandbox/sandbox.ts')
-          const { reuseContexts, sandboxMemoryMb: memoryMib, sandboxRequire: require } = config
+          const { sandboxMemoryMb: memoryMib, sandboxRequire: require } = config
           const onChild = onSandbox === undefined ? {} : { onChild: onSandbox }
-          return createSandbox(
-            { log, metrics },
-            { reuseContexts, memoryMib, require, confinement, ...onChild },
-          )
+          return createSandbox({ log, metrics }, { memoryMib, require, confinement, ...onChild })
         },
       },
       fetch: egress.fetch,

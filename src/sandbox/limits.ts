@@ -27,6 +27,9 @@ export const memoryFor = (limits: SandboxLimits, argumentBytes: number): number 
 /** Grace period after a child's deadline, in ms. */
 export const SILENCE_MS = 250
 
+/** Time limit of creating an isolate and compiling, in ms. */
+export const COMPILE_MS = 1_000
+
 /** Usual time to prepare a context, in ms. A child that took longer reports its next entry. */
 export const PREPARED_MS = 50
 

@@ -23,8 +23,6 @@ export interface SandboxOptions {
   readonly limits?: Partial<SandboxLimits>
   /** Names of installed packages that code may require. */
   readonly packages?: readonly string[]
-  /** Calls of a tenant's same code may share a context with its variables. Default: each call has its own. */
-  readonly reuseContexts?: boolean
   /** Required confinement; `tenant`: each child runs code of one tenant. */
   readonly require?: readonly string[]
   /** Result of `detectConfinement` with the same requirements. Default: it is called. */
@@ -57,7 +55,6 @@ export const createSandbox = async (
   const confinement = options.confinement ?? (await detectConfinement(options.require ?? [], deps.log))
   const start = startText({
     packages: options.packages ?? [],
-    reuse: options.reuseContexts ?? false,
     argumentBytes: defaults.argumentBytes,
     aheadMs: defaults.cpuMs,
   })

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { childrenWithin } from '../../src/sandbox/limits.ts'
-import { openSandbox, returned } from './kit.ts'
+import { COMPILE_MS, childrenWithin } from '../../src/sandbox/limits.ts'
+import { openPool, openSandbox, programOf, returned } from './kit.ts'
 
 t.test('the number of children is limited by memory, with at least two', async (t) => {
   t.same([0, 699, 700, 1_049, 1_050, 3_500].map(childrenWithin), [2, 2, 2, 2, 3, 10])
@@ -9,30 +9,34 @@ t.test('the number of children is limited by memory, with at least two', async (
 })
 
 t.test('programs that run alternately stay in the child that has loaded them', async (t) => {
-  const { run } = await openSandbox(t, { children: 3, reuseContexts: true })
-  const programs = Array.from(
-    { length: 100 },
-    (_, each) => `let calls = 0; module.exports = () => [${each}, ++calls]`,
+  let created = 0
+  const call = await openPool(t, 3, {
+    now: () => performance.now(),
+    // the time limit of creating an isolate
+    onMessage: (message) => {
+      if (message.kind === 'entering' && message.id !== 0 && message.budgetMs === COMPILE_MS) created++
+    },
+  })
+  const programs = Array.from({ length: 100 }, (_, each) =>
+    programOf(`${each}`, `module.exports = () => ${each}`),
   )
 
-  /** How many programs were loaded anew. */
+  /** How many isolates were created. */
   const turn = async () => {
-    let loaded = 0
+    const before = created
     for (let at = 0; at < programs.length; at += 10)
       await Promise.all(
-        programs.slice(at, at + 10).map(async (code, each) => {
-          const [number, calls] = returned(await run(code)) as [number, number]
-          t.equal(number, at + each)
-          if (calls === 1) loaded++
-        }),
+        programs
+          .slice(at, at + 10)
+          .map(async (program) => t.equal(returned(await call(program)), Number(program.key))),
       )
-    return loaded
+    return created - before
   }
   t.equal(await turn(), programs.length)
   // They move to other children while theirs is busy, sooner on a quiet machine.
   const later = [await turn()]
   while (later.length < 20 && Math.min(...later) >= programs.length / 2) later.push(await turn())
-  t.ok(Math.min(...later) < programs.length / 2, `loaded again in the later turns: ${later}`)
+  t.ok(Math.min(...later) < programs.length / 2, `created again in the later turns: ${later}`)
 })
 
 t.test(

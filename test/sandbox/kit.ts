@@ -1,5 +1,15 @@
 import { createLog } from '../../src/common/log.ts'
 import { createMetrics } from '../../src/common/metrics.ts'
+import { createFrameReader } from '../../src/sandbox/frames.ts'
+import { COMPILE_MS, DEFAULT_LIMITS } from '../../src/sandbox/limits.ts'
+import { probeConfinement } from '../../src/sandbox/parent/confinement.ts'
+import type { FromChild } from '../../src/sandbox/parent/from-child.ts'
+import { createInvocationJob } from '../../src/sandbox/parent/invocation.ts'
+import type { Source } from '../../src/sandbox/parent/job.ts'
+import { createPool } from '../../src/sandbox/parent/pool.ts'
+import { startText } from '../../src/sandbox/parent/sources.ts'
+import { spawnChild } from '../../src/sandbox/parent/spawn.ts'
+import { createTrustTracker } from '../../src/sandbox/parent/trust.ts'
 import { createSandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts'
 import type { Invocation, Outcome, Sandbox, SandboxHost } from '../../src/sandbox/types.ts'
 
@@ -54,4 +64,47 @@ export const openSandbox = async (
 export const returned = (outcome: Outcome): unknown => {
   if (outcome.kind !== 'returned') throw new Error(`It did not return: ${JSON.stringify(outcome)}`)
   return outcome.json === undefined ? undefined : JSON.parse(outcome.json)
+}
+
+/** A program for `openPool`. */
+export const programOf = (key: string, code: string): Source => {
+  const { memoryMib, resultBytes, logLines, logBytes } = DEFAULT_LIMITS
+  return { tenantId: 't', name: 'code', key, code, memoryMib, resultBytes, logLines, logBytes }
+}
+
+/** Unlike the limit of compiling, which `entering` also reports. */
+const POOL_LIMITS = { ...DEFAULT_LIMITS, cpuMs: 5 * COMPILE_MS }
+
+/** The pool of a sandbox, for tests of what children send. It ends with the test. */
+export const openPool = async (
+  t: { teardown(end: () => Promise<void>): void },
+  children: number,
+  { now, onMessage }: { readonly now: () => number; readonly onMessage: (message: FromChild) => void },
+) => {
+  const confinement = await probeConfinement()
+  const start = startText({ packages: [], argumentBytes: 1_000, aheadMs: POOL_LIMITS.cpuMs })
+  const reputation = createTrustTracker({ now })
+  const pool = createPool(children, {
+    log: createLog('test', 'silent'),
+    now,
+    reputation,
+    oneTenantPerChild: false,
+    maxBytes: 2 ** 24,
+    onChild: () => {},
+    spawn: () => {
+      const spawned = spawnChild(confinement, start)
+      const read = createFrameReader(2 ** 24, ({ header }) => onMessage(header as FromChild))
+      spawned.stream.on('data', read)
+      return spawned
+    },
+  })
+  t.teardown(() => pool.close())
+  await pool.ready
+  let ids = 0
+  return (program: Source): Promise<Outcome> =>
+    new Promise((resolve) => {
+      const invocation = { program, argument: '1', host: NO_HOST }
+      const onBehaved = () => reputation.behaved(program.key)
+      pool.submit(createInvocationJob(++ids, invocation, program, POOL_LIMITS, { now, resolve, onBehaved }))
+    })
 }

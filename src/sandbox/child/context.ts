@@ -12,7 +12,7 @@ export interface Occupant {
   done(head: string, result: string | undefined): void
 }
 
-/** One context: created, loaded with the code's top level, used by one invocation (more when reused), released. */
+/** One context: created, loaded with the code's top level, used by one invocation, released. */
 export interface GuestContext {
   /** Runs the code's top level. All entries throw the errors of isolated-vm at its limits. */
   load(timeoutMs: number): LoadVerdict

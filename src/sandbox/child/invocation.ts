@@ -109,8 +109,7 @@ export const createInvocation = (
     clearTimeout(wallTimer)
     for (const timer of timers.values()) clearTimeout(timer)
     unit.guests.delete(guest)
-    const clean = ending?.kind === 'returned' && calling.size + waiting.length + timers.size === 0
-    if (context !== undefined) unit.release(context, clean)
+    if (!unit.gone) context?.release()
     const preparingMs = deps.onEnd(good)
     if (ending === undefined) deps.send({ kind: 'lost', id })
     else deps.send({ kind: 'ended', id, cpuMs: used, ending, console, preparingMs }, result)

@@ -4,7 +4,7 @@
  */
 import type { Socket } from 'node:net'
 import { createFrameReader } from '../frames.ts'
-import { MESSAGE_MARGIN, PREPARED_MS } from '../limits.ts'
+import { COMPILE_MS, MESSAGE_MARGIN, PREPARED_MS } from '../limits.ts'
 import type { FromChild, ProgramHeader, RunHeader, ToChild } from '../protocol.ts'
 import type { HostSync, RealmScripts } from '../realm/abi.ts'
 import { timedOut } from './failures.ts'
@@ -18,8 +18,6 @@ import { createTaskQueue } from './task-queue.ts'
 export interface ChildStart {
   readonly scripts: RealmScripts
   readonly packages: readonly string[]
-  /** Reuse clean contexts (SIDEVAULT_REUSE_CONTEXTS). */
-  readonly reuse: boolean
   /** Limit of an argument. */
   readonly argumentBytes: number
   /** CPU limit of a top level that is loaded ahead of an invocation. */
@@ -41,9 +39,6 @@ interface Reported {
 
 /** Milliseconds after which an idle child reports that a context is ready; well within `PREPARED_MS`. */
 const IDLE_MS = 20
-
-/** Time limit of creating an isolate and compiling, in ms. */
-const COMPILE_MS = 1_000
 
 const cpu = (): number => {
   const { user, system } = process.threadCpuUsage()

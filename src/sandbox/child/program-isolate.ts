@@ -8,10 +8,6 @@ import { memoryError, timedOut } from './failures.ts'
 /** Assumed heap bytes of a new isolate, until it is measured: the realm and a small program. */
 const FRESH_HEAP = 2.5 * 2 ** 20
 
-/** Invocations of a reused context, which bounds the memory that its code retains; and idle contexts of one isolate. */
-const MAX_USES = 1_000
-const MAX_LOADED = 8
-
 /** An isolate with one program, and a loaded context for its next invocation. */
 export interface ProgramIsolate {
   readonly program: ProgramHeader
@@ -27,8 +23,6 @@ export interface ProgramIsolate {
   outgrown: boolean
   /** A context: loaded, or one that the caller must load within its own limits. */
   acquire(): { readonly context: GuestContext; readonly loaded: boolean }
-  /** Returns a context after its invocation. `clean`: the invocation returned and left nothing pending. */
-  release(context: GuestContext, clean: boolean): void
   /** Whether a loaded context is available. */
   readonly ready: boolean
   /**
@@ -49,8 +43,6 @@ export const createProgramIsolate = (
   code: string,
   deps: {
     readonly packages: readonly string[]
-    /** Reuse clean contexts, with all data that the code left in them. */
-    readonly reuse: boolean
     readonly createHostSync: (timeLeft: () => number) => HostSync
     readonly now: () => number
     /** A context was loaded ahead, and the isolate measured. */
@@ -66,8 +58,7 @@ export const createProgramIsolate = (
     logChars: program.logBytes,
     packages: deps.packages,
   } satisfies RealmSettings)
-  const loaded: GuestContext[] = []
-  const uses = new WeakMap<GuestContext, number>()
+  let loaded: GuestContext | undefined
   let ahead = compiled.kind !== 'invalid'
   let heap = FRESH_HEAP
   const measure = (): void => {
@@ -79,7 +70,7 @@ export const createProgramIsolate = (
     return createGuestContext(isolate, compiled, { name, settings, createHostSync: deps.createHostSync })
   }
   const load = (cpuMs: number): LoadVerdict => {
-    if (loaded.length > 0) return { kind: 'function' }
+    if (loaded !== undefined) return { kind: 'function' }
     let isAsync = false
     const end = deps.now() + cpuMs
     const context = make()
@@ -93,7 +84,7 @@ export const createProgramIsolate = (
     })
     const verdict = context.load(cpuMs)
     ahead = verdict.kind === 'function' && !isAsync
-    if (ahead) loaded.push(context)
+    if (ahead) loaded = context
     else context.release()
     measure()
     deps.onLoaded()
@@ -111,18 +102,12 @@ export const createProgramIsolate = (
     },
     usedAt: deps.now(),
     acquire: () => {
-      const context = loaded.pop()
+      const context = loaded
+      loaded = undefined
       return context === undefined ? { context: make(), loaded: false } : { context, loaded: true }
     },
-    release: (context, clean) => {
-      const used = (uses.get(context) ?? 0) + 1
-      uses.set(context, used)
-      if (isolate.isDisposed) return
-      if (deps.reuse && clean && loaded.length < MAX_LOADED && used < MAX_USES) loaded.push(context)
-      else context.release()
-    },
     get ready() {
-      return loaded.length > 0
+      return loaded !== undefined
     },
     load,
     prepare: (cpuMs) => {
@@ -140,7 +125,7 @@ export const createProgramIsolate = (
       return isolate.isDisposed
     },
     dispose: () => {
-      loaded.length = 0
+      loaded = undefined
       if (!isolate.isDisposed) isolate.dispose()
     },
   }

@@ -11,9 +11,7 @@
  *    from the global object, with WebAssembly, Atomics and SharedArrayBuffer.
  * 2. The child calls `enter` (RealmEnter) repeatedly, each time with a timeout, `open` first. Microtasks run before it
  *    returns.
- * 3. At the end, the context is released. With SIDEVAULT_REUSE_CONTEXTS, a context whose invocation returned and left
- * nothing
- *    pending gets another `start`.
+ * 3. At the end, the context is released: it serves one invocation.
  * Each crossing costs some 20 µs, so there are few.
  *
  * The realm captures the intrinsics that it uses while the snapshot is made: tenants' code may replace all of them.

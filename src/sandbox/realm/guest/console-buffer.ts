@@ -8,12 +8,6 @@ type Level = RealmLine['level']
 const lines: string[] = []
 let chars = 0
 
-/** Removes all lines. */
-export const clear = (): void => {
-  lines.length = 0
-  chars = 0
-}
-
 /** Adds one line, truncated to the remaining space. */
 export const print = (level: Level, line: string): void => {
   const { logLines, logChars } = settings()

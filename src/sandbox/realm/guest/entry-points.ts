@@ -5,7 +5,7 @@ import { printed } from './console-buffer.ts'
 import { framesOf } from './frames.ts'
 import { apply, indexOf, isSafeInteger, number, ownKeys, parse, slice, stringify } from './intrinsics.ts'
 import { createRequire } from './modules.ts'
-import { begin, fail, succeed } from './outcome.ts'
+import { fail, succeed } from './outcome.ts'
 import { createSdk } from './sdk.ts'
 
 export type Code = (...args: readonly unknown[]) => unknown
@@ -93,7 +93,6 @@ const exportsOf = (name: string): string => {
 }
 
 const start = async (argumentJson: string, sdk: boolean): Promise<void> => {
-  begin()
   try {
     const argument = parse(argumentJson)
     if (sdk && typeof argument === 'object' && argument !== null) argument.bt = createSdk()

@@ -1,7 +1,7 @@
 /** Reports the outcome of an invocation: once, whatever the code does afterwards. */
 import type { RealmOutcome } from '../abi.ts'
 import { hostDone, settings } from './bridge.ts'
-import { clear, printed } from './console-buffer.ts'
+import { printed } from './console-buffer.ts'
 import { framesOf } from './frames.ts'
 import {
   getPrototypeOf,
@@ -18,19 +18,7 @@ import { CustomHttpResponseError, typedErrors } from './typed-errors.ts'
 const NAME = 100
 const MESSAGE = 2_000
 
-let started = false
 let ended = false
-
-/**
- * Starts an invocation. The first one in a context keeps the console lines of the top level; later ones start empty.
- */
-export const begin = (): void => {
-  if (started) {
-    ended = false
-    clear()
-  }
-  started = true
-}
 
 const end = (head: string, result?: string) => {
   if (ended) return
