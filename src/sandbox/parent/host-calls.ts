@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { AppError } from '../../common/errors.ts'
 import { parseCodeJson } from '../../common/json-structure.ts'
 import { writeJson } from '../../common/write-json.ts'
+import { CALL_BYTES, UNSETTLED_CALL_BYTES } from '../limits.ts'
 import type { Envelope } from '../realm/abi.ts'
 import type { SandboxHost } from '../types.ts'
 
@@ -38,6 +39,7 @@ export const createHostCalls = (
   options: { readonly atOnce: number; readonly maxChars: number },
 ): HostCalls => {
   let active = 0
+  let chars = 0
   let controller: AbortController | undefined
   const result = async (method: string, json: string): Promise<string> => {
     try {
@@ -57,9 +59,14 @@ export const createHostCalls = (
     // Messages of a child arrive in the asynchronous context that started it, which is that of another call.
     call: AsyncLocalStorage.bind(async (method: string, json: string) => {
       if (active >= options.atOnce) return rejected('Too many concurrent calls.')
+      // a child checks these in bytes
+      if (json.length > CALL_BYTES || chars + json.length > UNSETTLED_CALL_BYTES)
+        return rejected('The input of this call, with those of unfinished calls, is too large.')
       active++
+      chars += json.length
       return result(method, json).finally(() => {
         active--
+        chars -= json.length
       })
     }),
     end: () => controller?.abort(ENDED),

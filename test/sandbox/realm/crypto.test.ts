@@ -249,3 +249,39 @@ t.test('calls that could block the CPU are rejected', async (t) => {
     '6291456',
   ])
 })
+
+sameAsNode(t, 'webcrypto accepts no short tags and no other signature', async () => {
+  const { subtle } = require('node:crypto').webcrypto
+  const bytes = (text: string) => new TextEncoder().encode(text)
+  const aes = await subtle.importKey('raw', new Uint8Array(32), 'AES-GCM', true, ['encrypt', 'decrypt'])
+  const gcm = { name: 'AES-GCM', iv: new Uint8Array(12), tagLength: 128 }
+  const sealed: ArrayBuffer = await subtle.encrypt(gcm, aes, new Uint8Array(0))
+  const tries: unknown[] = [sealed.byteLength]
+  for (const size of [0, 4, 12, 15, 16])
+    tries.push(
+      await subtle.decrypt(gcm, aes, sealed.slice(0, size)).then(
+        (data: ArrayBuffer) => data.byteLength,
+        (error: Error) => error.name,
+      ),
+    )
+  const hmac = { name: 'HMAC', hash: 'SHA-256' }
+  const mac = await subtle.importKey('raw', bytes('secret'), hmac, false, ['sign', 'verify'])
+  const signature: ArrayBuffer = await subtle.sign('HMAC', mac, bytes('m'))
+  for (const [given, text] of [
+    [signature, 'm'],
+    [signature, 'n'],
+    [signature.slice(0, 31), 'm'],
+  ] as const)
+    tries.push(await subtle.verify('HMAC', mac, given, bytes(text)))
+  return tries
+})
+
+t.test('webcrypto has tags of 128 bits only', async (t) => {
+  const { result } = await runRealm(`module.exports = async () => {
+    const { subtle } = require('crypto').webcrypto
+    const key = await subtle.importKey('raw', new Uint8Array(32), 'AES-GCM', true, ['encrypt'])
+    const gcm = { name: 'AES-GCM', iv: new Uint8Array(12), tagLength: 96 }
+    return subtle.encrypt(gcm, key, new Uint8Array(1)).then(() => 'encrypted', (error) => error.name)
+  }`)
+  t.equal(result, 'NotSupportedError')
+})

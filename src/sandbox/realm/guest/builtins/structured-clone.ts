@@ -56,10 +56,15 @@ const clone = (value: unknown, seen: Map<object, unknown>): unknown => {
     for (const each of value) copy.add(clone(each, seen))
     return copy
   }
-  const copy: Record<string, unknown> = remember(
-    Array.isArray(value) ? (new Array(value.length) as never) : {},
-  )
-  for (const [name, each] of Object.entries(value)) copy[name] = clone(each, seen)
+  const copy: object = remember(Array.isArray(value) ? (new Array(value.length) as never) : {})
+  // assigning `__proto__` would set the prototype
+  for (const [name, each] of Object.entries(value))
+    Object.defineProperty(copy, name, {
+      value: clone(each, seen),
+      configurable: true,
+      enumerable: true,
+      writable: true,
+    })
   return copy
 }
 

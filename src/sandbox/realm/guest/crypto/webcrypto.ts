@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer'
 import { viewOf } from '../bytes.ts'
 import { privateDecrypt, publicEncrypt } from './agreement.ts'
 import { createCipheriv, createDecipheriv } from './ciphers.ts'
-import { hkdfSync, pbkdf2Sync, randomBytes, randomFillSync, randomUUID } from './derive.ts'
+import { hkdfSync, pbkdf2Sync, randomBytes, randomFillSync, randomUUID, timingSafeEqual } from './derive.ts'
 import { createHash, createHmac, sign, verify } from './digests.ts'
 import {
   createPrivateKey,
@@ -64,23 +64,34 @@ const aes = (given: Given, key: KeyObject): string => {
   return `aes-${(key.symmetricKeySize ?? 0) * 8}-${mode}`
 }
 
+/** Bytes of a tag of AES-GCM. */
 const TAG = 16
+
+const isGcm = (given: Algorithm): boolean => {
+  if (nameOf(given) !== 'AES-GCM') return false
+  if ((given.tagLength ?? 8 * TAG) !== 8 * TAG) throw unsupported('A tagLength other than 128')
+  return true
+}
 
 const encrypt = (given: Algorithm, key: KeyObject, data: Bytes): Buffer => {
   if (nameOf(given) === 'RSA-OAEP') return publicEncrypt(oaep(given, key), data)
+  const gcm = isGcm(given)
   const cipher = createCipheriv(aes(given, key), key, given.iv ?? given.counter)
   if (given.additionalData) cipher.setAAD(given.additionalData)
   const parts = [cipher.update(viewOf(data)) as Buffer, cipher.final() as Buffer]
-  return Buffer.concat(nameOf(given) === 'AES-GCM' ? [...parts, cipher.getAuthTag()] : parts)
+  return Buffer.concat(gcm ? [...parts, cipher.getAuthTag()] : parts)
 }
 
 const decrypt = (given: Algorithm, key: KeyObject, data: Bytes): Buffer => {
   if (nameOf(given) === 'RSA-OAEP') return privateDecrypt(oaep(given, key), data)
   const bytes = viewOf(data)
+  const gcm = isGcm(given)
+  if (gcm && bytes.length < TAG)
+    throw Object.assign(new Error('The data is too small.'), { name: 'OperationError' })
   const cipher = createDecipheriv(aes(given, key), key, given.iv ?? given.counter)
   if (given.additionalData) cipher.setAAD(given.additionalData)
-  const sealed = nameOf(given) === 'AES-GCM' ? bytes.subarray(0, bytes.length - TAG) : bytes
-  if (sealed !== bytes) cipher.setAuthTag(bytes.subarray(bytes.length - TAG))
+  const sealed = gcm ? bytes.subarray(0, bytes.length - TAG) : bytes
+  if (gcm) cipher.setAuthTag(bytes.subarray(bytes.length - TAG))
   return Buffer.concat([cipher.update(sealed) as Buffer, cipher.final() as Buffer])
 }
 
@@ -188,7 +199,8 @@ export const subtle = {
     if (nameOf(given) !== 'HMAC')
       return verify(digestName(algorithm), viewOf(data), signing(algorithm, used), viewOf(signature))
     const own = createHmac(hashOf(algorithm.hash), used).update(viewOf(data)).digest() as Buffer
-    return own.equals(viewOf(signature))
+    const claimed = viewOf(signature)
+    return own.length === claimed.length && timingSafeEqual(own, claimed)
   },
   deriveBits: async (given: Algorithm, key: CryptoKey, bits: number) =>
     derived(given, CryptoKey.use(key, 'deriveBits'), bits),
