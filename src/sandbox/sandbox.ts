@@ -21,8 +21,6 @@ export interface SandboxOptions {
   /** Memory of all children in MiB; sets their number unless `children` does. */
   readonly memoryMib?: number
   readonly limits?: Partial<SandboxLimits>
-  /** Names of installed packages that code may require. */
-  readonly packages?: readonly string[]
   /** Required confinement; `tenant`: each child runs code of one tenant. */
   readonly require?: readonly string[]
   /** Result of `detectConfinement` with the same requirements. Default: it is called. */
@@ -54,7 +52,6 @@ export const createSandbox = async (
   const metrics = deps.metrics.sandbox
   const confinement = options.confinement ?? (await detectConfinement(options.require ?? [], deps.log))
   const start = startText({
-    packages: options.packages ?? [],
     argumentBytes: defaults.argumentBytes,
     aheadMs: defaults.cpuMs,
   })

@@ -82,7 +82,7 @@ export const openPool = async (
   { now, onMessage }: { readonly now: () => number; readonly onMessage: (message: FromChild) => void },
 ) => {
   const confinement = await probeConfinement()
-  const start = startText({ packages: [], argumentBytes: 1_000, aheadMs: POOL_LIMITS.cpuMs })
+  const start = startText({ argumentBytes: 1_000, aheadMs: POOL_LIMITS.cpuMs })
   const reputation = createTrustTracker({ now })
   const pool = createPool(children, {
     log: createLog('test', 'silent'),

@@ -31,7 +31,6 @@ const CROWDED_MS = 10_000
 
 interface Deps {
   readonly scripts: RealmScripts
-  readonly packages: readonly string[]
   readonly createHostSync: (timeLeft: () => number) => HostSync
   readonly now: () => number
 }

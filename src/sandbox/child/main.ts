@@ -17,7 +17,6 @@ import { createTaskQueue } from './task-queue.ts'
 /** First message of the parent. */
 export interface ChildStart {
   readonly scripts: RealmScripts
-  readonly packages: readonly string[]
   /** Limit of an argument. */
   readonly argumentBytes: number
   /** CPU limit of a top level that is loaded ahead of an invocation. */

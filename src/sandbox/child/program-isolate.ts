@@ -42,7 +42,6 @@ export const createProgramIsolate = (
   program: ProgramHeader,
   code: string,
   deps: {
-    readonly packages: readonly string[]
     readonly createHostSync: (timeLeft: () => number) => HostSync
     readonly now: () => number
     /** A context was loaded ahead, and the isolate measured. */
@@ -56,7 +55,6 @@ export const createProgramIsolate = (
     resultChars: program.resultBytes,
     logLines: program.logLines,
     logChars: program.logBytes,
-    packages: deps.packages,
   } satisfies RealmSettings)
   let loaded: GuestContext | undefined
   let ahead = compiled.kind !== 'invalid'

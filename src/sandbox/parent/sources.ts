@@ -27,5 +27,5 @@ export const startText = (start: Omit<ChildStart, 'scripts'>): string =>
     installed: pathToFileURL(`${modulesFolder()}/packages.js`).href,
     main: urlOf('child/main.ts'),
     realm: urlOf('realm/realm.ts'),
-    start: { ...start, scripts: realmScripts(start.packages) } satisfies ChildStart,
+    start: { ...start, scripts: realmScripts() } satisfies ChildStart,
   })

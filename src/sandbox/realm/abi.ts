@@ -44,8 +44,6 @@ export interface RealmSettings {
   readonly resultChars: number
   readonly logLines: number
   readonly logChars: number
-  /** Packages and modules, beside the built-in ones, that `require` may load. */
-  readonly packages: readonly string[]
 }
 
 /**
@@ -145,13 +143,13 @@ export type RealmEnter = {
 
 /**
  * Exports of `./realm.ts`:
- * - `realmScripts(packages)`: the scripts of the snapshots. Called in the parent, because Node strips types with
+ * - `realmScripts()`: the scripts of the snapshots. Called in the parent, because Node strips types with
  * WebAssembly,
  *   which `--jitless` disables in children. `strip` (`./strip.ts`) converts modules of children for the same reason.
  * - `createHostSync(timeLeft)`: host functions of one context, which may hold cipher states. `timeLeft`: remaining
  *   milliseconds of the entry. The child counts the calls.
  */
 export interface Realm {
-  realmScripts(packages: readonly string[]): RealmScripts
+  realmScripts(): RealmScripts
   createHostSync(timeLeft: () => number): HostSync
 }

@@ -14,7 +14,6 @@ export const boot = (
   installName: string,
   moduleOf: (id: string) => readonly [Factory, Names] | undefined,
   builtins: Names,
-  packages: Names,
 ): void => {
   const { create, defineProperty, assign, hasOwn } = Object
   const { apply, deleteProperty } = Reflect
@@ -51,7 +50,7 @@ export const boot = (
     return module.exports
   }
 
-  const loader = { builtins: bare(builtins), packages: bare(packages), load }
+  const loader = { builtins: bare(builtins), load }
   const { install } = load('install.ts') as { install: (...args: unknown[]) => unknown }
   const installOnce = (...args: unknown[]) => {
     deleteProperty(global, installName)

@@ -6,7 +6,7 @@ import { realmText } from './sources.ts'
 
 export { createHostSync }
 
-const SETTINGS: RealmSettings = { name: 'code', resultChars: 100, logLines: 1, logChars: 100, packages: [] }
+const SETTINGS: RealmSettings = { name: 'code', resultChars: 100, logLines: 1, logChars: 100 }
 
 /** The path of every invocation. */
 const WARM_UP = `{
@@ -15,8 +15,8 @@ const WARM_UP = `{
   enter('start', '{}', false)
 }`
 
-export const realmScripts: Realm['realmScripts'] = (packages) => ({
-  lean: { filename: 'sidevault', code: realmText(packages) },
+export const realmScripts: Realm['realmScripts'] = () => ({
+  lean: { filename: 'sidevault', code: realmText() },
   ready: { filename: 'sidevault', code: `${INSTALL}.prepare(${JSON.stringify(PRELOADED)})` },
   warmUp: WARM_UP,
 })

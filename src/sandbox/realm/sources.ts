@@ -136,26 +136,18 @@ const graph = (files: readonly string[]): readonly Module[] => {
 const ascii = (text: string) =>
   text.replace(/[^\0-\x7f]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
-/** Script of the snapshots. `packages`: names that resolve from this program's installation. */
-export const realmText = (packages: readonly string[]): string => {
+/** Script of the snapshots. */
+export const realmText = (): string => {
   const builtins = Object.fromEntries(
     Object.entries(BUILTINS).map(([name, file]) => [name, idOf(fileOf(file))]),
   )
-  const require = createRequire(import.meta.url)
-  const files = Object.fromEntries(packages.map((name) => [name, require.resolve(name)]))
-  const ids = Object.fromEntries(Object.entries(files).map(([name, file]) => [name, idOf(file)]))
-  const modules = graph([
-    join(INSIDE, 'install.ts'),
-    ...Object.values(BUILTINS).map(fileOf),
-    ...Object.values(files),
-  ])
+  const modules = graph([join(INSIDE, 'install.ts'), ...Object.values(BUILTINS).map(fileOf)])
   const functions = modules.map(
     ({ id, body, needs }) =>
       `case ${JSON.stringify(id)}: return [function (exports, require, module, __filename, __dirname) {${body}\n}, ${JSON.stringify(needs)}]`,
   )
   // an object literal would be created in each context
   const modulesOf = `(id) => { switch (id) {\n${functions.join('\n')}\n} }`
-  const names = [builtins, ids].map((each) => JSON.stringify(each)).join(', ')
   // strict, packages too: V8 shows tenants' code no functions of strict code in call sites
-  return ascii(`'use strict';(${boot})(globalThis, '${INSTALL}', ${modulesOf}, ${names})`)
+  return ascii(`'use strict';(${boot})(globalThis, '${INSTALL}', ${modulesOf}, ${JSON.stringify(builtins)})`)
 }

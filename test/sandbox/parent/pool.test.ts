@@ -13,7 +13,7 @@ import { silentLog } from '../../kit/egress.ts'
 const starve = async (): Promise<void> => {
   const handles: number[] = []
   const confinement = await probeConfinement()
-  const start = startText({ packages: [], argumentBytes: 1_000, aheadMs: 50 })
+  const start = startText({ argumentBytes: 1_000, aheadMs: 50 })
   const { promise: back, resolve } = Promise.withResolvers<void>()
   let started = 0
   let rejected = 0

@@ -21,18 +21,15 @@ const settings: RealmSettings = {
   resultChars: 1_000_000,
   logLines: 200,
   logChars: 65_536,
-  packages: [],
 }
 
-const snapshots = new Map<string, ivm.ExternalCopy<ArrayBuffer>>()
+let snapshot: ivm.ExternalCopy<ArrayBuffer> | undefined
 
-const snapshotOf = (packages: readonly string[]) => {
-  const known = snapshots.get(packages.join())
-  if (known) return known
-  const { lean, ready, warmUp } = realmScripts(packages)
-  const made = Isolate.createSnapshot([lean, ready], warmUp)
-  snapshots.set(packages.join(), made)
-  return made
+const snapshotOf = () => {
+  if (snapshot) return snapshot
+  const { lean, ready, warmUp } = realmScripts()
+  snapshot = Isolate.createSnapshot([lean, ready], warmUp)
+  return snapshot
 }
 
 export interface RealmRun {
@@ -54,7 +51,7 @@ export interface Ran {
 
 /** Runs code in a realm of its own, in this process. */
 export const runRealm = async (code: string, options: RealmRun = {}): Promise<Ran> => {
-  const isolate = new Isolate({ memoryLimit: 128, snapshot: snapshotOf(options.settings?.packages ?? []) })
+  const isolate = new Isolate({ memoryLimit: 128, snapshot: snapshotOf() })
   const context = isolate.createContextSync()
   const used = { ...settings, ...options.settings }
   const timers = new Map<number, NodeJS.Timeout>()

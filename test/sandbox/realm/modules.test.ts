@@ -182,6 +182,11 @@ sameAsNode(t, 'timers, microtasks and cancelling', async () => {
   return [order, times]
 })
 
+sameAsNode(t, 'structuredClone copies a member of the name __proto__ as a member', () => {
+  const copy = structuredClone(JSON.parse('{"__proto__":{"admin":true},"a":1}'))
+  return [Object.hasOwn(copy, '__proto__'), copy.admin === undefined, Object.keys(copy)]
+})
+
 sameAsNode(t, 'structuredClone and AbortController', () => {
   const original: Record<string, unknown> = {
     date: new Date(0),
@@ -248,22 +253,8 @@ t.test('process reports Node 16, and nothing of its host', async (t) => {
 
 t.test('missing modules have the error code that libraries check', async (t) => {
   const { result } =
-    await runRealm(`module.exports = () => ['fs', 'node:net', 'child_process', 'vm', 'worker_threads', 'lodash', './x', '#loader', '__proto__', 'constructor'].map((name) => {
+    await runRealm(`module.exports = () => ['fs', 'node:net', 'child_process', 'vm', 'worker_threads', 'bs58', './x', '#loader', '__proto__', 'constructor'].map((name) => {
     try { return require(name) && 'loaded' } catch (error) { return error.code }
   })`)
   t.same(result, Array(10).fill('MODULE_NOT_FOUND'))
-})
-
-t.test('packages allowed by the operator load with their dependencies', async (t) => {
-  const code = `const bs58 = require('bs58'); const ipaddr = require('ipaddr.js')
-    module.exports = () => [ipaddr.parse('10.0.0.1').range(), typeof bs58]`
-  const without = await runRealm(code)
-  t.match(without.verdict, { kind: 'threw', message: /Cannot find module 'bs58'/, line: 1 })
-  const { result } = await runRealm(
-    `module.exports = () => [require('ipaddr.js').parse('10.0.0.1').range(), require('semver/functions/valid')('1.2.3')]`,
-    {
-      settings: { packages: ['ipaddr.js', 'semver/functions/valid'] },
-    },
-  )
-  t.same(result, ['private', '1.2.3'])
 })

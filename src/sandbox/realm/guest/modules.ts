@@ -1,18 +1,18 @@
-/** `require`: built-in modules, and the packages that the operator allows. */
-import { settings } from './bridge.ts'
+/** `require`: built-in modules. */
 import { hasOwn, NativeError, slice, startsWith } from './intrinsics.ts'
 
 /** Created by `../boot.ts`; runs modules when they are first required. */
 interface Loader {
   readonly builtins: Readonly<Record<string, string>>
-  readonly packages: Readonly<Record<string, string>>
   load(id: string): unknown
 }
 
 const loader: Loader = require('#loader')
 
-const notFound = (name: string, why: string) => {
-  const error = new NativeError(`Cannot find module '${slice(name, 0, 200)}'${why}`)
+const notFound = (name: string) => {
+  const error = new NativeError(
+    `Cannot find module '${slice(name, 0, 200)}': only some modules of Node are available`,
+  )
   return Object.assign(error, { code: 'MODULE_NOT_FOUND' })
 }
 
@@ -24,16 +24,8 @@ export const requireModule = (name: unknown): unknown => {
     })
   const bare = startsWith(name, 'node:') ? slice(name, 5) : name
   const builtin = loader.builtins[bare]
-  if (builtin !== undefined) return loader.load(builtin)
-  const id = loader.packages[name]
-  if (id === undefined)
-    throw notFound(
-      name,
-      ': only some modules of Node and the packages that the operator allows are available',
-    )
-  const { packages } = settings()
-  for (let i = 0; i < packages.length; i++) if (packages[i] === name) return loader.load(id)
-  throw notFound(name, '')
+  if (builtin === undefined) throw notFound(name)
+  return loader.load(builtin)
 }
 
 /** The `require` of one module. */
