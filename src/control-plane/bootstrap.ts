@@ -1,5 +1,5 @@
 /** Envoy's bootstrap file. */
-import { DEFAULT_MEMORY_BYTES, DISCOVERY_BYTES } from './limits.ts'
+import { BUFFER_BYTES, DEFAULT_MEMORY_BYTES, DISCOVERY_BYTES } from './limits.ts'
 import { loadAssignment } from './load-assignment.ts'
 import type { BootstrapOptions } from './options.ts'
 import { CONTROL_PLANE, fromControlPlane } from './xds.ts'
@@ -40,7 +40,13 @@ const INTERNAL = 'type.googleapis.com/envoy.extensions.bootstrap.internal_listen
  * is closed right behind it (`test/e2e/forward-proxy.test.ts` holds the proof, for a new version of Envoy).
  */
 const internalListeners = {
-  bootstrap_extensions: [{ name: 'envoy.bootstrap.internal_listener', typed_config: { '@type': INTERNAL } }],
+  bootstrap_extensions: [
+    {
+      name: 'envoy.bootstrap.internal_listener',
+      // 1 MiB for each direction of each hop by default, which a slow reader fills.
+      typed_config: { '@type': INTERNAL, buffer_size_kb: BUFFER_BYTES / 1024 },
+    },
+  ],
 }
 const FORWARD_RUNTIME = {
   'envoy.reloadable_features.enable_send_rst_on_user_space_socket': false,

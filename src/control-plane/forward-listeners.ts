@@ -41,22 +41,16 @@ const filterState = (pairs: Pairs) =>
   }))
 
 /** The gateway's external processor with the attributes that say which listener asks. */
-const processor = (settings: Settings, attributes: readonly string[], body?: 'NONE') => {
+const processor = (settings: Settings, attributes: readonly string[], own: object = {}) => {
   const { name, typed_config: config } = gateway(settings)
-  return {
-    name,
-    typed_config: {
-      ...config,
-      request_attributes: attributes,
-      ...(body === undefined
-        ? {}
-        : {
-            allow_mode_override: false,
-            processing_mode: { ...config.processing_mode, request_body_mode: body },
-          }),
-    },
-  }
+  return { name, typed_config: { ...config, request_attributes: attributes, ...own } }
 }
+
+/** For requests whose body the gateway does not get. */
+const withoutBody = (settings: Settings) => ({
+  allow_mode_override: false,
+  processing_mode: { ...gateway(settings).typed_config.processing_mode, request_body_mode: 'NONE' },
+})
 
 const outer = (settings: Settings, forward: NonNullable<Settings['forward']>) => ({
   name: FORWARD_CHAINS.connect,
@@ -88,7 +82,11 @@ const outer = (settings: Settings, forward: NonNullable<Settings['forward']>) =>
           rds: { route_config_name: CONNECT_ROUTES, config_source: fromControlPlane },
           http_filters: [
             withoutEnvoyHeaders,
-            processor(settings, [ATTRIBUTES.chain], 'NONE'),
+            processor(settings, [ATTRIBUTES.chain], {
+              ...withoutBody(settings),
+              // An open tunnel outlives its gateway process. A CONNECT without metadata stays on `tunnel_hold`.
+              failure_mode_allow: true,
+            }),
             {
               name: 'envoy.filters.http.set_filter_state',
               typed_config: {
@@ -224,7 +222,11 @@ const requests = (settings: Settings) => {
             upgrade_configs: [
               {
                 upgrade_type: 'websocket',
-                filters: [withoutEnvoyHeaders, processor(settings, attributes, 'NONE'), router],
+                filters: [
+                  withoutEnvoyHeaders,
+                  processor(settings, attributes, withoutBody(settings)),
+                  router,
+                ],
               },
             ],
             http_filters: [withoutEnvoyHeaders, processor(settings, attributes), customResponse, router],

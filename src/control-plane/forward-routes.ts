@@ -1,8 +1,17 @@
 /** Routes of the forward proxy: of CONNECT, and of the requests inside its tunnels (envoy/README.md, "Forward proxy"). */
 import { tunneledClusters } from './destinations.ts'
+import { TUNNEL_MS } from './limits.ts'
 import type { Settings } from './options.ts'
 import { CLUSTERS, ROUTES } from './route-names.ts'
-import { holdRoute, inPieces, metadata, releasedRoutes, waiting, withoutGateway } from './routes.ts'
+import {
+  holdRoute,
+  inPieces,
+  metadata,
+  releasedRoutes,
+  streamLimit,
+  waiting,
+  withoutGateway,
+} from './routes.ts'
 
 /** Names of the two route configurations. */
 export const CONNECT_ROUTES = 'forward_outer'
@@ -19,7 +28,14 @@ const toTunnel = (name: string, cluster: string, connect: 'open' | 'tunnel') => 
     connect_matcher: {},
     dynamic_metadata: [metadata('connect', { string_match: { exact: connect } })],
   },
-  route: { cluster, timeout: '0s', idle_timeout: IDLE_TIMEOUT, ...terminated },
+  route: {
+    cluster,
+    timeout: '0s',
+    idle_timeout: IDLE_TIMEOUT,
+    // An opened one ends by `max_connection_duration` inside, behind its last response.
+    ...(connect === 'tunnel' ? streamLimit(TUNNEL_MS) : {}),
+    ...terminated,
+  },
 })
 
 /** Routes of CONNECT. Only the gateway's metadata leads anywhere; everything but CONNECT is 403. */

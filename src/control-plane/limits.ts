@@ -18,6 +18,9 @@ export const CONNECTION_WINDOW_BYTES = 16 * MIB
 /** All buffers of one call, without its body. */
 export const CALL_BYTES = 256 * KIB
 
+/** Buffers of an opened tunnel between its two internal listeners, besides `CALL_BYTES`. */
+export const TUNNEL_BYTES = 256 * KIB
+
 /** Buffered pieces of a streamed body. */
 export const PIECES_BYTES = MIB
 

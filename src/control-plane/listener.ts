@@ -33,9 +33,13 @@ const responseMode = (body: 'NONE' | 'BUFFERED') => ({
   request_body_mode: 'BUFFERED',
   response_body_mode: body,
   request_trailer_mode: 'SKIP',
-  response_trailer_mode: 'SKIP',
+  response_trailer_mode: 'SEND',
 })
 
+/**
+ * The gateway's external processor. Envoy closes a stream once nothing more is to be sent on it. Trailers of responses
+ * are sent so that it stays open to the end of the response: until then the call holds its share of memory.
+ */
 export const gateway = ({ gatewayTimeoutMs }: Settings) => ({
   name: 'envoy.filters.http.ext_proc',
   typed_config: {
@@ -56,7 +60,7 @@ export const gateway = ({ gatewayTimeoutMs }: Settings) => ({
       request_trailer_mode: 'SKIP',
       response_header_mode: 'SKIP',
       response_body_mode: 'NONE',
-      response_trailer_mode: 'SKIP',
+      response_trailer_mode: 'SEND',
     },
     mutation_rules: { allow_all_routing: true, allow_envoy: false, disallow_is_error: true },
     metadata_options: { receiving_namespaces: { untyped: [METADATA] } },

@@ -6,10 +6,11 @@ import {
   PROXY_METHODS,
   prefixHeaders,
   type Upstream,
+  type WebSocketUpstream,
 } from '../ext-proc/contract.ts'
 import { destinationClusters } from './destinations.ts'
 import { COPIES } from './early-header-mutation.ts'
-import { PIECES_BYTES } from './limits.ts'
+import { PIECES_BYTES, TUNNEL_MS } from './limits.ts'
 import { duration, type Settings } from './options.ts'
 import { RECONNECT } from './retry-policy.ts'
 import { CLUSTERS, ROUTES } from './route-names.ts'
@@ -42,7 +43,7 @@ export const inPieces = {
           request_trailer_mode: 'SEND',
           response_header_mode: 'SKIP',
           response_body_mode: 'NONE',
-          response_trailer_mode: 'SKIP',
+          response_trailer_mode: 'SEND',
         },
       },
     },
@@ -85,6 +86,7 @@ const released = (
       // No timeout for the complete response; `per_try_timeout` limits its start.
       timeout: '0s',
       idle_timeout: duration(IDLE_TIMEOUT_MS),
+      ...(upstream === ('websocket' satisfies WebSocketUpstream) ? streamLimit(TUNNEL_MS) : {}),
       retry_policy: {
         num_retries: 0,
         per_try_timeout: duration(settings.destinationTimeoutMs),
@@ -97,7 +99,7 @@ const released = (
  * Time limit of a request on a route, from its start; another route has its own limit. A shorter deadline of a gRPC
  * caller applies.
  */
-const streamLimit = (ms: number) => ({
+export const streamLimit = (ms: number) => ({
   max_stream_duration: { max_stream_duration: duration(ms), grpc_timeout_header_max: duration(ms) },
 })
 

@@ -3,7 +3,7 @@ import { Reader, WireError } from '../ext-proc/protobuf.ts'
 import type { Origin } from './forward/tunnel.ts'
 import type { Head } from './headers.ts'
 
-/** `other`: trailers of a response, and what holds nothing that we know. */
+/** `other`: what holds nothing that we know. */
 export type ProcessingRequest =
   | {
       readonly kind: 'request_headers' | 'response_headers'
@@ -15,10 +15,11 @@ export type ProcessingRequest =
       readonly origin?: Origin
     }
   | { readonly kind: 'request_body' | 'response_body'; readonly body: Buffer; readonly endOfStream: boolean }
-  | { readonly kind: 'request_trailers' | 'other' }
+  | { readonly kind: 'request_trailers' | 'response_trailers' | 'other' }
 
 const OTHER: ProcessingRequest = { kind: 'other' }
-const TRAILERS: ProcessingRequest = { kind: 'request_trailers' }
+const REQUEST_TRAILERS: ProcessingRequest = { kind: 'request_trailers' }
+const RESPONSE_TRAILERS: ProcessingRequest = { kind: 'response_trailers' }
 
 /** `HeaderValue`: adds a line under its lower-case name; bytes are latin1 characters. */
 const readLine = (reader: Reader, head: Map<string, string[]>): void => {
@@ -143,7 +144,7 @@ export const decodeRequest = (bytes: Buffer): ProcessingRequest => {
     else if (field === 5) request = readBody(reader, 'response_body')
     else {
       reader.skip()
-      request = field === 6 ? TRAILERS : OTHER
+      request = field === 6 ? REQUEST_TRAILERS : RESPONSE_TRAILERS
     }
   }
   if (request?.kind === 'request_headers') {

@@ -102,11 +102,11 @@ const metadataOf = (reply: ExtProcReply): Buffer | undefined => {
   }
 }
 
-/** `ProcessingMode`: the request's body and the parts of the response that are wanted; never trailers. */
+/** `ProcessingMode`: the request's body and the parts of the response that are wanted. */
 const modeBytes = (responseBody: boolean): Buffer => {
   const [SEND, SKIP, BUFFERED] = [1, 2, 2]
   const writer = new Writer(16)
-  writer.varint(6, SKIP)
+  writer.varint(6, SEND)
   writer.varint(5, SKIP)
   if (responseBody) writer.varint(4, BUFFERED)
   writer.varint(3, BUFFERED)
@@ -134,6 +134,7 @@ const RESPONSE_FIELD: Readonly<Record<Phase, number>> = {
   response_body: 4,
 }
 const REQUEST_TRAILERS = 5
+const RESPONSE_TRAILERS = 6
 /** Bytes of most replies without a large body. */
 const ROOM = 1024
 const CONTINUE_AND_REPLACE = 1
@@ -207,7 +208,8 @@ export const encodeReply = (reply: ExtProcReply, phase: Phase): readonly Buffer[
   if (reply.kind === 'immediateResponse') {
     writeImmediate(writer, reply.reply)
     writer.start(7, message)
-  } else if (reply.kind === 'trailers') writer.start(REQUEST_TRAILERS, message)
+  } else if (reply.kind === 'trailers')
+    writer.start(phase === 'response_body' ? RESPONSE_TRAILERS : REQUEST_TRAILERS, message)
   else {
     const common = writer.end()
     if (reply.kind === 'streamed') writeStreamed(writer, reply)

@@ -64,6 +64,7 @@ class ExtProcStream implements CallHandler {
     }
     const message = decoded(bytes)
     if (message === undefined) this.#fail('a message does not decode')
+    else if (message.kind === 'response_trailers') this.#onResponseTrailers()
     else if (this.#input !== undefined) this.#onBodyPiece(message, this.#input)
     else if (isUpload(message) && this.#exchange === undefined) this.#upload(message)
     else this.#onMessage(message)
@@ -152,6 +153,18 @@ class ExtProcStream implements CallHandler {
     if (this.#over || this.#busy || this.#phase !== waiting) return
     this.#call.send(...encodeReply(reply, waiting))
     this.#phase = 'done'
+  }
+
+  /** Behind the released request's response. One without a body has nothing to transform. */
+  #onResponseTrailers(): void {
+    if (this.#input === undefined) {
+      if (this.#phase !== 'done' && this.#phase !== 'response_body') {
+        this.#fail(`unexpected message in phase "${this.#phase}"`)
+        return
+      }
+      this.#phase = 'done'
+    }
+    this.#call.send(...encodeReply({ kind: 'trailers' }, 'response_body'))
   }
 
   /** A body that comes and goes in pieces: the flow gets all replies. */

@@ -47,8 +47,9 @@ export type ExtProcReply =
       readonly tunnel?: string
       readonly address?: string
     }
-  /** The next piece of a streamed body (`StreamedBodyResponse`), and its unchanged trailers. */
+  /** The next piece of a streamed body (`StreamedBodyResponse`). */
   | { readonly kind: 'streamed'; readonly body: Buffer; readonly isLast: boolean }
+  /** Unchanged trailers behind a body. */
   | { readonly kind: 'trailers' }
   | { readonly kind: 'continueResponse' }
   | { readonly kind: 'bufferedResponse'; readonly destinationStatus: string }

@@ -74,5 +74,13 @@ t.test(
     t.equal(JSON.stringify(withHost.listeners).match(/"envoy\.hashable_string"/g)?.length, 5)
     const seconds = (name: string) => Number(new RegExp(`"${name}":"(\\d+)s"`).exec(text)?.[1])
     t.ok(seconds('max_connection_duration') + seconds('drain_timeout') < 600)
+    const limited = [...routesOf('forward_outer'), ...routesOf('forward_inner')].filter(({ route }) =>
+      JSON.stringify(route)?.includes('"max_stream_duration":"540s"'),
+    )
+    t.same(
+      limited.map(({ name }) => name),
+      ['tunnel_unopened', 'proxy_websocket'],
+      'these outlive neither a key nor a certificate',
+    )
   },
 )

@@ -244,6 +244,36 @@ t.test('a stream that ends while a response is pending is reset, never ended', a
   t.match(rejecting.seen, { resets: 1, ended: false })
 })
 
+const RESPONSE_TRAILERS: ProcessingRequest = { response_trailers: {} }
+
+t.test('trailers of a response pass in all phases that may come before them', async (t) => {
+  for (const [messages, steps] of [
+    [[HEADERS], stepsOf(RELEASE)],
+    [[HEADERS, BODY], stepsOf(HOLD)],
+    [[HEADERS, BODY, RESPONSE], { onResponseHeaders: async () => PASS }],
+    [[HEADERS, BODY, RESPONSE], {}],
+    [[HEADERS, BODY, RESPONSE, RESPONSE_BODY], {}],
+    [[STREAMED, PIECE], {}],
+  ] as const) {
+    const { seen, say, handler } = await watching(steps, messages)
+    t.notOk(seen.abandoned)
+    say(RESPONSE_TRAILERS)
+    t.match(seen, { resets: 0, abandoned: false })
+    t.same(Object.keys(seen.written.at(-1) ?? {}).sort(), ['response', 'response_trailers'])
+    if (messages[0] === STREAMED) continue
+    handler.end()
+    t.match(seen, { ended: true, resets: 0, abandoned: true })
+  }
+})
+
+t.test('trailers of a response before its request is released reset the stream', async (t) => {
+  for (const messages of [[], [HEADERS], [HEADERS, BODY]]) {
+    const { seen, say } = await watching({}, messages)
+    say(RESPONSE_TRAILERS)
+    t.match(seen, { resets: 1, ended: false, written: { length: messages.length } })
+  }
+})
+
 const STREAMED: ProcessingRequest = {
   request_headers: { end_of_stream: false },
   protocol_config: { request_body_mode: 'FULL_DUPLEX_STREAMED' },

@@ -2,6 +2,7 @@
 import { AppError } from '../../common/errors.ts'
 import { CLIENT_ADDRESS_HEADER } from '../../common/rate-limiter.ts'
 import { traceIdFor } from '../../common/trace-id.ts'
+import { TUNNEL_BYTES } from '../../control-plane/limits.ts'
 import type { Destination } from '../../egress/parse-url.ts'
 import type { Caller } from '../../sdk/index.ts'
 import type { GatewayState } from '../exchange-deps.ts'
@@ -84,7 +85,7 @@ export class ConnectRequest implements Exchange {
     record.host = host
     const connect = await bindings.connect(caller, host.replace(/^\[(.*)\]$/, '$1'), port)
     if (connect === 'deny') throw denied(host)
-    if (!state.isCanceled) state.memory.take(ownerOf(caller), 0)
+    if (!state.isCanceled) state.memory.take(ownerOf(caller), connect === 'open' ? TUNNEL_BYTES : 0)
     const reply = { kind: 'connect', prefix, traceHeader: state.traceHeader, nonce: record.traceId } as const
     if (connect === 'open') {
       record.finish('opened')

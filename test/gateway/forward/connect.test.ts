@@ -17,7 +17,7 @@ const CONNECT = origin({ [ATTRIBUTES.chain]: FORWARD_CHAINS.connect })
 
 const setUp = (deps: Partial<ExchangeDeps> = {}) => {
   const far = createFarSide()
-  const held = createShares(2 ** 20, 'too many')
+  const held = createShares(2 ** 21, 'too many')
   const bindings: Bindings = { connect: () => 'open', request: () => undefined }
   const start = exchangesOf(far, {
     held,
@@ -107,7 +107,7 @@ t.test('a tunnel holds its share until it is closed', async (t) => {
   t.equal(codeOf(await connect('api.test:443').reply), 'rate_limited')
   t.equal(codeOf(await connect('api.test:443', KEYS.stranger).reply), 'connect', 'another tenant')
   for (const { exchange } of opened) exchange.cancel()
-  t.equal(held.held, 2 ** 18)
+  t.equal(held.held, 2 ** 19)
   t.equal(codeOf(await connect('api.test:443').reply), 'connect')
 })
 

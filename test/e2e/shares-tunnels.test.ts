@@ -1,0 +1,101 @@
+import { once } from 'node:events'
+import { request } from 'node:http'
+import t, { type Test } from 'tap'
+import { CALL_BYTES, TUNNEL_BYTES } from '../../src/control-plane/limits.ts'
+import { call, KEYS } from '../kit/egress.ts'
+import { startForwardWorld } from '../kit/forward-world.ts'
+
+const MIB = 1024 * 1024
+const HELD = 72 * MIB
+/** A tenant alone gets half. */
+const SHARE = HELD / 2
+
+let connect: 'open' | 'tunnel' = 'open'
+const world = await startForwardWorld({
+  bindings: { connect: () => connect, request: () => ({ surfaces: ['body'] }) },
+  bootstrap: { memoryBytes: HELD / 0.75 },
+  gateway: { limits: { heldBytes: HELD } },
+})
+t.teardown(() => world.close())
+
+interface Open {
+  readonly status: number
+  destroy(): void
+}
+
+/** Opens until one is rejected; returns the number of the others, and ends all. */
+const countOpen = async (t: Test, open: () => Promise<Open>): Promise<number> => {
+  const all: Open[] = []
+  let last: Open
+  do {
+    last = await open()
+    all.push(last)
+  } while (last.status === 200)
+  t.equal(last.status, 429)
+  for (const one of all) one.destroy()
+  while ((await world.envoy.stat('cluster.gateway.upstream_rq_active')) > 0);
+  return all.length - 1
+}
+
+const tunnel = async (): Promise<Open> => {
+  const { status, socket } = await world.connect()
+  socket.on('error', () => {})
+  return { status, destroy: () => socket.destroy() }
+}
+
+for (const [kind, bytes] of [
+  ['open', CALL_BYTES + TUNNEL_BYTES],
+  ['tunnel', CALL_BYTES],
+] as const)
+  t.test(`a tunnel ("${kind}") holds its share to its end`, async (t) => {
+    connect = kind
+    t.equal(await countOpen(t, tunnel), SHARE / bytes)
+  })
+
+for (const method of ['GET', 'POST'])
+  t.test(`a ${method} without a body holds its share to the end of the response`, async (t) => {
+    const sse = async (): Promise<Open> => {
+      const sent = request({
+        port: world.port,
+        agent: false,
+        method,
+        path: '/proxy/sse?n=100000&ms=1000',
+        headers: { 'svc-api-key': KEYS.private, 'svc-proxy-url': world.url(), 'content-length': 0 },
+      }).end()
+      sent.on('error', () => {})
+      const [response] = await once(sent, 'response')
+      response.on('error', () => {}).resume()
+      return { status: response.statusCode, destroy: () => sent.destroy() }
+    }
+    t.equal(await countOpen(t, sse), SHARE / CALL_BYTES)
+  })
+
+/** Resolves when Envoy reads nothing more from the destination. */
+const settled = async (): Promise<void> => {
+  let [bytes, same] = [-1, 0]
+  while (same < 100) {
+    const next = await world.envoy.stat('cluster.destination_https.upstream_cx_rx_bytes_total')
+    same = next === bytes ? same + 1 : 0
+    bytes = next
+  }
+}
+
+t.test('slow readers in tunnels take no more of Envoy than their shares', async (t) => {
+  connect = 'open'
+  const tunnels = SHARE / (CALL_BYTES + TUNNEL_BYTES + CALL_BYTES)
+  const allocated = async () => Number(JSON.parse(await world.envoy.page('/memory')).allocated)
+  const before = await allocated()
+  const open = await Promise.all(Array.from({ length: tunnels }, () => world.open()))
+  for (const one of open) {
+    one.on('error', () => {})
+    one.pause()
+    one.write(`GET /large?bytes=1000000000000 HTTP/1.1\r\nhost: ${world.authorityOf()}\r\n\r\n`)
+  }
+  await settled()
+  const taken = (await allocated()) - before
+  t.comment(`${(taken / tunnels / 1024).toFixed(0)} KiB each`)
+  t.ok(taken <= SHARE, `${taken} bytes`)
+  const other = await call(world.port, '/proxy', { key: KEYS.stranger, method: 'GET', to: world.url() })
+  t.equal(other.status, 200)
+  for (const one of open) one.destroy()
+})
