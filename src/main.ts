@@ -1,4 +1,3 @@
-import { closeSync, openSync } from 'node:fs'
 import { Command, CommanderError, Option } from 'commander'
 import { addAuditCommand } from './commands/audit.ts'
 import { addBackupCommands } from './commands/backup.ts'
@@ -8,11 +7,12 @@ import { addPluginsCommand } from './commands/plugins.ts'
 import { addProtoCommand } from './commands/proto.ts'
 import { addReloadCommand } from './commands/reload.ts'
 import { addRunCommand } from './commands/run.ts'
-import { configOption, FAILURE, print, USAGE } from './commands/run-command.ts'
+import { configOption, FAILURE, print, USAGE, workingDirectory } from './commands/run-command.ts'
 import { addTransferCommands } from './commands/tenant-transfer.ts'
 import { addTenantsCommand } from './commands/tenants.ts'
 import { addTransformCommand } from './commands/transform.ts'
 import { createLog } from './common/log.ts'
+import { hasTerminal } from './common/terminal.ts'
 import { programVersion } from './common/version.ts'
 import { printConfig } from './config/print.ts'
 import { ConfigError, describeSettings, loadConfig } from './config.ts'
@@ -24,7 +24,7 @@ const SAME_SIGNAL_MS = 300
 
 const start = async (options: { role: Role; config?: string }): Promise<void> => {
   process.title = 'sidevault: supervisor'
-  const config = loadConfig(process.env, { file: options.config })
+  const config = loadConfig(process.env, { file: options.config, cwd: workingDirectory() })
   const { resolve } = await import('node:path')
   const { startSupervisor } = await import('./supervisor/supervisor.ts')
   const file = options.config ?? process.env.SIDEVAULT_CONFIG
@@ -48,7 +48,10 @@ const start = async (options: { role: Role; config?: string }): Promise<void> =>
   const log = createLog('supervisor', 'error')
   const reload = () =>
     supervisor.reload().catch((error: Error) => log.error(`settings were not reloaded: ${error.message}`))
+  // With a terminal SIGHUP says that it was closed; without, it is how service managers ask for a reload.
   process.on('SIGHUP', hasTerminal() ? stop : reload)
+  // By default it opens Node's inspector.
+  process.on('SIGUSR1', () => {})
   watchParent(stop)
   try {
     await supervisor.ready
@@ -59,16 +62,6 @@ const start = async (options: { role: Role; config?: string }): Promise<void> =>
     process.exitCode = FAILURE
   }
   await supervisor.done
-}
-
-/** With a terminal SIGHUP says that it was closed; without, it is how service managers ask for a reload. */
-const hasTerminal = (): boolean => {
-  try {
-    closeSync(openSync('/dev/tty', 'r'))
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** The bootstrap's own process, or npm, may be killed without a word to us. */

@@ -10,9 +10,16 @@ import { BootstrapError } from './run.js'
  * channel of the other process closes.
  * @param {string} node
  */
-const continueWith = (node) => {
+export const continueWith = (node) => {
   const child = spawn(node, process.argv.slice(1), { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] })
-  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
+  for (const signal of /** @type {const} */ ([
+    'SIGINT',
+    'SIGTERM',
+    'SIGHUP',
+    'SIGQUIT',
+    'SIGUSR1',
+    'SIGUSR2',
+  ]))
     process.on(signal, () => child.kill(signal))
   // A killed npm sends no signal.
   const parent = process.ppid

@@ -10,13 +10,23 @@ export const USAGE = 2
 /** Prints a line to standard output. */
 export const print = (line: string): void => void process.stdout.write(`${line}\n`)
 
+/** Throws StartError when it was removed. */
+export const workingDirectory = (): string => {
+  try {
+    return process.cwd()
+  } catch {
+    throw new StartError('The working directory was removed. Change to another one, and retry.')
+  }
+}
+
 /** Runs an operator's command. Exit code 1 if it resolves with false. An AppError is shown without a stack. */
 export const operate = async (
   file: string | undefined,
   work: (config: Config) => Promise<unknown>,
 ): Promise<void> => {
   try {
-    if ((await work(loadConfig(process.env, { file }))) === false) process.exitCode = FAILURE
+    if ((await work(loadConfig(process.env, { file, cwd: workingDirectory() }))) === false)
+      process.exitCode = FAILURE
   } catch (thrown) {
     if (!(thrown instanceof AppError)) throw thrown
     throw new StartError(thrown.message, { configuration: 'configuration' in thrown })

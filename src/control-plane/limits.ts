@@ -25,8 +25,8 @@ export const TUNNEL_BYTES = 256 * KIB
 export const PIECES_BYTES = MIB
 
 /**
- * ms that a tunnel of the forward proxy lasts without a request, and altogether: less than Envoy's drain time of 600 s,
- * so that a new certificate cuts no call.
+ * ms that a tunnel of the forward proxy lasts without a request, and that it takes requests: less than Envoy's drain time
+ * of 600 s, so that a new certificate leaves the last one time. WebSockets and unopened tunnels end after `TUNNEL_MS`.
  */
 export const TUNNEL_IDLE_MS = 300_000
 export const TUNNEL_MS = 540_000

@@ -25,6 +25,13 @@ const MALLOC = { MALLOC_ARENA_MAX: '2' }
  */
 const GATEWAY_SEMI_SPACE = 16
 
+/**
+ * SIGUSR1 would open Node's inspector, which shows keys to any program of this machine. A port for it in NODE_OPTIONS asks
+ * for that.
+ */
+const withoutInspector = ({ NODE_OPTIONS: options = '' }: NodeJS.ProcessEnv): readonly string[] =>
+  options.includes('--inspect') ? [] : ['--disable-sigusr1']
+
 /** Forks a process that waits for its `start` message. */
 export const forkProcess = (
   { SIDEVAULT_BOOTSTRAP_KEY: key, ...env }: NodeJS.ProcessEnv,
@@ -37,6 +44,7 @@ export const forkProcess = (
     },
     execArgv: [
       ...process.execArgv,
+      ...withoutInspector(env),
       ...(kind === 'gateway' ? [`--max-semi-space-size=${GATEWAY_SEMI_SPACE}`] : []),
     ],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

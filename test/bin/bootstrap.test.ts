@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import {
   chmodSync,
   closeSync,
@@ -198,7 +199,8 @@ t.test('a descriptor inherited by the service is closed before it starts anythin
   t.teardown(() => closeSync(leaked))
   const FD = 30 // those up to 15 Node closes at exec(2) itself
   const script = `import { closeInherited } from '${bootstrap('descriptors')}'
-    import { spawnSync } from 'node:child_process'
+    import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
     const below = () => spawnSync('/bin/sh', ['-c', 'test -e /proc/self/fd/${FD}']).status === 0
     const before = below()
     closeInherited()
@@ -241,3 +243,31 @@ t.test('the last line prints the counts of TAP', async (t) => {
   const tap = 'TAP version 14\n    ok 1 - inner\nok 1 - a\nnot ok 2 - b\nok 3 - c # SKIP no\n1..3\n'
   t.same(countTap(tap), { passed: 1, failed: 1, skipped: 1 })
 })
+
+t.test(
+  'the process that continues under another Node gets all signals, and its exit code is passed on',
+  async (t) => {
+    const dir = t.testdir()
+    const names = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const
+    writeFileSync(
+      join(dir, 'program.mjs'),
+      `import { continueWith } from ${JSON.stringify(bootstrap('prepare'))}
+    if (process.channel === undefined) continueWith(process.execPath)
+    else {
+      for (const [at, name] of ${JSON.stringify(names)}.entries()) process.on(name, () => process.exit(40 + at))
+      process.channel.unref()
+      setInterval(() => {}, 1000)
+      console.log('up')
+    }`,
+    )
+    for (const [at, name] of names.entries()) {
+      const child = spawn(process.execPath, [join(dir, 'program.mjs')], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      await once(child.stdout, 'data')
+      child.kill(name)
+      const [code] = await once(child, 'exit')
+      t.equal(code, 40 + at, name)
+    }
+  },
+)

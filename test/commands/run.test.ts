@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, writeFileSync } from 'node:fs'
+import { readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { partsBelow } from '../bench/processes.ts'
 import { startSidevault } from '../kit/sidevault.ts'
 import { root } from '../kit/sources.ts'
 
@@ -28,6 +29,8 @@ const start = (args: readonly string[], env: Record<string, string> = {}) => {
     cwd: temporary,
     env: { PATH, HOME, TMPDIR: temporary, SIDEVAULT_DATA_DIR: service.dataDir, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
+    // No terminal: it would send SIGINT to all.
+    detached: true,
   })
   let [out, err] = ['', '']
   child.stdout.on('data', (chunk) => {
@@ -93,7 +96,13 @@ t.test('its exit code is that of the command, and it runs where it was called', 
   t.equal((await run('sh', '-c', 'kill -9 $$')).code, 137)
   t.match(await run('no-such-command'), { code: 127, err: /"no-such-command" was not found/ })
   writeFileSync(join(temporary, 'plain.txt'), '')
-  t.match(await run('./plain.txt'), { code: 126 })
+  t.match(await run('./plain.txt/x'), { code: 127, err: /"\.\/plain\.txt\/x" was not found/ })
+  symlinkSync('loop', join(temporary, 'loop'))
+  for (const name of ['./plain.txt', './loop', 'x'.repeat(300), '']) {
+    const { code, err } = await run(name)
+    t.match({ code, err }, { code: 126, err: `"${name}" cannot be executed\n` })
+    t.notMatch(err, /^ {4}at /m)
+  }
   t.equal((await run('pwd')).out.trim(), temporary)
   t.same(
     (await keys()).filter(({ expires_at }) => expires_at),
@@ -102,7 +111,7 @@ t.test('its exit code is that of the command, and it runs where it was called', 
 })
 
 t.test('signals are passed on, and the key ends then, too', async (t) => {
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const) {
     const code = `process.on('${signal}', () => process.exit(9)); console.log('up'); setInterval(() => {}, 1000)`
     const { child, ended } = start(['run', '--application', application, '--', ...node(code)])
     await firstLine(child)
@@ -116,6 +125,41 @@ t.test('signals are passed on, and the key ends then, too', async (t) => {
       signal,
     )
   }
+})
+
+/** Runs `command` in a terminal of its own with another standard input, and ends it after Ctrl-C. Prints what it printed. */
+const IN_TERMINAL = `
+import os, pty, signal, sys
+pid, terminal = pty.fork()
+if pid == 0:
+    os.dup2(os.open('/dev/null', os.O_RDONLY), 0)
+    os.execvp(sys.argv[1], sys.argv[1:])
+out = b''
+def until(text):
+    global out
+    while text not in out:
+        out += os.read(terminal, 1024)
+until(b'up')
+os.write(terminal, b'\\x03')
+until(b'interrupted')
+os.kill(pid, signal.SIGTERM)
+until(b'in all')
+os.waitpid(pid, 0)
+print(out.decode())
+`
+
+t.test('Ctrl-C reaches the command once, also when its standard input is a file', async (t) => {
+  const code = `let times = 0
+    process.on('SIGINT', () => console.log('interrupted', ++times))
+    process.on('SIGTERM', () => { console.log(times, 'in all'); process.exit() })
+    console.log('up'); setInterval(() => {}, 1000)`
+  const command = [process.execPath, join(root, 'bin/sidevault.js'), 'run', '--application', application]
+  const { PATH = '', HOME = '' } = process.env
+  const { stdout, stderr } = spawnSync('python3', ['-c', IN_TERMINAL, ...command, '--', ...node(code)], {
+    env: { PATH, HOME, TMPDIR: temporary, SIDEVAULT_DATA_DIR: service.dataDir },
+    encoding: 'utf8',
+  })
+  t.match(stdout, /^1 in all/m, stderr)
 })
 
 t.test('keys of runs are not among the three of an application', async (t) => {
@@ -160,6 +204,18 @@ t.test('what it cannot do, it says', async (t) => {
     SIDEVAULT_DATA_DIR: join(temporary, 'missing'),
   })
   t.match(missing, { code: 1, err: /^sidevault: No service runs on the data directory/ })
+  const removed = spawnSync(
+    'sh',
+    [
+      '-c',
+      'mkdir gone && cd gone && rmdir ../gone && exec "$@"',
+      'sh',
+      process.execPath,
+      join(root, 'bin/sidevault.js'),
+    ].concat('run --application a -- true'.split(' ')),
+    { cwd: temporary, encoding: 'utf8' },
+  )
+  t.match(removed, { status: 1, stderr: /^sidevault: The working directory was removed\..*\n$/ })
 })
 
 t.test('a run that cannot write its trust files leaves no key', async (t) => {
@@ -206,6 +262,15 @@ t.test('ca print is what /ca.pem serves; ca rotate adds to it', async (t) => {
   t.ok(both.startsWith(first))
   t.match(await sidevault(['ca', 'rotate', '--now']), { code: 0, out: /^signs {3}from now on/ })
   t.equal((await run('curl', '-sS', '-d', 'a=b', 'https://demo.sidevault.test/pay')).code, 0)
+})
+
+t.test('SIGUSR1 opens no inspector of the service', async (t) => {
+  const pids = [service.pid, ...Object.values(partsBelow(service.pid))]
+  t.ok(pids.length > 3)
+  const { pid: envoy } = { pid: partsBelow(service.pid).envoy }
+  for (const pid of pids) if (pid !== envoy) process.kill(pid, 'SIGUSR1')
+  t.equal((await service.call('GET', '/readyz')).status, 200)
+  t.notMatch(service.stderr(), /Debugger listening/)
 })
 
 t.test('no private key is in logs and metrics', async (t) => {

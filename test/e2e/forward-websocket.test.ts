@@ -12,13 +12,17 @@ const PROXY = {
   configuration: {},
   requestTransform: 'module.exports = ({ args }) => args',
 }
+const { requestTransform: _, ...plain } = PROXY
+const CERTIFIED = { ...plain, destinationTls: { id: 'certificates' } }
 const world = await startForwardWorld({
   bindings: {
     connect: () => 'open',
     request: (_, host, at, path) =>
       path === '/transformed'
         ? { proxy: { ...PROXY, destinationUrl: `https://${host}:${at}/transformed` }, rest: '' }
-        : { surfaces: ['header:authorization', 'query:room'] },
+        : path === '/certified'
+          ? { proxy: { ...CERTIFIED, destinationUrl: `https://${host}:${at}/certified` }, rest: '' }
+          : { surfaces: ['header:authorization', 'query:room'] },
   },
 })
 const { cert, key } = await world.authority.issue(['api.test'])
@@ -100,13 +104,14 @@ t.test('a handshake that the destination rejects opens nothing', async (t) => {
   t.equal(upgrades.length, before)
 })
 
-t.test('a handshake with a body, or through a transform, is rejected', async (t) => {
+t.test('a handshake with a body, or through a transform or certificates, is rejected', async (t) => {
   const before = upgrades.length
   for (const [path, method, lines] of [
     ['/chat', 'POST', []],
     ['/chat', 'GET', ['content-length: 3']],
     ['/chat', 'GET', ['content-type: application/json']],
     ['/transformed', 'GET', []],
+    ['/certified', 'GET', []],
   ] as const) {
     const { tunnel, head } = await handshake(path, lines, method)
     t.match(head, /^HTTP\/1.1 400 /, `${method} ${path} ${lines}`)

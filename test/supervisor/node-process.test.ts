@@ -78,3 +78,14 @@ t.test('processes run with MALLOC_ARENA_MAX=2, unless the operator sets it', asy
   t.same(await mallocOf(env), ['MALLOC_ARENA_MAX=2'])
   t.same(await mallocOf({ ...env, MALLOC_ARENA_MAX: '3' }), ['MALLOC_ARENA_MAX=3'])
 })
+
+t.test('a process has an inspector only when NODE_OPTIONS names its port', async (t) => {
+  for (const [env, has] of [
+    [{}, false],
+    [{ NODE_OPTIONS: '--inspect-port=0' }, true],
+  ] as const) {
+    const child = forkProcess({ ...process.env, ...env }, 'admin')
+    t.equal(child.spawnargs.includes('--disable-sigusr1'), !has)
+    child.kill('SIGKILL')
+  }
+})

@@ -1,4 +1,5 @@
 /** Environment of a program whose HTTPS requests go through the forward proxy (completions §15). */
+import { isIPv4, isIPv6 } from 'node:net'
 import type { Config } from '../../config.ts'
 
 /** Files of the authorities that the program should trust. */
@@ -69,17 +70,38 @@ const noProxyOf = (env: Environment): string =>
     .filter((host) => host !== '')
     .join(',')
 
+/** The JVM has its own form: `*` in the place of a leading dot, addresses of IPv6 in brackets, no ports. */
+const nonProxyHosts = (noProxy: string): string =>
+  noProxy
+    .split(',')
+    .flatMap((host) => {
+      if (host === '127.0.0.1') return '127.*'
+      if (isIPv6(host)) return `[${host}]`
+      const [name = ''] = host.replace(/^\*?\./, '').split(':')
+      if (name === '' || name.includes('/')) return []
+      return isIPv4(name) || name === '*' || name === 'localhost' ? name : [name, `*.${name}`]
+    })
+    .join('|')
+
+/** JAVA_TOOL_OPTIONS are split at blanks, except inside quotes, which cannot be escaped. */
+const quoted = (option: string): string => {
+  if (!/[\s'"]/.test(option)) return option
+  return option.replace(/[^"]+|"+/g, (part) => (part.startsWith('"') ? `'${part}'` : `"${part}"`))
+}
+
 /** Options of the JVM. The key is not among them: a JVM prints them. */
-const javaOptions = ({ host, port }: ProxyAddress, keyStore: string): string =>
+const javaOptions = ({ host, port }: ProxyAddress, keyStore: string, noProxy: string): string =>
   [
     `-Dhttps.proxyHost=${host}`,
     `-Dhttps.proxyPort=${port}`,
-    '-Dhttp.nonProxyHosts=localhost|127.*|[::1]',
+    `-Dhttp.nonProxyHosts=${nonProxyHosts(noProxy)}`,
     // Basic is disabled for CONNECT by default.
     '-Djdk.http.auth.tunneling.disabledSchemes=',
     `-Djavax.net.ssl.trustStore=${keyStore}`,
     '-Djavax.net.ssl.trustStoreType=JKS',
-  ].join(' ')
+  ]
+    .map(quoted)
+    .join(' ')
 
 /** The environment of the program, without secrets of the service. */
 export const environmentFor = (
@@ -112,7 +134,7 @@ export const environmentFor = (
     NODE_USE_ENV_PROXY: '1',
     ...Object.fromEntries(ADDED.map((name) => [name, files.added])),
     ...Object.fromEntries(BUNDLES.map((name) => [name, files.bundle])),
-    JAVA_TOOL_OPTIONS: [env.JAVA_TOOL_OPTIONS, javaOptions(address, files.keyStore)]
+    JAVA_TOOL_OPTIONS: [env.JAVA_TOOL_OPTIONS, javaOptions(address, files.keyStore, noProxy)]
       .filter((text) => text)
       .join(' '),
   }

@@ -1,14 +1,15 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { constants } from 'node:os'
 import { codeOf } from '../../common/errors.ts'
+import { hasTerminal } from '../../common/terminal.ts'
 
 /** Exit codes of shells: the command cannot be executed, or does not exist. */
 const NOT_EXECUTABLE = 126
 const NOT_FOUND = 127
 const SIGNALED = 128
 
-type Signal = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGQUIT' | 'SIGUSR2'
-const SIGNALS: readonly Signal[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2']
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const
+type Signal = (typeof SIGNALS)[number]
 
 /** The terminal sends these to all processes of its foreground group. */
 const OF_TERMINAL: readonly Signal[] = ['SIGINT', 'SIGQUIT']
@@ -26,7 +27,7 @@ export interface Signals {
 export const passSignals = (): Signals => {
   let early: NodeJS.Signals | undefined
   let pass: ((signal: NodeJS.Signals) => void) | undefined
-  const terminal = process.stdin.isTTY === true
+  const terminal = hasTerminal()
   const on = (signal: Signal) => {
     if (pass === undefined) early ??= signal
     else if (!terminal || !OF_TERMINAL.includes(signal)) pass(signal)
@@ -59,15 +60,24 @@ export const runChild = (
 ): Promise<number> =>
   new Promise((resolve) => {
     const { cwd, env, signals } = options
-    const child = spawn(file, args, { cwd, env, stdio: 'inherit' })
-    signals.to((signal) => child.kill(signal))
-    child.once('error', (error) => {
-      if (child.pid !== undefined) return
-      const absent = codeOf(error) === 'ENOENT'
+    const fail = (error: unknown) => {
+      const absent = ['ENOENT', 'ENOTDIR'].includes(codeOf(error))
       process.stderr.write(
         `sidevault: the command "${file}" ${absent ? 'was not found' : 'cannot be executed'}\n`,
       )
       resolve(absent ? NOT_FOUND : NOT_EXECUTABLE)
+    }
+    let child: ChildProcess
+    try {
+      child = spawn(file, args, { cwd, env, stdio: 'inherit' })
+    } catch (error) {
+      // Some errors of the operating system come at once, e.g. ELOOP; so does that of an empty name.
+      fail(error)
+      return
+    }
+    signals.to((signal) => child.kill(signal))
+    child.once('error', (error) => {
+      if (child.pid === undefined) fail(error)
     })
     child.once('exit', (code, signal) => resolve(code ?? (signal === null ? 1 : exitCodeOf(signal))))
   })

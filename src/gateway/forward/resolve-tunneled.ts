@@ -23,7 +23,10 @@ const authorityOf = ({ host, port }: Tunnel): string => (port === 443 ? host : `
 /** Headers of a request with a body, which would pass the gateway by. */
 const OF_BODIES = ['content-length', 'content-type']
 
-/** Throws `malformed` for a WebSocket handshake with a body, or through a proxy whose code it would bypass. */
+/**
+ * Throws `malformed` for a WebSocket handshake with a body, or through a proxy whose code it would bypass or whose
+ * certificates it cannot have: their connections may be HTTP/2, which Envoy does not upgrade.
+ */
 const checkHandshake = (head: Head, method: string, { proxy }: Identity): void => {
   if (method !== 'GET' || OF_BODIES.some((name) => head.has(name)))
     throw new AppError('malformed', 'A WebSocket handshake must be a GET without a body.')
@@ -31,6 +34,11 @@ const checkHandshake = (head: Head, method: string, { proxy }: Identity): void =
     throw new AppError(
       'malformed',
       'The proxy has a transform, which a WebSocket would bypass. Use a proxy without one.',
+    )
+  if (proxy?.destinationTls !== undefined)
+    throw new AppError(
+      'malformed',
+      'The proxy has certificates (destination_tls), with which a WebSocket does not work. Use a proxy without them.',
     )
 }
 

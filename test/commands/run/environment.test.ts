@@ -38,6 +38,30 @@ t.test(
   },
 )
 
+t.test('Java gets the hosts of NO_PROXY in its own form', async (t) => {
+  const hostsFor = (NO_PROXY: string) =>
+    /-Dhttp\.nonProxyHosts=(\S+)/.exec(of({ NO_PROXY }).JAVA_TOOL_OPTIONS ?? '')?.[1]
+  t.equal(hostsFor(''), 'localhost|127.*|[::1]')
+  t.equal(
+    hostsFor('a.test,.b.test,*.c.test,d.test:8443,10.0.0.1,10.0.0.0/8,fd00::1,*'),
+    'localhost|127.*|[::1]|a.test|*.a.test|b.test|*.b.test|c.test|*.c.test|d.test|*.d.test|10.0.0.1|[fd00::1]|*',
+  )
+})
+
+t.test('a JVM reads a path with blanks and quotes', async (t) => {
+  const keyStore = `/a b/it's "c"/d`
+  const { JAVA_TOOL_OPTIONS } = environmentFor(
+    {},
+    { config: loadConfig({}), address, key: 'k', files: { ...files, keyStore } },
+  )
+  const { error, stderr } = spawnSync('java', ['-XshowSettings:properties', '-version'], {
+    env: { ...process.env, JAVA_TOOL_OPTIONS },
+    encoding: 'utf8',
+  })
+  if (error) return t.pass('there is no Java here')
+  t.ok(stderr.includes(`javax.net.ssl.trustStore = ${keyStore}\n`), stderr)
+})
+
 t.test('settings of the service, its root key among them, are not passed to the command', async (t) => {
   const env = of({
     SIDEVAULT_ROOT_KEY: 'env:K',

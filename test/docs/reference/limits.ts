@@ -3,7 +3,14 @@ import { MAX_DEPTH, STRUCTURE_LIMITS as MOST_JSON } from '../../../src/admin/str
 import { CODE_JSON_LIMITS } from '../../../src/common/json-structure.ts'
 import { type settingNames, variableOf } from '../../../src/config/schema.ts'
 import { loadConfig } from '../../../src/config.ts'
-import { CALL_BYTES, HOSTS, heldBytes, TUNNEL_IDLE_MS, TUNNEL_MS } from '../../../src/control-plane/limits.ts'
+import {
+  CALL_BYTES,
+  HOSTS,
+  heldBytes,
+  TUNNEL_BYTES,
+  TUNNEL_IDLE_MS,
+  TUNNEL_MS,
+} from '../../../src/control-plane/limits.ts'
 import { BODY_BYTES, MAX_REDIRECTS } from '../../../src/egress/fetch.ts'
 import { URL_LENGTH } from '../../../src/egress/parse-url.ts'
 import { MAX_SURFACES } from '../../../src/egress/surfaces.ts'
@@ -125,8 +132,13 @@ export const limits: Page = {
       '## Forward proxy',
       rows([
         ['Tunnel without a request', duration(TUNNEL_IDLE_MS)],
-        ['Lifetime of a tunnel', duration(TUNNEL_MS)],
-        ["Envoy's memory for one tunnel, shared by tenants with that for calls", bytes(CALL_BYTES)],
+        ['Time in which a tunnel takes requests', duration(TUNNEL_MS)],
+        ['Lifetime of a WebSocket, and of a tunnel that is not opened', duration(TUNNEL_MS)],
+        [
+          "Envoy's memory for one opened tunnel, shared by tenants with that for calls",
+          bytes(CALL_BYTES + TUNNEL_BYTES),
+        ],
+        ["Envoy's memory for one WebSocket or unopened tunnel, likewise", bytes(CALL_BYTES)],
         [
           'Buffered body in a tunnel; a longer one streams',
           bytes(config.proxyBodyLimit),
