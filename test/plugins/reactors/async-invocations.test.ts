@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createBackgroundBudget } from '../../../plugins/reactors/async-invocations.ts'
+import { createBackgroundBudget } from '../../../plugins/reactors/background-budget.ts'
 import { startTestService } from '../../kit/service.ts'
 
 const MIB = 1024 * 1024

@@ -124,9 +124,9 @@ t.test('time in which this process is busy does not count as that of Redis', { s
   const { url } = await startRedis(t)
   const state = await open(t, url, { timeoutMs: 1_000 })
   await until(() => state.backend === 'shared')
-  const taken = state.take([{ bucket: 'a', perMinute: 10 }])
+  const call = state.take([{ bucket: 'a', perMinute: 10 }])
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500)
-  await taken
+  await call
   t.equal(state.backend, 'shared')
   t.equal(await metric(state.registry, 'sidevault_rate_limit_checks_total', 'redis'), 1)
 })
