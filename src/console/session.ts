@@ -29,13 +29,11 @@ const state = signal<SessionStatus>('unknown')
 export const session: ReadonlySignal<Session | undefined> = current
 export const sessionStatus: ReadonlySignal<SessionStatus> = state
 
-/**
- * A signal for what a call returned, values among it: undefined from the end of the session on, however it ends, also when the
- * response comes later. What is hidden from the eye holds no values then. Until `within` aborts.
- */
+/** A signal for what a call returned, values among it: undefined when the session has ended, until `within` aborts. */
 export const sessionResult = <T>(within: AbortSignal): Signal<T | undefined> => {
   const result = signal<T | undefined>(undefined)
   const dispose = effect(() => {
+    // A response may come later.
     if (state.value !== 'signed in' && result.value !== undefined) result.value = undefined
   })
   within.addEventListener('abort', dispose)

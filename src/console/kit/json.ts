@@ -3,33 +3,27 @@ export type JsonObject = Readonly<Record<string, unknown>>
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Numbers that a double may not hold: a cheap first check, which also matches inside strings. */
+/** A cheap first check, which also matches inside strings. */
 const LONG_NUMBER = /(?:^|[\s[:,])-?(?:\d{16}|\d[\d.]*[eE]|0\.0{300})/
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/gs
 
-/** Significant digits, and the power of ten of the last one: the same for `1e3` and `1000.0`. */
-const decimalOf = (literal: string): string => {
-  const [, whole = '', fraction = '', exponent = '0'] =
-    /(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?/i.exec(literal) ?? []
-  const digits = (whole + fraction).replace(/^0+/, '')
-  let end = digits.length
-  while (digits[end - 1] === '0') end--
-  return `${digits.slice(0, end)}e${Number(exponent) - fraction.length + digits.length - end}`
-}
+/** Significant digits: the same for `1e3` and `1000.0`. */
+const digitsOf = (literal: string): string | undefined =>
+  /[1-9](?:\d*[1-9])?/.exec(literal.replace(/e.*|\./gi, ''))?.[0]
 
-/** Whether a double changes a number: an integer part that it cannot hold, or a number out of its range. */
 const isLossy = (literal: string): boolean => {
   const number = Number(literal)
-  if (number === 0) return /^-?[0.]*[1-9]/.test(literal)
-  return Math.abs(number) > Number.MAX_SAFE_INTEGER && decimalOf(literal) !== decimalOf(String(number))
+  return (
+    (number === 0 || Math.abs(number) > Number.MAX_SAFE_INTEGER) &&
+    digitsOf(literal) !== digitsOf(String(number))
+  )
 }
 
-/** A number that `JSON.parse` rounds or makes infinite: the API rejects it by the same check (src/admin/http/body.ts). */
+/** Whether `JSON.parse` changes a number: the API rejects it by the same check (src/admin/http/body.ts). */
 export const holdsLossyNumber = (text: string): boolean => {
   if (!LONG_NUMBER.test(text)) return false
-  for (const [literal] of text.matchAll(STRING_OR_NUMBER)) {
+  for (const [literal] of text.matchAll(STRING_OR_NUMBER))
     if (!literal.startsWith('"') && isLossy(literal)) return true
-  }
   return false
 }
 
