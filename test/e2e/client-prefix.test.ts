@@ -23,19 +23,17 @@ const client =
       ...sent,
       headers: { 'BT-API-KEY': key, 'BT-TRACE-ID': traceId, 'user-agent': 'a-client/1.0', ...sent.headers },
     })
-    t.equal(response.headers.get('bt-trace-id'), traceId, `${method} ${path}`)
-    t.strictSame(
-      [...response.headers.keys()].filter((name) => name.startsWith('svc-')),
-      [],
-      `${method} ${path}`,
-    )
+    if (response.headers.get('bt-trace-id') !== traceId)
+      throw new Error(`${method} ${path}: another trace id`)
+    if ([...response.headers.keys()].some((name) => name.startsWith('svc-')))
+      throw new Error(`${method} ${path}: a header of another prefix`)
     return response
   }
 
 const manage = client(vault.managementKey)
 const use = client(await vault.application({ permissions: ALL_TOKEN_PERMISSIONS }))
 
-t.test('every operation, with a slash at its end', async () => {
+t.test('every operation, with a slash at its end', async (t) => {
   const operations = await loadOperations({ plugins: ['*'], pluginBases: [], pluginConfig: {} })
   for (const operation of operations.filter(({ rpc }) => rpc !== 'Tenants.Delete')) {
     const input = sampleOf(operation.input as object) as Record<string, unknown>
