@@ -20,6 +20,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'test/kit/postgres.ts': 'waits a minute',
   'test/kit/sidevault.ts': 'waits two minutes',
   'test/sandbox/hostile/beside-neighbour.ts': 'judges in the long run only',
+  'test/sandbox/kit.ts': 'hands a clock in',
   'test/sandbox/parent/pool.test.ts': 'hands a clock in',
   'test/sandbox/realm/modules.test.ts': 'looks at the shape of what is read',
   'test/sandbox/sandbox.test.ts': 'code that takes 30 ms',

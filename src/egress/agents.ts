@@ -14,6 +14,8 @@ export interface AgentsOptions {
   readonly trust: string
   /** Timeout until the response starts, and between its chunks, ms. */
   readonly timeoutMs: number
+  /** Maximum idle time of a connection, ms, also when the destination's `Keep-Alive` header allows more. */
+  readonly idleMs?: number
 }
 
 export interface Agents {
@@ -26,7 +28,6 @@ export interface Agents {
 }
 
 const CONNECT_MS = 10_000
-/** Maximum idle time of a connection, also when the destination's `Keep-Alive` header allows more. */
 const IDLE_MS = 4_000
 const HEADER_BYTES = 64 * 1024
 /** Maximum connections of a tenant to one origin. Further requests wait. */
@@ -37,7 +38,10 @@ const SOCKETS = 1_024
 const LOOKUPS = 256
 const TENANTS = 256
 
-export const createAgents = (addresses: Addresses, { trust, timeoutMs }: AgentsOptions): Agents => {
+export const createAgents = (
+  addresses: Addresses,
+  { trust, timeoutMs, idleMs = IDLE_MS }: AgentsOptions,
+): Agents => {
   const connect = createConnect({ trust, timeoutMs: CONNECT_MS })
   const requests = createShares(
     REQUESTS,
@@ -81,8 +85,8 @@ export const createAgents = (addresses: Addresses, { trust, timeoutMs }: AgentsO
       connect: connectorOf(tenantId),
       connections: CONNECTIONS,
       pipelining: 1,
-      keepAliveTimeout: IDLE_MS,
-      keepAliveMaxTimeout: IDLE_MS,
+      keepAliveTimeout: idleMs,
+      keepAliveMaxTimeout: idleMs,
       headersTimeout: timeoutMs,
       bodyTimeout: timeoutMs,
       maxHeaderSize: HEADER_BYTES,

@@ -1,4 +1,3 @@
-import { createServer as createPlainServer } from 'node:http'
 import { createServer } from 'node:https'
 import t, { type Test } from 'tap'
 import { machineAddresses } from '../../src/control-plane/options.ts'
@@ -258,36 +257,6 @@ t.test("names that never resolve, and requests that never end, use only one tena
     [],
   )
 })
-
-t.test(
-  "connections that destinations keep open use only one tenant's share, and end when idle",
-  async (t) => {
-    let open = 0
-    const closed = Promise.withResolvers<void>()
-    const server = createPlainServer((_, response) => {
-      response.setHeader('keep-alive', 'timeout=600').end('x')
-    })
-    server.keepAliveTimeout = 0
-    server.on('connection', (socket) => {
-      open++
-      socket.once('close', () => --open === 0 && closed.resolve())
-    })
-    const port = await listenFor(t, server)
-    const fetch = outboundOf(t, { http: true })
-    const urls = Array.from({ length: 600 }, (_, at) => `http://${at}.many.test:${port}/`)
-    for (let at = 0; at < 600; at++) dns.set(`${at}.many.test`, { a: ['127.0.0.1'] })
-    const codes: string[] = []
-    for (let at = 0; at < urls.length; at += 60) {
-      const batch = urls.slice(at, at + 60).map((url) => codeOf(fetch(url, { tenantId: 'greedy' })))
-      codes.push(...(await Promise.all(batch)))
-    }
-    t.same([...new Set(codes)].sort(), ['answered', 'rate_limited'])
-    t.ok(open <= 512, `${open} connections`)
-    t.equal((await fetch(urls[0]!, { tenantId: 'other' })).status, 200)
-    await closed.promise
-    t.equal(await codeOf(fetch(urls[599]!, { tenantId: 'greedy' })), 'answered')
-  },
-)
 
 t.test('`check` sees each request before it is sent, redirects included', async (t) => {
   const hop = await startRedirects(t)

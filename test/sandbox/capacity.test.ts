@@ -11,7 +11,6 @@ t.test('the number of children is limited by memory, with at least two', async (
 t.test('programs that run alternately stay in the child that has loaded them', async (t) => {
   let created = 0
   const call = await openPool(t, 3, {
-    now: () => performance.now(),
     // the time limit of creating an isolate
     onMessage: (message) => {
       if (message.kind === 'entering' && message.id !== 0 && message.budgetMs === COMPILE_MS) created++

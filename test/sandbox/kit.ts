@@ -79,7 +79,10 @@ const POOL_LIMITS = { ...DEFAULT_LIMITS, cpuMs: 5 * COMPILE_MS }
 export const openPool = async (
   t: { teardown(end: () => Promise<void>): void },
   children: number,
-  { now, onMessage }: { readonly now: () => number; readonly onMessage: (message: FromChild) => void },
+  {
+    now = () => performance.now(),
+    onMessage,
+  }: { readonly now?: () => number; readonly onMessage: (message: FromChild) => void },
 ) => {
   const confinement = await probeConfinement()
   const start = startText({ argumentBytes: 1_000, aheadMs: POOL_LIMITS.cpuMs })

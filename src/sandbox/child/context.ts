@@ -64,7 +64,7 @@ const reject = () => {
   throw new Error('No occupant is attached.')
 }
 
-const NOBODY: Occupant = { timeLeft: () => 0, sync: reject, async: reject, done: reject }
+const NO_OCCUPANT: Occupant = { timeLeft: () => 0, sync: reject, async: reject, done: reject }
 
 type Crossing = string | number | boolean | ivm.Callback | ivm.Dereference<unknown>
 
@@ -82,7 +82,7 @@ export const createGuestContext = (
     readonly createHostSync: (timeLeft: () => number) => HostSync
   },
 ): GuestContext => {
-  let occupant = NOBODY
+  let occupant = NO_OCCUPANT
   const hostSync = createHostSync(() => occupant.timeLeft())
   const context = isolate.createContextSync()
   const enter = compiled.script.runSync(context, { reference: true }) as ivm.Reference<
@@ -146,7 +146,7 @@ export const createGuestContext = (
     settle: (id, envelope, timeout) => void call(['settle', id, envelope], timeout),
     console: (timeout) => call(['console'], timeout),
     release: () => {
-      occupant = NOBODY
+      occupant = NO_OCCUPANT
       for (const module of modules) module.release()
       enter.release()
       context.release()
