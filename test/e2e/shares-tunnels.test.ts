@@ -92,9 +92,9 @@ t.test('slow readers in tunnels take no more of Envoy than their shares', async 
     one.write(`GET /large?bytes=1000000000000 HTTP/1.1\r\nhost: ${world.authorityOf()}\r\n\r\n`)
   }
   await settled()
-  const taken = (await allocated()) - before
-  t.comment(`${(taken / tunnels / 1024).toFixed(0)} KiB each`)
-  t.ok(taken <= SHARE, `${taken} bytes`)
+  const used = (await allocated()) - before
+  t.comment(`${(used / tunnels / 1024).toFixed(0)} KiB each`)
+  t.ok(used <= SHARE, `${used} bytes`)
   const other = await call(world.port, '/proxy', { key: KEYS.stranger, method: 'GET', to: world.url() })
   t.equal(other.status, 200)
   for (const one of open) one.destroy()
