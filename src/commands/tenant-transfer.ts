@@ -8,7 +8,10 @@ const VARIABLE = 'SIDEVAULT_EXPORT_PASSPHRASE'
 /** Not an option: command lines are visible to other users and stored in the shell history. */
 const passphrase = (): Secret<string> => {
   const text = process.env[VARIABLE]
-  if (!text) throw new StartError(`Set ${VARIABLE} to the passphrase of the file (at least 12 characters).`)
+  if (!text)
+    throw new StartError(`Set ${VARIABLE} to the passphrase of the file (at least 12 characters).`, {
+      configuration: true,
+    })
   return new Secret(text)
 }
 

@@ -16,7 +16,7 @@ import { matches } from './validate.ts'
 import { yaml } from './yaml.ts'
 
 /** SIDEVAULT_ variables that are not settings. */
-const OTHERS = new Set(['SIDEVAULT_CONFIG'])
+const OTHERS = new Set(['SIDEVAULT_CONFIG', 'SIDEVAULT_EXPORT_PASSPHRASE'])
 
 /** Unchecked members of a configuration file. */
 export type FileContent = Readonly<Record<string, unknown>>

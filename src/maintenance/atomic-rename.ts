@@ -12,7 +12,7 @@ export const partialIssue = (partial: string, thrown: unknown): unknown => {
       `"${partial}" exists: another run is in progress, or one was killed. If none is running, delete the file and retry.`,
       { cause: thrown },
     )
-  return /^E[A-Z]+$/.test(code)
+  return /^(E[A-Z]+|SQLITE_(FULL|IOERR|CANTOPEN)\w*)$/.test(code)
     ? new AppError(
         'invalid',
         `"${partial}" cannot be written (${code}). Check its directory and the free space, then retry.`,

@@ -23,7 +23,12 @@ export const rotateCa = async (config: Config, atOnce: boolean, print: Print): P
       `The authority is that of SIDEVAULT_FORWARD_CA ("${config.forwardCa}"). Replace the file and restart the service.`,
     )
   await withVault(config, async ({ keys, store, record }) => {
-    await record('', 'service', 'forward-ca', `Certificate authority rotated${atOnce ? ', at once' : ''}`)
+    await record(
+      '',
+      'service',
+      'forward-ca',
+      `Rotation of the certificate authority requested${atOnce ? ', at once' : ''}`,
+    )
     const { signsFrom } = await rotateAuthority({ keys, store: store.keys, clock: systemClock }, atOnce)
     const at = new Date(signsFrom).toISOString()
     print(atOnce ? 'signs   from now on' : `signs   from ${at} on`)

@@ -9,6 +9,7 @@ import type { Config } from '../config.ts'
 import { openStoreKeys } from '../roles/runtime.ts'
 import { FIRST_VERSION, SCHEMA_VERSION } from '../store/migrations/index.ts'
 import type { Cell, SnapshotTable, SnapshotTarget } from '../store/snapshot/types.ts'
+import { partialIssue } from './atomic-rename.ts'
 import { BACKUP_FORMAT } from './backup.ts'
 import { damagedFile, readLines } from './backup-file.ts'
 import type { Print } from './open-vault.ts'
@@ -126,9 +127,9 @@ const load = async (
     if (!same(counts, end.rows) || !same(files, end.files)) throw damagedFile(path)
     return { head, end }
   } catch (thrown) {
-    await endFile()
+    await endFile().catch(() => {})
     await target?.abort()
-    throw thrown
+    throw partialIssue(folder, thrown)
   }
 }
 

@@ -74,28 +74,24 @@ const rejectSharedFolder = (path: string): void => {
 export const openDataDirectory = (dataDir: string, role: Role): DataDirectory => {
   const runDir = runDirOf(role)
   const locks = join(dataDir, 'run')
+  const releases: (() => void)[] = []
+  const release = () => {
+    for (const unlock of releases.splice(0)) unlock()
+  }
   try {
     rejectSharedFolder(dataDir)
     for (const directory of [dataDir, locks, join(dataDir, runDir)]) {
       makeDirectory(directory)
       chmodSync(directory, 0o700)
     }
-  } catch (error) {
-    if (error instanceof StartError) throw error
-    throw new StartError(
-      `The data directory "${dataDir}" cannot be created or written (${describe(error)}). Set SIDEVAULT_DATA_DIR to one that this user owns.`,
-    )
-  }
-  const releases: (() => void)[] = []
-  const release = () => {
-    for (const unlock of releases.splice(0)) unlock()
-  }
-  try {
     for (const part of role === 'all' ? ['admin', 'gateway'] : [role])
       releases.push(lock(locks, part, dataDir))
   } catch (error) {
     release()
-    throw error
+    if (error instanceof StartError) throw error
+    throw new StartError(
+      `The data directory "${dataDir}" cannot be created or written (${describe(error)}). Set SIDEVAULT_DATA_DIR to one that this user owns, and check its free space.`,
+    )
   }
   return { runDir, release }
 }

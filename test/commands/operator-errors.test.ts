@@ -46,6 +46,16 @@ for (const [args, exit, message] of CASES)
     t.match(text, message)
   })
 
+t.test('a transfer without a passphrase is wrong usage', async (t) => {
+  t.match(
+    await sidevault(here, ['export', '--tenant', tenant, '--to', missing], { SIDEVAULT_DATA_DIR: here }),
+    {
+      code: 2,
+      text: /^sidevault: Set SIDEVAULT_EXPORT_PASSPHRASE [^\n]+\n$/,
+    },
+  )
+})
+
 t.test('a root key source that is not set ends a start and a command with exit code 2', async (t) => {
   const env = {
     SIDEVAULT_DATA_DIR: here,

@@ -244,7 +244,8 @@ t.test('a YAML or JSON file holds the same settings and the environment wins', a
 
 t.test('unknown settings are warnings', async (t) => {
   const dir = t.testdir({ 'settings.yaml': 'lissten: x\n' })
-  const { warnings } = loadConfig({ SIDEVAULT_LISTENS: '1', SIDEVAULT_CONFIG: 'settings.yaml' }, { cwd: dir })
+  const others = { SIDEVAULT_EXPORT_PASSPHRASE: 'of a command', SIDEVAULT_CONFIG: 'settings.yaml' }
+  const { warnings } = loadConfig({ SIDEVAULT_LISTENS: '1', ...others }, { cwd: dir })
   t.equal(warnings.length, 2)
   t.match(warnings.join('\n'), /SIDEVAULT_LISTENS/)
   t.match(warnings.join('\n'), /lissten/)

@@ -5,6 +5,7 @@ import t from 'tap'
 import { acknowledgeAuditLoss } from '../../src/maintenance/audit.ts'
 import { runBackup } from '../../src/maintenance/backup.ts'
 import { runRestore } from '../../src/maintenance/restore.ts'
+import { smallDisk } from '../faults/disk.ts'
 import { configOf, openVault, twoFolders } from './vault.ts'
 
 const CARD = { number: '4242424242424242', expiration_month: 12, expiration_year: 2030, cvc: '123' }
@@ -130,6 +131,24 @@ t.test(
     await restored.close()
   },
 )
+
+const disk = smallDisk(1)
+t.test('a restore to a full disk says so', { skip: typeof disk === 'string' ? disk : false }, async (t) => {
+  if (typeof disk === 'string') return
+  t.teardown(disk.unmount)
+  const { here, file } = twoFolders(t)
+  const vault = await openVault(here)
+  await vault.close()
+  const path = file('vault.backup')
+  await runBackup(configOf(here), path, () => {})
+  writeFileSync(join(disk.path, 'other'), Buffer.alloc(900 * 1024))
+  const there = join(disk.path, 'data')
+  await t.rejects(
+    runRestore(configOf(there), { path, unverified: true }, () => {}),
+    { code: 'invalid', message: /cannot be written \((ENOSPC|SQLITE_FULL)\).*free space/ },
+  )
+  t.same(readdirSync(there), [])
+})
 
 t.test('a damaged, truncated or foreign file restores nothing', async (t) => {
   const { here, there, file } = twoFolders(t)

@@ -39,7 +39,7 @@ t.test('root key rotation, backup and restore include the authority; commands ar
   copyFileSync(join(here, 'root.key'), join(there, 'root.key'))
   t.equal(await printed(restored), both)
   const journal = readFileSync(join(here, 'audit', 'operator.000001.jsonl'), 'utf8')
-  t.match(journal, /"service","forward-ca","update","Certificate authority rotated"/)
+  t.match(journal, /"service","forward-ca","update","Rotation of the certificate authority requested"/)
 })
 
 t.test('a migration to PostgreSQL includes the authority', { skip: postgresMissing() }, async (t) => {

@@ -62,3 +62,10 @@ t.test('a private folder may have other files', async (t) => {
   chmodSync(path, 0o700)
   t.doesNotThrow(() => openDataDirectory(path, 'all').release())
 })
+
+t.test('a lock that cannot be taken, as on a full disk, is a sentence and not a stack', async (t) => {
+  const path = t.testdir({ run: { 'admin.lock': {} } })
+  t.throws(() => openDataDirectory(path, 'all'), {
+    message: /cannot be created or written \(SQLITE_\w+\).*free space/,
+  })
+})

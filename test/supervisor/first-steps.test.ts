@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { handOver } from '../../src/supervisor/generated-key.ts'
+import { handOver, shownKey } from '../../src/supervisor/generated-key.ts'
 import { startupBanner } from '../../src/supervisor/startup-banner.ts'
 import { freePort } from '../kit/sidevault.ts'
 import { descendants, isAlive, until } from './processes.ts'
@@ -80,6 +80,11 @@ t.test('a terminal shows the key itself, and no file contains it', async (t) => 
     'once to keep, once in the first line',
   )
   t.same(readdirSync(dataDir), [])
+})
+
+t.test('a key whose file cannot be written is reported with the remedy', async (t) => {
+  const key = handOver('key_marker', join(t.testdir(), 'missing'), false)
+  t.match(shownKey(key), /^lost: .*management\.key cannot be written \(ENOENT\).*tenants new-key/)
 })
 
 t.test('two services run on one machine, but not on one data directory or one port', async (t) => {

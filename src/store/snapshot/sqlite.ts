@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises'
+import { codeOf } from '../../common/errors.ts'
 import { makePrivateFile } from '../../common/file-lock.ts'
 import { type Connection, connect } from '../sqlite/connection.ts'
 import { migrate, schemaVersion } from '../sqlite/migrate.ts'
@@ -101,7 +102,8 @@ export const sqliteTarget = (path: string, schema: number, now: number): Snapsho
       const statement = statementOf(table)
       try {
         for (const row of rows) statement.run(...row)
-      } catch {
+      } catch (thrown) {
+        if (/^SQLITE_(FULL|IOERR)/.test(codeOf(thrown))) throw thrown
         throw corruptSnapshot(`a row of "${table.name}" does not fit`)
       }
     },
