@@ -19,7 +19,7 @@ const reloadOne = async (socket: string): Promise<void> => {
   const value: unknown = JSON.parse(response.body)
   if (response.status !== 200 || !isObject(value))
     throw new StartError(`Nothing was changed.${isObject(value) ? ` ${value.detail}` : ''}`, {
-      configuration: true,
+      configuration: response.status !== 500,
     })
   const { applied, waiting, warnings } = value as Record<
     'applied' | 'waiting' | 'warnings',

@@ -1,6 +1,7 @@
 /** XdsServer plane of this machine's Envoy: the current configuration, and the socket that serves it. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../common/clock.ts'
+import { codeOf } from '../common/errors.ts'
 import { isObject } from '../common/json.ts'
 import { createKeyedMutex } from '../common/keyed-mutex.ts'
 import type { Log } from '../common/log.ts'
@@ -142,8 +143,10 @@ export const startXdsServer = async (
       return { status: 200, body: { cluster: clientCertificateCluster(settings, identity) } }
     } catch (error) {
       const rejected = error instanceof NackError && error.nacked.length > 0
+      // A full disk is no mistake in the settings.
+      const failed = /^E[A-Z]+$/.test(codeOf(error))
       return {
-        status: rejected ? 422 : 409,
+        status: rejected ? 422 : failed ? 500 : 409,
         body: { detail: error instanceof Error ? error.message : String(error) },
       }
     }

@@ -5,7 +5,7 @@ import { FIRST_VERSION, SCHEMA_VERSION } from './migrations/index.ts'
  * Throws `invalid` for a schema newer than this program's, since writing to it could lose data, and for one of before the
  * first migration. 0: an empty database.
  */
-export const rejectNewer = (version: number): void => {
+export const rejectUnsupportedVersion = (version: number): void => {
   if (version > 0 && version < FIRST_VERSION)
     throw new AppError(
       'invalid',

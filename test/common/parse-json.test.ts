@@ -116,6 +116,7 @@ const PARSES_OWN_TEXT = [
   'src/roles/peer-requests.ts',
   'src/sandbox/child/context.ts',
   'src/sandbox/child/invocation.ts',
+  'src/sandbox/child/reported-outcome.ts',
   'src/sandbox/frames.ts',
   'src/sandbox/realm/abi.ts',
   'src/sandbox/realm/guest/fetch/body.ts',

@@ -3,7 +3,7 @@ import type { ClientBase } from 'pg'
 import { AppError } from '../../common/errors.ts'
 import { migrations, SCHEMA_VERSION } from '../migrations/index.ts'
 import type { Columns } from '../migrations/migration.ts'
-import { rejectNewer } from '../schema-version.ts'
+import { rejectUnsupportedVersion } from '../schema-version.ts'
 import { postgresDialect } from './dialect.ts'
 import { rowSecurityOf, SERVICE } from './tenant-scope.ts'
 
@@ -103,7 +103,7 @@ export const migrate = async (
   await beginSchema(client)
   try {
     const current = await schemaVersion(client)
-    rejectNewer(current)
+    rejectUnsupportedVersion(current)
     if (current === 0) await rejectForeign(client)
     if (current < target) {
       await applySteps(client, now, current, target)

@@ -4,7 +4,7 @@ import { systemClock } from '../../common/clock.ts'
 import { AppError, codeOf } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
 import { SCHEMA_VERSION } from '../migrations/index.ts'
-import { rejectNewer } from '../schema-version.ts'
+import { rejectUnsupportedVersion } from '../schema-version.ts'
 import { DEFAULT_LIMITS, readOnlyWriter, type WriterLimits } from '../sqlite/writer.ts'
 import { createStore } from '../store.ts'
 import type { Store } from '../types.ts'
@@ -88,7 +88,7 @@ export const prepare = (address: string, owner: boolean): Promise<boolean> =>
   withClient(address, async (client) => {
     await rejectBypassRls(client)
     const version = await schemaVersion(client)
-    rejectNewer(version)
+    rejectUnsupportedVersion(version)
     if (version < SCHEMA_VERSION && owner) await migrate(client, systemClock.now())
     return owner || version === SCHEMA_VERSION
   })

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { AppError } from '../../common/errors.ts'
 import { migrations, SCHEMA_VERSION } from '../migrations/index.ts'
 import type { Columns } from '../migrations/migration.ts'
-import { rejectNewer } from '../schema-version.ts'
+import { rejectUnsupportedVersion } from '../schema-version.ts'
 import type { Connection } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
 
@@ -40,7 +40,7 @@ export const migrate = (db: Connection, now: number, target: number = SCHEMA_VER
   db.exec('begin immediate')
   try {
     const current = schemaVersion(db)
-    rejectNewer(current)
+    rejectUnsupportedVersion(current)
     if (current === 0) {
       rejectForeign(db)
       db.exec(

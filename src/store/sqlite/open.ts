@@ -6,7 +6,7 @@ import { makePrivateFile } from '../../common/file-lock.ts'
 import type { Log } from '../../common/log.ts'
 import { rejectMigrated } from '../migrate-store/read-only-triggers.ts'
 import { SCHEMA_VERSION } from '../migrations/index.ts'
-import { rejectNewer } from '../schema-version.ts'
+import { rejectUnsupportedVersion } from '../schema-version.ts'
 import { createStore } from '../store.ts'
 import type { Store } from '../types.ts'
 import { type Connection, connect } from './connection.ts'
@@ -52,7 +52,7 @@ const prepareNow = (path: string): void => {
   try {
     db.pragma('journal_mode = WAL')
     const version = schemaVersion(db)
-    rejectNewer(version)
+    rejectUnsupportedVersion(version)
     rejectMigrated(db)
     if (version < SCHEMA_VERSION) migrate(db, systemClock.now())
   } finally {
@@ -85,7 +85,7 @@ const tryReader = (path: string): Connection | undefined => {
   }
   try {
     const version = schemaVersion(db)
-    rejectNewer(version)
+    rejectUnsupportedVersion(version)
     rejectMigrated(db)
     if (version === SCHEMA_VERSION) return db
   } catch (thrown) {
