@@ -163,7 +163,7 @@ t.test('concurrent changes of a member and of an invitation all succeed', async 
   t.strictSame(statuses(resent), { 200: COUNT })
 })
 
-t.test('a tenant renamed 31 times keeps the settings of a concurrent request', async (t) => {
+t.test('a tenant renamed many times keeps the settings of a concurrent request', async (t) => {
   for (let round = 0; round < 5; round++) {
     await call('PUT', '/tenants/self', { body: { name: 'before', settings: {} } })
     const settings = { fingerprint_tokens: 'true' }
@@ -179,14 +179,14 @@ t.test('a tenant renamed 31 times keeps the settings of a concurrent request', a
 })
 
 for (const [path, create] of Object.entries(KINDS))
-  t.test(`of 32 concurrent deletes of one of ${path}, one succeeds`, async (t) => {
+  t.test(`of concurrent deletes of one of ${path}, one succeeds`, async (t) => {
     const id = await create()
     const responses = await race(() => ['DELETE', `${path}/${id}`])
     t.strictSame(statuses(responses), { 204: 1, 404: COUNT - 1 })
   })
 
 for (const path of ['/tokens', '/applications', '/proxies', '/reactor-formulas', '/reactors'])
-  t.test(`an entity deleted amid 31 changes stays deleted: ${path}`, async (t) => {
+  t.test(`an entity deleted amid changes stays deleted: ${path}`, async (t) => {
     const id = await KINDS[path]!()
     const [method, body] =
       path === '/tokens'
@@ -203,7 +203,7 @@ for (const path of ['/tokens', '/applications', '/proxies', '/reactor-formulas',
     for (const service of [one, two]) t.equal((await call('GET', `${path}/${id}`, {}, service)).status, 404)
   })
 
-t.test('of 32 concurrent deletes of a tenant, one succeeds, and its key is invalid everywhere', async (t) => {
+t.test('of concurrent deletes of a tenant, one succeeds, and its key is invalid everywhere', async (t) => {
   const { key } = await one.newTenant('Deleted')
   const responses = await race(() => ['DELETE', '/tenants/self', { key }])
   const { 204: done, ...others } = statuses(responses)
@@ -217,7 +217,7 @@ t.test('of 32 concurrent deletes of a tenant, one succeeds, and its key is inval
 })
 
 t.test(
-  'of 32 concurrent authorizations of one session, one succeeds, and only its grant applies',
+  'of concurrent authorizations of one session, one succeeds, and only its grant applies',
   async (t) => {
     const { nonce, session_key } = await make('/sessions', { key: publicKey })
     const granted = ['token:create', 'token:read']
@@ -246,7 +246,7 @@ t.test('creates of equal data with deduplication leave one token', async (t) => 
   t.equal(found.json.data.length, 1)
 })
 
-t.test('of 32 creates of one chosen id, one succeeds, and its data is stored', async (t) => {
+t.test('of many creates of one chosen id, one succeeds, and its data is stored', async (t) => {
   const responses = await race((index) => [
     'POST',
     '/tokens',
@@ -282,7 +282,7 @@ t.test('concurrent requests for keys never exceed three, and no key is created t
   t.strictSame(json.map(({ version }: { version: string }) => version).sort(), ['1', '2', '3'])
 })
 
-t.test('of 32 regenerated keys one is valid at the end, on either service', async (t) => {
+t.test('of many regenerated keys one is valid at the end, on either service', async (t) => {
   const { id, key } = await make('/applications', { body: { name: 'a', type: 'private', permissions } })
   const responses = await race(() => ['POST', `/applications/${id}/regenerate`])
   t.strictSame(statuses(responses), { 200: COUNT })
@@ -296,7 +296,7 @@ t.test('of 32 regenerated keys one is valid at the end, on either service', asyn
   t.equal((await call('GET', `/applications/${id}/keys`)).json.length, 1)
 })
 
-t.test('of 32 concurrent creates or deletes of one association, one succeeds each', async (t) => {
+t.test('of concurrent creates or deletes of one association, one succeeds each', async (t) => {
   const [parent, child] = [await KINDS['/tokens']!(), await KINDS['/tokens']!()]
   const made = await race(() => ['POST', `/tokens/${parent}/children/${child}`])
   t.strictSame(statuses(made), { 204: 1, 409: COUNT - 1 })
@@ -304,7 +304,7 @@ t.test('of 32 concurrent creates or deletes of one association, one succeeds eac
   t.strictSame(statuses(dissolved), { 204: 1, 404: COUNT - 1 })
 })
 
-t.test('of 32 users who accept one invitation, one becomes a member', async (t) => {
+t.test('of many users who accept one invitation, one becomes a member', async (t) => {
   const members = async () => (await call('GET', '/tenants/self/members')).json.pagination.total_items
   const before = await members()
   const id = await KINDS['/tenants/self/invitations']!()
