@@ -37,7 +37,7 @@ t.test('unchanged rows verify, also records with odd text and a token number', a
   const journal = await openJournal({ mac, log: recordingLog().log }, { directory, name: NAME })
   await journal.append([
     record('a\0b\ud800', {
-      message: 'x'.repeat(249) + '\u{1f600}',
+      message: `${'x'.repeat(249)}\u{1f600}`,
       actor_id: null,
       actor_type: null,
       token_seq: 7,

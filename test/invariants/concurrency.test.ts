@@ -216,24 +216,21 @@ t.test('of concurrent deletes of a tenant, one succeeds, and its key is invalid 
     t.equal((await call('GET', '/tenants/self', { key }, service)).status, 401)
 })
 
-t.test(
-  'of concurrent authorizations of one session, one succeeds, and only its grant applies',
-  async (t) => {
-    const { nonce, session_key } = await make('/sessions', { key: publicKey })
-    const granted = ['token:create', 'token:read']
-    const responses = await race((index) => [
-      'POST',
-      '/sessions/authorize',
-      { key: tokenKey, body: { nonce, permissions: [granted[index % 2]] } },
-    ])
-    t.strictSame(statuses(responses), { 200: 1, 409: COUNT - 1 })
-    const winner = responses.findIndex(({ status }) => status === 200)
-    const creates = await call('POST', '/tokens', { key: session_key, body: { data: 'x' } })
-    t.equal(creates.status, winner % 2 === 0 ? 201 : 403)
-    const reads = await call('GET', '/tokens', { key: session_key })
-    t.equal(reads.status, winner % 2 === 0 ? 403 : 200)
-  },
-)
+t.test('of concurrent authorizations of one session, one succeeds, and only its grant applies', async (t) => {
+  const { nonce, session_key } = await make('/sessions', { key: publicKey })
+  const granted = ['token:create', 'token:read']
+  const responses = await race((index) => [
+    'POST',
+    '/sessions/authorize',
+    { key: tokenKey, body: { nonce, permissions: [granted[index % 2]] } },
+  ])
+  t.strictSame(statuses(responses), { 200: 1, 409: COUNT - 1 })
+  const winner = responses.findIndex(({ status }) => status === 200)
+  const creates = await call('POST', '/tokens', { key: session_key, body: { data: 'x' } })
+  t.equal(creates.status, winner % 2 === 0 ? 201 : 403)
+  const reads = await call('GET', '/tokens', { key: session_key })
+  t.equal(reads.status, winner % 2 === 0 ? 403 : 200)
+})
 
 t.test('creates of equal data with deduplication leave one token', async (t) => {
   const body = { data: 'one and the same', deduplicate_token: true }
