@@ -29,12 +29,13 @@ const PROGRAMS = [
 ]
 
 /**
- * Integration tests: they start processes or threads (sandboxes, databases, parts of the program), or test the complete service
- * through its interface.
+ * Integration tests: they start processes, threads or servers with TLS (sandboxes, databases, parts of the program), or test the
+ * complete service through its interface.
  */
 const LARGER = [
   ...PROGRAMS,
   'test/admin/grpc/server.test.ts',
+  'test/admin/http/direct-listener.test.ts',
   'test/admin/openapi/examples.test.ts',
   'test/audit/ingest.test.ts',
   'test/audit/journal.test.ts',
@@ -42,6 +43,8 @@ const LARGER = [
   'test/control-plane/bootstrap.test.ts',
   'test/control-plane/xds-server.test.ts',
   'test/deploy/',
+  'test/egress/agents.test.ts',
+  'test/egress/fetch.test.ts',
   'test/host-api/',
   'test/keys/root-key.test.ts',
   'test/kit/',
