@@ -5,8 +5,7 @@
 import { CLUSTER_HEADER, type ExchangeMetadata, METADATA } from '../ext-proc/contract.ts'
 import { Writer } from '../ext-proc/protobuf.ts'
 import type { Edits } from './headers.ts'
-import type { LocalResponse } from './replies.ts'
-import type { ExtProcReply } from './types.ts'
+import type { ExtProcReply, LocalResponse } from './types.ts'
 
 /** The phase that a reply is for. */
 export type Phase = 'request_headers' | 'request_body' | 'response_headers' | 'response_body'

@@ -1,27 +1,27 @@
 /** Dependencies and options that all requests of a gateway share. */
 import type { Clock } from '../common/clock.ts'
+import type { RateLimiter } from '../common/rate-limiter.ts'
 import type { Shares } from '../common/shares.ts'
-import { createDestinations, type DestinationPolicy } from '../egress/parse-url.ts'
+import { createDestinations, type DestinationPolicy, type Destinations } from '../egress/parse-url.ts'
 import type { Expressions } from '../expressions/types.ts'
-import type { Code, Vault } from '../sdk/index.ts'
+import type { Bindings } from '../forward-proxy/bindings.ts'
+import type { Authenticator, ProxyDirectory } from '../kernel/types.ts'
+import type { Code, DestinationTls, Vault } from '../sdk/index.ts'
 import type { Admission } from './admission.ts'
-import type { BodyLimits } from './body/rewrite.ts'
-import type { DryRunDeps } from './dry-run/run.ts'
-import type { EffectiveCallerDeps } from './effective-caller.ts'
+import type { BodyLimits } from './body/limits.ts'
+import type { RunWithoutEffects } from './dry-run/transform.ts'
 import type { HeaderRules } from './headers.ts'
-import type { IdentifyDeps } from './identify.ts'
 import type { RecentHosts } from './recent-hosts.ts'
 import type { RequestRecordDeps } from './request-record.ts'
-import type { RequestResolver } from './resolve-request.ts'
 import type { StreamLimits } from './streaming/pipe-body.ts'
 import { createTimed, type Stages, type Timed } from './timings.ts'
 
-export interface ExchangeDeps
-  extends RequestRecordDeps,
-    IdentifyDeps,
-    EffectiveCallerDeps,
-    Pick<DryRunDeps, 'runWithoutEffects'>,
-    Pick<RequestResolver, 'clusterOf'> {
+export interface ExchangeDeps extends RequestRecordDeps {
+  readonly authenticator: Authenticator
+  readonly proxies: Pick<ProxyDirectory, 'find'>
+  readonly admit: RateLimiter
+  /** Absent: there is no forward proxy. */
+  readonly bindings?: Bindings
   readonly vault: Vault
   /** Monotonic clock for the duration of bodies. */
   readonly steadyClock: Clock
@@ -36,8 +36,12 @@ export interface ExchangeDeps
   readonly hosts: RecentHosts
   /** Where a host of a streamed request is dialed, `<address>:<port>`. */
   readonly dial: (host: string, port: number) => Promise<string>
+  /** Resolves with the name of the cluster of these certificates when Envoy has it. */
+  readonly clusterOf: (tls: DestinationTls, tenantId: string) => Promise<string>
   /** Runs transforms. */
   readonly code: Pick<Code, 'run'>
+  /** Runs transforms in dry runs. */
+  readonly runWithoutEffects: RunWithoutEffects
 }
 
 export interface ExchangeOptions {
@@ -58,9 +62,15 @@ export interface ExchangeOptions {
 }
 
 /** State that all requests under the same settings share. */
-export interface GatewayState extends RequestResolver {
+export interface GatewayState {
   readonly deps: ExchangeDeps
-  readonly options: Omit<ExchangeOptions, keyof RequestResolver>
+  readonly prefixes: HeaderRules
+  readonly destinations: Destinations
+  /** Bytes of a body. */
+  readonly bodyLimit: number
+  /** Whether the console is served on the same origin. */
+  readonly hasConsole: boolean
+  readonly options: Pick<ExchangeOptions, 'stepMs' | 'codeStepMs' | 'responseMs' | 'body' | 'upload'>
   /** Makes the timer of one request. */
   readonly timer: (stages: Stages) => Timed
 }
@@ -70,11 +80,10 @@ export const createGatewayState = (
   { prefixes, bodyLimit, hasConsole, destinations, ...options }: ExchangeOptions,
 ): GatewayState => ({
   deps,
-  options,
   prefixes,
+  destinations: createDestinations(destinations),
   bodyLimit,
   hasConsole,
-  destinations: createDestinations(destinations),
-  clusterOf: deps.clusterOf,
+  options,
   timer: createTimed(deps.metrics),
 })

@@ -215,7 +215,7 @@ const isOfPage = (name: string): boolean =>
 export const strippedNames = (
   head: Head,
   { own }: HeaderRules,
-  { session, tunnel }: { readonly session?: unknown; readonly tunnel?: unknown } = {},
+  { isConsole = false, tunnel }: { readonly isConsole?: boolean; readonly tunnel?: unknown } = {},
 ): string[] => {
   const dropped = nominated(head)
   const stripped: string[] = []
@@ -227,12 +227,12 @@ export const strippedNames = (
         name === CLIENT_ADDRESS_HEADER ||
         HOP_BY_HOP.has(name) ||
         dropped.has(name) ||
-        (session !== undefined && isOfPage(name)) ||
+        (isConsole && isOfPage(name)) ||
         !FORWARDED_NAME.test(name))
     )
       stripped.push(name)
   })
-  const isBrowser = session === undefined && tunnel === undefined
+  const isBrowser = !isConsole && tunnel === undefined
   if (isBrowser && head.get('cookie')?.some(holdsConsoleCookie)) stripped.push('cookie')
   return stripped
 }

@@ -1,15 +1,9 @@
 /** The gateway's own responses: `{ "proxy_error": … }` of completions §2, or what a transform decided. */
 import { AppError, type CodeResponse } from '../common/errors.ts'
 import { prefixHeaders } from '../ext-proc/contract.ts'
-import type { DryRun } from './dry-run/run.ts'
 import type { HeaderRules } from './headers.ts'
 import { isHidden, readHeaders } from './transform/headers.ts'
-
-export interface LocalResponse {
-  readonly status: number
-  readonly headers: ReadonlyMap<string, string | readonly string[]>
-  readonly body: Buffer
-}
+import type { LocalResponse } from './types.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
@@ -31,11 +25,11 @@ export const proxyError = (
 ): LocalResponse => {
   const error = AppError.from(thrown)
   const names = prefixHeaders(prefix)
-  const { response: given } = error
-  const own = given?.body !== undefined
+  const { response } = error
+  const own = response?.body !== undefined
   const headers = new Map<string, string | readonly string[]>([
-    ['content-type', own && typeof given.body === 'string' ? 'text/plain; charset=utf-8' : JSON_TYPE],
-    ...(own ? (readHeaders(given.headers ?? {}, (name) => isHidden(name, prefixes)) ?? []) : []),
+    ['content-type', own && typeof response.body === 'string' ? 'text/plain; charset=utf-8' : JSON_TYPE],
+    ...(own ? (readHeaders(response.headers ?? {}, (name) => isHidden(name, prefixes)) ?? []) : []),
     [names.traceId, traceId],
   ])
   if (destinationStatus !== undefined) headers.set(names.destinationStatus, destinationStatus)
@@ -46,12 +40,12 @@ export const proxyError = (
   return {
     status: error.status,
     headers,
-    body: own ? bodyOf(given) : Buffer.from(JSON.stringify({ proxy_error: error.toProblem() })),
+    body: own ? bodyOf(response) : Buffer.from(JSON.stringify({ proxy_error: error.toProblem() })),
   }
 }
 
 /** The report of a dry run. */
-export const dryRunReply = (dryRun: DryRun, prefix: string, traceId: string): LocalResponse => ({
+export const dryRunReply = (dryRun: object, prefix: string, traceId: string): LocalResponse => ({
   status: 200,
   headers: new Map([
     ['content-type', JSON_TYPE],

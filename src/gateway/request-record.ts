@@ -7,7 +7,7 @@ import type { AppError } from '../common/errors.ts'
 import type { Eventual } from '../common/eventual.ts'
 import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
-import type { Identity } from './identify.ts'
+import type { Caller, StoredProxy } from '../sdk/index.ts'
 import type { Stages } from './timings.ts'
 
 export interface RequestRecordDeps {
@@ -18,6 +18,13 @@ export interface RequestRecordDeps {
   readonly audit: (records: readonly AuditRecord[]) => Promise<void>
 }
 
+/** Who calls, and through which stored proxy. */
+interface Identity {
+  readonly caller: Caller
+  readonly proxy: StoredProxy | undefined
+  readonly dryRun: boolean
+}
+
 /** How a request ended; a number is the status of our own response. */
 type Ended = 'forwarded' | 'dry_run' | 'interrupted' | 'opened' | 'tunneled' | number
 
@@ -26,13 +33,12 @@ const OWN: Readonly<Record<string, number>> = { dry_run: 200, opened: 200 }
 
 /** Audit records, log line and metrics of one request. */
 export class RequestTelemetry {
-  identity: Identity | undefined
-  traceId = ''
+  readonly traceId: string
   /** Rules and permissions that decided about the tokens. */
   readonly decisions = new AppliedRules()
   /** Tokens used. */
   tokens = 0
-  method = ''
+  readonly #method: string
   /** The destination. */
   host: string | undefined
   destinationStatus: string | undefined
@@ -43,11 +49,24 @@ export class RequestTelemetry {
   readonly #deps: RequestRecordDeps
   readonly #began = performance.now()
   readonly #operation: 'proxy' | 'connect'
+  #identity: Identity | undefined
   #finished = false
 
-  constructor(deps: RequestRecordDeps, operation: 'proxy' | 'connect' = 'proxy') {
+  constructor(
+    deps: RequestRecordDeps,
+    traceId: string,
+    method: string,
+    operation: 'proxy' | 'connect' = 'proxy',
+  ) {
     this.#deps = deps
+    this.traceId = traceId
+    this.#method = method
     this.#operation = operation
+  }
+
+  /** Notes who calls, as soon as it is known: a call that is then denied is theirs. */
+  identified(identity: Identity): void {
+    this.#identity = identity
   }
 
   /** Records a proxied call or a dry run. Rejects when the journal cannot be written. */
@@ -59,9 +78,7 @@ export class RequestTelemetry {
   }
 
   /** Records a tunnel that is forwarded without opening TLS. Rejects when the journal cannot be written. */
-  tunneled(): Promise<void> {
-    const { identity } = this
-    if (identity === undefined) throw new Error('a tunnel without a caller')
+  tunneled(identity: Identity): Promise<void> {
     return this.#deps.audit([this.#record(identity, 'Tunnel passed on unopened')])
   }
 
@@ -70,7 +87,8 @@ export class RequestTelemetry {
     if (this.#finished) return
     this.#finished = true
     const { metrics, log } = this.#deps
-    const { identity, tokens, traceId } = this
+    const { tokens, traceId } = this
+    const identity = this.#identity
     const ms = performance.now() - this.#began
     if (identity !== undefined) this.#remember(identity, ended, error, ms)
     metrics.requests.inc({ operation: this.#operation, status: ended })
@@ -90,7 +108,7 @@ export class RequestTelemetry {
   }
 
   #remember({ caller, proxy }: Identity, ended: Ended, error: AppError | undefined, ms: number): void {
-    const { traceId, method, host, destinationStatus, stages, tokens, decisions } = this
+    const { traceId, host, destinationStatus, stages, tokens, decisions } = this
     // A streamed request that was interrupted may have sent values.
     if (tokens > 0 && host !== undefined && (ended === 'forwarded' || ended === 'interrupted'))
       this.#deps.metrics.destinations.add(caller.tenantId, host, tokens)
@@ -103,7 +121,7 @@ export class RequestTelemetry {
       tenantId: caller.tenantId,
       applicationId: caller.applicationId,
       proxyId: proxy?.id,
-      method,
+      method: this.#method,
       route: this.#operation === 'connect' ? 'CONNECT' : '/proxy',
       host,
       outcome: typeof ended === 'number' ? 'responded' : ended,
@@ -122,7 +140,7 @@ export class RequestTelemetry {
   /** A call that was rejected. */
   rejected(error: AppError): Eventual<void> {
     this.finish(error.status, error)
-    const { identity } = this
+    const identity = this.#identity
     // A custom response of code is no denial.
     if (!identity || error.status !== 403 || error.response !== undefined) return
     return this.#denied(identity, error)

@@ -2,7 +2,13 @@
 import type { Eventual } from '../common/eventual.ts'
 import type { ConsoleUpstream, UploadUpstream, Upstream, WebSocketUpstream } from '../ext-proc/contract.ts'
 import type { Edits, Head } from './headers.ts'
-import type { LocalResponse } from './replies.ts'
+
+/** A response of the gateway's own. */
+export interface LocalResponse {
+  readonly status: number
+  readonly headers: ReadonlyMap<string, string | readonly string[]>
+  readonly body: Buffer
+}
 
 /**
  * Parts of the response that Envoy sends too: its headers, which then decide about its body; or its body as well, which

@@ -20,7 +20,7 @@ t.test('one function decides whether the owner of a credential may call', async 
 
 t.test('one function authorizes calls of the API and of the proxy', async (t) => {
   t.same(placesOf(/import \{[^}]*\bauthorize\b[^}]*\} from '[./]+access\/authorize\.ts'/), [
-    'src/gateway/identify.ts',
+    'src/gateway/steps/authorize.ts',
     'src/kernel/invoke/invoke.ts',
   ])
   t.same(

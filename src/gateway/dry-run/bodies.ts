@@ -4,8 +4,7 @@ import { codingsOf } from '../../common/decode-content.ts'
 import type { Json } from '../../common/json.ts'
 import { contentOf } from '../body/content.ts'
 import type { BodyLimits } from '../body/limits.ts'
-import { plainBody } from '../detokenize.ts'
-import type { RequestBody } from '../surfaces/types.ts'
+import { plainBody, type RequestBody } from '../body/plain.ts'
 import { readBody, shapeOf } from '../transform/content.ts'
 
 /** Bytes of a body that is shown. */

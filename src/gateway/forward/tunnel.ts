@@ -34,3 +34,13 @@ export const tunnelOf = ({ attributes }: Origin): Tunnel => {
     throw new Error('a request inside a tunnel has no identity')
   return { host, port: Number(port), address: address === NO_ADDRESS ? undefined : address, key }
 }
+
+/** The host and port of a tunnel in the form of `Destination.authority`. */
+export const authorityOf = ({ host, port }: Tunnel): string => (port === 443 ? host : `${host}:${port}`)
+
+/** A host and port as sent, in the form of `Destination.authority`. */
+export const normalizedAuthority = (authority: string): string =>
+  authority
+    .toLowerCase()
+    .replace(/^([^:]+|\[[^\]]+\]):443$/, '$1')
+    .replace(/\.(?=$|:)/, '')

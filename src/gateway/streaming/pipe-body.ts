@@ -7,7 +7,6 @@ import type { UsedToken } from '../../sdk/index.ts'
 import { type Part, type PartReader, readPart } from '../body/parts.ts'
 import { parseAll, type Replacement } from '../body/plan.ts'
 import { resolver } from '../language.ts'
-import type { ResolvedRequest } from '../resolve-request.ts'
 import type { BodyStream } from '../types.ts'
 
 export interface StreamLimits {
@@ -65,22 +64,6 @@ const tooLong = (limit: number) =>
 
 const tooSlow = () =>
   new AppError('destination_timeout', 'The body was not complete in time. Split it into several requests.')
-
-/** Throws `malformed` for a request that needs its complete body. */
-export const checkStreamable = ({ dryRun, proxy, upstream }: ResolvedRequest): void => {
-  if (upstream === 'tls')
-    throw new AppError(
-      'malformed',
-      'A proxy with client certificates does not stream bodies. Send the request without streaming.',
-    )
-  if (dryRun)
-    throw new AppError('malformed', 'A dry run needs the complete body. Send the request without streaming.')
-  if (proxy?.requestTransform !== undefined || proxy?.responseTransform !== undefined)
-    throw new AppError(
-      'malformed',
-      'The proxy has a transform, which needs the complete body. Send the request without streaming.',
-    )
-}
 
 interface Batch {
   readonly ids: readonly string[]

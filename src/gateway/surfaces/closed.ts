@@ -10,7 +10,7 @@ import type { Caller, Vault } from '../../sdk/index.ts'
 import { contentOf } from '../body/content.ts'
 import { decodeForm } from '../body/form-encoding.ts'
 import type { PartReader } from '../body/parts.ts'
-import type { RequestBody } from './types.ts'
+import type { RequestBody } from '../body/plain.ts'
 
 /** `{{` as it is, percent-encoded or escaped in JSON; bytes as characters. */
 const OPEN = /(?:\{|%7b|\\u007b){2}/gi

@@ -7,12 +7,12 @@ import { AppError } from '../../common/errors.ts'
 import type { Expressions } from '../../expressions/types.ts'
 import type { Surface } from '../../sdk/index.ts'
 import type { BodyLimits } from '../body/limits.ts'
+import type { RequestBody } from '../body/plain.ts'
 import { PASS, type Plan } from '../body/plan.ts'
 import { planBody } from '../body/rewrite.ts'
 import { type ClosedText, closedBody, closedText } from './closed.ts'
 import { type HeaderSource, type HeadersPlan, planHeaders } from './headers.ts'
 import type { SurfaceText } from './surface-text.ts'
-import type { RequestBody } from './types.ts'
 import { planUrl, type UrlPlan } from './url.ts'
 
 /** A request beside its body. */

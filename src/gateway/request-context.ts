@@ -1,0 +1,107 @@
+import { AppError } from '../common/errors.ts'
+import { type Eventual, whenReady } from '../common/eventual.ts'
+import { traceIdFor } from '../common/trace-id.ts'
+import { createStepTimeout } from '../common/with-timeout.ts'
+import type { Held } from '../sdk/index.ts'
+import type { GatewayState } from './exchange-deps.ts'
+import type { Origin } from './forward/tunnel.ts'
+import { type Head, prefixOf, storedMethod, traceHeaderOf, traceIdOf } from './headers.ts'
+import { HeldMemory } from './held-memory.ts'
+import { proxyError } from './replies.ts'
+import { RequestTelemetry } from './request-record.ts'
+import type { Timed } from './timings.ts'
+import type { ExtProcReply } from './types.ts'
+
+const slow = () =>
+  new AppError('gateway_timeout', 'A component did not respond in time. Nothing more was forwarded. Retry.')
+
+export interface ContextOptions {
+  readonly head: Head
+  /** Absent: it came to the edge. */
+  readonly origin?: Origin | undefined
+  readonly operation?: 'connect'
+}
+
+/** One request beside what its steps hand on: its settings, its telemetry, and what it holds until its one end (`close`). */
+export class RequestContext {
+  readonly gateway: GatewayState
+  readonly origin: Origin | undefined
+  readonly telemetry: RequestTelemetry
+  readonly memory: HeldMemory
+  readonly timeout = createStepTimeout(slow)
+  readonly timed: Timed
+  /** Prefix of the headers of its replies. */
+  readonly prefix: string
+  readonly traceHeader: string
+  #values: Held[] = []
+  #isClosed = false
+
+  constructor(gateway: GatewayState, { head, origin, operation }: ContextOptions) {
+    const { deps, prefixes } = gateway
+    // The caller of the forward proxy writes to the destination: no header of its own is read.
+    const isEdge = origin === undefined && operation === undefined
+    this.gateway = gateway
+    this.origin = origin
+    this.prefix = isEdge ? prefixOf(head, prefixes) : prefixes.prefixes[0]
+    this.traceHeader = traceHeaderOf(prefixes, this.prefix)
+    const traceId = isEdge ? traceIdOf(head, this.traceHeader) : traceIdFor(undefined)
+    this.telemetry = new RequestTelemetry(deps, traceId, storedMethod(head), operation)
+    this.memory = new HeldMemory(deps.held, gateway.bodyLimit)
+    this.timed = gateway.timer(this.telemetry.stages)
+  }
+
+  get traceId(): string {
+    return this.telemetry.traceId
+  }
+
+  /** The caller is gone, or has its response. */
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  /** Work for one message of Envoy, within `ms` and the bounds of the process; an error becomes the reply. */
+  run(
+    ms: number,
+    bytes: number,
+    work: () => Eventual<ExtProcReply>,
+    ...owner: readonly string[]
+  ): Eventual<ExtProcReply> {
+    const reject = (thrown: unknown) => this.reject(thrown)
+    try {
+      const running = this.gateway.deps.admission.run(bytes, work, ...owner)
+      return running instanceof Promise ? this.timeout.within(ms, running).catch(reject) : running
+    } catch (thrown) {
+      return reject(thrown)
+    }
+  }
+
+  /** The reply to a request that failed, which is its end. */
+  reject(thrown: unknown): Eventual<ExtProcReply> {
+    const error = AppError.from(thrown)
+    const { telemetry, prefix, gateway } = this
+    return whenReady(telemetry.rejected(error), () => ({
+      kind: 'immediateResponse',
+      prefix,
+      reply: proxyError(error, gateway.prefixes, prefix, telemetry.traceId, telemetry.destinationStatus),
+    }))
+  }
+
+  /** Keeps memory of the tenants' shared budget for opened values. */
+  hold(held: Held): void {
+    this.#values.push(held)
+  }
+
+  /** The values are in the request, or are not needed any more. */
+  releaseValues(): void {
+    for (const held of this.#values) held.release()
+    this.#values = []
+  }
+
+  /** The one end of every request: its share, its memory, its values and its timer are released. Idempotent. */
+  close(): void {
+    this.#isClosed = true
+    this.memory.release()
+    this.timeout.cancel()
+    this.releaseValues()
+  }
+}

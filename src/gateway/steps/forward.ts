@@ -1,0 +1,43 @@
+/** The reply that lets a request go. */
+import { type Edits, merged } from '../headers.ts'
+import type { Outgoing, Received, Resolved } from '../request.ts'
+import type { RequestContext } from '../request-context.ts'
+import type { ExtProcReply, ModeOverride } from '../types.ts'
+
+/** Headers that the destination gets in the place of the caller's. */
+export const headEdits = (
+  { destination, path, stripped }: Resolved,
+  { traceHeader, traceId }: RequestContext,
+): Edits => ({
+  set: new Map([
+    [':authority', destination.authority],
+    [':path', path],
+    [traceHeader, traceId],
+  ]),
+  remove: stripped,
+})
+
+/**
+ * The parts of the response that its transform needs. Envoy stops reading a response that fills its buffer before its
+ * headers are replied to, unless it collects it from the first byte on: then it is rejected at once. Responses that may
+ * pass are never rejected for their size.
+ */
+export const modeOverrideOf = (
+  { proxy, dryRun }: Resolved,
+  { origin }: RequestContext,
+): ModeOverride | undefined => {
+  if (proxy?.responseTransform === undefined || dryRun || origin?.isBodyUnread) return undefined
+  return proxy.responseOtherwise === 'pass' ? 'responseHeaders' : 'responseBody'
+}
+
+/** The call ends here, unless its response is transformed. Throws `rate_limited` when its body is above its owner's share. */
+export const forward = (request: Outgoing & Received, context: RequestContext): ExtProcReply => {
+  const { body, upstream, cluster, dialed, isHeadSent } = request
+  const { prefix, memory, telemetry } = context
+  if (body !== undefined) memory.resize(body.length)
+  const modeOverride = modeOverrideOf(request, context)
+  if (modeOverride === undefined) telemetry.finish('forwarded')
+  const edits = isHeadSent ? request.edits : merged(headEdits(request, context), request.edits)
+  const replaced = body === undefined ? {} : { body }
+  return { kind: 'continue', prefix, upstream, cluster, ...dialed, edits, modeOverride, ...replaced }
+}

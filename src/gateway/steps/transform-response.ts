@@ -1,0 +1,39 @@
+/** The code of a stored proxy on a response (interface, "Proxy transforms"; completions §7). */
+import type { Resolved } from '../request.ts'
+import type { RequestContext } from '../request-context.ts'
+import { type CollectedResponse, transformResponse as runOnResponse } from '../transform/response.ts'
+import type { ExtProcReply } from '../types.ts'
+import { admitCode, codeRunOf } from './transform.ts'
+
+/** A response whose body is complete. */
+export interface CompleteResponse {
+  readonly request: Resolved
+  readonly collected: CollectedResponse
+  readonly bytes: Buffer
+}
+
+/**
+ * Replaces the response by the result of its transform; an empty body passes. Rejects as the transform does, and with
+ * `rate_limited` when none can run: nothing of the destination's response is passed on.
+ */
+export const transformResponse = async (
+  { request, collected, bytes }: CompleteResponse,
+  context: RequestContext,
+): Promise<ExtProcReply> => {
+  const { proxy } = request
+  if (proxy === undefined) throw new Error('a response transform without a proxy')
+  const { memory, telemetry, gateway } = context
+  memory.stopWaiting()
+  memory.resize(bytes.length)
+  const settings = { ...codeRunOf(request, context), code: gateway.deps.code, proxy }
+  const result =
+    bytes.length === 0
+      ? undefined
+      : await admitCode(request, proxy, context, {
+          bytes: bytes.length,
+          run: () => runOnResponse(collected, bytes, settings),
+        })
+  telemetry.responseBytes = result?.body.length ?? bytes.length
+  telemetry.finish('forwarded')
+  return result === undefined ? { kind: 'continueResponse' } : { kind: 'replaceResponse', ...result }
+}
