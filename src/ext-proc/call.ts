@@ -53,7 +53,7 @@ export interface Carrier {
   forget(id: number): void
 }
 
-export interface CallOptions {
+interface CallOptions {
   /** Bytes of one message from the peer. */
   readonly messageBytes: number
   /** Initial send window, bytes. */

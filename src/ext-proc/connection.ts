@@ -60,8 +60,8 @@ class Http2Connection implements Connection, Carrier {
   #greeted = false
   #lastId = 0
   /**
-   * Calls that the peer half-closed. They are notified after the complete chunk is read: a peer that ends a call and resets
-   * it at once, as Envoy does, would count trailers for it as a protocol error.
+   * Calls that the peer half-closed. They are notified after the complete chunk is read: a peer that ends a call and
+   * resets it at once, as Envoy does, would count trailers for it as a protocol error.
    */
   readonly #ended: HttpCall[] = []
   /** The header block being received. */

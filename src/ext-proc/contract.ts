@@ -62,8 +62,8 @@ export const ATTRIBUTES = {
 } as const
 
 /**
- * Names a cluster, on requests with the metadata `upstream: tls` or `console_tls` only. It is removed from client requests before any
- * filter runs, and removed before the request is forwarded: only the gateway sets it.
+ * Names a cluster, on requests with the metadata `upstream: tls` or `console_tls` only. It is removed from client
+ * requests before any filter runs, and removed before the request is forwarded: only the gateway sets it.
  */
 export const CLUSTER_HEADER = 'x-sidevault-cluster'
 

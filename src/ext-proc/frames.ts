@@ -97,7 +97,7 @@ export const goAwayFrame = (lastStream: number, code: number): Buffer =>
   frame(FRAME.goAway, 0, 0, uint32(lastStream, code))
 
 /** `payload` is a view of the received chunk and retains it. */
-export type OnFrame = (type: number, flags: number, stream: number, payload: Buffer) => void
+type OnFrame = (type: number, flags: number, stream: number, payload: Buffer) => void
 
 /**
  * Splits received bytes into frames. `push` calls back for each complete one. Throws ConnectionError when the

@@ -4,7 +4,7 @@ import { listenOn } from '../common/serve-socket.ts'
 import type { Call, CallHandler } from './call.ts'
 import { type Connection, type ConnectionLimits, serveConnection } from './connection.ts'
 
-export interface Listener {
+interface Listener {
   /** Accepts no more calls, waits up to `graceMs` for open ones, then resets them. */
   close(graceMs: number): Promise<void>
 }

@@ -131,9 +131,8 @@ export class Reader {
 const LARGE = 4_096
 
 /**
- * Writes one message from its last byte to its first, so that a length is known when it is written. Fields are written in
- * reverse order, which matters to repeated ones only. Large values are not copied, and must
- * not change any more.
+ * Writes one message from its last byte to its first, so that a length is known when it is written. Fields are written
+ * in reverse order, which matters to repeated ones only. Large values are not copied, and must not change any more.
  */
 export class Writer {
   #bytes: Buffer

@@ -1,4 +1,7 @@
-/** Bounds on what a gateway process works on at once (docs/security-model.md, "Bounded work"). Waiting for a slow caller's body is not work. */
+/**
+ * Bounds on what a gateway process works on at once (docs/security-model.md, "Bounded work"). Waiting for a slow
+ * caller's body is not work.
+ */
 import type { Eventual } from '../common/eventual.ts'
 import { createShares, type Share } from '../common/shares.ts'
 

@@ -194,8 +194,8 @@ const writeImmediate = (writer: Writer, { status, headers, body }: LocalResponse
 }
 
 /**
- * The message for one reply, in the phase that Envoy waits in, piece by piece; a large body is one of them. Header values
- * are latin1, as `decodeRequest` reads.
+ * The message for one reply, in the phase that Envoy waits in, piece by piece; a large body is one of them. Header
+ * values are latin1, as `decodeRequest` reads.
  */
 export const encodeReply = (reply: ExtProcReply, phase: Phase): readonly Buffer[] => {
   const writer = new Writer(ROOM)

@@ -49,7 +49,10 @@ export interface ExchangeOptions {
   readonly destinations: DestinationPolicy
   /** Milliseconds that one step may take before it fails with `gateway_timeout`. */
   readonly stepMs: number
-  /** Milliseconds that a step with code may take before it fails with `gateway_timeout`. The sandbox bounds the code itself. */
+  /**
+   * Milliseconds that a step with code may take before it fails with `gateway_timeout`. The sandbox bounds the code
+   * itself.
+   */
   readonly codeStepMs: number
   /** Milliseconds from the headers of a response that a transform needs complete to its end. */
   readonly responseMs: number

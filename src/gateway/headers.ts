@@ -1,4 +1,7 @@
-/** Request headers: prefixes, trace ids, and headers that are removed before a request is forwarded (completions §1, §7). */
+/**
+ * Request headers: prefixes, trace ids, and headers that are removed before a request is forwarded (completions §1,
+ * §7).
+ */
 
 import { CONSOLE_HEADER, holdsConsoleCookie } from '../common/console.ts'
 import { AppError } from '../common/errors.ts'
@@ -137,8 +140,8 @@ export const prefixed = (
   { ofPrefixes }: HeaderRules,
   kind: 'apiKey' | 'proxyUrl' | 'evaluate' | 'dryRunResponse' | 'dryRunCode',
 ): string | undefined => {
-  for (const own of ofPrefixes) {
-    const value = single(head, own[kind])
+  for (const names of ofPrefixes) {
+    const value = single(head, names[kind])
     if (value !== undefined) return value
   }
   return undefined
@@ -147,19 +150,21 @@ export const prefixed = (
 /** The JSON object in the value of a header, which is UTF-8. Throws `issue` for anything else. */
 export const jsonHeader = (value: string, issue: AppError): Readonly<Record<string, unknown>> => {
   try {
-    const given = parseJson(Buffer.from(value, 'latin1').toString())
-    if (isObject(given)) return given
+    const parsed = parseJson(Buffer.from(value, 'latin1').toString())
+    if (isObject(parsed)) return parsed
   } catch {}
   throw issue
 }
 
-/** Whether the request is a dry run, or streams its body. Throws `malformed` for a value other than "true" and "false". */
+/**
+ * Whether the request is a dry run, or streams its body. Throws `malformed` for a value other than "true" and "false".
+ */
 export const isFlagSet = (head: Head, { ofPrefixes }: HeaderRules, kind: 'dryRun' | 'stream'): boolean => {
-  for (const own of ofPrefixes) {
-    const value = single(head, own[kind])?.toLowerCase()
+  for (const names of ofPrefixes) {
+    const value = single(head, names[kind])?.toLowerCase()
     if (value === undefined || value === 'false') continue
     if (value === 'true') return true
-    throw new AppError('malformed', `The header "${own[kind]}" is neither "true" nor "false".`)
+    throw new AppError('malformed', `The header "${names[kind]}" is neither "true" nor "false".`)
   }
   return false
 }
@@ -209,8 +214,8 @@ const isOfPage = (name: string): boolean =>
   name.startsWith('sec-')
 
 /**
- * Names that must not reach the destination. Browsers send the console's cookie to `/proxy` of its host too: then cookies
- * do not. Inside a tunnel, cookies are the destination's.
+ * Names that must not reach the destination. Browsers send the console's cookie to `/proxy` of its host too: then
+ * cookies do not. Inside a tunnel, cookies are the destination's.
  */
 export const strippedNames = (
   head: Head,
@@ -239,7 +244,10 @@ export const strippedNames = (
 
 const BLANKS: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d])
 
-/** A header line without blanks around it, in linear time. ASCII only: these are bytes, and U+00A0 may be half of a character. */
+/**
+ * A header line without blanks around it, in linear time. ASCII only: these are bytes, and U+00A0 may be half of a
+ * character.
+ */
 export const trimmedLine = (line: string): string => {
   let start = 0
   let end = line.length

@@ -1,8 +1,9 @@
 /**
- * The kinds of requests, each a list of steps: what happens to which request, and in which order. A new step is one file
- * in `steps/`, and one line in each list that wants it.
+ * The kinds of requests, each a list of steps: what happens to which request, and in which order. A new step is one
+ * file in `steps/`, and one line in each list that wants it.
  *
- * `accept…` is for the headers of a request, the others for its body and its response. What carries them is exchange.ts.
+ * `accept…` is for the headers of a request, the others for its body and its response. What carries them is
+ * exchange.ts.
  */
 import { accept } from './steps/accept.ts'
 import { acceptConnect } from './steps/accept-connect.ts'

@@ -7,8 +7,8 @@ import type { Work } from '../expressions/work.ts'
 import type { Caller, UsedToken } from '../sdk/index.ts'
 
 /**
- * A token as expressions see it. Not an object literal with a getter: each of those gets a hidden class of its own, which
- * retains the getter and everything that the getter refers to until a major collection.
+ * A token as expressions see it. Not an object literal with a getter: each of those gets a hidden class of its own,
+ * which retains the getter and everything that the getter refers to until a major collection.
  */
 class Resolved {
   readonly data: Json

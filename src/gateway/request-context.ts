@@ -15,14 +15,17 @@ import type { ExtProcReply } from './types.ts'
 const slow = () =>
   new AppError('gateway_timeout', 'A component did not respond in time. Nothing more was forwarded. Retry.')
 
-export interface ContextOptions {
+interface ContextOptions {
   readonly head: Head
   /** Absent: it came to the edge. */
   readonly origin?: Origin | undefined
   readonly operation?: 'connect'
 }
 
-/** One request beside what its steps hand on: its settings, its telemetry, and what it holds until its one end (`close`). */
+/**
+ * One request beside what its steps hand on: its settings, its telemetry, and what it holds until its one end
+ * (`close`).
+ */
 export class RequestContext {
   readonly gateway: GatewayState
   readonly origin: Origin | undefined

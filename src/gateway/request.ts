@@ -18,7 +18,7 @@ export interface Arrived {
   readonly hasBody: boolean
 }
 
-export interface TunnelOfRequest extends Tunnel {
+interface TunnelOfRequest extends Tunnel {
   readonly path: string
 }
 
@@ -99,7 +99,9 @@ export interface Recorded {
 
 /** A request whose expressions are looked for. */
 export interface Evaluated extends Resolved {
-  /** The body to plan: without its coding, when a transform takes it. Undefined: it is streamed, and planned in parts. */
+  /**
+   * The body to plan: without its coding, when a transform takes it. Undefined: it is streamed, and planned in parts.
+   */
   readonly sent: RequestBody | undefined
   /** Whose grants apply, and the expressions that they may write. Undefined: there is no expression. */
   readonly acting:

@@ -7,7 +7,7 @@ export const REQUESTS = '/requests.json?'
 /** Path of the counts by destination; the query is a tenant's id. */
 export const DESTINATIONS = '/destinations.json?'
 
-export interface StatusServerDeps {
+interface StatusServerDeps {
   readonly metrics: Metrics
   /** Rejects when the process cannot do its work. */
   readonly health: () => Promise<void>
@@ -17,9 +17,9 @@ export interface StatusServerDeps {
 
 /**
  * A process's own page on a unix socket, for the admin process to collect: `GET /metrics.json` (prom-client's JSON, an
- * array of metrics), `GET /requests.json?<query as JSON>` (the newest calls), `GET /destinations.json?<tenant id>` (where its
- * values went), `GET /healthz` and, for a part, `GET /healthz/<part>` (200 `{ "status": "ok" }` or `"degraded"`, or 503).
- * Resolves when it listens.
+ * array of metrics), `GET /requests.json?<query as JSON>` (the newest calls), `GET /destinations.json?<tenant id>`
+ * (where its values went), `GET /healthz` and, for a part, `GET /healthz/<part>` (200 `{ "status": "ok" }` or
+ * `"degraded"`, or 503). Resolves when it listens.
  */
 export const startStatusServer = async (
   deps: StatusServerDeps,

@@ -4,13 +4,13 @@ import type { RequestContext } from './request-context.ts'
 import type { Stage } from './timings.ts'
 
 /**
- * One step of a request: its input is the output of the step before it. Throws or rejects with the error that the caller
- * gets. Returns a value where there is nothing to wait for.
+ * One step of a request: its input is the output of the step before it. Throws or rejects with the error that the
+ * caller gets. Returns a value where there is nothing to wait for.
  */
 export type Step<I, O> = (input: I, context: RequestContext) => Eventual<O>
 
 /** Steps in order, and a step itself. The first error ends it. */
-export interface Steps<I, O> extends Step<I, O> {
+interface Steps<I, O> extends Step<I, O> {
   /** The list with one more step. */
   next<P>(step: Step<O, P>): Steps<I, P>
 }

@@ -1,9 +1,10 @@
 /**
- * One ext_proc stream: reads Envoy's messages, lets an exchange decide, writes its replies. Knows Envoy's message forms,
- * nothing of proxies.
+ * One ext_proc stream: reads Envoy's messages, lets an exchange decide, writes its replies. Knows Envoy's message
+ * forms, nothing of proxies.
  *
  * A stream that ends with status OK before its last reply would let Envoy send the request, or the destination's
- * response, unchanged. So this side never ends a stream first: Envoy does, or this side resets it, which fails the request.
+ * response, unchanged. So this side never ends a stream first: Envoy does, or this side resets it, which fails the
+ * request.
  */
 import type { Eventual } from '../common/eventual.ts'
 import type { Log } from '../common/log.ts'

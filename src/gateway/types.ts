@@ -18,9 +18,9 @@ export type ModeOverride = 'responseHeaders' | 'responseBody'
 
 /**
  * A reply to Envoy, named as in ext_proc (`CommonResponse.Status`, `ModeOverride`, `BodySendMode`). For the request:
- * `buffered` waits for its body; `continue` sends it to the upstream, with the body replaced if there is one (in the header
- * phase: `CONTINUE_AND_REPLACE`). For the response: `continueResponse` leaves it unchanged, `bufferedResponse` waits for its
- * body, `replaceResponse` replaces it. `immediateResponse` ends either.
+ * `buffered` waits for its body; `continue` sends it to the upstream, with the body replaced if there is one (in the
+ * header phase: `CONTINUE_AND_REPLACE`). For the response: `continueResponse` leaves it unchanged, `bufferedResponse`
+ * waits for its body, `replaceResponse` replaces it. `immediateResponse` ends either.
  */
 export type ExtProcReply =
   | {
@@ -80,8 +80,8 @@ export interface BodyStream {
 }
 
 /**
- * One request by the phases of ext_proc. No phase throws or rejects: an error is an `immediateResponse`. Each is called at most once, in this
- * order; the last two when a `modeOverride` asked for the response.
+ * One request by the phases of ext_proc. No phase throws or rejects: an error is an `immediateResponse`. Each is called
+ * at most once, in this order; the last two when a `modeOverride` asked for the response.
  */
 export interface Exchange {
   /** Instead of the others, for a streamed body: `flow` gets all replies. */

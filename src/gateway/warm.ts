@@ -7,7 +7,7 @@ import type { Program, StoredProxy } from '../sdk/index.ts'
 /** Most newest, and most recently used, proxies whose code is warmed. */
 const PROXIES = 100
 
-export interface WarmerDeps {
+interface WarmerDeps {
   readonly proxies: Pick<ProxyDirectory, 'changes' | 'recentlyUsed'>
   readonly sandbox: { warm(programs: readonly Program[]): Promise<void> }
   readonly log: Log

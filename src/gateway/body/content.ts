@@ -1,6 +1,8 @@
 import { AppError } from '../../common/errors.ts'
 
-/** How a body is read (README.md). `binary` passes untouched; of `unread` only that it holds no expression is checked. */
+/**
+ * How a body is read (README.md). `binary` passes untouched; of `unread` only that it holds no expression is checked.
+ */
 export type ContentKind =
   | 'json'
   | 'ndjson'
@@ -19,7 +21,7 @@ export type ContentKind =
  */
 export type Charset = 'utf8' | 'latin1' | 'ascii' | 'other'
 
-export interface Content {
+interface Content {
   readonly kind: ContentKind
   readonly charset: Charset
 }
@@ -85,8 +87,8 @@ const kindOf = (type: string): ContentKind => {
 /** The value of a parameter of a Content-Type or Content-Disposition (RFC 9110 §5.6.6), without quotes. */
 export const parameterOf = (header: string, name: string): string | undefined => {
   const parameters = header.matchAll(/;\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s";,]*))/g)
-  for (const [, found, quoted, token] of parameters)
-    if (found?.toLowerCase() === name) return quoted?.replace(/\\(.)/g, '$1') ?? token
+  for (const [, parameter, quoted, token] of parameters)
+    if (parameter?.toLowerCase() === name) return quoted?.replace(/\\(.)/g, '$1') ?? token
   return undefined
 }
 
@@ -101,7 +103,8 @@ const MAX_LENGTH = 200
 const known = new Map<string, Content>()
 
 /**
- * Reads a Content-Type (RFC 9110 §8.3.1). Types that are not known are `binary`, texts that are no type `unread`. Throws
+ * Reads a Content-Type (RFC 9110 §8.3.1). Types that are not known are `binary`, texts that are no type `unread`.
+ * Throws
  * `malformed` for a comma outside quotes: the destination might choose the one of several types that we did not.
  */
 export const contentOf = (header: string): Content => {

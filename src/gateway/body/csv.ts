@@ -4,13 +4,16 @@ import { scanExpression, scanText } from '../../expressions/scan.ts'
 import type { Expressions, Resolve, Template } from '../../expressions/types.ts'
 import type { Work } from '../../expressions/work.ts'
 import type { Charset } from './content.ts'
-import { type Found, type Parsed, tooLarge } from './plan.ts'
+import { type Occurrence, type Parsed, tooLarge } from './plan.ts'
 import { createPlaces, inPlace, type ScanLimits, type Scanner, tooManyTogether } from './scanner.ts'
 import { checked, encodingOf } from './text.ts'
 
 /** Characters that end an unquoted field, or begin an expression in it. */
 const MARK = /[,"\r\n]|\{\{/g
-/** Values that are quoted: RFC 4180 requires it for the first four characters; readers trim blanks and some accept other separators. */
+/**
+ * Values that are quoted: RFC 4180 requires it for the first four characters; readers trim blanks and some accept other
+ * separators.
+ */
 const QUOTED = /[,"\r\n;\t]/
 const BYTE_ORDER_MARK = '\xef\xbb\xbf'
 /** Bytes behind `{{` that may belong to its expression. */
@@ -29,9 +32,9 @@ interface FieldKind {
 }
 
 /**
- * CSV (RFC 4180): fields with expressions are written in quotes when they were, or when what they become needs it. Records
- * end with CRLF or a line feed. In a field without quotes an expression is read whole, with the commas and quotes in it. A field that
- * begins with `=`, `+`, `-` or `@` is written as it is.
+ * CSV (RFC 4180): fields with expressions are written in quotes when they were, or when what they become needs it.
+ * Records end with CRLF or a line feed. In a field without quotes an expression is read whole, with the commas and
+ * quotes in it. A field that begins with `=`, `+`, `-` or `@` is written as it is.
  */
 export const createCsv = (charset: Charset, expressions: Expressions, limits: ScanLimits): Scanner => {
   const encoding = encodingOf(charset)
@@ -56,11 +59,11 @@ export const createCsv = (charset: Charset, expressions: Expressions, limits: Sc
     else
       for (let at = from; ; ) {
         MARK.lastIndex = at
-        const found = MARK.exec(text)
-        if (found === null) return isLast ? text.length : INCOMPLETE
-        if (found[0] !== '{{') return found.index
-        if (!isLast && text.length < found.index + EXPRESSION) return INCOMPLETE
-        at = inPlace(`At ${places.at(part, found.index)}`, () => scanExpression(text, found.index)).end
+        const mark = MARK.exec(text)
+        if (mark === null) return isLast ? text.length : INCOMPLETE
+        if (mark[0] !== '{{') return mark.index
+        if (!isLast && text.length < mark.index + EXPRESSION) return INCOMPLETE
+        at = inPlace(`At ${places.at(part, mark.index)}`, () => scanExpression(text, mark.index)).end
       }
     if (isLast) throw issue(part, from, 'a quoted field without an end')
     return INCOMPLETE
@@ -84,13 +87,13 @@ export const createCsv = (charset: Charset, expressions: Expressions, limits: Sc
       const stretch = text.slice(piece.start, piece.end)
       return piece.kind === 'literal' ? stretch : expressions.parse(stretch)
     })
-    const isSeparated = parts.some((one) => typeof one === 'string' && /[;\t]/.test(one))
+    const isSeparated = parts.some((part) => typeof part === 'string' && /[;\t]/.test(part))
     const print = (resolve: Resolve, work: Work): string => {
       let needsQuotes = quoted
       let value = ''
-      for (const one of parts) {
-        const text = typeof one === 'string' ? one : checked(one.render(resolve, work), charset)
-        if (typeof one !== 'string')
+      for (const part of parts) {
+        const text = typeof part === 'string' ? part : checked(part.render(resolve, work), charset)
+        if (typeof part !== 'string')
           needsQuotes ||= QUOTED.test(text) || (parts.length === 1 && text.trim() !== text)
         value += text
         if (value.length > limits.rewrittenBytes) throw tooLarge(limits.rewrittenBytes)
@@ -102,7 +105,7 @@ export const createCsv = (charset: Charset, expressions: Expressions, limits: Sc
         )
       return `"${value.replaceAll('"', '""')}"`
     }
-    const ids = parts.flatMap((one) => (typeof one === 'string' ? [] : one.ids))
+    const ids = parts.flatMap((part) => (typeof part === 'string' ? [] : part.ids))
     return { ids, texts: [text], print }
   }
 
@@ -116,8 +119,8 @@ export const createCsv = (charset: Charset, expressions: Expressions, limits: Sc
     mayHold: (bytes) => bytes.includes('{{'),
     scan(part, isLast) {
       const text = part.toString('latin1')
-      const found: Found[] = []
-      if (!started && !isLast && text.length < BYTE_ORDER_MARK.length) return { end: 0, found }
+      const occurrences: Occurrence[] = []
+      if (!started && !isLast && text.length < BYTE_ORDER_MARK.length) return { end: 0, occurrences }
       let at = !started && text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0
       started = true
       while (at < text.length) {
@@ -133,13 +136,13 @@ export const createCsv = (charset: Charset, expressions: Expressions, limits: Sc
           if (!kind.quoted && /[\r\n]/.test(inner))
             throw issue(part, start, 'an expression with a line break and without quotes')
           const here = `At ${places.at(part, start)}`
-          found.push({ start, end: to, parse: () => parseIn(part.subarray(start, to), kind, here) })
+          occurrences.push({ start, end: to, parse: () => parseIn(part.subarray(start, to), kind, here) })
         }
         inRecord = comma
         at = to + (comma ? 1 : (end ?? 0))
       }
       places.passed(part, at)
-      return { end: at, found }
+      return { end: at, occurrences }
     },
   }
 }

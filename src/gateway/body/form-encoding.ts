@@ -45,16 +45,16 @@ export type PairFinder = (bytes: Buffer) => boolean
 
 export const createPairFinder = (): PairFinder => {
   let tail: Buffer = Buffer.alloc(0)
-  let found = false
+  let isFound = false
   return (bytes: Buffer): boolean => {
-    found ||=
+    isFound ||=
       holdsPair(Buffer.concat([tail, bytes.subarray(0, OVERLAP)])) || (mayHoldPair(bytes) && holdsPair(bytes))
     tail = Buffer.concat([tail, bytes.subarray(-OVERLAP)]).subarray(-OVERLAP)
-    return found
+    return isFound
   }
 }
 
-export interface Decoded {
+interface Decoded {
   readonly bytes: Buffer
   /** Where each decoded byte, and the end of them, stands in the encoded ones. */
   readonly positions: Uint32Array
@@ -77,7 +77,10 @@ export const decodeForm = (encoded: Buffer, from: number, to: number, plus = SPA
   return { bytes: bytes.subarray(0, length), positions }
 }
 
-/** The last place at or before `to` that divides neither an escape nor a character of UTF-8; `from`: where a value begins. */
+/**
+ * The last place at or before `to` that divides neither an escape nor a character of UTF-8; `from`: where a value
+ * begins.
+ */
 export const divisibleAt = (encoded: Buffer, from: number, to: number): number => {
   const percent = encoded.lastIndexOf(PERCENT, to - 1)
   const end = percent >= from && percent > to - 3 ? percent : to

@@ -14,7 +14,7 @@ import {
   textOfField,
 } from './form-encoding.ts'
 import { fieldNames } from './places.ts'
-import { type Found, type Parsed, SLICE } from './plan.ts'
+import { type Occurrence, type Parsed, SLICE } from './plan.ts'
 import type { ScanLimits, Scanned, Scanner } from './scanner.ts'
 import { checked, replacePieces, type Writing } from './text.ts'
 
@@ -57,8 +57,8 @@ interface Evaluating {
 
 /**
  * Form fields: values that hold `{{` once decoded are evaluated as text and encoded again; names, other values and
- * separators keep their bytes. A value of more than a slice is evaluated in pieces, so that no turn of the event loop has
- * all of it. Of a field that is too long to be held only that it holds no expression is decided.
+ * separators keep their bytes. A value of more than a slice is evaluated in pieces, so that no turn of the event loop
+ * has all of it. Of a field that is too long to be held only that it holds no expression is decided.
  */
 export const createForm = (charset: Charset, expressions: Expressions, { longest }: ScanLimits): Scanner => {
   /** The current field, whose end has not arrived. */
@@ -82,12 +82,12 @@ export const createForm = (charset: Charset, expressions: Expressions, { longest
   /** Evaluates a piece of a long value, from `at` on; `end`: of the value, if it is in the part. */
   const evaluate = (part: Buffer, at: number, end: number | undefined, scanner: TextScanner): Scanned => {
     for (let size = SLICE; ; size *= 2) {
-      const most = Math.min(end ?? part.length, at + size)
-      const isLast = most === end
-      const to = isLast ? most : divisibleAt(part, at, most)
+      const until = Math.min(end ?? part.length, at + size)
+      const isLast = until === end
+      const to = isLast ? until : divisibleAt(part, at, until)
       const { bytes, positions } = decodeForm(part, at, to)
       const { pieces, end: decided } = scanner.scan(bytes.toString('latin1'), isLast)
-      if (decided === 0 && !isLast && most < (end ?? part.length)) continue
+      if (decided === 0 && !isLast && until < (end ?? part.length)) continue
       const writing: Writing = {
         encoding: 'utf8',
         read: (expression) => expressions.parse(expression),
@@ -98,14 +98,14 @@ export const createForm = (charset: Charset, expressions: Expressions, { longest
       const literals = pieces.flatMap(({ kind, start, end }) =>
         kind === 'literal' ? [{ start, end, parse: () => parseLiteral(bytes.subarray(start, end)) }] : [],
       )
-      const found = [...replaced, ...literals]
-        .sort((one, other) => one.start - other.start)
+      const occurrences = [...replaced, ...literals]
+        .sort((a, b) => a.start - b.start)
         .map(({ start, end, parse }) => ({
           start: positions[start] as number,
           end: positions[end] as number,
           parse,
         }))
-      return { end: positions[decided] as number, found }
+      return { end: positions[decided] as number, occurrences }
     }
   }
 
@@ -124,7 +124,7 @@ export const createForm = (charset: Charset, expressions: Expressions, { longest
   }
 
   /** A complete short field. */
-  const find = (part: Buffer, start: number, end: number): readonly Found[] => {
+  const find = (part: Buffer, start: number, end: number): readonly Occurrence[] => {
     if (!holdsPair(part, start, end)) return []
     const valueAt = start + part.subarray(start, end).indexOf(EQUALS) + 1
     if (valueAt === start || !holdsPair(part, valueAt, end)) return []
@@ -141,10 +141,10 @@ export const createForm = (charset: Charset, expressions: Expressions, { longest
   }
 
   const scan: Scanner['scan'] = (part, isLast) => {
-    const found: Found[] = []
+    const occurrences: Occurrence[] = []
     for (let at = 0; ; ) {
       // More than a slice is for another turn.
-      if (isWhole && at >= SLICE) return { end: at, found }
+      if (isWhole && at >= SLICE) return { end: at, occurrences }
       const next = part.indexOf(AMPERSAND, open?.kind === 'undecided' ? at + open.looked : at)
       const end = next !== -1 ? next : isLast ? part.length : undefined
       if (open?.kind === 'passing') passOver(part, at, end, open)
@@ -152,15 +152,15 @@ export const createForm = (charset: Charset, expressions: Expressions, { longest
         const scanned = evaluate(part, at, end, open.scanner)
         open.length += scanned.end - at
         if (open.length > longest) throw fieldTooLong(longest)
-        found.push(...scanned.found)
+        occurrences.push(...scanned.occurrences)
         const isStuck = scanned.end === at
         at = scanned.end
         if (at !== end) {
-          if (isStuck) return { end: at, found }
+          if (isStuck) return { end: at, occurrences }
           continue
         }
       } else if (open === undefined && end !== undefined && end - at <= SLICE)
-        found.push(...find(part, at, end))
+        occurrences.push(...find(part, at, end))
       else {
         const field = look(part, at, end)
         if (field.pair && field.looked > longest) throw fieldTooLong(longest)
@@ -171,12 +171,12 @@ export const createForm = (charset: Charset, expressions: Expressions, { longest
         }
         if (end === undefined) {
           open = field
-          if (field.looked <= longest) return { end: at, found }
+          if (field.looked <= longest) return { end: at, occurrences }
           open = { kind: 'passing', inValue: field.valueAt !== -1, find: field.find }
-        } else if (field.pair) found.push(...find(part, at, end))
+        } else if (field.pair) occurrences.push(...find(part, at, end))
       }
       open = end === undefined ? open : undefined
-      if (next === -1) return { end: part.length, found }
+      if (next === -1) return { end: part.length, occurrences }
       at = next + 1
     }
   }

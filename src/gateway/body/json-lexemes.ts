@@ -1,4 +1,6 @@
-/** Strings, numbers and words of JSON as bytes: where they end, and whether they are well formed (RFC 8259 §3, §6, §7). */
+/**
+ * Strings, numbers and words of JSON as bytes: where they end, and whether they are well formed (RFC 8259 §3, §6, §7).
+ */
 import { AppError } from '../../common/errors.ts'
 
 export const QUOTE = 0x22
@@ -63,20 +65,25 @@ const BACKSLASHES = BACKSLASH * ONES
 const OPEN_BRACES = OPEN_BRACE * ONES
 const HIGH_BITS = 0x80808080
 
-/** Whether one of four bytes is in STOPS: a byte less than n borrows its high bit when n is subtracted, and has none itself. */
+/**
+ * Whether one of four bytes is in STOPS: a byte less than n borrows its high bit when n is subtracted, and has none
+ * itself.
+ */
 const hasStop = (word: number): boolean => {
   const quote = word ^ QUOTES
   const backslash = word ^ BACKSLASHES
   const brace = word ^ OPEN_BRACES
-  const found =
+  const stops =
     ((word - BLANKS) & ~word) |
     ((quote - ONES) & ~quote) |
     ((backslash - ONES) & ~backslash) |
     ((brace - ONES) & ~brace)
-  return (found & HIGH_BITS) !== 0
+  return (stops & HIGH_BITS) !== 0
 }
 
-/** Index of the first byte from `from` on that a string cannot simply run over; the end of the part when there is none. */
+/**
+ * Index of the first byte from `from` on that a string cannot simply run over; the end of the part when there is none.
+ */
 export const plainEnd = ({ bytes, words, firstWord }: Text, from: number): number => {
   const { length } = bytes
   let at = from

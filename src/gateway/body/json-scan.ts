@@ -15,7 +15,7 @@ import {
 } from './json-lexemes.ts'
 
 /** A string in value position whose text holds `{{`: `[start, end)` of the literal with its quotes, and its text. */
-export interface FoundString {
+interface StringOccurrence {
   readonly start: number
   readonly end: number
   readonly text: string
@@ -44,7 +44,7 @@ const tooLong = (limit: number) =>
     `A number, or a string with an expression in it, is longer than ${limit} bytes. Send the body without streaming.`,
   )
 
-export interface ScanLimits {
+interface ScanLimits {
   /** Containers within containers. */
   readonly depth: number
   /** Bytes of a number, and of a string that holds an expression, of a body that comes in parts. */
@@ -52,12 +52,16 @@ export interface ScanLimits {
 }
 
 /** Scans one body, complete or in parts. */
-export interface JsonScanner {
+interface JsonScanner {
   /**
    * Goes on where the last call stopped: `end` is how much of `part` is done with, and the rest of it begins the next
-   * part. Positions count from the beginning of `part`. Throws `malformed`, and `too_large` for what is too long to wait for.
+   * part. Positions count from the beginning of `part`. Throws `malformed`, and `too_large` for what is too long to
+   * wait for.
    */
-  scan(part: Buffer, isLast: boolean): { readonly found: readonly FoundString[]; readonly end: number }
+  scan(
+    part: Buffer,
+    isLast: boolean,
+  ): { readonly occurrences: readonly StringOccurrence[]; readonly end: number }
 }
 
 /**
@@ -91,7 +95,7 @@ export const createJsonScanner = ({ depth, literal: longest }: ScanLimits): Json
     return literal.stop
   }
 
-  const scan = (part: Buffer, isLast: boolean, found: FoundString[]): number => {
+  const scan = (part: Buffer, isLast: boolean, occurrences: StringOccurrence[]): number => {
     const { length } = part
     const text = textOf(part, base, isLast)
     let at = 0
@@ -124,7 +128,7 @@ export const createJsonScanner = ({ depth, literal: longest }: ScanLimits): Json
           const { end } = literal
           if (literal.pair && !isName) {
             const raw = part.toString('utf8', at, end)
-            found.push({
+            occurrences.push({
               start: at,
               end,
               text: literal.escaped ? (JSON.parse(raw) as string) : raw.slice(1, -1),
@@ -168,10 +172,10 @@ export const createJsonScanner = ({ depth, literal: longest }: ScanLimits): Json
 
   return {
     scan(part, isLast) {
-      const found: FoundString[] = []
-      const end = scan(part, isLast, found)
+      const occurrences: StringOccurrence[] = []
+      const end = scan(part, isLast, occurrences)
       base += end
-      return { found, end }
+      return { occurrences, end }
     },
   }
 }

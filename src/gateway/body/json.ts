@@ -5,8 +5,8 @@ import type { Work } from '../../expressions/work.ts'
 import type { Charset } from './content.ts'
 import { createJsonScanner } from './json-scan.ts'
 import { jsonPointers } from './places.ts'
-import type { Found } from './plan.ts'
-import { inPlace, lenient, type ScanLimits, type Scanner, shifted } from './scanner.ts'
+import { type Occurrence, shifted } from './plan.ts'
+import { inPlace, lenient, type ScanLimits, type Scanner } from './scanner.ts'
 
 const ESCAPED_PAIR = /(?:\{|\\u007[bB])(?:\{|\\u007[bB])/
 
@@ -64,8 +64,8 @@ export const createJson = (charset: Charset, expressions: Expressions, limits: S
     findPlaces: jsonPointers,
     mayHold: mayHoldPair,
     scan(part, isLast) {
-      const { found, end } = scanner.scan(part, isLast)
-      const all = found.map(({ start, end: to, text }) => {
+      const { occurrences, end } = scanner.scan(part, isLast)
+      const all = occurrences.map(({ start, end: to, text }) => {
         const parse = () => {
           checkCharset(part.subarray(start, to), charset)
           const template = expressions.parse(text)
@@ -77,7 +77,7 @@ export const createJson = (charset: Charset, expressions: Expressions, limits: S
         }
         return { start, end: to, parse }
       })
-      return { end, found: all }
+      return { end, occurrences: all }
     },
   }
 }
@@ -94,7 +94,7 @@ export const createRecords = (separator: number, create: () => Scanner): Scanner
     encoding: record.encoding,
     mayHold: record.mayHold,
     scan(part, isLast) {
-      const found: Found[] = []
+      const occurrences: Occurrence[] = []
       let braces = part.indexOf('{{')
       let escaped = part.indexOf('\\u007')
       for (let from = 0; ; ) {
@@ -108,12 +108,12 @@ export const createRecords = (separator: number, create: () => Scanner): Scanner
           const text = part.subarray(from, to)
           const place = `Record ${number}`
           const scanned = inPlace(place, () => record.scan(text, ends))
-          for (const one of scanned.found)
-            found.push({ ...shifted(one, from), parse: () => inPlace(place, one.parse) })
+          for (const occurrence of scanned.occurrences)
+            occurrences.push({ ...shifted(occurrence, from), parse: () => inPlace(place, occurrence.parse) })
           started = true
-          if (!ends) return { end: from + scanned.end, found }
+          if (!ends) return { end: from + scanned.end, occurrences }
         }
-        if (next === -1) return { end: part.length, found }
+        if (next === -1) return { end: part.length, occurrences }
         if (started) record = lenient(create())
         started = false
         number++

@@ -5,7 +5,7 @@ import type { Work } from '../../expressions/work.ts'
 import { parameterOf } from './content.ts'
 import { holdsPair as inForm } from './form-encoding.ts'
 import { mayHoldPair as inJson } from './json.ts'
-import { type Found, idsOf, type Parsed, spliced, tooLarge } from './plan.ts'
+import { idsOf, type Occurrence, type Parsed, spliced, tooLarge } from './plan.ts'
 import { inPlace, type ScanLimits, type Scanner, scanToEnd, tooManyTogether } from './scanner.ts'
 
 /** RFC 2046 §5.1.1. */
@@ -76,9 +76,9 @@ export type PartScanner = (contentType: string | undefined) => {
 const PLAIN_ENCODINGS = ['7bit', '8bit', 'binary']
 
 /**
- * `multipart/form-data` (RFC 7578): each part by the rules of its own type; parts with a filename, names and boundaries keep
- * their bytes. What comes before the first boundary or behind the last one, other than line breaks, is rejected in a body with an
- * expression.
+ * `multipart/form-data` (RFC 7578): each part by the rules of its own type; parts with a filename, names and boundaries
+ * keep their bytes. What comes before the first boundary or behind the last one, other than line breaks, is rejected in
+ * a body with an expression.
  */
 export const createMultipart = (
   boundary: string,
@@ -96,7 +96,7 @@ export const createMultipart = (
     const disposition = headers.get('content-disposition') ?? ''
     const name = parameterOf(disposition, 'name') ?? ''
     const place = NAMEABLE.test(name) ? `Part ${number} ("${name}")` : `Part ${number}`
-    const isFile = ['filename', 'filename*'].some((one) => parameterOf(disposition, one) !== undefined)
+    const isFile = ['filename', 'filename*'].some((name) => parameterOf(disposition, name) !== undefined)
     if (isFile) return { place, scanner: undefined, passes: true, long: false }
     const coding = headers.get('content-transfer-encoding')?.toLowerCase() ?? 'binary'
     const read = PLAIN_ENCODINGS.includes(coding)
@@ -114,14 +114,14 @@ export const createMultipart = (
     return content
   }
 
-  const parse = (content: Buffer, { encoding }: Scanner, found: readonly Found[]): Parsed => {
-    const replacements = found.map((one) => ({ ...one, ...one.parse() }))
+  const parse = (content: Buffer, { encoding }: Scanner, occurrences: readonly Occurrence[]): Parsed => {
+    const replacements = occurrences.map((occurrence) => ({ ...occurrence, ...occurrence.parse() }))
     const print = (resolveAny: Resolve, work: Work): string => {
       const resolve = withoutOpaque(resolveAny)
       let { length } = content
-      const printed = replacements.map((one) => {
-        const text = one.print(resolve, work)
-        length += Buffer.byteLength(text, encoding) - (one.end - one.start)
+      const printed = replacements.map((replacement) => {
+        const text = replacement.print(resolve, work)
+        length += Buffer.byteLength(text, encoding) - (replacement.end - replacement.start)
         if (length > limits.rewrittenBytes) throw tooLarge(limits.rewrittenBytes)
         return text
       })
@@ -131,13 +131,13 @@ export const createMultipart = (
   }
 
   /** A part is replaced completely: several values and the text between them are checked together. */
-  const findIn = (content: Buffer, start: number, { scanner, place }: Current): readonly Found[] => {
+  const findIn = (content: Buffer, start: number, { scanner, place }: Current): readonly Occurrence[] => {
     if (scanner === undefined || !scanner.mayHold(content)) return []
-    const found = inPlace(place, () => scanToEnd(scanner, content))
-    if (found.length > limits.together) throw tooManyTogether(limits.together)
-    if (found.length === 0) return []
+    const occurrences = inPlace(place, () => scanToEnd(scanner, content))
+    if (occurrences.length > limits.together) throw tooManyTogether(limits.together)
+    if (occurrences.length === 0) return []
     const parseAll = () => {
-      const parsed = inPlace(place, () => parse(content, scanner, found))
+      const parsed = inPlace(place, () => parse(content, scanner, occurrences))
       const print = (resolve: Resolve, work: Work) => inPlace(place, () => parsed.print(resolve, work))
       return { ...parsed, print }
     }
@@ -155,21 +155,21 @@ export const createMultipart = (
   }
 
   /** Looks at `[at, end)` of a part whose end is not there yet, or that is too long to be held. */
-  const passOver = (part: Buffer, at: number, end: number, one: Current): void => {
-    if (one.passes) inPlace(one.place, () => one.scanner?.scan(part.subarray(at, end), false))
-    else if (one.scanner?.mayHold(part.subarray(at)))
+  const passOver = (part: Buffer, at: number, end: number, current: Current): void => {
+    if (current.passes) inPlace(current.place, () => current.scanner?.scan(part.subarray(at, end), false))
+    else if (current.scanner?.mayHold(part.subarray(at)))
       throw new AppError(
         'too_large',
-        `${one.place}, with an expression in it, is longer than ${limits.heldBytes} bytes. Send it as a file, or divide it.`,
+        `${current.place}, with an expression in it, is longer than ${limits.heldBytes} bytes. Send it as a file, or divide it.`,
       )
   }
 
-  const scan = (part: Buffer, isLast: boolean, found: Found[]): number => {
+  const scan = (part: Buffer, isLast: boolean, occurrences: Occurrence[]): number => {
     let at = 0
     for (;;) {
       if (state === 'start') {
         const text = part.toString('latin1', 0, delimiter.length)
-        const begins = [dashed, delimiter].find((one) => text.startsWith(one))
+        const begins = [dashed, delimiter].find((boundary) => text.startsWith(boundary))
         if (begins === undefined) {
           if (!isLast && (dashed.startsWith(text) || delimiter.startsWith(text))) return 0
           throw malformed('it does not begin with its boundary')
@@ -206,7 +206,7 @@ export const createMultipart = (
         }
         if (current.passes || current.long || end - at > limits.heldBytes)
           passOver(part.subarray(0, end), at, end, current)
-        else found.push(...findIn(part.subarray(at, end), at, current))
+        else occurrences.push(...findIn(part.subarray(at, end), at, current))
         at = end + delimiter.length
         state = 'delimiter'
       } else {
@@ -220,10 +220,10 @@ export const createMultipart = (
     encoding: 'latin1',
     mayHold: (bytes) => inJson(bytes) || inForm(bytes),
     scan(part, isLast) {
-      const found: Found[] = []
-      const end = scan(part, isLast, found)
+      const occurrences: Occurrence[] = []
+      const end = scan(part, isLast, occurrences)
       if (isLast && state !== 'end') throw malformed('its last boundary is missing')
-      return { end, found }
+      return { end, occurrences }
     },
   }
 }

@@ -5,14 +5,14 @@ import { AppError } from '../../common/errors.ts'
 import { yieldIfDue } from '../../common/event-loop.ts'
 import type { Expressions } from '../../expressions/types.ts'
 import type { BodyLimits } from './limits.ts'
-import { type Found, SLICE } from './plan.ts'
-import { lenient, type Scanned, type Scanner, shifted } from './scanner.ts'
+import { type Occurrence, SLICE, shifted } from './plan.ts'
+import { lenient, type Scanned, type Scanner } from './scanner.ts'
 import { scannerOf } from './scanner-of.ts'
 
 /** A stretch of a body, and what of it is to be replaced. */
 export interface Part {
   readonly bytes: Buffer
-  readonly found: readonly Found[]
+  readonly occurrences: readonly Occurrence[]
 }
 
 /** Takes one body in parts, in order; the parts it gives are, put together, what came. */
@@ -23,12 +23,12 @@ export interface PartReader {
   push(bytes: Buffer, isLast: boolean): Part
 }
 
-const NOTHING: Scanned = { end: 0, found: [] }
+const NOTHING: Scanned = { end: 0, occurrences: [] }
 
 const PASSES: Scanner = {
   encoding: 'latin1',
   mayHold: () => false,
-  scan: ({ length }) => ({ end: length, found: [] }),
+  scan: ({ length }) => ({ end: length, occurrences: [] }),
 }
 
 /** Nothing is scanned again before there is as much again: small parts cost no more than large ones. */
@@ -43,13 +43,13 @@ const holding = (scanner: Scanner): PartReader => {
       size += bytes.length
       const isEnough = isLast || size >= enough
       const all = isEnough && held.length > 1 ? Buffer.concat(held, size) : bytes
-      const { end, found } = isEnough ? scanner.scan(all, isLast) : NOTHING
+      const { end, occurrences } = isEnough ? scanner.scan(all, isLast) : NOTHING
       if (isEnough) {
         held = end === all.length ? [] : [all.subarray(end)]
         size = all.length - end
         enough = 2 * size
       }
-      return { bytes: all.subarray(0, end), found }
+      return { bytes: all.subarray(0, end), occurrences }
     },
   }
 }
@@ -59,7 +59,8 @@ const unreadable = (what: string) =>
 
 /**
  * Reads a body of these headers in parts (completions §6). Throws `unsupported_media_type` for what only a whole body
- * shows: that one without a content type is text, or what a compressed one holds; `malformed` for several content types.
+ * shows: that one without a content type is text, or what a compressed one holds; `malformed` for several content
+ * types.
  */
 export const createPartReader = (
   contentType: string | undefined,
@@ -80,15 +81,15 @@ export const createPartReader = (
 /** Parts one after the other, with pauses for other work. */
 export const readPart = async (reader: PartReader, bytes: Buffer, isLast: boolean): Promise<Part> => {
   const read: Buffer[] = []
-  const found: Found[] = []
+  const occurrences: Occurrence[] = []
   let size = 0
   for (let at = 0; at === 0 || at < bytes.length; at += SLICE) {
     const pause = at > 0 ? yieldIfDue() : undefined
     if (pause) await pause
     const part = reader.push(bytes.subarray(at, at + SLICE), isLast && at + SLICE >= bytes.length)
-    for (const one of part.found) found.push(shifted(one, size))
+    for (const occurrence of part.occurrences) occurrences.push(shifted(occurrence, size))
     read.push(part.bytes)
     size += part.bytes.length
   }
-  return { bytes: read.length === 1 ? (read[0] as Buffer) : Buffer.concat(read, size), found }
+  return { bytes: read.length === 1 ? (read[0] as Buffer) : Buffer.concat(read, size), occurrences }
 }

@@ -1,4 +1,4 @@
-/** Where in a body an error is: found when an error is reported, never before. Names are those of the body itself. */
+/** Where in a body an error is: places when an error is reported, never before. Names are those of the body itself. */
 import { MAX_PLACES, needsPlaces, pointerOf, shortenPlace, withPlaces } from '../../common/error-places.ts'
 import { AppError } from '../../common/errors.ts'
 import { yieldIfDue } from '../../common/event-loop.ts'
@@ -22,11 +22,11 @@ const stringEnd = (body: Buffer, from: number): number => {
 
 /** JSON pointers of strings. */
 export const jsonPointers: FindPlaces = async (body, positions) => {
-  const found: string[] = []
+  const places: string[] = []
   /** The member name or element index that is being read, for each open container. */
   const path: (string | number)[] = []
   let isName = false
-  for (let at = 0, slice = SLICE; at < body.length && found.length < positions.length; ) {
+  for (let at = 0, slice = SLICE; at < body.length && places.length < positions.length; ) {
     if (at > slice) {
       slice = at + SLICE
       const pause = yieldIfDue()
@@ -34,7 +34,7 @@ export const jsonPointers: FindPlaces = async (body, positions) => {
     }
     const byte = body[at]
     const last = path.length - 1
-    if (at === positions[found.length]) found.push(pointerOf(path))
+    if (at === positions[places.length]) places.push(pointerOf(path))
     if (byte === QUOTE) {
       const end = stringEnd(body, at)
       if (isName) path[last] = JSON.parse(body.toString('utf8', at, end)) as string
@@ -58,7 +58,7 @@ export const jsonPointers: FindPlaces = async (body, positions) => {
     }
     at++
   }
-  return found
+  return places
 }
 
 /** Names of form fields. */
@@ -72,7 +72,7 @@ export const fieldNames: FindPlaces = async (body, positions) =>
 
 /** Lines, from 1. */
 export const lines: FindPlaces = async (body, positions) => {
-  const found: string[] = []
+  const places: string[] = []
   let line = 1
   let next = body.indexOf(0x0a)
   for (const position of positions) {
@@ -81,9 +81,9 @@ export const lines: FindPlaces = async (body, positions) => {
       const pause = line % 1_000 === 0 ? yieldIfDue() : undefined
       if (pause) await pause
     }
-    found.push(`line ${line}`)
+    places.push(`line ${line}`)
   }
-  return found
+  return places
 }
 
 /** The error of the expressions at `position`, with its place. */

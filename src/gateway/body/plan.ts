@@ -21,7 +21,9 @@ export type Plan =
       texts(): readonly string[]
       /** An error about tokens, with the places that name them. */
       located(thrown: unknown): Promise<unknown>
-      /** Pure. `work`: what the call has left, if not all of a body's. Fails with `invalid_expression` and `too_large`. */
+      /**
+       * Pure. `work`: what the call has left, if not all of a body's. Fails with `invalid_expression` and `too_large`.
+       */
       apply(resolve: Resolve, work?: Work): Eventual<Buffer>
     }
 
@@ -43,53 +45,60 @@ export interface Replacement extends Parsed {
 }
 
 /** A place with an expression that is not parsed yet: a body may hold very many. */
-export interface Found {
+export interface Occurrence {
   readonly start: number
   readonly end: number
   /** Throws `invalid_expression` and `malformed`. */
   parse(): Parsed
 }
 
-const parsed = ({ start, end, parse }: Found): Replacement => {
+/** An occurrence in a stretch that begins at `by`. */
+export const shifted = (occurrence: Occurrence, by: number): Occurrence =>
+  by === 0 ? occurrence : { ...occurrence, start: occurrence.start + by, end: occurrence.end + by }
+
+const parsed = ({ start, end, parse }: Occurrence): Replacement => {
   const { ids, texts, print } = parse()
   return { start, end, ids, texts, print }
 }
 
-export const parseAll = (found: readonly Found[]): Eventual<readonly Replacement[]> =>
-  mapInTurns(found, parsed)
+export const parseAll = (occurrences: readonly Occurrence[]): Eventual<readonly Replacement[]> =>
+  mapInTurns(occurrences, parsed)
 
 /** Bytes that are scanned in one turn, unless what is in them is longer. */
 export const SLICE = 16_384
 
-type Find = (slice: Buffer, isLast: boolean) => { readonly end: number; readonly found: readonly Found[] }
+type Find = (
+  slice: Buffer,
+  isLast: boolean,
+) => { readonly end: number; readonly occurrences: readonly Occurrence[] }
 
 /**
- * A complete body as long work. `find` returns how far it came in a slice, and what it found there; the rest comes again,
- * with more behind it. At most `most` are found; else `too_large`.
+ * A complete body as long work. `find` returns how far it came in a slice, and what it found there; the rest comes
+ * again, with more behind it. At limit `limit` are found; else `too_large`.
  */
-export const findInSlices = (body: Buffer, most: number, find: Find): Eventual<readonly Found[]> => {
-  if (body.length > SLICE) return findOn(body, most, find, 0, [])
-  const { end, found } = find(body, true)
-  if (found.length > most) throw tooMany()
-  return end === body.length ? found : findOn(body, most, find, end, [...found])
+export const findInSlices = (body: Buffer, limit: number, find: Find): Eventual<readonly Occurrence[]> => {
+  if (body.length > SLICE) return findOn(body, limit, find, 0, [])
+  const { end, occurrences } = find(body, true)
+  if (occurrences.length > limit) throw tooMany()
+  return end === body.length ? occurrences : findOn(body, limit, find, end, [...occurrences])
 }
 
 /** Continues at `start`, behind what is found. */
 const findOn = async (
   body: Buffer,
-  most: number,
+  limit: number,
   find: Find,
   start: number,
-  all: Found[],
-): Promise<readonly Found[]> => {
+  all: Occurrence[],
+): Promise<readonly Occurrence[]> => {
   let size = SLICE
   for (let from = start; ; ) {
     const pause = from > 0 ? yieldIfDue() : undefined
     if (pause) await pause
     const isLast = from + size >= body.length
-    const { end, found } = find(isLast ? body.subarray(from) : body.subarray(from, from + size), isLast)
-    for (const one of found) all.push({ ...one, start: one.start + from, end: one.end + from })
-    if (all.length > most) throw tooMany()
+    const { end, occurrences } = find(isLast ? body.subarray(from) : body.subarray(from, from + size), isLast)
+    for (const occurrence of occurrences) all.push(shifted(occurrence, from))
+    if (all.length > limit) throw tooMany()
     if (isLast && from + end === body.length) return all
     // An element longer than a slice is read again when twice as much has arrived.
     size = end === 0 ? 2 * size : SLICE
@@ -135,14 +144,14 @@ export const idsOf = (replacements: readonly Pick<Replacement, 'ids'>[]): readon
 /** The plan that replaces stretches in ascending order and keeps every other byte. */
 export const planOf = (
   body: Buffer,
-  found: readonly Found[],
+  occurrences: readonly Occurrence[],
   limit: number,
   {
     encoding,
     findPlaces = lines,
   }: { readonly encoding: 'utf8' | 'latin1'; readonly findPlaces?: FindPlaces },
 ): Eventual<Plan> => {
-  if (found.length === 0) return PASS
+  if (occurrences.length === 0) return PASS
   /** Position, in bytes of the body, of the expression that is parsed or printed. */
   let position = 0
   /** Errors of `work` name the place. */
@@ -151,15 +160,15 @@ export const planOf = (
   }
   const placed = <T, R>(items: readonly T[], make: (item: T) => R): Eventual<readonly R[]> => {
     try {
-      const made = mapInTurns(items, make)
-      return made instanceof Promise ? made.catch(fail) : made
+      const results = mapInTurns(items, make)
+      return results instanceof Promise ? results.catch(fail) : results
     } catch (thrown) {
       return fail(thrown)
     }
   }
-  const replacing = placed(found, (one) => {
-    position = one.start
-    return parsed(one)
+  const replacing = placed(occurrences, (occurrence) => {
+    position = occurrence.start
+    return parsed(occurrence)
   })
   const applyTo = (replacements: readonly Replacement[], resolve: Resolve, work: Work): Eventual<Buffer> => {
     let length = body.length

@@ -37,8 +37,8 @@ const planContent = (
   if (untyped && !isUtf8(body) && !isWide(body)) return PASS
   const scanner = scannerOf(untyped ? UNTYPED : contentType, expressions, ofComplete(limits))
   if (scanner === undefined || !scanner.mayHold(body)) return PASS
-  return whenReady(findInSlices(body, limits.expressions, scanner.scan), (found) =>
-    planOf(body, found, limits.rewrittenBytes, scanner),
+  return whenReady(findInSlices(body, limits.expressions, scanner.scan), (occurrences) =>
+    planOf(body, occurrences, limits.rewrittenBytes, scanner),
   )
 }
 

@@ -42,7 +42,7 @@ const unlessWide = (scanner: Scanner): Scanner => {
     ...scanner,
     mayHold: (bytes) => (isUndecided(bytes) ? scanner : scannerFor(bytes)).mayHold(bytes),
     scan: (part, isLast) =>
-      isUndecided(part) && !isLast ? { end: 0, found: [] } : scannerFor(part).scan(part, isLast),
+      isUndecided(part) && !isLast ? { end: 0, occurrences: [] } : scannerFor(part).scan(part, isLast),
   }
 }
 

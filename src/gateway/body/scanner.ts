@@ -2,13 +2,13 @@
 import { AppError } from '../../common/errors.ts'
 import type { BodyLimits } from './limits.ts'
 import type { FindPlaces } from './places.ts'
-import type { Found } from './plan.ts'
+import { type Occurrence, shifted } from './plan.ts'
 
 export interface Scanned {
   /** How much of the part is decided. The rest of it begins the next part. */
   readonly end: number
   /** Ascending. Positions count from the beginning of the part. */
-  readonly found: readonly Found[]
+  readonly occurrences: readonly Occurrence[]
 }
 
 export interface Scanner {
@@ -20,7 +20,8 @@ export interface Scanner {
   mayHold(bytes: Buffer): boolean
   /**
    * Continues where the last call stopped. Linear in `part`; remembers no bytes of it. Of the last part of a whole body
-   * it may leave some for another turn, which then is the last part again. Throws `invalid_expression`, `malformed`, and
+   * it may leave some for another turn, which then is the last part again. Throws `invalid_expression`, `malformed`,
+   * and
    * `too_large` for what is too long to wait for.
    */
   scan(part: Buffer, isLast: boolean): Scanned
@@ -31,16 +32,12 @@ export type ScanLimits = Omit<BodyLimits, 'decodedBytes' | 'expressions'> & {
   readonly longest: number
 }
 
-/** Results of a stretch that begins at `by`. */
-export const shifted = (found: Found, by: number): Found =>
-  by === 0 ? found : { ...found, start: found.start + by, end: found.end + by }
-
 /** Scans the last part to its end in this turn. */
-export const scanToEnd = (scanner: Scanner, part: Buffer): readonly Found[] => {
-  const all: Found[] = []
+export const scanToEnd = (scanner: Scanner, part: Buffer): readonly Occurrence[] => {
+  const all: Occurrence[] = []
   for (let from = 0; ; ) {
-    const { end, found } = scanner.scan(part.subarray(from), true)
-    for (const one of found) all.push(shifted(one, from))
+    const { end, occurrences } = scanner.scan(part.subarray(from), true)
+    for (const occurrence of occurrences) all.push(shifted(occurrence, from))
     from += end
     if (from === part.length) return all
   }
@@ -65,7 +62,7 @@ export const inPlace = <Result>(place: string, work: () => Result): Result => {
 }
 
 /** Line and column of ascending positions. Columns count bytes; both begin at 1. */
-export interface Places {
+interface Places {
   at(part: Buffer, position: number): string
   /** The first `end` bytes of the part are done with. */
   passed(part: Buffer, end: number): void
@@ -123,7 +120,7 @@ export const lenient = (scanner: Scanner): Scanner => {
     scan(part, isLast) {
       look(part.subarray(looked))
       if (issue !== undefined && mayHold) throw issue
-      let scanned: Scanned = { end: part.length, found: [] }
+      let scanned: Scanned = { end: part.length, occurrences: [] }
       if (issue === undefined)
         try {
           scanned = scanner.scan(part, isLast)

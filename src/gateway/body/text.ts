@@ -3,7 +3,7 @@ import { createTextScanner, type Piece } from '../../expressions/scan.ts'
 import type { Expressions, Resolve, Template } from '../../expressions/types.ts'
 import type { Work } from '../../expressions/work.ts'
 import type { Charset } from './content.ts'
-import type { Found } from './plan.ts'
+import type { Occurrence } from './plan.ts'
 import { createPlaces, inPlace, type ScanLimits, type Scanner } from './scanner.ts'
 
 const REPRESENTABLE: Readonly<Record<Charset, RegExp | undefined>> = {
@@ -35,18 +35,24 @@ export interface Writing {
   place(position: number): string
 }
 
-/** All of `[from, end)` that is no literal: expressions, with the white space that they eat. Pieces count from `from`. */
+/**
+ * All of `[from, end)` that is no literal: expressions, with the white space that they eat. Pieces count from `from`.
+ */
 export const replacePieces = (
   part: Buffer,
   from: number,
   { pieces, end }: { readonly pieces: readonly Piece[]; readonly end: number },
   { encoding, read, write, place }: Writing,
-): readonly Found[] => {
-  const found: Found[] = []
+): readonly Occurrence[] => {
+  const occurrences: Occurrence[] = []
   const [first] = pieces
   const eaten = first === undefined ? end : first.kind === 'literal' ? first.start : 0
   if (eaten > 0)
-    found.push({ start: from, end: from + eaten, parse: () => ({ ids: [], texts: [], print: () => '' }) })
+    occurrences.push({
+      start: from,
+      end: from + eaten,
+      parse: () => ({ ids: [], texts: [], print: () => '' }),
+    })
   let start = from
   for (const [at, piece] of pieces.entries()) {
     if (piece.kind === 'literal') {
@@ -65,10 +71,10 @@ export const replacePieces = (
       }
       return { ids: template.ids, texts: [text], print }
     }
-    found.push({ start, end: to, parse })
+    occurrences.push({ start, end: to, parse })
     start = to
   }
-  return found
+  return occurrences
 }
 
 /** `| raw` as the last filter: the value is written as it is. */
@@ -84,9 +90,9 @@ const unsafe = () =>
   )
 
 /**
- * Any text: each expression is replaced by the text of its value, and all other bytes stay. `free`: any value is written
- * as it is; else only what cannot end the place that it stands in, unless the expression ends in `| raw`. Bytes are looked at as
- * latin1, so that one character is one byte and text that is not valid in its charset survives.
+ * Any text: each expression is replaced by the text of its value, and all other bytes stay. `free`: any value is
+ * written as it is; else only what cannot end the place that it stands in, unless the expression ends in `| raw`. Bytes
+ * are looked at as latin1, so that one character is one byte and text that is not valid in its charset survives.
  */
 export const createText = (
   charset: Charset,
@@ -109,9 +115,9 @@ export const createText = (
     scan(part, isLast) {
       const scanned = scanner.scan(part.toString('latin1'), isLast)
       const place = (position: number) => places.at(part, position)
-      const found = replacePieces(part, 0, scanned, { encoding, read, write, place })
+      const occurrences = replacePieces(part, 0, scanned, { encoding, read, write, place })
       places.passed(part, scanned.end)
-      return { end: scanned.end, found }
+      return { end: scanned.end, occurrences }
     },
   }
 }

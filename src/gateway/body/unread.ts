@@ -7,8 +7,8 @@ const CLOSE = 0x7d
 const isPrintable = (byte: number) => (byte >= 0x20 && byte < 0x7f) || (byte >= 0x09 && byte <= 0x0d)
 
 /**
- * Throws `malformed` for a body that visibly holds an expression: `{{`, printable ASCII, `}}`. Zero bytes do not count, so that
- * UTF-16 and UTF-32 are seen too; in binary data this is no accident.
+ * Throws `malformed` for a body that visibly holds an expression: `{{`, printable ASCII, `}}`. Zero bytes do not count,
+ * so that UTF-16 and UTF-32 are seen too; in binary data this is no accident.
  */
 export const createUnread = (why: string): Scanner => {
   /** 0: outside; 1: behind `{`; 2: behind `{{`; 3: behind `}` within. */
@@ -33,7 +33,7 @@ export const createUnread = (why: string): Scanner => {
           state = 3
         } else state = isPrintable(byte) ? 2 : 0
       }
-      return { end: part.length, found: [] }
+      return { end: part.length, occurrences: [] }
     },
   }
 }

@@ -1,4 +1,7 @@
-/** Values and expressions inside XML: escaped and unescaped for the place that they stand in (XML 1.0 §2.2, §2.4, §2.7, §4.1). */
+/**
+ * Values and expressions inside XML: escaped and unescaped for the place that they stand in (XML 1.0 §2.2, §2.4, §2.7,
+ * §4.1).
+ */
 import { badExpression } from '../../expressions/errors.ts'
 
 /** Where XML may hold an expression. */
@@ -7,7 +10,10 @@ export type XmlPlace = 'text' | 'attribute' | 'CDATA'
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the characters that XML 1.0 excludes
 const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/
 
-/** Markup, what parsers turn into something else, and `]`, which with a `]>` behind it would be the end of a CDATA section. */
+/**
+ * Markup, what parsers turn into something else, and `]`, which with a `]>` behind it would be the end of a CDATA
+ * section.
+ */
 const ESCAPED: Readonly<Record<XmlPlace, RegExp>> = {
   text: /[&<>\]\r\u007f-\u009f\u2028]/g,
   attribute: /[&<>"'\t\n\r\u007f-\u009f\u2028]/g,
@@ -24,7 +30,9 @@ const REFERENCES: Readonly<Record<string, string>> = {
 
 const referenceTo = (character: string) => REFERENCES[character] ?? `&#${character.charCodeAt(0)};`
 
-/** A value as XML whose parser gives the value back. Throws `invalid_expression` for characters that XML cannot hold. */
+/**
+ * A value as XML whose parser gives the value back. Throws `invalid_expression` for characters that XML cannot hold.
+ */
 export const escapeXml = (value: string, place: XmlPlace): string => {
   if (FORBIDDEN.test(value) || !value.isWellFormed())
     throw badExpression('A value has a character that XML cannot hold. Encode it, e.g. with "base64_encode".')

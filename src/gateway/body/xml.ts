@@ -2,7 +2,7 @@ import { AppError } from '../../common/errors.ts'
 import { badExpression } from '../../expressions/errors.ts'
 import { scanText } from '../../expressions/scan.ts'
 import type { Expressions } from '../../expressions/types.ts'
-import type { Found } from './plan.ts'
+import type { Occurrence } from './plan.ts'
 import { createPlaces, inPlace, type ScanLimits, type Scanner, tooManyTogether } from './scanner.ts'
 import { replacePieces, type Writing } from './text.ts'
 import { escapeXml, hasWholeReferences, unescapeXml, type XmlPlace } from './xml-values.ts'
@@ -44,9 +44,9 @@ const misplaced = (what: string, place: string) =>
   )
 
 /**
- * XML 1.0 by a lexer: expressions in text, attribute values and CDATA sections are replaced, and values escaped for where they
- * stand; all other bytes stay. Tags are counted, not matched by name, and entities are not expanded: neither changes what is
- * text. A body with an expression must be UTF-8 and have no DOCTYPE with an internal subset.
+ * XML 1.0 by a lexer: expressions in text, attribute values and CDATA sections are replaced, and values escaped for
+ * where they stand; all other bytes stay. Tags are counted, not matched by name, and entities are not expanded: neither
+ * changes what is text. A body with an expression must be UTF-8 and have no DOCTYPE with an internal subset.
  */
 export const createXml = (expressions: Expressions, limits: ScanLimits): Scanner => {
   const places = createPlaces()
@@ -74,7 +74,7 @@ export const createXml = (expressions: Expressions, limits: ScanLimits): Scanner
     const startTag = (from: number): number => {
       TAG.lastIndex = from
       if (!TAG.test(text)) return incomplete(from, from, 'a "<" without a name behind it')
-      const found: Run[] = []
+      const occurrences: Run[] = []
       let attributes = 0
       let at = TAG.lastIndex
       for (;;) {
@@ -86,7 +86,7 @@ export const createXml = (expressions: Expressions, limits: ScanLimits): Scanner
         if (end === -1) return incomplete(from, begin, 'an attribute value without an end')
         if (text.slice(begin, end).includes('<')) throw issue(begin, 'an attribute value with a "<"')
         if (++attributes > limits.together) throw issue(from, 'a tag with too many attributes')
-        found.push({ place: 'attribute', from: begin, to: end })
+        occurrences.push({ place: 'attribute', from: begin, to: end })
         at = end + 1
       }
       TAG_END.lastIndex = at
@@ -97,7 +97,7 @@ export const createXml = (expressions: Expressions, limits: ScanLimits): Scanner
       if (text[end - 2] !== '/') depth++
       if (end - from > limits.heldBytes && text.slice(from, end).includes('{{'))
         throw tooLong(limits.heldBytes)
-      runs.push(...found)
+      runs.push(...occurrences)
       return end
     }
 
@@ -196,7 +196,7 @@ export const createXml = (expressions: Expressions, limits: ScanLimits): Scanner
     return at
   }
 
-  const replaceIn = (part: Buffer, text: string, { place, from, to }: Run): readonly Found[] => {
+  const replaceIn = (part: Buffer, text: string, { place, from, to }: Run): readonly Occurrence[] => {
     const inner = text.slice(from, to)
     if (!inner.includes('{{')) return []
     const here = `At ${places.at(part, from)}`
@@ -231,12 +231,12 @@ export const createXml = (expressions: Expressions, limits: ScanLimits): Scanner
     scan(part, isLast) {
       const text = part.toString('latin1')
       const hasMark = !started && text.startsWith(BYTE_ORDER_MARK)
-      if (!started && !isLast && text.length < MARK) return { end: 0, found: [] }
+      if (!started && !isLast && text.length < MARK) return { end: 0, occurrences: [] }
       const runs: Run[] = []
       const end = scanFrom(part, text, hasMark ? 3 : 0, isLast, runs)
-      const found = runs.flatMap((run) => replaceIn(part, text, run))
+      const occurrences = runs.flatMap((run) => replaceIn(part, text, run))
       places.passed(part, end)
-      return { end, found }
+      return { end, occurrences }
     },
   }
 }

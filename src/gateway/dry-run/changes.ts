@@ -35,9 +35,9 @@ const escaped = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1
 
 /** The deepest places at which two bodies differ; '' is the complete body. */
 export const bodyChanges = (before: Json, after: Json): Changes => {
-  const found = { added: [] as string[], removed: [] as string[], changed: [] as string[] }
+  const changes = { added: [] as string[], removed: [] as string[], changed: [] as string[] }
   const notify = (kind: keyof Changes, at: string) => {
-    if (found[kind].length < MAX_CHANGES) found[kind].push(at)
+    if (changes[kind].length < MAX_CHANGES) changes[kind].push(at)
   }
   const compare = (old: Json, now: Json, at: string): void => {
     const [olds, nows] = [membersOf(old), membersOf(now)]
@@ -54,5 +54,5 @@ export const bodyChanges = (before: Json, after: Json): Changes => {
     for (const name of nows.keys()) if (!olds.has(name)) notify('added', `${at}/${escaped(name)}`)
   }
   compare(before, after, '')
-  return found
+  return changes
 }

@@ -8,8 +8,8 @@ const MEMBERS = { request_transform: 'requestTransform', response_transform: 're
 const isMember = (name: string): name is keyof typeof MEMBERS => Object.hasOwn(MEMBERS, name)
 
 /**
- * The proxy with the code of the header: JSON of `request_transform` and `response_transform`, each a text, or null for no
- * code. A member that is left out stays as saved. Throws `malformed`.
+ * The proxy with the code of the header: JSON of `request_transform` and `response_transform`, each a text, or null for
+ * no code. A member that is left out stays as saved. Throws `malformed`.
  */
 export const withDraftCode = (
   proxy: StoredProxy | undefined,

@@ -26,7 +26,10 @@ const malformed = (name: string) =>
     `The header "${name}" is not a response. Send JSON: {"status":200,"headers":{"content-type":"application/json"},"body":{}}.`,
   )
 
-/** The response in the header; undefined without one. Status 200, and JSON, unless it says otherwise. Throws `malformed`. */
+/**
+ * The response in the header; undefined without one. Status 200, and JSON, unless it says otherwise. Throws
+ * `malformed`.
+ */
 export const responseFixture = (head: Head, prefixes: HeaderRules): Fixture | undefined => {
   const sent = prefixed(head, prefixes, 'dryRunResponse')
   if (sent === undefined) return undefined

@@ -66,10 +66,10 @@ export const previewTokens = async (
   if (!holds(context.caller, 'token:use'))
     return { plans: ids.map((id) => ({ id, use: 'unresolved' })), used: undefined }
   const previewed = await vault.preview(ids, context)
-  const used = new Map(previewed.flatMap((one) => (one.kind === 'used' ? [[one.id, one.token]] : [])))
-  const rejections = previewed.flatMap((one) => (one.kind === 'used' ? (one.rejection ?? []) : []))
+  const used = new Map(previewed.flatMap((token) => (token.kind === 'used' ? [[token.id, token.token]] : [])))
+  const rejections = previewed.flatMap((token) => (token.kind === 'used' ? (token.rejection ?? []) : []))
   return {
-    plans: previewed.map((one) => planOf(one, surfacesOf)),
+    plans: previewed.map((token) => planOf(token, surfacesOf)),
     used: used.size === previewed.length && rejections.length === 0 ? used : undefined,
     rejection: rejections[0],
   }

@@ -7,15 +7,18 @@ import { shownBody } from './bodies.ts'
 import { bodyChanges, type Changes, headerChanges } from './changes.ts'
 
 /** Console output of code, and its times in ms. */
-interface Heard {
+interface Observed {
   readonly console: readonly { readonly level: string; readonly text: string }[]
   readonly timing: { readonly waited: number; readonly cpu: number; readonly wall: number }
 }
 
-/** `Code.run` without host functions; `heard` is called also when it rejects. */
-export type RunWithoutEffects = (run: CodeRun, heard: (heard: Heard) => void) => ReturnType<Code['run']>
+/** `Code.run` without host functions; `observe` is called also when it rejects. */
+export type RunWithoutEffects = (
+  run: CodeRun,
+  observe: (observe: Observed) => void,
+) => ReturnType<Code['run']>
 
-export interface TransformPlan extends Partial<Heard> {
+export interface TransformPlan extends Partial<Observed> {
   readonly ran: boolean
   /** Why it did not run. */
   readonly reason?: string
@@ -50,11 +53,11 @@ export const dryRunTransform = async (
   runWithoutEffects: RunWithoutEffects,
 ): Promise<DryRunTransform> => {
   const { head, stripped = [], body } = message
-  let said: Partial<Heard> = {}
+  let observed: Partial<Observed> = {}
   const code: TransformRun['code'] = {
-    run: (one) =>
-      runWithoutEffects(one, ({ console, timing }) => {
-        said = { console, timing }
+    run: (codeRun) =>
+      runWithoutEffects(codeRun, ({ console, timing }) => {
+        observed = { console, timing }
       }),
   }
   const shown = (bytes: Buffer, contentType: string | undefined) =>
@@ -64,10 +67,13 @@ export const dryRunTransform = async (
     const before = await shown(body, head.get('content-type')?.join(', '))
     const after = await shown(result, contentTypeOf(message, edits))
     const changes = before === undefined || after === undefined ? {} : { body: bodyChanges(before, after) }
-    return { plan: { ran: true, ...said, headers: headerChanges(head, stripped, edits), ...changes }, after }
+    return {
+      plan: { ran: true, ...observed, headers: headerChanges(head, stripped, edits), ...changes },
+      after,
+    }
   } catch (thrown) {
     const error = AppError.from(thrown)
     if (error.code === 'internal') throw thrown
-    return { plan: { ran: true, ...said }, error }
+    return { plan: { ran: true, ...observed }, error }
   }
 }

@@ -16,7 +16,9 @@ export const misdirected = () =>
     'The request is for another host than its tunnel. Open a tunnel for each host and port.',
   )
 
-/** Throws the error of the first check that the headers do not pass; `misdirected` for another host than the tunnel's. */
+/**
+ * Throws the error of the first check that the headers do not pass; `misdirected` for another host than the tunnel's.
+ */
 export const acceptTunneled: Step<Arrived, Accepted> = ({ head, hasBody }, { gateway, origin }) => {
   const since = gateway.deps.steadyClock.now()
   const method = methodOf(head)

@@ -3,9 +3,9 @@ import type { Accepted, Admitted } from '../request.ts'
 import type { Step } from '../steps.ts'
 
 /**
- * Counts a request for its key and its address. A call of the console counts for the key that it goes out with, whatever
- * its session is, so its caller is looked up here. Fails with `rate_limited`, and with `unauthenticated` for a session that
- * has ended.
+ * Counts a request for its key and its address. A call of the console counts for the key that it goes out with,
+ * whatever its session is, so its caller is looked up here. Fails with `rate_limited`, and with `unauthenticated` for a
+ * session that has ended.
  */
 export const admit: Step<Accepted, Admitted> = (accepted, { gateway: { deps } }) => {
   const { key, address } = accepted

@@ -16,7 +16,9 @@ const ambiguousPath = (host: string) =>
     `Servers may read the path of this request in several ways, so the stored proxy of "${host}" that intercepts it is unclear. Send the normalized path: without empty segments, and without expressions or special encodings in the segments of a proxy's prefix.`,
   )
 
-/** The stored proxy, or the surfaces, of the tunnel's host. Fails with `destination_not_allowed` when nothing binds it. */
+/**
+ * The stored proxy, or the surfaces, of the tunnel's host. Fails with `destination_not_allowed` when nothing binds it.
+ */
 export const bind: Step<Identified, Bound> = (request, { gateway, telemetry }) => {
   const { caller, tunnel } = request
   const { bindings } = gateway.deps

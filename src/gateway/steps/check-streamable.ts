@@ -32,8 +32,8 @@ const tooLarge = (limit: number) =>
   )
 
 /**
- * A body inside a tunnel that comes in pieces. Throws for a proxy that needs it: `too_large` for one that is longer than
- * the limit, `malformed` for one without a length where Envoy has to buffer it.
+ * A body inside a tunnel that comes in pieces. Throws for a proxy that needs it: `too_large` for one that is longer
+ * than the limit, `malformed` for one without a length where Envoy has to buffer it.
  */
 export const checkPieces = (request: Resolved, { gateway }: RequestContext): Resolved => {
   const { head, proxy, upstream } = request

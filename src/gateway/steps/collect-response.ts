@@ -7,14 +7,14 @@ import { type CollectedResponse, collectible, responseStatus } from '../transfor
 import type { ExtProcReply } from '../types.ts'
 
 /** A response whose headers have come. */
-export interface ResponseHead {
+interface ResponseHead {
   readonly request: Resolved
   readonly head: Head
   readonly hasBody: boolean
 }
 
 /** What becomes of a response: the reply, and what is transformed once its body is complete. */
-export interface ResponseDecision {
+interface ResponseDecision {
   readonly reply: ExtProcReply
   readonly collected: CollectedResponse | undefined
 }

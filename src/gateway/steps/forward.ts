@@ -30,7 +30,10 @@ export const modeOverrideOf = (
   return proxy.responseOtherwise === 'pass' ? 'responseHeaders' : 'responseBody'
 }
 
-/** The call ends here, unless its response is transformed. Throws `rate_limited` when its body is above its owner's share. */
+/**
+ * The call ends here, unless its response is transformed. Throws `rate_limited` when its body is above its owner's
+ * share.
+ */
 export const forward = (request: Outgoing & Received, context: RequestContext): ExtProcReply => {
   const { body, upstream, cluster, dialed, isHeadSent } = request
   const { prefix, memory, telemetry } = context

@@ -38,7 +38,10 @@ const destinationOf = ({ head }: Accepted, { gateway }: RequestContext): Destina
 
 const authorized = first(authenticate).next(authorizeCaller)
 
-/** The caller of a CONNECT, whose key is in `proxy-authorization`. Fails with `proxy_authentication_required` for an unknown one. */
+/**
+ * The caller of a CONNECT, whose key is in `proxy-authorization`. Fails with `proxy_authentication_required` for an
+ * unknown one.
+ */
 export const authenticateConnect = async (
   request: Admitted,
   context: RequestContext,
@@ -50,7 +53,9 @@ export const authenticateConnect = async (
   }
 }
 
-/** The target, and whether it is opened or passed on unopened. Fails with `destination_not_allowed` when it is neither. */
+/**
+ * The target, and whether it is opened or passed on unopened. Fails with `destination_not_allowed` when it is neither.
+ */
 export const bindConnect = async (request: Identified, context: RequestContext): Promise<Target> => {
   const { host, port } = destinationOf(request, context)
   context.telemetry.host = host

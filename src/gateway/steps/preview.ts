@@ -16,12 +16,12 @@ import type { RequestPlan } from '../surfaces/plan.ts'
 type Acting = NonNullable<Evaluated['acting']>
 
 /** A dry run with its body without its coding, where that can be undone, and the response to try, if there is one. */
-export interface Shown extends Received {
+interface Shown extends Received {
   readonly sent: RequestBody
   readonly fixture: ReturnType<typeof responseFixture>
 }
 
-export interface Previewed extends Shown {
+interface Previewed extends Shown {
   readonly acting: Acting
   readonly plan: RequestPlan
   readonly tokens: PreviewedTokens

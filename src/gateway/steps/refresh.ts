@@ -11,13 +11,16 @@ const STALE_AFTER_MS = 1_000
 const authorized = first(authenticate).next(authorizeCaller)
 const bound = authorized.next(bind)
 
-/** An accepted request with its caller as it is now. No rate limit applies. Fails with `unauthenticated` and `forbidden`. */
+/**
+ * An accepted request with its caller as it is now. No rate limit applies. Fails with `unauthenticated` and
+ * `forbidden`.
+ */
 export const identifyAgain: Step<Accepted, Identified | Bound> = (accepted, context) =>
   (accepted.tunnel === undefined ? authorized : bound)({ ...accepted, sessionCaller: undefined }, context)
 
 /**
- * The current caller of a request whose body was slow. The proxy stays the one that was called, because its destination and
- * its code belong together.
+ * The current caller of a request whose body was slow. The proxy stays the one that was called, because its destination
+ * and its code belong together.
  */
 export const refresh: Step<Received, Received> = (request, context) =>
   context.gateway.deps.steadyClock.now() - request.since <= STALE_AFTER_MS

@@ -57,8 +57,8 @@ const notesOf = (request: TriedResponse): readonly string[] => {
 }
 
 /**
- * Origin and path, and of the query the names. Of a stored URL, whose path may hold a secret, a private application sees
- * only the origin, and the names that it sent itself.
+ * Origin and path, and of the query the names. Of a stored URL, whose path may hold a secret, a private application
+ * sees only the origin, and the names that it sent itself.
  */
 const destinationOf = ({
   destination,

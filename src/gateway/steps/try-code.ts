@@ -15,7 +15,7 @@ import { shapeOf } from '../transform/content.ts'
 import type { Masked } from './preview.ts'
 import { codeRunOf, requestMessage } from './transform.ts'
 
-export interface Tried extends Masked {
+interface Tried extends Masked {
   /** Absent: the proxy has no request transform. */
   readonly transform: DryRunTransform | undefined
   /** Why the call would not be forwarded. */

@@ -9,7 +9,10 @@ const NO_TOKENS: ReadonlyMap<string, UsedToken> = new Map()
 
 const bodyOnly = () => BODY_ONLY
 
-/** How a request uses tokens: where their values go, and who decides. `codeScope`: of the transform that gets them first. */
+/**
+ * How a request uses tokens: where their values go, and who decides. `codeScope`: of the transform that gets them
+ * first.
+ */
 export const useContextOf = (
   request: Resolved,
   { gateway, telemetry }: RequestContext,

@@ -1,4 +1,6 @@
-/** The first part of a body that comes in pieces: complete before anything leaves, when it is short (completions §15). */
+/**
+ * The first part of a body that comes in pieces: complete before anything leaves, when it is short (completions §15).
+ */
 import { AppError } from '../../common/errors.ts'
 import { PIECES_BYTES } from '../../control-plane/limits.ts'
 import type { BodyChunk, BodyStream } from '../types.ts'
@@ -7,8 +9,8 @@ import type { BodyChunk, BodyStream } from '../types.ts'
 const STEP_BYTES = 1024 * 1024
 
 /**
- * Reads until the body ends or is longer than `limit`, for `ms` at most; `resize` counts its bytes, and may throw. Rejects
- * with `request_timeout`.
+ * Reads until the body ends or is longer than `limit`, for `ms` at most; `resize` counts its bytes, and may throw.
+ * Rejects with `request_timeout`.
  */
 export const collectPieces = async (
   flow: BodyStream,

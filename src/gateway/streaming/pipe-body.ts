@@ -111,7 +111,7 @@ async function* usedIn(
 
 /** The part with values in, in pieces; no value of a batch leaves before all its tokens are allowed and recorded. */
 async function* piecesOf(
-  { bytes, found }: Part,
+  { bytes, occurrences }: Part,
   { reader: { encoding }, limits, use }: Pick<PipeBodyDeps, 'reader' | 'limits' | 'use'>,
   work: Work,
 ): AsyncGenerator<Buffer> {
@@ -128,7 +128,7 @@ async function* piecesOf(
     size = 0
     for (let at = 0; at < all.length; at += PIECE) yield all.subarray(at, at + PIECE)
   }
-  for await (const { used, batch } of usedIn([...batchesOf(await parseAll(found))], use)) {
+  for await (const { used, batch } of usedIn([...batchesOf(await parseAll(occurrences))], use)) {
     const resolve: Resolve = resolver(used)
     for (const replacement of batch) {
       add(bytes.subarray(from, replacement.start))
@@ -151,8 +151,8 @@ async function* piecesOf(
  */
 export const pipeBody = async (deps: PipeBodyDeps): Promise<void> => {
   const { flow, reader, limits, timeoutMs, release, work = growingWork() } = deps
-  let came = 0
-  let went = 0
+  let received = 0
+  let sent = 0
   let expressions = 0
   let released = false
   const end = performance.now() + limits.ms
@@ -167,16 +167,16 @@ export const pipeBody = async (deps: PipeBodyDeps): Promise<void> => {
     await release()
   }
   for (;;) {
-    const portion = await flow.read(released ? left() : Math.min(left(), timeoutMs))
-    if (portion === undefined) {
+    const chunk = await flow.read(released ? left() : Math.min(left(), timeoutMs))
+    if (chunk === undefined) {
       await releaseBody()
       continue
     }
-    came += portion.bytes.length
-    work.grow(portion.bytes.length)
-    const part = await readPart(reader, portion.bytes, portion.isLast)
-    expressions += part.found.length
-    if (came > limits.bytes) throw tooLarge(limits.bytes)
+    received += chunk.bytes.length
+    work.grow(chunk.bytes.length)
+    const part = await readPart(reader, chunk.bytes, chunk.isLast)
+    expressions += part.occurrences.length
+    if (received > limits.bytes) throw tooLarge(limits.bytes)
     if (expressions > limits.expressions)
       throw new AppError(
         'too_large',
@@ -184,13 +184,13 @@ export const pipeBody = async (deps: PipeBodyDeps): Promise<void> => {
       )
     let last: Buffer = NOTHING
     for await (const piece of piecesOf(part, deps, work)) {
-      went += piece.length
-      if (went > limits.bytes) throw tooLarge(limits.bytes)
+      sent += piece.length
+      if (sent > limits.bytes) throw tooLarge(limits.bytes)
       await releaseBody()
       if (last.length > 0) await flow.write({ kind: 'streamed', body: last, isLast: false }, left())
       last = piece
     }
-    if (portion.isLast) {
+    if (chunk.isLast) {
       await releaseBody()
       await flow.end(last)
       return

@@ -58,7 +58,7 @@ const idOf = (written: string, isAlone: boolean): string | undefined => {
 }
 
 /** Ids that a text in parts names in `{{ … }}`, well formed or not; each may be that of no token. Linear. */
-export type ClosedScanner = (part: string, isLast: boolean) => readonly string[]
+type ClosedScanner = (part: string, isLast: boolean) => readonly string[]
 
 export const createClosedScanner = (): ClosedScanner => {
   let held = ''
@@ -121,13 +121,13 @@ const isBinary = (contentType: string | undefined): boolean => {
 /** Without its content-encoding, where that can be undone. */
 const plainOf = async (
   { bytes, contentEncoding }: RequestBody,
-  most: number,
+  limit: number,
 ): Promise<Buffer | undefined> => {
   const codings = codingsOf(contentEncoding)
   if (codings === undefined) return undefined
   if (codings.length === 0) return bytes
   try {
-    return await decode(bytes, codings, most)
+    return await decode(bytes, codings, limit)
   } catch {
     return undefined
   }
@@ -142,8 +142,8 @@ export const closedBody = async (sent: RequestBody, decodedBytes: number): Promi
   for (let at = 0; at === 0 || at < bytes.length; at += SLICE) {
     const pause = at > 0 ? yieldIfDue() : undefined
     if (pause) await pause
-    const found = scan(bytes.toString('latin1', at, at + SLICE), at + SLICE >= bytes.length)
-    for (const id of found) ids.add(id)
+    const named = scan(bytes.toString('latin1', at, at + SLICE), at + SLICE >= bytes.length)
+    for (const id of named) ids.add(id)
     if (ids.size > LIMITS.expressions) throw tooMany()
   }
   return { place: 'body', ids: [...ids] }
@@ -175,8 +175,11 @@ export const createClosedReader = (
     encoding: 'latin1',
     push: (bytes, isLast) => {
       const ids = isRead ? scan(bytes.toString('latin1'), isLast) : []
-      if (ids.length === 0) return { bytes, found: [] }
-      return { bytes, found: [{ start: 0, end: 0, parse: () => ({ ids, texts: [], print: () => '' }) }] }
+      if (ids.length === 0) return { bytes, occurrences: [] }
+      return {
+        bytes,
+        occurrences: [{ start: 0, end: 0, parse: () => ({ ids, texts: [], print: () => '' }) }],
+      }
     },
   }
 }

@@ -1,4 +1,7 @@
-/** Texts of a request's head whose expressions are replaced: a header's line, a segment of the path, a value of the query. */
+/**
+ * Texts of a request's head whose expressions are replaced: a header's line, a segment of the path, a value of the
+ * query.
+ */
 import { badExpression } from '../../expressions/errors.ts'
 import { scanText } from '../../expressions/scan.ts'
 import type { Resolve, Template } from '../../expressions/types.ts'
@@ -20,7 +23,7 @@ export interface EncodedText {
 export type Parse = (expression: string) => Template
 
 /** How a value is written where it stands. Throws `invalid_expression`. */
-export type Write = (value: string) => string
+type Write = (value: string) => string
 
 const utf8Of = (bytes: string): string => Buffer.from(bytes, 'latin1').toString('utf8')
 

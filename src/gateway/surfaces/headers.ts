@@ -30,8 +30,8 @@ export interface HeadersPlan {
   /** Lines with braces that are not evaluated. */
   readonly closed: readonly { readonly place: string; readonly text: string }[]
   /**
-   * Adds the evaluated headers to the edits of a request with this body. A header that a transform changed keeps what the
-   * transform returned, which is data. Rejects with `invalid_expression` and `headers_too_large`.
+   * Adds the evaluated headers to the edits of a request with this body. A header that a transform changed keeps what
+   * the transform returned, which is data. Rejects with `invalid_expression` and `headers_too_large`.
    */
   apply(edits: Edits, body: Buffer, resolve: Resolve, work: Work): Promise<Edits>
 }

@@ -1,6 +1,6 @@
 /**
- * One plan for all surfaces of a request (completions §13): the tokens that they name, read together, and what takes the
- * place of their expressions.
+ * One plan for all surfaces of a request (completions §13): the tokens that they name, read together, and what takes
+ * the place of their expressions.
  */
 import { withPlaces } from '../../common/error-places.ts'
 import { AppError } from '../../common/errors.ts'
@@ -16,7 +16,7 @@ import type { SurfaceText } from './surface-text.ts'
 import { planUrl, type UrlPlan } from './url.ts'
 
 /** A request beside its body. */
-export interface RequestHead extends HeaderSource {
+interface RequestHead extends HeaderSource {
   /** Path and query as they go out, expressions included. */
   readonly path: string
   readonly surfaces: readonly Surface[]
@@ -24,7 +24,7 @@ export interface RequestHead extends HeaderSource {
   readonly hasBraces: boolean
 }
 
-export interface HeadPlan {
+interface HeadPlan {
   readonly texts: readonly SurfaceText[]
   /** `HeadersPlan.copies`. */
   readonly copies: readonly Surface[]
@@ -101,8 +101,8 @@ const joined = (head: HeadPlan | undefined, body: Plan, closed: readonly ClosedT
 }
 
 /**
- * Finds the expressions of a request; pure, as `planBody` is. `sent`: its complete body; undefined: the body is streamed,
- * and planned part by part. Fails with `invalid_expression`, `malformed` and `too_large`.
+ * Finds the expressions of a request; pure, as `planBody` is. `sent`: its complete body; undefined: the body is
+ * streamed, and planned part by part. Fails with `invalid_expression`, `malformed` and `too_large`.
  */
 export const planRequest = async (
   request: RequestHead,

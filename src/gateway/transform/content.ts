@@ -141,8 +141,8 @@ const isEmpty = (body: Json): boolean => body === null || (isObject(body) && Obj
 
 /**
  * The bytes of a returned body under the content type that was returned with it: JSON is any value, a form an object of
- * texts or lists of texts, everything else, forms included, a string as it is. `wasEmpty`: an empty body stays one. Undefined when that
- * type cannot hold it.
+ * texts or lists of texts, everything else, forms included, a string as it is. `wasEmpty`: an empty body stays one.
+ * Undefined when that type cannot hold it.
  */
 export const writeBody = async (
   contentType: string | undefined,

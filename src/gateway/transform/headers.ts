@@ -4,7 +4,7 @@ import { isObject } from '../../common/json.ts'
 import { type Edits, type Head, type HeaderRules, trimmedLine } from '../headers.ts'
 
 /** Headers by lower-case name; a list where lines cannot be joined (RFC 6265 §3). */
-export type CodeHeaders = Readonly<Record<string, string | readonly string[]>>
+type CodeHeaders = Readonly<Record<string, string | readonly string[]>>
 
 /** RFC 9110 §5.6.2. */
 const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
@@ -64,8 +64,8 @@ export const readHeaders = (
   const headers = new Map<string, readonly string[]>()
   let characters = 0
   let count = 0
-  for (const [given, value] of Object.entries(returned)) {
-    const name = given.toLowerCase()
+  for (const [returnedName, value] of Object.entries(returned)) {
+    const name = returnedName.toLowerCase()
     if (hidden(name)) continue
     const lines = linesOf(value)
     if (lines === undefined || !NAME.test(name)) return undefined

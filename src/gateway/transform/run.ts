@@ -110,10 +110,10 @@ export const runTransform = async (
   })
   if (!isObject(returned) || !('body' in returned) || !isObject(returned.headers))
     throw wrong(name, 'returned something else than { body, headers }. Return both.')
-  const given = readHeaders(returned.headers, (header) => isHidden(header, prefixes))
-  if (given === undefined)
+  const sent = readHeaders(returned.headers, (header) => isHidden(header, prefixes))
+  if (sent === undefined)
     throw wrong(name, 'returned headers that HTTP does not allow: names, values, or more than 32 KiB.')
-  const headers = withContentType(given, head, returned.body as Json)
+  const headers = withContentType(sent, head, returned.body as Json)
   const bytes = await writeBody(
     headers.get('content-type')?.join(', '),
     returned.body as Json,

@@ -135,7 +135,7 @@ t.test('a long value is processed over many turns: no scan or replacement uses m
       const scanner = createForm('utf8', expressions, { ...BODY_LIMITS, longest: Number.POSITIVE_INFINITY })
       const bytes = Buffer.from(body)
       let [handed, from] = [0, 0]
-      const found = await findInSlices(bytes, 100_000, (slice, isLast) => {
+      const occurrences = await findInSlices(bytes, 100_000, (slice, isLast) => {
         const scanned = scanner.scan(slice, isLast)
         from += scanned.end
         handed += slice.length
@@ -143,7 +143,7 @@ t.test('a long value is processed over many turns: no scan or replacement uses m
       })
       t.equal(from, bytes.length)
       t.ok(handed < 4 * bytes.length, `${unit}: ${handed} of ${bytes.length} bytes were handed to scans`)
-      for (const { start, end } of found)
+      for (const { start, end } of occurrences)
         t.ok(end - start <= most, `${unit}: a replacement of ${end - start} bytes`)
     }
 })

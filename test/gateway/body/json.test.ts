@@ -157,9 +157,9 @@ const substituteText = (value: string): Json => {
   const only = /^\{\{(\w+)\}\}$/.exec(value)
   if (only) return VALUES[only[1] as string] as Json
   return value.replace(/\{\{(\w+)\}\}/g, (_match, id: string) => {
-    const found = VALUES[id] as Json
-    if (found === null) return ''
-    return typeof found === 'string' ? found : JSON.stringify(found)
+    const occurrences = VALUES[id] as Json
+    if (occurrences === null) return ''
+    return typeof occurrences === 'string' ? occurrences : JSON.stringify(occurrences)
   })
 }
 

@@ -58,9 +58,9 @@ export const inParts = (
   const reader = createPartReader(type, undefined, expressions, limits)
   const sent: Buffer[] = []
   for (const [at, part] of parts.entries()) {
-    const { bytes, found } = reader.push(part, at === parts.length - 1)
+    const { bytes, occurrences } = reader.push(part, at === parts.length - 1)
     let from = 0
-    for (const { start, end, parse } of found) {
+    for (const { start, end, parse } of occurrences) {
       sent.push(
         bytes.subarray(from, start),
         Buffer.from(parse().print(resolved, bodyWork()), reader.encoding),

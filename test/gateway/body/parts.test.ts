@@ -416,7 +416,7 @@ t.test('single bytes of one long string cost no more than the string', (t) => {
   }
   for (let at = 0; at < 500_000; at++) reader.push(Buffer.of(0x78), false)
   t.ok(joined < 30 * 500_000, `${joined} bytes were put together`)
-  t.equal(reader.push(Buffer.from('"]'), true).found.length, 1)
+  t.equal(reader.push(Buffer.from('"]'), true).occurrences.length, 1)
   t.end()
 })
 
