@@ -251,7 +251,7 @@ class Http2Connection implements Connection, Carrier {
   }
 
   #checkStarted(id: number): void {
-    if (id > this.#lastId || id % 2 === 0) throw new ConnectionError(CODE.protocol, 'a stream not begun')
+    if (id > this.#lastId || id % 2 === 0) throw new ConnectionError(CODE.protocol, 'a stream not opened')
   }
 }
 

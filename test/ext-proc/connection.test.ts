@@ -356,7 +356,7 @@ t.test('a drain without calls closes at once, and one that exceeds its timeout i
 
 type Frame = readonly [type: number, flags: number, stream: number, payload: Buffer]
 
-/** A client that says exactly what it is told. */
+/** A client that sends exactly the given frames. */
 const raw = async (socketPath: string, settings: readonly (readonly [number, number])[] = []) => {
   const socket = connect(socketPath)
   await once(socket, 'connect')
@@ -434,9 +434,9 @@ const long = Buffer.alloc(16_385)
 for (const [name, [code, ...frames]] of Object.entries<readonly [number, ...Buffer[]]>({
   'a stream of a server': [1, open(2)],
   'stream zero': [1, open(0)],
-  'data of a stream not begun': [1, data(1, 'A')],
+  'data of a stream not opened': [1, data(1, 'A')],
   'data of stream zero': [1, open(1), data(0, 'A')],
-  'a reset of a stream not begun': [1, frame(FRAME.resetStream, 0, 1, Buffer.alloc(4))],
+  'a reset of a stream not opened': [1, frame(FRAME.resetStream, 0, 1, Buffer.alloc(4))],
   'a reset of the wrong size': [6, open(1), frame(FRAME.resetStream, 0, 1, Buffer.alloc(3))],
   'settings of a stream': [1, frame(FRAME.settings, 0, 1, Buffer.alloc(0))],
   'settings of the wrong size': [6, frame(FRAME.settings, 0, 0, Buffer.alloc(5))],
@@ -446,7 +446,7 @@ for (const [name, [code, ...frames]] of Object.entries<readonly [number, ...Buff
   'a window of a stream made too large': [3, open(1), windowUpdate(1, 0x7fff_ffff)],
   'a window update of nothing': [1, windowUpdate(0, 0)],
   'a window update of the wrong size': [6, frame(FRAME.windowUpdate, 0, 0, Buffer.alloc(5))],
-  'a window of a stream not begun': [1, windowUpdate(1, 1)],
+  'a window of a stream not opened': [1, windowUpdate(1, 1)],
   'a ping of a stream': [1, frame(FRAME.ping, 0, 1, Buffer.alloc(8))],
   'a ping of the wrong size': [6, frame(FRAME.ping, 0, 0, Buffer.alloc(7))],
   'a push': [1, frame(FRAME.pushPromise, 4, 1, Buffer.alloc(4))],

@@ -33,7 +33,7 @@ t.test('an owner leaves capacity to others, in number and in bytes', async (t) =
   await t.rejects(async () => admission.run(0, work, 'a'), { code: 'rate_limited', retryAfter: 1 })
   running.push(admission.run(50, work, 'b'))
   await t.rejects(async () => admission.run(20, work, 'c'), { code: 'overloaded', retryAfter: 1 })
-  t.equal(admission.running, 3, 'what is refused for its bytes holds no place')
+  t.equal(admission.running, 3, 'work that is rejected for its bytes holds no place')
   resolve('done')
   t.same(await Promise.all(running), ['done', 'done', 'done'])
   t.equal(await admission.run(1000, work, 'a'), 'done', 'a single body always fits')

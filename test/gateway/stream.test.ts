@@ -71,7 +71,7 @@ t.test('headers and body each get one reply', async (t) => {
   t.match(seen.written[0], { request_headers: { response: { clear_route_cache: true } } })
   t.match(seen.written[1], { request_body: { response: { body_mutation: { body: Buffer.from('b') } } } })
   handler.end()
-  t.ok(seen.ended, 'Envoy ended after the last answer')
+  t.ok(seen.ended, 'Envoy ended after the last reply')
   t.equal(seen.resets, 0)
 })
 
@@ -180,7 +180,7 @@ const REPLACE: ExtProcReply = { kind: 'replaceResponse', edits, body: Buffer.fro
 const RESPONSE: ProcessingRequest = { response_headers: { end_of_stream: false } }
 const RESPONSE_BODY: ProcessingRequest = { response_body: { body: Buffer.from('old') } }
 
-/** A stream whose destination's answer is waited for, these messages after one another. */
+/** A stream whose destination's response is waited for, these messages after one another. */
 const watching = async (steps: Partial<Exchange>, messages: readonly ProcessingRequest[]) => {
   const served = serve({
     onRequestBody: async () => WATCHED,

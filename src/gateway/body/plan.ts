@@ -74,7 +74,7 @@ type Find = (
 
 /**
  * A complete body as long work. `find` returns how far it came in a slice, and what it found there; the rest comes
- * again, with more behind it. At limit `limit` are found; else `too_large`.
+ * again, with more behind it. At most `limit` are found; else `too_large`.
  */
 export const findInSlices = (body: Buffer, limit: number, find: Find): Eventual<readonly Occurrence[]> => {
   if (body.length > SLICE) return findOn(body, limit, find, 0, [])

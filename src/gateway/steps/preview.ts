@@ -1,4 +1,4 @@
-/** The tokens and the body of a dry run, with masks in the place of values (README.md, "Dry runs"). */
+/** The tokens and the body of a dry run, with masks in the place of values (../README.md, "Dry runs"). */
 import { AppError } from '../../common/errors.ts'
 import type { Json } from '../../common/json.ts'
 import { createCodeScope } from '../../egress/code-scope.ts'

@@ -1,4 +1,4 @@
-/** The report of a dry run (README.md, "Dry runs"). */
+/** The report of a dry run (../README.md, "Dry runs"). */
 import type { Problem } from '../../common/errors.ts'
 import type { Json } from '../../common/json.ts'
 import { scanText } from '../../expressions/scan.ts'

@@ -1,4 +1,4 @@
-/** The owner's share of Envoy's memory and of its cache of names (README.md, "Shares"). */
+/** The owner's share of Envoy's memory and of its cache of names (../README.md, "Shares"). */
 import { PIECES_BYTES } from '../../control-plane/limits.ts'
 import { single } from '../headers.ts'
 import type { Resolved } from '../request.ts'

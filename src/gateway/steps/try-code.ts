@@ -1,4 +1,4 @@
-/** The code of a stored proxy in a dry run, on masked values and without effects (README.md, "Dry runs"). */
+/** The code of a stored proxy in a dry run, on masked values and without effects (../README.md, "Dry runs"). */
 import type { AppError } from '../../common/errors.ts'
 import { prefixHeaders } from '../../ext-proc/contract.ts'
 import type { StoredProxy } from '../../sdk/index.ts'

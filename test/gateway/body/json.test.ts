@@ -122,7 +122,7 @@ for (const around of BAD_AROUND)
 t.test('invalid expressions are rejected', async (t) => {
   for (const body of ['"{{"', '"{{}}"', '"{{ }}"', '"{{ pan"', '"{{ pan | nope }}"', '["{{pan}}","{{"]'])
     await t.rejects(plan(body, TYPE), { code: 'invalid_expression' }, body)
-  const unknown = await plan('"{{ nobody }}"', TYPE)
+  const unknown = await plan('"{{ gone }}"', TYPE)
   await t.rejects(async () => unknown.kind === 'rewrite' && unknown.apply(resolve), {
     code: 'invalid_expression',
   })
@@ -157,9 +157,9 @@ const substituteText = (value: string): Json => {
   const only = /^\{\{(\w+)\}\}$/.exec(value)
   if (only) return VALUES[only[1] as string] as Json
   return value.replace(/\{\{(\w+)\}\}/g, (_match, id: string) => {
-    const occurrences = VALUES[id] as Json
-    if (occurrences === null) return ''
-    return typeof occurrences === 'string' ? occurrences : JSON.stringify(occurrences)
+    const data = VALUES[id] as Json
+    if (data === null) return ''
+    return typeof data === 'string' ? data : JSON.stringify(data)
   })
 }
 

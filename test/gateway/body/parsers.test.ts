@@ -82,7 +82,7 @@ const holds = (
   fc.assert(
     fc.property(template, value, places, (text, data, at) => {
       const body = filled(text, type, data, at)
-      if (body === undefined) assert.ok(mayReject(data, text), 'refused without a reason')
+      if (body === undefined) assert.ok(mayReject(data, text), 'rejected without a reason')
       else assert.deepEqual(parse(body), withValue(parse(text), data.toWellFormed()))
     }),
     { numRuns: 1_000 },

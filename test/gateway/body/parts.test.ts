@@ -31,7 +31,7 @@ const whole = (body: Buffer, type: string): Promise<string> =>
     (thrown) => `! ${codeOf(thrown)}`,
   )
 
-/** Which of several faults is told depends on how far the body has come. */
+/** Which of several errors is reported depends on how much of the body has arrived. */
 const same = (sent: string, expected: string): void => {
   if (!sent.startsWith('!') || !expected.startsWith('!')) assert.equal(sent, expected)
 }
@@ -59,7 +59,7 @@ const BODIES: readonly (readonly [type: string, body: string | Buffer])[] = [
   [JSON_TYPE, '["{{ open'],
   [JSON_TYPE, '"{{ pan }}"'],
   [JSON_TYPE, '{{ pan }}'],
-  [JSON_TYPE, '["{{ nobody }}"]'],
+  [JSON_TYPE, '["{{ gone }}"]'],
   [JSON_TYPE, '["{{ pan | nothing }}"]'],
   [JSON_TYPE, '01'],
   [JSON_TYPE, '["{{ pan }}", "\\x"]'],

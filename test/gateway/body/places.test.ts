@@ -32,7 +32,7 @@ t.test('an error of a value reports its place', async (t) => {
   t.match(await (async () => result.apply(resolve))().catch(AppError.from), { errors: { '/b': [String] } })
 })
 
-t.test('tokens that are not occurrences are reported by their places only', async (t) => {
+t.test('tokens that are not found are reported by their places only', async (t) => {
   const result = await plan(
     '{"a":"{{ ten }}","b":["{{ gone }}",{"c":"x {{ ten }} {{ gone }}"}],"d":"{{ lost }}"}',
     'application/json',
@@ -41,9 +41,9 @@ t.test('tokens that are not occurrences are reported by their places only', asyn
   const thrown = new AppError('invalid_expression', 'A token does not exist.', { tokens: ['gone', 'lost'] })
   const located = AppError.from(await result.located(thrown))
   t.strictSame(located.errors, {
-    '/b/0': ['token not occurrences'],
-    '/b/1/c': ['token not occurrences'],
-    '/d': ['token not occurrences'],
+    '/b/0': ['token not found'],
+    '/b/1/c': ['token not found'],
+    '/d': ['token not found'],
   })
   t.notMatch(JSON.stringify(located.toProblem()), /gone|lost/)
   const denied = new AppError('forbidden', 'A token is not allowed.', { tokens: ['lost'] })

@@ -200,7 +200,7 @@ for (const [type, unit] of HOSTILE)
     t.pass('it ended')
   })
 
-t.test('a 100 KB string in a list of many is occurrences in linear time', async (t) => {
+t.test('a 100 KB string in a list of many is found in linear time', async (t) => {
   const body = JSON.stringify([
     ...Array.from({ length: 1_000 }, (_, at) => `{{ tok${at} }}`),
     'x'.repeat(7_000_000),

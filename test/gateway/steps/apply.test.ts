@@ -122,11 +122,11 @@ t.test('a closed surface is rejected before a token is read, and a failure relea
 })
 
 t.test('an error about tokens reports each place, in the head and in the body', async (t) => {
-  const fail = new AppError('invalid_expression', 'An expression names no token.', { tokens: ['nobody'] })
+  const fail = new AppError('invalid_expression', 'An expression names no token.', { tokens: ['gone'] })
   const { error, held } = await evaluated({
     path: '/{{name}}',
-    headers: { 'x-a': '{{ nobody }}' },
-    body: '\n{{ nobody }}',
+    headers: { 'x-a': '{{ gone }}' },
+    body: '\n{{ gone }}',
     fail,
   })
   t.same(error?.errors, { 'header:x-a': ['token not found'], 'line 2': ['token not found'] })

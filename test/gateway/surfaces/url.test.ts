@@ -129,7 +129,7 @@ t.test('malformed expressions and "| raw" are rejected before a token is looked 
   const [text] = planUrl('/{{id}}', ALL, (one) => language.parse(one)).texts
   t.match(text, { surface: 'path', ids: ['id'], texts: ['{{id}}'] })
   try {
-    await build('/x?key={{nobody}}')
+    await build('/x?key={{gone}}')
   } catch (thrown) {
     t.same(Object.keys(AppError.from(thrown).errors ?? {}), ['query:key'])
   }

@@ -55,7 +55,7 @@ t.test('code sees joined header lines, without those of Sidevault and of framing
 
 const changes = (returned: unknown) => {
   const headers = readHeaders(returned, hidden)
-  if (headers === undefined) throw new Error('refused')
+  if (headers === undefined) throw new Error('rejected')
   const { set, remove } = changesOf(shown, headers)
   return { set: Object.fromEntries(set), remove }
 }
