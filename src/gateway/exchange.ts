@@ -64,6 +64,8 @@ class ProxiedRequest implements Exchange {
   readonly #origin: Origin | undefined
   #context: RequestContext | undefined
   #waiting: Waiting | undefined
+  /** The request went out, and its response passes a transform. */
+  #isResponseWanted = false
 
   constructor(gateway: GatewayState, origin: Origin | undefined) {
     this.#gateway = gateway
@@ -149,9 +151,8 @@ class ProxiedRequest implements Exchange {
 
   cancel(): void {
     this.#context?.close()
-    // The request went out, and its response has no reader.
-    if (this.#waiting !== undefined && this.#waiting.kind !== 'request_body')
-      this.#context?.telemetry.finish('forwarded')
+    // The response has no reader.
+    if (this.#isResponseWanted) this.#context?.telemetry.finish('forwarded')
   }
 
   #begin(head: Head): RequestContext {
@@ -169,8 +170,10 @@ class ProxiedRequest implements Exchange {
   #release(request: Received, context: RequestContext): Eventual<ExtProcReply> {
     const list = request.dryRun ? dryRun : forwarded
     return whenReady(list(request, context), (reply) => {
-      if (reply.kind === 'continue' && reply.modeOverride !== undefined)
+      if (reply.kind === 'continue' && reply.modeOverride !== undefined) {
         this.#waiting = { kind: 'response_headers', request }
+        this.#isResponseWanted = true
+      }
       return reply
     })
   }
