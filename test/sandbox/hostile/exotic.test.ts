@@ -5,5 +5,5 @@ import { ENGINE, SERIALIZED, SURFACE } from './exotic.ts'
 t.test('corners of the language end within limits', (t) => besideNeighbour(t, { engine: ENGINE }))
 
 t.test('objects that attack serialization, and floods of the realm, end within limits', (t) =>
-  besideNeighbour(t, { serialized: SERIALIZED, surface: SURFACE }, { wallMs: 3_000 }),
+  besideNeighbour(t, { serialized: SERIALIZED, surface: SURFACE }, 3_000),
 )
