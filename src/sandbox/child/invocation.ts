@@ -72,11 +72,11 @@ export const verdictIssues = (verdict: LoadVerdict): CodeIssue[] =>
 export const createInvocation = (
   header: RunHeader,
   argument: string,
-  unit: ProgramIsolate,
+  isolate: ProgramIsolate,
   deps: Deps,
 ): ChildInvocation => {
   const { id, cpuMs } = header
-  const { name, key } = unit.program
+  const { name, key } = isolate.program
   const wallEnd = deps.now() + header.wallMs
   let context: GuestContext | undefined
   let used = 0
@@ -95,7 +95,7 @@ export const createInvocation = (
   /** Bytes of all unsettled calls. */
   let inputBytes = 0
 
-  const guest = { lost: () => (unit.outgrown ? limit('memory', false) : finish(undefined)) }
+  const guest = { lost: () => (isolate.outgrown ? limit('memory', false) : finish(undefined)) }
 
   /** Ends it; without an ending it is reported as lost. */
   const finish = (
@@ -108,8 +108,8 @@ export const createInvocation = (
     over = true
     clearTimeout(wallTimer)
     for (const timer of timers.values()) clearTimeout(timer)
-    unit.guests.delete(guest)
-    if (!unit.gone) context?.release()
+    isolate.guests.delete(guest)
+    if (!isolate.gone) context?.release()
     const preparingMs = deps.onEnd(good)
     if (ending === undefined) deps.send({ kind: 'lost', id })
     else deps.send({ kind: 'ended', id, cpuMs: used, ending, console, preparingMs }, result)
@@ -135,7 +135,7 @@ export const createInvocation = (
 
   /** isolated-vm ended the entry. */
   const stopped = (thrown: unknown, wallFirst: boolean) => {
-    if (unit.gone) limit('memory', false)
+    if (isolate.gone) limit('memory', false)
     else limit(wallFirst ? 'wall' : 'cpu', false, locationOf(thrown, name))
   }
 
@@ -149,7 +149,7 @@ export const createInvocation = (
   const ended = ({ head, result }: NonNullable<typeof outcome>) => {
     if (head.length > HEAD_CHARS) return limit('result')
     const { ending, console } = outcomeOf(head, result === undefined)
-    const tooLarge = result !== undefined && Buffer.byteLength(result) > unit.program.resultBytes
+    const tooLarge = result !== undefined && Buffer.byteLength(result) > isolate.program.resultBytes
     if (tooLarge) finish({ kind: 'limit', limit: 'result' }, true, console)
     else finish(ending, true, console, result)
   }
@@ -173,7 +173,8 @@ export const createInvocation = (
     used += deps.cpu() - before
     if (over) return
     if (tooMany) return limit('host_calls')
-    if (unit.gone || timeUp || timedOut(failure?.thrown)) return stopped(failure?.thrown, wallLeft < cpuLeft)
+    if (isolate.gone || timeUp || timedOut(failure?.thrown))
+      return stopped(failure?.thrown, wallLeft < cpuLeft)
     if (outcome !== undefined) return ended(outcome)
     if (used >= cpuMs) return limit('cpu')
     if (calling.size + waiting.length + timers.size === 0) return stranded(failure?.thrown)
@@ -240,7 +241,7 @@ export const createInvocation = (
 
   const begin = (timeout: number) => {
     const started = deps.now()
-    const { context: mine, loaded } = unit.acquire()
+    const { context: mine, loaded } = isolate.acquire()
     context = mine
     mine.attach(occupantOf(mine))
     if (!loaded) {
@@ -252,8 +253,8 @@ export const createInvocation = (
 
   return {
     begin: () => {
-      unit.guests.add(guest)
-      const { compiled } = unit
+      isolate.guests.add(guest)
+      const { compiled } = isolate
       if (compiled.kind === 'invalid') finish({ kind: 'unusable', issues: [...compiled.issues] })
       else enter(begin)
     },

@@ -35,11 +35,12 @@ interface Deps {
   readonly now: () => number
 }
 
-const heapOf = (units: readonly ProgramIsolate[]): number => units.reduce((sum, { heap }) => sum + heap, 0)
+const heapOf = (isolates: readonly ProgramIsolate[]): number =>
+  isolates.reduce((sum, { heap }) => sum + heap, 0)
 
 /** The largest isolate of the tenant whose isolates are largest together. */
-const largestOf = (units: readonly ProgramIsolate[]): ProgramIsolate | undefined => {
-  const byTenant = Map.groupBy(units, ({ program }) => program.tenantId)
+const largestOf = (isolates: readonly ProgramIsolate[]): ProgramIsolate | undefined => {
+  const byTenant = Map.groupBy(isolates, ({ program }) => program.tenantId)
   const [most] = [...byTenant.values()].toSorted((a, b) => heapOf(b) - heapOf(a))
   return most?.toSorted((a, b) => b.heap - a.heap)[0]
 }
@@ -57,18 +58,18 @@ export const createIsolateCache = (deps: Deps) => {
   const programs = new LRUCache<string, { readonly program: ProgramHeader; readonly code: string }>({
     max: MAX_PROGRAMS,
   })
-  const units = new LRUCache<string, ProgramIsolate>({
+  const isolates = new LRUCache<string, ProgramIsolate>({
     max: MAX_ISOLATES,
-    dispose: (unit, _, reason) => {
+    dispose: (isolate, _, reason) => {
       if (reason === 'evict') evictedAt = deps.now()
-      end(unit)
+      end(isolate)
     },
   })
   let evictedAt = -Infinity
 
-  const end = (unit: ProgramIsolate) => {
-    unit.dispose()
-    for (const guest of [...unit.guests]) guest.lost()
+  const end = (isolate: ProgramIsolate) => {
+    isolate.dispose()
+    for (const guest of [...isolate.guests]) guest.lost()
   }
 
   const create = ({
@@ -91,7 +92,7 @@ export const createIsolateCache = (deps: Deps) => {
   }
 
   /** Least recently used first. */
-  const all = (): readonly ProgramIsolate[] => [...(units.rvalues() as Generator<ProgramIsolate>)]
+  const all = (): readonly ProgramIsolate[] => [...(isolates.rvalues() as Generator<ProgramIsolate>)]
   const idle = (): readonly ProgramIsolate[] => all().filter(({ guests }) => guests.size === 0)
   const waiting = (): readonly ProgramIsolate[] => all().filter(({ guests }) => guests.size > 0)
 
@@ -101,26 +102,27 @@ export const createIsolateCache = (deps: Deps) => {
     const mostHeap = Math.max(MAX_HEAP, heapOf(waiting()) + MIN_IDLE)
     let heap = heapOf(all())
     let rss = process.memoryUsage.rss()
-    for (const unit of idle()) {
+    for (const isolate of idle()) {
       if (heap <= mostHeap && rss <= most) return
-      heap -= unit.heap
-      rss -= unit.heap
+      heap -= isolate.heap
+      rss -= isolate.heap
       evictedAt = deps.now()
-      units.delete(unit.program.key)
+      isolates.delete(isolate.program.key)
     }
   }
 
   const dropped = new WeakSet<ProgramIsolate>()
-  const drop = (unit: ProgramIsolate): void => {
+  const drop = (isolate: ProgramIsolate): void => {
     // the end of its invocations drops it again, while the cache is deleting it
-    if (dropped.has(unit)) return
-    dropped.add(unit)
-    if (units.peek(unit.program.key) === unit) units.delete(unit.program.key)
-    else end(unit)
+    if (dropped.has(isolate)) return
+    dropped.add(isolate)
+    if (isolates.peek(isolate.program.key) === isolate) isolates.delete(isolate.program.key)
+    else end(isolate)
   }
 
   setInterval(() => {
-    for (const unit of idle()) if (deps.now() - unit.usedAt > IDLE_MS) units.delete(unit.program.key)
+    for (const isolate of idle())
+      if (deps.now() - isolate.usedAt > IDLE_MS) isolates.delete(isolate.program.key)
   }, SWEEP_MS).unref()
 
   return {
@@ -129,37 +131,37 @@ export const createIsolateCache = (deps: Deps) => {
     },
     /** Creates the second snapshot before a program needs it. */
     prefetch: (): void => void withReady(),
-    has: (key: string): boolean => units.peek(key)?.gone === false,
+    has: (key: string): boolean => isolates.peek(key)?.gone === false,
     /** The program's isolate, created on demand; undefined for an unknown program. */
     get: (key: string): ProgramIsolate | undefined => {
-      const known = units.get(key)
+      const known = isolates.get(key)
       if (known !== undefined && !known.gone) return known
       const program = programs.get(key)
       if (program === undefined) return undefined
       shrink(program.program.memoryMib)
-      const unit = create(program)
-      units.set(key, unit)
-      return unit
+      const isolate = create(program)
+      isolates.set(key, isolate)
+      return isolate
     },
     /** Counts an ended invocation; false when the isolate must be replaced. */
-    used: (unit: ProgramIsolate): boolean => {
-      unit.usedAt = deps.now()
-      if (unit.invocations++ % MEASURE_EVERY === 0 && !unit.gone) {
-        unit.measure()
-        shrink(unit.program.memoryMib)
+    used: (isolate: ProgramIsolate): boolean => {
+      isolate.usedAt = deps.now()
+      if (isolate.invocations++ % MEASURE_EVERY === 0 && !isolate.gone) {
+        isolate.measure()
+        shrink(isolate.program.memoryMib)
       }
-      return unit.invocations < MAX_INVOCATIONS || unit.guests.size > 0
+      return isolate.invocations < MAX_INVOCATIONS || isolate.guests.size > 0
     },
     /** Whether to prepare a context ahead: for a new program the isolate may be evicted before the next invocation. */
-    worthPreparing: (unit: ProgramIsolate): boolean =>
-      unit.invocations > 1 || deps.now() - evictedAt > CROWDED_MS,
+    worthPreparing: (isolate: ProgramIsolate): boolean =>
+      isolate.invocations > 1 || deps.now() - evictedAt > CROWDED_MS,
     /**
      * Measures an isolate whose invocation waits now. Ends waiting invocations with the memory limit while all of them
      * hold too much: those of the largest isolate of the tenant that holds most.
      */
-    waits: (unit: ProgramIsolate): void => {
-      if (unit.gone) return
-      unit.measure()
+    waits: (isolate: ProgramIsolate): void => {
+      if (isolate.gone) return
+      isolate.measure()
       if (heapOf(waiting()) > MAX_WAITING) for (const other of waiting()) if (!other.gone) other.measure()
       for (let held = waiting(); heapOf(held) > MAX_WAITING; held = waiting()) {
         const largest = largestOf(held)
@@ -167,7 +169,7 @@ export const createIsolateCache = (deps: Deps) => {
         largest.outgrown = true
         drop(largest)
       }
-      if (heapOf(all()) > MAX_HEAP) shrink(unit.program.memoryMib)
+      if (heapOf(all()) > MAX_HEAP) shrink(isolate.program.memoryMib)
     },
     drop,
   }

@@ -78,13 +78,13 @@ export const runChild = (
   }
   const tasks = createTaskQueue({ socket, writer, onIdle })
   const invocations = new Map<number, ChildInvocation>()
-  const units = createIsolateCache({ ...start, createHostSync: realm.createHostSync, now })
+  const isolates = createIsolateCache({ ...start, createHostSync: realm.createHostSync, now })
 
   const find = (id: number, key: string): ProgramIsolate | undefined => {
-    if (!units.has(key)) enter({ id, key, budgetMs: COMPILE_MS })
-    const unit = units.get(key)
-    if (unit === undefined) send({ kind: 'unknown', id })
-    return unit
+    if (!isolates.has(key)) enter({ id, key, budgetMs: COMPILE_MS })
+    const isolate = isolates.get(key)
+    if (isolate === undefined) send({ kind: 'unknown', id })
+    return isolate
   }
 
   /** Whether the parent assumes that this child prepares the program's next context. */
@@ -92,12 +92,12 @@ export const runChild = (
     reported?.id === 0 && reported.key === key && now() - reported.at < PREPARED_MS
 
   /** Prepares the next context: now, if no task is queued (returns its time limit), else when idle (returns 0). */
-  const prepare = (unit: ProgramIsolate, tenantId: string): number => {
-    const { key } = unit.program
+  const prepare = (isolate: ProgramIsolate, tenantId: string): number => {
+    const { key } = isolate.program
     const make = () => {
-      if (unit.gone) return
+      if (isolate.gone) return
       if (!isPreparing(key)) enter({ id: 0, key, budgetMs: start.aheadMs })
-      if (!unit.prepare(start.aheadMs)) units.drop(unit)
+      if (!isolate.prepare(start.aheadMs)) isolates.drop(isolate)
     }
     if (tasks.next(tenantId, make)) return start.aheadMs
     tasks.idle(make)
@@ -106,13 +106,13 @@ export const runChild = (
 
   const run = (header: RunHeader, argument: string) => {
     const { id, key, tenantId } = header
-    const unit = find(id, key)
-    if (unit === undefined) return
+    const isolate = find(id, key)
+    if (isolate === undefined) return
     let accepted = header.quiet && !writer.hasPending && (reported === undefined || isPreparing(key))
-    const invocation = createInvocation(header, argument, unit, {
+    const invocation = createInvocation(header, argument, isolate, {
       send: (message, body) => {
         send(message, body)
-        if (message.kind === 'left') units.waits(unit)
+        if (message.kind === 'left') isolates.waits(isolate)
         if (message.kind !== 'ended' || message.preparingMs === 0) return
         writer.flush()
         reported = { id: 0, key, at: now(), quiet: header.quiet }
@@ -127,9 +127,9 @@ export const runChild = (
       cpu,
       onEnd: (good) => {
         invocations.delete(id)
-        if (!good || !units.used(unit)) units.drop(unit)
-        else if (!unit.ready && unit.compiled.kind !== 'invalid' && units.worthPreparing(unit))
-          return prepare(unit, tenantId)
+        if (!good || !isolates.used(isolate)) isolates.drop(isolate)
+        else if (!isolate.ready && isolate.compiled.kind !== 'invalid' && isolates.worthPreparing(isolate))
+          return prepare(isolate, tenantId)
         return 0
       },
     })
@@ -138,27 +138,27 @@ export const runChild = (
   }
 
   const check = (id: number, key: string, cpuMs: number) => {
-    const unit = find(id, key)
-    if (unit === undefined) return
+    const isolate = find(id, key)
+    if (isolate === undefined) return
     const result = (issues: readonly { line: number; column: number; message: string }[]) =>
       send({ kind: 'checked', id, issues: [...issues], exportsFunction: issues.length === 0 })
-    if (unit.compiled.kind === 'invalid') return result(unit.compiled.issues)
+    if (isolate.compiled.kind === 'invalid') return result(isolate.compiled.issues)
     enter({ id, key, budgetMs: cpuMs })
     try {
-      result(verdictIssues(unit.load(cpuMs)))
+      result(verdictIssues(isolate.load(cpuMs)))
     } catch (thrown) {
       const message = timedOut(thrown)
         ? `Loading the code used more than ${cpuMs} ms of CPU.`
-        : unit.gone
-          ? `Loading the code used more than ${unit.program.memoryMib} MiB.`
+        : isolate.gone
+          ? `Loading the code used more than ${isolate.program.memoryMib} MiB.`
           : 'The code could not be loaded.'
-      units.drop(unit)
+      isolates.drop(isolate)
       result([{ line: 1, column: 1, message }])
     }
   }
 
   const receive = (message: ToChild, body: string) => {
-    if (message.kind === 'program') return units.learn(message satisfies ProgramHeader, body)
+    if (message.kind === 'program') return isolates.learn(message satisfies ProgramHeader, body)
     if (message.kind === 'ping') {
       send({ kind: 'pong' })
       writer.flush()
@@ -183,7 +183,7 @@ export const runChild = (
   const end = () => process.kill(process.pid, 'SIGKILL')
   socket.on('end', end)
   socket.on('error', end)
-  tasks.idle(units.prefetch)
+  tasks.idle(isolates.prefetch)
   send({ kind: 'ready' })
   writer.flush()
 }
