@@ -9,7 +9,7 @@ import { type Confinement, detectConfinement } from './parent/confinement.ts'
 import { createInvocationJob } from './parent/invocation.ts'
 import type { Source } from './parent/job.ts'
 import { limitSentence } from './parent/limit-messages.ts'
-import { createPool } from './parent/pool.ts'
+import { Pool } from './parent/pool.ts'
 import { startText } from './parent/sources.ts'
 import { spawnChild } from './parent/spawn.ts'
 import { createTrustTracker } from './parent/trust.ts'
@@ -55,14 +55,14 @@ export const createSandbox = async (
     argumentBytes: defaults.argumentBytes,
     aheadMs: defaults.cpuMs,
   })
-  const reputation = createTrustTracker({ now: () => performance.now() })
-  const pool = createPool(options.children ?? childrenWithin(options.memoryMib ?? 0), {
+  const trust = createTrustTracker({ now: () => performance.now() })
+  const pool = new Pool(options.children ?? childrenWithin(options.memoryMib ?? 0), {
     log: deps.log,
     now: () => performance.now(),
     spawn: () => spawnChild(confinement, start),
     maxBytes: defaults.resultBytes + MESSAGE_MARGIN,
     oneTenantPerChild: options.require?.includes('tenant') ?? false,
-    reputation,
+    trust,
     onChild: (pid, what, why) => {
       if (why !== undefined && why !== 'closed') metrics.exits.inc({ reason: why })
       options.onChild?.(pid, what)
@@ -118,7 +118,7 @@ export const createSandbox = async (
           createInvocationJob(++ids, invocation, source, limits, {
             now: () => performance.now(),
             resolve: result,
-            onBehaved: (well) => (well ? reputation.behaved(source.key) : reputation.exceeded(source.key)),
+            onBehaved: (well) => (well ? trust.behaved(source.key) : trust.exceeded(source.key)),
           }),
         )
       }),
@@ -131,6 +131,6 @@ export const createSandbox = async (
         throw new AppError('gateway_timeout', 'No sandbox process is ready. Retry in a moment.')
       return { missing: confinement.missing }
     },
-    close: pool.close,
+    close: () => pool.close(),
   }
 }

@@ -6,7 +6,7 @@ import { probeConfinement } from '../../src/sandbox/parent/confinement.ts'
 import type { FromChild } from '../../src/sandbox/parent/from-child.ts'
 import { createInvocationJob } from '../../src/sandbox/parent/invocation.ts'
 import type { Source } from '../../src/sandbox/parent/job.ts'
-import { createPool } from '../../src/sandbox/parent/pool.ts'
+import { Pool } from '../../src/sandbox/parent/pool.ts'
 import { startText } from '../../src/sandbox/parent/sources.ts'
 import { spawnChild } from '../../src/sandbox/parent/spawn.ts'
 import { createTrustTracker } from '../../src/sandbox/parent/trust.ts'
@@ -94,10 +94,10 @@ export const openPool = async (
   const start = startText({ argumentBytes: 1_000, aheadMs: POOL_LIMITS.cpuMs })
   const trust = createTrustTracker({ now })
   for (const { key } of trusted) trust.behaved(key)
-  const pool = createPool(children, {
+  const pool = new Pool(children, {
     log: createLog('test', 'silent'),
     now,
-    reputation: trust,
+    trust,
     oneTenantPerChild: false,
     maxBytes: 2 ** 24,
     onChild: () => {},

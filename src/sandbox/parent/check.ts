@@ -16,7 +16,7 @@ export const createCheckJob = (
   options: { readonly withinMs: number; readonly resolve: (checked: Checked) => void },
 ): Job => {
   let over = false
-  let line: Channel | undefined
+  let channel: Channel | undefined
   const finish = (checked: Checked): void => {
     if (over) return
     over = true
@@ -27,7 +27,7 @@ export const createCheckJob = (
     finish({ issues: [{ line: 1, column: 1, message }], exportsFunction: false })
   const timer = setTimeout(() => {
     issue('The sandbox is at capacity. Retry later.')
-    line?.send({ kind: 'cancel', id, tenantId: source.tenantId })
+    channel?.send({ kind: 'cancel', id, tenantId: source.tenantId })
   }, options.withinMs)
 
   return {
@@ -38,9 +38,9 @@ export const createCheckJob = (
     get over() {
       return over
     },
-    begin: (given) => {
-      line = given
-      line.send({ kind: 'check', id, tenantId: source.tenantId, key: source.key, cpuMs: limits.cpuMs })
+    begin: (assigned) => {
+      channel = assigned
+      channel.send({ kind: 'check', id, tenantId: source.tenantId, key: source.key, cpuMs: limits.cpuMs })
     },
     onCall: () => {},
     onEnded: () => issue('The code could not be checked.'),

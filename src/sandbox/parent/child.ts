@@ -1,11 +1,15 @@
+import type { ChildProcess } from 'node:child_process'
+import type { Duplex } from 'node:stream'
 import { LRUCache } from 'lru-cache'
 import type { Log } from '../../common/log.ts'
 import { createFrameReader, encodeFrame } from '../frames.ts'
-import { CHILD_RSS_MIB, PREPARED_MS, SILENCE_MS, USUAL_ISOLATES } from '../limits.ts'
+import { CHILD_RSS_MIB, SILENCE_MS, USUAL_ISOLATES } from '../limits.ts'
 import type { ToChild } from '../protocol.ts'
+import type { End, Exit, ExitReason, LastEntered } from './exit.ts'
 import { asFromChild, type FromChild } from './from-child.ts'
 import type { Channel, Job, Source } from './job.ts'
 import { rssOf } from './rss.ts'
+import { RunningCode } from './running-code.ts'
 import type { Spawned } from './spawn.ts'
 
 const MIB = 2 ** 20
@@ -15,23 +19,10 @@ const START_MS = 20_000
 const PING_AFTER_MS = 1_000
 const PONG_MS = 3_000
 
-/** `replaced`: it was idle, and another tenant needs its place. */
-export type ExitReason = 'unresponsive' | 'memory' | 'crash' | 'closed' | 'replaced'
-
-/** Program that a child ran, and its invocation (0: none). */
-export interface Entered {
-  readonly id: number
-  readonly key: string
-  /** Inferred: the invocation was sent quietly and may not have started. */
-  readonly assumed?: boolean
-}
-
-/** Program that a child ran when it ended. */
-export interface LastEntered extends Entered {
-  readonly tenantId: string
-  /** The child also had programs of other tenants, of which it may hold memory. */
-  readonly isShared: boolean
-}
+type State =
+  | { readonly kind: 'starting' | 'ready' }
+  | ({ readonly kind: 'killed' } & End)
+  | { readonly kind: 'ended' }
 
 interface Deps {
   readonly log: Log
@@ -46,231 +37,206 @@ interface Deps {
   readonly onLost: (job: Job) => void
   /** A program ran for `ms`. */
   readonly onSpent: (source: Pick<Source, 'tenantId' | 'key'>, ms: number) => void
-  readonly onGone: (why: ExitReason, entered: LastEntered | undefined, jobs: readonly Job[]) => void
+  readonly onExit: (exit: Exit) => void
 }
 
 /** One child process and the jobs in it. */
-export interface Child {
+export class Child implements Channel {
   readonly pid: number
-  readonly ready: boolean
-  /** Runs code, or will immediately. */
-  readonly busy: boolean
-  /** Start of the current entry, on the pool's clock. */
-  readonly since: number | undefined
-  /** Program whose next context it prepares, while it does nothing else. */
-  readonly preparing: string | undefined
-  readonly jobs: ReadonlyMap<number, Job>
-  /** Tenant of its first invocation. */
-  readonly tenantId: string | undefined
-  /** Whether it should have the program's isolate; and how many isolates it should have. */
-  knows(key: string): boolean
-  readonly programs: number
-  /** Sends a job. `trusted`: the child need not report its start. */
-  give(job: Job, trusted: boolean): void
-  /** Kills it when it does not respond or exceeds its memory. */
-  watch(): void
-  kill(why: ExitReason): void
-}
-
-export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => {
-  const pid = process.pid ?? 0
-  const jobs = new Map<number, Job>()
+  readonly #process: ChildProcess
+  readonly #stream: Duplex
+  readonly #deps: Deps
+  readonly #jobs = new Map<number, Job>()
   /** Tenants by recent program. */
-  const known = new LRUCache<string, string>({ max: USUAL_ISOLATES })
-  /** Jobs that have not started; and the one whose start is not reported. */
-  const given = new Set<number>()
-  let quiet: { readonly id: number; readonly key: string; readonly budgetMs: number } | undefined
-  let owner: string | undefined
-  let ready = false
-  let why: ExitReason = 'crash'
-  let killed = false
-  let gone = false
-  let entered: (Entered & { readonly at: number; readonly until: number }) | undefined
-  let heardAt = deps.now()
-  let pingedAt: number | undefined
-  const spawnedAt = deps.now()
+  readonly #programs = new LRUCache<string, string>({ max: USUAL_ISOLATES })
+  readonly #code: RunningCode
+  readonly #spawnedAt: number
+  #state: State = { kind: 'starting' }
+  #heardAt: number
+  #pingedAt: number | undefined
+  #tenantId: string | undefined
 
-  const send = (message: ToChild, body?: string) => {
-    if (!gone && stream.writable) stream.write(encodeFrame(message, body))
+  constructor({ process, stream }: Spawned, deps: Deps) {
+    this.pid = process.pid ?? 0
+    this.#process = process
+    this.#stream = stream
+    this.#deps = deps
+    this.#spawnedAt = deps.now()
+    this.#heardAt = this.#spawnedAt
+    this.#code = new RunningCode(deps.now, (key, ms) => {
+      const tenantId = this.#programs.peek(key)
+      if (tenantId !== undefined) deps.onSpent({ tenantId, key }, ms)
+    })
+    const read = createFrameReader(deps.maxBytes, ({ header, body }) => {
+      const message = asFromChild(header)
+      if (message === undefined) throw new Error('A message does not match the protocol.')
+      this.#receive(message, body)
+    })
+    stream.on('data', (chunk: Buffer) => {
+      if (this.#isOver) return // its messages no longer count
+      this.#heardAt = deps.now()
+      this.#pingedAt = undefined
+      try {
+        read(chunk)
+      } catch (error) {
+        deps.log.warn({ err: error, pid: this.pid }, 'sandbox child killed: invalid message')
+        this.kill('crash')
+      }
+    })
+    stream.on('error', () => this.kill('crash'))
+    process.once('error', () => this.#end())
+    process.once('close', () => this.#end()) // after all messages are read
   }
 
-  const channel: Channel = {
-    send,
-    get closed() {
-      return gone
-    },
+  get jobs(): ReadonlyMap<number, Job> {
+    return this.#jobs
   }
 
-  const kill = (reason: ExitReason) => {
-    if (gone || killed) return
-    why = reason
-    killed = true
-    ready = false
-    process.kill('SIGKILL')
+  get ready(): boolean {
+    return this.#state.kind === 'ready'
   }
 
-  const charge = () => {
-    if (entered === undefined) return
-    const tenantId = known.peek(entered.key)
-    if (tenantId !== undefined) deps.onSpent({ tenantId, key: entered.key }, deps.now() - entered.at)
+  get closed(): boolean {
+    return this.#state.kind === 'ended'
   }
 
-  /** Assumes that the quiet job starts when the child is idle, or prepares a context of the same program. */
-  const assume = () => {
-    if (quiet === undefined) return
-    const { id, key, budgetMs } = quiet
-    const now = deps.now()
-    if (entered === undefined) entered = { id, key, assumed: true, at: now, until: now + budgetMs }
-    else if (entered.id === 0 && entered.key === key) {
-      const { at, until } = entered
-      const latest = Math.max(now, at + PREPARED_MS) + budgetMs
-      entered = { id, key, assumed: true, at, until: Math.max(until, latest) }
-    }
+  get #isOver(): boolean {
+    return this.#state.kind === 'killed' || this.#state.kind === 'ended'
   }
 
-  const enter = (id: number, key: string, budgetMs: number) => {
-    charge()
-    const at = deps.now()
-    entered = { id, key, at, until: at + budgetMs }
+  /** Runs code, or will immediately. */
+  get busy(): boolean {
+    return this.#code.busy
   }
 
-  const left = (id: number) => {
-    charge()
-    entered = undefined
-    given.delete(id)
-    if (quiet?.id === id) quiet = undefined
+  /** Start of the current entry, on the pool's clock. */
+  get since(): number | undefined {
+    return this.#code.entry?.at
   }
 
-  const forget = (id: number): Job | undefined => {
-    const job = jobs.get(id)
-    left(id)
-    jobs.delete(id)
-    return job
+  /** Program whose next context it prepares, while it does nothing else. */
+  get preparing(): string | undefined {
+    return this.#code.preparing
   }
 
-  const receive = (message: FromChild, body: string) => {
-    if (message.kind === 'pong') return
-    if (message.kind === 'ready') {
-      ready = true
-      deps.onReady()
-    } else if (message.kind === 'entering') {
-      enter(message.id, message.key, message.budgetMs)
-      return
-    } else if (message.kind === 'call') {
-      jobs.get(message.id)?.onCall(message, body)
-      return
-    } else if (message.kind === 'left') left(message.id)
-    else if (message.kind === 'ended') {
-      const job = forget(message.id)
-      if (job !== undefined && message.preparingMs > 0) enter(0, job.source.key, message.preparingMs)
-      job?.onEnded(message, body)
-    } else if (message.kind === 'checked')
-      forget(message.id)?.onChecked(message.issues, message.exportsFunction)
-    else {
-      const job = forget(message.id)
-      if (message.kind === 'unknown' && job !== undefined) {
-        known.delete(job.source.key)
-        deps.onUnknown(job)
-      } else if (job !== undefined) deps.onLost(job)
-    }
-    assume()
-    deps.onFree()
+  /** Tenant of its first invocation. */
+  get tenantId(): string | undefined {
+    return this.#tenantId
   }
 
-  const read = createFrameReader(deps.maxBytes, ({ header, body }) => {
-    const message = asFromChild(header)
-    if (message === undefined) throw new Error('A message does not match the protocol.')
-    receive(message, body)
-  })
-
-  /** Undefined also for a program that the child was never given. */
-  const lastEntered = (): LastEntered | undefined => {
-    if (entered === undefined) return undefined
-    const tenantId = jobs.get(entered.id)?.source.tenantId ?? known.peek(entered.key)
-    if (tenantId === undefined) return undefined
-    return { ...entered, tenantId, isShared: [...known.values()].some((other) => other !== tenantId) }
+  /** How many isolates it should have. */
+  get programs(): number {
+    return this.#programs.size
   }
 
-  const end = () => {
-    if (gone) return
-    gone = true
-    ready = false
-    stream.destroy()
-    charge()
-    deps.onGone(why, lastEntered(), [...jobs.values()])
-    jobs.clear()
+  /** Whether it should have the program's isolate. */
+  knows(key: string): boolean {
+    return this.#programs.has(key)
   }
 
-  stream.on('data', (chunk: Buffer) => {
-    if (killed) return // its messages no longer count
-    heardAt = deps.now()
-    pingedAt = undefined
-    try {
-      read(chunk)
-    } catch (error) {
-      deps.log.warn({ err: error, pid }, 'sandbox child killed: invalid message')
-      kill('crash')
-    }
-  })
-  stream.on('error', () => kill('crash'))
-  process.once('error', end)
-  process.once('close', end) // after all messages are read
+  send(message: ToChild, body?: string): void {
+    if (!this.closed && this.#stream.writable) this.#stream.write(encodeFrame(message, body))
+  }
 
-  const silent = (): boolean => {
-    const now = deps.now()
-    if (!ready) return now > spawnedAt + START_MS
-    if (entered !== undefined) return now > entered.until + SILENCE_MS
-    if (pingedAt !== undefined) return now > pingedAt + PONG_MS
-    if (now > heardAt + PING_AFTER_MS) {
-      pingedAt = now
-      send({ kind: 'ping' })
+  /** Sends a job. `trusted`: the child need not report its start. */
+  give(job: Job, trusted: boolean): void {
+    const { code, ...program } = job.source
+    const { key, tenantId } = program
+    const { id, budgetMs } = job
+    this.#tenantId ??= tenantId
+    const isKnown = this.#programs.has(key)
+    if (!isKnown) this.send({ kind: 'program', ...program }, code)
+    this.#programs.set(key, tenantId)
+    this.#jobs.set(id, job)
+    const quiet = trusted && isKnown && budgetMs !== undefined ? { id, key, budgetMs } : undefined
+    this.#code.sent(id, quiet)
+    job.begin(this, quiet !== undefined)
+    this.#code.assume()
+  }
+
+  /** Kills it when it does not respond or exceeds its memory. */
+  watch(): void {
+    if (this.#isOver) return
+    const rss = this.ready ? rssOf(this.pid) : undefined
+    if (rss !== undefined && rss > CHILD_RSS_MIB * MIB) this.kill('memory')
+    // pending messages are read first: this process itself may have been slow
+    else if (this.#isSilent()) setImmediate(() => this.#isSilent() && this.kill('unresponsive'))
+  }
+
+  kill(reason: ExitReason): void {
+    if (this.#isOver) return
+    this.#state = { kind: 'killed', reason, wasReady: this.ready }
+    this.#process.kill('SIGKILL')
+  }
+
+  #isSilent(): boolean {
+    const now = this.#deps.now()
+    const { entry } = this.#code
+    if (!this.ready) return now > this.#spawnedAt + START_MS
+    if (entry !== undefined) return now > entry.until + SILENCE_MS
+    if (this.#pingedAt !== undefined) return now > this.#pingedAt + PONG_MS
+    if (now > this.#heardAt + PING_AFTER_MS) {
+      this.#pingedAt = now
+      this.send({ kind: 'ping' })
     }
     return false
   }
 
-  return {
-    pid,
-    jobs,
-    get ready() {
-      return ready
-    },
-    get busy() {
-      return entered !== undefined || given.size > 0
-    },
-    get since() {
-      return entered?.at
-    },
-    get preparing() {
-      return entered?.id === 0 && given.size === 0 ? entered.key : undefined
-    },
-    get tenantId() {
-      return owner
-    },
-    knows: (key) => known.has(key),
-    get programs() {
-      return known.size
-    },
-    give: (job, trusted) => {
-      const { code, ...program } = job.source
-      const { tenantId } = program
-      const { id, budgetMs } = job
-      owner ??= tenantId
-      const isKnown = known.has(program.key)
-      if (!isKnown) send({ kind: 'program', ...program }, code)
-      known.set(program.key, tenantId)
-      jobs.set(id, job)
-      given.add(id)
-      quiet = trusted && isKnown && budgetMs !== undefined ? { id, key: program.key, budgetMs } : undefined
-      job.begin(channel, quiet !== undefined)
-      assume()
-    },
-    watch: () => {
-      if (gone || killed) return
-      const rss = ready ? rssOf(pid) : undefined
-      if (rss !== undefined && rss > CHILD_RSS_MIB * MIB) kill('memory')
-      // pending messages are read first: this process itself may have been slow
-      else if (silent()) setImmediate(() => silent() && kill('unresponsive'))
-    },
-    kill,
+  #receive(message: FromChild, body: string): void {
+    if (message.kind === 'pong') return
+    if (message.kind === 'entering') {
+      this.#code.enter(message.id, message.key, message.budgetMs)
+      return
+    }
+    if (message.kind === 'call') {
+      this.#jobs.get(message.id)?.onCall(message, body)
+      return
+    }
+    if (message.kind === 'ready') {
+      this.#state = { kind: 'ready' }
+      this.#deps.onReady()
+    } else if (message.kind === 'left') this.#code.leave(message.id)
+    else this.#finish(message, body)
+    this.#code.assume()
+    this.#deps.onFree()
+  }
+
+  /** The job of the message is no longer in this child. */
+  #finish(
+    message: Extract<FromChild, { kind: 'ended' | 'checked' | 'unknown' | 'lost' }>,
+    body: string,
+  ): void {
+    const job = this.#jobs.get(message.id)
+    this.#code.leave(message.id)
+    this.#jobs.delete(message.id)
+    if (job === undefined) return
+    if (message.kind === 'ended') {
+      if (message.preparingMs > 0) this.#code.enter(0, job.source.key, message.preparingMs)
+      job.onEnded(message, body)
+    } else if (message.kind === 'checked') job.onChecked(message.issues, message.exportsFunction)
+    else if (message.kind === 'unknown') {
+      this.#programs.delete(job.source.key)
+      this.#deps.onUnknown(job)
+    } else this.#deps.onLost(job)
+  }
+
+  /** Undefined also for a program that the child was never given. */
+  #lastEntered(): LastEntered | undefined {
+    const { entry } = this.#code
+    const tenantId = entry && (this.#jobs.get(entry.id)?.source.tenantId ?? this.#programs.peek(entry.key))
+    if (entry === undefined || tenantId === undefined) return undefined
+    return { ...entry, tenantId, isShared: [...this.#programs.values()].some((other) => other !== tenantId) }
+  }
+
+  #end(): void {
+    const state = this.#state
+    if (state.kind === 'ended') return
+    this.#state = { kind: 'ended' }
+    this.#stream.destroy()
+    this.#code.charge()
+    const end: End = state.kind === 'killed' ? state : { reason: 'crash', wasReady: state.kind === 'ready' }
+    const jobs = [...this.#jobs.values()]
+    this.#deps.onExit({ reason: end.reason, wasReady: end.wasReady, entered: this.#lastEntered(), jobs })
+    this.#jobs.clear()
   }
 }

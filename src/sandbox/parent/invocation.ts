@@ -30,7 +30,7 @@ export const createInvocationJob = (
   deps: {
     readonly now: () => number
     readonly resolve: (outcome: Outcome) => void
-    /** Reports for the program's reputation: true when it ended by itself, false at a limit of CPU, memory or time. */
+    /** Reports for the program's trust: true when it ended by itself, false at a limit of CPU, memory or time. */
     readonly onBehaved: (well: boolean) => void
   },
 ): Job => {
@@ -43,7 +43,7 @@ export const createInvocationJob = (
   let over = false
   let called = false
   let startedAt: number | undefined
-  let line: Channel | undefined
+  let channel: Channel | undefined
 
   const finish = (end: End, console: readonly ConsoleLine[] = [], cpu = 0): void => {
     if (over) return
@@ -67,12 +67,12 @@ export const createInvocationJob = (
 
   const stop = (which: LimitName) => {
     limit(which)
-    line?.send({ kind: 'cancel', id, tenantId })
+    channel?.send({ kind: 'cancel', id, tenantId })
   }
   const cancel = () => stop('cancelled')
   // for queued invocations and stuck children; a working child ends it itself and reports the location
   const wall = setTimeout(() => {
-    if (line === undefined || line.closed) stop('overload')
+    if (channel === undefined || channel.closed) stop('overload')
     else stop('wall')
   }, limits.wallMs + SILENCE_MS)
   if (invocation.signal?.aborted) queueMicrotask(cancel)
@@ -96,11 +96,11 @@ export const createInvocationJob = (
       return over
     },
     budgetMs: invocation.argument.length > SHORT_ARGUMENT ? undefined : Math.min(limits.cpuMs, limits.wallMs),
-    begin: (given, quiet) => {
-      line = given
+    begin: (assigned, quiet) => {
+      channel = assigned
       const now = deps.now()
       startedAt ??= now
-      line.send(
+      channel.send(
         {
           kind: 'run',
           id,
@@ -118,10 +118,10 @@ export const createInvocationJob = (
     },
     onCall: ({ call, name }, json) => {
       if (over) return
-      const from = line
+      const caller = channel
       called = true
       calls.call(name, json).then((envelope) => {
-        if (!over) from?.send({ kind: 'settle', id, tenantId, call }, envelope)
+        if (!over) caller?.send({ kind: 'settle', id, tenantId, call }, envelope)
       })
     },
     onEnded: ({ ending, console: printed, cpuMs }, result) => {

@@ -26,7 +26,7 @@ export interface Job {
   /** Budget of its first entry in ms; undefined when the child must report its start. */
   readonly budgetMs: number | undefined
   /** Sends it to a child. `quiet`: the child need not report its start. */
-  begin(line: Channel, quiet: boolean): void
+  begin(channel: Channel, quiet: boolean): void
   /** A host call; `json` is the input's JSON text. */
   onCall(message: Extract<FromChild, { kind: 'call' }>, json: string): void
   onEnded(message: Extract<FromChild, { kind: 'ended' }>, result: string): void

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { createFairClock, type FairClock } from './fair-queue.ts'
 import type { Job, Source } from './job.ts'
-import type { Trust } from './trust.ts'
+import type { TrustLevel } from './trust.ts'
 
 /** Queued jobs: in total, of one tenant, of one program. Trusted programs are queued beyond the limits of others. */
 const MAX_WAITING = { trusted: 4_000, unknown: 2_000, suspect: 2_000 } as const
@@ -77,14 +77,14 @@ export const createQueue = () => {
       for (const tenantId of rows.keys()) if (fits(tenantId)) return true
       return false
     },
-    /** False when the queue is full for a job of this standing. */
-    add: (job: Job, standing: Trust): boolean => {
+    /** False when the queue is full for a job of this trust level. */
+    add: (job: Job, level: TrustLevel): boolean => {
       const { tenantId, key } = job.source
       const known = rows.get(tenantId)
       const jobs = known?.programs.get(key) ?? []
-      if (size >= MAX_WAITING[standing]) return false
-      if (known !== undefined && known.size >= MAX_OF_TENANT[standing]) return false
-      if (jobs.length >= MAX_OF_PROGRAM[standing]) return false
+      if (size >= MAX_WAITING[level]) return false
+      if (known !== undefined && known.size >= MAX_OF_TENANT[level]) return false
+      if (jobs.length >= MAX_OF_PROGRAM[level]) return false
       const row = rowOf(tenantId)
       jobs.push(job)
       row.programs.set(key, jobs)
@@ -127,3 +127,5 @@ export const createQueue = () => {
     },
   }
 }
+
+export type Queue = ReturnType<typeof createQueue>

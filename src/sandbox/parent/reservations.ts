@@ -1,25 +1,32 @@
 import type { Child } from './child.ts'
+import type { ChildRules, Slots } from './child-rules.ts'
 import type { Job } from './job.ts'
 
 interface Deps {
-  /** Children by slot. */
-  readonly slots: readonly (Child | undefined)[]
+  readonly slots: Slots
   /** Whether the tenant's programs must not share a child with those of others. */
   readonly separated: (tenantId: string) => boolean
   /** Whether the queue has jobs of such a tenant. */
   readonly separatedWait: () => boolean
 }
 
+/** Rules of a pool whose children serve all tenants. */
+export interface Reservations extends ChildRules {
+  /** Runs a job again alone, at best in this slot, whose child died. */
+  runAlone(job: Job, slot: number): void
+}
+
 /**
  * Children that take certain jobs only:
  *
- * - A job runs again alone when a child with programs of several tenants died while it ran that job. Its child is new and takes
- *   nothing else, so that another death proves who is the cause. There is one such child at a time.
+ * - A job runs again alone when a child with programs of several tenants died while it ran that job. Its child is new
+ *   and takes nothing else, so that another death proves who is the cause. There is one such child at a time.
  * - The last child takes no other jobs while there are jobs of separated tenants.
+ * - A job whose program is not trusted runs in the last child only.
  *
  * At least one child remains for the other jobs, unless there is only one.
  */
-export const createReservations = ({ slots, separated, separatedWait }: Deps) => {
+export const createReservations = ({ slots, separated, separatedWait }: Deps): Reservations => {
   const last = slots.length - 1
   const alone = new Set<Job>()
   let slotOfFirst = 0
@@ -32,13 +39,12 @@ export const createReservations = ({ slots, separated, separatedWait }: Deps) =>
   const isUnused = ({ jobs, programs, busy }: Child): boolean => jobs.size === 0 && programs === 0 && !busy
 
   return {
-    /** Runs a job again alone, at best in this slot, whose child died. */
-    runAlone: (job: Job, slot: number): void => {
+    runAlone: (job, slot) => {
       if (alone.size === 0) slotOfFirst = slot
       alone.add(job)
     },
     /** Reserves children for the current jobs. */
-    update: (): void => {
+    update: () => {
       for (const job of alone) if (job.over) alone.delete(job)
       aloneSlot = alone.size > 0 ? slotOfFirst : undefined
       const others = slots.length - (aloneSlot === undefined ? 1 : 2)
@@ -47,8 +53,7 @@ export const createReservations = ({ slots, separated, separatedWait }: Deps) =>
         aloneSlot !== last &&
         ([...(slots[last]?.jobs.values() ?? [])].some(isSeparated) || separatedWait())
     },
-    /** Whether a child may take the job. `trusted`: it may run beside others in any child; else only in the last one. */
-    permit: (child: Child, job: Job, trusted: boolean): boolean => {
+    permit: (child, job, trusted) => {
       const slot = slots.indexOf(child)
       if (alone.has(job)) return slot === aloneSlot && isUnused(child)
       if (slot === aloneSlot) return false
@@ -56,8 +61,8 @@ export const createReservations = ({ slots, separated, separatedWait }: Deps) =>
       if (separate) return slot !== last
       return slot === last || trusted || aloneSlot === last
     },
-    /** The child that must be replaced before it can run the job alone, since it has had other programs. */
-    usedChildFor: (job: Job): Child | undefined => {
+    /** The child of a job that runs alone, when it has had other programs. */
+    childToReplaceFor: (job) => {
       const child = aloneSlot === undefined ? undefined : slots[aloneSlot]
       return alone.has(job) && child !== undefined && !isUnused(child) ? child : undefined
     },

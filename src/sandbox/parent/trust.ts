@@ -5,8 +5,8 @@ import type { Clock } from '../../common/clock.ts'
 const KILLS_TO_QUARANTINE = 2
 const WINDOW_MS = 10 * 60_000
 /**
- * Points of a tenant for a child that its program killed: alone in it, or while invocations of other tenants were in it, which
- * may have been the cause. At this sum within the window the tenant is separated.
+ * Points of a tenant for a child that its program killed: alone in it, or while invocations of other tenants were in
+ * it, which may have been the cause. At this sum within the window the tenant is separated.
  */
 const POINTS = { alone: 2, shared: 1 } as const
 const POINTS_TO_SEPARATE = 4
@@ -15,7 +15,7 @@ const SUSPECT_MS = 60_000
 const MAX_RETAINED = 10_000
 
 /** `trusted`: it has ended by itself. `unknown`: no history. `suspect`: it recently exceeded a limit. */
-export type Trust = 'trusted' | 'unknown' | 'suspect'
+export type TrustLevel = 'trusted' | 'unknown' | 'suspect'
 
 interface ProgramOfTenant {
   readonly key: string
@@ -28,8 +28,8 @@ export interface TrustTracker {
   /** The program exceeded a limit of CPU, memory or time. */
   exceeded(key: string): void
   /**
-   * A child died while it ran the program: `alone` in the child, or `shared` with invocations of other tenants. Only the first
-   * proves that the program is the cause.
+   * A child died while it ran the program: `alone` in the child, or `shared` with invocations of other tenants. Only
+   * the first proves that the program is the cause.
    */
   killed(program: ProgramOfTenant, how: keyof typeof POINTS): void
   /** True while the program must not run. */
@@ -37,14 +37,14 @@ export interface TrustTracker {
   /** True while the tenant's programs must not share a child with those of others: programs cost nothing, tenants do. */
   separated(tenantId: string): boolean
   /** Only trusted programs may run beside others; none of a separated tenant is. */
-  standing(key: string, tenantId?: string): Trust
+  levelOf(key: string, tenantId?: string): TrustLevel
 }
 
-/** Reputation of programs and tenants. */
+/** Tracks how far programs and tenants can be trusted, from how their code ended. */
 export const createTrustTracker = (clock: Clock): TrustTracker => {
   const deaths = new LRUCache<string, readonly number[]>({ max: MAX_RETAINED })
   const offences = new LRUCache<string, number>({ max: MAX_RETAINED })
-  const good = new LRUCache<string, true>({ max: MAX_RETAINED })
+  const wellBehaved = new LRUCache<string, true>({ max: MAX_RETAINED })
   const tenants = new LRUCache<string, readonly { readonly at: number; readonly points: number }[]>({
     max: MAX_RETAINED,
   })
@@ -56,11 +56,11 @@ export const createTrustTracker = (clock: Clock): TrustTracker => {
     pointsOf(tenantId).reduce((sum, { points }) => sum + points, 0) >= POINTS_TO_SEPARATE
   const exceeded = (key: string): void => {
     offences.set(key, clock.now())
-    good.delete(key)
+    wellBehaved.delete(key)
   }
 
   return {
-    behaved: (key) => void good.set(key, true),
+    behaved: (key) => void wellBehaved.set(key, true),
     exceeded,
     killed: ({ key, tenantId }, how) => {
       exceeded(key)
@@ -69,10 +69,10 @@ export const createTrustTracker = (clock: Clock): TrustTracker => {
     },
     quarantined: (key) => recent(key).length >= KILLS_TO_QUARANTINE,
     separated,
-    standing: (key, tenantId) => {
+    levelOf: (key, tenantId) => {
       if (tenantId !== undefined && separated(tenantId)) return 'suspect'
       if ((offences.get(key) ?? -Infinity) > clock.now() - SUSPECT_MS) return 'suspect'
-      return good.has(key) ? 'trusted' : 'unknown'
+      return wellBehaved.has(key) ? 'trusted' : 'unknown'
     },
   }
 }

@@ -5,7 +5,8 @@ import t from 'tap'
 import type { Log } from '../../../src/common/log.ts'
 import { createFrameReader, encodeFrame } from '../../../src/sandbox/frames.ts'
 import { SILENCE_MS } from '../../../src/sandbox/limits.ts'
-import { createChild, type Entered } from '../../../src/sandbox/parent/child.ts'
+import { Child } from '../../../src/sandbox/parent/child.ts'
+import type { Exit } from '../../../src/sandbox/parent/exit.ts'
 import type { FromChild } from '../../../src/sandbox/parent/from-child.ts'
 import type { Job } from '../../../src/sandbox/parent/job.ts'
 
@@ -26,7 +27,7 @@ const jobOf = (id: number, key: string): Job => ({
   repeatable: true,
   over: false,
   budgetMs: CPU_MS,
-  begin: (line, quiet) => line.send({ ...RUN, id, key, quiet }),
+  begin: (channel, quiet) => channel.send({ ...RUN, id, key, quiet }),
   onCall: () => {},
   onEnded: () => {},
   onChecked: () => {},
@@ -52,13 +53,13 @@ const openChild = () => {
   let now = 0
   const warned: string[] = []
   const log = { warn: (_: object, text: string) => warned.push(text) } as unknown as Log
-  const gone: { why: string; entered: Entered | undefined }[] = []
+  const exits: Exit[] = []
   const heard: unknown[] = []
   theirs.on(
     'data',
     createFrameReader(1_000, ({ header }) => heard.push(header)),
   )
-  const child = createChild(
+  const child = new Child(
     { process: process as unknown as ChildProcess, stream: ours },
     {
       log,
@@ -69,12 +70,11 @@ const openChild = () => {
       onUnknown: () => {},
       onLost: () => {},
       onSpent: () => {},
-      onGone: (why, entered) => gone.push({ why, entered }),
+      onExit: (exit) => exits.push(exit),
     },
   )
   return {
     child,
-    gone,
     heard,
     warned,
     hears: (bytes: Buffer) => ours.emit('data', bytes),
@@ -86,7 +86,7 @@ const openChild = () => {
       now = at
       child.watch()
       await new Promise((done) => setImmediate(done))
-      return gone[0]
+      return exits[0]
     },
   }
 }
@@ -111,7 +111,7 @@ t.test('a trusted invocation is assumed to start when it is sent, and timed from
   t.equal(child.since, 100)
   t.notOk(await watchAt(100 + CPU_MS + SILENCE_MS))
   t.match(await watchAt(101 + CPU_MS + SILENCE_MS), {
-    why: 'unresponsive',
+    reason: 'unresponsive',
     entered: { id: 2, assumed: true },
   })
 })
@@ -126,7 +126,7 @@ t.test('an untrusted invocation starts when the child says so, and is timed from
   says({ kind: 'entering', id: 2, key: 'a', budgetMs: CPU_MS })
   t.equal(child.since, 0)
   const death = await watchAt(1 + CPU_MS + SILENCE_MS)
-  t.match(death, { why: 'unresponsive', entered: { id: 2 } })
+  t.match(death, { reason: 'unresponsive', entered: { id: 2 } })
   t.notOk(death?.entered?.assumed)
 })
 
@@ -140,7 +140,10 @@ t.test('a child that prepares the next context has no invocation until it is sen
   child.give(jobOf(2, 'a'), true)
   t.equal(child.preparing, undefined)
   t.notOk(await watchAt(CPU_MS + SILENCE_MS + 10), 'time for the context, and for the code after it')
-  t.match(await watchAt(CPU_MS + SILENCE_MS + 51), { why: 'unresponsive', entered: { id: 2, assumed: true } })
+  t.match(await watchAt(CPU_MS + SILENCE_MS + 51), {
+    reason: 'unresponsive',
+    entered: { id: 2, assumed: true },
+  })
 })
 
 t.test("preparing another program's context does not count as the start of a later invocation", async (t) => {
@@ -154,7 +157,7 @@ t.test("preparing another program's context does not count as the start of a lat
     says({ kind: 'entering', id, key, budgetMs: CPU_MS }, ended(id, CPU_MS))
   }
   child.give(jobOf(3, 'a'), true)
-  t.match(await watchAt(CPU_MS + SILENCE_MS + 1), { why: 'unresponsive', entered: { id: 0, key: 'b' } })
+  t.match(await watchAt(CPU_MS + SILENCE_MS + 1), { reason: 'unresponsive', entered: { id: 0, key: 'b' } })
 })
 
 t.test('an invocation sent while another one runs is assumed to start after it', async (t) => {

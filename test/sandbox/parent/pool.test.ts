@@ -3,7 +3,7 @@ import { closeSync, openSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { probeConfinement } from '../../../src/sandbox/parent/confinement.ts'
-import { createPool } from '../../../src/sandbox/parent/pool.ts'
+import { Pool } from '../../../src/sandbox/parent/pool.ts'
 import { startText } from '../../../src/sandbox/parent/sources.ts'
 import { spawnChild } from '../../../src/sandbox/parent/spawn.ts'
 import { createTrustTracker } from '../../../src/sandbox/parent/trust.ts'
@@ -17,12 +17,12 @@ const starve = async (): Promise<void> => {
   const { promise: back, resolve } = Promise.withResolvers<void>()
   let started = 0
   let rejected = 0
-  const pool = createPool(1, {
+  const pool = new Pool(1, {
     log: silentLog(),
     now: () => performance.now(),
     maxBytes: 1_000_000,
     oneTenantPerChild: false,
-    reputation: createTrustTracker({ now: () => 0 }),
+    trust: createTrustTracker({ now: () => 0 }),
     onChild: (pid, what) => {
       if (what === 'ended') {
         if (started === 1)

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { createFrameReader, encodeFrame } from '../../../src/sandbox/frames.ts'
 import type { FromChild } from '../../../src/sandbox/parent/from-child.ts'
 import type { Job } from '../../../src/sandbox/parent/job.ts'
-import { createPool } from '../../../src/sandbox/parent/pool.ts'
+import { Pool } from '../../../src/sandbox/parent/pool.ts'
 import { createTrustTracker } from '../../../src/sandbox/parent/trust.ts'
 import type { LimitName } from '../../../src/sandbox/types.ts'
 import { silentLog } from '../../kit/egress.ts'
@@ -24,13 +24,13 @@ interface FakeChild {
 /** A pool whose children are the test: all of them that were spawned, in order. */
 const openPool = (t: Test, size: number) => {
   const children: FakeChild[] = []
-  const reputation = createTrustTracker({ now: () => 0 })
-  const pool = createPool(size, {
+  const trust = createTrustTracker({ now: () => 0 })
+  const pool = new Pool(size, {
     log: silentLog(),
     now: () => 0,
     maxBytes: 1_000,
     oneTenantPerChild: false,
-    reputation,
+    trust,
     onChild: () => {},
     spawn: () => {
       const [ours, theirs] = duplexPair()
@@ -69,8 +69,8 @@ const openPool = (t: Test, size: number) => {
         return over
       },
       budgetMs: undefined,
-      begin: (line, quiet) =>
-        line.send({
+      begin: (channel, quiet) =>
+        channel.send({
           kind: 'run',
           id,
           key,
@@ -96,7 +96,7 @@ const openPool = (t: Test, size: number) => {
     await turn()
     return { id, limits }
   }
-  return { children, reputation, submit, last: () => children.at(-1) as FakeChild, pool }
+  return { children, trust, submit, last: () => children.at(-1) as FakeChild, pool }
 }
 
 const entering = (id: number, key: string): FromChild => ({ kind: 'entering', id, key, budgetMs: 1 })
@@ -111,7 +111,7 @@ const ended = (id: number): FromChild => ({
 })
 
 t.test('a program is not blamed for a child that dies while other tenants wait in it', async (t) => {
-  const { submit, last, pool, reputation } = openPool(t, 1)
+  const { submit, last, pool, trust } = openPool(t, 1)
   await pool.ready
   for (let round = 0; round < 3; round++) {
     const waiting = await submit('attacker', `waiting ${round}`)
@@ -130,7 +130,7 @@ t.test('a program is not blamed for a child that dies while other tenants wait i
     t.same([...victim.limits, ...waiting.limits], [])
     last().says(entering(waiting.id, `waiting ${round}`), ended(waiting.id))
   }
-  t.notOk(reputation.quarantined('honest'))
+  t.notOk(trust.quarantined('honest'))
 })
 
 t.test('a program is not blamed for a child that may hold memory of other tenants', async (t) => {
@@ -192,9 +192,9 @@ t.test('a job runs alone only in a child that has had no other program', async (
 })
 
 t.test('a tenant that killed two children with any programs is separated from the others', async (t) => {
-  const { children, reputation, submit, last, pool } = openPool(t, 2)
+  const { children, trust, submit, last, pool } = openPool(t, 2)
   await pool.ready
-  for (const key of ['well', 'other']) reputation.behaved(key)
+  for (const key of ['well', 'other']) trust.behaved(key)
   for (const key of ['killer 1', 'killer 2']) {
     const killer = await submit('attacker', key)
     last().says(entering(killer.id, key))
