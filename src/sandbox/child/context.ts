@@ -1,4 +1,5 @@
 import ivm from 'isolated-vm'
+import type { CodeIssue } from '../../sdk/index.ts'
 import type { HostSync, LoadVerdict, RealmCall } from '../realm/abi.ts'
 import type { Usable } from './compile.ts'
 import { locationOf, timedOut } from './failures.ts'
@@ -58,6 +59,13 @@ const threwAt = (thrown: unknown, name: string): LoadVerdict => {
   const message = thrown instanceof Error ? thrown.message : 'The code threw.'
   const [line, column] = locationOf(thrown, name)?.split(':').map(Number) ?? []
   return verdictOf({ kind: 'threw', message, line, column })
+}
+
+/** Issues of a loaded program; none when it has a function. */
+export const verdictIssues = (verdict: LoadVerdict): CodeIssue[] => {
+  if (verdict.kind === 'function') return []
+  const { line = 1, column = 1 } = verdict.kind === 'threw' ? verdict : {}
+  return [{ line, column, message: verdict.message }]
 }
 
 const reject = () => {

@@ -1,47 +1,30 @@
-import type { CodeIssue } from '../../sdk/index.ts'
-import { CALL_BYTES, HEAD_CHARS, UNSETTLED_CALL_BYTES, WAITING_PER_CALL } from '../limits.ts'
+import { HEAD_CHARS } from '../limits.ts'
 import type { Ending, FromChild, RunHeader } from '../protocol.ts'
-import type { Envelope, LoadVerdict, RealmLine } from '../realm/abi.ts'
-import type { GuestContext, Occupant } from './context.ts'
+import type { Envelope, RealmLine } from '../realm/abi.ts'
+import { type GuestContext, type Occupant, verdictIssues } from './context.ts'
 import { locationOf, timedOut } from './failures.ts'
+import { PendingCalls } from './pending-calls.ts'
 import type { ProgramIsolate } from './program-isolate.ts'
 import { linesOf, outcomeOf } from './reported-outcome.ts'
+import { type Clocks, TimeBudget } from './time-budget.ts'
 
 /** Timeout for reading the console of a stopped invocation, in ms. */
 const CONSOLE_MS = 50
-type LimitEnding = Extract<Ending, { kind: 'limit' }>
+type LimitName = Extract<Ending, { kind: 'limit' }>['limit']
 
 const MAX_MESSAGE = 1_000
 const UNSETTLED = 'The returned promise never settles.'
-/** Longest delay of a timer (Node's own limit). */
-const LONGEST_DELAY = 2 ** 31 - 1
 
-const envelope = (value: Envelope): string => JSON.stringify(value)
-const NULL = envelope({ ok: null })
-const TOO_MANY = envelope({
+const TOO_MANY = JSON.stringify({
   error: { name: 'Error', message: 'This invocation has made too many host calls.' },
-})
+} satisfies Envelope)
 
-const TOO_LARGE = envelope({
-  error: { name: 'Error', message: 'The input of this call, with those of unfinished calls, is too large.' },
-})
-
-interface HostCall {
-  readonly call: number
-  readonly name: string
-  readonly json: string
-  readonly bytes: number
-}
-
-interface Deps {
+interface Deps extends Clocks {
   readonly send: (message: FromChild, body?: string) => void
   /** Reports that its code is entered now; returns when the report is sent. */
   readonly enter: (entered: { readonly id: number; readonly key: string; readonly budgetMs: number }) => void
   /** Queues an entry until the child runs no other code. */
   readonly later: (entry: () => void) => void
-  /** Milliseconds of a monotonic clock; CPU milliseconds of this thread. */
-  readonly now: () => number
-  readonly cpu: () => number
   /**
    * Called at its end. `good`: the isolate can be used again. Returns the time limit, in ms, of preparing the program's
    * next context immediately after; 0: none is prepared.
@@ -50,223 +33,193 @@ interface Deps {
 }
 
 /** An invocation in its context, from entry to entry. */
-export interface ChildInvocation {
-  begin(): void
-  settle(call: number, envelope: string): void
-  /** The parent no longer needs it. */
-  cancel(): void
-}
+export class Invocation implements Occupant {
+  readonly #header: RunHeader
+  readonly #argument: string
+  readonly #isolate: ProgramIsolate
+  readonly #deps: Deps
+  readonly #budget: TimeBudget
+  readonly #calls: PendingCalls
+  #ended = false
+  #context: GuestContext | undefined
+  #syncCalls = 0
+  /** Whether the code made a host call after the end of its entry. */
+  #isLate = false
+  #outcome: { readonly head: string; readonly result: string | undefined } | undefined
+  #wallTimer: NodeJS.Timeout | undefined
 
-/** Issues of a loaded program; none when it has a function. */
-export const verdictIssues = (verdict: LoadVerdict): CodeIssue[] =>
-  verdict.kind === 'function'
-    ? []
-    : [
-        {
-          line: (verdict.kind === 'threw' && verdict.line) || 1,
-          column: (verdict.kind === 'threw' && verdict.column) || 1,
-          message: verdict.message,
-        },
-      ]
-
-export const createInvocation = (
-  header: RunHeader,
-  argument: string,
-  isolate: ProgramIsolate,
-  deps: Deps,
-): ChildInvocation => {
-  const { id, cpuMs } = header
-  const { name, key } = isolate.program
-  const wallEnd = deps.now() + header.wallMs
-  let context: GuestContext | undefined
-  let used = 0
-  let syncCalls = 0
-  let over = false
-  let tooMany = false
-  let timeUp = false
-  let entryEnd = 0
-  let outcome: { readonly head: string; readonly result: string | undefined } | undefined
-  let wallTimer: NodeJS.Timeout | undefined
-  const timers = new Map<number, NodeJS.Timeout>()
-  /** Bytes of the calls at the host, or in the outbox for the next `left`. */
-  const calling = new Map<number, number>()
-  const waiting: HostCall[] = []
-  let outbox: HostCall[] = []
-  /** Bytes of all unsettled calls. */
-  let inputBytes = 0
-
-  const guest = { lost: () => (isolate.outgrown ? limit('memory', false) : finish(undefined)) }
-
-  /** Ends it; without an ending it is reported as lost. */
-  const finish = (
-    ending: Ending | undefined,
-    good = true,
-    console: RealmLine[] = [],
-    result?: string,
-  ): void => {
-    if (over) return
-    over = true
-    clearTimeout(wallTimer)
-    for (const timer of timers.values()) clearTimeout(timer)
-    isolate.guests.delete(guest)
-    if (!isolate.gone) context?.release()
-    const preparingMs = deps.onEnd(good)
-    if (ending === undefined) deps.send({ kind: 'lost', id })
-    else deps.send({ kind: 'ended', id, cpuMs: used, ending, console, preparingMs }, result)
+  constructor(header: RunHeader, argument: string, isolate: ProgramIsolate, deps: Deps) {
+    this.#header = header
+    this.#argument = argument
+    this.#isolate = isolate
+    this.#deps = deps
+    this.#budget = new TimeBudget(header.cpuMs, header.wallMs, deps)
+    this.#calls = new PendingCalls({
+      atOnce: header.asyncCalls,
+      later: deps.later,
+      settle: (call, envelope) => this.#settle(call, envelope),
+    })
   }
 
-  const lines = (): RealmLine[] => {
+  begin(): void {
+    const { invocations, compiled } = this.#isolate
+    invocations.add(this)
+    if (compiled.kind === 'invalid') this.#finish({ kind: 'unusable', issues: [...compiled.issues] })
+    else this.#enter((timeout) => this.#start(timeout))
+  }
+
+  settle(call: number, envelope: string): void {
+    if (!this.#ended && this.#calls.remove(call)) this.#settle(call, envelope)
+  }
+
+  /** The parent no longer needs it. */
+  cancel(): void {
+    this.#finish(undefined)
+  }
+
+  /** Its isolate was disposed. */
+  lost(): void {
+    if (this.#isolate.outgrown) this.#limit('memory', false)
+    else this.#finish(undefined)
+  }
+
+  timeLeft(): number {
+    return this.#budget.entryLeft
+  }
+
+  sync(name: string, json: string): string {
+    this.#syncCalls++
+    // a loop of host calls must end with its entry too
+    this.#isLate ||= this.timeLeft() < 0
+    return this.#tooManyCalls || this.#isLate
+      ? TOO_MANY
+      : (this.#context as GuestContext).hostSync(name, json)
+  }
+
+  async(call: number, name: string, json: string): void {
+    this.#calls.add(call, name, json)
+  }
+
+  done(head: string, result: string | undefined): void {
+    this.#outcome ??= { head, result }
+  }
+
+  get #tooManyCalls(): boolean {
+    return this.#calls.tooMany || this.#syncCalls > this.#header.syncCalls
+  }
+
+  #start(timeout: number): void {
+    const started = this.#deps.now()
+    const { context, loaded } = this.#isolate.acquire()
+    this.#context = context
+    context.attach(this)
+    if (!loaded) {
+      const issues = verdictIssues(context.load(timeout))
+      if (issues.length > 0) {
+        this.#finish({ kind: 'unusable', issues }, true, this.#lines())
+        return
+      }
+    }
+    const left = timeout - (this.#deps.now() - started)
+    context.start(this.#argument, this.#header.sdk, Math.max(1, Math.ceil(left)))
+  }
+
+  #settle(call: number, envelope: string): void {
+    this.#enter((timeout) => this.#context?.settle(call, envelope, timeout))
+  }
+
+  /** One entry into the isolate within the remaining CPU and wall time, and its consequences. */
+  #enter(entry: (timeout: number) => void): void {
+    if (this.#ended) return
+    const budgetMs = this.#budget.next()
+    if (budgetMs === undefined) {
+      this.#limit('wall')
+      return
+    }
+    this.#deps.enter({ id: this.#header.id, key: this.#isolate.program.key, budgetMs })
+    let thrown: unknown
     try {
-      const text = context?.console(CONSOLE_MS) ?? '[]'
+      this.#budget.spend(budgetMs, () => entry(budgetMs))
+    } catch (error) {
+      thrown = error
+    }
+    // the entry may have ended it
+    if (!this.#ended) this.#left(thrown)
+  }
+
+  /** Ends the invocation, or lets it wait for its calls and timers. `thrown`: by the last entry. */
+  #left(thrown: unknown): void {
+    if (this.#tooManyCalls) this.#limit('host_calls')
+    else if (this.#isolate.gone) this.#limit('memory', false)
+    else if (this.#isLate || timedOut(thrown))
+      this.#limit(this.#budget.nearest, false, locationOf(thrown, this.#isolate.program.name))
+    else if (this.#outcome !== undefined) this.#end(this.#outcome)
+    else if (this.#budget.cpuLeft <= 0) this.#limit('cpu')
+    else if (this.#calls.size === 0) this.#endUnsettled(thrown)
+    else this.#wait()
+  }
+
+  #wait(): void {
+    const { id } = this.#header
+    const { send, later } = this.#deps
+    for (const { call, name, json } of this.#calls.takeOutbox()) send({ kind: 'call', id, call, name }, json)
+    send({ kind: 'left', id })
+    const wallOver = () => this.#limit('wall')
+    this.#wallTimer ??= setTimeout(() => later(wallOver), Math.max(0, this.#budget.wallLeft))
+  }
+
+  #end({ head, result }: { readonly head: string; readonly result: string | undefined }): void {
+    if (head.length > HEAD_CHARS) {
+      this.#limit('result')
+      return
+    }
+    const { ending, console } = outcomeOf(head, result === undefined)
+    const tooLarge = result !== undefined && Buffer.byteLength(result) > this.#isolate.program.resultBytes
+    if (tooLarge) this.#finish({ kind: 'limit', limit: 'result' }, true, console)
+    else this.#finish(ending, true, console, result)
+  }
+
+  /** The promise can never settle: nothing is pending. `thrown`: an unhandled rejection. */
+  #endUnsettled(thrown: unknown): void {
+    const { name, message } = thrown instanceof Error ? thrown : new Error(UNSETTLED)
+    this.#finish(
+      {
+        kind: 'threw',
+        name: name.slice(0, MAX_MESSAGE),
+        message: message.slice(0, MAX_MESSAGE),
+        frames: [],
+      },
+      true,
+      this.#lines(),
+    )
+  }
+
+  #limit(limit: LimitName, good = true, location?: string): void {
+    const console = limit === 'memory' ? [] : this.#lines()
+    this.#finish({ kind: 'limit', limit, ...(location === undefined ? {} : { location }) }, good, console)
+  }
+
+  #lines(): RealmLine[] {
+    try {
+      const text = this.#context?.console(CONSOLE_MS) ?? '[]'
       return text.length > HEAD_CHARS ? [] : linesOf(JSON.parse(text))
     } catch {
       return []
     }
   }
 
-  const limit = (which: LimitEnding['limit'], good = true, location?: string) =>
-    finish(
-      { kind: 'limit', limit: which, ...(location === undefined ? {} : { location }) },
-      good,
-      which === 'memory' ? [] : lines(),
-    )
-
-  const wallOver = () => limit('wall')
-
-  /** isolated-vm ended the entry. */
-  const stopped = (thrown: unknown, wallFirst: boolean) => {
-    if (isolate.gone) limit('memory', false)
-    else limit(wallFirst ? 'wall' : 'cpu', false, locationOf(thrown, name))
-  }
-
-  /** The promise can never settle: nothing is pending. `thrown`: an unhandled rejection. */
-  const stranded = (thrown: unknown) => {
-    const { name: kind, message } = thrown instanceof Error ? thrown : new Error(UNSETTLED)
-    const text = message.slice(0, MAX_MESSAGE)
-    finish({ kind: 'threw', name: kind.slice(0, MAX_MESSAGE), message: text, frames: [] }, true, lines())
-  }
-
-  const ended = ({ head, result }: NonNullable<typeof outcome>) => {
-    if (head.length > HEAD_CHARS) return limit('result')
-    const { ending, console } = outcomeOf(head, result === undefined)
-    const tooLarge = result !== undefined && Buffer.byteLength(result) > isolate.program.resultBytes
-    if (tooLarge) finish({ kind: 'limit', limit: 'result' }, true, console)
-    else finish(ending, true, console, result)
-  }
-
-  /** One entry into the isolate within the remaining CPU and wall time, and its consequences. */
-  const enter = (entry: (timeout: number) => void) => {
-    if (over) return
-    const cpuLeft = cpuMs - used
-    const wallLeft = wallEnd - deps.now()
-    if (wallLeft <= 0) return wallOver()
-    const budget = Math.max(1, Math.ceil(Math.min(cpuLeft, wallLeft)))
-    deps.enter({ id, key, budgetMs: budget })
-    entryEnd = deps.now() + budget
-    const before = deps.cpu()
-    let failure: { readonly thrown: unknown } | undefined
-    try {
-      entry(budget)
-    } catch (thrown) {
-      failure = { thrown }
-    }
-    used += deps.cpu() - before
-    if (over) return
-    if (tooMany) return limit('host_calls')
-    if (isolate.gone || timeUp || timedOut(failure?.thrown))
-      return stopped(failure?.thrown, wallLeft < cpuLeft)
-    if (outcome !== undefined) return ended(outcome)
-    if (used >= cpuMs) return limit('cpu')
-    if (calling.size + waiting.length + timers.size === 0) return stranded(failure?.thrown)
-    for (const { call, name: what, json } of outbox) deps.send({ kind: 'call', id, call, name: what }, json)
-    deps.send({ kind: 'left', id })
-    outbox = []
-    wallTimer ??= setTimeout(() => deps.later(wallOver), Math.max(0, wallEnd - deps.now()))
-  }
-
-  const settle = (call: number, text: string) => enter((timeout) => context?.settle(call, text, timeout))
-
-  /** Settles a call after `delay` ms. */
-  const settleLater = (call: number, text: string, delay: number) => {
-    const due = () => {
-      if (timers.delete(call)) settle(call, text)
-    }
-    timers.set(
-      call,
-      setTimeout(() => deps.later(due), delay),
-    )
-  }
-
-  const start = (asked: HostCall) => {
-    calling.set(asked.call, asked.bytes)
-    outbox.push(asked)
-  }
-
-  const ask = (call: number, what: string, json: string) => {
-    if (what === 'cancel') {
-      const timer = Number(json)
-      clearTimeout(timers.get(timer))
-      timers.delete(timer)
-      return
-    }
-    if (calling.size + waiting.length + timers.size >= header.asyncCalls * WAITING_PER_CALL) {
-      tooMany = true
-      return
-    }
-    if (what === 'timer')
-      return settleLater(call, NULL, Math.min(LONGEST_DELAY, Math.max(1, Number(json) || 1)))
-    const bytes = Buffer.byteLength(what) + Buffer.byteLength(json)
-    if (bytes > CALL_BYTES || inputBytes + bytes > UNSETTLED_CALL_BYTES)
-      return settleLater(call, TOO_LARGE, 0)
-    inputBytes += bytes
-    const asked = { call, name: what, json, bytes }
-    if (calling.size >= header.asyncCalls) waiting.push(asked)
-    else start(asked)
-  }
-
-  const occupantOf = ({ hostSync }: GuestContext): Occupant => ({
-    timeLeft: () => entryEnd - deps.now(),
-    sync: (what, json) => {
-      syncCalls++
-      if (syncCalls > header.syncCalls) tooMany = true
-      // a loop of host calls must end with its entry too
-      timeUp ||= deps.now() > entryEnd
-      return tooMany || timeUp ? TOO_MANY : hostSync(what, json)
-    },
-    async: ask,
-    done: (head, result) => {
-      outcome ??= { head, result }
-    },
-  })
-
-  const begin = (timeout: number) => {
-    const started = deps.now()
-    const { context: mine, loaded } = isolate.acquire()
-    context = mine
-    mine.attach(occupantOf(mine))
-    if (!loaded) {
-      const issues = verdictIssues(mine.load(timeout))
-      if (issues.length > 0) return finish({ kind: 'unusable', issues }, true, lines())
-    }
-    mine.start(argument, header.sdk, Math.max(1, Math.ceil(timeout - (deps.now() - started))))
-  }
-
-  return {
-    begin: () => {
-      isolate.guests.add(guest)
-      const { compiled } = isolate
-      if (compiled.kind === 'invalid') finish({ kind: 'unusable', issues: [...compiled.issues] })
-      else enter(begin)
-    },
-    settle: (call, text) => {
-      const bytes = calling.get(call)
-      if (over || bytes === undefined) return
-      calling.delete(call)
-      inputBytes -= bytes
-      const next = waiting.shift()
-      if (next !== undefined) start(next)
-      settle(call, text)
-    },
-    cancel: () => finish(undefined),
+  /** Ends it; without an ending it is reported as lost. */
+  #finish(ending: Ending | undefined, good = true, console: RealmLine[] = [], result?: string): void {
+    if (this.#ended) return
+    this.#ended = true
+    const { id } = this.#header
+    const { send, onEnd } = this.#deps
+    clearTimeout(this.#wallTimer)
+    this.#calls.clearTimers()
+    this.#isolate.invocations.delete(this)
+    if (!this.#isolate.gone) this.#context?.release()
+    const preparingMs = onEnd(good)
+    if (ending === undefined) send({ kind: 'lost', id })
+    else send({ kind: 'ended', id, cpuMs: this.#budget.usedCpu, ending, console, preparingMs }, result)
   }
 }

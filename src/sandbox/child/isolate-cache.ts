@@ -69,7 +69,7 @@ export const createIsolateCache = (deps: Deps) => {
 
   const end = (isolate: ProgramIsolate) => {
     isolate.dispose()
-    for (const guest of [...isolate.guests]) guest.lost()
+    for (const invocation of [...isolate.invocations]) invocation.lost()
   }
 
   const create = ({
@@ -93,8 +93,8 @@ export const createIsolateCache = (deps: Deps) => {
 
   /** Least recently used first. */
   const all = (): readonly ProgramIsolate[] => [...(isolates.rvalues() as Generator<ProgramIsolate>)]
-  const idle = (): readonly ProgramIsolate[] => all().filter(({ guests }) => guests.size === 0)
-  const waiting = (): readonly ProgramIsolate[] => all().filter(({ guests }) => guests.size > 0)
+  const idle = (): readonly ProgramIsolate[] => all().filter(({ invocations }) => invocations.size === 0)
+  const waiting = (): readonly ProgramIsolate[] => all().filter(({ invocations }) => invocations.size > 0)
 
   /** Evicts until one isolate can grow to `memoryMib`: above its memory limit, the parent kills the complete child. */
   const shrink = (memoryMib: number) => {
@@ -146,15 +146,15 @@ export const createIsolateCache = (deps: Deps) => {
     /** Counts an ended invocation; false when the isolate must be replaced. */
     used: (isolate: ProgramIsolate): boolean => {
       isolate.usedAt = deps.now()
-      if (isolate.invocations++ % MEASURE_EVERY === 0 && !isolate.gone) {
+      if (isolate.uses++ % MEASURE_EVERY === 0 && !isolate.gone) {
         isolate.measure()
         shrink(isolate.program.memoryMib)
       }
-      return isolate.invocations < MAX_INVOCATIONS || isolate.guests.size > 0
+      return isolate.uses < MAX_INVOCATIONS || isolate.invocations.size > 0
     },
     /** Whether to prepare a context ahead: for a new program the isolate may be evicted before the next invocation. */
     worthPreparing: (isolate: ProgramIsolate): boolean =>
-      isolate.invocations > 1 || deps.now() - evictedAt > CROWDED_MS,
+      isolate.uses > 1 || deps.now() - evictedAt > CROWDED_MS,
     /**
      * Measures an isolate whose invocation waits now. Ends waiting invocations with the memory limit while all of them
      * hold too much: those of the largest isolate of the tenant that holds most.

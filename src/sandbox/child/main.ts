@@ -7,8 +7,9 @@ import { createFrameReader } from '../frames.ts'
 import { COMPILE_MS, MESSAGE_MARGIN, PREPARED_MS } from '../limits.ts'
 import type { FromChild, ProgramHeader, RunHeader, ToChild } from '../protocol.ts'
 import type { HostSync, RealmScripts } from '../realm/abi.ts'
+import { verdictIssues } from './context.ts'
 import { timedOut } from './failures.ts'
-import { type ChildInvocation, createInvocation, verdictIssues } from './invocation.ts'
+import { Invocation } from './invocation.ts'
 import { createIsolateCache } from './isolate-cache.ts'
 import { createMessageWriter } from './message-writer.ts'
 import type { ProgramIsolate } from './program-isolate.ts'
@@ -77,7 +78,7 @@ export const runChild = (
     isPlanned = true
   }
   const tasks = createTaskQueue({ socket, writer, onIdle })
-  const invocations = new Map<number, ChildInvocation>()
+  const invocations = new Map<number, Invocation>()
   const isolates = createIsolateCache({ ...start, createHostSync: realm.createHostSync, now })
 
   const find = (id: number, key: string): ProgramIsolate | undefined => {
@@ -109,7 +110,7 @@ export const runChild = (
     const isolate = find(id, key)
     if (isolate === undefined) return
     let accepted = header.quiet && !writer.hasPending && (reported === undefined || isPreparing(key))
-    const invocation = createInvocation(header, argument, isolate, {
+    const invocation = new Invocation(header, argument, isolate, {
       send: (message, body) => {
         send(message, body)
         if (message.kind === 'left') isolates.waits(isolate)

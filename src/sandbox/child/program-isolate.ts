@@ -12,9 +12,9 @@ const FRESH_HEAP = 2.5 * 2 ** 20
 export interface ProgramIsolate {
   readonly program: ProgramHeader
   readonly compiled: Compiled
-  /** Current invocations. */
-  readonly guests: Set<{ lost(): void }>
-  invocations: number
+  /** Current invocations; and the number of those that have ended. */
+  readonly invocations: Set<{ lost(): void }>
+  uses: number
   /** Bytes of heap and buffers at the last measurement. */
   readonly heap: number
   /** Time of the last use (ms). */
@@ -92,8 +92,8 @@ export const createProgramIsolate = (
   return {
     program,
     compiled,
-    guests: new Set(),
-    invocations: 0,
+    invocations: new Set(),
+    uses: 0,
     outgrown: false,
     get heap() {
       return heap
