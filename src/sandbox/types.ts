@@ -1,7 +1,6 @@
 /**
  * Runs tenants' code in child processes that may be killed at any time (interface "Proxy transforms", "Reactor
- * formulas";
- * completions §7 and §8; src/sandbox/README.md). Only JSON texts cross.
+ * formulas"; completions §7 and §8; src/sandbox/README.md). Only JSON texts cross.
  */
 import type { Json } from '../common/json.ts'
 import type { CodeIssue } from '../sdk/index.ts'

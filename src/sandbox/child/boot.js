@@ -1,6 +1,5 @@
 // Entry point of a child: plain JavaScript, passed to Node as text. A child can neither read the project's files nor
-// strip
-// types, so its modules arrive first on the stream, by URL.
+// strip types, so its modules arrive first on the stream, by URL.
 import { readSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { Socket } from 'node:net'

@@ -13,7 +13,7 @@ export interface Occupant {
   done(head: string, result: string | undefined): void
 }
 
-/** One context: created, loaded with the code's top level, used by one invocation, released. */
+/** Context of one invocation: created, loaded with the code's top level, used once, released. */
 export interface GuestContext {
   /** Runs the code's top level. All entries throw the errors of isolated-vm at its limits. */
   load(timeoutMs: number): LoadVerdict
@@ -121,9 +121,9 @@ export const createGuestContext = (
       if (known !== undefined) return known
       const names: unknown = JSON.parse(call(['exports', specifier], timeout))
       if (!Array.isArray(names)) throw new Error(`Cannot find module '${specifier.slice(0, 100)}'`)
-      const made = compileModule(bridge(specifier, names.map(String)), 'import')
-      bridges.set(specifier, made)
-      return made
+      const module = compileModule(bridge(specifier, names.map(String)), 'import')
+      bridges.set(specifier, module)
+      return module
     })
     module.evaluateSync({ timeout })
     const namespace = module.namespace

@@ -128,7 +128,7 @@ export class Invocation implements Occupant {
     this.#enter((timeout) => this.#context?.settle(call, envelope, timeout))
   }
 
-  /** One entry into the isolate within the remaining CPU and wall time, and its consequences. */
+  /** Enters the isolate once, within the remaining CPU and wall time. */
   #enter(entry: (timeout: number) => void): void {
     if (this.#ended) return
     const budgetMs = this.#budget.next()

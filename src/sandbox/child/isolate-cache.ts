@@ -41,8 +41,8 @@ const heapOf = (isolates: readonly ProgramIsolate[]): number =>
 /** The largest isolate of the tenant whose isolates are largest together. */
 const largestOf = (isolates: readonly ProgramIsolate[]): ProgramIsolate | undefined => {
   const byTenant = Map.groupBy(isolates, ({ program }) => program.tenantId)
-  const [most] = [...byTenant.values()].toSorted((a, b) => heapOf(b) - heapOf(a))
-  return most?.toSorted((a, b) => b.heap - a.heap)[0]
+  const [largest] = [...byTenant.values()].toSorted((a, b) => heapOf(b) - heapOf(a))
+  return largest?.toSorted((a, b) => b.heap - a.heap)[0]
 }
 
 /** LRU cache of a child's isolates, one for each program. */
@@ -98,12 +98,12 @@ export const createIsolateCache = (deps: Deps) => {
 
   /** Evicts until one isolate can grow to `memoryMib`: above its memory limit, the parent kills the complete child. */
   const shrink = (memoryMib: number) => {
-    const most = (CHILD_RSS_MIB - memoryMib) * MIB - MARGIN
-    const mostHeap = Math.max(MAX_HEAP, heapOf(waiting()) + MIN_IDLE)
+    const maxRss = (CHILD_RSS_MIB - memoryMib) * MIB - MARGIN
+    const maxHeap = Math.max(MAX_HEAP, heapOf(waiting()) + MIN_IDLE)
     let heap = heapOf(all())
     let rss = process.memoryUsage.rss()
     for (const isolate of idle()) {
-      if (heap <= mostHeap && rss <= most) return
+      if (heap <= maxHeap && rss <= maxRss) return
       heap -= isolate.heap
       rss -= isolate.heap
       evictedAt = deps.now()

@@ -19,7 +19,9 @@ export interface ProgramIsolate {
   readonly heap: number
   /** Time of the last use (ms). */
   usedAt: number
-  /** Set before the isolate is disposed because its waiting invocations hold too much memory: they end with that limit. */
+  /**
+   * Set before the isolate is disposed because its waiting invocations hold too much memory: they end with that limit.
+   */
   outgrown: boolean
   /** A context: loaded, or one that the caller must load within its own limits. */
   acquire(): { readonly context: GuestContext; readonly loaded: boolean }

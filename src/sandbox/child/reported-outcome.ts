@@ -29,7 +29,7 @@ const headerTexts = (headers: unknown): Record<string, string> => {
   return texts
 }
 
-/** What code threw. A status that HTTP does not have makes it an error without a response. */
+/** Error that code threw. A status that HTTP does not have makes it an error without a response. */
 const thrownEnding = ({ name, message, frames, status, headers, body }: Reported): Ending => {
   const thrown: Ending = {
     kind: 'threw',

@@ -11,9 +11,9 @@ interface Deps {
 }
 
 /**
- * Runs a child's tasks one after the other: tenants take turns, each tenant's tasks are in order. Between tasks it reads messages (a cancellation). A task starts only when
- * all messages are with the parent, which must know which code a child is stuck in. Buffered messages are written with
- * the next entry, or when the queue is empty.
+ * Runs a child's tasks one after the other: tenants take turns, each tenant's tasks are in order. Between tasks it
+ * reads messages (a cancellation). A task starts only when all messages are with the parent, which must know which code
+ * a child is stuck in. Buffered messages are written with the next entry, or when the queue is empty.
  */
 export const createTaskQueue = ({ socket, writer, onIdle }: Deps) => {
   /** Tasks by tenant. */

@@ -1,6 +1,6 @@
 import type { Child } from './child.ts'
 
-export type Candidate = Pick<Child, 'busy' | 'programs' | 'knows'>
+type Candidate = Pick<Child, 'busy' | 'programs' | 'knows'>
 
 /**
  * Selects a child for an invocation: prefers children that have the program's isolate, then idle ones, then the one

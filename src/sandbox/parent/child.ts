@@ -40,7 +40,7 @@ interface Deps {
   readonly onExit: (exit: Exit) => void
 }
 
-/** One child process and the jobs in it. */
+/** Child process and the jobs in it. */
 export class Child implements Channel {
   readonly pid: number
   readonly #process: ChildProcess

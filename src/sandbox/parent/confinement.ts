@@ -43,32 +43,32 @@ const paths = (): string =>
 /** Prefix of a command line, and the confinement that it provides. */
 interface Wrapper {
   readonly command: readonly string[]
-  readonly gives: readonly ConfinementName[]
+  readonly provides: readonly ConfinementName[]
 }
 
 const KILLED_WITH_PARENT = ['setpriv', '--no-new-privs', '--pdeathsig=KILL']
 
-/** Alternatives: of each row the first that works on this machine is used. */
-const rows = (): readonly (readonly Wrapper[])[] => {
+/** Wrappers in rows: of each row the first that works on this machine is used. */
+const alternatives = (): readonly (readonly Wrapper[])[] => {
   const [abi, calls] = abiAndCalls(process.arch) ?? []
   const confine = (allowed: string, files: string) => ['perl', '-e', CONFINE, '--', abi ?? '', allowed, files]
   const known = abi !== undefined && calls !== undefined
   return [
-    [{ command: ['unshare', '--net'], gives: ['network'] }],
+    [{ command: ['unshare', '--net'], provides: ['network'] }],
     [
       {
         command: [...KILLED_WITH_PARENT, `--reuid=${NOBODY_UID}`, `--regid=${NOBODY_UID}`, '--clear-groups'],
-        gives: ['uid'],
+        provides: ['uid'],
       },
       // only root may read the installation: root without capabilities
-      { command: [...KILLED_WITH_PARENT, '--bounding-set=-all', '--inh-caps=-all'], gives: [] },
-      { command: KILLED_WITH_PARENT, gives: [] },
+      { command: [...KILLED_WITH_PARENT, '--bounding-set=-all', '--inh-caps=-all'], provides: [] },
+      { command: KILLED_WITH_PARENT, provides: [] },
     ],
     known
       ? [
-          { command: confine(calls, paths()), gives: ['network', 'syscalls', 'files'] },
-          { command: confine(calls, ''), gives: ['network', 'syscalls'] },
-          { command: confine('', paths()), gives: ['files'] },
+          { command: confine(calls, paths()), provides: ['network', 'syscalls', 'files'] },
+          { command: confine(calls, ''), provides: ['network', 'syscalls'] },
+          { command: confine('', paths()), provides: ['files'] },
         ]
       : [],
   ]
@@ -86,8 +86,8 @@ setTimeout(() => process.exit(1), ${PROBE_MS})
 process.stdout.write('.')`
 
 /**
- * Tests a wrapper: Node must run, load installed packages, and be killable (another user needs CAP_KILL). `signal` kills
- * the process. The promise settles after its end.
+ * Tests a wrapper: Node must run, load installed packages, and be killable (another user needs CAP_KILL). `signal`
+ * kills the process. The promise settles after its end.
  */
 const works = ({ command }: Wrapper, signal: AbortSignal | undefined): Promise<boolean> =>
   new Promise((resolve) => {
@@ -128,24 +128,24 @@ const firstThatWorks = async (
  */
 export const probeConfinement = async (signal?: AbortSignal): Promise<Confinement> => {
   signal?.throwIfAborted()
-  const tried = await Promise.all(rows().map((row) => firstThatWorks(row, signal)))
+  const tried = await Promise.all(alternatives().map((row) => firstThatWorks(row, signal)))
   signal?.throwIfAborted()
-  const found = tried.filter((wrapper) => wrapper !== undefined)
+  const wrappers = tried.filter((wrapper) => wrapper !== undefined)
   // last resort: in a user namespace the `uid` confinement is not available
   const withoutNetwork: Wrapper = {
-    command: ['unshare', '--user', '--net', ...found.flatMap(({ command }) => command)],
-    gives: ['network'],
+    command: ['unshare', '--user', '--net', ...wrappers.flatMap(({ command }) => command)],
+    provides: ['network'],
   }
   if (
-    !found.some(({ gives }) => gives.includes('network') || gives.includes('uid')) &&
+    !wrappers.some(({ provides }) => provides.includes('network') || provides.includes('uid')) &&
     (await works(withoutNetwork, signal))
   )
-    found.unshift({ command: ['unshare', '--user', '--net'], gives: ['network'] })
+    wrappers.unshift({ command: ['unshare', '--user', '--net'], provides: ['network'] })
   signal?.throwIfAborted()
-  const given = new Set(found.flatMap(({ gives }) => gives))
+  const provided = new Set(wrappers.flatMap(({ provides }) => provides))
   return {
-    wrapper: found.flatMap(({ command }) => command),
-    missing: CONFINEMENTS.filter((name) => !given.has(name)),
+    wrapper: wrappers.flatMap(({ command }) => command),
+    missing: CONFINEMENTS.filter((name) => !provided.has(name)),
   }
 }
 
@@ -171,8 +171,8 @@ export const checkConfinement = ({ missing }: Confinement, required: readonly st
 }
 
 /**
- * The confinement that this machine provides. Rejects with `invalid` and the fix when a `required` one is missing, and with
- * the reason of `signal` when that aborts.
+ * The confinement that this machine provides. Rejects with `invalid` and the fix when a `required` one is missing, and
+ * with the reason of `signal` when that aborts.
  */
 export const detectConfinement = async (
   required: readonly string[],

@@ -23,14 +23,14 @@ const failure = (thrown: unknown): Envelope => {
 const rejected = (message: string): string =>
   JSON.stringify({ error: { name: 'Error', message } } satisfies Envelope)
 
-export interface HostCalls {
+interface HostCalls {
   /** Resolves with an envelope's JSON text; never rejects. */
   call(method: string, json: string): Promise<string>
   /** Aborts the calls' signal at the end of the invocation. */
   end(): void
 }
 
-/** One shared error: creating a stack for each invocation costs more than the rest of its end. */
+/** Shared by all invocations: creating a stack for each invocation costs more than the rest of its end. */
 const ENDED = new Error('The invocation has ended.')
 
 /** Host calls of one invocation: at most `atOnce` concurrently, each result within `maxChars`. */

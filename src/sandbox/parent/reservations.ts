@@ -11,7 +11,7 @@ interface Deps {
 }
 
 /** Rules of a pool whose children serve all tenants. */
-export interface Reservations extends ChildRules {
+interface Reservations extends ChildRules {
   /** Runs a job again alone, at best in this slot, whose child died. */
   runAlone(job: Job, slot: number): void
 }

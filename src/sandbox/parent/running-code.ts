@@ -8,7 +8,7 @@ export interface Entered {
   readonly assumed?: boolean
 }
 
-export interface Entry extends Entered {
+interface Entry extends Entered {
   readonly at: number
   readonly until: number
 }

@@ -6,8 +6,9 @@
 
 /**
  * By name: the numbers on x86-64 and on arm64 (`-`: it has none), and a condition of its first argument (`=`, `&`), or
- * values of its second one (`:`). fcntl and ioctl: F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC; TCGETS,
- * FIONREAD, FIONBIO, FIOCLEX. Others could let the kernel send a signal to any process of the user (F_SETOWN, FIOSETOWN).
+ * values of its second one (`:`). fcntl and ioctl: F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC;
+ * TCGETS, FIONREAD, FIONBIO, FIOCLEX. Others could let the kernel send a signal to any process of the user (F_SETOWN,
+ * FIOSETOWN).
  */
 const NUMBERS = `
 read 0 63, write 1 64, readv 19 65, writev 20 66, pread64 17 67, close 3 57, lseek 8 62, fcntl 72 25 :0|1|2|3|4|1030,

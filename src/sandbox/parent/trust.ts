@@ -34,7 +34,9 @@ export interface TrustTracker {
   killed(program: ProgramOfTenant, how: keyof typeof POINTS): void
   /** True while the program must not run. */
   quarantined(key: string): boolean
-  /** True while the tenant's programs must not share a child with those of others: programs cost nothing, tenants do. */
+  /**
+   * True while the tenant's programs must not share a child with those of others: programs cost nothing, tenants do.
+   */
   separated(tenantId: string): boolean
   /** Only trusted programs may run beside others; none of a separated tenant is. */
   levelOf(key: string, tenantId?: string): TrustLevel

@@ -1,14 +1,11 @@
 /**
  * Interface between a child process (`../child/`) and the realm inside an isolate (`./`). Only strings, numbers and
- * booleans cross it. Functions never cross outwards; inwards they are isolated-vm Callbacks, which copy their
- * arguments.
+ * booleans cross it. Functions never cross outwards; inwards they are isolated-vm Callbacks, which copy arguments.
  *
  * In each new context, in this order:
  * 1. The snapshot contains a global function called INSTALL. The child runs one script, `INSTALL(body) → enter`, and
- * holds
- *    the only reference to `enter`; `body` is the function of a CommonJS module, which has not run. `INSTALL` removes
- * itself
- *    from the global object, with WebAssembly, Atomics and SharedArrayBuffer.
+ *    holds the only reference to `enter`; `body` is the function of a CommonJS module, which has not run. `INSTALL`
+ *    removes itself from the global object, with WebAssembly, Atomics and SharedArrayBuffer.
  * 2. The child calls `enter` (RealmEnter) repeatedly, each time with a timeout, `open` first. Microtasks run before it
  *    returns.
  * 3. At the end, the context is released: it serves one invocation.
@@ -48,21 +45,19 @@ export interface RealmSettings {
 
 /**
  * Synchronous host call: `json` is the JSON text of the arguments, the result the JSON text of an Envelope. Never
- * throws.
- * Names and arguments are internal to the realm (`./host-functions/`).
+ * throws. Names and arguments are internal to the realm (`./host-functions/`).
  */
 export type HostSync = (name: string, json: string) => string
 
 /**
  * Asynchronous host call, settled by `enter('settle', id, envelope)`; `id` is a positive integer that the realm
- * increments.
- * Names:
+ * increments. Names:
  * - `timer`: json is the delay in milliseconds; settled with `{"ok":null}` when due (setInterval calls again).
  * - `cancel`: json is the id of a timer, which will not be settled. Not settled itself.
  * - any other: `SandboxHost.call(name, JSON.parse(json))`: `fetch`, `tokens.retrieve`, `tokenize`, `reactors.react`, …
  * Above a limit it is settled with an error envelope, like every other failure. Never throws.
  */
-export type HostAsync = (id: number, name: string, json: string) => void
+type HostAsync = (id: number, name: string, json: string) => void
 
 /**
  * Reports the outcome once, during `start` or `settle`. `head` is the JSON text of a RealmOutcome; `result` is the JSON
@@ -121,10 +116,8 @@ export type LoadVerdict =
  * Entry points of a context. Never throws, whatever the code did to it; only a timeout or a memory limit ends it.
  *
  * - `open`, RealmHost, JSON text of RealmSettings: opens the bridge. With a body, runs the top level of a CommonJS
- * module,
- *   `body(exports, require, module, __filename, __dirname)`, finds the function (`module.exports`, else its
- * `default`) and
- *   returns a LoadVerdict's JSON text. Without a body it returns nothing.
+ *   module, `body(exports, require, module, __filename, __dirname)`, finds the function (`module.exports`, else its
+ *   `default`) and returns a LoadVerdict's JSON text. Without a body it returns nothing.
  * - `namespace`, the namespace of an evaluated ES module: finds its `default`. Returns a LoadVerdict's JSON text.
  * - `exports`, name: JSON text of the names that `require(name)` exports, for `import { a } from 'name'`; `null` when
  *   there is no such module. (Such modules get their values through `globalThis.require`, which is not enumerable.)
@@ -143,8 +136,7 @@ export type RealmEnter = {
 
 /**
  * Exports of `./realm.ts`:
- * - `realmScripts()`: the scripts of the snapshots. Called in the parent, because Node strips types with
- * WebAssembly,
+ * - `realmScripts()`: the scripts of the snapshots. Called in the parent, because Node strips types with WebAssembly,
  *   which `--jitless` disables in children. `strip` (`./strip.ts`) converts modules of children for the same reason.
  * - `createHostSync(timeLeft)`: host functions of one context, which may hold cipher states. `timeLeft`: remaining
  *   milliseconds of the entry. The child counts the calls.

@@ -1,7 +1,6 @@
 /**
  * Source text of the realm: the modules of `guest/` and of packages, each as a function that runs when it is first
- * required.
- * In the snapshot, modules that have not run cost almost nothing.
+ * required. In the snapshot, modules that have not run cost almost nothing.
  */
 import { readFileSync } from 'node:fs'
 import { createRequire, findPackageJSON, isBuiltin } from 'node:module'
@@ -65,8 +64,8 @@ const exportedTo = (conditions: readonly string[], exported: unknown): string | 
   if (Array.isArray(exported))
     return exported.map((each) => exportedTo(conditions, each)).find((each) => each)
   for (const [name, inner] of Object.entries((exported as object | null) ?? {})) {
-    const found = conditions.includes(name) ? exportedTo(conditions, inner) : undefined
-    if (found !== undefined) return found
+    const target = conditions.includes(name) ? exportedTo(conditions, inner) : undefined
+    if (target !== undefined) return target
   }
   return undefined
 }
@@ -122,17 +121,17 @@ const graph = (files: readonly string[]): readonly Module[] => {
     const body = bodyOf(file)
     const needs: Record<string, string> = {}
     for (const [, , specifier = ''] of body.matchAll(REQUIRE)) {
-      const found = resolveIn(file, specifier)
-      if (found === undefined) continue
-      needs[specifier] = idOf(found)
-      queue.push(found)
+      const dependency = resolveIn(file, specifier)
+      if (dependency === undefined) continue
+      needs[specifier] = idOf(dependency)
+      queue.push(dependency)
     }
     modules.push({ id: idOf(file), body, needs })
   }
   return modules
 }
 
-/** One byte per character halves the snapshot. */
+/** ASCII text: V8 stores it in one byte per character, which halves the snapshot. */
 const ascii = (text: string) =>
   text.replace(/[^\0-\x7f]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 

@@ -17,31 +17,30 @@ const stripped = (text: string): string => {
 const HASH_LENGTH = 64
 
 /** Prefixes a checksum, which detects files that a crash truncated. */
-const withChecksum = (made: string): string => hash('sha256', made) + made
+const withChecksum = (javascript: string): string => hash('sha256', javascript) + javascript
 
 /**
  * Converts TypeScript to JavaScript: types become spaces, so that lines and columns stay. Needs WebAssembly, so it does
  * not work with `--jitless`. Stripping the sandbox's sources takes a third of a second, so results are cached in
- * `directory`
- * (default: Node's compile cache, which is specific to the version of Node).
+ * `directory` (default: Node's compile cache, which is specific to the version of Node).
  */
 export const strip = (text: string, directory = getCompileCacheDir()): string => {
   if (directory === undefined) return stripped(text)
   const file = join(directory, `${hash('sha256', text)}.stripped.js`)
   try {
     const retained = readFileSync(file, 'utf8')
-    const made = retained.slice(HASH_LENGTH)
-    if (retained === withChecksum(made)) return made
+    const javascript = retained.slice(HASH_LENGTH)
+    if (retained === withChecksum(javascript)) return javascript
   } catch {
     // not cached
   }
-  const made = stripped(text)
+  const javascript = stripped(text)
   try {
     const draft = `${file}.${process.pid}`
-    writeFileSync(draft, withChecksum(made), { mode: 0o600 })
+    writeFileSync(draft, withChecksum(javascript), { mode: 0o600 })
     renameSync(draft, file)
   } catch {
     // the cache is optional
   }
-  return made
+  return javascript
 }

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { type Candidate, chooseChild } from '../../../src/sandbox/parent/child-selection.ts'
+import { chooseChild } from '../../../src/sandbox/parent/child-selection.ts'
 
-const child = (busy: boolean, ...programs: string[]): Candidate => ({
+const child = (busy: boolean, ...programs: string[]) => ({
   busy,
   programs: programs.length,
-  knows: (key) => programs.includes(key),
+  knows: (key: string) => programs.includes(key),
 })
 
 t.test('a program stays with the child that has loaded it, busy or idle', (t) => {

@@ -1,5 +1,5 @@
 /** Entry points of the realm (`../abi.ts`, RealmEnter). */
-import type { LoadVerdict, RealmHost } from '../abi.ts'
+import type { LoadVerdict, RealmEnter, RealmHost } from '../abi.ts'
 import { openBridge, settle } from './bridge.ts'
 import { printed } from './console-buffer.ts'
 import { framesOf } from './frames.ts'
@@ -12,10 +12,10 @@ export type Code = (...args: readonly unknown[]) => unknown
 
 /** The body of a CommonJS module, until it is loaded; the function that it exports. */
 let body: Code | undefined
-let code: Code | undefined
+let main: Code | undefined
 
-export const setBody = (given: Code | undefined): void => {
-  body = given
+export const setBody = (code: Code | undefined): void => {
+  body = code
 }
 
 // serialized in the snapshot: code cannot change these with `toJSON` on Object.prototype
@@ -43,14 +43,15 @@ const threw = (error: unknown): string => {
   return `{"kind":"threw","message":${stringify(message)}${line}${column}}`
 }
 
-const found = (exported: unknown): string => {
+/** Stores the exported function, and returns the verdict. */
+const verdictOn = (exported: unknown): string => {
   const inner =
     typeof exported === 'object' && exported !== null
       ? (exported as { readonly default?: unknown }).default
       : undefined
   const candidate = typeof exported === 'function' ? exported : inner
   if (typeof candidate !== 'function') return NO_FUNCTION
-  code = candidate as Code
+  main = candidate as Code
   return FUNCTION
 }
 
@@ -58,7 +59,7 @@ const load = (text: Code): string => {
   try {
     const module = { exports: {} }
     apply(text, module.exports, [module.exports, createRequire(), module, '/code/index.js', '/code'])
-    return found(module.exports)
+    return verdictOn(module.exports)
   } catch (error) {
     return threw(error)
   }
@@ -72,7 +73,7 @@ const open = (host: RealmHost, settings: string): string | undefined => {
 const namespaced = (namespace: unknown): string => {
   try {
     const { default: exported } = namespace as { readonly default?: unknown }
-    return found(exported)
+    return verdictOn(exported)
   } catch (error) {
     return threw(error)
   }
@@ -96,7 +97,7 @@ const start = async (argumentJson: string, sdk: boolean): Promise<void> => {
   try {
     const argument = parse(argumentJson)
     if (sdk && typeof argument === 'object' && argument !== null) argument.bt = createSdk()
-    succeed(await code?.(argument))
+    succeed(await main?.(argument))
   } catch (error) {
     fail(error)
   }
@@ -123,11 +124,11 @@ const dispatch = (entry: string, first: unknown, second: unknown): string | unde
   }
 }
 
-export const enter = (entry: string, first: unknown, second: unknown): string | undefined => {
+export const enter = ((entry: string, first: unknown, second: unknown): string | undefined => {
   try {
     return dispatch(entry, first, second)
   } catch (error) {
     fail(error)
     return undefined
   }
-}
+}) as RealmEnter

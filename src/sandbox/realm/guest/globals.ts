@@ -45,9 +45,9 @@ const exposeLater = (name: string, module: string) => {
     enumerable: false,
     get: () => {
       const exported = requireModule(module)
-      const found = module === name ? exported : (exported as Record<string, unknown>)[name]
-      become(found)
-      return found
+      const value = module === name ? exported : (exported as Record<string, unknown>)[name]
+      become(value)
+      return value
     },
     set: become,
   })

@@ -57,11 +57,11 @@ export class TextDecoder {
   }
 
   decode(input: unknown = new Uint8Array(), { stream = false }: { readonly stream?: boolean } = {}): string {
-    const given = viewOf(input, 'input')
-    const bytes = this.#held.length === 0 ? given : new Uint8Array(this.#held.length + given.length)
-    if (bytes !== given) {
+    const chunk = viewOf(input, 'input')
+    const bytes = this.#held.length === 0 ? chunk : new Uint8Array(this.#held.length + chunk.length)
+    if (bytes !== chunk) {
       bytes.set(this.#held)
-      bytes.set(given, this.#held.length)
+      bytes.set(chunk, this.#held.length)
     }
     const retained = !stream
       ? 0

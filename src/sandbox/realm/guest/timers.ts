@@ -15,8 +15,8 @@ const timers = createRegistry<number, Pending>()
 let lastTimer = 0
 
 const milliseconds = (delay: unknown): number => {
-  const given = typeof delay === 'number' ? delay : Number(delay)
-  return given >= 1 && given <= LONGEST ? given : 1
+  const ms = typeof delay === 'number' ? delay : Number(delay)
+  return ms >= 1 && ms <= LONGEST ? ms : 1
 }
 
 /** Timer object like Node's, with a numeric id. */

@@ -43,8 +43,8 @@ export const createCiphers = (): HostFunctions => {
         throw new RangeError(`One invocation may have ${MAX_CIPHERS} unfinished ciphers.`)
       const create = (decrypt ? createDecipheriv : createCipheriv) as Create
       const options = authTagLength === undefined ? undefined : { authTagLength }
-      const made = create(algorithm, bytesOf(key), iv === null ? null : bytesOf(iv), options)
-      states.set(++last, made)
+      const cipher = create(algorithm, bytesOf(key), iv === null ? null : bytesOf(iv), options)
+      states.set(++last, cipher)
       return last
     },
     'crypto.cipher.update': (id: number, data: Wire) => textOf(state(id).update(bytesOf(data))),

@@ -24,7 +24,7 @@ const invalid = (sentence: string) =>
   Object.assign(new TypeError(sentence), { code: 'ERR_INVALID_ARG_VALUE' })
 
 /** Bounds the cost of one operation with the key. */
-export const checked = (key: KeyObject): KeyObject => {
+const checked = (key: KeyObject): KeyObject => {
   if (key.type === 'secret') return key
   if (!TYPES.includes(String(key.asymmetricKeyType)))
     throw invalid(`Keys of type ${key.asymmetricKeyType} cannot be used here.`)

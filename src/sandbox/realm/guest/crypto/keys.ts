@@ -83,18 +83,18 @@ export const keyWire = (key: unknown): WireKey => {
   if (key instanceof KeyObject) return key.wire()
   if (typeof key !== 'object' || key === null || ArrayBuffer.isView(key) || key instanceof ArrayBuffer)
     return { data: toWire(key, undefined, 'key') }
-  const given = key as Readonly<Record<string, unknown>>
+  const input = key as Readonly<Record<string, unknown>>
   const inner =
-    given.format === 'jwk' ? { jwk: given.key } : 'key' in given ? keyWire(given.key) : { jwk: given }
+    input.format === 'jwk' ? { jwk: input.key } : 'key' in input ? keyWire(input.key) : { jwk: input }
   const options: Record<string, unknown> = {}
-  for (const name of OPTIONS) if (given[name] !== undefined) options[name] = given[name]
-  if (given.encoding !== undefined && typeof given.key === 'string')
-    return { ...options, data: toWire(given.key, given.encoding as string) }
+  for (const name of OPTIONS) if (input[name] !== undefined) options[name] = input[name]
+  if (input.encoding !== undefined && typeof input.key === 'string')
+    return { ...options, data: toWire(input.key, input.encoding as string) }
   return {
     ...inner,
     ...options,
-    ...(given.passphrase === undefined ? {} : { passphrase: toWire(given.passphrase) }),
-    ...(given.oaepLabel === undefined ? {} : { oaepLabel: toWire(given.oaepLabel) }),
+    ...(input.passphrase === undefined ? {} : { passphrase: toWire(input.passphrase) }),
+    ...(input.oaepLabel === undefined ? {} : { oaepLabel: toWire(input.oaepLabel) }),
   }
 }
 

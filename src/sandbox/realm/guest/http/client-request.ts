@@ -18,8 +18,8 @@ export interface Target {
 /** Joins repeated headers like Node: cookies as a list, others with commas. */
 const headersOf = (pairs: Result['headers']): Record<string, string | string[]> => {
   const headers: Record<string, string | string[]> = {}
-  for (const [given, value] of pairs) {
-    const name = given.toLowerCase()
+  for (const [header, value] of pairs) {
+    const name = header.toLowerCase()
     const known = headers[name]
     if (name === 'set-cookie') headers[name] = [...((known as string[] | undefined) ?? []), value]
     else headers[name] = known === undefined ? value : `${known}, ${value}`

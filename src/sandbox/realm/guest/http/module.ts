@@ -61,16 +61,16 @@ export const createModule = (scheme: string) => {
     const [first, ...rest] = args
     const url = typeof first === 'string' || first instanceof URL ? new URL(first) : undefined
     const options = [...(url === undefined ? [first] : []), ...rest].find(isOptions) ?? {}
-    const made = new ClientRequest(targetOf(scheme, url, options))
+    const clientRequest = new ClientRequest(targetOf(scheme, url, options))
     const callback = rest.find((each) => typeof each === 'function')
-    if (callback) made.once('response', callback as Callback)
-    return made
+    if (callback) clientRequest.once('response', callback as Callback)
+    return clientRequest
   }
 
   const get: typeof request = (...args) => {
-    const made = request(...args)
-    made.end()
-    return made
+    const clientRequest = request(...args)
+    clientRequest.end()
+    return clientRequest
   }
 
   const createServer = () => {
