@@ -39,13 +39,13 @@ t.test(
   async (t) => {
     const { run } = await openSandbox(t)
     const code = 'module.exports = ({ loop }) => { while (loop); return 1 }'
-    const one = () => run(code)
+    const call = () => run(code)
     for (let round = 0; round < 3; round++)
-      t.same((await Promise.all([one(), one(), one(), one()])).map(returned), [1, 1, 1, 1])
+      t.same((await Promise.all([call(), call(), call(), call()])).map(returned), [1, 1, 1, 1])
     const looped = await run(code, { argument: { loop: true }, limits: { cpuMs: 100 } })
     t.match(looped, { kind: 'limit', limit: 'cpu' })
     const others = Array.from({ length: 60 }, (_, each) => run(`module.exports = () => ${each}`))
-    t.equal((await Promise.all(others)).length, 60, 'so it is not one of the last ones')
-    t.equal(returned(await one()), 1)
+    t.equal((await Promise.all(others)).length, 60, 'so it is not among the last used ones')
+    t.equal(returned(await call()), 1)
   },
 )

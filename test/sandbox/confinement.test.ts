@@ -13,11 +13,11 @@ import { descendants } from '../supervisor/processes.ts'
 import { openSandbox, returned } from './kit.ts'
 
 const confinement = await probeConfinement()
-/** Tests what this system gives. */
-const given = (name: (typeof CONFINEMENTS)[number]) =>
+/** Test of a confinement, where this system provides it. */
+const testOf = (name: (typeof CONFINEMENTS)[number]) =>
   confinement.missing.includes(name) ? () => {} : t.test.bind(t)
 
-/** Whose text comes out of Node where the sandbox's children live, without isolated-vm and without Node's own permissions. */
+/** Result of code in plain Node with a child's confinement, without isolated-vm and without Node's own permissions. */
 const escaped = async (code: string): Promise<unknown> => {
   const program = `const tried = async (what) => { try { return await what() } catch (error) { return error.code } }
     const fs = require('node:fs'), net = require('node:net'), { spawnSync } = require('node:child_process')
@@ -30,7 +30,7 @@ const escaped = async (code: string): Promise<unknown> => {
   return JSON.parse(stdout)
 }
 
-given('files')('who breaks out of V8 reads no file of the service and writes none', async (t) => {
+testOf('files')('who breaks out of V8 reads no file of the service and writes none', async (t) => {
   const secret = join(t.testdir({}), 'root.key')
   writeFileSync(secret, 'key', { mode: 0o644 })
   const result = await escaped(`async () => [
@@ -45,7 +45,7 @@ given('files')('who breaks out of V8 reads no file of the service and writes non
   t.same(result, ['EACCES', 'EACCES', 'EACCES', 'EACCES', 'EACCES', 'EACCES', true])
 })
 
-given('syscalls')('… reaches no network and no socket, starts no process, ends no other', async (t) => {
+testOf('syscalls')('… reaches no network and no socket, starts no process, ends no other', async (t) => {
   const server = createServer((socket) => socket.end('reached'))
   const port = await listenFor(t, server)
   const reach = (where: string) =>
@@ -60,7 +60,7 @@ given('syscalls')('… reaches no network and no socket, starts no process, ends
   t.same(result, ['EPERM', 'EPERM', 'EPERM', 'EPERM', 'ERR_SYSTEM_ERROR'])
 })
 
-given('syscalls')('… lets the kernel send no signal for it', async (t) => {
+testOf('syscalls')('… lets the kernel send no signal for it', async (t) => {
   // without landlock, which denies that in new kernels only
   const filter = confinement.wrapper.slice(confinement.wrapper.indexOf('perl')).with(-1, '')
   const commands = `pipe(my $read, my $write);
@@ -75,7 +75,7 @@ given('syscalls')('… lets the kernel send no signal for it', async (t) => {
   t.equal(stdout, `done ${Array(6).fill('denied').join(' ')} 1`, 'EPERM')
 })
 
-given('files')('a descriptor that the service was started with is closed', async (t) => {
+testOf('files')('a descriptor that the service was started with is closed', async (t) => {
   const path = join(t.testdir({}), 'leaked')
   writeFileSync(path, 'leaked')
   const [file = '', ...args] = [...confinement.wrapper, process.execPath, '--eval']
@@ -115,7 +115,7 @@ t.test('missing confinement is a warning, and an error with a fix where it is re
 })
 
 t.test(
-  'with tenants kept apart, an idle child is ended for another tenant, and none has all children',
+  'with one tenant per child, an idle child is replaced for another tenant, and no tenant has all children',
   async (t) => {
     const { run, pids } = await openSandbox(t, { children: 2, require: ['tenant'] })
     const started = new Set(pids)

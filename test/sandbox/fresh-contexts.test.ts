@@ -2,7 +2,7 @@ import t from 'tap'
 import type { SandboxHost } from '../../src/sandbox/types.ts'
 import { openSandbox, returned } from './kit.ts'
 
-t.test('no state survives a call, however it ended', async (t) => {
+t.test('no state remains after a call, however it ended', async (t) => {
   const { run } = await openSandbox(t, { children: 1 })
   const host: SandboxHost = { sdk: true, call: () => new Promise(() => {}) }
   const code = `let calls = 0; module.exports = ({ bt, how }) => {

@@ -37,7 +37,7 @@ export const openSandbox = async (
     { log: createLog('test', 'silent'), metrics },
     {
       ...options,
-      // Time that goes by ends only what a test gives less of it.
+      // limits of time end an invocation only where the test sets lower ones
       limits: { cpuMs: 20_000, wallMs: 120_000, ...options.limits },
       onChild: (pid, what) => {
         if (what === 'started') pids.add(pid)
@@ -60,9 +60,9 @@ export const openSandbox = async (
   return { sandbox, run, pids, metrics }
 }
 
-/** What the code returned; throws when it did not. */
+/** Value that the code returned; throws when it did not. */
 export const returned = (outcome: Outcome): unknown => {
-  if (outcome.kind !== 'returned') throw new Error(`It did not return: ${JSON.stringify(outcome)}`)
+  if (outcome.kind !== 'returned') throw new Error(`The code did not return: ${JSON.stringify(outcome)}`)
   return outcome.json === undefined ? undefined : JSON.parse(outcome.json)
 }
 

@@ -5,7 +5,7 @@ t.test('an invocation that exceeds a limit ends with the name of that limit', as
   const { run } = await openSandbox(t)
   const limit = (name: string) => ({ kind: 'limit', limit: name, message: String })
 
-  // A child that gets no CPU is killed from outside, which knows no line.
+  // a child without CPU is killed by the parent, which knows no line
   const messages: string[] = []
   while (messages.length < 10 && !messages.some((message) => message.includes('line'))) {
     const outcome = await run(`module.exports = () => {\n  for (;;);\n} // ${messages.length}`, {
@@ -59,11 +59,11 @@ t.test('an argument of five megabytes is passed in and returned', async (t) => {
 t.test('many pending calls are passed to the host a few at a time', async (t) => {
   const { run } = await openSandbox(t)
   let now = 0
-  let most = 0
+  let largest = 0
   const host = {
     sdk: true,
     call: async () => {
-      most = Math.max(most, ++now)
+      largest = Math.max(largest, ++now)
       await new Promise((done) => setImmediate(done))
       now--
       return 1
@@ -72,21 +72,21 @@ t.test('many pending calls are passed to the host a few at a time', async (t) =>
   const code =
     'module.exports = async (req) => (await Promise.all(Array.from({ length: 40 }, () => req.bt.tokens.retrieve("x")))).length'
   t.match(await run(code, { host, limits: { asyncCalls: 4 } }), { kind: 'returned', json: '40' })
-  t.ok(most <= 4, `${most} at a time`)
+  t.ok(largest <= 4, `${largest} at a time`)
 })
 
-t.test('an aborted invocation rejects at once', async (t) => {
+t.test('an aborted invocation ends at once', async (t) => {
   const { run } = await openSandbox(t)
-  const given = new AbortController()
+  const controller = new AbortController()
   const host = {
     sdk: true,
     call: () => {
-      given.abort()
+      controller.abort()
       return new Promise<never>(() => {})
     },
   }
   t.match(
-    await run('module.exports = (req) => req.bt.tokens.retrieve("x")', { host, signal: given.signal }),
+    await run('module.exports = (req) => req.bt.tokens.retrieve("x")', { host, signal: controller.signal }),
     {
       kind: 'limit',
       limit: 'cancelled',
@@ -102,7 +102,7 @@ t.test('a program that cannot be warmed delays the others only once', async (t) 
     { tenantId: 'tenant', name: 'code', code: 'module.exports = () => 1' },
   ]
   await sandbox.warm(programs)
-  // Nobody is there to try anything.
+  // the only child is stopped, so nothing is tried
   const [pid = 0] = pids
   process.kill(pid, 'SIGSTOP')
   let tried = false

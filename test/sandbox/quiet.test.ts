@@ -8,7 +8,7 @@ t.test('a child sends one message per call of a trusted busy program', async (t)
   const call = await openPool(t, 1, { now: () => 0, onMessage: ({ kind }) => kinds.push(kind) })
   const busy = programOf('busy', 'module.exports = async (number) => number + 1')
   t.match(await call(busy), { kind: 'returned' })
-  t.ok(kinds.includes('entering'), 'it says all of one that it does not know yet')
+  t.ok(kinds.includes('entering'), 'it reports each step of a program that it does not know')
 
   kinds.length = 0
   let left = CALLS
@@ -17,7 +17,7 @@ t.test('a child sends one message per call of a trusted busy program', async (t)
   }
   await Promise.all([worker(), worker(), worker()])
   t.equal(kinds.filter((kind) => kind === 'ended').length, CALLS)
-  // where the machine stops for a while it says more
+  // it reports more when the machine stops for a while
   t.ok(kinds.length < 2 * CALLS, `${kinds.length} messages for ${CALLS} calls`)
 
   const other = programOf('other', 'module.exports = async () => "other"')

@@ -57,10 +57,10 @@ t.test('a sandbox', async (t) => {
 
   t.test('rejects key derivation that exceeds the time limit, and continues', async (t) => {
     const code = `const { pbkdf2Sync, scryptSync } = require('crypto')
-      const refused = (derive) => { try { derive(); return false } catch (error) { return error.code } }
+      const rejects = (derive) => { try { derive(); return false } catch (error) { return error.code } }
       module.exports = () => [
-        refused(() => pbkdf2Sync('p', 's', 2e9, 64, 'sha512')),
-        refused(() => scryptSync('p', 's', 64, { N: 2 ** 16, r: 8, p: 2_000 })),
+        rejects(() => pbkdf2Sync('p', 's', 2e9, 64, 'sha512')),
+        rejects(() => scryptSync('p', 's', 64, { N: 2 ** 16, r: 8, p: 2_000 })),
         pbkdf2Sync('p', 's', 10, 4, 'sha512').length,
       ]`
     t.same(returned(await run(code)), ['ERR_OUT_OF_RANGE', 'ERR_OUT_OF_RANGE', 4])
@@ -154,10 +154,10 @@ t.test('a sandbox', async (t) => {
       }`
     t.same((await sandbox.check({ tenantId: 'tenant', name: 'code', code })).issues, [])
     for (let call = 0; call < 3; call++) {
-      const [top, one, own, two] = returned(await run(code)) as string[]
-      t.equal(top, one)
-      t.equal(own, two)
-      t.not(one, two)
+      const [top, first, own, second] = returned(await run(code)) as string[]
+      t.equal(top, first)
+      t.equal(own, second)
+      t.not(first, second)
     }
   })
 

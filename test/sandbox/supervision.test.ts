@@ -20,17 +20,17 @@ const until = async (holds: () => boolean): Promise<void> => {
   while (!holds()) await new Promise((done) => setImmediate(done))
 }
 
-t.test('code that ends children runs twice, and then no more', async (t) => {
+t.test('code that kills its child twice is quarantined', async (t) => {
   const { run, pids } = await openSandbox(t)
   const before = [...pids]
   t.match(await run(NATIVE_LOOP, { limits: LIMITS }), { kind: 'limit', limit: 'cpu' })
   t.match(await run(NATIVE_LOOP, { limits: LIMITS }), { kind: 'limit', limit: 'cpu' })
   t.match(await run(NATIVE_LOOP, { limits: LIMITS }), { kind: 'limit', limit: 'quarantine' })
   t.equal(returned(await run('module.exports = () => 1')), 1)
-  t.notSame([...pids], before, 'other children are there')
+  t.notSame([...pids], before, 'its children were replaced')
 })
 
-t.test('trusted code that then ends children is watched more closely, and blamed', async (t) => {
+t.test('trusted code that then kills its child is reported by the next one, and blamed', async (t) => {
   const ended: number[] = []
   const { run } = await openSandbox(t, {
     onChild: (pid, what) => void (what === 'ended' && ended.push(pid)),
@@ -45,7 +45,7 @@ t.test('trusted code that then ends children is watched more closely, and blamed
   const first = ended.length
   t.ok(
     first === 1 || first === 2,
-    'one that had said to be in it, and before it one that was only taken to be',
+    'a child that reported it, and maybe before it one that was assumed to run it',
   )
   t.match(await turncoat(true), { kind: 'limit', limit: 'cpu' })
   t.match(await turncoat(true), { kind: 'limit', limit: 'quarantine' })
@@ -84,7 +84,7 @@ t.test('other invocations of an exited child run again, unless they have called 
       return new Promise<never>(() => {})
     },
   }
-  // first, so that it is out of its code when the other one calls: whose code runs at a death is to blame for it
+  // first, so that its code does not run when the other one calls: the code that runs is blamed for the death
   const sleeper = run('module.exports = () => new Promise((done) => setTimeout(() => done("slept"), 1000))')
   const caller = run('module.exports = (req) => req.bt.tokens.retrieve("x")', { host })
   await called.promise
@@ -101,7 +101,7 @@ t.test('a full queue rejects at once, and every invocation gets a result', async
     Array.from({ length: 700 }, () => run('module.exports = (req) => req.bt.tokens.retrieve("x")', { host })),
   )
   const rejected = outcomes.filter((outcome) => outcome.kind === 'limit' && outcome.limit === 'overload')
-  t.ok(rejected.length > 0 && rejected.length < 300, `${rejected.length} refused`)
+  t.ok(rejected.length > 0 && rejected.length < 300, `${rejected.length} rejected`)
   t.equal(outcomes.filter(({ kind }) => kind === 'returned').length, 700 - rejected.length)
 })
 
@@ -115,7 +115,7 @@ t.test('one tenant’s flood does not starve another', async (t) => {
   await Promise.all(flood)
 })
 
-t.test('trusted code that then loops costs others no more than what its child runs', async (t) => {
+t.test('trusted code that then loops delays others by what its children run only', async (t) => {
   const { sandbox, run } = await openSandbox(t, { limits: { wallMs: 60_000 } })
   const turncoat = (number: number, loops: boolean) =>
     run(`module.exports = ({ loops }) => { while (loops); return ${number} }`, {
@@ -150,7 +150,7 @@ t.test('a closed sandbox settles pending and new invocations, and leaves no proc
 
 t.test(
   'a child has no environment, no files, no sockets, and leaves no core',
-  { skip: !onLinux && 'needs Linux: namespaces, /proc, a signal at the death of a parent' },
+  { skip: !onLinux && 'needs Linux: namespaces, /proc, a signal when the parent exits' },
   async (t) => {
     const { pids } = await openSandbox(t)
     for (const pid of pids) {
@@ -172,7 +172,7 @@ t.test(
 
 t.test(
   'children of a killed process exit with it, also one in a native loop',
-  { skip: !onLinux && 'needs Linux: namespaces, /proc, a signal at the death of a parent' },
+  { skip: !onLinux && 'needs Linux: namespaces, /proc, a signal when the parent exits' },
   async (t) => {
     const program = `
     import { createSandbox } from ${JSON.stringify(new URL('../../src/sandbox/sandbox.ts', import.meta.url).href)}
@@ -199,6 +199,6 @@ t.test(
     parent.kill('SIGKILL')
     await once(parent, 'exit')
     await until(() => pids.every((pid) => !exists(pid)))
-    t.pass('they are gone')
+    t.pass('they have exited')
   },
 )

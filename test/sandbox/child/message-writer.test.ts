@@ -9,7 +9,7 @@ import { createFrameReader, type Frame } from '../../../src/sandbox/frames.ts'
 
 /** Both ends of a unix socket, as a child and its parent have it, and the descriptor of the child's. */
 const openStream = async (test: { teardown(end: () => void): void }) => {
-  const directory = mkdtempSync(join(tmpdir(), 'sidevault-speaker-'))
+  const directory = mkdtempSync(join(tmpdir(), 'sidevault-writer-'))
   const path = join(directory, 'child.sock')
   const server = createServer({ pauseOnConnect: true }).listen(path)
   await once(server, 'listening')
@@ -26,8 +26,8 @@ const openStream = async (test: { teardown(end: () => void): void }) => {
   return { child, parent: parent as Socket, fd }
 }
 
-/** The next messages that the parent hears. */
-const hear = async (parent: Socket, count: number): Promise<readonly Frame[]> => {
+/** The next messages that the parent receives. */
+const receive = async (parent: Socket, count: number): Promise<readonly Frame[]> => {
   const frames: Frame[] = []
   const all = Promise.withResolvers<void>()
   const read = createFrameReader(2 ** 24, (frame) => {
@@ -42,16 +42,16 @@ const hear = async (parent: Socket, count: number): Promise<readonly Frame[]> =>
 
 t.test('messages are buffered until they are flushed, and arrive in order', async (t) => {
   const { child, parent, fd } = await openStream(t)
-  const speaker = createMessageWriter(child, fd)
-  speaker.write({ kind: 'lost', id: 1 })
-  t.ok(speaker.hasPending)
+  const writer = createMessageWriter(child, fd)
+  writer.write({ kind: 'lost', id: 1 })
+  t.ok(writer.hasPending)
   t.equal(child.bytesWritten, 0)
-  speaker.write({ kind: 'unknown', id: 2 })
-  speaker.flush()
-  t.notOk(speaker.hasPending)
+  writer.write({ kind: 'unknown', id: 2 })
+  writer.flush()
+  t.notOk(writer.hasPending)
   t.equal(child.writableLength, 0, 'nothing waits in this process')
   t.same(
-    (await hear(parent, 2)).map(({ header }) => header),
+    (await receive(parent, 2)).map(({ header }) => header),
     [
       { kind: 'lost', id: 1 },
       { kind: 'unknown', id: 2 },
@@ -61,15 +61,15 @@ t.test('messages are buffered until they are flushed, and arrive in order', asyn
 
 t.test("messages above the stream's capacity wait in order", async (t) => {
   const { child, parent, fd } = await openStream(t)
-  const speaker = createMessageWriter(child, fd)
+  const writer = createMessageWriter(child, fd)
   const ending = { kind: 'returned', empty: false } as const
   const body = 'x'.repeat(4_000_000)
-  speaker.write({ kind: 'ended', id: 1, cpuMs: 0, ending, console: [], preparingMs: 0 }, body)
-  t.notOk(speaker.hasPending, 'a large message is not held')
-  t.ok(child.writableLength > 0, 'whoever is to enter sees that it has not gone')
-  speaker.write({ kind: 'lost', id: 2 })
-  speaker.flush()
-  const [first, second] = await hear(parent, 2)
+  writer.write({ kind: 'ended', id: 1, cpuMs: 0, ending, console: [], preparingMs: 0 }, body)
+  t.notOk(writer.hasPending, 'a large message is not buffered')
+  t.ok(child.writableLength > 0, 'the stream shows that it is not sent')
+  writer.write({ kind: 'lost', id: 2 })
+  writer.flush()
+  const [first, second] = await receive(parent, 2)
   t.equal(first?.body, body)
   t.same(second?.header, { kind: 'lost', id: 2 })
 })

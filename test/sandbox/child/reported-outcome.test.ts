@@ -17,7 +17,7 @@ t.test('an outcome of the realm is reported', async (t) => {
   t.same(outcomeOf(head({ kind: 'limit', limit: 'result' }), true).ending, { kind: 'limit', limit: 'result' })
 })
 
-t.test('whatever code forges, the message matches the protocol', async (t) => {
+t.test('a forged outcome becomes a message that matches the protocol', async (t) => {
   for (const head of [
     'no json',
     'null',

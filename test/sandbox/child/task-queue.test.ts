@@ -29,7 +29,7 @@ t.test("tenants take turns, each tenant's tasks in order", async (t) => {
   t.same(ran, ['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4'])
 })
 
-t.test('a task that arrives during one of many of another tenant runs next', async (t) => {
+t.test('a task that arrives while another tenant has many runs next', async (t) => {
   const { queue, ran, add, idle } = openQueue()
   add('a', 'a1')
   add('a', 'a2', () => add('b', 'b1'))

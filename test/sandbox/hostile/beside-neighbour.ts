@@ -7,7 +7,10 @@ import { openSandbox } from '../kit.ts'
 import { endOf, type Hostile } from './program.ts'
 
 const LIMITS = { resultBytes: 2 ** 20, asyncCalls: 16 }
-/** CPU limit of programs that may end by it. The limit applies to the time of entries, which is longer on a busy machine. */
+/**
+ * CPU limit of programs that may end by it. The limit applies to the time of entries, which is longer on a busy
+ * machine.
+ */
 const CPU_MS = 250
 const UNLIMITED_CPU_MS = 20_000
 const UNLIMITED_WALL_MS = 120_000
@@ -21,24 +24,24 @@ const FETCHED = {
 }
 const HOST = { sdk: true, call: async (method: string) => (method === 'fetch' ? FETCHED : { id: 'x' }) }
 const NEIGHBOUR = 'module.exports = async (req) => ({ sum: req.a + req.b })'
-/** A child's bound, and what it may be over before that is seen. */
+/** A child's limit, with what it may exceed it by between two measurements. */
 const MAX_CHILD_MB = 500
 const MAX_GROWTH_MB = 150
 const SLOWEST_MS = 10_000
-/** Between two requests of the neighbour: some come during each program, and the machine is not theirs alone. */
+/** Milliseconds between two requests of the neighbour. */
 const PAUSE_MS = 25
 
 const rssMb = (pid: number): number => {
   try {
     return (Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * 4096) / 2 ** 20
   } catch {
-    return 0 // it has ended
+    return 0 // it has exited
   }
 }
 
 /**
- * Runs the programs one after the other, each to one of its ends, while another tenant's requests come one after the other
- * and all succeed; looks at the memory of the children and of this process meanwhile.
+ * Runs the programs in sequence, each to one of its permitted outcomes, while another tenant's requests must all
+ * succeed. Measures the memory of the children and of this process.
  */
 export const besideNeighbour = async (
   t: Test,
@@ -69,7 +72,10 @@ export const besideNeighbour = async (
     }
   })()
 
-  /** Outcome of a hostile program, with limits of CPU and wall time only where it may end by them: a busy machine exceeds them. */
+  /**
+   * Outcome of a hostile program, with limits of CPU and wall time only where it may end by them: a busy machine
+   * exceeds them.
+   */
   const outcomeOf = async (code: string, ends: Hostile['ends']): Promise<Outcome> => {
     const outcome = await run(code, {
       tenantId: 'hostile',
@@ -80,7 +86,7 @@ export const besideNeighbour = async (
         wallMs: ends.includes('wall') ? wallMs : UNLIMITED_WALL_MS,
       },
     })
-    // its time was over before the child that the last program ended had been replaced
+    // its wall time ended before the child that the previous program had killed was replaced
     return endOf(outcome) === 'overload' ? outcomeOf(code, ends) : outcome
   }
 
@@ -95,7 +101,7 @@ export const besideNeighbour = async (
       t.ok(ends.includes(end), `${group}: ${name}: ${end}`, reported)
       if (outcome.kind === 'returned' && json !== undefined)
         t.equal(outcome.json, json, `${group}: ${name}: its result`)
-      // However few of its requests the machine has time for: each program lets one through.
+      // at least one request of the neighbour beside each program, however slow the machine is
       while (served === servedBefore) await setTimeout(PAUSE_MS)
     }
 
@@ -104,7 +110,7 @@ export const besideNeighbour = async (
   t.same(failures, [], 'none of the neighbour’s requests failed')
   t.comment(`the neighbour was served ${served} times beside ${programs} programs`)
   if (!LONG) return
-  t.ok(slowest < SLOWEST_MS, `it waited ${Math.round(slowest)} ms at most`)
-  t.ok(largest < MAX_CHILD_MB, `no child held more than ${Math.round(largest)} MiB`)
-  t.ok(growth < MAX_GROWTH_MB, `this process grew by ${Math.round(growth)} MiB at most`)
+  t.ok(slowest < SLOWEST_MS, `its slowest request took ${Math.round(slowest)} ms`)
+  t.ok(largest < MAX_CHILD_MB, `the largest child had ${Math.round(largest)} MiB`)
+  t.ok(growth < MAX_GROWTH_MB, `this process grew by ${Math.round(growth)} MiB`)
 }

@@ -6,6 +6,6 @@ t.test('hostile values passed by code affect only their author', (t) =>
   besideNeighbour(t, { handed: HANDED_OVER }),
 )
 
-t.test('corners of the language and of Node end within limits', (t) =>
+t.test('unusual uses of the language and of Node end within limits', (t) =>
   besideNeighbour(t, { corners: CORNERS, node: OF_NODE }),
 )

@@ -7,10 +7,10 @@ const row =
 const spins = row('cpu')
 const throws = row('threw')
 const returns = row('returned')
-/** What ends it is a race between limits that are all its own. */
+/** Several of its own limits may end it first. */
 const dear = row('cpu', 'memory', 'crash', 'threw', 'host_calls', 'wall')
 
-/** What code hands over to whoever answers it: arguments, patched intrinsics, results. `bt` and `fetch` answer. */
+/** Hostile arguments of `bt` and `fetch`, patched intrinsics, results. */
 export const HANDED_OVER: readonly Hostile[] = [
   spins('a getter in an argument of `bt`', 'await req.bt.tokens.create({ get data() { for (;;); } })'),
   throws(
@@ -63,7 +63,7 @@ export const HANDED_OVER: readonly Hostile[] = [
     'return { body: { get x() { return Array(1e9).fill(1) } } }',
   ),
   spins(
-    'a getter of an answer of its own',
+    'a getter of a custom response',
     "const { CustomHttpResponseError } = require('sidevault'); throw new CustomHttpResponseError({ status: 200, headers: {}, body: { get a() { for (;;); } } })",
   ),
   row(
@@ -72,7 +72,7 @@ export const HANDED_OVER: readonly Hostile[] = [
     'result',
     'memory',
   )(
-    'an answer of its own that is too long',
+    'a custom response that is too long',
     "const { CustomHttpResponseError } = require('sidevault'); throw new CustomHttpResponseError({ status: 200, headers: { a: 'x'.repeat(2 ** 22) }, body: 'x'.repeat(2 ** 24) })",
   ),
   spins('a status that is a getter', 'throw { get status() { for (;;); } }'),
@@ -113,11 +113,11 @@ export const CORNERS: readonly Hostile[] = [
     'const r = new FinalizationRegistry(() => { for (;;); }); for (let i = 0; i < 1e5; i++) r.register({}, i); for (let i = 0; i < 50; i++) { new Array(1e5).fill(i); await new Promise((d) => setTimeout(d, 1)) } return 1',
   ),
   spins(
-    'a tail of microtasks behind the answer',
+    'microtasks after the result',
     'Promise.resolve().then(() => Promise.resolve()).then(() => { for (;;); }); return 1',
   ),
   row('host_calls', 'returned')(
-    'a tail of timers behind the answer',
+    'timers after the result',
     'for (let i = 0; i < 500; i++) setTimeout(() => { for (;;); }, i % 3); return 1',
   ),
   spins(
@@ -155,7 +155,7 @@ export const CORNERS: readonly Hostile[] = [
     "for (;;) new RegExp('[' + Array.from({ length: 1e5 }, (_, i) => String.fromCodePoint(0x10000 + i)).join('') + ']', 'u').test('x')",
   ),
   dear('a sticky replacement in a loop', "let s = 'a'.repeat(1e6); for (;;) s = s.replace(/a/gy, () => 'a')"),
-  dear('a list told in a locale', "return Array(1e6).fill(new Date()).toLocaleString('de').length"),
+  dear('a long list in a locale', "return Array(1e6).fill(new Date()).toLocaleString('de').length"),
   dear(
     'accessors without end',
     "const o = {}; for (let i = 0; ; i++) Object.defineProperty(o, 'k' + i, { get() { return 1 }, configurable: true, enumerable: true })",
@@ -163,7 +163,7 @@ export const CORNERS: readonly Hostile[] = [
   dear('a chain of prototypes', 'let p = {}; for (;;) { p = Object.create(p); p.x }'),
 ]
 
-/** What is there of Node, given what it cannot have thought of. */
+/** Modules of Node with unusual arguments. */
 export const OF_NODE: readonly Hostile[] = [
   throws(
     'bytes that lie about their length',
@@ -232,7 +232,7 @@ export const OF_NODE: readonly Hostile[] = [
   ),
   returns(
     'exponents that no key of RSA has',
-    "const c = require('crypto'); return [4, 6, 65536].map((publicExponent) => { try { return c.generateKeyPairSync('rsa', { modulusLength: 512, publicExponent }) && 'made' } catch { return 'refused' } }).join()",
+    "const c = require('crypto'); return [4, 6, 65536].map((publicExponent) => { try { return c.generateKeyPairSync('rsa', { modulusLength: 512, publicExponent }) && 'made' } catch { return 'rejected' } }).join()",
   ),
   throws(
     'a digest of two gigabytes',
@@ -243,7 +243,7 @@ export const OF_NODE: readonly Hostile[] = [
     "const c = require('crypto'); const b = Buffer.alloc(4e6); for (;;) for (const h of c.getHashes()) try { c.createHash(h).update(b).digest() } catch {}",
   ),
   dear(
-    'ciphers that nobody finishes',
+    'unfinished ciphers',
     "const c = require('crypto'); for (;;) c.createCipheriv('aes-256-gcm', Buffer.alloc(32), Buffer.alloc(12))",
   ),
   throws(
@@ -251,7 +251,7 @@ export const OF_NODE: readonly Hostile[] = [
     "const { webcrypto: { subtle } } = require('crypto'); const k = await subtle.importKey('raw', Buffer.from('x'), 'PBKDF2', false, ['deriveBits']); return (await subtle.deriveBits({ name: 'PBKDF2', salt: Buffer.alloc(8), iterations: 2 ** 31 - 1, hash: 'SHA-512' }, k, 2 ** 9)).byteLength",
   ),
   dear(
-    'signals that nobody aborts',
+    'signals that are never aborted',
     "const c = new AbortController(); for (;;) c.signal.addEventListener('abort', () => {})",
   ),
   dear('blobs of blobs', "let b = new Blob(['x'.repeat(1e6)]); for (;;) b = new Blob([b, b])"),

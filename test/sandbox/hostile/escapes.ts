@@ -22,7 +22,7 @@ export const ESCAPES: readonly Hostile[] = [
     `${REAL}; try { require('crypto').createHash('none') } catch (e) { const p = e.constructor.constructor('return globalThis.process')(); if (real(p)) return 'process' }`,
   ),
   harmless(
-    'the constructor of an answer',
+    'the constructor of a result of a call',
     `${REAL}; const a = require('crypto').randomBytes(4); const p = a.constructor.constructor('return globalThis.process')(); if (real(p)) return 'process'`,
   ),
   harmless('import()', `try { await import('node:fs'); return 'fs' } catch {}`),
@@ -160,7 +160,7 @@ export const POLLUTION: readonly Hostile[] = [
   ),
 ]
 
-/** Errors that strike whoever looks at them. */
+/** Errors that throw or loop when they are read. */
 export const ERRORS: readonly Hostile[] = [
   pollute(
     'getters that throw',

@@ -5,13 +5,13 @@ const row =
   (name: string, body: string): Hostile => ({ name, code: program(body), ends })
 
 const spins = row('cpu')
-/** V8 cannot be interrupted there: the process ends, or it gives up by itself, or is through in time. */
+/** V8 cannot be interrupted there: the process ends, V8 throws, or the code returns in time. */
 const stuck = row('cpu', 'memory', 'crash', 'threw', 'returned')
 const throws = row('threw')
-/** Any end but one that is not its own. */
+/** Any end that the program itself causes. */
 const some = row('returned', 'threw', 'cpu', 'memory', 'crash', 'result', 'host_calls', 'wall')
 
-/** Corners of the language and of V8 that are dear, endless or surprising. */
+/** Features of the language and of V8 that are expensive or endless. */
 export const ENGINE: readonly Hostile[] = [
   spins('a lookahead that backtracks', "return /^(?=(a+)+$)/.test('a'.repeat(80) + 'b')"),
   stuck(
@@ -69,7 +69,7 @@ export const ENGINE: readonly Hostile[] = [
     "return Object.keys(new (eval('(class {' + Array.from({ length: 3e5 }, (_, i) => `m${i} = 1;`).join('') + '})'))()).length",
   ),
   spins(
-    'a Date that is asked for ever',
+    'a Date formatted without end',
     "for (;;) new Date(2 ** 40).toLocaleString('ar-EG', { dateStyle: 'full', timeZone: 'Asia/Tokyo' })",
   ),
   stuck('Intl lists', "return new Intl.ListFormat('en').format(Array(2e6).fill('x'.repeat(50))).length"),
@@ -92,7 +92,7 @@ export const ENGINE: readonly Hostile[] = [
   ),
 ]
 
-/** Returned, cloned, printed: objects that bite whoever serializes them. */
+/** Objects that attack serialization when they are returned, cloned or printed. */
 export const SERIALIZED: readonly Hostile[] = [
   row('threw', 'cpu')(
     'a toJSON that makes itself anew',
@@ -130,7 +130,7 @@ export const SERIALIZED: readonly Hostile[] = [
     'return new Proxy([], { get: (_, k) => (k === "length" ? 2 ** 53 - 1 : k === "toJSON" ? undefined : 1) })',
   ),
   some(
-    'a getter that changes its answer',
+    'a getter that changes its value',
     'let n = 0; return { get body() { return n++ ? () => 1 : { a: 1 } }, get headers() { return n++ % 2 ? null : {} } }',
   ),
   throws(
@@ -185,7 +185,7 @@ export const SERIALIZED: readonly Hostile[] = [
   ),
 ]
 
-/** The realm's own surface: floods of calls, hostile arguments, what is there of Node. */
+/** The realm's interface: floods of calls, hostile arguments, modules of Node. */
 export const SURFACE: readonly Hostile[] = [
   row('returned', 'threw')(
     'headers with hostile names',
@@ -238,7 +238,7 @@ export const SURFACE: readonly Hostile[] = [
     "for (const x of [1n, Symbol('x'), () => 1, new Proxy({}, { get() { throw 1 }, ownKeys() { throw 2 } }), (() => { const o = {}; o.o = o; return o })()]) try { await req.bt.tokens.create(x) } catch {} try { await req.bt.tokens.retrieve(x) } catch {} return 1",
   ),
   some(
-    'members of `bt` that are none',
+    'members that `bt` does not have',
     "const found = []; for (const k of ['constructor', '__proto__', 'then', 'toString', 'applications', 'tenants']) try { const f = req.bt[k]; if (typeof f === 'function') await f({}); } catch (e) { found.push(k) } return found.length",
   ),
   spins(

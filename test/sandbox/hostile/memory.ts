@@ -7,7 +7,7 @@ const grow = (name: string, body: string): Hostile => ({
   ends: ENDS,
 })
 
-/** Memory that isolated-vm counts, and memory that it does not. */
+/** Memory that isolated-vm counts, and memory that it does not count. */
 export const MEMORY: readonly Hostile[] = [
   grow('an array of arrays', 'const a = []; for (;;) a.push(new Array(1000).fill(1.5))'),
   grow('an array of objects', 'const a = []; for (;;) a.push({ a: 1, b: {} })'),

@@ -2,6 +2,6 @@ import t from 'tap'
 import { besideNeighbour } from './beside-neighbour.ts'
 import { CALLS, OUTLIVING, OUTPUT } from './output.ts'
 
-t.test('floods of output, of host calls and of code that outlives its call are limited', (t) =>
+t.test('output, host calls and code that outlives its call are limited', (t) =>
   besideNeighbour(t, { output: OUTPUT, calls: CALLS, outliving: OUTLIVING }, 2_000),
 )

@@ -6,7 +6,7 @@ const row = (name: string, body: string, ...ends: Hostile['ends']): Hostile => (
   ends,
 })
 
-/** Results, errors and console output without measure; and floods of calls of the service. */
+/** Unlimited results, errors and console output; and floods of calls of the service. */
 export const OUTPUT: readonly Hostile[] = [
   row('a result that is too long', "return 'x'.repeat(2 ** 21)", 'result'),
   row('a result of many members', 'return Array(2 ** 19).fill(12345)', 'result'),
@@ -17,7 +17,7 @@ export const OUTPUT: readonly Hostile[] = [
     'result',
   ),
   row('a result in a circle', 'const o = {}; o.o = o; return o', 'threw'),
-  row('a result that JSON cannot say', 'return 1n', 'threw'),
+  row('a result that JSON cannot represent', 'return 1n', 'threw'),
   row('a toJSON that lies', 'return { toJSON: () => "x".repeat(2 ** 21) }', 'result'),
   row('a long error', "throw new Error('x'.repeat(2 ** 22))", 'threw', 'result'),
   row(
@@ -60,7 +60,7 @@ export const OUTPUT: readonly Hostile[] = [
     'threw',
   ),
   row(
-    'a header that is no text',
+    'a header that is not text',
     "const { CustomHttpResponseError } = require('sidevault'); throw new CustomHttpResponseError({ status: 200, headers: { a: { b: 1 } }, body: 1n })",
     'threw',
   ),
@@ -77,10 +77,10 @@ export const OUTPUT: readonly Hostile[] = [
       'threw',
     ),
   ),
-  row('a status that is none', "const e = new Error('x'); e.status = 99999; throw e", 'threw'),
+  row('an invalid status', "const e = new Error('x'); e.status = 99999; throw e", 'threw'),
 ]
 
-/** `fetch` is answered by the test's host. */
+/** Floods of host calls and timers. The test's host responds to `fetch`. */
 export const CALLS: readonly Hostile[] = [
   row(
     'random bytes without end',
@@ -107,7 +107,7 @@ export const CALLS: readonly Hostile[] = [
     'threw',
   ),
   row(
-    'key derivations as long as there may be, one after the other',
+    'key derivations of the longest permitted kind in sequence',
     "const { pbkdf2Sync, scryptSync } = require('crypto'); for (;;) { try { pbkdf2Sync('a', 'b', 1e6, 64, 'sha512') } catch {} try { scryptSync('a', 'b', 64, { N: 2 ** 16, r: 8, p: 2 }) } catch {} }",
     'cpu',
     'host_calls',
@@ -142,7 +142,7 @@ export const CALLS: readonly Hostile[] = [
     'host_calls',
   ),
   row(
-    'fetches that nobody waits for',
+    'fetches that are not awaited',
     "for (let i = 0; i < 50; i++) fetch('https://a.test').catch(() => {}); return 1",
     'returned',
   ),
@@ -170,13 +170,13 @@ export const CALLS: readonly Hostile[] = [
   row('a wait that is too long', 'await new Promise((done) => setTimeout(done, 2 ** 30))', 'wall'),
 ]
 
-/** What would go on when the call is over. */
+/** Work that would continue after the end of the invocation. */
 export const OUTLIVING: readonly Hostile[] = [
-  row('a timer after the answer', 'setTimeout(() => { for (;;); }, 5); return 1', 'returned'),
-  row('an interval after the answer', 'setInterval(() => { for (;;); }, 1); return 1', 'returned'),
-  row('a fetch after the answer', "setTimeout(() => fetch('https://late.test'), 5); return 1", 'returned'),
+  row('a timer after the result', 'setTimeout(() => { for (;;); }, 5); return 1', 'returned'),
+  row('an interval after the result', 'setInterval(() => { for (;;); }, 1); return 1', 'returned'),
+  row('a fetch after the result', "setTimeout(() => fetch('https://late.test'), 5); return 1", 'returned'),
   row(
-    'a promise after the answer',
+    'a promise after the result',
     'new Promise((done) => setTimeout(done, 5)).then(() => { for (;;); }); return 1',
     'returned',
   ),

@@ -2,7 +2,7 @@ import type { LimitName, Outcome } from '../../../src/sandbox/types.ts'
 
 export type End = Exclude<Outcome['kind'], 'limit'> | LimitName
 
-/** A program that wants what it must not have, and the ways in which it may end. */
+/** A hostile program, and its permitted outcomes. */
 export interface Hostile {
   readonly name: string
   readonly code: string
@@ -14,7 +14,7 @@ export interface Hostile {
 /** Runs `body` as an async function of `req`. */
 export const program = (body: string): string => `module.exports = async function (req) {\n${body}\n}`
 
-/** A program that returns 'safe' when it found nothing, and what it found otherwise. */
+/** A program that returns 'safe', or else what it has reached. */
 export const harmless = (name: string, body: string): Hostile => ({
   name,
   code: program(`${body}\nreturn 'safe'`),

@@ -7,7 +7,7 @@ import { MEMORY } from './memory.ts'
 import { CALLS, OUTLIVING, OUTPUT } from './output.ts'
 import { READING } from './snooping.ts'
 
-t.test('the hostile programs are many, and all distinct', async (t) => {
+t.test('there are at least 260 hostile programs, all distinct', async (t) => {
   const all = [
     CPU,
     NATIVE,

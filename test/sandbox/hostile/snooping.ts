@@ -1,6 +1,6 @@
 import { type Hostile, harmless } from './program.ts'
 
-/** What a child knows and code must not: files, network, environment, other programs. */
+/** Data that code must not read: files, network, environment, other programs. */
 export const READING: readonly Hostile[] = [
   harmless(
     'the environment',

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events'
 import { duplexPair } from 'node:stream'
 import t from 'tap'
 import type { Log } from '../../../src/common/log.ts'
-import { createFrameReader, encodeFrame } from '../../../src/sandbox/frames.ts'
+import { encodeFrame } from '../../../src/sandbox/frames.ts'
 import { SILENCE_MS } from '../../../src/sandbox/limits.ts'
 import { Child } from '../../../src/sandbox/parent/child.ts'
 import type { Exit } from '../../../src/sandbox/parent/exit.ts'
@@ -43,7 +43,7 @@ const RUN = {
   asyncCalls: 1,
 } as const
 
-/** A child whose process is the test: `says` is heard at once, `heard` is what it was told. */
+/** A child whose process is the test: `report` sends messages of the process, and `receive` raw bytes. */
 const openChild = () => {
   const [ours, theirs] = duplexPair()
   const process = Object.assign(new EventEmitter(), {
@@ -54,11 +54,7 @@ const openChild = () => {
   const warned: string[] = []
   const log = { warn: (_: object, text: string) => warned.push(text) } as unknown as Log
   const exits: Exit[] = []
-  const heard: unknown[] = []
-  theirs.on(
-    'data',
-    createFrameReader(1_000, ({ header }) => heard.push(header)),
-  )
+  theirs.resume()
   const child = new Child(
     { process: process as unknown as ChildProcess, stream: ours },
     {
@@ -75,13 +71,12 @@ const openChild = () => {
   )
   return {
     child,
-    heard,
     warned,
-    hears: (bytes: Buffer) => ours.emit('data', bytes),
-    says: (...messages: FromChild[]) => {
+    receive: (bytes: Buffer) => ours.emit('data', bytes),
+    report: (...messages: FromChild[]) => {
       for (const message of messages) ours.emit('data', encodeFrame(message))
     },
-    /** Looks at it at a time; what was said meanwhile would be heard before it is judged. */
+    /** Its exit, if it is watched at this time. */
     watchAt: async (at: number) => {
       now = at
       child.watch()
@@ -101,11 +96,11 @@ const ended = (id: number, preparingMs: number): FromChild => ({
 })
 
 t.test('a trusted invocation is assumed to start when it is sent, and timed from then on', async (t) => {
-  const { child, says, watchAt } = openChild()
-  says({ kind: 'ready' })
+  const { child, report, watchAt } = openChild()
+  report({ kind: 'ready' })
   child.give(jobOf(1, 'a'), true)
-  t.equal(child.since, undefined, 'its program is new to the child, which will say when it begins')
-  says({ kind: 'entering', id: 1, key: 'a', budgetMs: CPU_MS }, ended(1, 0))
+  t.equal(child.since, undefined, 'its program is new to the child, which will report its start')
+  report({ kind: 'entering', id: 1, key: 'a', budgetMs: CPU_MS }, ended(1, 0))
   await watchAt(100)
   child.give(jobOf(2, 'a'), true)
   t.equal(child.since, 100)
@@ -116,30 +111,30 @@ t.test('a trusted invocation is assumed to start when it is sent, and timed from
   })
 })
 
-t.test('an untrusted invocation starts when the child says so, and is timed from then on', async (t) => {
-  const { child, says, watchAt } = openChild()
-  says({ kind: 'ready' }, { kind: 'pong' })
+t.test('an untrusted invocation starts when the child reports it, and is timed from then on', async (t) => {
+  const { child, report, watchAt } = openChild()
+  report({ kind: 'ready' }, { kind: 'pong' })
   child.give(jobOf(1, 'a'), false)
-  says({ kind: 'entering', id: 1, key: 'a', budgetMs: CPU_MS }, ended(1, 0))
+  report({ kind: 'entering', id: 1, key: 'a', budgetMs: CPU_MS }, ended(1, 0))
   child.give(jobOf(2, 'a'), false)
   t.equal(child.since, undefined)
-  says({ kind: 'entering', id: 2, key: 'a', budgetMs: CPU_MS })
+  report({ kind: 'entering', id: 2, key: 'a', budgetMs: CPU_MS })
   t.equal(child.since, 0)
-  const death = await watchAt(1 + CPU_MS + SILENCE_MS)
-  t.match(death, { reason: 'unresponsive', entered: { id: 2 } })
-  t.notOk(death?.entered?.assumed)
+  const exit = await watchAt(1 + CPU_MS + SILENCE_MS)
+  t.match(exit, { reason: 'unresponsive', entered: { id: 2 } })
+  t.notOk(exit?.entered?.assumed)
 })
 
 t.test('a child that prepares the next context has no invocation until it is sent one', async (t) => {
-  const { child, says, watchAt } = openChild()
-  says({ kind: 'ready' })
+  const { child, report, watchAt } = openChild()
+  report({ kind: 'ready' })
   child.give(jobOf(1, 'a'), true)
-  says({ kind: 'entering', id: 1, key: 'a', budgetMs: CPU_MS }, ended(1, CPU_MS))
+  report({ kind: 'entering', id: 1, key: 'a', budgetMs: CPU_MS }, ended(1, CPU_MS))
   t.equal(child.preparing, 'a')
   await watchAt(10)
   child.give(jobOf(2, 'a'), true)
   t.equal(child.preparing, undefined)
-  t.notOk(await watchAt(CPU_MS + SILENCE_MS + 10), 'time for the context, and for the code after it')
+  t.notOk(await watchAt(CPU_MS + SILENCE_MS + 10), 'the time of the context and of the code after it')
   t.match(await watchAt(CPU_MS + SILENCE_MS + 51), {
     reason: 'unresponsive',
     entered: { id: 2, assumed: true },
@@ -147,37 +142,37 @@ t.test('a child that prepares the next context has no invocation until it is sen
 })
 
 t.test("preparing another program's context does not count as the start of a later invocation", async (t) => {
-  const { child, says, watchAt } = openChild()
-  says({ kind: 'ready' })
+  const { child, report, watchAt } = openChild()
+  report({ kind: 'ready' })
   for (const [id, key] of [
     [1, 'a'],
     [2, 'b'],
   ] as const) {
     child.give(jobOf(id, key), true)
-    says({ kind: 'entering', id, key, budgetMs: CPU_MS }, ended(id, CPU_MS))
+    report({ kind: 'entering', id, key, budgetMs: CPU_MS }, ended(id, CPU_MS))
   }
   child.give(jobOf(3, 'a'), true)
   t.match(await watchAt(CPU_MS + SILENCE_MS + 1), { reason: 'unresponsive', entered: { id: 0, key: 'b' } })
 })
 
 t.test('an invocation sent while another one runs is assumed to start after it', async (t) => {
-  const { child, says, watchAt } = openChild()
-  says({ kind: 'ready' })
+  const { child, report, watchAt } = openChild()
+  report({ kind: 'ready' })
   child.give(jobOf(1, 'a'), true)
-  says({ kind: 'entering', id: 1, key: 'a', budgetMs: CPU_MS }, { kind: 'left', id: 1 })
+  report({ kind: 'entering', id: 1, key: 'a', budgetMs: CPU_MS }, { kind: 'left', id: 1 })
   child.give(jobOf(2, 'a'), true)
-  says({ kind: 'entering', id: 1, key: 'a', budgetMs: CPU_MS })
+  report({ kind: 'entering', id: 1, key: 'a', budgetMs: CPU_MS })
   await watchAt(300)
-  says({ kind: 'left', id: 1 })
+  report({ kind: 'left', id: 1 })
   t.equal(child.since, 300)
   t.notOk(await watchAt(300 + CPU_MS + SILENCE_MS))
-  says(ended(2, 0))
+  report(ended(2, 0))
   t.notOk(child.busy)
 })
 
 t.test('data after an invalid message is ignored', async (t) => {
-  const { warned, hears } = openChild()
+  const { warned, receive } = openChild()
   const long = encodeFrame({ kind: 'pong' }, 'x'.repeat(2_000))
-  for (let at = 0; at < long.length; at += 100) hears(long.subarray(at, at + 100))
+  for (let at = 0; at < long.length; at += 100) receive(long.subarray(at, at + 100))
   t.equal(warned.length, 1)
 })

@@ -7,7 +7,7 @@ import { NO_HOST } from '../kit.ts'
 const LIMITS = { ...DEFAULT_LIMITS, wallMs: 1 }
 const SOURCE = { ...LIMITS, tenantId: 't', name: 'code', key: 'k', code: '' }
 
-/** Outcome of an invocation whose time is up after it was sent to a child. */
+/** Outcome of an invocation whose wall time ends after it was sent to a child. */
 const timeUp = (closed: boolean) => {
   const behaved: boolean[] = []
   return new Promise<{ readonly outcome: Outcome; readonly behaved: readonly boolean[] }>((resolve) => {
@@ -20,7 +20,7 @@ const timeUp = (closed: boolean) => {
   })
 }
 
-t.test('time that an invocation waits for another child is not its own', async (t) => {
+t.test('the wall limit is reported as overload while an invocation waits for another child', async (t) => {
   t.match(await timeUp(false), { outcome: { kind: 'limit', limit: 'wall' }, behaved: [false] })
   t.match(await timeUp(true), { outcome: { kind: 'limit', limit: 'overload' }, behaved: [] })
 })

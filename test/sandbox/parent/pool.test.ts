@@ -9,14 +9,14 @@ import { spawnChild } from '../../../src/sandbox/parent/spawn.ts'
 import { createTrustTracker } from '../../../src/sandbox/parent/trust.ts'
 import { silentLog } from '../../kit/egress.ts'
 
-/** Takes every file handle of this process, once one child has gone, until one that cannot be started was heard of. */
+/** Opens every file handle of this process when its first child has exited, until the second spawn has failed. */
 const starve = async (): Promise<void> => {
   const handles: number[] = []
   const confinement = await probeConfinement()
   const start = startText({ argumentBytes: 1_000, aheadMs: 50 })
   const { promise: back, resolve } = Promise.withResolvers<void>()
   let started = 0
-  let rejected = 0
+  let failed = 0
   const pool = new Pool(1, {
     log: silentLog(),
     now: () => performance.now(),
@@ -29,7 +29,7 @@ const starve = async (): Promise<void> => {
           try {
             for (;;) handles.push(openSync('/dev/null', 'r'))
           } catch {
-            // there is none left
+            // no handle is left
           }
         return
       }
@@ -40,21 +40,21 @@ const starve = async (): Promise<void> => {
       try {
         return spawnChild(confinement, start)
       } catch (error) {
-        if (++rejected === 2) for (const handle of handles.splice(0)) closeSync(handle)
+        if (++failed === 2) for (const handle of handles.splice(0)) closeSync(handle)
         throw error
       }
     },
   })
   await back
   await pool.close()
-  process.stdout.write(`born ${started}, refused ${rejected}\n`)
+  process.stdout.write(`started ${started}, failed ${failed}\n`)
   process.exit(0)
 }
 
 if (process.argv[2] === 'starve') await starve()
 else
   t.test(
-    'a process without free file handles continues, and spawns its child once there is one',
+    'a process without free file handles continues, and spawns its child when a handle is free',
     async (t) => {
       const command = `ulimit -n 120; exec "${process.execPath}" "${fileURLToPath(import.meta.url)}" starve`
       const child = spawn('/bin/sh', ['-c', command], { stdio: ['ignore', 'pipe', 'pipe'] })
@@ -64,6 +64,6 @@ else
           text += chunk
         })
       await new Promise((resolve) => child.once('close', resolve))
-      t.equal(text, 'born 2, refused 2\n')
+      t.equal(text, 'started 2, failed 2\n')
     },
   )

@@ -17,7 +17,7 @@ const job = (tenantId: string, key = tenantId, over = false): Job => ({
 })
 const any = () => true
 
-t.test('tenants are served round-robin, whatever each has queued', async (t) => {
+t.test('tenants are served in turn, however many jobs each has queued', async (t) => {
   const queue = createQueue()
   for (let i = 0; i < 3; i++) queue.add(job('a'), 'trusted')
   queue.add(job('b'), 'trusted')
@@ -62,9 +62,9 @@ t.test('a job that cannot run now does not block others', async (t) => {
 
 t.test('a flood of one tenant is rejected at its limit, and leaves capacity to others', async (t) => {
   const queue = createQueue()
-  let applied = 0
-  while (queue.add(job('flood'), 'trusted')) applied++
-  t.ok(applied < 1_000)
+  let queued = 0
+  while (queue.add(job('flood'), 'trusted')) queued++
+  t.ok(queued < 1_000)
   t.ok(queue.add(job('other'), 'trusted'))
   queue.next(any)
   t.equal(queue.next(any)?.source.tenantId, 'other')

@@ -17,7 +17,7 @@ const turn = () => new Promise((done) => setImmediate(done))
 interface FakeChild {
   /** Ids of the jobs that it was sent. */
   readonly ran: number[]
-  says(...messages: FromChild[]): void
+  report(...messages: FromChild[]): void
   exits(): void
 }
 
@@ -46,7 +46,7 @@ const openPool = (t: Test, size: number) => {
       theirs.on('data', read)
       children.push({
         ran,
-        says: (...messages) => {
+        report: (...messages) => {
           for (const message of messages) ours.emit('data', encodeFrame(message))
         },
         exits: () => process.emit('close'),
@@ -115,20 +115,20 @@ t.test('a program is not blamed for a child that dies while other tenants wait i
   await pool.ready
   for (let round = 0; round < 3; round++) {
     const waiting = await submit('attacker', `waiting ${round}`)
-    last().says(entering(waiting.id, `waiting ${round}`), left(waiting.id))
+    last().report(entering(waiting.id, `waiting ${round}`), left(waiting.id))
     const victim = await submit('victim', 'honest')
-    last().says(entering(victim.id, 'honest'))
+    last().report(entering(victim.id, 'honest'))
     last().exits()
     await turn()
     t.same(last().ran, [victim.id], 'it runs again in a new child, alone')
-    last().says(entering(victim.id, 'honest'), left(victim.id))
+    last().report(entering(victim.id, 'honest'), left(victim.id))
     await turn()
     t.same(last().ran, [victim.id], 'also while it waits')
-    last().says(entering(victim.id, 'honest'), ended(victim.id))
+    last().report(entering(victim.id, 'honest'), ended(victim.id))
     await turn()
     t.same(last().ran, [victim.id, waiting.id], 'the others follow')
     t.same([...victim.limits, ...waiting.limits], [])
-    last().says(entering(waiting.id, `waiting ${round}`), ended(waiting.id))
+    last().report(entering(waiting.id, `waiting ${round}`), ended(waiting.id))
   }
   t.notOk(trust.quarantined('honest'))
 })
@@ -137,9 +137,9 @@ t.test('a program is not blamed for a child that may hold memory of other tenant
   const { submit, last, pool } = openPool(t, 1)
   await pool.ready
   const other = await submit('other', 'idle')
-  last().says(entering(other.id, 'idle'), ended(other.id))
+  last().report(entering(other.id, 'idle'), ended(other.id))
   const victim = await submit('victim', 'honest')
-  last().says(entering(victim.id, 'honest'))
+  last().report(entering(victim.id, 'honest'))
   last().exits()
   await turn()
   t.same(last().ran, [victim.id])
@@ -151,14 +151,14 @@ t.test('a program that kills its child alone is quarantined', async (t) => {
   await pool.ready
   for (let round = 0; round < 2; round++) {
     const bystander = await submit('victim', 'fetches', false)
-    last().says(entering(bystander.id, 'fetches'), left(bystander.id))
+    last().report(entering(bystander.id, 'fetches'), left(bystander.id))
     const killer = await submit('attacker', 'killer')
-    last().says(entering(killer.id, 'killer'))
+    last().report(entering(killer.id, 'killer'))
     last().exits()
     await turn()
     t.same(bystander.limits, ['interrupted'], 'it has called the host, so it cannot run again')
     t.same(killer.limits, [])
-    last().says(entering(killer.id, 'killer'))
+    last().report(entering(killer.id, 'killer'))
     last().exits()
     await turn()
     t.same(killer.limits, ['crash'])
@@ -171,21 +171,21 @@ t.test('a job runs alone only in a child that has had no other program', async (
   await pool.ready
   const waiting = await submit('attacker', 'waiting')
   const [, shared] = children as [FakeChild, FakeChild]
-  shared.says(entering(waiting.id, 'waiting'), left(waiting.id))
+  shared.report(entering(waiting.id, 'waiting'), left(waiting.id))
   const first = await submit('victim', 'first')
-  shared.says(entering(first.id, 'first'))
+  shared.report(entering(first.id, 'first'))
   shared.exits()
   await turn()
   const alone = last()
   t.same(alone.ran, [first.id])
   t.same(children[0]?.ran, [waiting.id], 'others need not wait for it, though they are not trusted')
-  children[0]?.says(entering(waiting.id, 'waiting'), left(waiting.id))
+  children[0]?.report(entering(waiting.id, 'waiting'), left(waiting.id))
   const second = await submit('victim', 'second')
-  children[0]?.says(entering(second.id, 'second'))
+  children[0]?.report(entering(second.id, 'second'))
   children[0]?.exits()
   await turn()
   t.same(alone.ran, [first.id])
-  alone.says(entering(first.id, 'first'), ended(first.id))
+  alone.report(entering(first.id, 'first'), ended(first.id))
   await turn()
   t.same(alone.ran, [first.id], 'it is replaced')
   t.same(last().ran, [second.id])
@@ -197,7 +197,7 @@ t.test('a tenant that killed two children with any programs is separated from th
   for (const key of ['well', 'other']) trust.behaved(key)
   for (const key of ['killer 1', 'killer 2']) {
     const killer = await submit('attacker', key)
-    last().says(entering(killer.id, key))
+    last().report(entering(killer.id, key))
     last().exits()
     await turn()
     t.same(killer.limits, ['crash'])
@@ -205,16 +205,16 @@ t.test('a tenant that killed two children with any programs is separated from th
   const first = children[0] as FakeChild
   const before = await submit('victim', 'unknown 1')
   t.same(last().ran, [before.id], 'programs without trust are in the last child')
-  last().says(entering(before.id, 'unknown 1'), left(before.id))
+  last().report(entering(before.id, 'unknown 1'), left(before.id))
   const separated = await submit('attacker', 'well')
   t.same([first.ran, last().ran], [[], [before.id]], 'it waits until the others have left')
   const after = await submit('victim', 'unknown 2')
   t.same(first.ran, [after.id], 'the others do not wait')
-  first.says(entering(after.id, 'unknown 2'), ended(after.id))
-  last().says(entering(before.id, 'unknown 1'), ended(before.id))
+  first.report(entering(after.id, 'unknown 2'), ended(after.id))
+  last().report(entering(before.id, 'unknown 1'), ended(before.id))
   await turn()
   t.same(last().ran, [before.id, separated.id])
-  last().says(entering(separated.id, 'well'), left(separated.id))
+  last().report(entering(separated.id, 'well'), left(separated.id))
   const trusted = await submit('victim', 'other')
   t.same(first.ran, [after.id, trusted.id], 'nor do they join it')
   const own = await submit('attacker', 'new')

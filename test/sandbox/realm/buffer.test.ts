@@ -1,7 +1,7 @@
 import t from 'tap'
 import { sameAsNode } from './kit.ts'
 
-sameAsNode(t, 'texts become bytes and back in every encoding', () => {
+sameAsNode(t, 'texts are encoded and decoded in every encoding', () => {
   const bytes = Buffer.from('héllo 😀 ÿ')
   const encodings: BufferEncoding[] = [
     'utf8',

@@ -31,7 +31,7 @@ const options = { argument: { base }, call: callFetch }
 
 sameAsNode(
   t,
-  'fetch sends bodies of every kind and reads answers',
+  'fetch sends bodies of every kind and reads responses',
   async ({ base }: { base: string }) => {
     const post = async (body: unknown, headers = {}) =>
       (await fetch(`${base}/echo?q=1`, { method: 'post', body: body as string, headers })).json()
@@ -62,7 +62,7 @@ sameAsNode(
 
 sameAsNode(
   t,
-  'answers without success, without body, of bytes, and redirected',
+  'responses with an error status, without a body, of bytes, and redirected',
   async ({ base }: { base: string }) => {
     const broken = await fetch(`${base}/text`)
     const none = await fetch(`${base}/none`)
@@ -80,7 +80,7 @@ sameAsNode(
   options,
 )
 
-sameAsNode(t, 'Headers, Request and Response stand for themselves', async () => {
+sameAsNode(t, 'Headers, Request and Response work without fetch', async () => {
   const headers = new Headers({ 'X-B': '1', a: ' 2 ' })
   headers.append('x-b', '3')
   headers.set('c', '4')
@@ -188,10 +188,10 @@ t.test('node-fetch behaves as fetch, with its own errors', async (t) => {
     `const fetch = require('node-fetch')
     const { Headers, FetchError } = fetch
     module.exports = async ({ base }) => {
-      const answer = await fetch(base + '/echo', { method: 'POST', body: 'x', headers: new Headers({ 'x-own': 'y' }) })
+      const response = await fetch(base + '/echo', { method: 'POST', body: 'x', headers: new Headers({ 'x-own': 'y' }) })
       const buffer = await (await fetch.default(base + '/bytes')).buffer()
       const failed = await fetch(base + '/gone').catch((error) => [error.name, error instanceof FetchError, error.message])
-      return [(await answer.json()).own, answer.headers.raw()['x-list'], buffer.length, failed]
+      return [(await response.json()).own, response.headers.raw()['x-list'], buffer.length, failed]
     }`,
     {
       ...options,

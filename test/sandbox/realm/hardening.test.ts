@@ -4,12 +4,12 @@ import { runRealm } from './kit.ts'
 /** Replaces everything that code of ours might lean on. */
 const POLLUTION = `
   const { defineProperty, getOwnPropertyNames } = Object
-  const kept = { __proto__: null, constructor: 1, caller: 1, callee: 1, arguments: 1 }
+  const allowed = { __proto__: null, constructor: 1, caller: 1, callee: 1, arguments: 1 }
   const prototypes = [Array, String, Function, Map, Set, Promise, RegExp, Number, Error, Object]
   for (let i = 0; i < prototypes.length; i++) {
     const names = getOwnPropertyNames(prototypes[i].prototype)
     for (let j = 0; j < names.length; j++)
-      if (!kept[names[j]] && names[j] !== '__proto__')
+      if (!allowed[names[j]] && names[j] !== '__proto__')
         try { defineProperty(prototypes[i].prototype, names[j], { __proto__: null, value: () => { throw 'polluted ' + names[j] }, configurable: true, writable: true }) } catch {}
   }
   defineProperty(Array.prototype, Symbol.iterator, { __proto__: null, value: () => { throw 'polluted' } })
@@ -43,7 +43,7 @@ t.test('replaced intrinsics do not prevent the report of an outcome', async (t) 
       call: async () => ({ id: 'a' }),
     },
   )
-  t.equal(waited.result, 'a', 'answers still arrive')
+  t.equal(waited.result, 'a', 'results still arrive')
 })
 
 t.test('getters, proxies and thenables run as guest code', async (t) => {

@@ -73,7 +73,8 @@ export const runRealm = async (code: string, options: RealmRun = {}): Promise<Ra
         id,
         setTimeout(() => settle(id, { ok: null }), Number(json)),
       )
-    const response = options.call?.(name, JSON.parse(json)) ?? Promise.reject(new Error('nobody answers'))
+    const response =
+      options.call?.(name, JSON.parse(json)) ?? Promise.reject(new Error('this test has no host'))
     response.then(
       (ok) => settle(id, { ok }),
       ({ name: errorName, message, status }) =>
@@ -115,7 +116,7 @@ export const runRealm = async (code: string, options: RealmRun = {}): Promise<Ra
 /** The text of a module that exports this function; types are gone from a function's text when it runs. */
 const moduleOf = (run: (...args: never[]) => unknown): string => `module.exports = ${run}`
 
-/** What a module of customers' code exports, on plain Node. */
+/** Exports of a module of customers' code, on plain Node. */
 const loadOnNode = (code: string): ((argument: unknown) => unknown) => {
   const module = { exports: {} as (argument: unknown) => unknown }
   new Function('exports', 'require', 'module', code)(module.exports, createRequire(import.meta.url), module)

@@ -14,7 +14,7 @@ sameAsNode(t, 'events', async () => {
   emitter.emit('y', 7, 8)
   let failure: unknown
   try {
-    emitter.emit('error', new Error('nobody listens'))
+    emitter.emit('error', new Error('no listener'))
   } catch (error) {
     failure = (error as Error).message
   }
@@ -209,8 +209,8 @@ sameAsNode(t, 'structuredClone and AbortController', () => {
     }
   }
   const controller = new AbortController()
-  let heard = 0
-  controller.signal.addEventListener('abort', () => heard++)
+  let events = 0
+  controller.signal.addEventListener('abort', () => events++)
   controller.abort()
   controller.abort()
   return [
@@ -226,7 +226,7 @@ sameAsNode(t, 'structuredClone and AbortController', () => {
     attempt(() => {}),
     attempt(Symbol('s')),
     controller.signal.aborted,
-    heard,
+    events,
     (controller.signal.reason as Error).name,
     AbortSignal.abort('why').reason,
   ]

@@ -16,11 +16,11 @@ t.test('types are blanked once, and damaged cached output is recreated', async (
   const [two = ''] = retained().filter((file) => file !== one)
 
   copyFileSync(two, one)
-  t.equal(strip(ONE, directory), 'const two    = 2', 'what is kept is read')
+  t.equal(strip(ONE, directory), 'const two    = 2', 'the cached text is read')
   truncateSync(one, 70)
   t.equal(strip(ONE, directory), 'const one         = 1')
   copyFileSync(one, two)
-  t.equal(strip(TWO, directory), 'const one         = 1', 'and kept anew')
+  t.equal(strip(TWO, directory), 'const one         = 1', 'a damaged one is replaced')
 })
 
 t.test('without a cache types are blanked each time', async (t) => {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { sameAsNode } from './kit.ts'
 
-sameAsNode(t, 'URLs are taken apart, changed and put together', () => {
+sameAsNode(t, 'URLs are parsed, changed and serialized', () => {
   const url = new URL('https://user:p%40w@Example.COM:8443/a/../b c?x=1&y=a%20b#h')
   const before = {
     ...JSON.parse(JSON.stringify(url.toString().split('/'))),
@@ -23,7 +23,7 @@ sameAsNode(t, 'URLs are taken apart, changed and put together', () => {
   ]
 })
 
-sameAsNode(t, 'a URL that is none is refused', () => {
+sameAsNode(t, 'an invalid URL is rejected', () => {
   try {
     return new URL('nope').href
   } catch (error) {

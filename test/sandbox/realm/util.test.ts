@@ -1,7 +1,7 @@
 import t from 'tap'
 import { runRealm, sameAsNode } from './kit.ts'
 
-sameAsNode(t, 'util.inspect shows what people print as Node does', () => {
+sameAsNode(t, 'util.inspect shows common values as Node does', () => {
   const { inspect } = require('node:util')
   class Point {
     x = 1
@@ -185,7 +185,7 @@ t.test('the console stores lines up to its limits', async (t) => {
       '[values that cannot be shown]',
       'undefined',
     ],
-    'of the stack, the frames of the code; what throws when it is looked at ends nothing',
+    'a stack has the frames of the code only; values that throw when they are shown are skipped',
   )
   const many = await runRealm('module.exports = () => { for (let i = 0; i < 1000; i++) console.log(i) }', {
     settings: { logLines: 3 },
