@@ -1,7 +1,7 @@
 import type { Json } from '../../common/json.ts'
 import { SHORT_ARGUMENT, SILENCE_MS } from '../limits.ts'
+import type { Ending } from '../protocol.ts'
 import type { ConsoleLine, Invocation, LimitName, Outcome, SandboxLimits } from '../types.ts'
-import type { Ending } from './from-child.ts'
 import { createHostCalls } from './host-calls.ts'
 import type { Channel, Job, Source } from './job.ts'
 import { limitSentence, unusableSentence } from './limit-messages.ts'

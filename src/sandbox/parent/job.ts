@@ -1,7 +1,6 @@
 import type { CodeIssue } from '../../sdk/index.ts'
-import type { ProgramHeader, ToChild } from '../protocol.ts'
+import type { FromChild, ProgramHeader, ToChild } from '../protocol.ts'
 import type { LimitName } from '../types.ts'
-import type { FromChild } from './from-child.ts'
 
 /** A program with its code. */
 export interface Source extends ProgramHeader {

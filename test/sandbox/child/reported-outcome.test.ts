@@ -1,6 +1,6 @@
 import t from 'tap'
 import { linesOf, outcomeOf } from '../../../src/sandbox/child/reported-outcome.ts'
-import { asFromChild } from '../../../src/sandbox/parent/from-child.ts'
+import { asFromChild } from '../../../src/sandbox/protocol.ts'
 
 const line = { level: 'log', text: 'a' } as const
 

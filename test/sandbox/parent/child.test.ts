@@ -7,8 +7,8 @@ import { encodeFrame } from '../../../src/sandbox/frames.ts'
 import { SILENCE_MS } from '../../../src/sandbox/limits.ts'
 import { Child } from '../../../src/sandbox/parent/child.ts'
 import type { Exit } from '../../../src/sandbox/parent/exit.ts'
-import type { FromChild } from '../../../src/sandbox/parent/from-child.ts'
 import type { Job } from '../../../src/sandbox/parent/job.ts'
+import type { FromChild } from '../../../src/sandbox/protocol.ts'
 
 const CPU_MS = 1_000
 
