@@ -1,19 +1,20 @@
 import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
+import { steadyClock } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
 import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
 import { CHECK_MS, childrenWithin, DEFAULT_LIMITS, MESSAGE_MARGIN, memoryFor } from './limits.ts'
-import { type Checked, createCheckJob } from './parent/check.ts'
+import { type Checked, createCheckJob } from './parent/check-job.ts'
 import { type Confinement, detectConfinement } from './parent/confinement.ts'
-import { createInvocationJob } from './parent/invocation.ts'
+import { createInvocationJob } from './parent/invocation-job.ts'
 import type { Source } from './parent/job.ts'
 import { limitSentence } from './parent/limit-messages.ts'
 import { Pool } from './parent/pool.ts'
 import { startText } from './parent/sources.ts'
 import { spawnChild } from './parent/spawn.ts'
 import { createTrustTracker } from './parent/trust.ts'
-import type { Outcome, Program, Sandbox, SandboxLimits } from './types.ts'
+import type { Invocation, Outcome, Program, Sandbox, SandboxLimits } from './types.ts'
 
 export interface SandboxOptions {
   /** Child processes; with only one, a program that kills it delays all others. */
@@ -51,14 +52,11 @@ export const createSandbox = async (
   const defaults: SandboxLimits = { ...DEFAULT_LIMITS, ...defined(options.limits) }
   const metrics = deps.metrics.sandbox
   const confinement = options.confinement ?? (await detectConfinement(options.require ?? [], deps.log))
-  const start = startText({
-    argumentBytes: defaults.argumentBytes,
-    aheadMs: defaults.cpuMs,
-  })
-  const trust = createTrustTracker({ now: () => performance.now() })
+  const start = startText({ argumentBytes: defaults.argumentBytes, aheadMs: defaults.cpuMs })
+  const trust = createTrustTracker(steadyClock)
   const pool = new Pool(options.children ?? childrenWithin(options.memoryMib ?? 0), {
     log: deps.log,
-    now: () => performance.now(),
+    now: steadyClock.now,
     spawn: () => spawnChild(confinement, start),
     maxBytes: defaults.resultBytes + MESSAGE_MARGIN,
     oneTenantPerChild: options.require?.includes('tenant') ?? false,
@@ -69,6 +67,28 @@ export const createSandbox = async (
     },
   })
   let ids = 0
+
+  const outcomeOf = (invocation: Invocation): Promise<Outcome> =>
+    new Promise((resolve) => {
+      const limits = { ...defaults, ...defined(invocation.limits) }
+      const bytes = Buffer.byteLength(invocation.argument)
+      const source = sourceOf(invocation.program, limits, memoryFor(limits, bytes))
+      if (bytes > limits.argumentBytes)
+        return resolve({
+          kind: 'limit',
+          limit: 'argument',
+          message: limitSentence('argument', limits, source),
+          console: [],
+          timing: { waited: 0, cpu: 0, wall: 0 },
+        })
+      pool.submit(
+        createInvocationJob(++ids, invocation, source, limits, {
+          now: steadyClock.now,
+          resolve,
+          onBehaved: (well) => (well ? trust.behaved(source.key) : trust.exceeded(source.key)),
+        }),
+      )
+    })
 
   const count = (outcome: Outcome): void => {
     metrics.invocations.inc({ outcome: outcome.kind === 'limit' ? outcome.limit : outcome.kind })
@@ -97,31 +117,11 @@ export const createSandbox = async (
     throw error
   })
   return {
-    run: (invocation) =>
-      new Promise((resolve) => {
-        const result = (outcome: Outcome) => {
-          count(outcome)
-          resolve(outcome)
-        }
-        const limits = { ...defaults, ...defined(invocation.limits) }
-        const bytes = Buffer.byteLength(invocation.argument)
-        const source = sourceOf(invocation.program, limits, memoryFor(limits, bytes))
-        if (bytes > limits.argumentBytes)
-          return result({
-            kind: 'limit',
-            limit: 'argument',
-            message: limitSentence('argument', limits, source),
-            console: [],
-            timing: { waited: 0, cpu: 0, wall: 0 },
-          })
-        pool.submit(
-          createInvocationJob(++ids, invocation, source, limits, {
-            now: () => performance.now(),
-            resolve: result,
-            onBehaved: (well) => (well ? trust.behaved(source.key) : trust.exceeded(source.key)),
-          }),
-        )
-      }),
+    run: async (invocation) => {
+      const outcome = await outcomeOf(invocation)
+      count(outcome)
+      return outcome
+    },
     check,
     warm: async (programs) => {
       await Promise.all(programs.map(warm))

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { DEFAULT_LIMITS } from '../../../src/sandbox/limits.ts'
-import { createInvocationJob } from '../../../src/sandbox/parent/invocation.ts'
+import { createInvocationJob } from '../../../src/sandbox/parent/invocation-job.ts'
 import type { Outcome } from '../../../src/sandbox/types.ts'
 import { NO_HOST } from '../kit.ts'
 
