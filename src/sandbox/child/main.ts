@@ -4,8 +4,8 @@
  */
 import type { Socket } from 'node:net'
 import { createFrameReader } from '../frames.ts'
-import { COMPILE_MS, MESSAGE_MARGIN, PREPARED_MS } from '../limits.ts'
-import type { FromChild, ProgramHeader, RunHeader, ToChild } from '../protocol.ts'
+import { COMPILE_MS, MESSAGE_MARGIN } from '../limits.ts'
+import type { ProgramHeader, RunHeader, ToChild } from '../protocol.ts'
 import type { HostSync, RealmScripts } from '../realm/abi.ts'
 import { verdictIssues } from './context.ts'
 import { timedOut } from './failures.ts'
@@ -13,6 +13,7 @@ import { Invocation } from './invocation.ts'
 import { createIsolateCache } from './isolate-cache.ts'
 import { createMessageWriter } from './message-writer.ts'
 import type { ProgramIsolate } from './program-isolate.ts'
+import { Reports } from './reports.ts'
 import { createTaskQueue } from './task-queue.ts'
 
 /** First message of the parent. */
@@ -23,22 +24,6 @@ export interface ChildStart {
   /** CPU limit of a top level that is loaded ahead of an invocation. */
   readonly aheadMs: number
 }
-
-type Entering = Omit<Extract<FromChild, { kind: 'entering' }>, 'kind'>
-
-/**
- * The invocation that the parent assumes to run here (id 0: preparing a context), since when, and whether it was
- * `quiet`.
- */
-interface Reported {
-  readonly id: number
-  readonly key: string
-  readonly at: number
-  readonly quiet: boolean
-}
-
-/** Milliseconds after which an idle child reports that a context is ready; well within `PREPARED_MS`. */
-const IDLE_MS = 20
 
 const cpu = (): number => {
   const { user, system } = process.threadCpuUsage()
@@ -53,51 +38,24 @@ export const runChild = (
   realm: { createHostSync(timeLeft: () => number): HostSync },
 ): void => {
   const writer = createMessageWriter(socket, fd)
-  let reported: Reported | undefined
-  const send = (message: FromChild, body?: string) => {
-    writer.write(message, body)
-    reported = undefined
-  }
-  const enter = (message: Entering) => {
-    writer.write({ kind: 'entering', ...message })
-    writer.flush()
-    reported = { id: message.id, key: message.key, at: now(), quiet: false }
-  }
-  let isPlanned = false
-  const reportIdle = () => {
-    isPlanned = false
-    if (reported?.id !== 0) return
-    send({ kind: 'left', id: 0 })
-    writer.flush()
-  }
-  /** After a quiet invocation the report is delayed: the next one is likely to follow and makes it unnecessary. */
-  const onIdle = () => {
-    if (reported?.id !== 0) return
-    if (!reported.quiet) return reportIdle()
-    if (!isPlanned) setTimeout(reportIdle, IDLE_MS)
-    isPlanned = true
-  }
-  const tasks = createTaskQueue({ socket, writer, onIdle })
+  const reports = new Reports(writer, now)
+  const tasks = createTaskQueue({ socket, writer, onIdle: () => reports.idle() })
   const invocations = new Map<number, Invocation>()
   const isolates = createIsolateCache({ ...start, createHostSync: realm.createHostSync, now })
 
   const find = (id: number, key: string): ProgramIsolate | undefined => {
-    if (!isolates.has(key)) enter({ id, key, budgetMs: COMPILE_MS })
+    if (!isolates.has(key)) reports.enter({ id, key, budgetMs: COMPILE_MS })
     const isolate = isolates.get(key)
-    if (isolate === undefined) send({ kind: 'unknown', id })
+    if (isolate === undefined) reports.send({ kind: 'unknown', id })
     return isolate
   }
-
-  /** Whether the parent assumes that this child prepares the program's next context. */
-  const isPreparing = (key: string) =>
-    reported?.id === 0 && reported.key === key && now() - reported.at < PREPARED_MS
 
   /** Prepares the next context: now, if no task is queued (returns its time limit), else when idle (returns 0). */
   const prepare = (isolate: ProgramIsolate, tenantId: string): number => {
     const { key } = isolate.program
     const make = () => {
       if (isolate.gone) return
-      if (!isPreparing(key)) enter({ id: 0, key, budgetMs: start.aheadMs })
+      if (!reports.isPreparing(key)) reports.enter({ id: 0, key, budgetMs: start.aheadMs })
       if (!isolate.prepare(start.aheadMs)) isolates.drop(isolate)
     }
     if (tasks.next(tenantId, make)) return start.aheadMs
@@ -109,19 +67,17 @@ export const runChild = (
     const { id, key, tenantId } = header
     const isolate = find(id, key)
     if (isolate === undefined) return
-    let accepted = header.quiet && !writer.hasPending && (reported === undefined || isPreparing(key))
+    let quiet = header.quiet && reports.infersStart(key)
     const invocation = new Invocation(header, argument, isolate, {
       send: (message, body) => {
-        send(message, body)
+        reports.send(message, body)
         if (message.kind === 'left') isolates.waits(isolate)
-        if (message.kind !== 'ended' || message.preparingMs === 0) return
-        writer.flush()
-        reported = { id: 0, key, at: now(), quiet: header.quiet }
+        else if (message.kind === 'ended' && message.preparingMs > 0) reports.prepare(key, header.quiet)
       },
       enter: (message) => {
-        if (accepted) reported = { id, key, at: now(), quiet: true }
-        else enter(message)
-        accepted = false
+        if (quiet) reports.enterQuietly(id, key)
+        else reports.enter(message)
+        quiet = false
       },
       later: (entry) => tasks.add(tenantId, entry),
       now,
@@ -142,9 +98,9 @@ export const runChild = (
     const isolate = find(id, key)
     if (isolate === undefined) return
     const result = (issues: readonly { line: number; column: number; message: string }[]) =>
-      send({ kind: 'checked', id, issues: [...issues], exportsFunction: issues.length === 0 })
+      reports.send({ kind: 'checked', id, issues: [...issues], exportsFunction: issues.length === 0 })
     if (isolate.compiled.kind === 'invalid') return result(isolate.compiled.issues)
-    enter({ id, key, budgetMs: cpuMs })
+    reports.enter({ id, key, budgetMs: cpuMs })
     try {
       result(verdictIssues(isolate.load(cpuMs)))
     } catch (thrown) {
@@ -161,7 +117,7 @@ export const runChild = (
   const receive = (message: ToChild, body: string) => {
     if (message.kind === 'program') return isolates.learn(message satisfies ProgramHeader, body)
     if (message.kind === 'ping') {
-      send({ kind: 'pong' })
+      reports.send({ kind: 'pong' })
       writer.flush()
       return
     }
@@ -185,6 +141,6 @@ export const runChild = (
   socket.on('end', end)
   socket.on('error', end)
   tasks.idle(isolates.prefetch)
-  send({ kind: 'ready' })
+  reports.send({ kind: 'ready' })
   writer.flush()
 }

@@ -16,7 +16,7 @@ export const NativeError = Error
 export const NativePromise = Promise
 
 /** A method as a function with its object as first argument: `uncurry(String.prototype.slice)(text, 0, 3)`. */
-export const uncurry =
+const uncurry =
   <Self, Args extends readonly unknown[], Result>(method: Method<Self, Args, Result>) =>
   (self: Self, ...args: Args): Result =>
     apply(method, self, args)
@@ -33,7 +33,7 @@ const mapSet = uncurry<Map<unknown, unknown>, [unknown, unknown], unknown>(Map.p
 const mapDelete = uncurry<Map<unknown, unknown>, [unknown], boolean>(Map.prototype.delete)
 
 /** A map whose methods code cannot replace. */
-export interface Registry<K, V> {
+interface Registry<K, V> {
   get(key: K): V | undefined
   set(key: K, value: V): void
   delete(key: K): boolean
