@@ -65,11 +65,5 @@ export const createCode = ({
 }): Code => ({
   run: (run) => runCode(sandbox, createHost(run), { ...run, headerPrefixes }),
 
-  check: async (program) => {
-    const { issues, exportsFunction } = await sandbox.check(program)
-    if (issues.length > 0 || exportsFunction) return issues
-    return [
-      { line: 1, column: 1, message: 'The code exports no function. Set module.exports to a function.' },
-    ]
-  },
+  check: (program) => sandbox.check(program),
 })

@@ -101,7 +101,7 @@ const FromChild = Type.Union([
     /** Prepares the program's next context, like `entering` with id 0 and this budget; 0: does not. */
     preparingMs: Ms,
   }),
-  Type.Object({ kind: Kind('checked'), id: Id, issues: Type.Array(Issue), exportsFunction: Type.Boolean() }),
+  Type.Object({ kind: Kind('checked'), id: Id, issues: Type.Array(Issue) }),
   /** Its isolate was disposed because of another invocation of the same program. */
   Type.Object({ kind: Kind('lost'), id: Id }),
   /** The program is not in the child's cache. */

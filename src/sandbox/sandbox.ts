@@ -5,7 +5,7 @@ import { AppError } from '../common/errors.ts'
 import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
 import { CHECK_MS, childrenWithin, DEFAULT_LIMITS, MESSAGE_MARGIN, memoryFor } from './limits.ts'
-import { type Checked, createCheckJob } from './parent/check-job.ts'
+import { createCheckJob } from './parent/check-job.ts'
 import { type Confinement, detectConfinement } from './parent/confinement.ts'
 import { createInvocationJob } from './parent/invocation-job.ts'
 import type { Source } from './parent/job.ts'
@@ -98,7 +98,7 @@ export const createSandbox = async (
     metrics.children.set(pool.alive)
   }
 
-  const check = (program: Program): Promise<Checked> =>
+  const check: Sandbox['check'] = (program) =>
     new Promise((resolve) => {
       const source = sourceOf(program, defaults, defaults.memoryMib)
       pool.submit(createCheckJob(++ids, source, defaults, { withinMs: CHECK_MS, resolve }))
@@ -109,7 +109,7 @@ export const createSandbox = async (
   const warm = async (program: Program): Promise<void> => {
     const { key } = sourceOf(program, defaults, defaults.memoryMib)
     if (unready.has(key)) return
-    if ((await check(program)).issues.length > 0) unready.set(key, true)
+    if ((await check(program)).length > 0) unready.set(key, true)
   }
 
   await pool.ready.catch(async (error) => {

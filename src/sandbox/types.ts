@@ -116,9 +116,7 @@ export interface Sandbox {
    * Loads the code within 15 s (its top level runs, without host) and returns its issues: syntax errors, or no exported
    * function. The loaded program stays cached.
    */
-  check(
-    program: Program,
-  ): Promise<{ readonly issues: readonly CodeIssue[]; readonly exportsFunction: boolean }>
+  check(program: Program): Promise<readonly CodeIssue[]>
   /** Prepares isolates and contexts. Ignores failures; failed programs are not warmed again. */
   warm(programs: readonly Program[]): Promise<void>
   /** Rejects when no child is ready; `missing`: confinement that this system does not provide. */

@@ -98,26 +98,21 @@ t.test('a sandbox', async (t) => {
       ['module.exports = async () => { /* no end', 1, 32],
     ]
     for (const [code, line, column] of places) {
-      const { issues, exportsFunction } = await sandbox.check({
+      const issues = await sandbox.check({
         tenantId: 'tenant',
         name: 'code',
         code,
       })
       t.match(issues, [{ line, column, message: String }], code)
-      t.equal(exportsFunction, false)
       t.match(await run(code), { kind: 'unusable', issues })
     }
   })
 
   t.test('reports at a check whether code exports a function', async (t) => {
     const check = (code: string) => sandbox.check({ tenantId: 'tenant', name: 'code', code })
-    t.same(await check('module.exports = () => 1'), { issues: [], exportsFunction: true })
+    t.same(await check('module.exports = () => 1'), [])
     for (const code of ['', 'module.exports = {}', 'export const a = 1', 'throw new Error("top")'])
-      t.match(
-        await check(code),
-        { issues: [{ line: Number, message: String }], exportsFunction: false },
-        code,
-      )
+      t.match(await check(code), [{ line: Number, message: String }], code)
   })
 
   t.test('reports code that forges its verdict as unusable, and its process continues', async (t) => {
@@ -129,13 +124,13 @@ t.test('a sandbox', async (t) => {
       `Number = () => '}'; ${thrown(`'Error: x\\n    at code:1:1'`)}`,
       `export default () => 1; ${thrown(`'Error: x\\n    at code:' + '9'.repeat(400) + ':3'`)}`,
     ]) {
-      const { issues } = await sandbox.check({ tenantId: 'tenant', name: 'code', code })
+      const issues = await sandbox.check({ tenantId: 'tenant', name: 'code', code })
       t.match(issues, [{ line: 1, message: /x$/ }], code)
       t.match(await run(code), { kind: 'unusable', issues }, code)
     }
     for (const forged of ['({ kind: "no-function", message: 1 })', 'null', '({ kind: 1, line: "1" })']) {
       const code = `Object.prototype.toJSON = () => ${forged}; module.exports = () => 1`
-      t.same((await sandbox.check({ tenantId: 'tenant', name: 'code', code })).issues, [], code)
+      t.same(await sandbox.check({ tenantId: 'tenant', name: 'code', code }), [], code)
       t.equal((await run(code)).kind, 'returned', code)
     }
     t.same(
@@ -152,7 +147,7 @@ t.test('a sandbox', async (t) => {
         const own = start(2)
         return [top, start(1), own, start(2)].map((cipher) => cipher.update('hello', 'utf8', 'hex'))
       }`
-    t.same((await sandbox.check({ tenantId: 'tenant', name: 'code', code })).issues, [])
+    t.same(await sandbox.check({ tenantId: 'tenant', name: 'code', code }), [])
     for (let call = 0; call < 3; call++) {
       const [top, first, own, second] = returned(await run(code)) as string[]
       t.equal(top, first)

@@ -98,7 +98,7 @@ export const runChild = (
     const isolate = find(id, key)
     if (isolate === undefined) return
     const result = (issues: readonly { line: number; column: number; message: string }[]) =>
-      reports.send({ kind: 'checked', id, issues: [...issues], exportsFunction: issues.length === 0 })
+      reports.send({ kind: 'checked', id, issues: [...issues] })
     if (isolate.compiled.kind === 'invalid') return result(isolate.compiled.issues)
     reports.enter({ id, key, budgetMs: cpuMs })
     try {

@@ -3,28 +3,22 @@ import type { SandboxLimits } from '../types.ts'
 import type { Channel, Job, Source } from './job.ts'
 import { limitSentence } from './limit-messages.ts'
 
-export interface Checked {
-  readonly issues: readonly CodeIssue[]
-  readonly exportsFunction: boolean
-}
-
 /** A check as a job of the pool. Calls `resolve` once, at the latest after `withinMs`. */
 export const createCheckJob = (
   id: number,
   source: Source,
   limits: SandboxLimits,
-  options: { readonly withinMs: number; readonly resolve: (checked: Checked) => void },
+  options: { readonly withinMs: number; readonly resolve: (issues: readonly CodeIssue[]) => void },
 ): Job => {
   let over = false
   let channel: Channel | undefined
-  const finish = (checked: Checked): void => {
+  const finish = (issues: readonly CodeIssue[]): void => {
     if (over) return
     over = true
     clearTimeout(timer)
-    options.resolve(checked)
+    options.resolve(issues)
   }
-  const issue = (message: string) =>
-    finish({ issues: [{ line: 1, column: 1, message }], exportsFunction: false })
+  const issue = (message: string) => finish([{ line: 1, column: 1, message }])
   const timer = setTimeout(() => {
     issue('The sandbox is at capacity. Retry later.')
     channel?.send({ kind: 'cancel', id, tenantId: source.tenantId })
@@ -44,7 +38,7 @@ export const createCheckJob = (
     },
     onCall: () => {},
     onEnded: () => issue('The code could not be checked.'),
-    onChecked: (issues, exportsFunction) => finish({ issues, exportsFunction }),
+    onChecked: finish,
     fail: (limit) => issue(`Loading the code failed. ${limitSentence(limit, limits, source)}`),
   }
 }

@@ -212,7 +212,7 @@ export class Child implements Channel {
     if (message.kind === 'ended') {
       if (message.preparingMs > 0) this.#code.enter(0, job.source.key, message.preparingMs)
       job.onEnded(message, body)
-    } else if (message.kind === 'checked') job.onChecked(message.issues, message.exportsFunction)
+    } else if (message.kind === 'checked') job.onChecked(message.issues)
     else if (message.kind === 'unknown') {
       this.#programs.delete(job.source.key)
       this.#deps.onUnknown(job)

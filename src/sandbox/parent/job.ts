@@ -29,7 +29,7 @@ export interface Job {
   /** A host call; `json` is the input's JSON text. */
   onCall(message: Extract<FromChild, { kind: 'call' }>, json: string): void
   onEnded(message: Extract<FromChild, { kind: 'ended' }>, result: string): void
-  onChecked(issues: readonly CodeIssue[], exportsFunction: boolean): void
+  onChecked(issues: readonly CodeIssue[]): void
   /** Ends it without a message from a child. */
   fail(limit: LimitName): void
 }
