@@ -42,8 +42,8 @@ t.test('the inputs of concurrent host calls may be longer than one message', asy
 
 t.test('inputs above the limits are errors of their calls', async (t) => {
   const { run, survived } = await openSurviving(t)
-  const one = await run(SEND, { argument: { count: 1, length: 16 * MIB }, host: echo })
-  t.match(returned(one), [/^The input of this call/])
+  const outcome = await run(SEND, { argument: { count: 1, length: 16 * MIB }, host: echo })
+  t.match(returned(outcome), [/^The input of this call/])
   const many = returned(await run(SEND, { argument: { count: 12, length: 5 * MIB }, host: echo })) as string[]
   t.same(many.slice(0, 9), Array(9).fill(String(5 * MIB)))
   t.match(many.slice(9), Array(3).fill(/^The input of this call/))

@@ -16,9 +16,9 @@ export const createService = () => {
 
   const methods: Record<string, (args: Args) => Json> = {
     'tokens.create': ([token]) => {
-      const made = { ...(token as Record<string, Json>), id: `token-${tokens.size + 1}` }
-      tokens.set(made.id, made)
-      return made
+      const created = { ...(token as Record<string, Json>), id: `token-${tokens.size + 1}` }
+      tokens.set(created.id, created)
+      return created
     },
     'tokens.retrieve': ([id]) => find(id),
     'tokens.update': ([id, changes]) => Object.assign(find(id), changes as object),

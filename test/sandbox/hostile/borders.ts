@@ -8,7 +8,7 @@ const spins = row('cpu')
 const throws = row('threw')
 const returns = row('returned')
 /** Several of its own limits may end it first. */
-const dear = row('cpu', 'memory', 'crash', 'threw', 'host_calls', 'wall')
+const expensive = row('cpu', 'memory', 'crash', 'threw', 'host_calls', 'wall')
 
 /** Hostile arguments of `bt` and `fetch`, patched intrinsics, results. */
 export const HANDED_OVER: readonly Hostile[] = [
@@ -53,12 +53,12 @@ export const HANDED_OVER: readonly Hostile[] = [
     'lists of headers',
     "return { body: {}, headers: { 'set-cookie': Array(1e6).fill({ toString() { for (;;); } }, 0, 1).map(String) } }",
   ),
-  dear(
+  expensive(
     'a million headers',
     "return { body: {}, headers: { 'set-cookie': Array(3e6).fill('a=b'.repeat(9)) } }",
   ),
   throws('a sparse list as result', 'const a = []; a[2 ** 32 - 2] = 1; return a'),
-  dear(
+  expensive(
     'a getter of the result that fills memory',
     'return { body: { get x() { return Array(1e9).fill(1) } } }',
   ),
@@ -88,7 +88,7 @@ export const HANDED_OVER: readonly Hostile[] = [
     'a getter in the place of prepareStackTrace',
     "Object.defineProperty(Error, 'prepareStackTrace', { get() { for (;;); } }); null.x",
   ),
-  dear(
+  expensive(
     'stacks without end',
     'const o = {}; Error.stackTraceLimit = 1e9; (function f(n) { if (n) return f(n - 1); for (;;) Error.captureStackTrace(o) })(2000)',
   ),
@@ -100,7 +100,7 @@ export const CORNERS: readonly Hostile[] = [
     'an async generator that does not finish',
     'const g = (async function* () { try { for (;;) yield 1 } finally { for (;;) await 1 } })(); await g.next(); await g.return(1)',
   ),
-  dear(
+  expensive(
     'a queue of an async generator',
     'const g = (async function* () { yield new Promise(() => {}) })(); const a = []; for (;;) a.push(g.next())',
   ),
@@ -128,12 +128,12 @@ export const CORNERS: readonly Hostile[] = [
     'a `with` around a Proxy',
     "return Function('o', 'with (o) { return a }')(new Proxy({}, { has() { for (;;); } }))",
   ),
-  dear(
+  expensive(
     'template objects',
     "const f = (s) => s; const a = new Set(); for (let i = 0; ; i++) a.add(Function('f', 'return f`' + i + '`')(f))",
   ),
-  dear('String.raw of a huge length', 'return String.raw({ raw: { length: 2 ** 53 - 1 } }).length'),
-  dear(
+  expensive('String.raw of a huge length', 'return String.raw({ raw: { length: 2 ** 53 - 1 } }).length'),
+  expensive(
     'a comparison that changes the list',
     'const a = Array.from({ length: 1e5 }, Math.random); for (;;) a.sort((x, y) => { a.length = 0; a.push(...Array(10)); return x - y })',
   ),
@@ -146,21 +146,24 @@ export const CORNERS: readonly Hostile[] = [
     "return JSON.parse('[1]', function (k, v) { if (Array.isArray(this)) this.length = 2 ** 32 - 1; return v })",
   ),
   row('threw', 'cpu')('a reviver within a reviver', 'const f = () => JSON.parse(\'{"a":1}\', f); return f()'),
-  dear(
+  expensive(
     'an expression with counts of counts',
     "return new RegExp('((a{0,1000}){0,1000}){0,100}b').test('a'.repeat(100))",
   ),
-  dear(
+  expensive(
     'a class of characters beyond the first plane',
     "for (;;) new RegExp('[' + Array.from({ length: 1e5 }, (_, i) => String.fromCodePoint(0x10000 + i)).join('') + ']', 'u').test('x')",
   ),
-  dear('a sticky replacement in a loop', "let s = 'a'.repeat(1e6); for (;;) s = s.replace(/a/gy, () => 'a')"),
-  dear('a long list in a locale', "return Array(1e6).fill(new Date()).toLocaleString('de').length"),
-  dear(
+  expensive(
+    'a sticky replacement in a loop',
+    "let s = 'a'.repeat(1e6); for (;;) s = s.replace(/a/gy, () => 'a')",
+  ),
+  expensive('a long list in a locale', "return Array(1e6).fill(new Date()).toLocaleString('de').length"),
+  expensive(
     'accessors without end',
     "const o = {}; for (let i = 0; ; i++) Object.defineProperty(o, 'k' + i, { get() { return 1 }, configurable: true, enumerable: true })",
   ),
-  dear('a chain of prototypes', 'let p = {}; for (;;) { p = Object.create(p); p.x }'),
+  expensive('a chain of prototypes', 'let p = {}; for (;;) { p = Object.create(p); p.x }'),
 ]
 
 /** Modules of Node with unusual arguments. */
@@ -184,19 +187,19 @@ export const OF_NODE: readonly Hostile[] = [
     'one buffer ten thousand times',
     'return Buffer.concat(Array(1e4).fill(Buffer.alloc(2 ** 20))).length',
   ),
-  dear(
+  expensive(
     'a search for long bytes in longer ones',
     "const b = Buffer.alloc(2 ** 23, 'a'); for (;;) b.indexOf(Buffer.concat([Buffer.alloc(2 ** 22, 'a'), Buffer.from('b')]))",
   ),
-  dear(
+  expensive(
     'names in Punycode without end',
     "const u = require('url'); for (;;) u.domainToUnicode('xn--' + 'zza'.repeat(2e4))",
   ),
-  dear(
+  expensive(
     'a URL that grows by its parameters',
     "const u = new URL('https://a.test'); for (let i = 0; ; i++) u.searchParams.append('k' + i, 'v'.repeat(1000))",
   ),
-  dear(
+  expensive(
     'compression both ways',
     "const z = require('zlib'); let b = Buffer.alloc(9e6); for (;;) b = z.inflateSync(z.deflateSync(b))",
   ),
@@ -218,15 +221,15 @@ export const OF_NODE: readonly Hostile[] = [
     'many members in one gzip',
     "const z = require('zlib'); return z.gunzipSync(Buffer.concat(Array(2e5).fill(z.gzipSync('')))).length",
   ),
-  dear(
+  expensive(
     'a hundred bombs through streams',
     "const z = require('zlib'); const b = z.gzipSync(Buffer.alloc(9e6)); await Promise.all(Array.from({ length: 100 }, () => new Promise((d, f) => { const s = z.createGunzip(); s.on('data', () => {}); s.on('end', d); s.on('error', f); s.end(b) }))); for (;;);",
   ),
-  dear(
+  expensive(
     'a stream into itself',
     "const { Transform } = require('stream'); const t = new Transform({ transform(c, e, d) { this.push(c); this.push(c); d() } }); t.pipe(t); t.write('x'); await new Promise(() => {})",
   ),
-  dear(
+  expensive(
     'keys of RSA without end',
     "const c = require('crypto'); for (;;) c.generateKeyPairSync('rsa', { modulusLength: 2048 })",
   ),
@@ -238,11 +241,11 @@ export const OF_NODE: readonly Hostile[] = [
     'a digest of two gigabytes',
     "return require('crypto').createHash('shake256', { outputLength: 2 ** 31 - 1 }).update('x').digest().length",
   ),
-  dear(
+  expensive(
     'digests of all kinds',
     "const c = require('crypto'); const b = Buffer.alloc(4e6); for (;;) for (const h of c.getHashes()) try { c.createHash(h).update(b).digest() } catch {}",
   ),
-  dear(
+  expensive(
     'unfinished ciphers',
     "const c = require('crypto'); for (;;) c.createCipheriv('aes-256-gcm', Buffer.alloc(32), Buffer.alloc(12))",
   ),
@@ -250,12 +253,12 @@ export const OF_NODE: readonly Hostile[] = [
     'a derivation by `subtle` of two billion rounds',
     "const { webcrypto: { subtle } } = require('crypto'); const k = await subtle.importKey('raw', Buffer.from('x'), 'PBKDF2', false, ['deriveBits']); return (await subtle.deriveBits({ name: 'PBKDF2', salt: Buffer.alloc(8), iterations: 2 ** 31 - 1, hash: 'SHA-512' }, k, 2 ** 9)).byteLength",
   ),
-  dear(
+  expensive(
     'signals that are never aborted',
     "const c = new AbortController(); for (;;) c.signal.addEventListener('abort', () => {})",
   ),
-  dear('blobs of blobs', "let b = new Blob(['x'.repeat(1e6)]); for (;;) b = new Blob([b, b])"),
-  dear(
+  expensive('blobs of blobs', "let b = new Blob(['x'.repeat(1e6)]); for (;;) b = new Blob([b, b])"),
+  expensive(
     'a promise for each of many events',
     "const { once, EventEmitter } = require('events'); const e = new EventEmitter(); const a = []; for (;;) { a.push(once(e, 'x')); if (a.length % 1e5 === 0) e.emit('x') }",
   ),

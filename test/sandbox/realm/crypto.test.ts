@@ -94,9 +94,9 @@ sameAsNode(t, 'AES-GCM with additional data and its tag', () => {
   cipher.setAAD(Buffer.from('aad'))
   const sealed = Buffer.concat([cipher.update('secret'), cipher.final()])
   const tag = cipher.getAuthTag()
-  const open = (given: Buffer) => {
+  const open = (authTag: Buffer) => {
     const decipher = crypto.createDecipheriv('aes-256-gcm', key, iv)
-    decipher.setAAD(Buffer.from('aad')).setAuthTag(given)
+    decipher.setAAD(Buffer.from('aad')).setAuthTag(authTag)
     try {
       return `${decipher.update(sealed)}${decipher.final()}`
     } catch (error) {
@@ -267,12 +267,12 @@ sameAsNode(t, 'webcrypto accepts no short tags and no other signature', async ()
   const hmac = { name: 'HMAC', hash: 'SHA-256' }
   const mac = await subtle.importKey('raw', bytes('secret'), hmac, false, ['sign', 'verify'])
   const signature: ArrayBuffer = await subtle.sign('HMAC', mac, bytes('m'))
-  for (const [given, text] of [
+  for (const [candidate, text] of [
     [signature, 'm'],
     [signature, 'n'],
     [signature.slice(0, 31), 'm'],
   ] as const)
-    tries.push(await subtle.verify('HMAC', mac, given, bytes(text)))
+    tries.push(await subtle.verify('HMAC', mac, candidate, bytes(text)))
   return tries
 })
 

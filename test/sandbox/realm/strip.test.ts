@@ -20,7 +20,7 @@ t.test('types are blanked once, and damaged cached output is recreated', async (
   truncateSync(one, 70)
   t.equal(strip(ONE, directory), 'const one         = 1')
   copyFileSync(one, two)
-  t.equal(strip(TWO, directory), 'const one         = 1', 'a damaged one is replaced')
+  t.equal(strip(TWO, directory), 'const one         = 1', 'the recreated text is cached')
 })
 
 t.test('without a cache types are blanked each time', async (t) => {

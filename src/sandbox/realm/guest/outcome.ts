@@ -30,10 +30,10 @@ const end = (head: string, result?: string) => {
 const member = (name: keyof Extract<RealmOutcome, { kind: 'threw' }>, json: string | undefined): string =>
   json === undefined ? '' : `,"${name}":${json}`
 
-const read = (error: object, name: 'name' | 'message', most: number): string => {
+const read = (error: object, name: 'name' | 'message', maxChars: number): string => {
   try {
     const value = (error as { readonly [name: string]: unknown })[name]
-    return typeof value === 'string' ? slice(value, 0, most) : ''
+    return typeof value === 'string' ? slice(value, 0, maxChars) : ''
   } catch {
     return ''
   }

@@ -46,7 +46,7 @@ export const outOfRange = (name: string, rule: string): Error =>
   })
 
 /** Checks an integer of a range; returns it. */
-export const integerIn = (name: string, value: unknown, least: number, most: number): number => {
-  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value
-  throw outOfRange(name, `an integer from ${least} to ${most}`)
+export const integerIn = (name: string, value: unknown, min: number, max: number): number => {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value
+  throw outOfRange(name, `an integer from ${min} to ${max}`)
 }
