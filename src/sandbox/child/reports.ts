@@ -15,7 +15,7 @@ interface Reported {
 
 type Entering = Omit<Extract<FromChild, { kind: 'entering' }>, 'kind'>
 
-/** Reports which code runs here, except what the parent infers (README.md, "Tracking of running code"). */
+/** Reports which code runs here, except what the parent infers (src/sandbox/README.md, "Tracking of running code"). */
 export class Reports {
   readonly #writer: MessageWriter
   readonly #now: () => number

@@ -1,4 +1,4 @@
-/** End of a child: its cause, and what follows for its jobs (README.md, "Blame for a death"). */
+/** End of a child: its cause, and what follows for its jobs (src/sandbox/README.md, "Blame for a death"). */
 import type { LimitName } from '../types.ts'
 import type { Job } from './job.ts'
 import type { Entered } from './running-code.ts'

@@ -19,7 +19,10 @@ interface QuietJob {
   readonly budgetMs: number
 }
 
-/** Code that a child runs, from its reports and from those that it may omit (README.md, "Tracking of running code"). */
+/**
+ * Code that a child runs, from its reports and from those that it may omit
+ * (src/sandbox/README.md, "Tracking of running code").
+ */
 export class RunningCode {
   readonly #now: () => number
   /** Called at the end of an entry. */
