@@ -69,6 +69,7 @@ export const associationOperations = (kernel: PluginContext) => [
     permission: 'token:create',
     audit: 'none',
     input: Type.Object({ parent_id, ...TokenInput.properties }),
+    validatedBy: 'run',
     output: TokenOutput,
     status: 201,
     location: (token) => `/tokens/${encodeURIComponent(token.id)}`,

@@ -13,6 +13,7 @@ export const recordOperations = (kernel: PluginContext) => [
     permission: 'token:create',
     audit: 'none',
     input: TokenInput,
+    validatedBy: 'run',
     output: TokenOutput,
     status: 201,
     location: (token) => `/tokens/${encodeURIComponent(token.id)}`,

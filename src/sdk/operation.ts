@@ -82,6 +82,11 @@ export interface Operation<I extends TSchema = TSchema, O extends TSchema = TSch
   readonly body?: string
   /** Request body content types besides application/json. */
   readonly consumes?: readonly string[]
+  /**
+   * `run` validates its input by the schema itself, and throws `invalid`; the kernel copies only declared members. Default:
+   * the kernel validates.
+   */
+  readonly validatedBy?: 'run'
   /** A GET that returns its output once: HEAD, which would consume it, is 405. */
   readonly singleRead?: boolean
   /** The output member that is the complete response body, e.g. a bare array. */

@@ -66,8 +66,8 @@ export const createChild = async (
   input: TokenInput,
   context: UseContext,
 ): Promise<Token> => {
-  const { row } = await findToken(parts, parentId, 'token:read', 'read', context)
-  const [token] = await createTokens(parts, [input], context, row.seq)
+  const findParent = async () => (await findToken(parts, parentId, 'token:read', 'read', context)).row.seq
+  const [token] = await createTokens(parts, [input], context, findParent)
   return token!
 }
 

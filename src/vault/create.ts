@@ -276,12 +276,12 @@ export const storeDrafts = async (
   return outcomes
 }
 
-/** `Vault.create`. `parentSeq`: sequence number of the parent token. */
+/** `Vault.create`. `findParent` is called for valid inputs, and resolves to the sequence number of the parent token. */
 export const createTokens = async (
   parts: VaultDeps,
   inputs: readonly TokenInput[],
   context: UseContext,
-  parentSeq?: number,
+  findParent?: () => Promise<number>,
 ): Promise<readonly Token[]> => {
   if (inputs.length > parts.limits.tokens)
     throw invalid({ '': [`must not hold more than ${parts.limits.tokens} tokens`] })
@@ -294,7 +294,7 @@ export const createTokens = async (
   issues.check()
   const { work = bodyWork() } = context
   const outcomes = await storeDrafts(parts, drafts as readonly Draft[], context, work, {
-    parentSeq,
+    parentSeq: await findParent?.(),
     reserve,
   })
   return mapInTurns(outcomes, ({ row, opened, disclosure }) => {

@@ -59,6 +59,10 @@ t.test('"existing association → 409, missing one → 404, a token with itself 
   }
   t.equal((await list('nobody')).status, 404)
   t.equal((await api.call('POST', '/tokens/nobody/children', { key, body: { data: 1 } })).status, 404)
+  t.equal(
+    (await api.call('POST', '/tokens/nobody/children', { key, body: { data: 1, id: 'x' } })).status,
+    400,
+  )
 })
 
 t.test('a POST without a body accepts any content type', async (t) => {

@@ -25,6 +25,7 @@ const MEMBERS = [
   'output',
   'body',
   'consumes',
+  'validatedBy',
   'responseBody',
   'status',
   'statusOf',

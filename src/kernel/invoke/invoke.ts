@@ -174,7 +174,9 @@ export const createInvoke = (
       lap('authenticate')
 
       const input = await inOwnTurn(() => ready.pruneInput(given))
-      const issue = await inOwnTurn(() => ready.validate(input))
+      // A denied call gets its issues from here: `run` does not run.
+      const validated = operation.validatedBy === 'run' && isAuthorized(caller, operation.permission)
+      const issue = validated ? undefined : await inOwnTurn(() => ready.validate(input))
       lap('validate')
       const once = idempotencyKey !== undefined && isRepeatable(operation)
       // A stored response is repeated whatever the body is (completions §1); without one, the issues are the outcome.

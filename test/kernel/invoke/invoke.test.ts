@@ -110,6 +110,28 @@ t.test('authentication comes before validation, validation before authorization'
   await t.rejects(invoke(operation, { id: 'x' }), { code: 'forbidden' })
 })
 
+t.test('an operation that validates its own input gets it pruned, unless the call is denied', async (t) => {
+  const inputs: unknown[] = []
+  const operation = operationOf({
+    permission: 'thing:read',
+    input,
+    validatedBy: 'run',
+    run: async (given: unknown) => {
+      inputs.push(given)
+      return {}
+    },
+  })
+  const { invoke } = await setUp(t, [operation])
+  await invoke(operation, { id: 7, unknown: 1 })
+  t.strictSame(inputs, [{ id: 7 }])
+  const denied = await setUp(t, [operation], { permissions: [] })
+  await t.rejects(denied.invoke(operation, { id: 7 }), {
+    code: 'invalid',
+    errors: { id: ['must be a string'] },
+  })
+  t.equal(inputs.length, 1)
+})
+
 t.test('a key that a transport has authenticated is looked up again after a second', async (t) => {
   const operation = operationOf({ permission: 'thing:read', input })
   const { invoke } = await setUp(t, [operation], { permissions: [] })
