@@ -107,15 +107,14 @@ export interface ChainLine {
 export const firstSeqOf = ({ seq, records }: ChainLine): number => seq - records.length + 1
 
 /** Records of a line, encoded. */
-export interface LineDraft {
-  readonly records: readonly AuditRecord[]
+interface LineDraft {
   readonly call: string
-  readonly events: readonly string[]
+  readonly events: string[]
 }
 
 /** Lines of one write: consecutive records of a call share a line. */
 export class LineDrafts {
-  readonly lines: (LineDraft & { readonly records: AuditRecord[]; readonly events: string[] })[] = []
+  readonly lines: LineDraft[] = []
   /** Upper bound of the bytes of the last line. */
   #bytes = 0
 
@@ -128,21 +127,20 @@ export class LineDrafts {
       const [callBytes, bytes] = [Buffer.byteLength(call), Buffer.byteLength(event) + 1]
       if (callBytes + bytes + FRAME > MAX_LINE_LENGTH)
         throw new AppError('internal', 'An audit record exceeds the maximum line length.')
-      return { record, call, event, callBytes, bytes }
+      return { call, event, callBytes, bytes }
     })
-    for (const { record, call, event, callBytes, bytes } of encoded) {
+    for (const { call, event, callBytes, bytes } of encoded) {
       const last = this.lines.at(-1)
       if (
         last !== undefined &&
         last.call === call &&
-        last.records.length < MAX_RECORDS &&
+        last.events.length < MAX_RECORDS &&
         this.#bytes + bytes <= MAX_LINE_LENGTH
       ) {
-        last.records.push(record)
         last.events.push(event)
         this.#bytes += bytes
       } else {
-        this.lines.push({ records: [record], call, events: [event] })
+        this.lines.push({ call, events: [event] })
         this.#bytes = FRAME + callBytes + bytes
       }
     }
@@ -175,12 +173,12 @@ export const writeLine = (
   mac: Mac,
   previous: string,
   after: number,
-  { records, call, events }: LineDraft,
-): ChainLine & { readonly text: string } => {
-  const seq = after + records.length
+  { call, events }: LineDraft,
+): Pick<ChainLine, 'seq' | 'hash'> & { readonly text: string } => {
+  const seq = after + events.length
   const body = bodyOf(seq, call, events)
   const hash = mac(previous + body)
-  return { seq, records, hash, text: `${body},"hash":"${hash}"}\n` }
+  return { seq, hash, text: `${body},"hash":"${hash}"}\n` }
 }
 
 /** The hash that a line states, or undefined when its form is invalid. */
