@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError, type Call, type Json, newId, type PluginContext, type TokenState } from '#sdk'
-import { createBackgroundBudget, overloaded } from './background-budget.ts'
+import { createBackgroundBudget } from './background-budget.ts'
 import type { Pending, Waiting } from './callbacks.ts'
 import { Callbacks, type Outcome, type RequestRecord, Requests } from './collections.ts'
 import { resultNotFound } from './not-found.ts'
@@ -16,6 +16,8 @@ const INTERRUPTED = new AppError(
   'gateway_timeout',
   'The service stopped while the reactor ran, or lost its store. Check what it changed before you invoke it again.',
 )
+
+const STOPPING = new AppError('overloaded', 'The service is stopping. Retry.', { retryAfter: 5 })
 
 const TOO_MANY = new AppError(
   'too_large',
@@ -78,7 +80,7 @@ export const createRequests = (
   const requests = () => kernel.records(Requests)
   const callbacks = () => kernel.records(Callbacks)
   const running = new Map<string, Running & { readonly work: Promise<void> }>()
-  const budget = createBackgroundBudget()
+  const takeBackground = createBackgroundBudget()
 
   /** Renews the lease of running invocations only. */
   const renew = async (one: Running): Promise<void> => {
@@ -182,9 +184,9 @@ export const createRequests = (
   return {
     /** Starts it in the background and returns the id of its result. Rejects with `overloaded` or `rate_limited`. */
     begin: async (prepared: Prepared, call: Call, options: BeginOptions): Promise<string> => {
-      if (signal.aborted) throw overloaded()
+      if (signal.aborted) throw STOPPING
       // Before the first await: concurrent calls would pass a check of what has started.
-      const release = budget.take(call.caller.tenantId, prepared.argument)
+      const release = takeBackground(call.caller.tenantId, prepared.argument)
       let work: Promise<void> | undefined
       try {
         const one = await store(prepared, call, options)
