@@ -10,7 +10,7 @@ import { root, type SourceFile, sourcesIn } from './kit/sources.ts'
  */
 const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types?: string }>> = {
   common: { values: '' },
-  sdk: { values: 'common access' },
+  sdk: { values: 'common' },
   // helpers of the built-in plugins
   kit: { values: 'common access egress sdk' },
   // who may do what, for the API and the proxy alike, and the audit record of it

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { CONTAINER_LENGTH, CONTAINER_PATTERN } from '../access/containers.ts'
+import { CONTAINER_LENGTH, CONTAINER_PATTERN } from '../common/containers.ts'
 import type { Json } from '../common/json.ts'
 import { Type } from '../common/json-schema.ts'
 import { destinationsInput } from './destinations.ts'

@@ -1,4 +1,4 @@
-import { parseScope } from '../../access/containers.ts'
+import { parseScope } from '../../common/containers.ts'
 import { invalid } from '../../common/errors.ts'
 import type { TokenFilter } from '../../sdk/index.ts'
 import type { SearchNode } from '../../store/types.ts'

@@ -1,4 +1,4 @@
-import { parseScope } from '../../access/containers.ts'
+import { parseScope } from '../../common/containers.ts'
 import type { Bound, SearchField, SearchNode } from '../../store/types.ts'
 import { parseInstant } from '../expiry.ts'
 

@@ -8,7 +8,7 @@ const PATH = new RegExp(CONTAINER_PATTERN)
 export const CONTAINER_LENGTH = 400
 
 /** The stored form of a container, or undefined when it is malformed. */
-export const parseContainer = (value: unknown): string | undefined =>
+const parseContainer = (value: unknown): string | undefined =>
   typeof value === 'string' && value.length <= CONTAINER_LENGTH && PATH.test(value)
     ? value.toLowerCase()
     : undefined
