@@ -19,7 +19,7 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   store: { values: 'common', types: 'sdk' },
   'shared-state': { values: 'common' },
   keys: { values: 'common', types: 'store sdk' },
-  audit: { values: 'common access', types: 'store' },
+  audit: { values: 'common', types: 'store' },
   expressions: { values: 'common', types: 'sdk' },
   vault: { values: 'common access egress expressions sdk', types: 'sdk store keys audit' },
   kernel: { values: 'common access', types: 'sdk store keys audit expressions' },
