@@ -135,6 +135,18 @@ t.test('production code imports only packages that npm start installs', async (t
   t.same(wrong, [])
 })
 
+/** Rooms that a proxied call passes (docs/adr/0071-hot-paths-return-values.md, "The border"). */
+const HOT = 'gateway vault keys store kernel forward-proxy shared-state common'.split(' ')
+
+t.test('only rooms on the hot path return a value or a promise', async (t) => {
+  const wrong = sourcesIn('src', 'plugins').flatMap((file) =>
+    importsOf(file)
+      .filter(({ target }) => target.endsWith('/eventual.ts') && !HOT.includes(partOf(file.path)))
+      .map(({ target }) => `${file.path} imports ${target}`),
+  )
+  t.same(wrong, [])
+})
+
 t.test('console pages import only lit-html and signals, which no other part does', async (t) => {
   const PAGES = /^(?:lit-html(?:\/|$)|@preact\/signals-core$)/
   const wrong = sourcesIn('src', 'plugins', 'bin').flatMap((file) =>
