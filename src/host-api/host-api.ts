@@ -9,7 +9,7 @@ export interface HostApi {
   /** Its processes start with the first code. */
   readonly sandbox: Sandbox
   /** Called once by the kernel, with its operations. */
-  createCode(parts: Omit<HostDeps, 'fetch'>): Code
+  createCode(deps: Omit<HostDeps, 'fetch'>): Code
   /** Creates the host of one invocation; available after `createCode`. */
   readonly createHost: CreateSandboxHost
   close(): Promise<void>
@@ -34,8 +34,8 @@ export const createHostApi = ({
   return {
     sandbox,
     createHost,
-    createCode: (parts) => {
-      hosts = createSandboxHosts({ ...parts, fetch })
+    createCode: (deps) => {
+      hosts = createSandboxHosts({ ...deps, fetch })
       return createCode({ sandbox, createHost, headerPrefixes })
     },
     close: () => sandbox.close(),

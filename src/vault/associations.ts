@@ -17,14 +17,14 @@ import { timeOf, type VaultDeps } from './vault-deps.ts'
 
 /** Sequence numbers of both tokens, which exist and which the caller may access. */
 const pairOf = async (
-  parts: VaultDeps,
+  deps: VaultDeps,
   [parentId, childId]: readonly [string, string],
   permission: TokenPermission,
   context: UseContext,
 ): Promise<Association> => {
   const operation = permission === 'token:delete' ? 'delete' : 'read'
-  const parent = await findToken(parts, parentId, permission, operation, context)
-  const child = await findToken(parts, childId, permission, operation, context)
+  const parent = await findToken(deps, parentId, permission, operation, context)
+  const child = await findToken(deps, childId, permission, operation, context)
   return { tenantId: context.caller.tenantId, parentSeq: parent.row.seq, childSeq: child.row.seq }
 }
 
@@ -33,15 +33,15 @@ const missing = (): AppError =>
 
 /** `Vault.associate`. */
 export const associateTokens = async (
-  parts: VaultDeps,
+  deps: VaultDeps,
   parentId: string,
   childId: string,
   context: UseContext,
 ): Promise<void> => {
-  const pair = await pairOf(parts, [parentId, childId], 'token:read', context)
+  const pair = await pairOf(deps, [parentId, childId], 'token:read', context)
   if (pair.parentSeq === pair.childSeq)
     throw invalid({ child_id: ['must not be the parent: a token is no child of itself'] })
-  const outcome = await parts.tokens.associate(pair, timeOf(parts, context))
+  const outcome = await deps.tokens.associate(pair, timeOf(deps, context))
   if (outcome === 'gone') throw missing()
   if (outcome === 'exists')
     throw new AppError('conflict', `${printableId(childId)} is a child of this token already.`)
@@ -49,38 +49,38 @@ export const associateTokens = async (
 
 /** `Vault.dissociate`. */
 export const dissociateTokens = async (
-  parts: VaultDeps,
+  deps: VaultDeps,
   parentId: string,
   childId: string,
   context: UseContext,
 ): Promise<void> => {
-  const pair = await pairOf(parts, [parentId, childId], 'token:delete', context)
-  if (!(await parts.tokens.dissociate(pair)))
+  const pair = await pairOf(deps, [parentId, childId], 'token:delete', context)
+  if (!(await deps.tokens.dissociate(pair)))
     throw new AppError('association_not_found', `${printableId(childId)} is not a child of this token.`)
 }
 
 /** `Vault.createChild`. */
 export const createChild = async (
-  parts: VaultDeps,
+  deps: VaultDeps,
   parentId: string,
   input: TokenInput,
   context: UseContext,
 ): Promise<Token> => {
-  const findParent = async () => (await findToken(parts, parentId, 'token:read', 'read', context)).row.seq
-  const [token] = await createTokens(parts, [input], context, findParent)
+  const findParent = async () => (await findToken(deps, parentId, 'token:read', 'read', context)).row.seq
+  const [token] = await createTokens(deps, [input], context, findParent)
   return token!
 }
 
 /** `Vault.children` and `Vault.parents`. */
 export const listAssociated = async (
-  parts: VaultDeps,
+  deps: VaultDeps,
   kind: 'child' | 'parent',
   id: string,
   filter: Pick<TokenFilter, 'ids' | 'types'>,
   page: PageRequest,
   context: UseContext,
 ): Promise<TokenPage> => {
-  const { seq } = (await findToken(parts, id, 'token:read', 'read', context)).row
+  const { seq } = (await findToken(deps, id, 'token:read', 'read', context)).row
   const among: SearchNode = kind === 'child' ? { kind, parentSeq: seq } : { kind, childSeq: seq }
-  return listTokens(parts, filter, page, context, 'token:read', among)
+  return listTokens(deps, filter, page, context, 'token:read', among)
 }

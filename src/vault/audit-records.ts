@@ -18,18 +18,18 @@ export const NO_TOKEN: Subject = { id: '', type: 'token' }
 /** Operations that count as activity of a token in usage reports. */
 const ACTIVE: readonly TokenOperation[] = ['create', 'read', 'use']
 
-const titleOf = (parts: Pick<VaultDeps, 'types'>, type: string): string =>
-  parts.types.get(type)?.title ?? 'Token'
+const titleOf = (deps: Pick<VaultDeps, 'types'>, type: string): string =>
+  deps.types.get(type)?.title ?? 'Token'
 
 /** The record of something done to a token, e.g. "Card used" (completions §10). */
 export const doneRecord = (
-  parts: Pick<VaultDeps, 'types'>,
+  deps: Pick<VaultDeps, 'types'>,
   { id, type, seq }: Subject,
   operation: TokenOperation,
   context: UseContext,
   at: number,
 ): AuditRecord => {
-  const message = `${titleOf(parts, type)} ${pastOf(operation)}`
+  const message = `${titleOf(deps, type)} ${pastOf(operation)}`
   const record = auditRecord({ entity: type, id, operation, message }, context, at)
   if (seq === undefined || !ACTIVE.includes(operation)) return record
   const surfaces = operation === 'use' ? context.surfacesOf?.(id) : undefined
@@ -39,13 +39,13 @@ export const doneRecord = (
 
 /** The record of a call that was denied, e.g. "Card read denied". */
 export const deniedRecord = (
-  parts: Pick<VaultDeps, 'types'>,
+  deps: Pick<VaultDeps, 'types'>,
   { id, type }: Subject,
   operation: TokenOperation,
   context: UseContext,
   at: number,
 ): AuditRecord => {
-  const message = `${titleOf(parts, type)} ${operation} denied`
+  const message = `${titleOf(deps, type)} ${operation} denied`
   return auditRecord({ entity: type, id, operation, message }, context, at)
 }
 

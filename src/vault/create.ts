@@ -44,12 +44,12 @@ interface Prepared {
 
 export const isOn = (setting: string | undefined): boolean => setting === 'true'
 
-const planId = (parts: VaultDeps, draft: Draft, opened: Opened, work: Work): IdPlan => {
+const planId = (deps: VaultDeps, draft: Draft, opened: Opened, work: Work): IdPlan => {
   const { id, data } = draft
   if (id.kind === 'none') return { kind: 'fixed', id: newId() }
   if (id.kind === 'alias') {
     const shown = omitWriteOnly(draft.type, opened.data)
-    return { kind: 'alias', candidates: aliasCandidates(parts.expressions, id.text, data, shown, work) }
+    return { kind: 'alias', candidates: aliasCandidates(deps.expressions, id.text, data, shown, work) }
   }
   if (matchesTokenData(id.text, data))
     throw invalid({ id: ['must not equal the data of the token, or contain a number from it'] })
@@ -58,7 +58,7 @@ const planId = (parts: VaultDeps, draft: Draft, opened: Opened, work: Work): IdP
 
 /** The disclosure of `token:create` in each container; one denied container denies all drafts. */
 const authorize = async (
-  parts: VaultDeps,
+  deps: VaultDeps,
   drafts: readonly Draft[],
   context: UseContext,
   now: number,
@@ -71,7 +71,7 @@ const authorize = async (
     const decision = decide(context.caller.grants, 'token:create', wanted)
     if (decision === 'denied') {
       // Without the chosen id, which may hold data: it was not checked yet.
-      await parts.journal.append([deniedRecord(parts, { id: '', type: type.name }, 'create', context, now)])
+      await deps.journal.append([deniedRecord(deps, { id: '', type: type.name }, 'create', context, now)])
       throw new AppError(
         'forbidden',
         `Creating a token in the container "${container}" is not permitted. Use a key that holds token:create there.`,
@@ -92,8 +92,8 @@ const OVERHEAD = 1024
  * Reserves what new tokens take besides their content, until the call is over: before they are parsed, so that a call
  * beyond the budget costs nothing.
  */
-export const reserveNew = (parts: VaultDeps, context: UseContext, count: number): ReserveMemory => {
-  const reserve = createMemoryBudget(parts, context)
+export const reserveNew = (deps: VaultDeps, context: UseContext, count: number): ReserveMemory => {
+  const reserve = createMemoryBudget(deps, context)
   reserve(count * OVERHEAD)
   return reserve
 }
@@ -110,7 +110,7 @@ const reserveContent = async (drafts: readonly Draft[], reserve: ReserveMemory):
 }
 
 const prepare = (
-  parts: VaultDeps,
+  deps: VaultDeps,
   ring: TenantKeys,
   settings: Tenant['settings'],
   draft: Draft,
@@ -127,12 +127,12 @@ const prepare = (
       ? {}
       : { fingerprintExpression: draft.fingerprintExpression }),
   }
-  checkMask(parts, draft.type, opened, work)
+  checkMask(deps, draft.type, opened, work)
   const deduplicate = draft.deduplicate ?? isOn(settings.deduplicate_tokens)
   const fingerprinted =
     deduplicate || draft.fingerprintExpression !== undefined || isOn(settings.fingerprint_tokens)
   const columns = { metadata: draft.metadata ?? null, egress: draft.egress }
-  const derived = indexTerms(parts, ring, draft.type, opened, columns, fingerprinted, work)
+  const derived = indexTerms(deps, ring, draft.type, opened, columns, fingerprinted, work)
   return {
     draft,
     disclosure,
@@ -140,7 +140,7 @@ const prepare = (
     derived,
     // The id of an existing token would confirm a guess of its data.
     deduplicate: deduplicate && seesDataIn(grants, draft.container),
-    plan: planId(parts, draft, opened, work),
+    plan: planId(deps, draft, opened, work),
   }
 }
 
@@ -176,7 +176,7 @@ const newToken = (
 
 /** Stores all drafts or none, in order. */
 const store = async (
-  parts: VaultDeps,
+  deps: VaultDeps,
   ring: TenantKeys,
   prepared: readonly Prepared[],
   context: UseContext,
@@ -185,12 +185,12 @@ const store = async (
 ): Promise<{ readonly tokens: readonly NewToken[]; readonly created: readonly Created[] }> => {
   const plans = prepared.map(({ plan }) => plan)
   let used: unknown
-  for await (const ids of idAttempts(parts, context.caller.tenantId, plans, now)) {
+  for await (const ids of idAttempts(deps, context.caller.tenantId, plans, now)) {
     const tokens = await mapInTurns(prepared, (item, i) =>
       newToken(item, ids[i] as string, ring, context, now, parentSeq),
     )
     try {
-      return { tokens, created: await parts.tokens.create(tokens, now) }
+      return { tokens, created: await deps.tokens.create(tokens, now) }
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'conflict') throw error
       used = error
@@ -223,25 +223,25 @@ const outcomeOf = (
 
 /** Records a duplicate as a read of the existing token, granted or denied. */
 const recordOf = (
-  parts: VaultDeps,
+  deps: VaultDeps,
   { kind, row, disclosure }: Outcome,
   context: UseContext,
   now: number,
 ): AuditRecord => {
-  if (kind === 'created') return doneRecord(parts, row, 'create', context, now)
+  if (kind === 'created') return doneRecord(deps, row, 'create', context, now)
   const record = disclosure === 'denied' ? deniedRecord : doneRecord
-  return record(parts, row, 'read', context, now)
+  return record(deps, row, 'read', context, now)
 }
 
 /** Stores validated definitions and writes their audit records, in order, all or none. */
 export const storeDrafts = async (
-  parts: VaultDeps,
+  deps: VaultDeps,
   drafts: readonly Draft[],
   context: UseContext,
   work: Work,
   {
     parentSeq,
-    reserve = reserveNew(parts, context, drafts.length),
+    reserve = reserveNew(deps, context, drafts.length),
   }: {
     readonly parentSeq?: number | undefined
     /** Of a caller that has reserved the tokens already. */
@@ -249,56 +249,56 @@ export const storeDrafts = async (
   } = {},
 ): Promise<readonly Outcome[]> => {
   if (drafts.length === 0) return []
-  const now = timeOf(parts, context)
+  const now = timeOf(deps, context)
   await reserveContent(drafts, reserve)
-  const disclosures = await authorize(parts, drafts, context, now)
+  const disclosures = await authorize(deps, drafts, context, now)
   const { tenantId, grants } = context.caller
   const [ring, tenant] = await Promise.all([
-    parts.keys.tenant(tenantId),
-    parts.tenants.get(tenantId),
-    parts.journal.health(),
+    deps.keys.tenant(tenantId),
+    deps.tenants.get(tenantId),
+    deps.journal.health(),
   ])
   // Without the tenant's settings a rule of the tenant would be skipped.
   if (tenant === undefined) throw new AppError('tenant_not_found', 'The tenant of this key was deleted.')
   const { settings } = tenant
   const prepared = await mapInTurns(drafts, (draft, i) =>
-    prepare(parts, ring, settings, draft, disclosures[i] ?? 'redact', grants, now, work),
+    prepare(deps, ring, settings, draft, disclosures[i] ?? 'redact', grants, now, work),
   )
-  const { tokens, created } = await store(parts, ring, prepared, context, now, parentSeq)
+  const { tokens, created } = await store(deps, ring, prepared, context, now, parentSeq)
   const duplicates = created.flatMap((one) => (one.kind === 'duplicate' ? [one.token] : []))
   reserve(storedBytes(duplicates))
   const sealed = duplicates.map((token) => token.sealed)
-  const opening = sealed.length > 0 ? await parts.keys.tenant(tenantId, sealed) : ring
+  const opening = sealed.length > 0 ? await deps.keys.tenant(tenantId, sealed) : ring
   const outcomes = await mapInTurns(prepared, (item, i) =>
     outcomeOf(opening, item, tokens[i] as NewToken, created[i] as Created, context, now),
   )
-  await parts.journal.append(outcomes.map((outcome) => recordOf(parts, outcome, context, now)))
+  await deps.journal.append(outcomes.map((outcome) => recordOf(deps, outcome, context, now)))
   return outcomes
 }
 
 /** `Vault.create`. `findParent` is called for valid inputs, and resolves to the sequence number of the parent token. */
 export const createTokens = async (
-  parts: VaultDeps,
+  deps: VaultDeps,
   inputs: readonly TokenInput[],
   context: UseContext,
   findParent?: () => Promise<number>,
 ): Promise<readonly Token[]> => {
-  if (inputs.length > parts.limits.tokens)
-    throw invalid({ '': [`must not hold more than ${parts.limits.tokens} tokens`] })
-  const reserve = reserveNew(parts, context, inputs.length)
+  if (inputs.length > deps.limits.tokens)
+    throw invalid({ '': [`must not hold more than ${deps.limits.tokens} tokens`] })
+  const reserve = reserveNew(deps, context, inputs.length)
   const issues = createIssues()
-  const rules = { ...parts, issues, depth: parts.limits.depth, now: timeOf(parts, context) }
+  const rules = { ...deps, issues, depth: deps.limits.depth, now: timeOf(deps, context) }
   const drafts = await mapInTurns(inputs, (input, i) =>
     parseDraft(input, rules, inputs.length > 1 ? String(i) : ''),
   )
   issues.check()
   const { work = bodyWork() } = context
-  const outcomes = await storeDrafts(parts, drafts as readonly Draft[], context, work, {
+  const outcomes = await storeDrafts(deps, drafts as readonly Draft[], context, work, {
     parentSeq: await findParent?.(),
     reserve,
   })
   return mapInTurns(outcomes, ({ row, opened, disclosure }) => {
     context.used?.add(stateOf(row, opened))
-    return serializeOrSummarize(parts, row, opened, disclosure, context.caller.grants, undefined, work)
+    return serializeOrSummarize(deps, row, opened, disclosure, context.caller.grants, undefined, work)
   })
 }

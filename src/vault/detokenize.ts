@@ -50,13 +50,13 @@ const occurrences = (text: string, part: string): number => text.split(part).len
 
 /** `Vault.detokenize`. */
 export const detokenizeBody = async (
-  parts: VaultDeps,
+  deps: VaultDeps,
   body: Json,
   context: UseContext,
   permission: 'token:read' | 'token:use' = 'token:read',
 ): Promise<Json> => {
-  if (deeperThan(body, parts.limits.depth))
-    throw invalid({ '': [`must not nest deeper than ${parts.limits.depth}`] })
+  if (deeperThan(body, deps.limits.depth))
+    throw invalid({ '': [`must not nest deeper than ${deps.limits.depth}`] })
   const counts = await countTexts(body)
   if (counts.size === 0) return body
   const { work = bodyWork() } = context
@@ -72,12 +72,12 @@ export const detokenizeBody = async (
   }
   const texts = await placed([...counts], ([text, count]) => {
     current = text
-    const template = parts.expressions.parse(text, work)
+    const template = deps.expressions.parse(text, work)
     return { text, count, template }
   })
   const ids = new Set(texts.flatMap(({ template }) => template.ids))
   const toValue = ({ data, toToken }: Resolved) => ({ data, toToken })
-  const resolved = await resolveTokens(parts, [...ids], permission, { ...context, work }, toValue).catch(
+  const resolved = await resolveTokens(deps, [...ids], permission, { ...context, work }, toValue).catch(
     async (thrown: unknown): Promise<never> => {
       const named = new Set(thrown instanceof AppError ? thrown.tokens : undefined)
       const causes = texts.filter(({ template }) => template.ids.some((id) => named.has(id)))
@@ -93,7 +93,7 @@ export const detokenizeBody = async (
   })
   const resolve: Resolve = (id) => values.get(id)
 
-  let left = parts.limits.detokenized
+  let left = deps.limits.detokenized
   const fits = (size: number): void => {
     if (size > left)
       throw new AppError(
@@ -101,7 +101,7 @@ export const detokenizeBody = async (
         'The detokenized body would be too large. Detokenize fewer tokens at once.',
       )
   }
-  const hold = createMemoryBudget(parts, context)
+  const hold = createMemoryBudget(deps, context)
   const results = new Map<string, Json>()
   await placed(texts, ({ text, count, template }) => {
     current = text

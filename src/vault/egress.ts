@@ -48,19 +48,19 @@ const denialError = (
 
 /** Writes the record of a denied call, then throws. */
 const deny = async (
-  parts: VaultDeps,
+  deps: VaultDeps,
   row: Row,
   operation: 'use' | 'read',
   context: UseContext,
   error: AppError,
 ): Promise<never> => {
-  await parts.journal.append([deniedRecord(parts, row, operation, context, timeOf(parts, context))])
+  await deps.journal.append([deniedRecord(deps, row, operation, context, timeOf(deps, context))])
   throw error
 }
 
 /** The disclosure of a token to a use that its rule allows. Code that gets the value is limited to its destinations. */
 export const checkUse = (
-  parts: VaultDeps,
+  deps: VaultDeps,
   row: Row,
   disclosure: Disclosure,
   context: UseContext,
@@ -69,7 +69,7 @@ export const checkUse = (
   if (!isLimited(grants, row)) return disclosure
   const denial = denialOf(grants, row, context)
   if (denial !== undefined)
-    return deny(parts, row, 'use', context, denialError(row, denial, context.destination))
+    return deny(deps, row, 'use', context, denialError(row, denial, context.destination))
   const { destination, code } = context
   if (destination === undefined) return readable(disclosure, row)
   if (code !== undefined && isForCode(row, context))
@@ -102,7 +102,7 @@ export const capDisclosure = <D extends Disclosure | 'denied'>(
 
 /** The disclosure of a token to a read. Denies with a record, and throws, when the token may not reach the code that reads. */
 export const checkRead = (
-  parts: VaultDeps,
+  deps: VaultDeps,
   row: Row,
   disclosure: Disclosure,
   context: UseContext,
@@ -112,7 +112,7 @@ export const checkRead = (
   if (!row.egress) return shown
   if (code === undefined || admitsCode(row, code)) return readable(shown, row)
   const error = denialError(row, { code: 'destination_not_allowed', by: 'token' }, code.destination)
-  return deny(parts, row, 'read', context, error)
+  return deny(deps, row, 'read', context, error)
 }
 
 /** The disclosure of a token in a list, or of one that the caller did not name. A token that may not reach the code is redacted. */

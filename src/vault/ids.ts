@@ -14,14 +14,14 @@ const ALIAS_ATTEMPTS = 3
  * by a read, then others if a concurrent create has used one, and at last UUIDs (completions §5).
  */
 export const idAttempts = async function* (
-  parts: Pick<VaultDeps, 'tokens'>,
+  deps: Pick<VaultDeps, 'tokens'>,
   tenantId: string,
   plans: readonly IdPlan[],
   now: number,
 ): AsyncGenerator<readonly string[]> {
   const aliases = plans.flatMap((plan) => (plan.kind === 'alias' ? plan.candidates : []))
   for (let attempt = 0; attempt < (aliases.length > 0 ? ALIAS_ATTEMPTS : 0); attempt++) {
-    const rows = await parts.tokens.heads(tenantId, aliases, now)
+    const rows = await deps.tokens.heads(tenantId, aliases, now)
     const used = new Set(rows.map(({ id }) => id))
     const choose = (candidates: readonly string[]): string => {
       const free = candidates.slice(attempt).find((id) => !used.has(id)) ?? newId()

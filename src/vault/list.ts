@@ -45,12 +45,12 @@ const offsetOf = (page: number, size: number): number => Math.min((page - 1) * s
 
 /** The matches that a page, with its total, confirms: those on it and, when there are others, the newest. */
 const matchesOf = async (
-  parts: VaultDeps,
+  deps: VaultDeps,
   matching: Omit<TokenListQuery, 'size'>,
   page: readonly TokenHead[],
   total = page.length,
 ): Promise<readonly TokenHead[]> =>
-  total > page.length ? [...page, ...(await parts.tokens.list({ ...matching, size: SIZE, offset: 0 }))] : page
+  total > page.length ? [...page, ...(await deps.tokens.list({ ...matching, size: SIZE, offset: 0 }))] : page
 
 /**
  * `Vault.list`: tokens that the caller may see, newest first, each disclosed by its own rule. A token whose data is returned
@@ -58,7 +58,7 @@ const matchesOf = async (
  * `among`: a condition besides the caller's filter.
  */
 export const listTokens = async (
-  parts: VaultDeps,
+  deps: VaultDeps,
   filter: TokenFilter,
   page: PageRequest,
   context: UseContext,
@@ -66,15 +66,15 @@ export const listTokens = async (
   among?: SearchNode,
 ): Promise<TokenPage> => {
   const { tenantId, grants } = context.caller
-  const now = timeOf(parts, context)
+  const now = timeOf(deps, context)
   const visible = visibility(grants, permission)
-  const rejectListing = () => parts.journal.append([deniedRecord(parts, NO_TOKEN, 'read', context, now)])
+  const rejectListing = () => deps.journal.append([deniedRecord(deps, NO_TOKEN, 'read', context, now)])
   if (visible === 'none') {
     await rejectListing()
     throw new AppError('forbidden', `Listing tokens needs the permission "${permission}".`)
   }
   checkPage(page)
-  const ring = await parts.keys.tenant(tenantId)
+  const ring = await deps.keys.tenant(tenantId)
   let values = 0
   const term = (text: string) => {
     values += 1
@@ -90,36 +90,35 @@ export const listTokens = async (
         'A search for fingerprints needs a key that sees the data of all tokens that it may list. Use a key with access rules that reveal them.',
       )
     }
-    if (values > 0) await parts.admitGuesses?.(context.caller, values)
+    if (values > 0) await deps.admitGuesses?.(context.caller, values)
   }
   const where = allOf(among, wanted)
   const matching = { tenantId, now, visibility: visible, ...(where ? { where } : {}) }
   const cursor = page.kind === 'cursor'
   const place = { tenantId, list: 'tokens' }
-  const [beforeSeq] =
-    cursor && page.start !== undefined ? await readCursor(parts.keys, place, page.start) : []
+  const [beforeSeq] = cursor && page.start !== undefined ? await readCursor(deps.keys, place, page.start) : []
   const query: TokenListQuery = cursor
     ? { ...matching, size: page.size + 1, ...(beforeSeq === undefined ? {} : { beforeSeq }) }
     : { ...matching, size: page.size, offset: offsetOf(page.page, page.size) }
   const [found, total] = await Promise.all([
-    parts.tokens.list(query),
+    deps.tokens.list(query),
     // A list by cursor costs the same for each page, and has no total.
-    cursor ? undefined : parts.tokens.count(matching),
+    cursor ? undefined : deps.tokens.count(matching),
   ])
   const heads = found.slice(0, page.size)
   const recordReads = async (rows: readonly Pick<TokenHead, 'id' | 'type' | 'seq'>[]) => {
     if (rows.length > 0)
-      await parts.journal.append(rows.map((row) => doneRecord(parts, row, 'read', context, now)))
+      await deps.journal.append(rows.map((row) => doneRecord(deps, row, 'read', context, now)))
   }
   const confirmed = new Map<string, TokenHead>()
   if (!seesAll && values > 0)
-    for (const head of await matchesOf(parts, matching, heads, total)) confirmed.set(head.id, head)
+    for (const head of await matchesOf(deps, matching, heads, total)) confirmed.set(head.id, head)
   // First: an error from here on tells of the matches, too.
   await recordReads([...confirmed.values()])
   // No match confirms a guess as well, e.g. of "NOT data:…".
   if (!seesAll && values > 0 && confirmed.size === 0)
-    await parts.journal.append([searchedRecord(context, now)])
-  const { opened: most } = parts.limits
+    await deps.journal.append([searchedRecord(context, now)])
+  const { opened: most } = deps.limits
   if (bytesOf(heads) > most)
     throw invalid({ size: [`must be smaller here: the tokens of this page are larger than ${most} bytes`] })
 
@@ -127,23 +126,23 @@ export const listTokens = async (
   const data: Token[] = []
   const states: TokenState[] = []
   const { work = bodyWork() } = context
-  await openEach(parts, context, heads, now, (row, open) => {
+  await openEach(deps, context, heads, now, (row, open) => {
     const granted = decide(grants, permission, row)
     if (granted === 'denied') return
     context.decisions?.add(grants, permission, row)
     const disclosure = shownTo(row, granted, context)
     const opened = open()
-    const value = shownData(parts, row.type, opened, disclosure, work)
+    const value = shownData(deps, row.type, opened, disclosure, work)
     // Rejected as a complete page: a page with the data of some tokens only would mislead.
     work.use(0)
     const stored = withoutSeals(row)
     if (value !== undefined) shown.push({ row: stored, disclosure })
     states.push(stateOf(row, opened))
-    data.push(serializeToken(parts, stored, opened, value, grants))
+    data.push(serializeToken(deps, stored, opened, value, grants))
   })
   await recordReads(shown.map(({ row }) => row).filter(({ id }) => !confirmed.has(id)))
   for (const { row, disclosure } of shown)
-    parts.metrics.disclosed.inc({ type: row.type, purpose: 'read', disclosure })
+    deps.metrics.disclosed.inc({ type: row.type, purpose: 'read', disclosure })
   for (const state of states) context.used?.add(state)
   const last = heads.at(-1)
   const more = cursor && found.length > page.size && last !== undefined

@@ -106,7 +106,7 @@ export type TakeRow = (row: TokenRow, open: () => Opened) => Eventual<void>
  * out. Yields to other work. Fails with `rate_limited` when the tenant holds too many bytes.
  */
 export const openEach = async (
-  parts: OpenDeps,
+  deps: OpenDeps,
   context: UseContext,
   heads: readonly Sized[],
   now: number,
@@ -114,17 +114,17 @@ export const openEach = async (
   check?: CheckRow,
 ): Promise<void> => {
   const { tenantId } = context.caller
-  const hold = createMemoryBudget(parts, context)
+  const hold = createMemoryBudget(deps, context)
   let unread = bytesOf(heads)
   hold(unread)
   for (const ids of heads.length <= FEW ? [heads.map(({ id }) => id)] : batchesOf(heads)) {
-    const reading = parts.tokens.read(tenantId, ids, now)
+    const reading = deps.tokens.read(tenantId, ids, now)
     const found = reading instanceof Promise ? await reading : reading
     // The sizes of a few tokens were not checked before.
     unread -= storedBytes(found)
     hold(-unread)
     unread = Math.max(unread, 0)
-    const loading = parts.keys.tenant(
+    const loading = deps.keys.tenant(
       tenantId,
       found.map(({ sealed }) => sealed),
     )

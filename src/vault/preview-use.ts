@@ -12,30 +12,30 @@ import { timeOf, type VaultDeps } from './vault-deps.ts'
 
 /** `Vault.preview`. */
 export const previewUse = async (
-  parts: VaultDeps,
+  deps: VaultDeps,
   ids: readonly string[],
   context: UseContext,
 ): Promise<readonly UsePreview[]> => {
   const wanted = [...new Set(ids)]
   if (wanted.length === 0) return []
-  checkCount(parts, wanted)
-  const now = timeOf(parts, context)
+  checkCount(deps, wanted)
+  const now = timeOf(deps, context)
   const { tenantId, grants } = context.caller
   const { work = bodyWork(), reader = context.caller } = context
   const shown: OpenedRow[] = []
 
   const masked = (row: OpenedRow, opened: Opened): Json => {
-    const type = parts.types.get(row.type)
-    const data = disclosedData(parts.expressions, type, opened, 'mask', 'show', work)
+    const type = deps.types.get(row.type)
+    const data = disclosedData(deps.expressions, type, opened, 'mask', 'show', work)
     if (data === undefined) return null
     shown.push(row)
     return data
   }
 
   const found = new Map<string, UsePreview>()
-  const heads = await headsOf(parts, tenantId, wanted, now)
-  checkBytes(parts, heads)
-  await openEach(parts, context, heads, now, (row, open) => {
+  const heads = await headsOf(deps, tenantId, wanted, now)
+  checkBytes(deps, heads)
+  await openEach(deps, context, heads, now, (row, open) => {
     const { id, type, container } = row
     const disclosure = decide(grants, 'token:use', row)
     if (disclosure === 'denied') {
@@ -52,15 +52,15 @@ export const previewUse = async (
       type,
       data,
       container,
-      toToken: () => tokenValue(parts, stored, opened, data, reader.grants),
+      toToken: () => tokenValue(deps, stored, opened, data, reader.grants),
       ...opacityOf(row, context),
     }
     const rule = decidingRule(grants, 'token:use', row)
     found.set(id, { kind: 'used', id, disclosure, rule, token, ...verdictOf(row, context) })
   })
-  await parts.journal.append(
-    shown.map((row) => doneRecord(parts, row, 'read', { ...context, caller: reader }, now)),
+  await deps.journal.append(
+    shown.map((row) => doneRecord(deps, row, 'read', { ...context, caller: reader }, now)),
   )
-  for (const { type } of shown) parts.metrics.disclosed.inc({ type, purpose: 'read', disclosure: 'mask' })
+  for (const { type } of shown) deps.metrics.disclosed.inc({ type, purpose: 'read', disclosure: 'mask' })
   return wanted.map((id) => found.get(id) ?? { kind: 'unknown', id })
 }

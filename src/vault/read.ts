@@ -20,12 +20,12 @@ export const tokenNotFound = (id: string): AppError =>
 
 /** Records a denied call, then throws `forbidden`. */
 export const reject = async (
-  parts: VaultDeps,
+  deps: VaultDeps,
   row: Pick<TokenRow, 'id' | 'type'>,
   operation: TokenOperation,
   context: UseContext,
 ): Promise<never> => {
-  await parts.journal.append([deniedRecord(parts, row, operation, context, timeOf(parts, context))])
+  await deps.journal.append([deniedRecord(deps, row, operation, context, timeOf(deps, context))])
   throw new AppError(
     'forbidden',
     `${printableId(row.id)} may not be ${operation === 'read' ? 'read' : `${operation.replace(/e$/, '')}ed`} with this key. Use a key with an access rule or permission for its container.`,
@@ -35,47 +35,47 @@ export const reject = async (
 
 /** A token of the caller's tenant and its disclosure by `permission`. Throws `token_not_found` or `forbidden`. */
 export const findToken = async (
-  parts: VaultDeps,
+  deps: VaultDeps,
   id: string,
   permission: TokenPermission,
   operation: TokenOperation,
   context: UseContext,
 ): Promise<{ readonly row: TokenRow; readonly disclosure: Disclosure }> => {
-  const [row] = await parts.tokens.read(context.caller.tenantId, [id], timeOf(parts, context))
+  const [row] = await deps.tokens.read(context.caller.tenantId, [id], timeOf(deps, context))
   if (!row) throw tokenNotFound(id)
   const disclosure = decide(context.caller.grants, permission, row)
   context.decisions?.add(context.caller.grants, permission, row)
-  return disclosure === 'denied' ? reject(parts, row, operation, context) : { row, disclosure }
+  return disclosure === 'denied' ? reject(deps, row, operation, context) : { row, disclosure }
 }
 
 /** `Vault.get`. */
-export const getToken = async (parts: VaultDeps, id: string, context: UseContext): Promise<Token> => {
-  const { row, disclosure: granted } = await findToken(parts, id, 'token:read', 'read', context)
-  const allowed = await checkRead(parts, row, granted, { ...context, maxDisclosure: undefined })
+export const getToken = async (deps: VaultDeps, id: string, context: UseContext): Promise<Token> => {
+  const { row, disclosure: granted } = await findToken(deps, id, 'token:read', 'read', context)
+  const allowed = await checkRead(deps, row, granted, { ...context, maxDisclosure: undefined })
   const disclosure = capDisclosure(allowed, context.maxDisclosure)
-  const now = timeOf(parts, context)
+  const now = timeOf(deps, context)
   const bytes = storedBytes([row])
-  createMemoryBudget(parts, context)(bytes)
-  const ring = await parts.keys.tenant(context.caller.tenantId, [row.sealed])
+  createMemoryBudget(deps, context)(bytes)
+  const ring = await deps.keys.tenant(context.caller.tenantId, [row.sealed])
   // Many concurrent calls resume in one turn of the event loop.
   const pause = yieldIfDue(bytes > PIECE)
   if (pause) await pause
   const opened = await inOwnTurn(() => openToken(ring, row, now))
   const token = await inOwnTurn(() => {
-    const data = shownData(parts, row.type, opened, disclosure)
-    return serializeToken(parts, row, opened, data, context.caller.grants)
+    const data = shownData(deps, row.type, opened, disclosure)
+    return serializeToken(deps, row, opened, data, context.caller.grants)
   })
-  await parts.journal.append([doneRecord(parts, row, 'read', context, now)])
-  parts.metrics.disclosed.inc({ type: row.type, purpose: 'read', disclosure })
+  await deps.journal.append([doneRecord(deps, row, 'read', context, now)])
+  deps.metrics.disclosed.inc({ type: row.type, purpose: 'read', disclosure })
   context.used?.add(stateOf(row, opened))
   return context.maxDisclosure === undefined ? token : { ...token, disclosure: allowed }
 }
 
 /** `Vault.delete`. */
-export const deleteToken = async (parts: VaultDeps, id: string, context: UseContext): Promise<void> => {
-  const { row } = await findToken(parts, id, 'token:delete', 'delete', context)
-  const now = timeOf(parts, context)
+export const deleteToken = async (deps: VaultDeps, id: string, context: UseContext): Promise<void> => {
+  const { row } = await findToken(deps, id, 'token:delete', 'delete', context)
+  const now = timeOf(deps, context)
   // Before the delete, which leaves no other trace. Other changes leave actor and time in the row.
-  await parts.journal.append([doneRecord(parts, row, 'delete', context, now)])
-  if (!(await parts.tokens.delete(context.caller.tenantId, id, now))) throw tokenNotFound(id)
+  await deps.journal.append([doneRecord(deps, row, 'delete', context, now)])
+  if (!(await deps.tokens.delete(context.caller.tenantId, id, now))) throw tokenNotFound(id)
 }

@@ -54,13 +54,13 @@ type Shown = { -readonly [Member in keyof Token]: Token[Member] }
  * Members for any holder of the token's id: neither data nor metadata nor expressions. A fingerprint discloses what a value
  * equals, so only callers that see the data get it, and nobody that of an `egress_only` token.
  */
-const summarize = (parts: Pick<VaultDeps, 'types'>, row: ShownRow, grants: Grants): Shown => {
+const summarize = (deps: Pick<VaultDeps, 'types'>, row: ShownRow, grants: Grants): Shown => {
   const token: Shown = {
     id: row.id,
     tenant_id: row.tenant_id,
     type: row.type,
     containers: [row.container],
-    privacy: parts.types.get(row.type)?.privacy ?? UNKNOWN_TYPE,
+    privacy: deps.types.get(row.type)?.privacy ?? UNKNOWN_TYPE,
     created_by: row.created_by,
     created_at: isoTime(row.created_at),
   }
@@ -74,15 +74,15 @@ const summarize = (parts: Pick<VaultDeps, 'types'>, row: ShownRow, grants: Grant
 
 /** The token for one caller (completions §5), without its mask. `fingerprint_expression` is the sent one or the type's default. */
 export const serializeUnmasked = (
-  parts: Pick<VaultDeps, 'types'>,
+  deps: Pick<VaultDeps, 'types'>,
   row: ShownRow,
   opened: Opened,
   data: Json | undefined,
   grants: Grants,
 ): Shown => {
-  const type = parts.types.get(row.type)
+  const type = deps.types.get(row.type)
   const fingerprintExpression = opened.fingerprintExpression ?? type?.fingerprint
-  const token = summarize(parts, row, grants)
+  const token = summarize(deps, row, grants)
   if (data !== undefined) token.data = data
   if (row.metadata !== null) token.metadata = row.metadata
   if (row.egress?.destinations) token.destinations = row.egress.destinations
@@ -93,16 +93,16 @@ export const serializeUnmasked = (
 }
 
 /** The token for one caller, with its mask expression. */
-export const serializeToken: typeof serializeUnmasked = (parts, row, opened, data, grants) => {
-  const token = serializeUnmasked(parts, row, opened, data, grants)
-  const mask = maskOf(parts.types.get(row.type), opened)
+export const serializeToken: typeof serializeUnmasked = (deps, row, opened, data, grants) => {
+  const token = serializeUnmasked(deps, row, opened, data, grants)
+  const mask = maskOf(deps.types.get(row.type), opened)
   if (mask !== undefined) token.mask = mask
   return token
 }
 
 /** The token with the data of `disclosure`; a summary for a caller that may not read it. */
 export const serializeOrSummarize = (
-  parts: Pick<VaultDeps, 'expressions' | 'types'>,
+  deps: Pick<VaultDeps, 'expressions' | 'types'>,
   row: ShownRow,
   opened: Opened,
   disclosure: Decision,
@@ -111,5 +111,5 @@ export const serializeOrSummarize = (
   work?: Work,
 ): Token =>
   disclosure === 'denied'
-    ? summarize(parts, row, grants)
-    : serialized(parts, row, opened, shownData(parts, row.type, opened, disclosure, work), grants)
+    ? summarize(deps, row, grants)
+    : serialized(deps, row, opened, shownData(deps, row.type, opened, disclosure, work), grants)

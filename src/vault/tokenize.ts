@@ -74,14 +74,14 @@ const collect = (body: Json, places: Place[], limit: number, path = ''): Build =
 
 /** The masked values, which a card that is the complete body has as `mask` too; undefined when the mask fails. */
 const maskedValues = (
-  parts: VaultDeps,
+  deps: VaultDeps,
   { row, opened, disclosure }: Outcome,
   work: Work,
 ): Json | undefined => {
-  const type = parts.types.get(row.type)
+  const type = deps.types.get(row.type)
   if (!type || (disclosure !== 'mask' && disclosure !== 'reveal')) return undefined
   try {
-    return maskedData(parts.expressions, type, opened, work)
+    return maskedData(deps.expressions, type, opened, work)
   } catch (error) {
     if (error instanceof AppError && error.code === 'invalid_expression') return undefined
     throw error
@@ -89,31 +89,31 @@ const maskedValues = (
 }
 
 /** The response of a definition (interface, "Tokenize"): masked values in `mask`, only when it is the complete body. */
-const recordOf = (parts: VaultDeps, outcome: Outcome, grants: Grants, whole: boolean, work: Work): Json => {
+const recordOf = (deps: VaultDeps, outcome: Outcome, grants: Grants, whole: boolean, work: Work): Json => {
   const { row, opened, disclosure } = outcome
-  const record = serializeOrSummarize(parts, row, opened, disclosure, grants, serializeUnmasked, work)
-  const mask = whole ? maskedValues(parts, outcome, work) : undefined
+  const record = serializeOrSummarize(deps, row, opened, disclosure, grants, serializeUnmasked, work)
+  const mask = whole ? maskedValues(deps, outcome, work) : undefined
   return (mask === undefined ? record : { ...record, mask }) as unknown as Json
 }
 
 /** `Vault.tokenize`. */
-export const tokenizeBody = async (parts: VaultDeps, body: Json, context: UseContext): Promise<Json> => {
-  const { depth, tokens } = parts.limits
+export const tokenizeBody = async (deps: VaultDeps, body: Json, context: UseContext): Promise<Json> => {
+  const { depth, tokens } = deps.limits
   if (deeperThan(body, depth)) throw invalid({ '': [`must not nest deeper than ${depth}`] })
   const places: Place[] = []
   const build = await inOwnTurn(() => collect(body, places, tokens))
-  const reserve = reserveNew(parts, context, places.length)
+  const reserve = reserveNew(deps, context, places.length)
   const issues = createIssues()
-  const rules = { ...parts, issues, depth, now: timeOf(parts, context) }
+  const rules = { ...deps, issues, depth, now: timeOf(deps, context) }
   const drafts = await mapInTurns(places, ({ definition, path }) => parseDraft(definition, rules, path))
   issues.check()
   const { work = bodyWork() } = context
-  const outcomes = await storeDrafts(parts, drafts as readonly Draft[], context, work, { reserve })
+  const outcomes = await storeDrafts(deps, drafts as readonly Draft[], context, work, { reserve })
   const results = await mapInTurns(outcomes, (outcome, i) => {
     const { kind, path } = places[i] as Place
     if (kind === 'string') return outcome.row.id
     context.used?.add(stateOf(outcome.row, outcome.opened))
-    return recordOf(parts, outcome, context.caller.grants, path === '', work)
+    return recordOf(deps, outcome, context.caller.grants, path === '', work)
   })
   return build ? build((index) => results[index] as Json) : body
 }

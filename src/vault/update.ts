@@ -27,7 +27,7 @@ const replaced = (patch: TokenPatch, name: keyof TokenPatch, current: unknown): 
 
 /** The patched token as a valid create request. Throws `invalid`. */
 const merge = (
-  parts: VaultDeps,
+  deps: VaultDeps,
   type: CompiledType,
   row: TokenRow,
   opened: Opened,
@@ -55,7 +55,7 @@ const merge = (
     deduplicate_token: patch.deduplicate_token,
   }
   const issues = createIssues()
-  const draft = parseDraft(merged, { ...parts, issues, depth: parts.limits.depth + 1, now })
+  const draft = parseDraft(merged, { ...deps, issues, depth: deps.limits.depth + 1, now })
   issues.check()
   return draft as Draft
 }
@@ -70,18 +70,18 @@ const resplit = (draft: Draft, opened: Opened, patch: TokenPatch, now: number) =
 
 /** The update would make a duplicate: returns the existing token, as far as the caller may read it. */
 const respondWithDuplicate = async (
-  parts: VaultDeps,
+  deps: VaultDeps,
   existing: TokenRow,
   context: UseContext,
   now: number,
 ): Promise<Token> => {
   const disclosure = shownTo(existing, decide(context.caller.grants, 'token:read', existing), context)
   const record = disclosure === 'denied' ? deniedRecord : doneRecord
-  await parts.journal.append([record(parts, existing, 'read', context, now)])
-  const ring = await parts.keys.tenant(context.caller.tenantId, [existing.sealed])
+  await deps.journal.append([record(deps, existing, 'read', context, now)])
+  const ring = await deps.keys.tenant(context.caller.tenantId, [existing.sealed])
   const opened = openToken(ring, existing, now)
   context.used?.add(stateOf(existing, opened))
-  return serializeOrSummarize(parts, existing, opened, disclosure, context.caller.grants)
+  return serializeOrSummarize(deps, existing, opened, disclosure, context.caller.grants)
 }
 
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
@@ -95,43 +95,43 @@ const changesExpressions = (type: CompiledType, before: Opened, draft: Draft): b
 const weaker = (a: Disclosure, b: Disclosure): Disclosure => (levelOf(a) < levelOf(b) ? a : b)
 
 const forbidden = async (
-  parts: VaultDeps,
+  deps: VaultDeps,
   row: TokenRow,
   context: UseContext,
   now: number,
   detail: string,
 ): Promise<never> => {
-  await parts.journal.append([deniedRecord(parts, row, 'update', context, now)])
+  await deps.journal.append([deniedRecord(deps, row, 'update', context, now)])
   throw new AppError('forbidden', detail)
 }
 
 /** One attempt; rejects with `conflict` after a concurrent write. */
 const attempt = async (
-  parts: VaultDeps,
+  deps: VaultDeps,
   id: string,
   patch: TokenPatch,
   context: UseContext,
   work: Work,
 ): Promise<Token> => {
   const { caller } = context
-  const { row, disclosure } = await findToken(parts, id, 'token:update', 'update', context)
-  const type = parts.types.get(row.type)
+  const { row, disclosure } = await findToken(deps, id, 'token:update', 'update', context)
+  const type = deps.types.get(row.type)
   if (!type) throw new AppError('unprocessable', "The plugin of this token's type is not installed.")
-  const now = timeOf(parts, context)
+  const now = timeOf(deps, context)
   const [ring, tenant] = await Promise.all([
-    parts.keys.tenant(caller.tenantId, [row.sealed]),
-    parts.tenants.get(caller.tenantId),
-    parts.journal.health(),
+    deps.keys.tenant(caller.tenantId, [row.sealed]),
+    deps.tenants.get(caller.tenantId),
+    deps.journal.health(),
   ])
   const before = await inOwnTurn(() => openToken(ring, row, now))
-  const draft = await inOwnTurn(() => merge(parts, type, row, before, patch, now))
+  const draft = await inOwnTurn(() => merge(deps, type, row, before, patch, now))
   const moved = { id, container: draft.container }
   const there = decide(caller.grants, 'token:update', moved)
-  if (there === 'denied') return reject(parts, row, 'update', context)
+  if (there === 'denied') return reject(deps, row, 'update', context)
   const responded = weaker(disclosure, there)
   if (disclosesMoreAt(caller.grants, row, moved))
     return forbidden(
-      parts,
+      deps,
       row,
       context,
       now,
@@ -140,7 +140,7 @@ const attempt = async (
   const sees = seesData(caller.grants, row)
   if (!sees && usesMoreAt(caller.grants, row, moved))
     return forbidden(
-      parts,
+      deps,
       row,
       context,
       now,
@@ -148,7 +148,7 @@ const attempt = async (
     )
   if (!sees && widens(row.egress, draft.egress))
     return forbidden(
-      parts,
+      deps,
       row,
       context,
       now,
@@ -157,7 +157,7 @@ const attempt = async (
   const addsFingerprint = patch.deduplicate_token === true && row.fingerprint === null
   if ((changesExpressions(type, before, draft) || addsFingerprint) && !sees)
     return forbidden(
-      parts,
+      deps,
       row,
       context,
       now,
@@ -172,7 +172,7 @@ const attempt = async (
       ? {}
       : { fingerprintExpression: draft.fingerprintExpression }),
   }
-  await inOwnTurn(() => checkMask(parts, type, opened, work))
+  await inOwnTurn(() => checkMask(deps, type, opened, work))
   const deduplicate = draft.deduplicate ?? isOn(tenant?.settings.deduplicate_tokens)
   const wanted =
     deduplicate || draft.fingerprintExpression !== undefined || isOn(tenant?.settings.fingerprint_tokens)
@@ -180,7 +180,7 @@ const attempt = async (
     (sees && wanted) || (row.fingerprint !== null && (wanted || patch.fingerprint_expression !== null))
   const metadata = draft.metadata ?? null
   const { fingerprint, terms } = await inOwnTurn(() =>
-    indexTerms(parts, ring, type, opened, { metadata, egress: draft.egress }, fingerprinted, work),
+    indexTerms(deps, ring, type, opened, { metadata, egress: draft.egress }, fingerprinted, work),
   )
   const { version, ...unversioned } = row
   const { container } = draft
@@ -213,18 +213,18 @@ const attempt = async (
     (makes || patch.deduplicate_token === true) &&
     seesDataIn(caller.grants, container)
   const update = { row: next, version, terms, deduplicate: deduplicate && mayMeet }
-  const updated = await parts.tokens.update(update, now)
+  const updated = await deps.tokens.update(update, now)
   if (updated.kind === 'stale') throw new AppError('conflict', 'The token was changed concurrently. Retry.')
   if (updated.kind === 'gone') throw tokenNotFound(id)
-  if (updated.kind === 'duplicate') return respondWithDuplicate(parts, updated.token, context, now)
+  if (updated.kind === 'duplicate') return respondWithDuplicate(deps, updated.token, context, now)
   const shown = shownTo(next, responded, context)
-  const data: Json | undefined = shownData(parts, row.type, opened, shown, work)
-  await parts.journal.append([
-    doneRecord(parts, next, 'update', context, now),
-    ...(shown === 'reveal' ? [doneRecord(parts, next, 'read' as const, context, now)] : []),
+  const data: Json | undefined = shownData(deps, row.type, opened, shown, work)
+  await deps.journal.append([
+    doneRecord(deps, next, 'update', context, now),
+    ...(shown === 'reveal' ? [doneRecord(deps, next, 'read' as const, context, now)] : []),
   ])
   context.used?.add(stateOf({ ...next, version: version + 1 }, opened), 'own')
-  return serializeToken(parts, next, opened, data, caller.grants)
+  return serializeToken(deps, next, opened, data, caller.grants)
 }
 
 /**
@@ -232,13 +232,13 @@ const attempt = async (
  * concurrent change is lost (completions §5).
  */
 export const updateToken = async (
-  parts: VaultDeps,
+  deps: VaultDeps,
   id: string,
   patch: TokenPatch,
   context: UseContext,
 ): Promise<Token> => {
-  if (deeperThan(patch, parts.limits.depth))
-    throw invalid({ data: [`must not nest deeper than ${parts.limits.depth}`] })
+  if (deeperThan(patch, deps.limits.depth))
+    throw invalid({ data: [`must not nest deeper than ${deps.limits.depth}`] })
   const { work = bodyWork() } = context
-  return retryOnConflict(() => attempt(parts, id, patch, context, work))
+  return retryOnConflict(() => attempt(deps, id, patch, context, work))
 }

@@ -44,12 +44,12 @@ const unknownToken = (wanted: readonly string[], known: Iterable<string>): AppEr
 
 /** The value of `token: <id>` (completions §6): the token as the API returns it, always with `data`. */
 export const tokenValue = (
-  parts: VaultDeps,
+  deps: VaultDeps,
   row: OpenedRow,
   opened: Opened,
   data: Json,
   grants: Grants,
-): Json => serializeToken(parts, row, opened, data, grants) as unknown as Json
+): Json => serializeToken(deps, row, opened, data, grants) as unknown as Json
 
 /** Throws `invalid_expression` above the limit of tokens in one body. */
 export const checkCount = ({ limits }: VaultDeps, ids: readonly string[]): void => {
@@ -62,7 +62,7 @@ export const checkCount = ({ limits }: VaultDeps, ids: readonly string[]): void 
  * id is `invalid_expression`, a token that the caller has no grant for `forbidden`.
  */
 export const resolveTokens = async <Shown>(
-  parts: VaultDeps,
+  deps: VaultDeps,
   ids: readonly string[],
   permission: Extract<TokenPermission, 'token:read' | 'token:use'>,
   context: UseContext,
@@ -70,8 +70,8 @@ export const resolveTokens = async <Shown>(
 ): Promise<ReadonlyMap<string, Shown>> => {
   const wanted = ids.length === 1 ? ids : [...new Set(ids)]
   if (wanted.length === 0) return new Map()
-  checkCount(parts, wanted)
-  const now = timeOf(parts, context)
+  checkCount(deps, wanted)
+  const now = timeOf(deps, context)
   const { tenantId, grants } = context.caller
   const purpose = permission === 'token:use' ? 'use' : 'read'
   const check = permission === 'token:use' ? checkUse : checkRead
@@ -79,36 +79,36 @@ export const resolveTokens = async <Shown>(
     row: Pick<TokenHead, 'id' | 'type' | 'container' | 'egress'>,
   ): Eventual<Disclosure> => {
     const decision = decide(grants, permission, row)
-    if (decision !== 'denied') return check(parts, row, decision, context)
+    if (decision !== 'denied') return check(deps, row, decision, context)
     context.decisions?.add(grants, permission, row)
-    return reject(parts, row, purpose, context)
+    return reject(deps, row, purpose, context)
   }
-  const reading = headsOf(parts, tenantId, wanted, now, disclosureOf)
+  const reading = headsOf(deps, tenantId, wanted, now, disclosureOf)
   const heads = reading instanceof Promise ? await reading : reading
   if (heads.length < wanted.length)
     throw unknownToken(
       wanted,
       heads.map(({ id }) => id),
     )
-  checkBytes(parts, heads)
+  checkBytes(deps, heads)
   const { work = bodyWork() } = context
   const shown = new Map<string, Shown>()
   const all: Pick<Resolved, 'row' | 'disclosure'>[] = []
   const states: TokenState[] | undefined = context.used && []
   const resolveOne = (row: TokenRow, open: () => Opened, disclosure: Disclosure): void => {
-    const type = parts.types.get(row.type)
+    const type = deps.types.get(row.type)
     if (!type)
       throw new AppError('unprocessable', "An expression names a token whose type's plugin is not installed.")
     const opened = open()
     const reader = purpose === 'use' ? 'use' : 'show'
-    const data = disclosedData(parts.expressions, type, opened, disclosure, reader, work) ?? null
+    const data = disclosedData(deps.expressions, type, opened, disclosure, reader, work) ?? null
     const stored = withoutSeals(row)
     states?.push(stateOf(row, opened))
     const resolved: Resolved = {
       row: stored,
       disclosure,
       data,
-      toToken: () => tokenValue(parts, stored, opened, data, grants),
+      toToken: () => tokenValue(deps, stored, opened, data, grants),
     }
     all.push(resolved)
     shown.set(row.id, show(resolved))
@@ -117,17 +117,17 @@ export const resolveTokens = async <Shown>(
   const disclosures: Disclosure[] = []
   let at = 0
   const take: TakeRow = (row, open) => resolveOne(row, open, disclosures[at++] as Disclosure)
-  await openEach(parts, context, heads, now, take, (row) => {
+  await openEach(deps, context, heads, now, take, (row) => {
     const disclosing = disclosureOf(row)
     if (!(disclosing instanceof Promise)) return void disclosures.push(disclosing)
     return disclosing.then((disclosure) => void disclosures.push(disclosure))
   })
   if (shown.size < wanted.length) throw unknownToken(wanted, shown.keys())
-  const recording = mapInTurns(all, ({ row }) => doneRecord(parts, row, purpose, context, now))
-  await parts.journal.append(recording instanceof Promise ? await recording : recording)
+  const recording = mapInTurns(all, ({ row }) => doneRecord(deps, row, purpose, context, now))
+  await deps.journal.append(recording instanceof Promise ? await recording : recording)
   const counting = mapInTurns(all, ({ row, disclosure }) => {
     context.decisions?.add(grants, permission, row)
-    parts.metrics.disclosed.inc({ type: row.type, purpose, disclosure })
+    deps.metrics.disclosed.inc({ type: row.type, purpose, disclosure })
   })
   if (counting instanceof Promise) await counting
   if (states) for (const state of states) context.used?.add(state)
@@ -145,18 +145,18 @@ const usedToken = ({ row, data, toToken }: Resolved, context: UseContext): UsedT
 
 /** `Vault.use`. */
 export const useTokens = (
-  parts: VaultDeps,
+  deps: VaultDeps,
   ids: readonly string[],
   context: UseContext,
 ): Promise<ReadonlyMap<string, UsedToken>> =>
-  resolveTokens(parts, ids, 'token:use', context, (resolved) => usedToken(resolved, context))
+  resolveTokens(deps, ids, 'token:use', context, (resolved) => usedToken(resolved, context))
 
 /** `Vault.known`. */
 export const knownTokens = async (
-  parts: VaultDeps,
+  deps: VaultDeps,
   ids: readonly string[],
   context: Pick<UseContext, 'caller' | 'now'>,
 ): Promise<ReadonlySet<string>> => {
-  const heads = await readHeads(parts, context.caller.tenantId, ids, timeOf(parts, context))
+  const heads = await readHeads(deps, context.caller.tenantId, ids, timeOf(deps, context))
   return new Set(heads.map(({ id }) => id))
 }

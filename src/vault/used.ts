@@ -16,16 +16,16 @@ export const stateOf = (
 
 /** `Vault.areCurrent`. */
 export const areCurrent = async (
-  parts: VaultDeps,
+  deps: VaultDeps,
   states: readonly Omit<TokenState, 'until'>[],
   context: UseContext,
 ): Promise<boolean> => {
   const { tenantId } = context.caller
   const expected = new Map(states.map((state) => [state.id, state]))
-  const heads = await headsOf(parts, tenantId, [...expected.keys()], context.now)
-  if (bytesOf(heads) > parts.limits.opened) return false
+  const heads = await headsOf(deps, tenantId, [...expected.keys()], context.now)
+  if (bytesOf(heads) > deps.limits.opened) return false
   let isCurrent = true
-  await openEach(parts, context, heads, context.now, (row, open) => {
+  await openEach(deps, context, heads, context.now, (row, open) => {
     const { created_at, version } = expected.get(row.id) ?? {}
     if (!isCurrent || row.created_at !== created_at || row.version !== version) {
       isCurrent = false

@@ -53,5 +53,5 @@ export interface VaultDeps extends Omit<VaultOptions, 'tokenTypes'> {
 }
 
 /** The current time: a call may wait between its arrival and its work, and tokens may expire in between. */
-export const timeOf = (parts: Pick<VaultDeps, 'clock'>, context: Pick<UseContext, 'now'>): number =>
-  Math.max(context.now, parts.clock.now())
+export const timeOf = (deps: Pick<VaultDeps, 'clock'>, context: Pick<UseContext, 'now'>): number =>
+  Math.max(context.now, deps.clock.now())

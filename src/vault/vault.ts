@@ -24,12 +24,12 @@ const PAGES = 4
 
 /** The tokens of all tenants; each call is bound to its caller's tenant (see `Vault`). */
 export const createVault = (
-  { tokenTypes, ...deps }: VaultOptions,
+  { tokenTypes, ...services }: VaultOptions,
   options: { readonly limits?: Partial<VaultLimits> } = {},
 ): Vault => {
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
-  const parts: VaultDeps = {
-    ...deps,
+  const deps: VaultDeps = {
+    ...services,
     types: createTokenTypes(tokenTypes),
     limits,
     held: collectReleased(
@@ -42,35 +42,39 @@ export const createVault = (
   const runExclusive = createKeyedMutex()
   const inPlace = createKeyedSemaphore(PAGES)
   return {
-    create: (inputs, context) => withMemoryBudget(context, (held) => createTokens(parts, inputs, held)),
-    get: (id, context) => withMemoryBudget(context, (held) => getToken(parts, id, held)),
+    create: (inputs, context) =>
+      withMemoryBudget(context, (budgeted) => createTokens(deps, inputs, budgeted)),
+    get: (id, context) => withMemoryBudget(context, (budgeted) => getToken(deps, id, budgeted)),
     list: (filter, page, context, permission = 'token:read') =>
-      withMemoryBudget(context, (held) =>
-        inPlace(context.caller.tenantId, () => listTokens(parts, filter, page, held, permission)),
+      withMemoryBudget(context, (budgeted) =>
+        inPlace(context.caller.tenantId, () => listTokens(deps, filter, page, budgeted, permission)),
       ),
     update: (id, patch, context) =>
-      runExclusive(`${context.caller.tenantId} ${id}`, () => updateToken(parts, id, patch, context)),
-    delete: (id, context) => deleteToken(parts, id, context),
-    associate: (parentId, childId, context) => associateTokens(parts, parentId, childId, context),
-    dissociate: (parentId, childId, context) => dissociateTokens(parts, parentId, childId, context),
+      runExclusive(`${context.caller.tenantId} ${id}`, () => updateToken(deps, id, patch, context)),
+    delete: (id, context) => deleteToken(deps, id, context),
+    associate: (parentId, childId, context) => associateTokens(deps, parentId, childId, context),
+    dissociate: (parentId, childId, context) => dissociateTokens(deps, parentId, childId, context),
     createChild: (parentId, input, context) =>
-      withMemoryBudget(context, (held) => createChild(parts, parentId, input, held)),
+      withMemoryBudget(context, (budgeted) => createChild(deps, parentId, input, budgeted)),
     children: (parentId, filter, page, context) =>
-      withMemoryBudget(context, (held) =>
-        inPlace(context.caller.tenantId, () => listAssociated(parts, 'child', parentId, filter, page, held)),
+      withMemoryBudget(context, (budgeted) =>
+        inPlace(context.caller.tenantId, () =>
+          listAssociated(deps, 'child', parentId, filter, page, budgeted),
+        ),
       ),
     parents: (childId, page, context) =>
-      withMemoryBudget(context, (held) =>
-        inPlace(context.caller.tenantId, () => listAssociated(parts, 'parent', childId, {}, page, held)),
+      withMemoryBudget(context, (budgeted) =>
+        inPlace(context.caller.tenantId, () => listAssociated(deps, 'parent', childId, {}, page, budgeted)),
       ),
-    tokenize: (body, context) => withMemoryBudget(context, (held) => tokenizeBody(parts, body, held)),
+    tokenize: (body, context) => withMemoryBudget(context, (budgeted) => tokenizeBody(deps, body, budgeted)),
     detokenize: (body, context, permission) =>
-      withMemoryBudget(context, (held) => detokenizeBody(parts, body, held, permission)),
-    use: (ids, context) => withMemoryBudget(context, (held) => useTokens(parts, ids, held)),
-    preview: (ids, context) => withMemoryBudget(context, (held) => previewUse(parts, ids, held)),
-    access: (id, context) => accessTo(parts, id, context),
-    compareAccess: (from, to, context) => compareAccess(parts, from, to, context),
-    known: (ids, context) => knownTokens(parts, ids, context),
-    areCurrent: (states, context) => withMemoryBudget(context, (held) => areCurrent(parts, states, held)),
+      withMemoryBudget(context, (budgeted) => detokenizeBody(deps, body, budgeted, permission)),
+    use: (ids, context) => withMemoryBudget(context, (budgeted) => useTokens(deps, ids, budgeted)),
+    preview: (ids, context) => withMemoryBudget(context, (budgeted) => previewUse(deps, ids, budgeted)),
+    access: (id, context) => accessTo(deps, id, context),
+    compareAccess: (from, to, context) => compareAccess(deps, from, to, context),
+    known: (ids, context) => knownTokens(deps, ids, context),
+    areCurrent: (states, context) =>
+      withMemoryBudget(context, (budgeted) => areCurrent(deps, states, budgeted)),
   }
 }
