@@ -53,7 +53,7 @@ const entriesOf = (
   }))
 
 /** Calls about who sees which tokens (completions §16). */
-export const accessOperations = (kernel: PluginContext, directory: Directory) => {
+export const accessOperations = (context: PluginContext, directory: Directory) => {
   /** Ways to a token: of applications, newest first, then through proxies, reactors and sessions. */
   async function* waysTo(tenantId: string, now: number, decisionsOf: DecisionsOf) {
     const applications = new Map<string, Application>()
@@ -75,7 +75,7 @@ export const accessOperations = (kernel: PluginContext, directory: Directory) =>
       ['reactors', 'reactor'],
     ] as const) {
       if (ids.length === 0) break
-      for await (const acting of kernel.port(port)?.actingAs(tenantId, ids) ?? []) {
+      for await (const acting of context.port(port)?.actingAs(tenantId, ids) ?? []) {
         const { id, name, applicationId, code, anonymous } = acting
         const grants = holders.get(applicationId) as Grants
         const byCode = code ? decisionsOf(grants, type === 'proxy' ? 'transform' : type) : []
@@ -86,7 +86,7 @@ export const accessOperations = (kernel: PluginContext, directory: Directory) =>
     }
 
     const isHolder = (grants: Grants) => decisionsOf(grants).length > 0
-    for await (const { caller } of kernel.port('sessions')?.authorized(tenantId, now, isHolder) ?? []) {
+    for await (const { caller } of context.port('sessions')?.authorized(tenantId, now, isHolder) ?? []) {
       const application = applications.get(caller.applicationId ?? '')
       const through = { type: 'session' as const, id: caller.actorId }
       if (application) yield entriesOf(application, decisionsOf(caller.grants), through)
@@ -107,7 +107,7 @@ export const accessOperations = (kernel: PluginContext, directory: Directory) =>
       examples: examples.access,
       run: async ({ id, ...input }, { caller, now }) => {
         const page = pageOf(input)
-        const decisionsOf = await kernel.vault.access(id, { caller, now })
+        const decisionsOf = await context.vault.access(id, { caller, now })
         const first = (page.page - 1) * page.size
         const entries: Entry[] = []
         let total = 0
@@ -145,9 +145,9 @@ export const accessOperations = (kernel: PluginContext, directory: Directory) =>
         const draft = checkGrants(
           { permissions: permissions ?? current.permissions, rules: rules ?? stored },
           current.type,
-          kernel.permissions(),
+          context.permissions(),
         )
-        const { lines, more } = await kernel.vault.compareAccess(
+        const { lines, more } = await context.vault.compareAccess(
           credentialOf(tenantId, current).caller.grants,
           { permissions: draft.permissions, rules: draft.rules },
           { caller, now },

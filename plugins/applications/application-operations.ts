@@ -27,8 +27,8 @@ export const changeOf = (call: Call): Change => ({
 })
 
 /** Throws unless the caller may get a key of an application: it may hand out all that the application holds, or it is its own. */
-export const mayHaveKeyOf = async (kernel: PluginContext, caller: Caller) => {
-  const check = await createGrantCheck(kernel, caller)
+export const mayHaveKeyOf = async (context: PluginContext, caller: Caller) => {
+  const check = await createGrantCheck(context, caller)
   return (application: ApplicationRecord): void => {
     if (application.id !== caller.applicationId)
       check(application.type, application, application.expires_at ?? Infinity)
@@ -50,7 +50,7 @@ const added = (
 }
 
 /** Calls on applications (completions §4). */
-export const applicationOperations = (kernel: PluginContext, directory: Directory) => [
+export const applicationOperations = (context: PluginContext, directory: Directory) => [
   defineOperation({
     rpc: 'Applications.Create',
     http: 'POST /applications',
@@ -65,8 +65,8 @@ export const applicationOperations = (kernel: PluginContext, directory: Director
     examples: examples.create,
     run: async (input, call) => {
       const change = changeOf(call)
-      const grants = checkGrants(input, input.type, kernel.permissions())
-      const check = await createGrantCheck(kernel, call.caller)
+      const grants = checkGrants(input, input.type, context.permissions())
+      const check = await createGrantCheck(context, call.caller)
       const expiry: { expires_at?: number } =
         typeof input.expires_at === 'string' ? { expires_at: parseExpiry(input.expires_at, call.now) } : {}
       check(input.type, grants, expiry.expires_at ?? Infinity)
@@ -138,11 +138,11 @@ export const applicationOperations = (kernel: PluginContext, directory: Director
     output: ApplicationOutput,
     examples: examples.update,
     run: async (input, call) => {
-      const check = await createGrantCheck(kernel, call.caller)
+      const check = await createGrantCheck(context, call.caller)
       const application = await directory.update(input.id, changeOf(call), (current) => {
         if (typeof input.type === 'string' && input.type !== current.type)
           throw invalid({ type: ['cannot change; create another application instead'] })
-        const grants = checkGrants(input, current.type, kernel.permissions())
+        const grants = checkGrants(input, current.type, context.permissions())
         const more = added(current, grants)
         if (more) check(current.type, more, current.expires_at ?? Infinity)
         const { destinations: _, bound_hosts: __, ...rest } = current
@@ -178,7 +178,7 @@ export const applicationOperations = (kernel: PluginContext, directory: Director
     errors: ['unprocessable'],
     examples: examples.regenerate,
     run: async ({ id }, call) => {
-      const check = await mayHaveKeyOf(kernel, call.caller)
+      const check = await mayHaveKeyOf(context, call.caller)
       const { application, key } = await directory.regenerate(id, changeOf(call), check)
       return serializeApplication(call.caller.tenantId, application, key)
     },

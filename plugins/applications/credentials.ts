@@ -25,7 +25,7 @@ export const credentialOf = (
 }
 
 /** The port with which the kernel finds the application of a key. */
-export const credentials = (kernel: PluginContext, directory: Directory): Ports['credentials'] => {
+export const credentials = (context: PluginContext, directory: Directory): Ports['credentials'] => {
   const { applications, keys } = directory
 
   const installed = async (tenantId: string, keyHash: string): Promise<boolean> => {
@@ -49,14 +49,14 @@ export const credentials = (kernel: PluginContext, directory: Directory): Ports[
     install: async (tenantId, keyHash) => {
       if (await installed(tenantId, keyHash)) return
       const id = newId()
-      const created = { created_by: id, created_at: kernel.clock.now() }
+      const created = { created_by: id, created_at: context.clock.now() }
       try {
-        await kernel.commit([
+        await context.commit([
           applications().insertMutation(tenantId, {
             id,
             name: 'Bootstrap',
             type: 'management',
-            permissions: kernel
+            permissions: context
               .permissions()
               .filter((permission) => permission.application_types.includes('management'))
               .map((permission) => permission.type),

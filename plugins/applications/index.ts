@@ -14,19 +14,19 @@ export const plugin = definePlugin({
   api: 1,
   name: 'applications',
   version: '1.0.0',
-  setup: (kernel) => {
-    const directory = createDirectory(kernel)
+  setup: (context) => {
+    const directory = createDirectory(context)
     return {
       operations: [
-        ...applicationOperations(kernel, directory),
-        ...keyOperations(kernel, directory),
-        ...permissionOperations(kernel),
-        ...accessOperations(kernel, directory),
+        ...applicationOperations(context, directory),
+        ...keyOperations(context, directory),
+        ...permissionOperations(context),
+        ...accessOperations(context, directory),
       ],
       collections: [Applications, ApplicationKeys],
       permissions,
       ports: {
-        credentials: credentials(kernel, directory),
+        credentials: credentials(context, directory),
         applications: {
           get: async (tenantId, id) => {
             const application = await directory.applications().get(tenantId, id)
@@ -43,7 +43,7 @@ export const plugin = definePlugin({
             const { items } = await directory.applications().find(tenantId, { where: { type: 'management' } })
             return new Set(items.flatMap(({ permissions }) => permissions))
           },
-          runKeys: runKeys(kernel, directory),
+          runKeys: runKeys(context, directory),
         },
       },
     }

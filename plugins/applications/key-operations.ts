@@ -11,7 +11,7 @@ const OfApplication = Type.Object({ application_id: Type.String({ field: 1 }) })
 const OneKey = Type.Object({ application_id: Type.String({ field: 1 }), id: Type.String({ field: 2 }) })
 
 /** Calls on the keys of an application: two at once is how a caller rotates without downtime (completions §4). */
-export const keyOperations = (kernel: PluginContext, directory: Directory) => [
+export const keyOperations = (context: PluginContext, directory: Directory) => [
   defineOperation({
     rpc: 'ApplicationKeys.Create',
     http: 'POST /applications/{application_id}/keys',
@@ -26,7 +26,7 @@ export const keyOperations = (kernel: PluginContext, directory: Directory) => [
     errors: ['unprocessable'],
     examples: examples.createKey,
     run: async ({ application_id }, call) => {
-      const check = await mayHaveKeyOf(kernel, call.caller)
+      const check = await mayHaveKeyOf(context, call.caller)
       const { record, key } = await directory.addKey(application_id, changeOf(call), check)
       return { ...serializeKey(record), key, application_id }
     },

@@ -11,7 +11,7 @@ const Permission = Type.Object(
   { title: 'Permission' },
 )
 
-export const permissionOperations = (kernel: PluginContext) => [
+export const permissionOperations = (context: PluginContext) => [
   defineOperation({
     rpc: 'Permissions.List',
     http: 'GET /permissions',
@@ -25,7 +25,7 @@ export const permissionOperations = (kernel: PluginContext) => [
     responseBody: 'permissions',
     examples: examples.permissions,
     run: async ({ application_type: type }) => ({
-      permissions: kernel
+      permissions: context
         .permissions()
         .filter((permission) => type === undefined || permission.application_types.includes(type))
         .map((permission) => ({ ...permission, application_types: [...permission.application_types] })),

@@ -6,11 +6,11 @@ import type { Directory } from './directory.ts'
 const LEASE_MS = 15 * 60_000
 
 /** The port for keys of runs of a command. */
-export const runKeys = (kernel: PluginContext, directory: Directory): Ports['applications']['runKeys'] => ({
+export const runKeys = (context: PluginContext, directory: Directory): Ports['applications']['runKeys'] => ({
   create: async (tenantId, applicationId) => {
     const application = await directory.applications().get(tenantId, applicationId)
     if (application?.type !== 'private') return undefined
-    const now = kernel.clock.now()
+    const now = context.clock.now()
     const { record, key } = await directory.addRunKey(applicationId, now + LEASE_MS, {
       tenantId,
       actorId: applicationId,
@@ -20,7 +20,7 @@ export const runKeys = (kernel: PluginContext, directory: Directory): Ports['app
   },
 
   renew: async (tenantId, id) => {
-    const now = kernel.clock.now()
+    const now = context.clock.now()
     const renewed = await directory.keys().update(tenantId, id, (key) => {
       if (key.expires_at === undefined || key.expires_at <= now) throw notFound('key_not_found', id)
       return { ...key, expires_at: now + LEASE_MS }

@@ -12,8 +12,8 @@ export const plugin = definePlugin({
   name: 'card',
   version: '1.0.0',
   config: Config,
-  setup: (kernel) => {
-    const config = kernel.config as Static<typeof Config>
+  setup: (context) => {
+    const config = context.config as Static<typeof Config>
     return { tokenTypes: [card(config.cvc_seconds ?? 3600)] }
   },
 })

@@ -8,9 +8,9 @@ export const plugin = definePlugin({
   name: 'console',
   version: '1.0.0',
   requires: ['applications'],
-  setup: (kernel) => ({
+  setup: (context) => ({
     collections: [ConsoleSessions],
     entities: ['console_session'],
-    ports: { console: consoleSessions(kernel) },
+    ports: { console: consoleSessions(context) },
   }),
 })

@@ -38,14 +38,14 @@ const keyOf = ({ actorType, actorId, applicationType, keyId }: Caller) => {
 }
 
 /** The port of console sessions: transports find them by the hash of their cookie's secret. */
-export const consoleSessions = (kernel: PluginContext): Ports['console'] => {
-  const records = () => kernel.records(ConsoleSessions)
+export const consoleSessions = (context: PluginContext): Ports['console'] => {
+  const records = () => context.records(ConsoleSessions)
 
   const credentialOf = async (
     tenantId: string,
     key: ConsoleSessionRecord[Kind],
   ): Promise<Credential | undefined> =>
-    key && kernel.port('applications')?.credential(tenantId, key.application_id, key.key_id)
+    key && context.port('applications')?.credential(tenantId, key.application_id, key.key_id)
 
   const sessionOf = async (tenantId: string, record: ConsoleSessionRecord): Promise<ConsoleSession> => {
     const found = await Promise.all(KINDS.map((kind) => credentialOf(tenantId, record[kind])))
@@ -78,24 +78,24 @@ export const consoleSessions = (kernel: PluginContext): Ports['console'] => {
       const other = kind === 'management' ? 'private' : 'management'
       const isAdding = current?.[other] !== undefined
       const secret = newKey('con_')
-      const now = kernel.clock.now()
+      const now = context.clock.now()
       const record: ConsoleSessionRecord = {
         id: newId(),
-        secret_hash: kernel.hashKey(new Secret(secret)),
+        secret_hash: context.hashKey(new Secret(secret)),
         ...(isAdding ? { [other]: current[other] } : {}),
         [kind]: key,
         ...lifeAt(isAdding ? current.created_at : now, now),
       }
-      await kernel.commit([
+      await context.commit([
         ...(current === undefined ? [] : [records().deleteMutation(tenantId, current.id)]),
         records().insertMutation(tenantId, record),
       ])
       const message = `Console session created (${isAdding ? `${kind} key added` : `${kind} key`})`
-      await kernel.audit(
+      await context.audit(
         { entity: 'console_session', id: record.id, operation: 'create', message },
         { caller, traceId },
       )
-      kernel.log.info(
+      context.log.info(
         { trace_id: traceId, tenant_id: tenantId, actor_id: actorId, session: record.id },
         'console session created',
       )
@@ -103,7 +103,7 @@ export const consoleSessions = (kernel: PluginContext): Ports['console'] => {
     },
 
     renew: async ({ tenantId, id }) => {
-      const now = kernel.clock.now()
+      const now = context.clock.now()
       try {
         await records().update(tenantId, id, (current) =>
           now < current.last_seen + RENEW_MS || current.expires_at <= now
@@ -111,7 +111,7 @@ export const consoleSessions = (kernel: PluginContext): Ports['console'] => {
             : { ...current, ...lifeAt(current.created_at, now) },
         )
       } catch (err) {
-        kernel.log.warn({ err, session: id }, 'console session not renewed; the next call retries')
+        context.log.warn({ err, session: id }, 'console session not renewed; the next call retries')
       }
     },
 
@@ -119,8 +119,11 @@ export const consoleSessions = (kernel: PluginContext): Ports['console'] => {
       if (!(await records().delete(tenantId, id))) return
       const caller = { tenantId, actorId, actorType: 'application' }
       const message = `Console session deleted (${why})`
-      await kernel.audit({ entity: 'console_session', id, operation: 'delete', message }, { caller, traceId })
-      kernel.log.info(
+      await context.audit(
+        { entity: 'console_session', id, operation: 'delete', message },
+        { caller, traceId },
+      )
+      context.log.info(
         { trace_id: traceId, tenant_id: tenantId, actor_id: actorId, session: id, why },
         'console session ended',
       )

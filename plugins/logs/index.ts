@@ -7,8 +7,8 @@ export const plugin = definePlugin({
   api: 1,
   name: 'logs',
   version: '1.0.0',
-  setup: (kernel) => ({
-    operations: [...logOperations(kernel), ...requestOperations(kernel)],
+  setup: (context) => ({
+    operations: [...logOperations(context), ...requestOperations(context)],
     permissions: [{ type: 'log:read', description: 'Read the audit log', application_types: ['management'] }],
   }),
 })

@@ -43,7 +43,7 @@ const pageOf = (query: Query): PageRequest => {
 }
 
 /** Calls on the audit log; reading it is not recorded. */
-export const logOperations = (kernel: PluginContext) => [
+export const logOperations = (context: PluginContext) => [
   defineOperation({
     rpc: 'Logs.List',
     http: 'GET /logs',
@@ -55,7 +55,7 @@ export const logOperations = (kernel: PluginContext) => [
     examples: examples.list,
     run: async (query, { caller }) => {
       const page = pageOf(query)
-      const { data, total, next } = await kernel.logs.list(caller.tenantId, filterOf(query), page)
+      const { data, total, next } = await context.logs.list(caller.tenantId, filterOf(query), page)
       return {
         pagination: {
           ...(page.kind === 'offset' && total !== undefined
@@ -78,6 +78,6 @@ export const logOperations = (kernel: PluginContext) => [
     output: EntityTypes,
     responseBody: 'entity_types',
     examples: examples.entityTypes,
-    run: async () => ({ entity_types: kernel.entityTypes().map((type) => ({ ...type })) }),
+    run: async () => ({ entity_types: context.entityTypes().map((type) => ({ ...type })) }),
   }),
 ]

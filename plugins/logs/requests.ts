@@ -130,14 +130,14 @@ const known = <T extends object>(members: T) =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 
 /** The newest calls of the tenant. */
-export const requestOperations = (kernel: PluginContext) => {
+export const requestOperations = (context: PluginContext) => {
   const shown = async (
     tenantId: string,
     { applicationId, proxyId, ...request }: RecentRequest,
   ): Promise<Static<typeof RequestOutput>> => {
     const [application, proxy] = await Promise.all([
-      applicationId === undefined ? undefined : kernel.port('applications')?.get(tenantId, applicationId),
-      proxyId === undefined ? undefined : kernel.port('proxies')?.nameOf(tenantId, proxyId),
+      applicationId === undefined ? undefined : context.port('applications')?.get(tenantId, applicationId),
+      proxyId === undefined ? undefined : context.port('proxies')?.nameOf(tenantId, proxyId),
     ])
     const { id, traceId, at, kind, method, route, host, outcome, stages, tokens, rules, node } = request
     return {
@@ -191,7 +191,7 @@ export const requestOperations = (kernel: PluginContext) => {
       run: async ({ start, size: asked }, { caller: { tenantId } }) => {
         const { size } = pageOf({ size: asked })
         const before = start === undefined ? undefined : positionOf(start)
-        const found = await kernel.requests({ tenantId, before, limit: size + 1 })
+        const found = await context.requests({ tenantId, before, limit: size + 1 })
         const page = found.slice(0, size)
         const last = page.at(-1)
         const next = found.length > size && last !== undefined ? cursorOf(last) : undefined
@@ -210,7 +210,7 @@ export const requestOperations = (kernel: PluginContext) => {
       output: DestinationsOutput,
       examples: examples.destinations,
       run: async (_, { caller: { tenantId } }) => {
-        const { since, destinations } = await kernel.destinations(tenantId)
+        const { since, destinations } = await context.destinations(tenantId)
         return { since: isoTime(since), data: mostFirst(destinations) }
       },
     }),

@@ -3,11 +3,11 @@ import { Invitations, Members } from './collections.ts'
 import { invitationNotFound } from './invitation-operations.ts'
 
 /** The port with which a plugin (for example single sign-on) makes an invited person a member. */
-export const invitationAcceptance = (kernel: PluginContext): Ports['members'] => ({
+export const invitationAcceptance = (context: PluginContext): Ports['members'] => ({
   acceptInvitation: async (tenantId, invitationId, userId) => {
-    const invitations = kernel.records(Invitations)
+    const invitations = context.records(Invitations)
     const found = await invitations.read(tenantId, invitationId)
-    const now = kernel.clock.now()
+    const now = context.clock.now()
     if (found === undefined) throw invitationNotFound(invitationId)
     const { record, version } = found
     if (record.expires_at <= now)
@@ -15,10 +15,10 @@ export const invitationAcceptance = (kernel: PluginContext): Ports['members'] =>
     const id = newId()
     const { email, role } = record
     // Replaced at the version read: of two concurrent calls, one succeeds.
-    await kernel.commit([
+    await context.commit([
       invitations.replaceMutation(tenantId, record, version),
       invitations.deleteMutation(tenantId, invitationId),
-      kernel
+      context
         .records(Members)
         .insertMutation(tenantId, { id, role, user_id: userId, email, created_by: userId, created_at: now }),
     ])

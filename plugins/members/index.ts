@@ -10,10 +10,10 @@ export const plugin = definePlugin({
   api: 1,
   name: 'members',
   version: '1.0.0',
-  setup: (kernel) => ({
-    operations: [...memberOperations(kernel), ...invitationOperations(kernel)],
+  setup: (context) => ({
+    operations: [...memberOperations(context), ...invitationOperations(context)],
     collections: [Members, Invitations],
-    ports: { members: invitationAcceptance(kernel) },
+    ports: { members: invitationAcceptance(context) },
     permissions: [
       managementPermission('tenant:member:read', 'Read members of the tenant'),
       managementPermission('tenant:member:update', 'Update members of the tenant'),

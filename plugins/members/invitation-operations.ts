@@ -20,14 +20,14 @@ const LIFETIME = 72 * 3_600_000
 export const invitationNotFound = (id: string) => notFound('invitation_not_found', id)
 
 /** Operations on invitations to the calling key's tenant. Mail is sent by a plugin with the port `invitations`. */
-export const invitationOperations = (kernel: PluginContext) => {
-  const invitations = () => kernel.records(Invitations)
+export const invitationOperations = (context: PluginContext) => {
+  const invitations = () => context.records(Invitations)
 
   const notify = async (tenantId: string, { id, email, role, expires_at }: InvitationRecord) => {
     try {
-      await kernel.port('invitations')?.onInvited({ tenant_id: tenantId, id, email, role, expires_at })
+      await context.port('invitations')?.onInvited({ tenant_id: tenantId, id, email, role, expires_at })
     } catch (err) {
-      kernel.log.error({ err, invitation: id }, 'the port "invitations" failed; the invitation stands')
+      context.log.error({ err, invitation: id }, 'the port "invitations" failed; the invitation stands')
     }
   }
 

@@ -21,11 +21,11 @@ const isOwner = (what: string) =>
   new AppError('unprocessable', `The owner of the tenant cannot be ${what}. Choose another member.`)
 
 /** Calls on the members of the calling key's tenant (completions §9a). */
-export const memberOperations = (kernel: PluginContext) => {
-  const members = () => kernel.records(Members)
+export const memberOperations = (context: PluginContext) => {
+  const members = () => context.records(Members)
 
   const tenantOf = async (id: string): Promise<Tenant> => {
-    const tenant = await kernel.tenants.get(id)
+    const tenant = await context.tenants.get(id)
     if (tenant === undefined)
       throw new AppError('tenant_not_found', 'The tenant of this key does not exist any more.')
     return tenant

@@ -5,7 +5,7 @@ import { codeMembers } from './input.ts'
 import { ProxyCode } from './schemas.ts'
 
 /** The check of transforms before they are saved. */
-export const checkCodeOperation = (kernel: PluginContext) =>
+export const checkCodeOperation = (context: PluginContext) =>
   defineOperation({
     rpc: 'Proxies.CheckCode',
     http: 'POST /proxies/check-code',
@@ -16,6 +16,6 @@ export const checkCodeOperation = (kernel: PluginContext) =>
     output: CodeCheck,
     examples: examples.checkCode,
     run: async (input, { caller }) => ({
-      warnings: await checkCode(kernel, caller.tenantId, codeMembers(input)),
+      warnings: await checkCode(context, caller.tenantId, codeMembers(input)),
     }),
   })

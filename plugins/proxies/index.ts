@@ -11,10 +11,10 @@ export const plugin = definePlugin({
   name: 'proxies',
   version: '1.0.0',
   requires: ['applications'],
-  setup: (kernel) => ({
-    operations: [...proxyOperations(kernel), checkCodeOperation(kernel)],
+  setup: (context) => ({
+    operations: [...proxyOperations(context), checkCodeOperation(context)],
     collections: [Proxies, ProxyVersions],
-    ports: { proxies: proxySource(kernel) },
+    ports: { proxies: proxySource(context) },
     permissions: [
       managementPermission(
         'proxy:create',

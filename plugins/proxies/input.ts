@@ -48,25 +48,25 @@ const otherwiseOf = ({ response_transform: transform }: Static<typeof ProxyInput
 
 /** The members of a valid request in stored form, with warnings about their code. Throws `invalid`, `forbidden`. */
 export const parseProxy = async (
-  kernel: PluginContext,
+  context: PluginContext,
   caller: Caller,
   input: Static<typeof ProxyInput>,
   { now, before }: { readonly now: number; readonly before?: ProxyRecord },
 ): Promise<{ readonly members: ProxyMembers; readonly warnings: CodeWarning[] }> => {
   checkConfiguration(input.configuration ?? {})
-  checkDestination(kernel, 'destination_url', input.destination_url)
+  checkDestination(context, 'destination_url', input.destination_url)
   const { destination_url: url } = input
-  const evaluate = input.evaluate && parseSurfaces(input.evaluate, kernel.headerPrefixes)
+  const evaluate = input.evaluate && parseSurfaces(input.evaluate, context.headerPrefixes)
   const destination_tls =
     input.destination_tls &&
     parseDestinationTls(input.destination_tls, { now, url, before: before?.destination_tls })
   const change = { from: before && inputOf(before), to: input }
-  if (input.application) await checkApplication(kernel, caller, input.application.id, change)
+  if (input.application) await checkApplication(context, caller, input.application.id, change)
   const [request, response] = [codeOf(input.request_transform), codeOf(input.response_transform)]
   const hasCode = request !== undefined || response !== undefined
   if (input.intercept && hasCode && !(change.from && differByName(change.from, input)))
-    await checkInterceptingCode(kernel, caller)
-  const warnings = await codeWarnings(kernel, caller.tenantId, codeMembers(input))
+    await checkInterceptingCode(context, caller)
+  const warnings = await codeWarnings(context, caller.tenantId, codeMembers(input))
   return {
     members: {
       name: input.name,

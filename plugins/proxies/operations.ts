@@ -44,9 +44,9 @@ const KEY_LENGTH = 22
 const noProxy = (id: string) => notFound('proxy_not_found', id)
 
 /** Calls on stored proxies (interface, "Pre-configured proxies"). */
-export const proxyOperations = (kernel: PluginContext) => {
-  const proxies = () => kernel.records(Proxies)
-  const versions = createVersions(kernel)
+export const proxyOperations = (context: PluginContext) => {
+  const proxies = () => context.records(Proxies)
+  const versions = createVersions(context)
   const runExclusive = createKeyedMutex()
 
   /** Replaces the members that callers set by the result of `next`; retries when the proxy changed concurrently. */
@@ -62,7 +62,7 @@ export const proxyOperations = (kernel: PluginContext) => {
         const current = await proxies().read(tenantId, id)
         if (current === undefined) throw noProxy(id)
         version = current.version
-        const { members, warnings } = await parseProxy(kernel, caller, next(current.record), {
+        const { members, warnings } = await parseProxy(context, caller, next(current.record), {
           now,
           before: current.record,
         })
@@ -79,7 +79,7 @@ export const proxyOperations = (kernel: PluginContext) => {
           modified_by: actorId,
           modified_at: now,
         }
-        await kernel.commit([proxies().replaceMutation(tenantId, proxy, version), ...code.mutations])
+        await context.commit([proxies().replaceMutation(tenantId, proxy, version), ...code.mutations])
         return { proxy, warnings }
       }
       // A conflict with the version unchanged is about the binding, and would not go away.
@@ -100,13 +100,13 @@ export const proxyOperations = (kernel: PluginContext) => {
       location: ({ id }) => `/proxies/${id}`,
       examples: examples.create,
       run: async (input, { caller, now }) => {
-        const { members, warnings } = await parseProxy(kernel, caller, input, { now })
+        const { members, warnings } = await parseProxy(context, caller, input, { now })
         const key = randomBase58(KEY_LENGTH)
         const proxy: ProxyRecord = {
           ...members,
           id: newId(),
           key,
-          key_hash: kernel.hashKey(new Secret(key)),
+          key_hash: context.hashKey(new Secret(key)),
           created_by: caller.actorId,
           created_at: now,
         }
@@ -195,7 +195,7 @@ export const proxyOperations = (kernel: PluginContext) => {
             const current = await proxies().read(tenantId, id)
             if (current === undefined) throw noProxy(id)
             // A concurrent change, which adds a version, is a conflict.
-            await kernel.commit([
+            await context.commit([
               proxies().replaceMutation(tenantId, current.record, current.version),
               ...(await versions.deleting(tenantId, id)),
               proxies().deleteMutation(tenantId, id),

@@ -20,8 +20,8 @@ const stored = (tenantId: string, proxy: ProxyRecord): StoredProxy => ({
 })
 
 /** The port with which the gateway finds the proxy of a key. */
-export const proxySource = (kernel: PluginContext): ProxySource => {
-  const records = () => kernel.records(Proxies)
+export const proxySource = (context: PluginContext): ProxySource => {
+  const records = () => context.records(Proxies)
   return {
     collections: Object.freeze([Proxies.name]),
     find: async (keyHash) => {

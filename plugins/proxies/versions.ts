@@ -23,8 +23,8 @@ const currentOf = (proxy: ProxyRecord): Omit<VersionRecord, 'id'> => ({
 })
 
 /** Former versions of a proxy's code, written with the change that replaces them. */
-export const createVersions = (kernel: PluginContext) => {
-  const versions = () => kernel.records(ProxyVersions)
+export const createVersions = (context: PluginContext) => {
+  const versions = () => context.records(ProxyVersions)
 
   /** Newest first. */
   const former = async (tenantId: string, proxyId: string): Promise<readonly VersionRecord[]> => {

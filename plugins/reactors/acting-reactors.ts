@@ -9,12 +9,12 @@ export const withReactor = (formula: FormulaRecord, reactorId: string, isActing:
 
 /** Removes a reactor from its formula's list, for commits that delete the reactor or give it other code. */
 export const releaseFormula = async (
-  kernel: PluginContext,
+  context: PluginContext,
   tenantId: string,
   { id, formula_id, application_id }: ReactorRecord,
 ): Promise<readonly Mutation[]> => {
   if (formula_id === undefined || application_id === undefined) return []
-  const formulas = kernel.records(Formulas)
+  const formulas = context.records(Formulas)
   const found = await formulas.read(tenantId, formula_id)
   if (found === undefined) return []
   return [formulas.replaceMutation(tenantId, withReactor(found.record, id, false), found.version)]

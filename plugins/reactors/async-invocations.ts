@@ -63,7 +63,7 @@ const shown = (id: string, outcome: Outcome): Json => ({ asyncReactorRequestId: 
  * the outcome is stored. When it has not for `leaseMs`, the invocation has failed.
  */
 export const createRequests = (
-  kernel: PluginContext,
+  context: PluginContext,
   {
     react,
     deliver,
@@ -77,14 +77,14 @@ export const createRequests = (
     readonly signal: AbortSignal
   },
 ) => {
-  const requests = () => kernel.records(Requests)
-  const callbacks = () => kernel.records(Callbacks)
+  const requests = () => context.records(Requests)
+  const callbacks = () => context.records(Callbacks)
   const running = new Map<string, Running & { readonly work: Promise<void> }>()
   const takeBackground = createBackgroundBudget()
 
   /** Renews the lease of running invocations only. */
   const renew = async (one: Running): Promise<void> => {
-    const due = kernel.clock.now() + leaseMs
+    const due = context.clock.now() + leaseMs
     const later = <R extends { readonly due: number }>(record: R): R =>
       one.over ? record : { ...record, due }
     // The callback first: when it is due, the request must be too, or an interrupted one would look as if it were over.
@@ -95,7 +95,7 @@ export const createRequests = (
   const renewing = setInterval(() => {
     for (const one of running.values())
       renew(one).catch((err: unknown) =>
-        kernel.log.warn({ err, request: one.id }, 'invocation lease not renewed'),
+        context.log.warn({ err, request: one.id }, 'invocation lease not renewed'),
       )
   }, leaseMs / 3).unref()
   signal.addEventListener('abort', () => clearInterval(renewing), { once: true })
@@ -106,7 +106,7 @@ export const createRequests = (
       return await react.run(prepared, { caller, traceId, depth, used, code, wallMs, signal })
     } catch (thrown) {
       if (!(thrown instanceof AppError))
-        kernel.log.error({ err: thrown, trace_id: traceId }, 'background reactor invocation failed')
+        context.log.error({ err: thrown, trace_id: traceId }, 'background reactor invocation failed')
       return failed(signal.aborted ? INTERRUPTED : thrown)
     }
   }
@@ -117,8 +117,8 @@ export const createRequests = (
       try {
         return await write()
       } catch (err) {
-        if (!isAway(err) || signal.aborted || kernel.clock.now() > until) throw err
-        if (attempt === 1) kernel.log.warn({ err, request: id }, 'reactor result not stored; retrying')
+        if (!isAway(err) || signal.aborted || context.clock.now() > until) throw err
+        if (attempt === 1) context.log.warn({ err, request: id }, 'reactor result not stored; retrying')
         // A stopping process makes a last attempt at once.
         await sleep(RETRY, undefined, { signal }).catch(() => {})
       }
@@ -142,7 +142,7 @@ export const createRequests = (
     await retried(one, store)
     // From here on, a renewal would delay the callback.
     one.over = true
-    const due = kernel.clock.now()
+    const due = context.clock.now()
     const waits = await retried(one, () =>
       callbacks().update(tenantId, id, (callback) => ({ ...callback, due })),
     )
@@ -155,8 +155,8 @@ export const createRequests = (
     id: string,
   ): Promise<{ readonly request: RequestRecord; readonly outcome: Outcome | undefined } | undefined> => {
     const request = await requests().get(tenantId, id)
-    if (request === undefined || request.expires_at <= kernel.clock.now()) return undefined
-    const lost = kernel.clock.now() >= request.due ? failed(INTERRUPTED) : undefined
+    if (request === undefined || request.expires_at <= context.clock.now()) return undefined
+    const lost = context.clock.now() >= request.due ? failed(INTERRUPTED) : undefined
     return { request, outcome: request.outcome ?? lost }
   }
 
@@ -170,7 +170,7 @@ export const createRequests = (
     const times = { due: call.now + leaseMs, expires_at }
     const reactor_id = prepared.reactor.id
     const by = { actor_id: actorId, actor_type: actorType, trace_id: call.traceId }
-    await kernel.commit([
+    await context.commit([
       requests().insertMutation(tenantId, { id, reactor_id, ...by, tokens, ...times }),
       ...(callbackUrl === undefined
         ? []
@@ -193,7 +193,7 @@ export const createRequests = (
         work = outcomeOf(prepared, call, options.wallMs)
           .then((result) => finish(one, result, call))
           .catch((err: unknown) => {
-            kernel.log.error({ err, trace_id: call.traceId }, 'reactor result not stored')
+            context.log.error({ err, trace_id: call.traceId }, 'reactor result not stored')
           })
           .finally(() => {
             running.delete(one.id)
@@ -213,7 +213,7 @@ export const createRequests = (
       if (outcome === undefined || request?.actor_id !== actorId || request.reactor_id !== reactorId)
         throw resultNotFound()
       const message = 'Reactor result retrieved'
-      await kernel.audit({ entity: 'reactor', id: reactorId, operation: 'read', message }, call)
+      await context.audit({ entity: 'reactor', id: reactorId, operation: 'read', message }, call)
       // Of several concurrent calls, one gets it.
       if (!(await requests().delete(tenantId, id))) throw resultNotFound()
       return outcome

@@ -43,7 +43,7 @@ export interface Results {
  * before it is sent.
  */
 export const createCallbacks = (
-  kernel: PluginContext,
+  context: PluginContext,
   {
     delays,
     results,
@@ -54,7 +54,7 @@ export const createCallbacks = (
     readonly signal: AbortSignal
   },
 ) => {
-  const callbacks = () => kernel.records(Callbacks)
+  const callbacks = () => context.records(Callbacks)
   /** Deliveries of this process, by the id of their request. */
   const running = new Map<string, Promise<void>>()
   let resuming: Promise<void> | undefined
@@ -65,11 +65,11 @@ export const createCallbacks = (
     { body, origin }: Pending,
   ): Promise<boolean> => {
     const text = JSON.stringify(body)
-    const seconds = Math.floor(kernel.clock.now() / 1000)
+    const seconds = Math.floor(context.clock.now() / 1000)
     try {
       const message = `Reactor result sent to ${new URL(url).host}`
-      await kernel.audit({ entity: 'reactor', id: reactor_id, operation: 'use', message }, origin)
-      const { status } = await kernel.fetch(
+      await context.audit({ entity: 'reactor', id: reactor_id, operation: 'use', message }, origin)
+      const { status } = await context.fetch(
         {
           url,
           method: 'POST',
@@ -95,17 +95,17 @@ export const createCallbacks = (
     const current = await callbacks().read(tenantId, id)
     if (current === undefined) return undefined
     const { record, version } = current
-    const now = kernel.clock.now()
+    const now = context.clock.now()
     if (record.due > now) return record
     const attempts = record.attempts + 1
     const claimed = { ...record, attempts, due: now + Math.max(CLAIM, delays[attempts] ?? 0) }
     try {
-      await kernel.commit([callbacks().replaceMutation(tenantId, claimed, version)])
+      await context.commit([callbacks().replaceMutation(tenantId, claimed, version)])
     } catch (thrown) {
       if (thrown instanceof AppError && thrown.code === 'conflict') return record
       throw thrown
     }
-    const reactor = await kernel.records(Reactors).get(tenantId, record.reactor_id)
+    const reactor = await context.records(Reactors).get(tenantId, record.reactor_id)
     const result = await results.of({ tenantId, id })
     const over = reactor === undefined || result === undefined
     const sent = !over && (await post(record, { tenantId, key: reactor.callback_key }, result))
@@ -114,7 +114,7 @@ export const createCallbacks = (
       await callbacks().delete(tenantId, id)
       return undefined
     }
-    const next = { ...claimed, due: kernel.clock.now() + (delays[attempts] ?? 0) }
+    const next = { ...claimed, due: context.clock.now() + (delays[attempts] ?? 0) }
     await callbacks().update(tenantId, id, (stored) => (stored.attempts === attempts ? next : stored))
     return next
   }
@@ -122,7 +122,7 @@ export const createCallbacks = (
   const deliver = async (waiting: Waiting, first: number): Promise<void> => {
     let due: number | undefined = first
     while (due !== undefined && !signal.aborted) {
-      await sleep(Math.max(0, due - kernel.clock.now()), undefined, { signal, ref: false })
+      await sleep(Math.max(0, due - context.clock.now()), undefined, { signal, ref: false })
       due = (await attempt(waiting))?.due
     }
   }
@@ -132,7 +132,7 @@ export const createCallbacks = (
     const work = deliver(waiting, due)
       .catch((err: unknown) => {
         if (!signal.aborted)
-          kernel.log.warn(
+          context.log.warn(
             { err, request: id },
             'callback delivery interrupted; it is resumed when it is overdue',
           )
@@ -143,7 +143,7 @@ export const createCallbacks = (
 
   const resume = async (): Promise<void> => {
     const found = await callbacks().newest(RESUMED)
-    const now = kernel.clock.now()
+    const now = context.clock.now()
     for (const { tenantId, record } of found) {
       const { id, due } = record
       if (due <= now && !running.has(id) && !results.isRunning(id)) begin({ tenantId, id }, due)
@@ -153,7 +153,7 @@ export const createCallbacks = (
   const tryResume = (): void => {
     resuming ??= resume()
       .catch((err: unknown) => {
-        if (!signal.aborted) kernel.log.warn({ err }, 'overdue callbacks not read; retrying')
+        if (!signal.aborted) context.log.warn({ err }, 'overdue callbacks not read; retrying')
       })
       .finally(() => {
         resuming = undefined

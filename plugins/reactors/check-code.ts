@@ -4,7 +4,7 @@ import * as examples from './examples.ts'
 import { ReactorCode } from './schemas.ts'
 
 /** The check of the code of a formula or reactor before it is saved. */
-export const checkCodeOperation = (kernel: PluginContext) =>
+export const checkCodeOperation = (context: PluginContext) =>
   defineOperation({
     rpc: 'Reactors.CheckCode',
     http: 'POST /reactors/check-code',
@@ -14,5 +14,5 @@ export const checkCodeOperation = (kernel: PluginContext) =>
     input: ReactorCode,
     output: CodeCheck,
     examples: examples.checkCode,
-    run: async ({ code }, { caller }) => ({ warnings: await checkCode(kernel, caller.tenantId, { code }) }),
+    run: async ({ code }, { caller }) => ({ warnings: await checkCode(context, caller.tenantId, { code }) }),
   })

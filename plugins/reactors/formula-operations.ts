@@ -33,7 +33,7 @@ type Members = Omit<
 
 /** A valid request in stored form, with warnings about its code. Throws `invalid`. */
 const parse = async (
-  kernel: PluginContext,
+  context: PluginContext,
   tenantId: string,
   input: Static<typeof FormulaInput>,
 ): Promise<{ readonly members: Members; readonly warnings: CodeWarning[] }> => {
@@ -51,14 +51,14 @@ const parse = async (
       configuration: storedElements(configuration),
       request_parameters: storedParameters(parameters),
     },
-    warnings: await codeWarnings(kernel, tenantId, { code: input.code }),
+    warnings: await codeWarnings(context, tenantId, { code: input.code }),
   }
 }
 
 /** Operations on formulas (interface, "Reactor formulas"). */
-export const formulaOperations = (kernel: PluginContext) => {
-  const formulas = () => kernel.records(Formulas)
-  const reactors = () => kernel.records(Reactors)
+export const formulaOperations = (context: PluginContext) => {
+  const formulas = () => context.records(Formulas)
+  const reactors = () => context.records(Reactors)
 
   return [
     defineOperation({
@@ -73,7 +73,7 @@ export const formulaOperations = (kernel: PluginContext) => {
       location: ({ id }) => `/reactor-formulas/${id}`,
       examples: examples.createFormula,
       run: async (input, { caller, now }) => {
-        const { members, warnings } = await parse(kernel, caller.tenantId, input)
+        const { members, warnings } = await parse(context, caller.tenantId, input)
         const formula = {
           ...members,
           id: newId(),
@@ -131,13 +131,13 @@ export const formulaOperations = (kernel: PluginContext) => {
       run: async ({ id, ...input }, { caller, now }) => {
         const { tenantId } = caller
         if ((await formulas().get(tenantId, id)) === undefined) throw formulaNotFound(id)
-        const { members, warnings } = await parse(kernel, tenantId, input)
+        const { members, warnings } = await parse(context, tenantId, input)
         const formula = await retryOnConflict(async () => {
           const current = await formulas().read(tenantId, id)
           if (current === undefined) throw formulaNotFound(id)
           const { created_by, created_at, acting_reactors } = current.record
           // They run its code. A reactor that was saved concurrently has changed the version.
-          if (acting_reactors.length > 0) await checkActing(kernel, caller)
+          if (acting_reactors.length > 0) await checkActing(context, caller)
           const next = {
             ...members,
             id,
@@ -147,7 +147,7 @@ export const formulaOperations = (kernel: PluginContext) => {
             modified_by: caller.actorId,
             modified_at: now,
           }
-          await kernel.commit([formulas().replaceMutation(tenantId, next, current.version)])
+          await context.commit([formulas().replaceMutation(tenantId, next, current.version)])
           return next
         })
         return formulaOutput(formula, warnings)
@@ -173,7 +173,7 @@ export const formulaOperations = (kernel: PluginContext) => {
           // Not a conflict that a retry would resolve.
           if (total > 0) return total
           // Replaced at the version read: it fails when a reactor was created concurrently.
-          await kernel.commit([
+          await context.commit([
             formulas().replaceMutation(tenantId, current.record, current.version),
             formulas().deleteMutation(tenantId, id),
           ])

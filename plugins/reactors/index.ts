@@ -36,35 +36,35 @@ export const plugin = definePlugin({
         'Seconds after which a background invocation has failed when its process no longer renews its lease, and between two searches for overdue callbacks.',
     }),
   }),
-  setup: (kernel) => {
-    const react = createReact(kernel)
+  setup: (context) => {
+    const react = createReact(context)
     const stopping = new AbortController()
     const { signal } = stopping
-    const leaseMs = kernel.config.async_lease * 1_000
-    const requests = createRequests(kernel, {
+    const leaseMs = context.config.async_lease * 1_000
+    const requests = createRequests(context, {
       react,
       deliver: (waiting, due) => callbacks.begin(waiting, due),
       leaseMs,
       signal,
     })
-    const callbacks = createCallbacks(kernel, {
-      delays: kernel.config.callback_delays.map((seconds) => seconds * 1_000),
+    const callbacks = createCallbacks(context, {
+      delays: context.config.callback_delays.map((seconds) => seconds * 1_000),
       results: { of: requests.pending, drop: requests.drop, isRunning: requests.isRunning },
       signal,
     })
     return {
       operations: [
-        ...formulaOperations(kernel),
-        ...reactorOperations(kernel),
-        ...reactOperations(kernel, react, requests),
-        checkCodeOperation(kernel),
+        ...formulaOperations(context),
+        ...reactorOperations(context),
+        ...reactOperations(context, react, requests),
+        checkCodeOperation(context),
       ],
       collections: [Formulas, Reactors, Requests, Callbacks],
       ports: {
         reactors: {
           programs: react.programs,
           actingAs: async function* (tenantId, applicationIds) {
-            const acting = eachRecord(kernel.records(Reactors), tenantId, { application_id: applicationIds })
+            const acting = eachRecord(context.records(Reactors), tenantId, { application_id: applicationIds })
             for await (const { id, name, application_id } of acting)
               if (application_id !== undefined)
                 yield { id, name, applicationId: application_id, code: true, anonymous: false }

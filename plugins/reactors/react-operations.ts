@@ -15,12 +15,12 @@ const audit = {
 type Input = Static<typeof ReactInput>
 
 /** Invoking reactors (completions §8). */
-export const reactOperations = (kernel: PluginContext, react: React, requests: BackgroundRequests) => {
+export const reactOperations = (context: PluginContext, react: React, requests: BackgroundRequests) => {
   const prepare = ({ id, args }: Input, call: Call) => react.prepare(id, (args ?? {}) as Json, call)
 
   const begin = async (input: Input, call: Call): Promise<{ asyncReactorRequestId: string }> => {
     const { timeout_ms, callback_url } = input
-    if (typeof callback_url === 'string') checkDestination(kernel, 'callback_url', callback_url)
+    if (typeof callback_url === 'string') checkDestination(context, 'callback_url', callback_url)
     const prepared = await prepare(input, call)
     const options = { wallMs: timeout_ms ?? undefined, callbackUrl: callback_url ?? undefined }
     return { asyncReactorRequestId: await requests.begin(prepared, call, options) }

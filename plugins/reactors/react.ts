@@ -26,21 +26,21 @@ export interface RunOptions extends Pick<Call, 'caller' | 'traceId' | 'signal' |
 const NAME = 'reactor'
 
 /** Runs reactors (completions §8). */
-export const createReact = (kernel: PluginContext) => {
+export const createReact = (context: PluginContext) => {
   const formulaOf = async (tenantId: string, { formula_id: id }: ReactorRecord) =>
-    id === undefined ? undefined : kernel.records(Formulas).get(tenantId, id)
+    id === undefined ? undefined : context.records(Formulas).get(tenantId, id)
 
   /** Under whose grants a result is tokenized: the caller's, or else those of the reactor's application. */
   const tokenizer = async (caller: Caller, { application_id: id }: ReactorRecord): Promise<Caller> => {
     return id === undefined || holds(caller, 'token:create')
       ? caller
-      : kernel.identify({ tenantId: caller.tenantId, id })
+      : context.identify({ tenantId: caller.tenantId, id })
   }
 
   return {
     /** The code of the newest reactors of all tenants. */
     programs: async (limit: number): Promise<readonly Program[]> => {
-      const newest = await kernel.records(Reactors).newest(limit)
+      const newest = await context.records(Reactors).newest(limit)
       const programs = await Promise.all(
         newest.map(async ({ tenantId, record }) => {
           const code = record.code ?? (await formulaOf(tenantId, record))?.code
@@ -56,13 +56,13 @@ export const createReact = (kernel: PluginContext) => {
      */
     prepare: async (id: string, args: Json, call: Call): Promise<Prepared> => {
       const { tenantId } = call.caller
-      const reactor = await kernel.records(Reactors).get(tenantId, id)
+      const reactor = await context.records(Reactors).get(tenantId, id)
       if (reactor === undefined) throw reactorNotFound(id)
       const formula = await formulaOf(tenantId, reactor)
       const code = formula?.code ?? reactor.code
       if (code === undefined) throw reactorNotFound(id)
       // As in the request, so that errors name their places there.
-      const clear = await kernel.vault.detokenize({ args }, call, 'token:use')
+      const clear = await context.vault.detokenize({ args }, call, 'token:use')
       return {
         reactor,
         code,
@@ -76,7 +76,7 @@ export const createReact = (kernel: PluginContext) => {
     /** Runs the code and tokenizes its `tokenize`. Throws `code_failed` and the other errors of code (completions §7). */
     run: async ({ reactor, code, argument }: Prepared, options: RunOptions): Promise<Result> => {
       const { caller, traceId, signal, depth, used, code: by, wallMs } = options
-      const returned = await kernel.code.run({
+      const returned = await context.code.run({
         tenantId: caller.tenantId,
         name: NAME,
         code,
@@ -97,10 +97,10 @@ export const createReact = (kernel: PluginContext) => {
       const tokens =
         tokenize === undefined || tokenize === null
           ? undefined
-          : await kernel.vault.tokenize(tokenize, {
+          : await context.vault.tokenize(tokenize, {
               caller: await tokenizer(caller, reactor),
               traceId,
-              now: kernel.clock.now(),
+              now: context.clock.now(),
               used,
               code: by,
             })

@@ -31,7 +31,7 @@ const issue = (value: unknown, type: ElementType): string | undefined => {
  * `id`: they list it in its formula, and fail when the formula was changed or deleted since. Throws `invalid`, `forbidden`.
  */
 export const parseReactor = async (
-  kernel: PluginContext,
+  context: PluginContext,
   caller: Caller,
   id: string,
   input: Static<typeof ReactorInput>,
@@ -49,7 +49,7 @@ export const parseReactor = async (
     throw invalid({ code: ['must not be sent together with a formula: a reactor has one of both'] })
   if (!formula && typeof code !== 'string') throw invalid({ formula: ['is required unless there is code'] })
   const change = { from: before && inputOf(before), to: input }
-  if (application) await checkApplication(kernel, caller, application.id, change)
+  if (application) await checkApplication(context, caller, application.id, change)
   const members = {
     name,
     configuration,
@@ -58,12 +58,12 @@ export const parseReactor = async (
   const released =
     before === undefined || before.formula_id === formula?.id
       ? []
-      : await releaseFormula(kernel, tenantId, before)
+      : await releaseFormula(context, tenantId, before)
   if (!formula) {
-    const warnings = await codeWarnings(kernel, tenantId, { code: code ?? undefined })
+    const warnings = await codeWarnings(context, tenantId, { code: code ?? undefined })
     return { members: { ...members, ...(code ? { code } : {}) }, warnings, formulaMutations: released }
   }
-  const formulas = kernel.records(Formulas)
+  const formulas = context.records(Formulas)
   const found = await formulas.read(tenantId, formula.id)
   if (found === undefined) throw invalid({ 'formula.id': ['must be the id of a formula of this tenant'] })
   throwIfInvalid(

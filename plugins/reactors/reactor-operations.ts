@@ -41,15 +41,15 @@ const replaced = (
 }
 
 /** Operations on reactors (completions §8). */
-export const reactorOperations = (kernel: PluginContext) => {
-  const reactors = () => kernel.records(Reactors)
+export const reactorOperations = (context: PluginContext) => {
+  const reactors = () => context.records(Reactors)
   const runExclusive = createKeyedMutex()
 
   const shown = async (tenantId: string, reactor: ReactorRecord, warnings: readonly CodeWarning[] = []) => {
     const { formula_id, application_id } = reactor
     const [formula, application] = await Promise.all([
-      formula_id === undefined ? undefined : kernel.records(Formulas).get(tenantId, formula_id),
-      application_id === undefined ? undefined : kernel.port('applications')?.get(tenantId, application_id),
+      formula_id === undefined ? undefined : context.records(Formulas).get(tenantId, formula_id),
+      application_id === undefined ? undefined : context.port('applications')?.get(tenantId, application_id),
     ])
     return reactorOutput(tenantId, reactor, { formula, application }, warnings)
   }
@@ -72,7 +72,7 @@ export const reactorOperations = (kernel: PluginContext) => {
         if (current === undefined) throw reactorNotFound(id)
         const { record } = current
         const { members, warnings, formulaMutations } = await parseReactor(
-          kernel,
+          context,
           caller,
           id,
           next(record),
@@ -82,7 +82,7 @@ export const reactorOperations = (kernel: PluginContext) => {
         const retained = { id, callback_key, created_by, created_at }
         const reactor = { ...members, ...retained, modified_by: actorId, modified_at: now }
         const replacing = reactors().replaceMutation(tenantId, reactor, current.version)
-        await kernel.commit([...formulaMutations, replacing])
+        await context.commit([...formulaMutations, replacing])
         return { reactor, warnings }
       }),
     )
@@ -104,10 +104,10 @@ export const reactorOperations = (kernel: PluginContext) => {
         const { reactor, warnings } = await runExclusive(`${tenantId} ${input.formula?.id ?? newId()}`, () =>
           retryOnConflict(async () => {
             const id = newId()
-            const { members, warnings, formulaMutations } = await parseReactor(kernel, caller, id, input)
+            const { members, warnings, formulaMutations } = await parseReactor(context, caller, id, input)
             const made = { callback_key: randomBase58(KEY_LENGTH), created_by: actorId, created_at: now }
             const reactor = { ...members, id, ...made }
-            await kernel.commit([...formulaMutations, reactors().insertMutation(tenantId, reactor)])
+            await context.commit([...formulaMutations, reactors().insertMutation(tenantId, reactor)])
             return { reactor, warnings }
           }),
         )
@@ -186,8 +186,8 @@ export const reactorOperations = (kernel: PluginContext) => {
           retryOnConflict(async () => {
             const current = await reactors().read(tenantId, id)
             if (current === undefined) throw reactorNotFound(id)
-            await kernel.commit([
-              ...(await releaseFormula(kernel, tenantId, current.record)),
+            await context.commit([
+              ...(await releaseFormula(context, tenantId, current.record)),
               // Replaced at the version read: it fails when the reactor got another formula concurrently.
               reactors().replaceMutation(tenantId, current.record, current.version),
               reactors().deleteMutation(tenantId, id),

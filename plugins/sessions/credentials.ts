@@ -76,7 +76,7 @@ const credentialOf = (
 
 /** The port with which the kernel finds the session of a key. */
 export const sessionCredentials = (
-  kernel: PluginContext,
+  context: PluginContext,
   lifeOf: LifeOf,
   options: SessionOptions,
 ): Ports['sessions'] => ({
@@ -84,7 +84,7 @@ export const sessionCredentials = (
   collections: [Sessions.name, 'applications', 'application_keys'],
 
   authenticate: async (keyHash) => {
-    const found = await kernel.records(Sessions).lookup('key_hash', keyHash)
+    const found = await context.records(Sessions).lookup('key_hash', keyHash)
     if (found === undefined) return undefined
     const { tenantId, record: session } = found
     const life = await lifeOf(tenantId, session)
@@ -96,10 +96,10 @@ export const sessionCredentials = (
   },
 
   authorized: async function* (tenantId, now, where) {
-    const port = kernel.port('applications')
+    const port = context.port('applications')
     const applications = port && remembering(port)
     const lifeInCall = createLifeOf(() => applications, options)
-    for await (const session of eachRecord(kernel.records(Sessions), tenantId)) {
+    for await (const session of eachRecord(context.records(Sessions), tenantId)) {
       if (session.authorized_at === undefined || session.expires_at <= now || !where(session)) continue
       const life = await lifeInCall(tenantId, session)
       if (life !== undefined && life.until > now) yield credentialOf(tenantId, session, life)

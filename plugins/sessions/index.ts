@@ -20,14 +20,14 @@ export const plugin = definePlugin({
   version: '1.0.0',
   requires: ['applications'],
   config,
-  setup: (kernel) => {
-    const options = { within: kernel.config.grants === 'own' }
-    const lifeOf = createLifeOf(() => kernel.port('applications'), options)
+  setup: (context) => {
+    const options = { within: context.config.grants === 'own' }
+    const lifeOf = createLifeOf(() => context.port('applications'), options)
     return {
-      operations: [...sessionOperations(kernel, options), ...sessionManagement(kernel, lifeOf)],
+      operations: [...sessionOperations(context, options), ...sessionManagement(context, lifeOf)],
       collections: [Sessions],
       permissions,
-      ports: { sessions: sessionCredentials(kernel, lifeOf, options) },
+      ports: { sessions: sessionCredentials(context, lifeOf, options) },
     }
   },
 })

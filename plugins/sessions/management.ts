@@ -17,8 +17,8 @@ import * as examples from './examples.ts'
 import { SessionInfo } from './schemas.ts'
 
 /** Operations that list and end sessions (completions §9). */
-export const sessionManagement = (kernel: PluginContext, lifeOf: LifeOf) => {
-  const sessions = () => kernel.records(Sessions)
+export const sessionManagement = (context: PluginContext, lifeOf: LifeOf) => {
+  const sessions = () => context.records(Sessions)
 
   const shown = async (
     tenantId: string,

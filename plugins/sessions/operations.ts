@@ -34,8 +34,8 @@ const noSession = () =>
 const idOf = (_call: Call, _input: unknown, output: unknown): string => (output as { id: string }).id
 
 /** Operations that create and authorize sessions (interface, "Sessions"). */
-export const sessionOperations = (kernel: PluginContext, { within }: SessionOptions) => {
-  const sessions = () => kernel.records(Sessions)
+export const sessionOperations = (context: PluginContext, { within }: SessionOptions) => {
+  const sessions = () => context.records(Sessions)
 
   const expiryOf = (text: string | null | undefined, now: number): { expires_at?: number } => {
     if (typeof text !== 'string') return {}
@@ -67,8 +67,8 @@ export const sessionOperations = (kernel: PluginContext, { within }: SessionOpti
         const session: SessionRecord = {
           id: newId(),
           application_id: caller.actorId,
-          key_hash: kernel.hashKey(new Secret(session_key)),
-          nonce_hash: kernel.hashKey(new Secret(nonce)),
+          key_hash: context.hashKey(new Secret(session_key)),
+          nonce_hash: context.hashKey(new Secret(nonce)),
           permissions: [],
           rules: [],
           expires_at: now + LIFETIME,
@@ -91,9 +91,9 @@ export const sessionOperations = (kernel: PluginContext, { within }: SessionOpti
       errors: ['session_not_found'],
       examples: examples.authorize,
       run: async (input, { caller, now }) => {
-        const grants = parseGrants(input, kernel.permissions())
+        const grants = parseGrants(input, context.permissions())
         const expiry = expiryOf(input.expires_at, now)
-        const found = await sessions().lookup('nonce_hash', kernel.hashKey(new Secret(input.nonce)))
+        const found = await sessions().lookup('nonce_hash', context.hashKey(new Secret(input.nonce)))
         if (found === undefined || found.tenantId !== caller.tenantId) throw noSession()
         const places = within ? exceeds(caller.grants, grants) : []
         if (places.length > 0)

@@ -17,10 +17,10 @@ export const plugin = definePlugin({
   name: 'tenants',
   version: '1.0.0',
   config,
-  setup: (kernel) => ({
+  setup: (context) => ({
     operations: [
-      ...tenantOperations(kernel),
-      usageReport(kernel, kernel.config.included_monthly_active_tokens),
+      ...tenantOperations(context),
+      usageReport(context, context.config.included_monthly_active_tokens),
     ],
     permissions,
   }),

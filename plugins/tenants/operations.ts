@@ -8,11 +8,11 @@ const gone = () => new AppError('tenant_not_found', 'The tenant of this key does
 const ofCaller = ({ caller }: Call): string => caller.tenantId
 
 /** Throws `forbidden` unless the bound on grants is off already, or the caller holds all management permissions and does not expire. */
-const mayLoosen = async (kernel: PluginContext, caller: Caller): Promise<void> => {
-  if ((await kernel.tenants.get(caller.tenantId))?.settings.grants_within_own === 'false') return
-  const held = await kernel.port('applications')?.managementPermissions(caller.tenantId)
+const mayLoosen = async (context: PluginContext, caller: Caller): Promise<void> => {
+  if ((await context.tenants.get(caller.tenantId))?.settings.grants_within_own === 'false') return
+  const held = await context.port('applications')?.managementPermissions(caller.tenantId)
   const holdsAll = isAdministrator(caller) && [...(held ?? [])].every((one) => holds(caller, one))
-  if (holdsAll && (await endOf(kernel, caller)) === Infinity) return
+  if (holdsAll && (await endOf(context, caller)) === Infinity) return
   throw new AppError(
     'forbidden',
     'To turn "grants_within_own" off, the caller must hold every permission that a management application of the tenant holds, and not expire. Use the key of such an application.',
@@ -20,7 +20,7 @@ const mayLoosen = async (kernel: PluginContext, caller: Caller): Promise<void> =
 }
 
 /** Operations on the tenant of the calling key. */
-export const tenantOperations = (kernel: PluginContext) => [
+export const tenantOperations = (context: PluginContext) => [
   defineOperation({
     rpc: 'Tenants.Get',
     http: 'GET /tenants/self',
@@ -31,7 +31,7 @@ export const tenantOperations = (kernel: PluginContext) => [
     output: TenantOutput,
     examples: examples.get,
     run: async (_input, { caller }) => {
-      const tenant = await kernel.tenants.get(caller.tenantId)
+      const tenant = await context.tenants.get(caller.tenantId)
       if (tenant === undefined) throw gone()
       return tenantOutput(tenant)
     },
@@ -47,9 +47,9 @@ export const tenantOperations = (kernel: PluginContext) => [
     output: TenantOutput,
     examples: examples.update,
     run: async ({ name, settings }, { caller, now }) => {
-      if (settings?.grants_within_own?.toLowerCase() === 'false') await mayLoosen(kernel, caller)
+      if (settings?.grants_within_own?.toLowerCase() === 'false') await mayLoosen(context, caller)
       const given = Object.entries(settings ?? {}).map(([setting, value]) => [setting, value.toLowerCase()])
-      const tenant = await kernel.tenants.update({
+      const tenant = await context.tenants.update({
         id: caller.tenantId,
         name,
         ...(settings ? { settings: Object.fromEntries(given) } : {}),
@@ -71,7 +71,7 @@ export const tenantOperations = (kernel: PluginContext) => [
     status: 204,
     examples: examples.remove,
     run: async (_input, { caller }) => {
-      if (!(await kernel.tenants.delete(caller.tenantId))) throw gone()
+      if (!(await context.tenants.delete(caller.tenantId))) throw gone()
       return {}
     },
   }),

@@ -25,7 +25,7 @@ const UsageReport = Type.Object(
   { title: 'UsageReport' },
 )
 
-export const usageReport = (kernel: PluginContext, included: number) =>
+export const usageReport = (context: PluginContext, included: number) =>
   defineOperation({
     rpc: 'Tenants.GetUsage',
     http: 'GET /tenants/self/reports/usage',
@@ -36,7 +36,7 @@ export const usageReport = (kernel: PluginContext, included: number) =>
     output: UsageReport,
     examples: examples.usage,
     run: async (_input, { caller }) => {
-      const { types, active } = await kernel.usage(caller.tenantId)
+      const { types, active } = await context.usage(caller.tenantId)
       return {
         token_report: {
           metrics_by_type: Object.fromEntries(

@@ -11,9 +11,9 @@ import {
   TokenInput,
   Type,
 } from '#sdk'
-import { AtMost, contextOf } from './context.ts'
 import * as examples from './examples.ts'
 import { TokenOutput } from './schemas.ts'
+import { AtMost, useContextOf } from './use-context.ts'
 
 const parent_id = Type.String({ field: 100 })
 const child_id = Type.String({ field: 101 })
@@ -23,7 +23,7 @@ const Pair = Type.Object({ parent_id, child_id })
 const parentOf = (_call: unknown, input: unknown): string => (input as { parent_id: string }).parent_id
 
 /** Calls on parents and children (interface, "Token associations"). */
-export const associationOperations = (kernel: PluginContext) => [
+export const associationOperations = (context: PluginContext) => [
   defineOperation({
     rpc: 'Tokens.Associate',
     http: 'POST /tokens/{parent_id}/children/{child_id}',
@@ -39,7 +39,7 @@ export const associationOperations = (kernel: PluginContext) => [
     status: 204,
     examples: examples.associate,
     run: async ({ parent_id, child_id }, call) => {
-      await kernel.vault.associate(parent_id, child_id, contextOf(call))
+      await context.vault.associate(parent_id, child_id, useContextOf(call))
       return {}
     },
   }),
@@ -58,7 +58,7 @@ export const associationOperations = (kernel: PluginContext) => [
     status: 204,
     examples: examples.dissociate,
     run: async ({ parent_id, child_id }, call) => {
-      await kernel.vault.dissociate(parent_id, child_id, contextOf(call))
+      await context.vault.dissociate(parent_id, child_id, useContextOf(call))
       return {}
     },
   }),
@@ -74,7 +74,7 @@ export const associationOperations = (kernel: PluginContext) => [
     status: 201,
     location: (token) => `/tokens/${encodeURIComponent(token.id)}`,
     examples: examples.createChild,
-    run: ({ parent_id, ...input }, call) => kernel.vault.createChild(parent_id, input, contextOf(call)),
+    run: ({ parent_id, ...input }, call) => context.vault.createChild(parent_id, input, useContextOf(call)),
   }),
   defineOperation({
     rpc: 'Tokens.ListChildren',
@@ -97,11 +97,11 @@ export const associationOperations = (kernel: PluginContext) => [
         ...(input.id?.length ? { ids: input.id } : {}),
         ...(input.type?.length ? { types: input.type } : {}),
       }
-      const found = await kernel.vault.children(
+      const found = await context.vault.children(
         input.parent_id,
         filter,
         { kind: 'offset', ...page },
-        contextOf(call, input.disclosure),
+        useContextOf(call, input.disclosure),
       )
       return offsetPage(found.data, found.total ?? 0, page)
     },
@@ -117,8 +117,8 @@ export const associationOperations = (kernel: PluginContext) => [
     examples: examples.listParents,
     run: async ({ child_id, ...input }, call) => {
       const page = pageOf(input)
-      const context = contextOf(call, input.disclosure)
-      const found = await kernel.vault.parents(child_id, { kind: 'offset', ...page }, context)
+      const use = useContextOf(call, input.disclosure)
+      const found = await context.vault.parents(child_id, { kind: 'offset', ...page }, use)
       return offsetPage(found.data, found.total ?? 0, page)
     },
   }),

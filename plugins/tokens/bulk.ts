@@ -1,12 +1,12 @@
 import { defineOperation, type Json, type PluginContext, Type } from '#sdk'
-import { contextOf } from './context.ts'
 import * as examples from './examples.ts'
+import { useContextOf } from './use-context.ts'
 
 const AnyBody = Type.Object({ body: Type.Unknown({ field: 1 }) })
 const AnyResult = Type.Object({ result: Type.Unknown({ field: 1 }) })
 
 /** Operations whose request and response are any JSON of one shape. */
-export const bulkOperations = (kernel: PluginContext) => [
+export const bulkOperations = (context: PluginContext) => [
   defineOperation({
     rpc: 'Tokens.Tokenize',
     http: 'POST /tokenize',
@@ -18,7 +18,9 @@ export const bulkOperations = (kernel: PluginContext) => [
     output: AnyResult,
     responseBody: 'result',
     examples: examples.tokenize,
-    run: async ({ body }, call) => ({ result: await kernel.vault.tokenize(body as Json, contextOf(call)) }),
+    run: async ({ body }, call) => ({
+      result: await context.vault.tokenize(body as Json, useContextOf(call)),
+    }),
   }),
   defineOperation({
     rpc: 'Tokens.Detokenize',
@@ -32,6 +34,8 @@ export const bulkOperations = (kernel: PluginContext) => [
     responseBody: 'result',
     errors: ['unprocessable'],
     examples: examples.detokenize,
-    run: async ({ body }, call) => ({ result: await kernel.vault.detokenize(body as Json, contextOf(call)) }),
+    run: async ({ body }, call) => ({
+      result: await context.vault.detokenize(body as Json, useContextOf(call)),
+    }),
   }),
 ]

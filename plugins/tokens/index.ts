@@ -10,12 +10,12 @@ export const plugin = definePlugin({
   api: 1,
   name: 'tokens',
   version: '1.0.0',
-  setup: (kernel) => ({
+  setup: (context) => ({
     operations: [
-      ...recordOperations(kernel),
-      ...listOperations(kernel),
-      ...bulkOperations(kernel),
-      ...associationOperations(kernel),
+      ...recordOperations(context),
+      ...listOperations(context),
+      ...bulkOperations(context),
+      ...associationOperations(context),
     ],
     permissions,
   }),

@@ -17,9 +17,9 @@ import {
   type TokenPermission,
   Type,
 } from '#sdk'
-import { AtMost, contextOf } from './context.ts'
 import * as examples from './examples.ts'
 import { TokenOutput } from './schemas.ts'
+import { AtMost, useContextOf } from './use-context.ts'
 
 /** Written `metadata.color=red`, `metadata[color]=red` or `metadata={"color":"red"}` in a query (completions §3). */
 const metadata = Type.Optional(Type.Record(Type.String(), Type.String(), { field: 5 }))
@@ -49,7 +49,7 @@ type Nullable<T> = T | null | undefined
 type Disclosed = { disclosure?: Static<typeof AtMost> | undefined }
 
 /** Lists of tokens as responses: pages by number, pages by cursor. */
-const listings = (kernel: PluginContext) => ({
+const listings = (context: PluginContext) => ({
   offset: async (
     filter: TokenFilter,
     input: Parameters<typeof pageOf>[0] & Disclosed,
@@ -57,8 +57,8 @@ const listings = (kernel: PluginContext) => ({
     permission: TokenPermission,
   ): Promise<Static<typeof TokenList>> => {
     const page = pageOf(input)
-    const context = contextOf(call, input.disclosure)
-    const found = await kernel.vault.list(filter, { kind: 'offset', ...page }, context, permission)
+    const use = useContextOf(call, input.disclosure)
+    const found = await context.vault.list(filter, { kind: 'offset', ...page }, use, permission)
     return offsetPage(found.data, found.total ?? 0, page)
   },
   cursor: async (
@@ -70,8 +70,8 @@ const listings = (kernel: PluginContext) => ({
     const { size } = pageOf(input)
     const start = input.start ? { start: input.start } : {}
     const request = { kind: 'cursor', ...start, size } as const
-    const context = contextOf(call, input.disclosure)
-    const found = await kernel.vault.list(filter, request, context, permission)
+    const use = useContextOf(call, input.disclosure)
+    const found = await context.vault.list(filter, request, use, permission)
     return cursorPage(found.data, size, found.next)
   },
 })
@@ -91,8 +91,8 @@ const filterOf = (
   )
 
 /** Lists and searches of tokens. */
-export const listOperations = (kernel: PluginContext) => {
-  const list = listings(kernel)
+export const listOperations = (context: PluginContext) => {
+  const list = listings(context)
   return [
     defineOperation({
       rpc: 'Tokens.List',

@@ -1,11 +1,11 @@
 import { EntityId } from '#kit'
 import { defineOperation, Empty, field, type PluginContext, TokenInput, TokenPatch, Type } from '#sdk'
-import { AtMost, contextOf } from './context.ts'
 import * as examples from './examples.ts'
 import { TokenOutput } from './schemas.ts'
+import { AtMost, useContextOf } from './use-context.ts'
 
 /** Calls on one token. */
-export const recordOperations = (kernel: PluginContext) => [
+export const recordOperations = (context: PluginContext) => [
   defineOperation({
     rpc: 'Tokens.Create',
     http: 'POST /tokens',
@@ -19,7 +19,7 @@ export const recordOperations = (kernel: PluginContext) => [
     location: (token) => `/tokens/${encodeURIComponent(token.id)}`,
     examples: examples.create,
     run: async (input, call) => {
-      const [token] = await kernel.vault.create([input], contextOf(call))
+      const [token] = await context.vault.create([input], useContextOf(call))
       return token!
     },
   }),
@@ -32,7 +32,7 @@ export const recordOperations = (kernel: PluginContext) => [
     input: Type.Object({ ...EntityId.properties, disclosure: Type.Optional(field(2, AtMost)) }),
     output: TokenOutput,
     examples: examples.get,
-    run: ({ id, disclosure }, call) => kernel.vault.get(id, contextOf(call, disclosure)),
+    run: ({ id, disclosure }, call) => context.vault.get(id, useContextOf(call, disclosure)),
   }),
   defineOperation({
     rpc: 'Tokens.Update',
@@ -47,7 +47,7 @@ export const recordOperations = (kernel: PluginContext) => [
     output: TokenOutput,
     errors: ['unprocessable'],
     examples: examples.update,
-    run: ({ id, ...patch }, call) => kernel.vault.update(id, patch, contextOf(call)),
+    run: ({ id, ...patch }, call) => context.vault.update(id, patch, useContextOf(call)),
   }),
   defineOperation({
     rpc: 'Tokens.Delete',
@@ -60,7 +60,7 @@ export const recordOperations = (kernel: PluginContext) => [
     status: 204,
     examples: examples.remove,
     run: async ({ id }, call) => {
-      await kernel.vault.delete(id, contextOf(call))
+      await context.vault.delete(id, useContextOf(call))
       return {}
     },
   }),

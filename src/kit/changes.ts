@@ -35,10 +35,10 @@ export const patchedInput = <T extends object>(
  * one: it need not be read, so a database writer gains nothing by hiding it.
  */
 export const checkActing = async (
-  kernel: Pick<PluginContext, 'tenants' | 'port'>,
+  context: Pick<PluginContext, 'tenants' | 'port'>,
   caller: Caller,
 ): Promise<void> => {
-  const check = await createGrantCheck(kernel, caller)
+  const check = await createGrantCheck(context, caller)
   check('private', { permissions: [] })
 }
 
@@ -59,27 +59,27 @@ export const differByName = (a: object, b: object): boolean => {
  * change; a new name alone grants nothing.
  */
 export const checkApplication = async (
-  kernel: Pick<PluginContext, 'port' | 'tenants'>,
+  context: Pick<PluginContext, 'port' | 'tenants'>,
   caller: Caller,
   id: string,
   { from, to }: { readonly from?: object | undefined; readonly to: object },
 ): Promise<void> => {
-  const application = await kernel.port('applications')?.get(caller.tenantId, id)
+  const application = await context.port('applications')?.get(caller.tenantId, id)
   if (application === undefined)
     throw invalid({ 'application.id': ['must be the id of an application of this tenant'] })
   if (application.type === 'management')
     throw invalid({ 'application.id': ['must be the id of a public or private application'] })
-  if (from === undefined || !differByName(from, to)) await checkActing(kernel, caller)
+  if (from === undefined || !differByName(from, to)) await checkActing(context, caller)
 }
 
 /** Throws `invalid` at `member` unless the gateway accepts this URL as a destination. */
 export const checkDestination = (
-  kernel: Pick<PluginContext, 'checkDestination'>,
+  context: Pick<PluginContext, 'checkDestination'>,
   member: string,
   url: string,
 ): void => {
   try {
-    kernel.checkDestination(url)
+    context.checkDestination(url)
   } catch (thrown) {
     if (!(thrown instanceof AppError) || thrown.status >= 500) throw thrown
     throw invalid({ [member]: [thrown.message] })

@@ -57,12 +57,12 @@ export const checkCode = async (
  * setting `strict_code` is on.
  */
 export const codeWarnings = async (
-  kernel: Deps,
+  context: Deps,
   tenantId: string,
   members: Readonly<Record<string, string | undefined>>,
 ): Promise<CodeWarning[]> => {
-  const warnings = await checkCode(kernel, tenantId, members)
-  if (warnings.length > 0 && (await kernel.tenants.get(tenantId))?.settings.strict_code === 'true')
+  const warnings = await checkCode(context, tenantId, members)
+  if (warnings.length > 0 && (await context.tenants.get(tenantId))?.settings.strict_code === 'true')
     throwIfInvalid(
       warnings.map(({ path, line, column, message }) => [path, `line ${line}, column ${column}: ${message}`]),
     )

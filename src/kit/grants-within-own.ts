@@ -11,23 +11,23 @@ export type GrantCheck = (type: ApplicationType, grants: Pick<Grants, 'permissio
 
 /** When the caller's key ends, ms since the epoch; Infinity: it does not. */
 export const endOf = async (
-  kernel: Pick<PluginContext, 'port'>,
+  context: Pick<PluginContext, 'port'>,
   { tenantId, applicationId = '', keyId }: Caller,
 ): Promise<number> =>
-  (await kernel.port('applications')?.credential(tenantId, applicationId, keyId))?.expiresAt ?? Infinity
+  (await context.port('applications')?.credential(tenantId, applicationId, keyId))?.expiresAt ?? Infinity
 
-const isOff = async (kernel: Pick<PluginContext, 'tenants'>, { tenantId }: Caller): Promise<boolean> =>
-  (await kernel.tenants.get(tenantId))?.settings.grants_within_own === 'false'
+const isOff = async (context: Pick<PluginContext, 'tenants'>, { tenantId }: Caller): Promise<boolean> =>
+  (await context.tenants.get(tenantId))?.settings.grants_within_own === 'false'
 
 /**
  * Throws `forbidden` unless the caller may save code of a proxy that intercepts (completions §4): it runs for callers
  * that did not name the proxy, and gets the values that they may use.
  */
 export const checkInterceptingCode = async (
-  kernel: Pick<PluginContext, 'tenants'>,
+  context: Pick<PluginContext, 'tenants'>,
   caller: Caller,
 ): Promise<void> => {
-  if (isAdministrator(caller) || (await isOff(kernel, caller))) return
+  if (isAdministrator(caller) || (await isOff(context, caller))) return
   throw new AppError(
     'forbidden',
     `Code of a proxy that intercepts gets values of every application that calls its host, so saving it needs a caller that holds ${ADMINISTRATOR.join(', ')}. Use the key of such an application.`,
@@ -39,11 +39,11 @@ export const checkInterceptingCode = async (
  * Permissions of management applications are granted by callers that hold them, grants on tokens by administrators.
  */
 export const createGrantCheck = async (
-  kernel: Pick<PluginContext, 'tenants' | 'port'>,
+  context: Pick<PluginContext, 'tenants' | 'port'>,
   caller: Caller,
 ): Promise<GrantCheck> => {
-  if (await isOff(kernel, caller)) return () => {}
-  const end = await endOf(kernel, caller)
+  if (await isOff(context, caller)) return () => {}
+  const end = await endOf(context, caller)
   return (type, { permissions }, until = 0) => {
     if (until > end)
       throw new AppError(

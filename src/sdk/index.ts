@@ -29,11 +29,11 @@ export { TokenInput, TokenPatch } from './token-input.ts'
 export type * from './token-type.ts'
 export type * from './vault.ts'
 
-/** A plugin module exports its plugin under the name `plugin`. The type of `kernel.config` is that of the schema. */
+/** A plugin module exports its plugin under the name `plugin`. The type of `context.config` is that of the schema. */
 export const definePlugin = <C extends TSchema>(
   plugin: Omit<Plugin, 'config' | 'setup'> & {
     readonly config?: C
-    setup(kernel: PluginContext<Static<C>>): Contribution | Promise<Contribution>
+    setup(context: PluginContext<Static<C>>): Contribution | Promise<Contribution>
   },
 ): Plugin => plugin as Plugin
 

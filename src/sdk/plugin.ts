@@ -314,5 +314,5 @@ export interface Plugin {
   /** Names of required plugins; they start before this one. */
   readonly requires?: readonly string[]
   readonly config?: TSchema
-  setup(kernel: PluginContext): Contribution | Promise<Contribution>
+  setup(context: PluginContext): Contribution | Promise<Contribution>
 }

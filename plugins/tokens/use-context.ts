@@ -6,7 +6,7 @@ export const AtMost = Type.Enum(['mask', 'redact'], {
 })
 
 /** The vault's context of a call. */
-export const contextOf = (call: Call, maxDisclosure?: Static<typeof AtMost>): UseContext => ({
+export const useContextOf = (call: Call, maxDisclosure?: Static<typeof AtMost>): UseContext => ({
   caller: call.caller,
   traceId: call.traceId,
   now: call.now,
