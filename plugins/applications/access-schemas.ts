@@ -60,7 +60,7 @@ export const AccessEntry = Type.Object(
   { title: 'AccessEntry' },
 )
 
-export const AccessDiffLine = Type.Object(
+const AccessDiffLine = Type.Object(
   {
     container: Type.String({ field: 1 }),
     permission: Type.String({ field: 2 }),

@@ -46,7 +46,7 @@ const Rule = Type.Object(
 )
 
 /** A call, as `GET /requests` shows it (completions §16). */
-export const RequestOutput = Type.Object(
+const RequestOutput = Type.Object(
   {
     id: Type.String({ field: 1 }),
     trace_id: Type.String({ field: 2 }),

@@ -26,7 +26,7 @@ export const LogQuery = Type.Object({
 })
 
 /** The interface's Log. */
-export const LogOutput = Type.Object(
+const LogOutput = Type.Object(
   {
     tenant_id: Type.String({ field: 1 }),
     actor_id: Type.Optional(Type.String({ field: 2 })),

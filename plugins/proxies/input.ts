@@ -15,7 +15,7 @@ import { bindingOf } from './intercept.ts'
 import type { ProxyCode, ProxyInput } from './schemas.ts'
 
 /** The members of a proxy that callers set, in stored form. */
-export type ProxyMembers = Pick<
+type ProxyMembers = Pick<
   ProxyRecord,
   | 'name'
   | 'destination_url'

@@ -14,7 +14,7 @@ const LIMITS: BackgroundLimits = { count: 1_000, bytes: 128 * MIB }
  * Takes a place for an invocation of a tenant, and the bytes of its argument. Returns their release. Throws as
  * `Shares.take` does: for the tenant's share, or for all.
  */
-export type TakeBackground = (tenantId: string, argument: unknown) => () => void
+type TakeBackground = (tenantId: string, argument: unknown) => () => void
 
 export const createBackgroundBudget = ({ count, bytes }: BackgroundLimits = LIMITS): TakeBackground => {
   const places = createShares(

@@ -27,7 +27,7 @@ export interface Pending {
 }
 
 /** Access to results, for callbacks. */
-export interface Results {
+interface Results {
   /** Undefined when the result is gone. */
   of(waiting: Waiting): Promise<Pending | undefined>
   /** A receiver has got it. */

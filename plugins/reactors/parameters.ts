@@ -9,10 +9,10 @@ const type = Type.Enum(['string', 'boolean', 'number'], { field: 3 })
 const description = nullable(2, Type.String({ maxLength: 1_000 }))
 
 /** The interface's Configuration Element. */
-export const ElementInput = Type.Object({ name, description, type }, { title: 'ConfigurationElementInput' })
+const ElementInput = Type.Object({ name, description, type }, { title: 'ConfigurationElementInput' })
 
 /** The interface's Request Parameter Element. */
-export const ParameterInput = Type.Object(
+const ParameterInput = Type.Object(
   {
     name,
     description,

@@ -5,7 +5,7 @@ import { Formulas, type ReactorRecord, Reactors } from './collections.ts'
 import { reactorNotFound } from './not-found.ts'
 
 /** Result of an invocation. */
-export interface Result {
+interface Result {
   readonly tokens?: Json
   readonly raw?: Json
 }
@@ -18,7 +18,7 @@ export interface Prepared {
 }
 
 /** The caller of a run, and its timeout. */
-export interface RunOptions extends Pick<Call, 'caller' | 'traceId' | 'signal' | 'depth' | 'used' | 'code'> {
+interface RunOptions extends Pick<Call, 'caller' | 'traceId' | 'signal' | 'depth' | 'used' | 'code'> {
   readonly wallMs: number | undefined
 }
 

@@ -6,10 +6,7 @@ import { Formulas, type ReactorRecord } from './collections.ts'
 import type { ElementType } from './parameters.ts'
 import type { ReactorInput } from './schemas.ts'
 
-export type ReactorMembers = Pick<
-  ReactorRecord,
-  'name' | 'formula_id' | 'code' | 'application_id' | 'configuration'
->
+type ReactorMembers = Pick<ReactorRecord, 'name' | 'formula_id' | 'code' | 'application_id' | 'configuration'>
 
 /** The issue of a value for an element. Values may be text, numbers any text (completions §8). */
 const issue = (value: unknown, type: ElementType): string | undefined => {

@@ -8,7 +8,7 @@ export interface SessionOptions {
 }
 
 /** What a session depends on. */
-export interface Life {
+interface Life {
   /** End, ms since the epoch: at most that of its application, and of the application and the key that authorized it. */
   readonly until: number
   /** Lists of both applications: of the authorizing one while grants must lie within its own. */

@@ -25,7 +25,7 @@ export type Denial =
   | { readonly code: 'destination_not_allowed'; readonly by: Owner }
 
 /** The destination of a use, the surfaces that hold its values, and the code that gets those of the body. */
-export type Use = Pick<UseContext, 'destination' | 'surfacesOf' | 'copies' | 'code'>
+type Use = Pick<UseContext, 'destination' | 'surfacesOf' | 'copies' | 'code'>
 
 /** False: nothing limits where `token:use` sends the value. */
 export const isLimited = (grants: Grants, { egress }: Limited): boolean =>

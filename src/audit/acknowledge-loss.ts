@@ -22,7 +22,7 @@ export interface LossDeps {
 }
 
 /** The part of a journal from its first issue to its end. */
-export interface Loss {
+interface Loss {
   readonly issue: ChainError
   /** After the last valid record. */
   readonly place: ChainPosition

@@ -41,7 +41,7 @@ export const openSegment = (segment: Segment): number => openSync(segment.path, 
 export const sealSegment = ({ path }: Segment): void => chmodSync(path, 0o400)
 
 /** Result of a write: bytes of complete lines in the journal, and the error when not all were written. */
-export interface Written {
+interface Written {
   readonly bytes: number
   readonly error?: unknown
 }

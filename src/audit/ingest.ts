@@ -16,7 +16,7 @@ const BATCH = 250
 const GROUP = 1_000
 const POLL = 200
 
-export interface IngestDeps {
+interface IngestDeps {
   readonly logs: LogStore
   readonly mac: Mac
   readonly log: Log
@@ -24,7 +24,7 @@ export interface IngestDeps {
   readonly clock?: Clock
 }
 
-export interface IngestOptions {
+interface IngestOptions {
   readonly directory: string
   /** Called when a journal is found corrupt. */
   readonly onBroken?: (journal: string, issue: ChainError) => void

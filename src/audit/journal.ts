@@ -22,7 +22,7 @@ export interface JournalDeps {
   readonly log: Log
 }
 
-export interface JournalOptions {
+interface JournalOptions {
   readonly directory: string
   /** Name of the process; one live writer each. `[a-z0-9_-]`, at most 50 characters. */
   readonly name: string

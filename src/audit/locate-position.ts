@@ -10,7 +10,7 @@ import { readLines, type Segment } from './segments.ts'
 const BATCH = 250
 
 /** A position in the files of a journal, and these files. */
-export interface LocatedPosition {
+interface LocatedPosition {
   readonly place: ChainPosition
   readonly segments: readonly Segment[]
 }

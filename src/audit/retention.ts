@@ -32,14 +32,14 @@ export interface RetentionDeps {
   readonly log: Log
 }
 
-export interface RetentionOptions {
+interface RetentionOptions {
   readonly directory: string
   readonly limits: RetentionLimits
   /** Called when a file due for removal does not verify. */
   readonly onBroken?: (journal: string, issue: ChainError) => void
 }
 
-export interface Retention {
+interface Retention {
   /** Removes due files; returns their number. Removes none while others read them. */
   run(): Promise<number>
   /** Runs each minute until stopped; failures are logged. Does not keep the process alive. */

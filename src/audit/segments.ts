@@ -49,7 +49,7 @@ export const listSegments = (directory: string): ReadonlyMap<string, readonly Se
 }
 
 /** Complete lines of a part of a file, without their newlines. */
-export interface Lines {
+interface Lines {
   readonly lines: readonly Buffer[]
   /** Start of the next part: after the last newline. */
   readonly next: number
@@ -78,7 +78,7 @@ export const readLines = async (file: FileHandle, offset: number): Promise<Lines
 }
 
 /** End of a segment: its last two complete lines, their end, and the file size; bytes between are a torn write. */
-export interface Tail {
+interface Tail {
   readonly last: Buffer | undefined
   readonly before: Buffer | undefined
   readonly end: number

@@ -11,9 +11,9 @@ const BATCH = 1000
 const TIMEOUT = { wait: 20, times: 10 } as const
 
 /** Last record of a journal that the store has ingested. */
-export type Position = { readonly seq: number; readonly hash: string } | undefined
+type Position = { readonly seq: number; readonly hash: string } | undefined
 
-export interface VerifiedChain {
+interface VerifiedChain {
   /** After the last line that verifies and was not replaced. */
   readonly place: ChainPosition
   /** Records that acknowledge losses. */

@@ -18,7 +18,7 @@ export interface Head {
   readonly hash: string
 }
 
-export interface RowsOptions {
+interface RowsOptions {
   /** Chain heads logged earlier, which the rows must match. */
   readonly heads?: readonly Head[]
   /** ms between two batches, for other users of the store. */
@@ -26,7 +26,7 @@ export interface RowsOptions {
   readonly signal?: AbortSignal
 }
 
-export interface RowReport {
+interface RowReport {
   readonly name: string
   /** Number of the last row that verifies, up to the first issue. */
   readonly rows: number

@@ -7,7 +7,7 @@ import { readRetainedChain } from './retained-chain.ts'
 import { JOURNAL_NAME, listSegments } from './segments.ts'
 import { verifyChain } from './verify-chain.ts'
 
-export interface VerifyDeps {
+interface VerifyDeps {
   readonly mac: Mac
   /** Positions of the journals in the store: without them truncation of a journal cannot be detected. */
   readonly logs?: LogStore
@@ -26,7 +26,7 @@ export interface JournalReport {
   readonly issue?: ChainError
 }
 
-export interface AuditReport {
+interface AuditReport {
   readonly ok: boolean
   readonly journals: readonly JournalReport[]
 }

@@ -15,7 +15,7 @@ import { toJson } from './values.ts'
 import { variableAtHead } from './variables.ts'
 import { bodyWork, storedWork, type Work } from './work.ts'
 
-export interface ExpressionsOptions {
+interface ExpressionsOptions {
   /** Filters of plugins, in addition to those of completions §6. They are not called for null: the result is null. */
   readonly filters?: Readonly<Record<string, Filter>>
 }

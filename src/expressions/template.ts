@@ -11,7 +11,7 @@ import type { VariablePath, Variables } from './variables.ts'
 import { storedWork, type Work } from './work.ts'
 
 /** The grammar of expressions at one kind of place. */
-export interface TemplateGrammar {
+interface TemplateGrammar {
   /** Compiles the filters of an expression: `| filter: …`. */
   readonly chainOf: (filters: string) => Chain
   /** The variable at the head of an expression, if there are variables. */

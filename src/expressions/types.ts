@@ -6,7 +6,7 @@ import type { Work } from './work.ts'
 /** Resolves a token id of an expression; `undefined` for an unknown id. */
 export type Resolve = (id: string) => ResolvedToken | undefined
 
-export interface ResolvedToken {
+interface ResolvedToken {
   readonly data: Json
   readonly token: Json
   /** The caller may send the value and not see it. */

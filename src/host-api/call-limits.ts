@@ -19,10 +19,10 @@ const ended = () => new AppError('gateway_timeout', 'The invocation has ended.')
  * `vault`: waits for its turn. `code`: a reactor, whose own calls wait instead. If it held a place, nested reactors
  * could hold all of them and wait for each other.
  */
-export type CallKind = 'vault' | 'code'
+type CallKind = 'vault' | 'code'
 
 /** Runs one `bt` call. Rejects with `rate_limited` beyond the tenant's share. */
-export type RunCall = <T>(kind: CallKind, signal: AbortSignal, work: () => Promise<T>) => Promise<T>
+type RunCall = <T>(kind: CallKind, signal: AbortSignal, work: () => Promise<T>) => Promise<T>
 
 /** Returns the limits of one invocation of a tenant. */
 export const createCallLimits = (): ((tenantId: string) => RunCall) => {

@@ -9,14 +9,14 @@ import { createShares, type Share } from '../common/shares.ts'
 const MIB = 1024 * 1024
 
 /** Bytes of responses of one invocation, and of all concurrent ones, which tenants share. */
-export interface FetchedLimits {
+interface FetchedLimits {
   readonly invocation: number
   readonly all: number
 }
 
 const LIMITS: FetchedLimits = { invocation: 16 * MIB, all: 96 * MIB }
 
-export interface ResponseBudget {
+interface ResponseBudget {
   /**
    * Counts bytes of a response until `signal` aborts at the end of the invocation. Throws `too_large` above the limit
    * of the invocation, and as `Shares.take` does.

@@ -20,12 +20,12 @@ const RING_AGE = 60_000
 /** Minimum age (ms) at which an unknown key version reloads a ring. */
 const RELOAD_AGE = 1_000
 
-export interface KeysDeps {
+interface KeysDeps {
   readonly keys: Pick<KeyStore, 'keys' | 'changes' | 'add'>
   readonly clock: Clock
 }
 
-export interface KeysOptions {
+interface KeysOptions {
   readonly rootKey: Secret<Buffer>
   /** Create the service's keys if the store has none. */
   readonly create: boolean

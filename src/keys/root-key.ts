@@ -20,7 +20,7 @@ export class RootKeySourceError extends AppError {
 /** The highest of OWASP's scrypt settings (RFC 7914): about 128 MiB and a third of a second per attempt. */
 const SCRYPT = { N: 2 ** 17, r: 8, p: 1, maxmem: 192 * 2 ** 20 } as const
 
-export interface RootKeyOptions {
+interface RootKeyOptions {
   readonly dataDir: string
   /** Create the key (or salt) file if there is none. Only for a store without data. */
   readonly create: boolean

@@ -32,7 +32,7 @@ export interface TenantKeys {
 }
 
 /** The private key (P-256) of the forward proxy's authority. */
-export type ServicePurpose = 'forward-ca'
+type ServicePurpose = 'forward-ca'
 
 export interface ServiceKey {
   readonly version: number

@@ -11,7 +11,7 @@ const US =
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 
-export interface Instant {
+interface Instant {
   /** ms since the epoch. */
   readonly from: number
   /** The first ms after it: a date without time lasts a day, a time a millisecond. */

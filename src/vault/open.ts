@@ -96,7 +96,7 @@ function* batchesOf(heads: readonly Sized[]): Generator<readonly string[]> {
 type OpenDeps = Pick<VaultDeps, 'tokens' | 'keys' | 'held'>
 
 /** Called for each token of a batch before one of them is opened. */
-export type CheckRow = (row: TokenRow) => Eventual<void>
+type CheckRow = (row: TokenRow) => Eventual<void>
 
 /** Does something with a token, which `open` opens. */
 export type TakeRow = (row: TokenRow, open: () => Opened) => Eventual<void>

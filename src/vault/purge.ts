@@ -2,7 +2,7 @@ import type { Clock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import type { TenantPurge } from '../store/types.ts'
 
-export interface Purge {
+interface Purge {
   start(): void
   /** Waits for the current round. */
   stop(): Promise<void>

@@ -48,7 +48,7 @@ type BoundColumns = Pick<
   | 'created_at'
 >
 
-export interface Seals {
+interface Seals {
   readonly sealed: Buffer
   readonly ephemeral: Buffer | null
   readonly ephemeral_until: number | null

@@ -25,7 +25,7 @@ export interface Draft {
   readonly expiresAt?: number
 }
 
-export interface InputRules {
+interface InputRules {
   readonly types: TokenTypes
   readonly expressions: Expressions
   readonly issues: Issues
