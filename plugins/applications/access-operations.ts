@@ -111,12 +111,12 @@ export const accessOperations = (context: PluginContext, directory: Directory) =
         const first = (page.page - 1) * page.size
         const entries: Entry[] = []
         let total = 0
-        for await (const found of waysTo(caller.tenantId, now, decisionsOf)) {
+        for await (const ways of waysTo(caller.tenantId, now, decisionsOf)) {
           const pause = yieldIfDue()
           if (pause) await pause
-          if (total + found.length > first && entries.length < page.size)
-            entries.push(...found.slice(Math.max(first - total, 0), first + page.size - total))
-          total += found.length
+          if (total + ways.length > first && entries.length < page.size)
+            entries.push(...ways.slice(Math.max(first - total, 0), first + page.size - total))
+          total += ways.length
         }
         return offsetPage(entries, total, page)
       },

@@ -90,12 +90,12 @@ export const applicationOperations = (context: PluginContext, directory: Directo
     run: async (input, call) => {
       const { tenantId } = call.caller
       const page = namedPage(input)
-      const found = await directory.applications().find(tenantId, {
+      const result = await directory.applications().find(tenantId, {
         ...page,
         ...(input.type?.length ? { where: { type: input.type } } : {}),
       })
-      const responses = found.items.map((application) => serializeApplication(tenantId, application))
-      return offsetPage(responses, found.total, page)
+      const responses = result.items.map((application) => serializeApplication(tenantId, application))
+      return offsetPage(responses, result.total, page)
     },
   }),
   defineOperation({

@@ -29,19 +29,19 @@ export const credentials = (context: PluginContext, directory: Directory): Ports
   const { applications, keys } = directory
 
   const installed = async (tenantId: string, keyHash: string): Promise<boolean> => {
-    const found = await keys().lookup('key_hash', keyHash)
-    if (found !== undefined && found.tenantId !== tenantId)
+    const entry = await keys().lookup('key_hash', keyHash)
+    if (entry !== undefined && entry.tenantId !== tenantId)
       throw new AppError('conflict', 'The bootstrap key is in use by another tenant. Choose another one.')
-    return found !== undefined
+    return entry !== undefined
   }
 
   return {
     collections: [Applications.name, ApplicationKeys.name],
 
     authenticate: async (keyHash) => {
-      const found = await keys().lookup('key_hash', keyHash)
-      if (found === undefined) return undefined
-      const { tenantId, record: key } = found
+      const entry = await keys().lookup('key_hash', keyHash)
+      if (entry === undefined) return undefined
+      const { tenantId, record: key } = entry
       const application = await applications().get(tenantId, key.application_id)
       return application && credentialOf(tenantId, application, key)
     },

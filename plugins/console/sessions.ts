@@ -48,12 +48,12 @@ export const consoleSessions = (context: PluginContext): Ports['console'] => {
     key && context.port('applications')?.credential(tenantId, key.application_id, key.key_id)
 
   const sessionOf = async (tenantId: string, record: ConsoleSessionRecord): Promise<ConsoleSession> => {
-    const found = await Promise.all(KINDS.map((kind) => credentialOf(tenantId, record[kind])))
+    const credentials = await Promise.all(KINDS.map((kind) => credentialOf(tenantId, record[kind])))
     return {
       tenantId,
       id: record.id,
       actorId: (record.management ?? record.private)?.application_id ?? '',
-      credentials: found.filter((credential) => credential !== undefined),
+      credentials: credentials.filter((credential) => credential !== undefined),
       renewsAt: record.last_seen + RENEW_MS,
       idleExpiresAt: record.expires_at,
       expiresAt: record.created_at + MAX_AGE_MS,
@@ -65,8 +65,8 @@ export const consoleSessions = (context: PluginContext): Ports['console'] => {
     collections: [ConsoleSessions.name, 'applications', 'application_keys'],
 
     find: async (secretHash) => {
-      const found = await records().lookup('secret_hash', secretHash)
-      return found && sessionOf(found.tenantId, found.record)
+      const entry = await records().lookup('secret_hash', secretHash)
+      return entry && sessionOf(entry.tenantId, entry.record)
     },
 
     signIn: async (caller, former, traceId) => {

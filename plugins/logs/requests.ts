@@ -108,9 +108,11 @@ const isRest = ({ host }: DestinationCount): boolean => host === '*'
 
 /** Hosts with the most tokens first, those beyond `HOSTS` and the rest as the last. */
 const mostFirst = (counts: readonly DestinationCount[]): DestinationCount[] => {
-  const named = counts.filter((one) => !isRest(one)).sort((a, b) => b.tokens - a.tokens || b.calls - a.calls)
+  const named = counts
+    .filter((destination) => !isRest(destination))
+    .sort((a, b) => b.tokens - a.tokens || b.calls - a.calls)
   const rest = [...named.slice(HOSTS), ...counts.filter(isRest)]
-  const sum = (of: 'calls' | 'tokens') => rest.reduce((all, one) => all + one[of], 0)
+  const sum = (of: 'calls' | 'tokens') => rest.reduce((all, destination) => all + destination[of], 0)
   const others = rest.length === 0 ? [] : [{ host: '*', calls: sum('calls'), tokens: sum('tokens') }]
   return [...named.slice(0, HOSTS), ...others]
 }
@@ -191,11 +193,11 @@ export const requestOperations = (context: PluginContext) => {
       run: async ({ start, size: asked }, { caller: { tenantId } }) => {
         const { size } = pageOf({ size: asked })
         const before = start === undefined ? undefined : positionOf(start)
-        const found = await context.requests({ tenantId, before, limit: size + 1 })
-        const page = found.slice(0, size)
+        const requests = await context.requests({ tenantId, before, limit: size + 1 })
+        const page = requests.slice(0, size)
         const last = page.at(-1)
-        const next = found.length > size && last !== undefined ? cursorOf(last) : undefined
-        return cursorPage(await Promise.all(page.map((one) => shown(tenantId, one))), size, next)
+        const next = requests.length > size && last !== undefined ? cursorOf(last) : undefined
+        return cursorPage(await Promise.all(page.map((request) => shown(tenantId, request))), size, next)
       },
     }),
     defineOperation({

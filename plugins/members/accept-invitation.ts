@@ -6,10 +6,10 @@ import { invitationNotFound } from './invitation-operations.ts'
 export const invitationAcceptance = (context: PluginContext): Ports['members'] => ({
   acceptInvitation: async (tenantId, invitationId, userId) => {
     const invitations = context.records(Invitations)
-    const found = await invitations.read(tenantId, invitationId)
+    const stored = await invitations.read(tenantId, invitationId)
     const now = context.clock.now()
-    if (found === undefined) throw invitationNotFound(invitationId)
-    const { record, version } = found
+    if (stored === undefined) throw invitationNotFound(invitationId)
+    const { record, version } = stored
     if (record.expires_at <= now)
       throw new AppError('unprocessable', 'The invitation has expired. Have it sent again.')
     const id = newId()

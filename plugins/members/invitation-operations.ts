@@ -68,9 +68,9 @@ export const invitationOperations = (context: PluginContext) => {
       examples: examples.listInvitations,
       run: async (input, { caller, now }) => {
         const page = pageOf(input)
-        const found = await invitations().find(caller.tenantId, page)
-        const shown = found.items.map((invitation) => invitationOutput(caller.tenantId, invitation, now))
-        return offsetPage(shown, found.total, page)
+        const result = await invitations().find(caller.tenantId, page)
+        const shown = result.items.map((invitation) => invitationOutput(caller.tenantId, invitation, now))
+        return offsetPage(shown, result.total, page)
       },
     }),
     defineOperation({

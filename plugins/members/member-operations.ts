@@ -45,12 +45,12 @@ export const memberOperations = (context: PluginContext) => {
         const { tenantId } = caller
         const asked = pageOf(input)
         const tenant = await tenantOf(tenantId)
-        const found = await members().find(tenantId, asked)
-        const shown = found.items.map((member) => memberOutput(tenantId, member))
+        const result = await members().find(tenantId, asked)
+        const shown = result.items.map((member) => memberOutput(tenantId, member))
         // Newest first: the owner is the last.
-        const place = found.total - (asked.page - 1) * asked.size
+        const place = result.total - (asked.page - 1) * asked.size
         if (place >= 0 && place < asked.size) shown.push(ownerOutput(tenant))
-        return offsetPage(shown, found.total + 1, asked)
+        return offsetPage(shown, result.total + 1, asked)
       },
     }),
     defineOperation({

@@ -79,10 +79,8 @@ const issuesOf = (
   return { client_certificate: wrong.certificate, client_key: wrong.key, ca: authorities }
 }
 
-const isSame = (one: Omit<StoredTls, 'id'>, other: Omit<StoredTls, 'id'>): boolean =>
-  one.client_certificate === other.client_certificate &&
-  one.client_key === other.client_key &&
-  one.ca === other.ca
+const isSame = (a: Omit<StoredTls, 'id'>, b: Omit<StoredTls, 'id'>): boolean =>
+  a.client_certificate === b.client_certificate && a.client_key === b.client_key && a.ca === b.ca
 
 /** The stored form; `before` when nothing changed. Throws `invalid` with the issues of each member. */
 export const parseDestinationTls = (

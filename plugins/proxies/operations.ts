@@ -126,9 +126,9 @@ export const proxyOperations = (context: PluginContext) => {
       examples: examples.list,
       run: async (input, { caller }) => {
         const page = namedPage(input)
-        const found = await proxies().find(caller.tenantId, page)
-        const shown = found.items.map((proxy) => proxyOutput(caller.tenantId, proxy))
-        return offsetPage(shown, found.total, page)
+        const result = await proxies().find(caller.tenantId, page)
+        const shown = result.items.map((proxy) => proxyOutput(caller.tenantId, proxy))
+        return offsetPage(shown, result.total, page)
       },
     }),
     defineOperation({

@@ -25,8 +25,8 @@ export const proxySource = (context: PluginContext): ProxySource => {
   return {
     collections: Object.freeze([Proxies.name]),
     find: async (keyHash) => {
-      const found = await records().lookup('key_hash', keyHash)
-      return found && stored(found.tenantId, found.record)
+      const entry = await records().lookup('key_hash', keyHash)
+      return entry && stored(entry.tenantId, entry.record)
     },
     intercepting: async (tenantId, host) => {
       const { items } = await records().find(tenantId, { where: { bound_host: host } })

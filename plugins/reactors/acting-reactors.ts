@@ -15,7 +15,7 @@ export const releaseFormula = async (
 ): Promise<readonly Mutation[]> => {
   if (formula_id === undefined || application_id === undefined) return []
   const formulas = context.records(Formulas)
-  const found = await formulas.read(tenantId, formula_id)
-  if (found === undefined) return []
-  return [formulas.replaceMutation(tenantId, withReactor(found.record, id, false), found.version)]
+  const stored = await formulas.read(tenantId, formula_id)
+  if (stored === undefined) return []
+  return [formulas.replaceMutation(tenantId, withReactor(stored.record, id, false), stored.version)]
 }

@@ -83,19 +83,19 @@ export const createRequests = (
   const takeBackground = createBackgroundBudget()
 
   /** Renews the lease of running invocations only. */
-  const renew = async (one: Running): Promise<void> => {
+  const renew = async (invocation: Running): Promise<void> => {
     const due = context.clock.now() + leaseMs
     const later = <R extends { readonly due: number }>(record: R): R =>
-      one.over ? record : { ...record, due }
+      invocation.over ? record : { ...record, due }
     // The callback first: when it is due, the request must be too, or an interrupted one would look as if it were over.
-    if (one.hasCallback) await callbacks().update(one.tenantId, one.id, later)
-    await requests().update(one.tenantId, one.id, later)
+    if (invocation.hasCallback) await callbacks().update(invocation.tenantId, invocation.id, later)
+    await requests().update(invocation.tenantId, invocation.id, later)
   }
 
   const renewing = setInterval(() => {
-    for (const one of running.values())
-      renew(one).catch((err: unknown) =>
-        context.log.warn({ err, request: one.id }, 'invocation lease not renewed'),
+    for (const invocation of running.values())
+      renew(invocation).catch((err: unknown) =>
+        context.log.warn({ err, request: invocation.id }, 'invocation lease not renewed'),
       )
   }, leaseMs / 3).unref()
   signal.addEventListener('abort', () => clearInterval(renewing), { once: true })
@@ -124,8 +124,8 @@ export const createRequests = (
       }
   }
 
-  const finish = async (one: Running, outcome: Outcome, { used }: Call): Promise<void> => {
-    const { tenantId, id } = one
+  const finish = async (invocation: Running, outcome: Outcome, { used }: Call): Promise<void> => {
+    const { tenantId, id } = invocation
     const states = used.states()
     const store = () =>
       requests()
@@ -139,11 +139,11 @@ export const createRequests = (
           // A token that the code used was deleted, and the result with it.
           await requests().delete(tenantId, id)
         })
-    await retried(one, store)
+    await retried(invocation, store)
     // From here on, a renewal would delay the callback.
-    one.over = true
+    invocation.over = true
     const due = context.clock.now()
-    const waits = await retried(one, () =>
+    const waits = await retried(invocation, () =>
       callbacks().update(tenantId, id, (callback) => ({ ...callback, due })),
     )
     if (waits !== undefined) deliver({ tenantId, id }, due)
@@ -189,18 +189,18 @@ export const createRequests = (
       const release = takeBackground(call.caller.tenantId, prepared.argument)
       let work: Promise<void> | undefined
       try {
-        const one = await store(prepared, call, options)
+        const invocation = await store(prepared, call, options)
         work = outcomeOf(prepared, call, options.wallMs)
-          .then((result) => finish(one, result, call))
+          .then((result) => finish(invocation, result, call))
           .catch((err: unknown) => {
             context.log.error({ err, trace_id: call.traceId }, 'reactor result not stored')
           })
           .finally(() => {
-            running.delete(one.id)
+            running.delete(invocation.id)
             release()
           })
-        running.set(one.id, Object.assign(one, { work }))
-        return one.id
+        running.set(invocation.id, Object.assign(invocation, { work }))
+        return invocation.id
       } finally {
         if (work === undefined) release()
       }

@@ -142,9 +142,9 @@ export const createCallbacks = (
   }
 
   const resume = async (): Promise<void> => {
-    const found = await callbacks().newest(RESUMED)
+    const newest = await callbacks().newest(RESUMED)
     const now = context.clock.now()
-    for (const { tenantId, record } of found) {
+    for (const { tenantId, record } of newest) {
       const { id, due } = record
       if (due <= now && !running.has(id) && !results.isRunning(id)) begin({ tenantId, id }, due)
     }

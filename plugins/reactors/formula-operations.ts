@@ -99,9 +99,9 @@ export const formulaOperations = (context: PluginContext) => {
       examples: examples.listFormulas,
       run: async (input, { caller }) => {
         const page = namedPage(input)
-        const found = await formulas().find(caller.tenantId, page)
-        const shown = found.items.map((formula) => formulaOutput(formula))
-        return offsetPage(shown, found.total, page)
+        const result = await formulas().find(caller.tenantId, page)
+        const shown = result.items.map((formula) => formulaOutput(formula))
+        return offsetPage(shown, result.total, page)
       },
     }),
     defineOperation({

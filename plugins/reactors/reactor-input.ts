@@ -61,10 +61,10 @@ export const parseReactor = async (
     return { members: { ...members, ...(code ? { code } : {}) }, warnings, formulaMutations: released }
   }
   const formulas = context.records(Formulas)
-  const found = await formulas.read(tenantId, formula.id)
-  if (found === undefined) throw invalid({ 'formula.id': ['must be the id of a formula of this tenant'] })
+  const stored = await formulas.read(tenantId, formula.id)
+  if (stored === undefined) throw invalid({ 'formula.id': ['must be the id of a formula of this tenant'] })
   throwIfInvalid(
-    found.record.configuration.map(({ name: element, type }) => [
+    stored.record.configuration.map(({ name: element, type }) => [
       `configuration.${element}`,
       issue(Object.hasOwn(configuration, element) ? configuration[element] : undefined, type),
     ]),
@@ -74,7 +74,11 @@ export const parseReactor = async (
     warnings: [],
     formulaMutations: [
       ...released,
-      formulas.replaceMutation(tenantId, withReactor(found.record, id, Boolean(application)), found.version),
+      formulas.replaceMutation(
+        tenantId,
+        withReactor(stored.record, id, Boolean(application)),
+        stored.version,
+      ),
     ],
   }
 }

@@ -105,8 +105,8 @@ export const reactorOperations = (context: PluginContext) => {
           retryOnConflict(async () => {
             const id = newId()
             const { members, warnings, formulaMutations } = await parseReactor(context, caller, id, input)
-            const made = { callback_key: randomBase58(KEY_LENGTH), created_by: actorId, created_at: now }
-            const reactor = { ...members, id, ...made }
+            const created = { callback_key: randomBase58(KEY_LENGTH), created_by: actorId, created_at: now }
+            const reactor = { ...members, id, ...created }
             await context.commit([...formulaMutations, reactors().insertMutation(tenantId, reactor)])
             return { reactor, warnings }
           }),
@@ -125,9 +125,9 @@ export const reactorOperations = (context: PluginContext) => {
       examples: examples.list,
       run: async (input, { caller }) => {
         const page = namedPage(input)
-        const found = await reactors().find(caller.tenantId, page)
-        const items = await eachInTurn(found.items, (reactor) => shown(caller.tenantId, reactor))
-        return offsetPage(items, found.total, page)
+        const result = await reactors().find(caller.tenantId, page)
+        const items = await eachInTurn(result.items, (reactor) => shown(caller.tenantId, reactor))
+        return offsetPage(items, result.total, page)
       },
     }),
     defineOperation({

@@ -116,16 +116,17 @@ const timesOf = (record: { readonly created_at: number; readonly modified_at?: n
   ...(record.modified_at === undefined ? {} : { modified_at: isoTime(record.modified_at) }),
 })
 
-const warned = (found: readonly CodeWarning[]) => (found.length === 0 ? {} : { warnings: [...found] })
+const warned = (warnings: readonly CodeWarning[]) =>
+  warnings.length === 0 ? {} : { warnings: [...warnings] }
 
 /** A formula as the API shows it. */
 export const formulaOutput = (
   { created_at, modified_at, acting_reactors: _, ...formula }: FormulaRecord,
-  found: readonly CodeWarning[] = [],
+  warnings: readonly CodeWarning[] = [],
 ): Static<typeof FormulaOutput> => ({
   ...formula,
   ...timesOf({ created_at, ...(modified_at === undefined ? {} : { modified_at }) }),
-  ...warned(found),
+  ...warned(warnings),
 })
 
 const applicationOutput = (application: ApplicationInfo): Static<typeof Application> => ({
@@ -147,7 +148,7 @@ export const reactorOutput = (
     readonly formula: FormulaRecord | undefined
     readonly application: ApplicationInfo | undefined
   },
-  found: readonly CodeWarning[] = [],
+  warnings: readonly CodeWarning[] = [],
 ): Static<typeof ReactorOutput> => ({
   id: reactor.id,
   tenant_id: tenantId,
@@ -160,5 +161,5 @@ export const reactorOutput = (
   created_by: reactor.created_by,
   ...(reactor.modified_by === undefined ? {} : { modified_by: reactor.modified_by }),
   ...timesOf(reactor),
-  ...warned(found),
+  ...warned(warnings),
 })

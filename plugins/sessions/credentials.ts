@@ -50,9 +50,9 @@ const remembering = ({ credential }: Applications): Applications => {
   return {
     credential: (...of) => {
       const key = of.join(' ')
-      const found = known.get(key) ?? credential(...of)
-      known.set(key, found)
-      return found
+      const reading = known.get(key) ?? credential(...of)
+      known.set(key, reading)
+      return reading
     },
   }
 }
@@ -84,9 +84,9 @@ export const sessionCredentials = (
   collections: [Sessions.name, 'applications', 'application_keys'],
 
   authenticate: async (keyHash) => {
-    const found = await context.records(Sessions).lookup('key_hash', keyHash)
-    if (found === undefined) return undefined
-    const { tenantId, record: session } = found
+    const entry = await context.records(Sessions).lookup('key_hash', keyHash)
+    if (entry === undefined) return undefined
+    const { tenantId, record: session } = entry
     const life = await lifeOf(tenantId, session)
     if (life === undefined) return undefined
     return {

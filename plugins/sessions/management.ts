@@ -54,9 +54,9 @@ export const sessionManagement = (context: PluginContext, lifeOf: LifeOf) => {
       run: async ({ start, size: asked }, { caller, now }) => {
         const { tenantId } = caller
         const { size } = pageOf({ size: asked })
-        const found = await sessions().find(tenantId, { size, ...(start === undefined ? {} : { start }) })
-        const items = await Promise.all(found.items.map((session) => shown(tenantId, session, now)))
-        return cursorPage(items, size, found.next)
+        const result = await sessions().find(tenantId, { size, ...(start === undefined ? {} : { start }) })
+        const items = await Promise.all(result.items.map((session) => shown(tenantId, session, now)))
+        return cursorPage(items, size, result.next)
       },
     }),
     defineOperation({

@@ -93,15 +93,15 @@ export const sessionOperations = (context: PluginContext, { within }: SessionOpt
       run: async (input, { caller, now }) => {
         const grants = parseGrants(input, context.permissions())
         const expiry = expiryOf(input.expires_at, now)
-        const found = await sessions().lookup('nonce_hash', context.hashKey(new Secret(input.nonce)))
-        if (found === undefined || found.tenantId !== caller.tenantId) throw noSession()
+        const entry = await sessions().lookup('nonce_hash', context.hashKey(new Secret(input.nonce)))
+        if (entry === undefined || entry.tenantId !== caller.tenantId) throw noSession()
         const places = within ? exceeds(caller.grants, grants) : []
         if (places.length > 0)
           throw new AppError(
             'forbidden',
             `The grant goes beyond what the calling application may do itself (${[...new Set(places)].join(', ')}). Grant less, or use the key of an application that may do it.`,
           )
-        const session = await sessions().update(caller.tenantId, found.record.id, (current) => {
+        const session = await sessions().update(caller.tenantId, entry.record.id, (current) => {
           if (current.expires_at <= now) throw noSession()
           if (current.authorized_at !== undefined)
             throw new AppError(

@@ -11,7 +11,8 @@ const ofCaller = ({ caller }: Call): string => caller.tenantId
 const mayLoosen = async (context: PluginContext, caller: Caller): Promise<void> => {
   if ((await context.tenants.get(caller.tenantId))?.settings.grants_within_own === 'false') return
   const held = await context.port('applications')?.managementPermissions(caller.tenantId)
-  const holdsAll = isAdministrator(caller) && [...(held ?? [])].every((one) => holds(caller, one))
+  const holdsAll =
+    isAdministrator(caller) && [...(held ?? [])].every((permission) => holds(caller, permission))
   if (holdsAll && (await endOf(context, caller)) === Infinity) return
   throw new AppError(
     'forbidden',
@@ -48,11 +49,11 @@ export const tenantOperations = (context: PluginContext) => [
     examples: examples.update,
     run: async ({ name, settings }, { caller, now }) => {
       if (settings?.grants_within_own?.toLowerCase() === 'false') await mayLoosen(context, caller)
-      const given = Object.entries(settings ?? {}).map(([setting, value]) => [setting, value.toLowerCase()])
+      const lowered = Object.entries(settings ?? {}).map(([setting, value]) => [setting, value.toLowerCase()])
       const tenant = await context.tenants.update({
         id: caller.tenantId,
         name,
-        ...(settings ? { settings: Object.fromEntries(given) } : {}),
+        ...(settings ? { settings: Object.fromEntries(lowered) } : {}),
         modified_by: caller.actorId,
         modified_at: now,
       })

@@ -97,13 +97,13 @@ export const associationOperations = (context: PluginContext) => [
         ...(input.id?.length ? { ids: input.id } : {}),
         ...(input.type?.length ? { types: input.type } : {}),
       }
-      const found = await context.vault.children(
+      const result = await context.vault.children(
         input.parent_id,
         filter,
         { kind: 'offset', ...page },
         useContextOf(call, input.disclosure),
       )
-      return offsetPage(found.data, found.total ?? 0, page)
+      return offsetPage(result.data, result.total ?? 0, page)
     },
   }),
   defineOperation({
@@ -118,8 +118,8 @@ export const associationOperations = (context: PluginContext) => [
     run: async ({ child_id, ...input }, call) => {
       const page = pageOf(input)
       const use = useContextOf(call, input.disclosure)
-      const found = await context.vault.parents(child_id, { kind: 'offset', ...page }, use)
-      return offsetPage(found.data, found.total ?? 0, page)
+      const result = await context.vault.parents(child_id, { kind: 'offset', ...page }, use)
+      return offsetPage(result.data, result.total ?? 0, page)
     },
   }),
 ]

@@ -58,8 +58,8 @@ const listings = (context: PluginContext) => ({
   ): Promise<Static<typeof TokenList>> => {
     const page = pageOf(input)
     const use = useContextOf(call, input.disclosure)
-    const found = await context.vault.list(filter, { kind: 'offset', ...page }, use, permission)
-    return offsetPage(found.data, found.total ?? 0, page)
+    const result = await context.vault.list(filter, { kind: 'offset', ...page }, use, permission)
+    return offsetPage(result.data, result.total ?? 0, page)
   },
   cursor: async (
     filter: TokenFilter,
@@ -71,8 +71,8 @@ const listings = (context: PluginContext) => ({
     const start = input.start ? { start: input.start } : {}
     const request = { kind: 'cursor', ...start, size } as const
     const use = useContextOf(call, input.disclosure)
-    const found = await context.vault.list(filter, request, use, permission)
-    return cursorPage(found.data, size, found.next)
+    const result = await context.vault.list(filter, request, use, permission)
+    return cursorPage(result.data, size, result.next)
   },
 })
 

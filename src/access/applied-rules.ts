@@ -29,7 +29,7 @@ export class AppliedRules implements Decisions {
       container: rule?.container ?? undefined,
       tokens: 1,
     }
-    const known = this.list.find((one) => isSame(one, entry))
+    const known = this.list.find((other) => isSame(other, entry))
     if (known !== undefined) known.tokens++
     else if (this.list.length < MAX_RULES) this.list.push(entry)
   }

@@ -65,9 +65,9 @@ const compile = (grants: Grants): Compiled => {
     .sort((a, b) => a.rule.priority - b.rule.priority)
   const limitsUse =
     grants.destinations !== undefined || rules.some(({ rule }) => rule.destinations !== undefined)
-  const made = { rules, limitsUse }
-  compiled.set(grants, made)
-  return made
+  const result = { rules, limitsUse }
+  compiled.set(grants, result)
+  return result
 }
 
 const rulesOf = (grants: Grants): readonly CompiledRule[] => compile(grants).rules

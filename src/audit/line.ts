@@ -119,11 +119,11 @@ export class LineDrafts {
   #bytes = 0
 
   /** All or none: throws `internal` when one of the records is too long for a line. */
-  add(given: readonly AuditRecord[]): void {
-    const encoded = given.map((one) => {
-      const record = storedForm(one)
-      const call = callOf(record)
-      const event = eventOf(record)
+  add(records: readonly AuditRecord[]): void {
+    const encoded = records.map((record) => {
+      const stored = storedForm(record)
+      const call = callOf(stored)
+      const event = eventOf(stored)
       const [callBytes, bytes] = [Buffer.byteLength(call), Buffer.byteLength(event) + 1]
       if (callBytes + bytes + FRAME > MAX_LINE_LENGTH)
         throw new AppError('internal', 'An audit record exceeds the maximum line length.')

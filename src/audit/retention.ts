@@ -71,17 +71,15 @@ const due = (
   now: number,
 ): readonly SizedSegment[] => {
   const queues = journals.filter(({ length }) => length > 0).map((files) => [...files])
-  const found: SizedSegment[] = []
+  const removable: SizedSegment[] = []
   let left = total
   for (;;) {
-    const [queue] = queues
-      .filter(({ length }) => length > 0)
-      .sort(([one], [other]) => one!.writtenAt - other!.writtenAt)
+    const [queue] = queues.filter(({ length }) => length > 0).sort(([a], [b]) => a!.writtenAt - b!.writtenAt)
     const file = queue?.[0]
-    if (file === undefined || (file.writtenAt > now - ageMs && left <= bytes)) return found
+    if (file === undefined || (file.writtenAt > now - ageMs && left <= bytes)) return removable
     queue!.shift()
     left -= file.bytes
-    found.push(file)
+    removable.push(file)
   }
 }
 

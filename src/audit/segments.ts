@@ -44,7 +44,7 @@ export const listSegments = (directory: string): ReadonlyMap<string, readonly Se
     if (of === undefined) journals.set(segment.name, [segment])
     else of.push(segment)
   }
-  for (const segments of journals.values()) segments.sort((one, other) => one.number - other.number)
+  for (const segments of journals.values()) segments.sort((a, b) => a.number - b.number)
   return journals
 }
 

@@ -60,13 +60,13 @@ export const verifyChain = async (
     const piece = await nextPiece(mac, segments, from, BATCH)
     const at = position?.seq ?? 0
     const index = piece.lines.findIndex((line) => firstSeqOf(line) <= at && at <= line.seq)
-    const found = piece.lines[index]
-    if (found !== undefined && (found.seq !== at || found.hash !== position?.hash)) {
+    const reached = piece.lines[index]
+    if (reached !== undefined && (reached.seq !== at || reached.hash !== position?.hash)) {
       const before = piece.lines.slice(0, index).reduce((sum, { records }) => sum + records.length, 0)
       if (before > 0) place = (await nextPiece(mac, segments, from, before)).place
       const file = segments.find(({ number }) => number === piece.place.segment)!.file
       const line = piece.place.line - (piece.lines.length - 1 - index)
-      const seq = firstSeqOf(found)
+      const seq = firstSeqOf(reached)
       return stop({ file, line, seq, reason: 'the record is not the one that was ingested' })
     }
     place = piece.place

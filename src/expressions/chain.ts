@@ -61,16 +61,16 @@ const stepOf = ({ name, args, named }: FilterCall, filters: Filters): Step => {
         ? `The filter "${name}" does not exist.`
         : 'A filter does not exist. Check its name.',
     )
-  for (const given of named.keys())
-    if (given !== rule.named) throw badFilter(name, 'has no argument of that name.')
+  for (const argument of named.keys())
+    if (argument !== rule.named) throw badFilter(name, 'has no argument of that name.')
   const operands = [...args, ...named.values()]
   const literals = operands.every(({ kind }) => kind === 'literal')
     ? operands.map((operand) => operandValue(operand, {}, { use: () => {} }))
     : undefined
   const { run, rate, isShallow, takesNull, countsResult } = rule
-  const runStep: Chain['run'] = (given, variables, work) => {
+  const runStep: Chain['run'] = (input, variables, work) => {
     work.use(LIMITS.call)
-    const value = given instanceof Bytes && !rule.takesBytes ? String(given) : given
+    const value = input instanceof Bytes && !rule.takesBytes ? String(input) : input
     if ((value === null || value === undefined) && !takesNull) return null
     const count = (characters: number) => work.use(characters * rate)
     const charge = (of: unknown) =>

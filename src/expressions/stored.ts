@@ -38,10 +38,10 @@ const partsOf = (text: string, filters: Filters): readonly (string | Output)[] =
   }
   for (let open = text.indexOf(OPEN); open !== -1; open = text.indexOf(OPEN, from)) {
     OUTPUT.lastIndex = open
-    const found = OUTPUT.exec(text)
-    if (found === null)
+    const output = OUTPUT.exec(text)
+    if (output === null)
       throw badExpression('An expression starts with "{{" but has no "}}". Check its quotes too.')
-    const [all, before, content = '', after] = found
+    const [all, before, content = '', after] = output
     literal(open, before === '-')
     parts.push(outputOf(content, filters))
     from = open + all.length

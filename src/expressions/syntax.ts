@@ -51,9 +51,9 @@ const createReader = (text: string) => {
   let at = 0
   const take = (pattern: RegExp): string | undefined => {
     pattern.lastIndex = at
-    const found = pattern.exec(text)?.[0]
-    if (found !== undefined) at += found.length
-    return found
+    const matched = pattern.exec(text)?.[0]
+    if (matched !== undefined) at += matched.length
+    return matched
   }
   const skip = () => void take(BLANKS)
   const takes = (character: string): boolean => {
@@ -109,15 +109,15 @@ const createReader = (text: string) => {
     const named = new Map<string, Operand>()
     if (takes(':'))
       do {
-        const given = operand()
-        if (given === undefined) {
+        const argument = operand()
+        if (argument === undefined) {
           skip()
           if (args.length > 0 || (at < text.length && text[at] !== '|')) throw unreadable()
-        } else if (given.kind === 'path' && given.parts.length === 1 && takes(':')) {
+        } else if (argument.kind === 'path' && argument.parts.length === 1 && takes(':')) {
           const value = operand()
           if (value === undefined) throw unreadable()
-          named.set(String(given.parts[0]), value)
-        } else args.push(given)
+          named.set(String(argument.parts[0]), value)
+        } else args.push(argument)
       } while (takes(','))
     return { name, args, named }
   }

@@ -63,8 +63,8 @@ export const createSandboxHosts = ({ operations, invokeAs, fetch }: HostDeps): C
     const spend = allowance('calls of bt', MAX_CALLS)
     const limited = callLimits(tenantId)
 
-    const call = async (method: string, given: Json, signal: AbortSignal): Promise<Json> => {
-      const { rpc, input } = sdkCall(method, given)
+    const call = async (method: string, args: Json, signal: AbortSignal): Promise<Json> => {
+      const { rpc, input } = sdkCall(method, args)
       const operation = byRpc.get(rpc)
       if (applicationId === undefined || operation === undefined)
         throw new AppError(

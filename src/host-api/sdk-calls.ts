@@ -10,10 +10,10 @@ interface SdkCall {
   input(args: readonly Json[]): Members | undefined
 }
 
-const members = (given: unknown): Members | undefined =>
-  isObject(given) ? given : given === null || given === undefined ? {} : undefined
+const members = (argument: unknown): Members | undefined =>
+  isObject(argument) ? argument : argument === null || argument === undefined ? {} : undefined
 
-const options = ([given]: readonly Json[]): Members | undefined => members(given)
+const options = ([argument]: readonly Json[]): Members | undefined => members(argument)
 
 const identified = ([id]: readonly Json[]): Members | undefined =>
   typeof id === 'string' && id !== '' ? { id } : undefined
@@ -27,11 +27,11 @@ const identifiedWith = (args: readonly Json[]): Members | undefined => {
 
 /** List filters accept one value or several. */
 const filters = (args: readonly Json[]): Members | undefined => {
-  const given = options(args)
+  const filter = options(args)
   return (
-    given &&
+    filter &&
     Object.fromEntries(
-      Object.entries(given).map(([name, value]) => [
+      Object.entries(filter).map(([name, value]) => [
         name,
         (name === 'id' || name === 'type') && typeof value === 'string' ? [value] : value,
       ]),
@@ -54,10 +54,10 @@ const CALLS: Readonly<Record<string, SdkCall>> = {
 }
 
 /** Maps a call of `bt` to an operation. Throws `invalid` for unknown members and wrong arguments. */
-export const sdkCall = (method: string, given: Json): { readonly rpc: string; readonly input: Members } => {
+export const sdkCall = (method: string, args: Json): { readonly rpc: string; readonly input: Members } => {
   const call = Object.hasOwn(CALLS, method) ? CALLS[method] : undefined
   if (call === undefined) throw new AppError('invalid', `bt.${method.slice(0, 50)} does not exist.`)
-  const input = Array.isArray(given) ? call.input(given) : undefined
+  const input = Array.isArray(args) ? call.input(args) : undefined
   if (input === undefined)
     throw new AppError(
       'invalid',

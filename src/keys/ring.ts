@@ -48,8 +48,8 @@ export class Ring implements TenantKeys {
     const version = versionOf(mac)
     const key = version === undefined ? undefined : this.#keyOf(version)
     if (version === undefined || key === undefined) return false
-    const made = macOf(key.mac, version, parts)
-    return made.length === mac.length && timingSafeEqual(made, mac)
+    const expected = macOf(key.mac, version, parts)
+    return expected.length === mac.length && timingSafeEqual(expected, mac)
   }
 
   fingerprint(type: string, value: string): string {

@@ -85,10 +85,8 @@ const saltOf = async ({ dataDir, create }: RootKeyOptions): Promise<Buffer> => {
   return salt
 }
 
-const fromPassphrase = async (given: string, options: RootKeyOptions): Promise<Buffer> => {
-  const passphrase = (given.startsWith('env:') ? variable(given.slice(4), options.env) : given).normalize(
-    'NFKC',
-  )
+const fromPassphrase = async (text: string, options: RootKeyOptions): Promise<Buffer> => {
+  const passphrase = (text.startsWith('env:') ? variable(text.slice(4), options.env) : text).normalize('NFKC')
   if (passphrase.length < SHORTEST_PASSPHRASE)
     throw new RootKeySourceError(
       `The passphrase of the root key is too short: at least ${SHORTEST_PASSPHRASE} characters are needed.`,

@@ -42,14 +42,14 @@ export const checkCode = async (
   tenantId: string,
   members: Readonly<Record<string, string | undefined>>,
 ): Promise<CodeWarning[]> => {
-  const found = await Promise.all(
+  const warnings = await Promise.all(
     Object.entries(members).map(async ([path, text]): Promise<CodeWarning[]> => {
       if (text === undefined) return []
       const issues = await code.check({ tenantId, name: nameOf(path), code: text })
       return issues.map((issue) => ({ path, ...issue }))
     }),
   )
-  return found.flat()
+  return warnings.flat()
 }
 
 /**

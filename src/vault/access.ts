@@ -33,7 +33,7 @@ const LIMITS = { tokens: 200_000, lines: 1_000 }
 const GROUPS = 500
 
 /** What the call itself gives its caller: a deletion gives no data, a use sends the value as its rule says. */
-const given = (
+const disclosureOf = (
   { types }: Pick<Deps, 'types'>,
   permission: TokenPermission,
   traits: TokenTraits,
@@ -66,14 +66,14 @@ export const accessTo = async (
   id: string,
   context: Context,
 ): Promise<(grants: Grants, by?: AccessBy) => readonly AccessDecision[]> => {
-  const found = await deps.tokens.located(context.caller.tenantId, id, timeOf(deps, context))
-  if (!found) throw tokenNotFound(id)
-  const token = { id, container: found.container, egress: found.egress }
+  const located = await deps.tokens.located(context.caller.tenantId, id, timeOf(deps, context))
+  if (!located) throw tokenNotFound(id)
+  const token = { id, container: located.container, egress: located.egress }
   return (grants, by = 'key') =>
     ON_TOKENS.flatMap((permission) => {
       const granted = decide(grants, permission, token)
       const decision = by === 'key' ? granted : decisionForCode(grants, permission, token, granted, by)
-      const disclosure = given(deps, permission, found, decision)
+      const disclosure = disclosureOf(deps, permission, located, decision)
       return disclosure === 'none'
         ? []
         : [{ permission, disclosure, rule: decidingRule(grants, permission, token) }]
@@ -136,7 +136,7 @@ export const compareAccess = async (
     const changes = changesIn(from, to, container)
     if (changes.length === 0) continue
     if (lines.length >= LIMITS.lines || counted >= LIMITS.tokens) return { lines, more: true }
-    const found = new Map<string, AccessDifference>()
+    const differences = new Map<string, AccessDifference>()
     for (const type of types) {
       const all = await deps.tokens.traits(tenantId, { container, type }, now, COUNTED + 1)
       const size = all.reduce((sum, { tokens }) => sum + tokens, 0)
@@ -146,18 +146,18 @@ export const compareAccess = async (
           const line = {
             container,
             permission,
-            from: given(deps, permission, traits, change.from),
-            to: given(deps, permission, traits, change.to),
+            from: disclosureOf(deps, permission, traits, change.from),
+            to: disclosureOf(deps, permission, traits, change.to),
           }
           if (line.from === line.to) continue
           const key = `${permission} ${line.from} ${line.to}`
-          const before = found.get(key)
+          const before = differences.get(key)
           const sum = (before?.tokens ?? 0) + tokens
           const exact = (before?.exact ?? true) && size <= COUNTED && sum <= COUNTED
-          found.set(key, { ...line, tokens: Math.min(sum, COUNTED), exact })
+          differences.set(key, { ...line, tokens: Math.min(sum, COUNTED), exact })
         }
     }
-    lines.push(...found.values())
+    lines.push(...differences.values())
   }
   return { lines, more: false }
 }

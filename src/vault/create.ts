@@ -265,7 +265,7 @@ export const storeDrafts = async (
     prepare(deps, ring, settings, draft, disclosures[i] ?? 'redact', grants, now, work),
   )
   const { tokens, created } = await store(deps, ring, prepared, context, now, parentSeq)
-  const duplicates = created.flatMap((one) => (one.kind === 'duplicate' ? [one.token] : []))
+  const duplicates = created.flatMap((outcome) => (outcome.kind === 'duplicate' ? [outcome.token] : []))
   reserve(storedBytes(duplicates))
   const sealed = duplicates.map((token) => token.sealed)
   const opening = sealed.length > 0 ? await deps.keys.tenant(tenantId, sealed) : ring

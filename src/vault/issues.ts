@@ -20,18 +20,18 @@ export const pointerPath = (base: string, pointer: string): string =>
   pointerParts(pointer).reduce(memberPath, base)
 
 export const createIssues = (): Issues => {
-  const found = new Map<string, string[]>()
+  const byPath = new Map<string, string[]>()
   let count = 0
   return {
     add: (path, sentence) => {
       if (count >= LIMIT) return
-      const sentences = found.get(path) ?? []
+      const sentences = byPath.get(path) ?? []
       if (sentences.includes(sentence)) return
-      found.set(path, [...sentences, sentence])
+      byPath.set(path, [...sentences, sentence])
       count += 1
     },
     check: () => {
-      if (count > 0) throw invalid(Object.fromEntries(found) satisfies FieldErrors)
+      if (count > 0) throw invalid(Object.fromEntries(byPath) satisfies FieldErrors)
     },
   }
 }

@@ -100,12 +100,12 @@ export const listTokens = async (
   const query: TokenListQuery = cursor
     ? { ...matching, size: page.size + 1, ...(beforeSeq === undefined ? {} : { beforeSeq }) }
     : { ...matching, size: page.size, offset: offsetOf(page.page, page.size) }
-  const [found, total] = await Promise.all([
+  const [matches, total] = await Promise.all([
     deps.tokens.list(query),
     // A list by cursor costs the same for each page, and has no total.
     cursor ? undefined : deps.tokens.count(matching),
   ])
-  const heads = found.slice(0, page.size)
+  const heads = matches.slice(0, page.size)
   const recordReads = async (rows: readonly Pick<TokenHead, 'id' | 'type' | 'seq'>[]) => {
     if (rows.length > 0)
       await deps.journal.append(rows.map((row) => doneRecord(deps, row, 'read', context, now)))
@@ -145,6 +145,6 @@ export const listTokens = async (
     deps.metrics.disclosed.inc({ type: row.type, purpose: 'read', disclosure })
   for (const state of states) context.used?.add(state)
   const last = heads.at(-1)
-  const more = cursor && found.length > page.size && last !== undefined
+  const more = cursor && matches.length > page.size && last !== undefined
   return { data, total, ...(more ? { next: writeCursor(ring, place, [last.seq]) } : {}) }
 }

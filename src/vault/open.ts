@@ -119,17 +119,17 @@ export const openEach = async (
   hold(unread)
   for (const ids of heads.length <= FEW ? [heads.map(({ id }) => id)] : batchesOf(heads)) {
     const reading = deps.tokens.read(tenantId, ids, now)
-    const found = reading instanceof Promise ? await reading : reading
+    const stored = reading instanceof Promise ? await reading : reading
     // The sizes of a few tokens were not checked before.
-    unread -= storedBytes(found)
+    unread -= storedBytes(stored)
     hold(-unread)
     unread = Math.max(unread, 0)
     const loading = deps.keys.tenant(
       tenantId,
-      found.map(({ sealed }) => sealed),
+      stored.map(({ sealed }) => sealed),
     )
     const ring = loading instanceof Promise ? await loading : loading
-    const rows = new Map(found.map((row) => [row.id, row]))
+    const rows = new Map(stored.map((row) => [row.id, row]))
     if (check !== undefined)
       for (let at = 0; at < ids.length; at++) {
         const pause = at > 0 ? yieldIfDue() : undefined

@@ -32,14 +32,14 @@ export const previewUse = async (
     return data
   }
 
-  const found = new Map<string, UsePreview>()
+  const previews = new Map<string, UsePreview>()
   const heads = await headsOf(deps, tenantId, wanted, now)
   checkBytes(deps, heads)
   await openEach(deps, context, heads, now, (row, open) => {
     const { id, type, container } = row
     const disclosure = decide(grants, 'token:use', row)
     if (disclosure === 'denied') {
-      found.set(id, { kind: 'denied', id })
+      previews.set(id, { kind: 'denied', id })
       return
     }
     const opened = open()
@@ -56,11 +56,11 @@ export const previewUse = async (
       ...opacityOf(row, context),
     }
     const rule = decidingRule(grants, 'token:use', row)
-    found.set(id, { kind: 'used', id, disclosure, rule, token, ...verdictOf(row, context) })
+    previews.set(id, { kind: 'used', id, disclosure, rule, token, ...verdictOf(row, context) })
   })
   await deps.journal.append(
     shown.map((row) => doneRecord(deps, row, 'read', { ...context, caller: reader }, now)),
   )
   for (const { type } of shown) deps.metrics.disclosed.inc({ type, purpose: 'read', disclosure: 'mask' })
-  return wanted.map((id) => found.get(id) ?? { kind: 'unknown', id })
+  return wanted.map((id) => previews.get(id) ?? { kind: 'unknown', id })
 }

@@ -68,18 +68,18 @@ export const parseDraft = (raw: unknown, rules: InputRules, base = ''): Draft | 
   if (!isObject(raw)) return undefined
   const malformed = new Set(errors.map(([path]) => path.split(/[.[]/, 1)[0]))
   /** A member that is there and valid by the schema. */
-  const given = <N extends keyof TokenInput>(name: N): NonNullable<TokenInput[N]> | undefined =>
+  const member = <N extends keyof TokenInput>(name: N): NonNullable<TokenInput[N]> | undefined =>
     malformed.has(name) ? undefined : ((raw as TokenInput)[name] ?? undefined)
   const checkExpression = (path: string, text: string): void => {
     const sentence = expressionIssue(expressions, text)
     if (sentence) issue(path, sentence)
   }
 
-  const id = given('id')
+  const id = member('id')
   const isAlias = id?.includes('{{') ?? false
   if (id !== undefined && isAlias) checkExpression('id', id)
 
-  const type = malformed.has('type') ? undefined : rules.types.get(given('type') ?? 'token')
+  const type = malformed.has('type') ? undefined : rules.types.get(member('type') ?? 'token')
   if (!type && !malformed.has('type')) issue('type', 'must be the name of a known token type')
 
   const dataOf = (type: CompiledType): Json => {
@@ -97,7 +97,7 @@ export const parseDraft = (raw: unknown, rules: InputRules, base = ''): Draft | 
   }
   const data = type && !malformed.has('data') ? dataOf(type) : null
 
-  const mask = given('mask')
+  const mask = member('mask')
   let count = 0
   const checkMask = (value: unknown, path: string): void => {
     if (typeof value === 'string') {
@@ -113,20 +113,20 @@ export const parseDraft = (raw: unknown, rules: InputRules, base = ''): Draft | 
   if (count > TOKEN_LIMITS.maskExpressions)
     issue('mask', `must not hold more than ${TOKEN_LIMITS.maskExpressions} expressions`)
 
-  const metadata = given('metadata')
-  const searchIndexes = given('search_indexes')
+  const metadata = member('metadata')
+  const searchIndexes = member('search_indexes')
   for (const [i, index] of (searchIndexes ?? []).entries()) checkExpression(`search_indexes[${i}]`, index)
-  const fingerprintExpression = given('fingerprint_expression')
+  const fingerprintExpression = member('fingerprint_expression')
   if (fingerprintExpression !== undefined) checkExpression('fingerprint_expression', fingerprintExpression)
-  const deduplicate = given('deduplicate_token')
+  const deduplicate = member('deduplicate_token')
 
-  const sentDestinations = given('destinations')
+  const sentDestinations = member('destinations')
   const destinations =
     sentDestinations &&
     parseDestinationList(sentDestinations, (path, sentence) => issue(`destinations${path}`, sentence))
-  const egressOnly = given('egress_only') === true
+  const egressOnly = member('egress_only') === true
 
-  const expiry = given('expires_at')
+  const expiry = member('expires_at')
   const expiresAt = expiry === undefined ? undefined : parseInstant(expiry)?.from
   if (expiry !== undefined && expiresAt === undefined) issue('expires_at', 'must be an ISO 8601 date-time')
   if (expiresAt !== undefined && expiresAt <= rules.now) issue('expires_at', 'must lie in the future')
@@ -136,7 +136,7 @@ export const parseDraft = (raw: unknown, rules: InputRules, base = ''): Draft | 
     id: id === undefined ? { kind: 'none' } : { kind: isAlias ? 'alias' : 'given', text: id },
     type,
     data,
-    container: given('containers')?.[0]?.toLowerCase() ?? type.container,
+    container: member('containers')?.[0]?.toLowerCase() ?? type.container,
     egress:
       destinations === undefined && !egressOnly
         ? null

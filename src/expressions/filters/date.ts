@@ -96,8 +96,8 @@ const WIDTHS: Readonly<Record<string, number>> = {
   Y: 4,
 }
 
-const padded = (text: string, conversion: string, flags: string, given: number): string => {
-  const width = flags.includes('-') ? 0 : given || (WIDTHS[conversion] ?? 0)
+const padded = (text: string, conversion: string, flags: string, fieldWidth: number): string => {
+  const width = flags.includes('-') ? 0 : fieldWidth || (WIDTHS[conversion] ?? 0)
   const blank = flags.includes('_') || (!flags.includes('0') && 'aAbBcehklpP'.includes(conversion))
   if (blank) return text.padStart(width, ' ')
   return text.startsWith('-') ? `-${text.slice(1).padStart(width - 1, '0')}` : text.padStart(width, '0')
@@ -127,11 +127,12 @@ const momentOf = (value: unknown): number => {
 }
 
 /** Minutes east of UTC: from `'+02:00'`, or from a number in the sign of `Date.getTimezoneOffset`. */
-const offsetOf = (given: unknown, name: string): number => {
-  if (given === null || given === undefined) return 0
-  const [, sign, hours, minutes] = /^([+-])(\d\d):?(\d\d)$/.exec(String(given)) ?? []
-  const east = sign === undefined ? -Number(given) : Number(`${sign}${Number(hours) * 60 + Number(minutes)}`)
-  if (typeof given === 'object' || !Number.isInteger(east) || Math.abs(east) > 1_440)
+const offsetOf = (argument: unknown, name: string): number => {
+  if (argument === null || argument === undefined) return 0
+  const [, sign, hours, minutes] = /^([+-])(\d\d):?(\d\d)$/.exec(String(argument)) ?? []
+  const east =
+    sign === undefined ? -Number(argument) : Number(`${sign}${Number(hours) * 60 + Number(minutes)}`)
+  if (typeof argument === 'object' || !Number.isInteger(east) || Math.abs(east) > 1_440)
     throw badFilter(name, `accepts only offsets such as '+02:00' or -120, no names of time zones.`)
   return east === 0 ? 0 : east
 }

@@ -19,8 +19,8 @@ const HASH = 100
 /** `hmac: algorithm='sha-256', key` (RFC 2104): bytes, for `to_base16` or `to_base64`; as a result, base64. */
 const hmac: InnerFilter = (value, args, name, use) => {
   use(HASH)
-  const given = stringArg(args, 0, name, 'sha-256').slice(0, 20).toLowerCase().replace(/[-_]/g, '')
-  const algorithm = Object.hasOwn(ALGORITHMS, given) ? ALGORITHMS[given] : undefined
+  const normalized = stringArg(args, 0, name, 'sha-256').slice(0, 20).toLowerCase().replace(/[-_]/g, '')
+  const algorithm = Object.hasOwn(ALGORITHMS, normalized) ? ALGORITHMS[normalized] : undefined
   if (algorithm === undefined)
     throw badFilter(name, "supports the algorithms 'sha-1', 'sha-256', 'sha-384' and 'sha-512'.")
   const key = stringArg(args, 1, name)

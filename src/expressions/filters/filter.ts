@@ -68,17 +68,17 @@ export const countArg = (
   fallback?: number,
   most = 1_000_000,
 ): number => {
-  const given = args[at] ?? fallback
-  const count = typeof given === 'string' && /^\d{1,9}$/.test(given) ? Number(given) : given
+  const argument = args[at] ?? fallback
+  const count = typeof argument === 'string' && /^\d{1,9}$/.test(argument) ? Number(argument) : argument
   if (typeof count !== 'number' || !Number.isInteger(count) || count < 0 || count > most)
     throw badFilter(name, `needs an integer from 0 to ${most} as argument ${at + 1}.`)
   return count
 }
 
 export const stringArg = (args: readonly unknown[], at: number, name: string, fallback?: string): string => {
-  const given = args[at] ?? fallback
-  if (typeof given === 'string') return given
-  if (typeof given === 'number') return String(given)
+  const argument = args[at] ?? fallback
+  if (typeof argument === 'string') return argument
+  if (typeof argument === 'number') return String(argument)
   throw badFilter(name, `needs text in quotes as argument ${at + 1}.`)
 }
 
@@ -98,9 +98,9 @@ export const setArg = (args: readonly unknown[], at: number, name: string): Read
 
 /** `true`, `false`, `'true'` or `'false'`. */
 export const flagArg = (args: readonly unknown[], at: number, name: string): boolean => {
-  const given = args[at] ?? false
-  if (typeof given === 'boolean') return given
-  const text = typeof given === 'string' ? given.toLowerCase() : ''
+  const argument = args[at] ?? false
+  if (typeof argument === 'boolean') return argument
+  const text = typeof argument === 'string' ? argument.toLowerCase() : ''
   if (text === 'true' || text === 'false') return text === 'true'
   throw badFilter(name, `needs 'true' or 'false' as argument ${at + 1}.`)
 }

@@ -120,17 +120,17 @@ const json: InnerFilter = (value, args, name, use) => {
   const { query, visiting } = pathOf(args, name, use)
   if (visiting === undefined) use(query.segments.length * VISIT)
   else weigh(value, (characters) => use((characters / LIMITS.element) * visiting))
-  let found: { readonly value: unknown } | undefined
+  let match: { readonly value: unknown } | undefined
   try {
     for (const node of query.lazyQuery(value as JSONValue)) {
-      if (found !== undefined) throw badFilter(name, 'selects several values; write a path that selects one.')
-      found = node
+      if (match !== undefined) throw badFilter(name, 'selects several values; write a path that selects one.')
+      match = node
     }
   } catch (error) {
     if (error instanceof Error && error.name === 'AppError') throw error
     throw badFilter(name, 'cannot apply its path to this token.')
   }
-  return found === undefined ? null : found.value
+  return match === undefined ? null : match.value
 }
 
 /** A filter of a path (`?`) compares values. */

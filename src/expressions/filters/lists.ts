@@ -27,14 +27,14 @@ const slice: InnerFilter = (value, args, _name, use) => {
   const list: string | readonly unknown[] = Array.isArray(value) ? value : liquidText(value)
   const characters = typeof list === 'string' ? wide(list) : list
   const length = Math.trunc(Number(args[1] ?? 1)) || 0
-  const given = Math.trunc(Number(args[0] ?? 0)) || 0
-  const begin = given < 0 ? characters.length + given : given
+  const start = Math.trunc(Number(args[0] ?? 0)) || 0
+  const begin = start < 0 ? characters.length + start : start
   const isNothing = begin < 0 || length < 0
-  const found = characters.slice(isNothing ? 0 : begin, isNothing ? 0 : begin + length)
-  if (typeof found === 'string') return found
-  if (typeof list === 'string') return found.join('')
-  use(found.length * RATE)
-  return found
+  const part = characters.slice(isNothing ? 0 : begin, isNothing ? 0 : begin + length)
+  if (typeof part === 'string') return part
+  if (typeof list === 'string') return part.join('')
+  use(part.length * RATE)
+  return part
 }
 
 /** The text, or a list of its characters when it contains surrogate pairs, which must not be split. */

@@ -29,9 +29,9 @@ export const parseQuery = (query: string, term: (text: string) => Buffer): Searc
 
   const match = (pattern: RegExp): RegExpExecArray | undefined => {
     pattern.lastIndex = at
-    const found = pattern.exec(query) ?? undefined
-    if (found) at = pattern.lastIndex
-    return found
+    const matched = pattern.exec(query) ?? undefined
+    if (matched) at = pattern.lastIndex
+    return matched
   }
   const next = (character: string): boolean => {
     if (query[at] !== character) return false
@@ -47,8 +47,8 @@ export const parseQuery = (query: string, term: (text: string) => Buffer): Searc
   }
 
   const quoted = (): string | undefined => {
-    const found = match(QUOTED)
-    return found && unescaped(found[1] ?? '')
+    const quoted = match(QUOTED)
+    return quoted && unescaped(quoted[1] ?? '')
   }
   const value = (): Value => {
     const phrase = quoted()
