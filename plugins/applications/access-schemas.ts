@@ -28,7 +28,7 @@ const DecidingRule = Type.Object(
   { title: 'DecidingRule' },
 )
 
-/** One way in which a token can be used or seen (completions §16). */
+/** A way in which a token can be used or seen (completions §16). */
 export const AccessEntry = Type.Object(
   {
     application: Type.Object(

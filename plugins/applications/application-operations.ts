@@ -26,7 +26,10 @@ export const changeOf = (call: Call): Change => ({
   now: call.now,
 })
 
-/** Throws unless the caller may get a key of an application: it may hand out all that the application holds, or it is its own. */
+/**
+ * Throws unless the caller may get a key of an application: it may hand out all that the application holds, or it is
+ * its own.
+ */
 export const mayHaveKeyOf = async (context: PluginContext, caller: Caller) => {
   const check = await createGrantCheck(context, caller)
   return (application: ApplicationRecord): void => {

@@ -11,7 +11,7 @@ interface GrantsInput {
   readonly destinations?: readonly AllowedDestinationInput[] | null
 }
 
-/** What an application may do, in stored form. */
+/** Grants of an application, in stored form. */
 export interface ApplicationGrants {
   readonly permissions: string[]
   readonly rules: Rule[]
@@ -65,7 +65,8 @@ const boundHosts = (
 
 /**
  * The permissions, rules and destinations that an application of `type` is to hold, in stored form (containers in lower
- * case, no permission twice, hosts normalized). Throws `invalid` with all issues when one is not allowed for the type, or when both are empty (completions §4).
+ * case, no permission twice, hosts normalized). Throws `invalid` with all issues when one is not allowed for the type,
+ * or when both are empty (completions §4).
  */
 export const checkGrants = (
   input: GrantsInput,

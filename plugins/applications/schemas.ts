@@ -6,7 +6,9 @@ const Transform = Type.Enum(['redact', 'mask', 'reveal'], { field: 5 })
 
 const rulePermissions = Type.Array(Type.String(), { minItems: 1, maxItems: 50, field: 6 })
 
-/** An access rule as a caller sends it (completions §4). Whether `container` or `conditions` may stand is checked apart. */
+/**
+ * An access rule as a caller sends it (completions §4). Whether `container` or `conditions` may stand is checked apart.
+ */
 export const RuleInput = Type.Object(
   {
     description: Type.String({ minLength: 1, maxLength: 1000, field: 1 }),

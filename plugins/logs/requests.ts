@@ -27,7 +27,7 @@ const Named = Type.Object(
 const optional = <T extends Parameters<typeof Type.Optional>[0]>(number: number, schema: T) =>
   Type.Optional(field(number, schema))
 
-/** Most calls of a page, as of logs (completions §3). */
+/** Maximum calls of a page, as of logs (completions §3). */
 const MAX_REQUESTS = 1_000
 
 const Rule = Type.Object(

@@ -4,7 +4,7 @@ import type { ProxyRecord } from './collections.ts'
 
 const DEFAULT_PORT = 443
 
-/** What a proxy with this destination intercepts; `url` satisfies the egress rules. Throws `invalid`. */
+/** Requests that a proxy with this destination intercepts; `url` satisfies the egress rules. Throws `invalid`. */
 export const parseInterception = (url: string): Interception => {
   const { protocol, hostname, port, pathname } = new URL(url)
   if (protocol !== 'https:') throw invalid({ intercept: ['needs an https:// destination'] })

@@ -59,8 +59,8 @@ const shown = (id: string, outcome: Outcome): Json => ({ asyncReactorRequestId: 
 
 /**
  * Background invocations (completions §8). Arguments are in memory only. Results are sealed in the store until they are
- * read, for 15 minutes at most, and are deleted with a token that they depend on. The running process renews a lease until
- * the outcome is stored. When it has not for `leaseMs`, the invocation has failed.
+ * read, for 15 minutes at most, and are deleted with a token that they depend on. The running process renews a lease
+ * until the outcome is stored. When it has not for `leaseMs`, the invocation has failed.
  */
 export const createRequests = (
   context: PluginContext,

@@ -2,7 +2,10 @@ import { createShares, weigh } from '#kit'
 
 const MIB = 1024 * 1024
 
-/** Limits of this process: invocations, and bytes of their arguments, which only their end releases. A tenant gets half at most. */
+/**
+ * Limits of this process: invocations, and bytes of their arguments, which only their end releases. A tenant gets half
+ * at most.
+ */
 interface BackgroundLimits {
   readonly count: number
   readonly bytes: number

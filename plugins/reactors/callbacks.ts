@@ -7,7 +7,7 @@ import { type CallbackRecord, Callbacks, Reactors } from './collections.ts'
 const TIMEOUT = 15_000
 /** ms within which the outcome of an attempt must be stored. */
 const CLAIM = 30_000
-/** Most pending callbacks that a process checks at a time. */
+/** Maximum pending callbacks that a process checks at a time. */
 const RESUMED = 1_000
 
 /** Hexadecimal HMAC-SHA256 under the reactor's key, of the time (seconds), a dot and the body. */
@@ -38,9 +38,9 @@ interface Results {
 
 /**
  * Posts results to the callers' callback URLs, at least once, until a receiver responds with 2xx or `delays` (ms
- * before each attempt) are used up. Pending callbacks are in the store, where any process resumes those that are overdue.
- * The process that advances a callback's due time makes the attempt. The audit journal has each attempt, with its host,
- * before it is sent.
+ * before each attempt) are used up. Pending callbacks are in the store, where any process resumes those that are
+ * overdue. The process that advances a callback's due time makes the attempt. The audit journal has each attempt, with
+ * its host, before it is sent.
  */
 export const createCallbacks = (
   context: PluginContext,

@@ -27,8 +27,8 @@ export const castConfiguration = (
 }
 
 /**
- * The object that holds `[...parents, last]`. Copies objects on the path once, into `copies`, so that the input does not
- * change.
+ * The object that holds `[...parents, last]`. Copies objects on the path once, into `copies`, so that the input does
+ * not change.
  */
 const parentOf = (args: Members, parents: readonly string[], copies: Set<unknown>): Members | undefined => {
   let current = args

@@ -51,8 +51,8 @@ export const createReact = (context: PluginContext) => {
     },
 
     /**
-     * Reads reactor and formula, detokenizes the arguments with the caller's `token:use` and converts them to the types that
-     * the formula declares. `reactor_not_found`, `invalid`, `invalid_expression`, `forbidden`.
+     * Reads reactor and formula, detokenizes the arguments with the caller's `token:use` and converts them to the types
+     * that the formula declares. `reactor_not_found`, `invalid`, `invalid_expression`, `forbidden`.
      */
     prepare: async (id: string, args: Json, call: Call): Promise<Prepared> => {
       const { tenantId } = call.caller
@@ -73,7 +73,9 @@ export const createReact = (context: PluginContext) => {
       }
     },
 
-    /** Runs the code and tokenizes its `tokenize`. Throws `code_failed` and the other errors of code (completions §7). */
+    /**
+     * Runs the code and tokenizes its `tokenize`. Throws `code_failed` and the other errors of code (completions §7).
+     */
     run: async ({ reactor, code, argument }: Prepared, options: RunOptions): Promise<Result> => {
       const { caller, traceId, signal, depth, used, code: by, wallMs } = options
       const returned = await context.code.run({

@@ -24,8 +24,9 @@ const issue = (value: unknown, type: ElementType): string | undefined => {
 }
 
 /**
- * A valid request in stored form, with warnings about its code. `formulaMutations` are committed together with the reactor
- * `id`: they list it in its formula, and fail when the formula was changed or deleted since. Throws `invalid`, `forbidden`.
+ * A valid request in stored form, with warnings about its code. `formulaMutations` are committed together with the
+ * reactor `id`: they list it in its formula, and fail when the formula was changed or deleted since. Throws `invalid`,
+ * `forbidden`.
  */
 export const parseReactor = async (
   context: PluginContext,

@@ -7,18 +7,23 @@ export interface SessionOptions {
   readonly within: boolean
 }
 
-/** What a session depends on. */
+/** Services that a session depends on. */
 interface Life {
-  /** End, ms since the epoch: at most that of its application, and of the application and the key that authorized it. */
+  /**
+   * End, ms since the epoch: at most that of its application, and of the application and the key that authorized it.
+   */
   readonly until: number
   /** Lists of both applications: of the authorizing one while grants must lie within its own. */
   readonly destinations: readonly DestinationList[]
 }
 
-/** What the life of a session depends on, of the plugin "applications". */
+/** The part of the port of the plugin "applications" that the life of a session depends on. */
 type Applications = Pick<Ports['applications'], 'credential'>
 
-/** Undefined: it has ended, because an application or key was deleted, or the authorizing one no longer holds what it granted. */
+/**
+ * Undefined: it has ended, because an application or key was deleted, or the authorizing one no longer holds what it
+ * granted.
+ */
 export const createLifeOf =
   (applications: () => Applications | undefined, { within }: SessionOptions) =>
   async (tenantId: string, session: SessionRecord): Promise<Life | undefined> => {
@@ -48,9 +53,9 @@ export type LifeOf = ReturnType<typeof createLifeOf>
 const remembering = ({ credential }: Applications): Applications => {
   const known = new Map<string, ReturnType<Applications['credential']>>()
   return {
-    credential: (...of) => {
-      const key = of.join(' ')
-      const reading = known.get(key) ?? credential(...of)
+    credential: (...path) => {
+      const key = path.join(' ')
+      const reading = known.get(key) ?? credential(...path)
       known.set(key, reading)
       return reading
     },

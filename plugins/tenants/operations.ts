@@ -7,7 +7,10 @@ const gone = () => new AppError('tenant_not_found', 'The tenant of this key does
 
 const ofCaller = ({ caller }: Call): string => caller.tenantId
 
-/** Throws `forbidden` unless the bound on grants is off already, or the caller holds all management permissions and does not expire. */
+/**
+ * Throws `forbidden` unless the bound on grants is off already, or the caller holds all management permissions and does
+ * not expire.
+ */
 const mayLoosen = async (context: PluginContext, caller: Caller): Promise<void> => {
   if ((await context.tenants.get(caller.tenantId))?.settings.grants_within_own === 'false') return
   const held = await context.port('applications')?.managementPermissions(caller.tenantId)

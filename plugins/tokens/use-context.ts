@@ -1,6 +1,6 @@
 import { type Call, type Static, Type, type UseContext } from '#sdk'
 
-/** What a read shows at most, for callers that need no more than that. */
+/** The most that a read shows, for callers that need no more. */
 export const AtMost = Type.Enum(['mask', 'redact'], {
   description: 'Shows this at most, e.g. masks to a key that may see data. Default: what the key may see.',
 })

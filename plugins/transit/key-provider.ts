@@ -4,7 +4,7 @@ import { request as https } from 'node:https'
 import type { KeyProvider, KeyProviderContext } from '#sdk'
 import { AppError, isObject } from '#sdk'
 
-/** Most bytes of a response. */
+/** Maximum bytes of a response. */
 const MAX_BYTES = 65_536
 /** Associated data: a ciphertext that was made for another purpose does not unwrap. */
 const ASSOCIATED = Buffer.from('sidevault root key').toString('base64')

@@ -1,4 +1,6 @@
-/** Where a token's value may go: the lists of the token, of the deciding rule and of the application (completions §14). */
+/**
+ * Where a token's value may go: the lists of the token, of the deciding rule and of the application (completions §14).
+ */
 import { allowsDestination, isWithin } from '../egress/destination-list.ts'
 import type {
   CodeScope,
@@ -31,7 +33,9 @@ type Use = Pick<UseContext, 'destination' | 'surfacesOf' | 'copies' | 'code'>
 export const isLimited = (grants: Grants, { egress }: Limited): boolean =>
   (egress !== null && egress !== undefined) || limitsUse(grants)
 
-/** Whether a use sends the value without showing it: the use is limited by the grants, or the value is for proxies only. */
+/**
+ * Whether a use sends the value without showing it: the use is limited by the grants, or the value is for proxies only.
+ */
 export const isOpaque = (grants: Grants, token: Limited): boolean =>
   token.egress?.egress_only === true ||
   (grants.destinations ?? []).length > 0 ||
@@ -60,8 +64,8 @@ const surfacesIn = (token: Limited, use: Use): readonly Surface[] | undefined =>
 }
 
 /**
- * The error of a use of the token; undefined: the value may go there. Without a destination no list is satisfied. Proxies
- * with a request transform send no value that is for proxies only.
+ * The error of a use of the token; undefined: the value may go there. Without a destination no list is satisfied.
+ * Proxies with a request transform send no value that is for proxies only.
  */
 export const denialOf = (grants: Grants, token: Limited, use: Use): Denial | undefined => {
   const { destination, code } = use
@@ -80,7 +84,8 @@ export const readable = <D extends Disclosure | 'denied'>(
 ): D | 'mask' => (disclosure === 'reveal' && egress?.egress_only ? 'mask' : disclosure)
 
 /**
- * Whether code may read the token: a transform may if the token allows its destination; the list then limits its requests.
+ * Whether code may read the token: a transform may if the token allows its destination; the list then limits its
+ * requests.
  */
 export const admitsCode = ({ egress }: Pick<Limited, 'egress'>, code: CodeScope): boolean => {
   const list = egress?.destinations

@@ -15,7 +15,7 @@ interface CompiledRule {
   readonly rule: AccessRule
 }
 
-/** What a plain permission discloses (completions §4). */
+/** Disclosure of a plain permission (completions §4). */
 export const implied = (permission: string): Disclosure => (permission === 'token:use' ? 'reveal' : 'mask')
 
 /** Undefined for a condition that can hold for nothing: malformed ones fail closed. */
@@ -92,7 +92,7 @@ export const decidingRule = (
   return undefined
 }
 
-/** What the deciding rule of a token discloses; without one the plain permission. */
+/** Disclosure of the deciding rule of a token; without one, of the plain permission. */
 export const decisionOf = (
   grants: Grants,
   permission: TokenPermission,
@@ -154,7 +154,7 @@ const seesDataWhere = (grants: Grants, known: readonly Condition[]): boolean =>
 export const seesDataIn = (grants: Grants, container: string): boolean =>
   seesDataWhere(grants, [{ attribute: 'container', operator: 'equals', value: container }])
 
-/** What the caller itself sees of the token by one permission: `denied` for a use that sends the value elsewhere. */
+/** Disclosure to the caller itself by one permission: `denied` for a use that sends the value elsewhere. */
 const shownBy = (grants: Grants, permission: TokenPermission, token: Located): Decision =>
   limitsUse(grants) && isUseElsewhere(grants, permission, decidingRule(grants, permission, token))
     ? 'denied'

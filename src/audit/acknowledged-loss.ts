@@ -22,7 +22,9 @@ const isLoss = (record: AuditRecord): boolean =>
 
 export const isLossLine = ({ records }: ChainLine): boolean => records.some(isLoss)
 
-/** For a record that acknowledges a loss: the number of the record that the chain continues after; 0: it starts anew. */
+/**
+ * For a record that acknowledges a loss: the number of the record that the chain continues after; 0: it starts anew.
+ */
 export const lossContinuesAfter = (record: AuditRecord): number | undefined => {
   const first = isLoss(record) ? FIRST_LOST.exec(record.message)?.[1] : undefined
   return first === undefined ? undefined : Number(first) - 1

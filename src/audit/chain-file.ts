@@ -47,8 +47,8 @@ interface Written {
 }
 
 /**
- * The segment being written. Complete lines are never removed once written, since a reader may have them; half a line is
- * truncated.
+ * The segment being written. Complete lines are never removed once written, since a reader may have them; half a line
+ * is truncated.
  *
  * Writes are synchronous: a write of some hundred bytes into the page cache takes 2–3 µs, while the thread pool takes
  * about 90 µs (Node 24, ext4), which every disclosure would wait for.

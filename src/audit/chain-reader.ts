@@ -78,8 +78,8 @@ const follow = (
 }
 
 /**
- * The next verified lines after `place`, up to the one with record number `limit` and at most a chunk of one file; none at
- * the end of the chain.
+ * The next verified lines after `place`, up to the one with record number `limit` and at most a chunk of one file; none
+ * at the end of the chain.
  * `settle` is called with the open file before its lines are returned (to sync it).
  */
 export const nextPiece = async (

@@ -12,7 +12,10 @@ import { listSegments, type Segment } from './segments.ts'
 
 /** Records verified before other work gets a turn: some 2 ms. */
 const BATCH = 250
-/** Records of one write, about: writes of callers may wait for it, some 20 ms. In groups of 250 a row costs a third more. */
+/**
+ * Records of one write, about: writes of callers may wait for it, some 20 ms. In groups of 250 a row costs a third
+ * more.
+ */
 const GROUP = 1_000
 const POLL = 200
 
@@ -33,7 +36,9 @@ interface IngestOptions {
 export interface Ingest {
   /** Ingests everything written to the journals before the call; returns the number of records. */
   catchUp(): Promise<number>
-  /** Ingests every 200 ms until stopped; failures are logged (throttled) and retried. Does not keep the process alive. */
+  /**
+   * Ingests every 200 ms until stopped; failures are logged (throttled) and retried. Does not keep the process alive.
+   */
   start(): void
   /** Waits for the current round. */
   stop(): Promise<void>
@@ -75,8 +80,8 @@ const idle = (segments: readonly Segment[], place: ChainPosition): boolean => {
 /**
  * Ingests the journals of all processes into the logs table (docs/security-model.md, "Audit before disclosure") and
  * verifies their chains: lines that do not verify are logged and never ingested. Idempotent by journal and sequence
- * number: any number of processes may ingest, and any may crash. Each part of a journal is synced before it is ingested,
- * so that after a power loss the store has no records that the journal lost.
+ * number: any number of processes may ingest, and any may crash. Each part of a journal is synced before it is
+ * ingested, so that after a power loss the store has no records that the journal lost.
  */
 export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest => {
   const { logs, mac, log, clock = systemClock } = deps
@@ -96,7 +101,10 @@ export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest =
     options.onBroken?.(journal, issue)
   }
 
-  /** Stops the writer, which cannot notice by itself, through the file; repeated in each round, since it may have started a new one. */
+  /**
+   * Stops the writer, which cannot notice by itself, through the file; repeated in each round, since it may have
+   * started a new one.
+   */
   const stopWriter = (name: string, newest: Segment): void => {
     sealSegment(newest)
     forked.add(name)
@@ -148,7 +156,8 @@ export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest =
       place = after
       places.set(name, place)
       if (issue !== undefined) reject(name, issue)
-      // Lines written during the round belong to the next one: otherwise a busy journal would be followed record by record.
+      // Lines written during the round belong to the next one: otherwise a busy journal would be followed record by
+      // record.
       if (issue !== undefined || !more) return count
     }
   }

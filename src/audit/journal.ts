@@ -32,7 +32,7 @@ interface JournalOptions {
   readonly segmentBytes?: number
 }
 
-/** One pending `append`. */
+/** A pending `append`. */
 interface Call {
   readonly records: readonly AuditRecord[]
   resolve(): void
@@ -214,7 +214,7 @@ class ChainedJournal implements OwnJournal {
     for (const call of calls) call.resolve()
   }
 
-  /** One sync at a time covers all writes before its start. */
+  /** A sync covers all writes before its start; syncs run one at a time. */
   async #syncAll(): Promise<void> {
     while (this.#unsynced.length > 0) {
       const calls = this.#unsynced
@@ -237,10 +237,10 @@ class ChainedJournal implements OwnJournal {
 }
 
 /**
- * Opens or creates the journal of a process: `<directory>/<name>.<number>.jsonl`, directory 0700, files 0600, one record
- * a line, each line's hash over the previous one (docs/security-model.md, "Audit before disclosure"). Continues after the
- * last run. Rejects with `gateway_timeout` when another live process writes it, when its last record was altered, or when
- * it cannot be written.
+ * Opens or creates the journal of a process: `<directory>/<name>.<number>.jsonl`, directory 0700, files 0600, one
+ * record a line, each line's hash over the previous one (docs/security-model.md, "Audit before disclosure"). Continues
+ * after the last run. Rejects with `gateway_timeout` when another live process writes it, when its last record was
+ * altered, or when it cannot be written.
  */
 export const openJournal = async (deps: JournalDeps, options: JournalOptions): Promise<OwnJournal> => {
   const { directory, name } = options

@@ -30,7 +30,7 @@ const storable = (text: string): string => text.replaceAll('\0', '\ufffd').toWel
 
 const orNull = (text: string | null): string | null => (text === null ? null : storable(text))
 
-/** What the records of a line have in common, in the order of the line; new values are appended. */
+/** Members that the records of a line have in common, in the order of the line; new values are appended. */
 export const CALL = ['tenant_id', 'actor_id', 'actor_type', 'trace_id'] as const
 
 /** Values of each record, in the order of the line. Member names would take a quarter of it. */

@@ -52,8 +52,8 @@ const lastRecord = async (
 }
 
 /**
- * Finds the end of a journal, truncates a torn write after the last newline, verifies the last record, and opens the file
- * for appending. Rejects with `gateway_timeout` when the last record does not verify.
+ * Finds the end of a journal, truncates a torn write after the last newline, verifies the last record, and opens the
+ * file for appending. Rejects with `gateway_timeout` when the last record does not verify.
  */
 export const recover = async (
   { mac, log }: { readonly mac: Mac; readonly log: Log },

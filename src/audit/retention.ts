@@ -110,10 +110,10 @@ const checkpointAt = async (
 }
 
 /**
- * Removes journal files whose records are all in the store, when they are old or take too much space. A checkpoint under
- * the chain's key replaces them, so that the rest still verifies and no other file can be missing. A file is verified
- * before its removal: an altered one stays as evidence. The newest file of a journal always stays. One process of a
- * directory does this, beside its ingest.
+ * Removes journal files whose records are all in the store, when they are old or take too much space. A checkpoint
+ * under the chain's key replaces them, so that the rest still verifies and no other file can be missing. A file is
+ * verified before its removal: an altered one stays as evidence. The newest file of a journal always stays. One process
+ * of a directory does this, beside its ingest.
  */
 export const createRetention = (deps: RetentionDeps, options: RetentionOptions): Retention => {
   const { mac, ingest, clock, log } = deps

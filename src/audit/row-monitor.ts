@@ -18,7 +18,7 @@ export interface RowMonitor {
   stop(): Promise<void>
   /** Verifies all rows now; logs each journal that does not verify. */
   verify(): Promise<void>
-  /** One log line for each journal: an external copy with which `audit verify --rows --head` finds truncation. */
+  /** Logs a line for each journal: an external copy with which `audit verify --rows --head` finds truncation. */
   printHeads(): Promise<void>
   /** Journals whose rows failed the last verification. */
   readonly broken: number

@@ -10,7 +10,7 @@ const NEWLINE = 0x0a
 /** Names of journals: also names of processes and of files. */
 export const JOURNAL_NAME = /^[a-z0-9][a-z0-9_-]{0,49}$/
 
-/** One file of a journal's chain: `<name>.<number>.jsonl`, numbers from 1 without gaps. */
+/** A file of a journal's chain: `<name>.<number>.jsonl`, numbers from 1 without gaps. */
 export interface Segment {
   readonly name: string
   readonly number: number
@@ -24,8 +24,8 @@ export const segmentOf = (directory: string, name: string, number: number): Segm
 }
 
 /**
- * Segments of every journal in a directory, in order; none for an absent directory. Skips other files. Synchronous: a call
- * takes some 20 µs, the way to a thread and back 200.
+ * Segments of every journal in a directory, in order; none for an absent directory. Skips other files. Synchronous: a
+ * call takes some 20 µs, the way to a thread and back 200.
  */
 export const listSegments = (directory: string): ReadonlyMap<string, readonly Segment[]> => {
   let files: string[]

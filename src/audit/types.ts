@@ -1,13 +1,14 @@
 import type { LogRow } from '../store/types.ts'
 
-/** One event of one entity. Never holds data, keys, bodies or query strings (completions §10, §12). */
+/** An event of an entity. Never holds data, keys, bodies or query strings (completions §10, §12). */
 export type AuditRecord = Omit<LogRow, 'journal' | 'journal_seq' | 'hash'>
 
 /** Hash-chained journal of a process. */
 export interface Journal {
   /**
    * Resolves when the records survive `kill -9` of this process (with `sync`: power loss too). Calls of one turn of the
-   * event loop share a write. Rejects with `gateway_timeout` when they cannot be written: then nothing may be disclosed.
+   * event loop share a write. Rejects with `gateway_timeout` when they cannot be written: then nothing may be
+   * disclosed.
    */
   append(records: readonly AuditRecord[]): Promise<void>
   /** Rejects when the last write failed or the directory is not writable. */

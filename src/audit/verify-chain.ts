@@ -24,8 +24,8 @@ interface VerifiedChain {
 }
 
 /**
- * Verifies a retained chain to its end, or to its first issue. `position` was read before, so an active journal may only
- * be ahead of it.
+ * Verifies a retained chain to its end, or to its first issue. `position` was read before, so an active journal may
+ * only be ahead of it.
  */
 export const verifyChain = async (
   mac: Mac,

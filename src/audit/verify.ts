@@ -21,7 +21,7 @@ export interface JournalReport {
   readonly records: number
   /** Records that acknowledge losses; absent when there are none. */
   readonly acknowledged?: readonly ChainLine[]
-  /** What was removed by retention, and when. */
+  /** End of the part that retention removed, and the time of its removal. */
   readonly removed?: Checkpoint
   readonly issue?: ChainError
 }

@@ -73,12 +73,12 @@ const stepOf = ({ name, args, named }: FilterCall, filters: Filters): Step => {
     const value = input instanceof Bytes && !rule.takesBytes ? String(input) : input
     if ((value === null || value === undefined) && !takesNull) return null
     const count = (characters: number) => work.use(characters * rate)
-    const charge = (of: unknown) =>
-      of instanceof Bytes
-        ? work.use(of.buffer.length * Math.min(rate, LIMITS.native))
-        : isShallow && typeof of === 'object'
+    const charge = (content: unknown) =>
+      content instanceof Bytes
+        ? work.use(content.buffer.length * Math.min(rate, LIMITS.native))
+        : isShallow && typeof content === 'object'
           ? count(1)
-          : weigh(of, count)
+          : weigh(content, count)
     charge(value)
     const values = literals ?? operands.map((operand) => operandValue(operand, variables, work))
     for (const argument of values) charge(argument)

@@ -33,7 +33,7 @@ export const LIMITS = {
   milliseconds: 15_000,
   /** Units between two checks of the clock. */
   between: 65_536,
-  /** Most units for each byte of bytes, which only native code reads. */
+  /** Maximum units for each byte of bytes, which only native code reads. */
   native: 1 / 32,
   /** Base units of one expression, and of one call of a filter. */
   call: 20,

@@ -9,7 +9,7 @@ interface LiteralPiece {
   readonly end: number
 }
 
-/** One `{{ … }}`. `[start, end)` includes the braces. */
+/** An expression `{{ … }}`. `[start, end)` includes the braces. */
 export interface ExpressionPiece {
   readonly kind: 'expression'
   readonly start: number

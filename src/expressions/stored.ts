@@ -11,7 +11,7 @@ type Variables = Readonly<Record<string, Json>>
 type Output = (variables: Variables, work: Work) => Json
 
 const OPEN = '{{'
-/** One output with its quoted strings, in which braces do not count. */
+/** An output with its quoted strings, in which braces do not count. */
 const OUTPUT = /\{\{(-?)((?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^'"])*?)(-?)\}\}/sy
 
 const outputOf = (content: string, filters: Filters): Output => {

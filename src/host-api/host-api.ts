@@ -27,9 +27,9 @@ export const createHostApi = ({
 }): HostApi => {
   const sandbox = createLazySandbox(howToStart)
   let hosts: CreateSandboxHost | undefined
-  const createHost: CreateSandboxHost = (of) => {
+  const createHost: CreateSandboxHost = (invocation) => {
     if (hosts === undefined) throw new Error('createHost was called before createCode')
-    return hosts(of)
+    return hosts(invocation)
   }
   return {
     sandbox,

@@ -35,7 +35,7 @@ export interface HostFor {
   readonly scope?: CodeScope | undefined
 }
 
-export type CreateSandboxHost = (of: HostFor) => SandboxHost
+export type CreateSandboxHost = (invocation: HostFor) => SandboxHost
 
 const spent = (what: string, limit: number) =>
   new AppError('rate_limited', `This invocation has used its limit of ${limit} ${what}.`)

@@ -18,9 +18,10 @@ export interface SandboxStart {
 }
 
 /**
- * A sandbox whose processes start with the first code: at `run`, `check`, or `warm` with a program. Until then it reports
- * healthy, so that readiness does not depend on it. `warm` without programs detects the confinement only. The next use or
- * health check retries what failed. `close` ends the processes that detect the confinement, and `warm` resolves then.
+ * A sandbox whose processes start with the first code: at `run`, `check`, or `warm` with a program. Until then it
+ * reports healthy, so that readiness does not depend on it. `warm` without programs detects the confinement only. The
+ * next use or health check retries what failed. `close` ends the processes that detect the confinement, and `warm`
+ * resolves then.
  */
 export const createLazySandbox = ({ confine, start }: SandboxStart): Sandbox => {
   let confining: Promise<Confinement> | undefined

@@ -15,7 +15,7 @@ const LIMIT_FAILURES: Readonly<Partial<Record<LimitName, (sentence: string) => A
 const HEADER = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const UNPRINTABLE = /[^\t\x20-\x7e\x80-\xff]/
 
-/** Most headers of an error, and characters of them; as of transforms (gateway/transform/headers.ts). */
+/** Maximum headers of an error, and characters of them; as of transforms (gateway/transform/headers.ts). */
 const MAX_LINES = 100
 const MAX_CHARACTERS = 32_768
 
@@ -53,8 +53,9 @@ const placeOf = ([frame]: readonly string[]) => (frame === undefined ? '' : ` ($
 
 /**
  * Error of a failed invocation (completions §7). Thrown errors are 400, or have the status or response of their class;
- * a limit is 400; unusable code is 422. `name`: the program's name for its author. `exposeErrorMessages`: whether the caller may read
- * the thrown message, which may contain card data. `headerPrefixes`: those of the service, whose headers code cannot set.
+ * a limit is 400; unusable code is 422. `name`: the program's name for its author. `exposeErrorMessages`: whether the
+ * caller may read the thrown message, which may contain card data. `headerPrefixes`: those of the service, whose
+ * headers code cannot set.
  */
 export const failureOf = (
   outcome: Failure,

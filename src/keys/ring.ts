@@ -9,7 +9,7 @@ import { subkey } from './wrap.ts'
 
 const TERM = 16
 
-/** One version of a data key, with the keys derived from it. */
+/** A version of a data key, with the keys derived from it. */
 interface DataKey {
   readonly seal: KeyObject
   readonly mac: KeyObject

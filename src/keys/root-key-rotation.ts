@@ -62,8 +62,8 @@ export const beginRootChange = async (
 }
 
 /**
- * Swaps both root keys of a rotation in progress, in one transaction: it then leads back to the old one. `known`: the old
- * root key. Rejects with `conflict` if another command has changed the rotation.
+ * Swaps both root keys of a rotation in progress, in one transaction: it then leads back to the old one. `known`: the
+ * old root key. Rejects with `conflict` if another command has changed the rotation.
  */
 export const reverseRootChange = async (
   { keys }: { readonly keys: Pick<KeyStore, 'keys' | 'rewrap'> },

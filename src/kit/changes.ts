@@ -54,8 +54,8 @@ export const differByName = (a: object, b: object): boolean => {
 }
 
 /**
- * Throws `invalid` unless code may act as this application, a public or private one of the tenant, and `forbidden` unless
- * the caller may grant what it holds, because the author of the code gets it. `from`: the request before the
+ * Throws `invalid` unless code may act as this application, a public or private one of the tenant, and `forbidden`
+ * unless the caller may grant what it holds, because the author of the code gets it. `from`: the request before the
  * change; a new name alone grants nothing.
  */
 export const checkApplication = async (

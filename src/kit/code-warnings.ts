@@ -53,8 +53,8 @@ export const checkCode = async (
 }
 
 /**
- * Warnings about the code of a request that saves it. Throws `invalid` instead, with the same places, for a tenant whose
- * setting `strict_code` is on.
+ * Warnings about the code of a request that saves it. Throws `invalid` instead, with the same places, for a tenant
+ * whose setting `strict_code` is on.
  */
 export const codeWarnings = async (
   context: Deps,

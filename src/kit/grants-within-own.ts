@@ -4,8 +4,8 @@ import { AppError } from '../common/errors.ts'
 import type { ApplicationType, Caller, Grants, PluginContext } from '../sdk/index.ts'
 
 /**
- * Throws `forbidden` unless the caller may grant what an application of this type holds, or will hold. `until`: the end of that
- * application in ms since the epoch, Infinity without one; absent: the caller gets no key of it.
+ * Throws `forbidden` unless the caller may grant what an application of this type holds, or will hold. `until`: the end
+ * of that application in ms since the epoch, Infinity without one; absent: the caller gets no key of it.
  */
 export type GrantCheck = (type: ApplicationType, grants: Pick<Grants, 'permissions'>, until?: number) => void
 
@@ -35,8 +35,9 @@ export const checkInterceptingCode = async (
 }
 
 /**
- * The rule of the tenant's setting `grants_within_own` (completions §4): a caller grants only what it holds, for no longer.
- * Permissions of management applications are granted by callers that hold them, grants on tokens by administrators.
+ * The rule of the tenant's setting `grants_within_own` (completions §4): a caller grants only what it holds, for no
+ * longer. Permissions of management applications are granted by callers that hold them, grants on tokens by
+ * administrators.
  */
 export const createGrantCheck = async (
   context: Pick<PluginContext, 'tenants' | 'port'>,

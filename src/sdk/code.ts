@@ -23,7 +23,7 @@ export interface Program {
   readonly code: string
 }
 
-/** One run of a program (interface, "Proxy transforms" and "Reactor formulas"). */
+/** A run of a program (interface, "Proxy transforms" and "Reactor formulas"). */
 export interface CodeRun extends Program {
   /** The argument of the code, without `bt`. */
   readonly argument: Json
@@ -37,7 +37,9 @@ export interface CodeRun extends Program {
   readonly used?: UsedTokens | undefined
   /** Default: that of code without a destination. */
   readonly scope?: CodeScope | undefined
-  /** Whether the caller may see messages of the code's errors, which may hold values (completions §12). Default: true. */
+  /**
+   * Whether the caller may see messages of the code's errors, which may hold values (completions §12). Default: true.
+   */
   readonly exposeErrorMessages?: boolean | undefined
   /** Timeout in ms; default and maximum: 30,000. */
   readonly wallMs?: number | undefined

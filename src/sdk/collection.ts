@@ -16,7 +16,10 @@ export interface Collection<T extends TSchema = TSchema> {
   readonly hosts?: string
   /** Members that may hold secrets: sealed under the tenant's key, neither indexed nor searchable. */
   readonly sealed?: readonly string[]
-  /** A member that lists ids of tokens; changes may add to it. The record is deleted in the transaction that deletes one of them. */
+  /**
+   * A member that lists ids of tokens; changes may add to it. The record is deleted in the transaction that deletes one
+   * of them.
+   */
   readonly tokens?: string
   /** An integer member: expiry in ms since the epoch. The record is removed some time after it. */
   readonly expires?: string
@@ -26,7 +29,9 @@ export interface RecordQuery {
   /** Equality on indexed members; an array means any of. */
   readonly where?: Readonly<Record<string, string | readonly string[]>>
   readonly ids?: readonly string[]
-  /** Newest first, 1-based. Without `page`, a list of this `size` is paged by `start`; without either, it is complete. */
+  /**
+   * Newest first, 1-based. Without `page`, a list of this `size` is paged by `start`; without either, it is complete.
+   */
   readonly page?: number
   readonly size?: number
   /** The `next` of the page before. */
@@ -42,7 +47,7 @@ export interface RecordPage<T> {
   readonly next?: string
 }
 
-/** One change to one record, created by `Records` and executed by `PluginContext.commit`. Opaque to plugins. */
+/** A change to a record, created by `Records` and executed by `PluginContext.commit`. Opaque to plugins. */
 export interface Mutation {
   readonly kind: 'insert' | 'replace' | 'delete'
   readonly collection: string
@@ -72,7 +77,10 @@ export interface Records<T extends { readonly id: string }> {
   newest(limit: number): Promise<readonly { readonly tenantId: string; readonly record: T }[]>
   /** Rejects with `conflict` when the id or a lookup value exists. */
   insert(tenantId: string, record: T): Promise<void>
-  /** Applies `change` to the current record, again after a concurrent write; undefined when it does not exist. Writes nothing when `change` returns the record itself. */
+  /**
+   * Applies `change` to the current record, again after a concurrent write; undefined when it does not exist. Writes
+   * nothing when `change` returns the record itself.
+   */
   update(tenantId: string, id: string, change: (current: T) => T): Promise<T | undefined>
   /** False when it did not exist. */
   delete(tenantId: string, id: string): Promise<boolean>

@@ -105,7 +105,10 @@ export interface OutboundDestination {
   readonly host: string
   readonly port: number
   readonly method: string
-  /** Path of the outgoing request, with or without its query. A segment with `{{`, percent-encoded or not, is opaque: an expression. */
+  /**
+   * Path of the outgoing request, with or without its query. A segment with `{{`, percent-encoded or not, is opaque: an
+   * expression.
+   */
   readonly path: string
 }
 

@@ -9,14 +9,18 @@ export interface KeyProviderContext {
 
 /**
  * A key management service, which wraps the root key so that only it can unwrap it: `SIDEVAULT_ROOT_KEY=<scheme>:…`.
- * A plugin's folder (or package) exports it as `keyProvider` from `key-provider.ts` (or `.js`), a module that is imported
- * alone, before the kernel and the plugin's declarations: the service must open its keys first. The wrapped key is in
- * the store; the root key is in memory only. Failures are AppErrors with a remedy, without key material or credentials.
+ * A plugin's folder (or package) exports it as `keyProvider` from `key-provider.ts` (or `.js`), a module that is
+ * imported alone, before the kernel and the plugin's declarations: the service must open its keys first. The wrapped
+ * key is in the store; the root key is in memory only. Failures are AppErrors with a remedy, without key material or
+ * credentials.
  */
 export interface KeyProvider {
   /** a-z, 0-9, "-". */
   readonly scheme: string
-  /** Printable text of at most 4,096 characters, from which `unwrap` returns the same 32 bytes. Called once for each root key. */
+  /**
+   * Printable text of at most 4,096 characters, from which `unwrap` returns the same 32 bytes. Called once for each
+   * root key.
+   */
   wrap(key: Uint8Array, place: KeyProviderContext): Promise<string>
   /** Called at each start of a process, and when the root key was changed. */
   unwrap(wrapped: string, place: KeyProviderContext): Promise<Uint8Array>

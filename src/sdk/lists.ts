@@ -24,7 +24,10 @@ export const cursorQuery = {
   size,
 }
 
-/** The Pagination object of both kinds of list; a cursor list has no totals and no `page_number`, its last page no `next`. */
+/**
+ * The Pagination object of both kinds of list; a cursor list has no totals and no `page_number`, its last page no
+ * `next`.
+ */
 export const Pagination = Type.Object(
   {
     total_items: Type.Optional(Type.Integer({ field: 1 })),
@@ -46,13 +49,16 @@ export const listOf = <T extends TSchema & { readonly title?: string }>(item: T)
     item.title === undefined ? {} : { title: `${item.title}List` },
   )
 
-/** The requested page of an offset list, from 1. A response over gRPC carries no number above 2^53 - 1; that page is empty, too. */
+/**
+ * The requested page of an offset list, from 1. A response over gRPC carries no number above 2^53 - 1; that page is
+ * empty, too.
+ */
 export const pageOf = (input: {
   readonly page?: number | null | undefined
   readonly size?: number | null | undefined
 }) => ({ page: Math.min(input.page ?? 1, Number.MAX_SAFE_INTEGER), size: input.size ?? PAGE_SIZE.default })
 
-/** One page of an offset list, as returned. */
+/** Page of an offset list, as returned. */
 export const offsetPage = <T>(
   data: readonly T[],
   total: number,
@@ -67,7 +73,7 @@ export const offsetPage = <T>(
   data: [...data],
 })
 
-/** One page of a cursor list, as returned. */
+/** Page of a cursor list, as returned. */
 export const cursorPage = <T>(data: readonly T[], size: number, next: string | undefined) => ({
   pagination: {
     page_size: size,

@@ -1,7 +1,7 @@
 import type { Caller } from './access.ts'
 import type { PageRequest } from './vault.ts'
 
-/** One event of one entity of a tenant; `created_at` in ms since the epoch. */
+/** An event of an entity of a tenant; `created_at` in ms since the epoch. */
 export interface LogEntry {
   readonly tenant_id: string
   readonly actor_id: string | null

@@ -28,8 +28,8 @@ export interface Call {
 }
 
 /**
- * Callers of an operation that needs no permission: all, those with a valid key, or applications of one type with theirs. A
- * public key is every visitor's, so idempotency keys mean nothing to what only it may call.
+ * Callers of an operation that needs no permission: all, those with a valid key, or applications of one type with
+ * theirs. A public key is every visitor's, so idempotency keys mean nothing to what only it may call.
  */
 export type KeyClass = 'none' | 'any key' | 'public key' | 'private key'
 
@@ -51,8 +51,7 @@ export interface FailureExample {
 }
 
 /**
- * One example call for the documentation: input and response. The kernel checks at start
- * that they fit the schemas. Ids are made up, card numbers are test numbers of the networks.
+ * An example call for the documentation: input and response. The kernel checks at start that they fit the schemas. Ids are made up, card numbers are test numbers of the networks.
  */
 export type Example = {
   /** Short description; unique within its operation. */
@@ -61,11 +60,12 @@ export type Example = {
 } & ({ readonly output: unknown } | { readonly error: FailureExample })
 
 /**
- * One declaration → HTTP route, gRPC method, OpenAPI path, validation, permission and audit record.
+ * An operation: one declaration → HTTP route, gRPC method, OpenAPI path, validation, permission and audit record.
  *
  * Schemas are typebox objects; every property carries `field: <n>`, its proto field number, never reused
  * (see `field()`). An object schema's `title` in PascalCase names its proto message, one for the whole service; without
- * one it is called after the operation and the member. A list or map of such objects refers to it. Input members come from the path (`{name}`), and else from the query (GET, DELETE) or the body.
+ * one it is called after the operation and the member. A list or map of such objects refers to it. Input members come
+ * from the path (`{name}`), and else from the query (GET, DELETE) or the body.
  */
 export interface Operation<I extends TSchema = TSchema, O extends TSchema = TSchema> {
   /** `Service.Method`, e.g. `Applications.Create`. */
@@ -83,8 +83,8 @@ export interface Operation<I extends TSchema = TSchema, O extends TSchema = TSch
   /** Request body content types besides application/json. */
   readonly consumes?: readonly string[]
   /**
-   * `run` validates its input by the schema itself, and throws `invalid`; the kernel copies only declared members. Default:
-   * the kernel validates.
+   * `run` validates its input by the schema itself, and throws `invalid`; the kernel copies only declared members.
+   * Default: the kernel validates.
    */
   readonly validatedBy?: 'run'
   /** A GET that returns its output once: HEAD, which would consume it, is 405. */
@@ -99,7 +99,10 @@ export interface Operation<I extends TSchema = TSchema, O extends TSchema = TSch
   readonly location?: (output: Static<O>) => string
   /** True when the operation runs code of the tenant, which may set status and body of a response from 400 up. */
   readonly runsCode?: boolean
-  /** Members of the output that hold a new key, or what code returned. A repeated response (idempotency keys) has them for ten minutes. */
+  /**
+   * Members of the output that hold a new key, or what code returned. A repeated response (idempotency keys) has them
+   * for ten minutes.
+   */
   readonly transient?: readonly string[]
   /** Error codes besides those of method, path, schemas and permission. For the documentation. */
   readonly errors?: readonly ErrorCode[]

@@ -15,7 +15,10 @@ export interface OutboundRequest {
   readonly check?: (destination: OutboundDestination) => void
   /** Owner: has connections of its own, and a share of all. Default: the service itself. */
   readonly tenantId?: string
-  /** Called with the number of bytes of the response's body as they arrive, and of those that decoding adds. A throw ends the request. */
+  /**
+   * Called with the number of bytes of the response's body as they arrive, and of those that decoding adds. A throw
+   * ends the request.
+   */
   readonly onBytes?: (bytes: number) => void
 }
 

@@ -15,7 +15,10 @@ import type { Surface } from './surfaces.ts'
 import type { TokenType } from './token-type.ts'
 import type { Vault } from './vault.ts'
 
-/** A filter of the expression language. Null in, null out is handled outside; throw `AppError('invalid_expression')` when impossible. */
+/**
+ * A filter of the expression language. Null in, null out is handled outside; throw `AppError('invalid_expression')`
+ * when impossible.
+ */
 export type Filter = (value: Json, ...args: Json[]) => Json
 
 export interface Tenant {
@@ -172,7 +175,10 @@ export interface ConsoleSession {
   readonly id: string
   /** The application that its audit records name. */
   readonly actorId: string
-  /** Credentials of the session's existing keys: at most one of a management and one of a private application, in this order. */
+  /**
+   * Credentials of the session's existing keys: at most one of a management and one of a private application, in this
+   * order.
+   */
   readonly credentials: readonly Credential[]
   /** A call from then on writes that the session is in use. */
   readonly renewsAt: number
@@ -187,8 +193,8 @@ export interface ConsoleSessions {
   /** Collections whose change counters invalidate cached results. */
   readonly collections: readonly string[]
   /**
-   * A new session with the caller's key, and a secret that no other had. `former`, which ends, leaves it the key of the other
-   * type. `forbidden` for callers other than management and private applications.
+   * A new session with the caller's key, and a secret that no other had. `former`, which ends, leaves it the key of the
+   * other type. `forbidden` for callers other than management and private applications.
    */
   signIn(caller: Caller, former: ConsoleSession | undefined, traceId: string): Promise<Secret<string>>
   /** Writes that the session is in use. Never rejects. */
@@ -206,14 +212,16 @@ export interface Ports {
   }
   /** Keys of sessions; called when `credentials` does not find a key. */
   readonly sessions: CredentialSource & {
-    /** Authorized sessions of the tenant whose grants satisfy `where`, newest first; those that have ended are left out. */
+    /**
+     * Authorized sessions of the tenant whose grants satisfy `where`, newest first; those that have ended are left out.
+     */
     authorized(tenantId: string, now: number, where: (grants: Grants) => boolean): AsyncIterable<Credential>
   }
   readonly applications: {
     get(tenantId: string, id: string): Promise<ApplicationInfo | undefined>
     /**
-     * The application as a caller: what sessions, code and anonymous callers of its proxies depend on. With `keyId`: as a
-     * call with this key, undefined without such a key.
+     * The application as a caller: what sessions, code and anonymous callers of its proxies depend on. With `keyId`: as
+     * a call with this key, undefined without such a key.
      */
     credential(tenantId: string, id: string, keyId?: string): Promise<Credential | undefined>
     /** The union of the permissions of the tenant's management applications. */
@@ -232,7 +240,10 @@ export interface Ports {
     /** Makes a user who accepts an invitation a member, deletes the invitation, and returns the member's id. */
     acceptInvitation(tenantId: string, invitationId: string, userId: string): Promise<string>
   }
-  /** Called for each invitation that is created or resent, e.g. to mail it. A rejection is logged and has no other effect. */
+  /**
+   * Called for each invitation that is created or resent, e.g. to mail it. A rejection is logged and has no other
+   * effect.
+   */
   readonly invitations: {
     onInvited(invitation: {
       readonly tenant_id: string
@@ -274,11 +285,16 @@ export interface PluginContext<Config = unknown> {
   readonly code: Code
   /** Sends a request to an external server, under the egress rules of proxied requests (completions §7). */
   fetch(request: OutboundRequest, signal: AbortSignal): Promise<OutboundResponse>
-  /** The caller for work that acts as an application; rejects with `unauthenticated` when it was deleted or has expired. */
+  /**
+   * The caller for work that acts as an application; rejects with `unauthenticated` when it was deleted or has expired.
+   */
   identify(application: ApplicationRef): Promise<Caller>
   /** Records of a collection that this plugin declares. */
   records<C extends Collection>(collection: C): Records<RecordOf<C>>
-  /** Writes of several collections, all or none. Rejects with `conflict` when an id or lookup exists, or a version is stale. */
+  /**
+   * Writes of several collections, all or none. Rejects with `conflict` when an id or lookup exists, or a version is
+   * stale.
+   */
   commit(mutations: readonly Mutation[]): Promise<void>
   /** Keyed hash of an API key, which is stored and looked up in place of the key. */
   hashKey(key: Secret<string>): string

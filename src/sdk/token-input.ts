@@ -78,8 +78,8 @@ const shared = {
 }
 
 /**
- * Body of a create (interface, "Token (request definition)"; completions §5). The vault checks every definition with this
- * schema, and then what depends on the token's type, on the clock and on the expression language.
+ * Body of a create (interface, "Token (request definition)"; completions §5). The vault checks every definition with
+ * this schema, and then what depends on the token's type, on the clock and on the expression language.
  */
 export const TokenInput = Type.Object({
   id: nullable(

@@ -11,8 +11,8 @@ export interface DataIssue {
 export type NamedCheck = 'luhn' | 'aba' | 'iban'
 
 /**
- * One kind of token (completions §5). All functions are pure and synchronous. The kernel checks the
- * declaration at start: container syntax, expressions that parse, pointers, and that the mask shows no `writeOnly` field.
+ * A kind of token (completions §5). All functions are pure and synchronous. The kernel checks the declaration
+ * at start: container syntax, expressions that parse, pointers, and that the mask shows no `writeOnly` field.
  */
 export interface TokenType {
   /** `[a-z0-9_]{1,50}`; also the `entity_type` of its log records. */
@@ -33,7 +33,10 @@ export interface TokenType {
   readonly fingerprint?: string
   /** Default search index expressions over `data`. */
   readonly searchIndexes?: readonly string[]
-  /** JSON pointers of write-only members: the API never returns them, not even under reveal; code and proxies may use them. */
+  /**
+   * JSON pointers of write-only members: the API never returns them, not even under reveal; code and proxies may use
+   * them.
+   */
   readonly writeOnly?: readonly string[]
   /** Members that are deleted some time after creation, e.g. a card's cvc. */
   readonly ephemeral?: readonly { readonly at: string; readonly seconds: number }[]

@@ -70,8 +70,8 @@ export interface TokenState {
 /** Tokens whose data was disclosed to a call, by its own operations or by code that it ran. */
 export interface UsedTokens {
   /**
-   * The first state of a token counts: results that depend on it do not become newer. `own`: a change by the call itself,
-   * which updates the state.
+   * The first state of a token counts: results that depend on it do not become newer. `own`: a change by the call
+   * itself, which updates the state.
    */
   add(state: TokenState, own?: 'own'): void
   get(id: string): TokenState | undefined
@@ -97,7 +97,9 @@ export interface UseContext {
   readonly now: number
   /** Work budget of all expressions of the call; absent: the vault creates one. */
   readonly work?: Work
-  /** Registers memory held of the tenants' shared budget, to be released with the values; absent: released on return. */
+  /**
+   * Registers memory held of the tenants' shared budget, to be released with the values; absent: released on return.
+   */
   readonly hold?: ((held: Held) => void) | undefined
   /** Collects the tokens whose data the call was given. */
   readonly used?: UsedTokens | undefined
@@ -117,7 +119,7 @@ export interface UseContext {
   readonly maxDisclosure?: Exclude<Disclosure, 'reveal'> | undefined
 }
 
-/** Who makes a call: the holder of a key, or code of a proxy or a reactor that acts as an application. */
+/** Origin of a call: the holder of a key, or code of a proxy or a reactor that acts as an application. */
 export type AccessBy = 'key' | 'transform' | 'reactor'
 
 /** How grants let a caller use one permission on a token, as the call itself would (completions §16). */
@@ -129,7 +131,7 @@ export interface AccessDecision {
   readonly rule: AccessRule | undefined
 }
 
-/** What a change of grants changes for one permission on tokens of one container. */
+/** Effect of a change of grants for one permission on tokens of one container. */
 export interface AccessDifference {
   readonly container: string
   readonly permission: TokenPermission
@@ -161,8 +163,8 @@ export interface Work {
 }
 
 /**
- * The tokens of a tenant under a caller's grants (completions §4–5). Each method checks the permission on each container,
- * and writes one audit record for each token before it returns. Another tenant's id is treated as unknown.
+ * The tokens of a tenant under a caller's grants (completions §4–5). Each method checks the permission on each
+ * container, and writes one audit record for each token before it returns. Another tenant's id is treated as unknown.
  * Errors: `invalid`, `forbidden`, `token_not_found`, `conflict`, `gateway_timeout`.
  */
 export interface Vault {
@@ -202,24 +204,24 @@ export interface Vault {
   detokenize(body: Json, context: UseContext, permission?: 'token:read' | 'token:use'): Promise<Json>
   /**
    * Values for the expressions of an outgoing body (`token:use`; completions §6–7). One batched read for all ids.
-   * Unknown ids are `invalid_expression`. Before any is decrypted, `destination_not_allowed` and `egress_only` for values
-   * that may not go to `context.destination`. The audit records are in the journal when this resolves.
+   * Unknown ids are `invalid_expression`. Before any is decrypted, `destination_not_allowed` and `egress_only` for
+   * values that may not go to `context.destination`. The audit records are in the journal when this resolves.
    */
   use(ids: readonly string[], context: UseContext): Promise<ReadonlyMap<string, UsedToken>>
   /**
-   * The ids among these that are tokens of the caller's tenant, whatever the caller may do with them. Nothing is disclosed
-   * or recorded (completions §13, closed surfaces).
+   * The ids among these that are tokens of the caller's tenant, whatever the caller may do with them. Nothing is
+   * disclosed or recorded (completions §13, closed surfaces).
    */
   known(ids: readonly string[], context: Pick<UseContext, 'caller' | 'now'>): Promise<ReadonlySet<string>>
   /**
-   * How any grants let a caller use the token; permissions that they deny are left out. It is not opened, and nothing is
-   * disclosed or recorded. `token_not_found`.
+   * How any grants let a caller use the token; permissions that they deny are left out. It is not opened, and nothing
+   * is disclosed or recorded. `token_not_found`.
    */
   access(
     id: string,
     context: Pick<UseContext, 'caller' | 'now'>,
   ): Promise<(grants: Grants, by?: AccessBy) => readonly AccessDecision[]>
-  /** What other grants in the place of `from` change for the tokens of the caller's tenant. None is opened. */
+  /** Effects of other grants in the place of `from` for the tokens of the caller's tenant. None is opened. */
   compareAccess(
     from: Grants,
     to: Grants,
@@ -241,8 +243,8 @@ export interface UsedToken {
   readonly data: Json
   readonly container: string
   /**
-   * The sender may put the value into a request and not see it (completions §14): expressions take the complete value only,
-   * since whether others fail would tell about it.
+   * The sender may put the value into a request and not see it (completions §14): expressions take the complete value
+   * only, since whether others fail would tell about it.
    */
   readonly isOpaque?: true
   /** The complete token as the API returns it, with this `data` (completions §6, `token: <id>`). */

@@ -1,4 +1,4 @@
-/** Who may see tokens, and what a change of grants changes (completions §16). No token is opened. */
+/** The access of grants to tokens, and the effect of a change of grants (completions §16). No token is opened. */
 import { denialOf, isLimited, type Limited } from '../access/destinations.ts'
 import { type Decision, decide, decidingRule, SHOWING } from '../access/rules.ts'
 import { yieldIfDue } from '../common/event-loop.ts'
@@ -25,14 +25,16 @@ type Context = Pick<UseContext, 'caller' | 'now'>
 const ON_TOKENS: readonly TokenPermission[] = [...SHOWING, 'token:delete']
 const ALL: readonly TokenPermission[] = ['token:create', ...ON_TOKENS]
 
-/** Most tokens that a line counts. */
+/** Maximum tokens that a line counts. */
 const COUNTED = 10_000
-/** Tokens that one comparison counts, and lines that it makes: it ends behind the container that exceeds one of them. */
+/**
+ * Tokens that one comparison counts, and lines that it makes: it ends behind the container that exceeds one of them.
+ */
 const LIMITS = { tokens: 200_000, lines: 1_000 }
 /** Groups of one read. */
 const GROUPS = 500
 
-/** What the call itself gives its caller: a deletion gives no data, a use sends the value as its rule says. */
+/** Disclosure to the caller of the call itself: none by a deletion, that of the rule by a use. */
 const disclosureOf = (
   { types }: Pick<Deps, 'types'>,
   permission: TokenPermission,

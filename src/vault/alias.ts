@@ -63,7 +63,8 @@ const shows = (id: string, leaves: readonly string[]): boolean => {
 
 /**
  * Ids that an alias expression yields over `shown`, each once, in order; none when it yields no usable one. Ids that
- * hold a value of the data, plain or encoded, are left out: an expression without an alias filter would store plaintext.
+ * hold a value of the data, plain or encoded, are left out: an expression without an alias filter would store
+ * plaintext.
  */
 export const aliasCandidates = (
   expressions: Expressions,
@@ -71,9 +72,9 @@ export const aliasCandidates = (
   data: Json,
   /** The part of the data that an id, which is never removed or hidden, may hold. */
   shown: Json,
-  whole?: Work,
+  callWork?: Work,
 ): readonly string[] => {
-  const work = storedWork(whole)
+  const work = storedWork(callWork)
   const expression = expressions.parseStored(text)
   const leaves = leavesOf(data)
   const candidates = new Set<string>()

@@ -2,7 +2,7 @@ import type { Json } from '../common/json.ts'
 import { isObject, without } from '../common/json.ts'
 import type { Expressions } from '../expressions/types.ts'
 import type { Disclosure, Work } from '../sdk/index.ts'
-import { type Opened, wholeData } from './seal.ts'
+import { completeData, type Opened } from './seal.ts'
 import type { CompiledType } from './token-types.ts'
 
 /** Data for expressions of callers and for responses: without write-only members. */
@@ -23,7 +23,7 @@ const withoutUnset = (mask: Json, masked: Json): Json =>
       ) as Json)
     : masked
 
-/** What a decision discloses: nothing of a type that is not installed, and no mask of a token without one. */
+/** Disclosure that a decision leads to: nothing of a type that is not installed, no mask of a token without one. */
 export const effectiveDisclosure = (
   type: CompiledType | undefined,
   hasOwnMask: boolean,
@@ -42,14 +42,14 @@ export const maskedData = (
 ): Json | undefined => {
   const mask = maskOf(type, opened)
   if (mask === undefined) return undefined
-  const variables = { data: omitWriteOnly(type, wholeData(opened)) }
+  const variables = { data: omitWriteOnly(type, completeData(opened)) }
   return withoutUnset(mask, expressions.evaluateMask(mask, variables, work))
 }
 
 /**
  * The data that a caller gets (completions §4); undefined: none. With the purpose `use` (code and proxies) it includes
- * write-only members. `work`: the budget of all masks of the call. A type that is not installed discloses nothing, because
- * its write-only members are unknown.
+ * write-only members. `work`: the budget of all masks of the call. A type that is not installed discloses nothing,
+ * because its write-only members are unknown.
  */
 export const disclosedData = (
   expressions: Expressions,
@@ -62,6 +62,6 @@ export const disclosedData = (
   const effective = effectiveDisclosure(type, opened.mask !== undefined, disclosure)
   if (type === undefined || effective === 'redact') return undefined
   if (effective === 'mask') return maskedData(expressions, type, opened, work)
-  const data = wholeData(opened)
+  const data = completeData(opened)
   return purpose === 'use' ? data : omitWriteOnly(type, data)
 }

@@ -100,7 +100,10 @@ export const capDisclosure = <D extends Disclosure | 'denied'>(
   maxDisclosure: UseContext['maxDisclosure'],
 ): D | 'mask' | 'redact' => (maxDisclosure && disclosure !== 'redact' ? maxDisclosure : disclosure)
 
-/** The disclosure of a token to a read. Denies with a record, and throws, when the token may not reach the code that reads. */
+/**
+ * The disclosure of a token to a read. Denies with a record, and throws, when the token may not reach the code that
+ * reads.
+ */
 export const checkRead = (
   deps: VaultDeps,
   row: Row,
@@ -115,7 +118,10 @@ export const checkRead = (
   return deny(deps, row, 'read', context, error)
 }
 
-/** The disclosure of a token in a list, or of one that the caller did not name. A token that may not reach the code is redacted. */
+/**
+ * The disclosure of a token in a list, or of one that the caller did not name. A token that may not reach the code is
+ * redacted.
+ */
 export const shownTo = <D extends Disclosure | 'denied'>(
   row: Pick<Row, 'egress'>,
   disclosure: D,
@@ -132,7 +138,7 @@ export const widens = (from: EgressLimits | null, to: EgressLimits | null): bool
   from !== null &&
   (!isWithin(from.destinations, to?.destinations) || (from.egress_only === true && !to?.egress_only))
 
-/** What a use of the token by a proxy would be, for dry runs. */
+/** Verdict on a use of the token by a proxy, for dry runs. */
 export const verdictOf = (row: Row, context: UseContext): Pick<UsedPreview, 'destination' | 'rejection'> => {
   const { caller, destination } = context
   const denial = isLimited(caller.grants, row) ? denialOf(caller.grants, row, context) : undefined

@@ -10,8 +10,8 @@ export type IdPlan =
 const ALIAS_ATTEMPTS = 3
 
 /**
- * The ids for each attempt to store a batch. Seals are bound to the id, so an alias is chosen before the write: free ones
- * by a read, then others if a concurrent create has used one, and at last UUIDs (completions §5).
+ * The ids for each attempt to store a batch. Seals are bound to the id, so an alias is chosen before the write: free
+ * ones by a read, then others if a concurrent create has used one, and at last UUIDs (completions §5).
  */
 export const idAttempts = async function* (
   deps: Pick<VaultDeps, 'tokens'>,

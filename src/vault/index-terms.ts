@@ -34,9 +34,10 @@ const evaluating = <T>(path: string, evaluate: () => T): T => {
 /**
  * Computes fingerprint and search terms of a token, over its data without ephemeral members (a digest would outlive
  * them). Expressions of the token see no write-only members: a caller that may search or compare
- * fingerprints could guess them. An expression without a result makes no term and no fingerprint: tokens without the member are not
- * equal to each other. A token that is `egress_only` has neither, since either confirms a guess of a value that nobody may
- * read; its expressions are evaluated nevertheless, so that they do not fail once the limit is removed. Throws `invalid`.
+ * fingerprints could guess them. An expression without a result makes no term and no fingerprint: tokens without the
+ * member are not equal to each other. A token that is `egress_only` has neither, since either confirms a guess of a
+ * value that nobody may read; its expressions are evaluated nevertheless, so that they do not fail once the limit is
+ * removed. Throws `invalid`.
  */
 export const indexTerms = (
   { expressions }: Pick<VaultDeps, 'expressions'>,
@@ -45,9 +46,9 @@ export const indexTerms = (
   opened: Opened,
   { metadata, egress }: IndexedColumns,
   fingerprinted: boolean,
-  whole?: Work,
+  callWork?: Work,
 ): IndexTerms => {
-  const work = storedWork(whole)
+  const work = storedWork(callWork)
   const { data } = opened
   const terms = new Map<string, Buffer>()
   const indexes = opened.searchIndexes ?? type.searchIndexes

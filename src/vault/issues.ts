@@ -9,7 +9,7 @@ export interface Issues {
   check(): void
 }
 
-/** Most entries and messages in a response. */
+/** Maximum messages in a response. */
 const LIMIT = 50
 
 /** `base` and `name` joined as a property path. */

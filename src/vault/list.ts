@@ -53,8 +53,9 @@ const matchesOf = async (
   total > page.length ? [...page, ...(await deps.tokens.list({ ...matching, size: SIZE, offset: 0 }))] : page
 
 /**
- * `Vault.list`: tokens that the caller may see, newest first, each disclosed by its own rule. A token whose data is returned
- * has a `read` record. So has each match of a search by `data` whose caller does not see the data, because it confirms a guess.
+ * `Vault.list`: tokens that the caller may see, newest first, each disclosed by its own rule. A token whose data is
+ * returned has a `read` record. So has each match of a search by `data` whose caller does not see the data, because it
+ * confirms a guess.
  * `among`: a condition besides the caller's filter.
  */
 export const listTokens = async (

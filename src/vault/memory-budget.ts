@@ -8,8 +8,8 @@ import type { VaultDeps } from './vault-deps.ts'
 const SMALL = 64 * 1024
 
 /**
- * Adds bytes to the call's holdings, until it releases them (`UseContext.hold`). Throws `rate_limited` for more than half
- * of what other tenants leave free: a call of the largest size fits when no other call holds bytes.
+ * Adds bytes to the call's holdings, until it releases them (`UseContext.hold`). Throws `rate_limited` for more than
+ * half of what other tenants leave free: a call of the largest size fits when no other call holds bytes.
  */
 export type ReserveMemory = (more: number) => void
 

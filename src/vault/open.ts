@@ -10,7 +10,7 @@ import type { VaultDeps } from './vault-deps.ts'
 
 /** Tokens up to this number are read without a check of their sizes: together they are within the limit of a call. */
 const FEW = 16
-/** Most bytes of stored tokens, and tokens, of one batch. */
+/** Maximum bytes of stored tokens, and maximum tokens, of a batch. */
 const BATCH = { bytes: 2 * 1024 * 1024, tokens: 500 }
 
 type Sized = Pick<TokenHead, 'id' | 'bytes'>

@@ -6,7 +6,7 @@ interface Purge {
   start(): void
   /** Waits for the current round. */
   stop(): Promise<void>
-  /** One round; returns the number of removed rows and ephemeral members. Rejects when the store does. */
+  /** Runs a round and returns the number of removed rows and ephemeral members. Rejects when the store does. */
   run(): Promise<number>
 }
 

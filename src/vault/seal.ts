@@ -16,7 +16,7 @@ export interface Opened {
   readonly fingerprintExpression?: string
 }
 
-/** Most bytes of a stored token: 1 MiB of data, and its mask and other expressions. */
+/** Maximum bytes of a stored token: 1 MiB of data, and its mask and other expressions. */
 export const STORED = 1.5 * 1024 * 1024
 
 interface Ephemeral {
@@ -77,7 +77,7 @@ const withMember = (value: Json, pointer: string, member: Json): Json => {
 }
 
 /** The data with its ephemeral members inserted. */
-export const wholeData = (opened: Pick<Opened, 'data' | 'ephemeral'>): Json => {
+export const completeData = (opened: Pick<Opened, 'data' | 'ephemeral'>): Json => {
   let data = opened.data
   for (const [at, { value }] of opened.ephemeral) data = withMember(data, at, value)
   return data
@@ -103,7 +103,10 @@ export const splitEphemeral = (
   return { data: rest, ephemeral }
 }
 
-/** Both seals of a token's next version. Throws `invalid` for a token that is too large, imports included. The ephemeral seal expires with the last of its members. */
+/**
+ * Both seals of a token's next version. Throws `invalid` for a token that is too large, imports included. The ephemeral
+ * seal expires with the last of its members.
+ */
 export const sealToken = (keys: Pick<TenantKeys, 'seal'>, opened: Opened, bound: Bound): Seals => {
   const body: SealedBody = {
     data: opened.data,
@@ -129,8 +132,8 @@ export const sealToken = (keys: Pick<TenantKeys, 'seal'>, opened: Opened, bound:
 }
 
 /**
- * The associated data of a token's seals: identity, container, expiry, index terms, author, and limits of egress if there
- * are any. A row in which any of them was edited does not open.
+ * The associated data of a token's seals: identity, container, expiry, index terms, author, and limits of egress if
+ * there are any. A row in which any of them was edited does not open.
  */
 export const tokenBinding = (tenantId: string, { id, type, version, ...row }: BoundColumns): Bound => ({
   tenantId,

@@ -51,8 +51,8 @@ export const shownData = (
 type Shown = { -readonly [Member in keyof Token]: Token[Member] }
 
 /**
- * Members for any holder of the token's id: neither data nor metadata nor expressions. A fingerprint discloses what a value
- * equals, so only callers that see the data get it, and nobody that of an `egress_only` token.
+ * Members for any holder of the token's id: neither data nor metadata nor expressions. A fingerprint discloses what a
+ * value equals, so only callers that see the data get it, and nobody that of an `egress_only` token.
  */
 const summarize = (deps: Pick<VaultDeps, 'types'>, row: ShownRow, grants: Grants): Shown => {
   const token: Shown = {
@@ -72,7 +72,10 @@ const summarize = (deps: Pick<VaultDeps, 'types'>, row: ShownRow, grants: Grants
   return token
 }
 
-/** The token for one caller (completions §5), without its mask. `fingerprint_expression` is the sent one or the type's default. */
+/**
+ * The token for one caller (completions §5), without its mask. `fingerprint_expression` is the sent one or the type's
+ * default.
+ */
 export const serializeUnmasked = (
   deps: Pick<VaultDeps, 'types'>,
   row: ShownRow,

@@ -48,8 +48,8 @@ const expressionIssue = (expressions: Expressions, text: string): string | undef
 }
 
 /**
- * A definition as a draft: valid by the schema, its type known, its expressions parsed. Issues are added to `rules.issues`
- * under `base`, and the result is then undefined.
+ * A definition as a draft: valid by the schema, its type known, its expressions parsed. Issues are added to
+ * `rules.issues` under `base`, and the result is then undefined.
  */
 export const parseDraft = (raw: unknown, rules: InputRules, base = ''): Draft | undefined => {
   const { issues, expressions } = rules

@@ -35,7 +35,7 @@ export interface TokenTypes {
   get(name: string): CompiledType | undefined
 }
 
-/** Most issues of one value. */
+/** Maximum issues of one value. */
 const ISSUE_LIMIT = 10
 
 const escapePart = (part: string) => part.replaceAll('~', '~0').replaceAll('/', '~1')

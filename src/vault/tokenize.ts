@@ -89,10 +89,10 @@ const maskedValues = (
 }
 
 /** The response of a definition (interface, "Tokenize"): masked values in `mask`, only when it is the complete body. */
-const recordOf = (deps: VaultDeps, outcome: Outcome, grants: Grants, whole: boolean, work: Work): Json => {
+const recordOf = (deps: VaultDeps, outcome: Outcome, grants: Grants, isBody: boolean, work: Work): Json => {
   const { row, opened, disclosure } = outcome
   const record = serializeOrSummarize(deps, row, opened, disclosure, grants, serializeUnmasked, work)
-  const mask = whole ? maskedValues(deps, outcome, work) : undefined
+  const mask = isBody ? maskedValues(deps, outcome, work) : undefined
   return (mask === undefined ? record : { ...record, mask }) as unknown as Json
 }
 

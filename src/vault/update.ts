@@ -14,7 +14,7 @@ import { shownTo, widens } from './egress.ts'
 import { checkMask, indexTerms } from './index-terms.ts'
 import { createIssues } from './issues.ts'
 import { findToken, reject, tokenNotFound } from './read.ts'
-import { type Opened, openToken, sealToken, splitEphemeral, tokenBinding, wholeData } from './seal.ts'
+import { completeData, type Opened, openToken, sealToken, splitEphemeral, tokenBinding } from './seal.ts'
 import { serializeOrSummarize, serializeToken, shownData } from './serialize-token.ts'
 import { type Draft, parseDraft } from './token-input.ts'
 import type { CompiledType } from './token-types.ts'
@@ -37,7 +37,7 @@ const merge = (
   if (patch.data === null) throw invalid({ data: ['must not be removed'] })
   const merged = {
     type: row.type,
-    data: patch.data === undefined ? wholeData(opened) : mergePatch(wholeData(opened), patch.data),
+    data: patch.data === undefined ? completeData(opened) : mergePatch(completeData(opened), patch.data),
     mask:
       patch.mask === undefined || patch.mask === null
         ? replaced(patch, 'mask', opened.mask)
@@ -105,7 +105,7 @@ const forbidden = async (
   throw new AppError('forbidden', detail)
 }
 
-/** One attempt; rejects with `conflict` after a concurrent write. */
+/** An attempt to update. Rejects with `conflict` after a concurrent write. */
 const attempt = async (
   deps: VaultDeps,
   id: string,

@@ -58,8 +58,8 @@ export const checkCount = ({ limits }: VaultDeps, ids: readonly string[]): void 
 }
 
 /**
- * Reads all tokens of expressions and writes their audit records; `show` makes the results, by id. All or none: an unknown
- * id is `invalid_expression`, a token that the caller has no grant for `forbidden`.
+ * Reads all tokens of expressions and writes their audit records; `show` makes the results, by id. All or none: an
+ * unknown id is `invalid_expression`, a token that the caller has no grant for `forbidden`.
  */
 export const resolveTokens = async <Shown>(
   deps: VaultDeps,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { Json, TokenType } from '../../src/sdk/index.ts'
-import { openToken, sealToken, splitEphemeral, tokenBinding, wholeData } from '../../src/vault/seal.ts'
+import { completeData, openToken, sealToken, splitEphemeral, tokenBinding } from '../../src/vault/seal.ts'
 import { createTokenTypes } from '../../src/vault/token-types.ts'
 import { openTestVault, START } from './kit.ts'
 
@@ -22,13 +22,13 @@ t.test('ephemeral members are extracted, nested ones too, and restored', async (
   const split = splitEphemeral(type, data, () => 10)
   t.equal(JSON.stringify(split.data), '{"number":"1","auth":{"codes":["a",null],"kept":true}}')
   t.same([...split.ephemeral.keys()], ['/cvc', '/auth/codes/1'])
-  t.same(wholeData(split), data)
+  t.same(completeData(split), data)
   t.same(data.cvc, '123', 'the data handed in stays as it was')
 })
 
 t.test('an expired member is dropped', async (t) => {
   const split = splitEphemeral(typeWith([{ at: '/cvc', seconds: 1 }]), { cvc: '123' }, () => undefined)
-  t.same(wholeData(split), {})
+  t.same(completeData(split), {})
 })
 
 t.test('a token is restored from its seals, each member until its own expiry', async (t) => {
@@ -59,7 +59,7 @@ t.test('a token is restored from its seals, each member until its own expiry', a
     modified_by: null,
     modified_at: null,
   }
-  const at = (now: number) => wholeData(openToken(ring, row, now))
+  const at = (now: number) => completeData(openToken(ring, row, now))
   t.same(at(START + 9_999), data)
   t.same(at(START + 10_000), { long: 'l', rest: 'r' })
   t.same(at(START + 20_000), { rest: 'r' })
@@ -89,7 +89,7 @@ t.test('any JSON survives sealing', async (t) => {
   fc.assert(
     fc.property(fc.jsonValue({ depthSize: 'small' }), (value) => {
       const split = splitEphemeral(type, value as Json, () => 10)
-      return JSON.stringify(sortKeys(wholeData(split))) === JSON.stringify(sortKeys(value as Json))
+      return JSON.stringify(sortKeys(completeData(split))) === JSON.stringify(sortKeys(value as Json))
     }),
     { numRuns: 200 },
   )

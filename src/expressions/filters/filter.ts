@@ -26,8 +26,9 @@ export interface FilterRule {
   /** Gets raw bytes instead of base64. */
   readonly takesBytes?: boolean
   /**
-   * Where it may be applied to a value that the sender may not see (docs/adr/0120): it changes or encodes the complete value,
-   * and nothing fails for the characters of its result. `not in URLs`: its result may hold a `/`. Absent: nowhere.
+   * Where it may be applied to a value that the sender may not see (docs/adr/0120): it changes or encodes the complete
+   * value, and nothing fails for the characters of its result. `not in URLs`: its result may hold a `/`. Absent:
+   * nowhere.
    */
   readonly forOpaque?: 'anywhere' | 'not in URLs' | ((args: readonly unknown[]) => boolean)
   /** Its arguments may be variables. */

@@ -11,16 +11,18 @@ const AND = /AND(?![\w.:-])/y
 const NOT = /NOT(?![\w.:-])|[!-]/y
 const FIELD = /([A-Za-z_][\w.-]*):/y
 const QUOTED = /"((?:[^"\\]|\\.)*)"/sy
-/** A bare word. Characters with a meaning in the language family that is not supported here must be quoted or escaped. */
+/**
+ * A bare word. Characters with a meaning in the language family that is not supported here must be quoted or escaped.
+ */
 const WORD = /(?:[^\s()[\]{}"^~?*\\]|\\.)+/sy
 const TO = /\s+TO\s+/y
 
 const unescaped = (text: string): string => text.replace(/\\(.)/gs, '$1')
 
 /**
- * Parses the query language of completions §5 to conditions for the store: OR binds weakest, then AND (also between terms that
- * follow each other), then NOT. Values of `data` become terms at once. Throws `invalid` for unsupported syntax,
- * without repeating the query.
+ * Parses the query language of completions §5 to conditions for the store: OR binds weakest, then AND (also between
+ * terms that follow each other), then NOT. Values of `data` become terms at once. Throws `invalid` for unsupported
+ * syntax, without repeating the query.
  */
 export const parseQuery = (query: string, term: (text: string) => Buffer): SearchNode => {
   let at = 0

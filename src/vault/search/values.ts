@@ -48,7 +48,7 @@ const containerOf = ({ text, wild }: Value): SearchNode => {
   return { kind: 'prefix', field: 'container', value: scope === '' ? '/' : scope }
 }
 
-/** `field:value`. A date without time means the whole day. Throws `SearchFault`. */
+/** `field:value`. A date without time means the whole day. Throws `SearchIssue`. */
 export const matchNode = (field: string, value: Value, term: (text: string) => Buffer): SearchNode => {
   if (field === 'container') return containerOf(value)
   if (value.wild && field === 'id') return { kind: 'prefix', field, value: value.text }
@@ -97,7 +97,7 @@ const bounded = (
 ): { readonly from?: Bound; readonly to?: Bound } =>
   bounds.from || bounds.to ? bounds : { from: { value: least, inclusive: true } }
 
-/** `field:[a TO b]`. Times compare as times, all else as text. Throws `SearchFault`. */
+/** `field:[a TO b]`. Times compare as times, all else as text. Throws `SearchIssue`. */
 export const rangeNode = (field: string, range: Range): SearchNode => {
   if (field === 'data') throw new SearchIssue('data is matched by exact value only, not by range')
   if (TIME_FIELDS.has(field))
