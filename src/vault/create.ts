@@ -19,7 +19,7 @@ import { createMemoryBudget, type ReserveMemory } from './memory-budget.ts'
 import { storedBytes } from './open.ts'
 import { type Opened, openToken, sealToken, splitEphemeral, tokenBinding } from './seal.ts'
 import { type ShownRow, serializeOrSummarize } from './serialize-token.ts'
-import { type Draft, parseDraft } from './token-input.ts'
+import { type Draft, expressionsOf, parseDraft } from './token-input.ts'
 import { stateOf } from './used.ts'
 import { timeOf, type VaultDeps } from './vault-deps.ts'
 
@@ -121,11 +121,7 @@ const prepare = (
 ): Prepared => {
   const opened: Opened = {
     ...splitEphemeral(draft.type, draft.data, ({ seconds }) => now + seconds * 1000),
-    ...(draft.mask === undefined ? {} : { mask: draft.mask }),
-    ...(draft.searchIndexes === undefined ? {} : { searchIndexes: draft.searchIndexes }),
-    ...(draft.fingerprintExpression === undefined
-      ? {}
-      : { fingerprintExpression: draft.fingerprintExpression }),
+    ...expressionsOf(draft),
   }
   checkMask(deps, draft.type, opened, work)
   const deduplicate = draft.deduplicate ?? isOn(settings.deduplicate_tokens)

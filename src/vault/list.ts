@@ -119,9 +119,11 @@ export const listTokens = async (
   // No match confirms a guess as well, e.g. of "NOT data:…".
   if (!seesAll && values > 0 && confirmed.size === 0)
     await deps.journal.append([searchedRecord(context, now)])
-  const { opened: most } = deps.limits
-  if (bytesOf(heads) > most)
-    throw invalid({ size: [`must be smaller here: the tokens of this page are larger than ${most} bytes`] })
+  const { opened: maxOpened } = deps.limits
+  if (bytesOf(heads) > maxOpened)
+    throw invalid({
+      size: [`must be smaller here: the tokens of this page are larger than ${maxOpened} bytes`],
+    })
 
   const shown: { readonly row: OpenedRow; readonly disclosure: Disclosure }[] = []
   const data: Token[] = []

@@ -17,7 +17,7 @@ export interface Opened {
 }
 
 /** Maximum bytes of a stored token: 1 MiB of data, and its mask and other expressions. */
-export const STORED = 1.5 * 1024 * 1024
+export const MAX_STORED_BYTES = 1.5 * 1024 * 1024
 
 interface Ephemeral {
   readonly value: Json
@@ -84,7 +84,7 @@ export const completeData = (opened: Pick<Opened, 'data' | 'ephemeral'>): Json =
 }
 
 /**
- * Removes a type's ephemeral members from `data`. `untilOf` returns the expiry of each; undefined: it has expired.
+ * Removes a type's ephemeral members from `data`. `expiryOf` returns the expiry of each; undefined: it has expired.
  */
 export const splitEphemeral = (
   type: CompiledType,
@@ -117,8 +117,10 @@ export const sealToken = (keys: Pick<TenantKeys, 'seal'>, opened: Opened, bound:
       : { fingerprint_expression: opened.fingerprintExpression }),
   }
   const plain = Buffer.from(JSON.stringify(body))
-  if (plain.length > STORED)
-    throw invalid({ data: [`must not be larger than ${STORED} bytes with its mask and expressions`] })
+  if (plain.length > MAX_STORED_BYTES)
+    throw invalid({
+      data: [`must not be larger than ${MAX_STORED_BYTES} bytes with its mask and expressions`],
+    })
   const sealed = keys.seal(plain, { ...bound, part: 'sealed' })
   const masked = opened.mask === undefined ? null : 1
   if (opened.ephemeral.size === 0) return { sealed, ephemeral: null, ephemeral_until: null, masked }

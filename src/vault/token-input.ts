@@ -7,6 +7,7 @@ import type { EgressLimits } from '../sdk/index.ts'
 import { TOKEN_LIMITS, TokenInput } from '../sdk/token-input.ts'
 import { parseInstant } from './expiry.ts'
 import { type Issues, memberPath, pointerPath } from './issues.ts'
+import type { Opened } from './seal.ts'
 import type { CompiledType, TokenTypes } from './token-types.ts'
 
 /** A create request, or the merged outcome of a PATCH, found valid. */
@@ -24,6 +25,17 @@ export interface Draft {
   /** ms since the epoch. */
   readonly expiresAt?: number
 }
+
+/** The expressions of a draft, which are sealed with its data. */
+export const expressionsOf = ({
+  mask,
+  searchIndexes,
+  fingerprintExpression,
+}: Draft): Pick<Opened, 'mask' | 'searchIndexes' | 'fingerprintExpression'> => ({
+  ...(mask === undefined ? {} : { mask }),
+  ...(searchIndexes === undefined ? {} : { searchIndexes }),
+  ...(fingerprintExpression === undefined ? {} : { fingerprintExpression }),
+})
 
 interface InputRules {
   readonly types: TokenTypes

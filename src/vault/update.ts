@@ -16,7 +16,7 @@ import { createIssues } from './issues.ts'
 import { findToken, reject, tokenNotFound } from './read.ts'
 import { completeData, type Opened, openToken, sealToken, splitEphemeral, tokenBinding } from './seal.ts'
 import { serializeOrSummarize, serializeToken, shownData } from './serialize-token.ts'
-import { type Draft, parseDraft } from './token-input.ts'
+import { type Draft, expressionsOf, parseDraft } from './token-input.ts'
 import type { CompiledType } from './token-types.ts'
 import { stateOf } from './used.ts'
 import { timeOf, type VaultDeps } from './vault-deps.ts'
@@ -84,26 +84,18 @@ const respondWithDuplicate = async (
   return serializeOrSummarize(deps, existing, opened, disclosure, context.caller.grants)
 }
 
-const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
+const isEqual = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
 /** True when the patch changes expressions over the data. */
 const changesExpressions = (type: CompiledType, before: Opened, draft: Draft): boolean =>
-  !same(draft.mask ?? type.mask, maskOf(type, before)) ||
-  !same(draft.fingerprintExpression ?? type.fingerprint, before.fingerprintExpression ?? type.fingerprint) ||
-  !same(draft.searchIndexes ?? type.searchIndexes, before.searchIndexes ?? type.searchIndexes)
+  !isEqual(draft.mask ?? type.mask, maskOf(type, before)) ||
+  !isEqual(
+    draft.fingerprintExpression ?? type.fingerprint,
+    before.fingerprintExpression ?? type.fingerprint,
+  ) ||
+  !isEqual(draft.searchIndexes ?? type.searchIndexes, before.searchIndexes ?? type.searchIndexes)
 
 const weaker = (a: Disclosure, b: Disclosure): Disclosure => (levelOf(a) < levelOf(b) ? a : b)
-
-const forbidden = async (
-  deps: VaultDeps,
-  row: TokenRow,
-  context: UseContext,
-  now: number,
-  detail: string,
-): Promise<never> => {
-  await deps.journal.append([deniedRecord(deps, row, 'update', context, now)])
-  throw new AppError('forbidden', detail)
-}
 
 /** An attempt to update. Rejects with `conflict` after a concurrent write. */
 const attempt = async (
@@ -126,51 +118,35 @@ const attempt = async (
   const before = await inOwnTurn(() => openToken(ring, row, now))
   const draft = await inOwnTurn(() => merge(deps, type, row, before, patch, now))
   const moved = { id, container: draft.container }
-  const there = decide(caller.grants, 'token:update', moved)
-  if (there === 'denied') return reject(deps, row, 'update', context)
-  const responded = weaker(disclosure, there)
+  const granted = decide(caller.grants, 'token:update', moved)
+  if (granted === 'denied') return reject(deps, row, 'update', context)
+  const responded = weaker(disclosure, granted)
+  const deny = async (detail: string): Promise<never> => {
+    await deps.journal.append([deniedRecord(deps, row, 'update', context, now)])
+    throw new AppError('forbidden', detail)
+  }
   if (disclosesMoreAt(caller.grants, row, moved))
-    return forbidden(
-      deps,
-      row,
-      context,
-      now,
+    return deny(
       'The key sees more data in the new container than in the current one. Use a key with an access rule that reveals the token in its current container.',
     )
   const sees = seesData(caller.grants, row)
   if (!sees && usesMoreAt(caller.grants, row, moved))
-    return forbidden(
-      deps,
-      row,
-      context,
-      now,
+    return deny(
       'The key may send the token to more destinations from the new container than from the current one. Use a key with an access rule that reveals the token in its current container.',
     )
   if (!sees && widens(row.egress, draft.egress))
-    return forbidden(
-      deps,
-      row,
-      context,
-      now,
+    return deny(
       'Only callers that may see the data of a token can widen its "destinations" and "egress_only". Use a key that holds token:use, or an access rule that reveals it.',
     )
   const addsFingerprint = patch.deduplicate_token === true && row.fingerprint === null
   if ((changesExpressions(type, before, draft) || addsFingerprint) && !sees)
-    return forbidden(
-      deps,
-      row,
-      context,
-      now,
+    return deny(
       'Only callers that may see the data of a token can change its "mask", "fingerprint_expression" and "search_indexes", or add a fingerprint. Use a key that holds token:use, or an access rule that reveals it.',
     )
 
   const opened: Opened = {
     ...resplit(draft, before, patch, now),
-    ...(draft.mask === undefined ? {} : { mask: draft.mask }),
-    ...(draft.searchIndexes === undefined ? {} : { searchIndexes: draft.searchIndexes }),
-    ...(draft.fingerprintExpression === undefined
-      ? {}
-      : { fingerprintExpression: draft.fingerprintExpression }),
+    ...expressionsOf(draft),
   }
   await inOwnTurn(() => checkMask(deps, type, opened, work))
   const deduplicate = draft.deduplicate ?? isOn(tenant?.settings.deduplicate_tokens)
@@ -207,12 +183,12 @@ const attempt = async (
     modified_at: Math.max(now, (row.modified_at ?? 0) + 1),
   }
   // The token may have a duplicate already: an update that does not make one goes through.
-  const makes = fingerprint !== row.fingerprint || container !== row.container
-  const mayMeet =
+  const differs = fingerprint !== row.fingerprint || container !== row.container
+  const mayDeduplicate =
     fingerprint !== null &&
-    (makes || patch.deduplicate_token === true) &&
+    (differs || patch.deduplicate_token === true) &&
     seesDataIn(caller.grants, container)
-  const update = { row: next, version, terms, deduplicate: deduplicate && mayMeet }
+  const update = { row: next, version, terms, deduplicate: deduplicate && mayDeduplicate }
   const updated = await deps.tokens.update(update, now)
   if (updated.kind === 'stale') throw new AppError('conflict', 'The token was changed concurrently. Retry.')
   if (updated.kind === 'gone') throw tokenNotFound(id)

@@ -35,7 +35,7 @@ import {
 import { PAGE_SIZE } from '../../../src/sdk/lists.ts'
 import { TOKEN_LIMITS as TOKEN } from '../../../src/sdk/token-input.ts'
 import { PAGES_PER_MINUTE } from '../../../src/shared-state/rate-limits.ts'
-import { STORED } from '../../../src/vault/seal.ts'
+import { MAX_STORED_BYTES } from '../../../src/vault/seal.ts'
 import { DEFAULT_LIMITS as VAULT } from '../../../src/vault/vault-deps.ts'
 import { bytes, code, count, duration, type Page, page, table } from './markdown.ts'
 
@@ -86,7 +86,7 @@ export const limits: Page = {
         ['Id', `${TOKEN.id.minimum} to ${TOKEN.id.maximum} characters`],
         ['Data, as JSON', bytes(TOKEN.dataBytes)],
         ['Arrays and objects in data', count(TOKEN.dataContainers)],
-        ['Data with mask and expressions', bytes(STORED)],
+        ['Data with mask and expressions', bytes(MAX_STORED_BYTES)],
         ['Metadata', `${TOKEN.metadata.entries} entries, values of ${TOKEN.metadata.value} characters`],
         ['Search indexes', count(TOKEN.searchIndexes)],
         ['Stored expression', `${TOKEN.expression} characters`],
