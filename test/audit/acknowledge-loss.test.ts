@@ -52,7 +52,7 @@ const damages: readonly {
   readonly damage: (of: SetUp) => void
   /** Records that hold. */
   readonly retained: number
-  /** Sequence number of the record that tells. */
+  /** Sequence number of the record that reports it. */
   readonly reported: number
   readonly aside: readonly number[]
 }[] = [

@@ -110,13 +110,13 @@ t.test('no record is lost when the store fails: the same records are ingested ag
     ...logs,
     position: (journal) => logs.position(journal),
     ingest: async (rows) => {
-      if (++calls === 2) throw new Error('no answer')
+      if (++calls === 2) throw new Error('no reply')
       await logs.ingest(rows)
     },
   })
-  await t.rejects(failing.catchUp(), { message: 'no answer' })
+  await t.rejects(failing.catchUp(), { message: 'no reply' })
   const before = (await ids()).length
-  t.ok(before > 0 && before < 1200, 'what came before the failure is kept')
+  t.ok(before > 0 && before < 1200, 'records before the failure are stored')
   t.equal(await failing.catchUp(), 1200 - before)
   t.same(await ids(), numbered(1200))
   t.equal(failing.issues, 0)
@@ -195,7 +195,7 @@ t.test(
     t.equal(second.issues, 1)
     t.same(found, ['gateway-1'])
     t.match(errors, [{ level: 'error', members: { file: FILE, line: 4, seq: 4, reason: /another record/ } }])
-    t.same(await ids(), numbered(4), 'nothing of what cannot be told apart')
+    t.same(await ids(), numbered(4), 'nothing that cannot be distinguished')
     t.same(await logs.position('gateway-1'), position)
     const restarted = createIngest({ logs, mac, log }, { directory: copy })
     await restarted.catchUp()
@@ -318,7 +318,7 @@ t.test('forged, edited and reordered lines are never ingested', async (t) => {
       t.same(
         (await ids()).sort(),
         ['id-1', 'id-1', 'id-2', 'id-2', 'id-3'],
-        'up to the fault; other journals whole',
+        'up to the altered line; other journals complete',
       )
       t.equal(ingest.issues, 1)
       t.match(errors, [{ level: 'error', members: { journal: 'gateway-1', file: FILE, line: 4, seq: 4 } }])

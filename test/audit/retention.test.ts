@@ -289,7 +289,7 @@ t.test('a store restored to an older state is not mistaken for one with the remo
   const deps = { mac, logs: old, clock: { now: () => NOW } }
   t.ok(await acknowledgeLoss(deps, of.directory, NAME))
   const after = of.startIngest(old)
-  t.equal(await after.catchUp(), 11, 'what is kept, and the record of the loss')
+  t.equal(await after.catchUp(), 11, 'the retained records, and the record of the loss')
   t.equal(after.issues, 0)
   t.match(await verifyJournals({ mac, logs: old }, of.directory), { ok: true })
 })

@@ -195,7 +195,7 @@ t.test('rows and position that are cut together are found by an earlier printed 
   const { hash } = db.prepare('select hash from logs where journal_seq = 9').get() as { hash: string }
   db.exec('delete from logs where journal_seq > 9')
   db.prepare('update journal_positions set seq = 9, hash = ?').run(hash)
-  t.strictSame(await verify(), [{ name: NAME, rows: 9 }], 'nothing else tells')
+  t.strictSame(await verify(), [{ name: NAME, rows: 9 }], 'nothing else shows it')
   t.match(await verify({ heads: [head] }), [{ rows: 9, issue: { seq: 10 } }])
   t.match(await verify({ heads: [{ ...head, seq: 5 }] }), [{ rows: 4, issue: { seq: 5 } }])
   t.match(await verify({ heads: [{ ...head, journal: 'lost' }] }), [

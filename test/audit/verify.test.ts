@@ -179,7 +179,7 @@ t.test('removed, duplicated, swapped and foreign files are found', async (t) => 
 t.test('a truncated end is found by what the store has ingested', async (t) => {
   const { directory, logs, files, verify } = await setUp(t)
   const cut = (copy: string) => editLines(join(copy, files[2]!), (lines) => lines.slice(0, -1))
-  t.equal((await verify(cut, false)).ok, true, 'nothing in the files tells')
+  t.equal((await verify(cut, false)).ok, true, 'nothing in the files shows it')
   t.match(await verify(cut), {
     ok: false,
     journals: [{ records: RECORDS - 1, issue: { file: files[2], seq: RECORDS } }],

@@ -4,7 +4,7 @@ import { createCallLimits } from '../../src/host-api/call-limits.ts'
 
 const { signal } = new AbortController()
 
-/** Work that ends when it is told to, and the numbers of what runs and ran. */
+/** Work that ends on request, and the numbers of what runs and ran. */
 const gate = () => {
   const waiting: (() => void)[] = []
   const state = { running: 0, most: 0, started: 0 }
@@ -77,7 +77,7 @@ t.test('reactors hold no place: the calls of a nested one would wait for its own
   t.equal(results.length, 20)
 })
 
-t.test('beyond its share a tenant gets 429, and others go on', async (t) => {
+t.test('a tenant beyond its share gets 429, and others continue', async (t) => {
   const limits = createCallLimits()
   const { state, work, endAll } = gate()
   const calls = Array.from({ length: 700 }, () => limits('a')('vault', signal, work))

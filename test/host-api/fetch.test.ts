@@ -29,11 +29,11 @@ const url = (path = '') => `https://good.test:${destination.port}${path}`
 
 t.test('code in the sandbox reaches a destination through the service', async (t) => {
   const { status, json } = await run(`
-    const answer = await fetch('${url('/charge?a=b')}', {
+    const response = await fetch('${url('/charge?a=b')}', {
       method: 'POST', headers: { 'X-Sent': 'yes' }, body: JSON.stringify({ amount: 1 }),
     })
-    const echoed = await answer.json()
-    return { raw: { ok: answer.ok, from: answer.headers.get('x-from'), method: echoed.method, path: echoed.path } }`)
+    const echoed = await response.json()
+    return { raw: { ok: response.ok, from: response.headers.get('x-from'), method: echoed.method, path: echoed.path } }`)
   t.equal(status, 200)
   t.strictSame(json.raw, { ok: true, from: 'destination', method: 'POST', path: '/charge?a=b' })
   const [received] = destination.received.splice(0)
@@ -56,8 +56,8 @@ t.test(
 
 t.test('an invocation may make 50 requests, concurrent or sequential', async (t) => {
   const { json } = await run(`
-    const answers = await Promise.allSettled(Array.from({ length: 60 }, () => fetch('${url('/status/204')}')))
-    return { raw: answers.filter(({ status }) => status === 'fulfilled').length }`)
+    const responses = await Promise.allSettled(Array.from({ length: 60 }, () => fetch('${url('/status/204')}')))
+    return { raw: responses.filter(({ status }) => status === 'fulfilled').length }`)
   t.equal(json.raw, 50)
   t.equal(destination.received.splice(0).length, 50)
 })
@@ -66,13 +66,13 @@ t.test(
   'responses above the budget of an invocation are aborted, and the next has its own budget',
   async (t) => {
     const flood = `
-    const one = () => fetch('${url('/large?bytes=3145728')}').then(({ status }) => status, ({ status }) => status)
-    const answers = await Promise.all(Array.from({ length: 12 }, one))
-    return { raw: { whole: answers.filter((status) => status === 200).length, rejected: answers.filter((status) => status === 413).length } }`
+    const status = () => fetch('${url('/large?bytes=3145728')}').then(({ status }) => status, ({ status }) => status)
+    const responses = await Promise.all(Array.from({ length: 12 }, status))
+    return { raw: { complete: responses.filter((status) => status === 200).length, rejected: responses.filter((status) => status === 413).length } }`
     for (let times = 0; times < 3; times++) {
       const { json } = await run(flood)
-      t.ok(json.raw.whole <= 5, `${json.raw.whole} answers of 3 MiB`)
-      t.equal(json.raw.whole + json.raw.rejected, 12)
+      t.ok(json.raw.complete <= 5, `${json.raw.complete} responses of 3 MiB`)
+      t.equal(json.raw.complete + json.raw.rejected, 12)
     }
     const { json } = await run(`return { raw: (await fetch('${url('/large?bytes=3145728')}')).status }`)
     t.equal(json.raw, 200)

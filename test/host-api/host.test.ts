@@ -22,14 +22,14 @@ const hostOf = (applicationId: string | undefined, more: Partial<HostFor> = {}) 
 const rejection = async (response: Promise<unknown>): Promise<string> => {
   try {
     await response
-    return 'answered'
+    return 'resolved'
   } catch (thrown) {
     if (!(thrown instanceof AppError)) throw thrown
     return thrown.code
   }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: answers of every shape are looked into
+// biome-ignore lint/suspicious/noExplicitAny: replies of every shape are read
 const call = async (host: ReturnType<typeof hostOf>, method: string, ...args: Json[]): Promise<any> =>
   host.call(method, args, signal)
 
@@ -93,7 +93,7 @@ t.test('permissions, expiry and existence are checked at each call', async (t) =
     expires_at: new Date(clock.now() + 60_000).toISOString(),
   })
   const host = hostOf(id)
-  t.equal(await rejection(call(host, 'tokenize', 'x')), 'answered')
+  t.equal(await rejection(call(host, 'tokenize', 'x')), 'resolved')
   t.equal(await rejection(call(host, 'tokens.search', { query: 'type:token' })), 'forbidden')
   clock.advance(60_001)
   t.equal(await rejection(call(host, 'tokenize', 'x')), 'unauthenticated')
@@ -179,7 +179,7 @@ t.test('nested runs of code are limited in depth', async (t) => {
   for (const depth of [0, 1, 2, 3]) await call(host(depth), 'reactors.react', 'id')
   t.same(depths, [1, 2, 3, 4])
   t.equal(await rejection(call(host(4), 'reactors.react', 'id')), 'forbidden')
-  t.equal(await rejection(call(host(4), 'tokens.list')), 'answered')
+  t.equal(await rejection(call(host(4), 'tokens.list')), 'resolved')
 })
 
 t.test('code reaches the network through the egress guard only', async (t) => {

@@ -42,7 +42,7 @@ t.test('a lazy sandbox starts once, on first use, and all uses wait for that', a
   t.equal(starts.length, 1)
 })
 
-t.test('its health is ok before its start, and does not trigger one', async (t) => {
+t.test('a lazy sandbox is healthy before its start, and health does not start it', async (t) => {
   const { lazy, starts, done, sandbox } = setup()
   await lazy.health()
   t.same([starts.length, done.length], [0, 0])

@@ -18,7 +18,7 @@ const clockAt = (now: number) => ({
 })
 const newRoot = () => new Secret(randomBytes(32))
 
-/** A store that counts its reads and can answer with other rows. */
+/** A store that counts its reads and can return other rows. */
 const watched = (inner: Pick<KeyStore, 'keys' | 'changes' | 'add'>) => {
   const state = {
     reads: 0,
@@ -274,7 +274,7 @@ t.test('a failed load is not cached', async (t) => {
   const keys = await openKeys({ keys: view.store, clock: clockAt(0) }, { rootKey: newRoot(), create: true })
   await addTenant(store, 'tenant-1', await keys.newTenantKeys('tenant-1', 0))
   view.rows = () => {
-    throw new AppError('gateway_timeout', 'The store does not answer.')
+    throw new AppError('gateway_timeout', 'The store does not respond.')
   }
   t.match(await problemOf((async () => keys.tenant('tenant-1'))()), /^gateway_timeout/)
   view.rows = (rows) => rows

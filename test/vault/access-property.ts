@@ -189,14 +189,14 @@ export const compareWithCalls = async (t: Test, runs: number): Promise<void> => 
   const check = async (grants: Grants, by: 'key' | 'transform' | 'reactor', real: readonly Levels[]) => {
     for (const [at, { id }] of tokens.entries()) {
       const expected = Object.entries(real[at] as Levels).filter(([, level]) => level !== 'none')
-      const said = (await vault.access(id, contextOf(grants)))(grants, by).filter(
+      const reported = (await vault.access(id, contextOf(grants)))(grants, by).filter(
         ({ permission }) => permission in (real[at] as Levels),
       )
-      const found = Object.fromEntries(said.map(({ permission, disclosure }) => [permission, disclosure]))
+      const found = Object.fromEntries(reported.map(({ permission, disclosure }) => [permission, disclosure]))
       const wanted = Object.fromEntries(expected.filter(([permission]) => permission !== 'token:create'))
       if (JSON.stringify(sorted(found)) !== JSON.stringify(sorted(wanted)))
         throw new Error(`${id} by ${by}: ${JSON.stringify(found)} instead of ${JSON.stringify(wanted)}`)
-      for (const { rule, permission } of said)
+      for (const { rule, permission } of reported)
         if ((rule === undefined) !== !grants.rules.some((other) => other === rule))
           throw new Error(`${permission}: a rule that decides nothing`)
     }
@@ -241,14 +241,14 @@ export const compareWithCalls = async (t: Test, runs: number): Promise<void> => 
         transforms.map(({ 'token:use': _, ...levels }) => levels),
       )
       const { lines, more } = await vault.compareAccess(from, to, contextOf(from))
-      const said = lines
+      const reported = lines
         .filter(({ permission }) => permission in (before[0] as Levels))
         .map((line) => `${line.container} ${line.permission} ${line.from} ${line.to} ${line.tokens}`)
         .sort()
       if (more || lines.some(({ exact }) => !exact)) throw new Error('a count is not exact')
       const expected = linesOf(before, after)
-      if (JSON.stringify(said) !== JSON.stringify(expected))
-        throw new Error(`${JSON.stringify(said)} instead of ${JSON.stringify(expected)}`)
+      if (JSON.stringify(reported) !== JSON.stringify(expected))
+        throw new Error(`${JSON.stringify(reported)} instead of ${JSON.stringify(expected)}`)
     },
   )
   await fc.assert(pair, { numRuns: runs, endOnFailure: true })

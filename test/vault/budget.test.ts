@@ -79,7 +79,7 @@ t.test('the masks of all tokens of a call have one budget', async (t) => {
     await call({ ...masked, work: counting })
     t.ok(units > 0, name)
     await call({ ...masked, work: createWork(units) })
-    // What is stored is answered: only the half before counts.
+    // Stored tokens are returned: only the half before counts.
     const short = ['create', 'tokenize'].includes(name) ? units / 2 - 1 : units - 1
     await t.rejects(call({ ...masked, work: createWork(short) }), name)
   }

@@ -43,7 +43,7 @@ const deep = (levels: number): unknown => {
   return value
 }
 
-/** Input, and the property path of the fault; limits of members are in test/invariants/token-limits.test.ts. */
+/** Input, and the property path of the issue; limits of members are in test/invariants/token-limits.test.ts. */
 const REJECTED: readonly (readonly [name: string, input: object, path: string])[] = [
   ['no data', {}, 'data'],
   ['data too deep', { data: deep(64) }, 'data'],
@@ -162,7 +162,7 @@ t.test('an alias that holds the data, or is no valid id, is replaced by a UUID',
     t.match((await create({ id, type: 'card', data: CARD })).id, /^[0-9a-f-]{36}$/)
 })
 
-t.test('fingerprints', async (t) => {
+t.test('a fingerprint is made when it is asked for, and compares within tenant and type', async (t) => {
   const { create, addTenant, as } = await openTestVault(t)
   t.notOk((await create({ data: 'x' })).fingerprint, 'are made only when asked for')
   const print = async (input: TokenInput, context = as()) => (await create(input, context)).fingerprint
@@ -221,7 +221,11 @@ t.test('a duplicate shows data, metadata and expressions only to callers that ma
   const { create, as, records } = await openTestVault(t)
   const input = { type: 'card', data: CARD, deduplicate_token: true, metadata: { a: '1' } }
   const { id } = await create(input)
-  t.not((await create(input, as(['token:create']))).id, id, 'whoever does not see it gets a token of its own')
+  t.not(
+    (await create(input, as(['token:create']))).id,
+    id,
+    'a caller that does not see it gets a token of its own',
+  )
   const writer = await create(input, as(['token:create', 'token:use']))
   t.equal(writer.id, id)
   for (const member of ['data', 'metadata', 'mask', 'fingerprint_expression', 'search_indexes'])

@@ -7,7 +7,7 @@ import { CARD, openTestVault, rule } from './kit.ts'
 const HOSTS = ['a.test', 'b.a.test', '127.0.0.1']
 const PATHS = ['/v1', '/v1/x', '/v2', '/v1//x']
 
-/** Requests that tell lists apart. */
+/** Requests that distinguish lists. */
 const PROBES = HOSTS.flatMap((host) =>
   [443, 8443].flatMap((port) =>
     ['GET', 'POST'].flatMap((method) => PATHS.map((path) => ({ host, port, method, path }))),

@@ -85,7 +85,7 @@ t.test('the destinations of the deciding rule count, not of one before or after 
   t.equal((await vault.use([id], to(as([], first), EVIL))).size, 1)
 })
 
-t.test('"One token that fails, fails the call", before anything is decrypted', async (t) => {
+t.test('one denied token fails the call, before anything is decrypted', async (t) => {
   const made = await openTestVault(t)
   const { vault, as, create, keys, store } = made
   const free = await create({ type: 'card', data: CARD })
@@ -179,7 +179,7 @@ t.test('no list is satisfied without a destination, as in reactors', async (t) =
   t.same(await react(free.id, as()), [CARD])
 })
 
-t.test('"Reads follow rules as ever"', async (t) => {
+t.test('reads follow the rules whatever the destinations are', async (t) => {
   const made = await openTestVault(t)
   const { vault, as, reveal } = made
   const { id } = await bound(made)

@@ -225,7 +225,7 @@ export const openTestVault = async (
 
   const create = async (input: object, context = as()) => {
     const [token] = await vault.create([input as never], context)
-    if (!token) throw new Error('no token was answered')
+    if (!token) throw new Error('no token was returned')
     return token
   }
   return {

@@ -93,7 +93,7 @@ t.test('callers see the permitted tokens, each by its own rule', async (t) => {
   )
 })
 
-t.test('filters and data search', async (t) => {
+t.test('a list is filtered by members, and searched by data', async (t) => {
   const { create, vault, as } = await openTestVault(t)
   const a = await create({
     id: 'aaa',
@@ -144,8 +144,12 @@ t.test('a search by data that shows none records the tokens that it confirms', a
   t.same(await recorded(guess, first, redacted), ['ccc', 'bbb', 'aaa'])
   t.same(await recorded(guess, { kind: 'cursor', size: 2 }, redacted), ['ccc', 'bbb'])
   const beyond = { kind: 'offset', page: 9, size: 1 } as const
-  t.same(await recorded(guess, beyond, redacted), ['ccc', 'bbb', 'aaa'], 'the total tells of them')
-  t.same(await recorded({ query: 'id:aaa AND NOT data:guess' }, first, redacted), [''], 'no match tells, too')
+  t.same(await recorded(guess, beyond, redacted), ['ccc', 'bbb', 'aaa'], 'the total discloses them')
+  t.same(
+    await recorded({ query: 'id:aaa AND NOT data:guess' }, first, redacted),
+    [''],
+    'no match discloses, too',
+  )
   t.same(await recorded({ ids: ['aaa'] }, first, redacted), [], 'no value searched')
   const masked = as([], [{ ...reading, transform: 'mask' }])
   t.same(await recorded(guess, first, masked), ['ccc', 'bbb', 'aaa'], 'once each')

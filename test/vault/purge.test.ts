@@ -26,14 +26,14 @@ t.test('a round removes due rows and nothing else', async (t) => {
   t.equal(await purge.run(), 0)
 })
 
-/** A store of which only `purge` is asked; `answers` are given in turn. */
-const scripted = (responses: (number | Error)[]) => {
+/** A store with `purge` only, which returns these results in turn. */
+const scripted = (results: (number | Error)[]) => {
   const calls: number[] = []
   const purge: TokenStore['purge'] = async (now) => {
     calls.push(now)
-    const response = responses.shift() ?? 0
-    if (response instanceof Error) throw response
-    return response
+    const result = results.shift() ?? 0
+    if (result instanceof Error) throw result
+    return result
   }
   return { calls, stores: [{ purge }] }
 }

@@ -12,7 +12,7 @@ const cpu = (): number => {
   return (user + system) / 1_000
 }
 
-/** CPU milliseconds of the longest turn of the event loop while `work` goes on. */
+/** CPU milliseconds of the longest turn of the event loop while `work` runs. */
 const longestTurn = async (work: () => Promise<unknown>): Promise<number> => {
   let longest = 0
   let isDone = false

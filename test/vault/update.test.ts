@@ -45,7 +45,7 @@ t.test('an empty patch changes only the modification fields', async (t) => {
   const before = await vault.get(id, reveal())
   const { modified_at: _at, modified_by: _by, ...after } = await vault.update(id, {}, reveal())
   t.same(after, before)
-  t.same((await vault.update(id, {}, as())).data, MASKED_CARD, 'a plain permission answers masked')
+  t.same((await vault.update(id, {}, as())).data, MASKED_CARD, 'a plain permission returns masked data')
 })
 
 t.test('null restores defaults, except for data', async (t) => {

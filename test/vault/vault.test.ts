@@ -22,7 +22,7 @@ t.test("another tenant's token is not found, whatever the caller holds", async (
     t.equal(
       theirs.message.replace(id, ''),
       missing.message.replace(/0b8a[0-9a-f-]{32}/, ''),
-      `${name} tells no difference`,
+      `${name} shows no difference`,
     )
   }
   for (const filter of [{}, { ids: [id] }, { query: `id:${id}` }])

@@ -34,7 +34,7 @@ const sizeOf = (value: unknown): number => {
   return Object.values(value).reduce<number>((sum, item) => sum + sizeOf(item), 1)
 }
 
-/** Filters that do nothing with a list or an object but look at an element, refuse it, or count it themselves. */
+/** Filters that do nothing with a list or an object but look at an element, reject it, or count it themselves. */
 const SHALLOW: ReadonlySet<string> = new Set(
   `first last size default slice card_exp to_number to_boolean to_string pad_left pad_right date json
   plus minus times divided_by modulo round floor ceil abs at_least at_most`.split(/\s+/),

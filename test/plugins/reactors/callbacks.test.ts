@@ -26,7 +26,7 @@ const dns = await startDns()
 t.teardown(() => dns.close())
 dns.set('receiver.test', { a: ['127.0.0.1'] })
 
-/** A receiver that answers with these statuses in turn, then with 204. */
+/** A receiver that responds with these statuses in turn, then with 204. */
 const startReceiver = async (t: Test, statuses: readonly number[]) => {
   const posts: Post[] = []
   const arrived = new EventEmitter()
@@ -323,7 +323,7 @@ const kernelOf = async (t: Test) => {
   }
 }
 
-t.test('results left by a dead process are delivered by the next one, in time', async (t) => {
+t.test('the next process delivers the results of one that exited, in time', async (t) => {
   const receiver = await startReceiver(t, [500])
   const { clock, waits, waiting, process, until } = await kernelOf(t)
   await waits(receiver.url)

@@ -46,7 +46,7 @@ t.test('an error of the transit server has a fix, and neither key nor token', as
   const wrapped = await keyProvider.wrap(key, place(address, env))
   const rejected = async (where: ReturnType<typeof place>, code: string, message: RegExp, text = wrapped) => {
     const thrown: Error & { code?: string } = await keyProvider.unwrap(text, where).then(
-      () => new Error('it answered'),
+      () => new Error('it responded'),
       (error) => error,
     )
     t.match(thrown, { code, message })
