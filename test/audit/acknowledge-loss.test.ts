@@ -19,9 +19,9 @@ const alter = (path: string, edit: (text: string) => string) =>
 const setUp = async (t: Test) => {
   const { directory, logs } = await openLogs(t)
   const ingest = async () => {
-    const one = createIngest({ logs, mac, log: recordingLog().log }, { directory })
-    await one.catchUp()
-    return one.issues
+    const ingest = createIngest({ logs, mac, log: recordingLog().log }, { directory })
+    await ingest.catchUp()
+    return ingest.issues
   }
   await writeJournal(directory, INGESTED, NAME, 1000)
   await ingest()
@@ -49,7 +49,7 @@ type SetUp = Awaited<ReturnType<typeof setUp>>
 
 const damages: readonly {
   readonly name: string
-  readonly damage: (of: SetUp) => void
+  readonly damage: (setup: SetUp) => void
   /** Records that hold. */
   readonly retained: number
   /** Sequence number of the record that reports it. */
@@ -102,14 +102,14 @@ for (const { name, damage, retained: kept, reported, aside } of damages)
   t.test(
     `after damage to ${name} the journal continues behind its valid part, and reports the loss`,
     async (t) => {
-      const of = await setUp(t)
-      const { directory, verify } = of
-      damage(of)
+      const setup = await setUp(t)
+      const { directory, verify } = setup
+      damage(setup)
       t.equal((await verify()).ok, false)
-      const before = new Map(aside.map((number) => [number, readFileSync(of.file(number))]))
-      t.match(await of.find(), { place: { seq: kept } })
+      const before = new Map(aside.map((number) => [number, readFileSync(setup.file(number))]))
+      t.match(await setup.find(), { place: { seq: kept } })
 
-      const files = await of.accept()
+      const files = await setup.accept()
       t.equal(files?.length, aside.length)
       for (const [index, number] of aside.entries()) {
         t.match(
@@ -120,57 +120,60 @@ for (const { name, damage, retained: kept, reported, aside } of damages)
       }
       const acknowledged = [{ seq: reported, records: [{ entity_id: NAME, created_at: NOW }] }]
       t.match(await verify(), { ok: true, journals: [{ name: NAME, records: reported, acknowledged }] })
-      t.equal(await of.find(), undefined)
+      t.equal(await setup.find(), undefined)
 
-      await of.goOn('after')
+      await setup.goOn('after')
       t.match(await verify(), { ok: true, journals: [{ records: reported + 1, acknowledged }] })
       t.strictSame(idsOf(directory), [
         ...Array.from({ length: kept }, (_, index) => `id-${index + 1}`),
         NAME,
         'after',
       ])
-      t.equal(await of.ingest(), 0)
+      t.equal(await setup.ingest(), 0)
       const known = Array.from({ length: Math.max(kept, INGESTED) }, (_, index) => `id-${index + 1}`)
-      t.strictSame(await of.ingested(), [...known, 'after'])
-      t.match(await of.logs.find(''), [
+      t.strictSame(await setup.ingested(), [...known, 'after'])
+      t.match(await setup.logs.find(''), [
         { entity_type: 'journal', entity_id: NAME, operation: 'acknowledge_loss' },
       ])
     },
   )
 
 t.test('nothing is changed when nothing is lost, even with half a line at the end', async (t) => {
-  const of = await setUp(t)
-  t.equal(await of.accept(), undefined)
-  alter(of.file(3), (text) => `${text}{"seq":13,"rec`)
-  t.equal(await of.find(), undefined)
-  t.equal(await of.accept(), undefined)
-  await of.goOn('after')
-  t.same(await of.verify(), { ok: true, journals: [{ name: NAME, records: RECORDS + 1 }] })
+  const setup = await setUp(t)
+  t.equal(await setup.accept(), undefined)
+  alter(setup.file(3), (text) => `${text}{"seq":13,"rec`)
+  t.equal(await setup.find(), undefined)
+  t.equal(await setup.accept(), undefined)
+  await setup.goOn('after')
+  t.same(await setup.verify(), { ok: true, journals: [{ name: NAME, records: RECORDS + 1 }] })
 })
 
 t.test('a journal in use is left alone', async (t) => {
-  const of = await setUp(t)
-  const journal = await openJournal({ mac, log: recordingLog().log }, { directory: of.directory, name: NAME })
+  const setup = await setUp(t)
+  const journal = await openJournal(
+    { mac, log: recordingLog().log },
+    { directory: setup.directory, name: NAME },
+  )
   t.teardown(() => journal.close())
-  truncateSync(of.file(1), 10)
-  await t.rejects(of.accept(), { code: 'gateway_timeout', message: /Another live process/ })
+  truncateSync(setup.file(1), 10)
+  await t.rejects(setup.accept(), { code: 'gateway_timeout', message: /Another live process/ })
 })
 
 t.test("a loss is acknowledged with the service's key only, and once for each place", async (t) => {
-  const of = await setUp(t)
-  const copy = join(of.directory, '..', 'copy')
-  alter(of.file(3), (text) => text.replace('"id-12"', '"id-13"'))
-  await of.accept()
-  const [, line] = readFileSync(of.file(3), 'utf8').trimEnd().split('\n')
+  const setup = await setUp(t)
+  const copy = join(setup.directory, '..', 'copy')
+  alter(setup.file(3), (text) => text.replace('"id-12"', '"id-13"'))
+  await setup.accept()
+  const [, line] = readFileSync(setup.file(3), 'utf8').trimEnd().split('\n')
   const changed = async (edit: (text: string) => string) => {
-    cpSync(of.directory, copy, { recursive: true })
+    cpSync(setup.directory, copy, { recursive: true })
     alter(join(copy, `${NAME}.000003.jsonl`), edit)
-    return (await verifyJournals({ mac, logs: of.logs }, copy)).ok
+    return (await verifyJournals({ mac, logs: setup.logs }, copy)).ok
   }
   t.equal(await changed((text) => text), true)
   t.equal(await changed((text) => text.replace('"seq":12', '"seq":15')), false, 'its number is part of it')
   t.equal(await changed((text) => text.slice(text.indexOf('\n') + 1)), false, 'no more is lost than it says')
   t.equal(await changed((text) => `${text}${line}\n`), false, 'it cannot be repeated')
-  const left = readdirSync(of.directory).filter((file) => file.endsWith('.acknowledging'))
+  const left = readdirSync(setup.directory).filter((file) => file.endsWith('.acknowledging'))
   t.strictSame(left, [])
 })

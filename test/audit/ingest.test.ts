@@ -179,10 +179,10 @@ t.test(
     await writeJournal(directory, 3)
     const copy = join(directory, '..', 'copy')
     cpSync(directory, copy, { recursive: true })
-    const found: string[] = []
+    const brokenJournals: string[] = []
     const second = createIngest(
       { logs, mac, log },
-      { directory: copy, onBroken: (journal) => found.push(journal) },
+      { directory: copy, onBroken: (journal) => brokenJournals.push(journal) },
     )
     t.equal(await second.catchUp(), 3)
     const other = await openJournal({ mac, log }, { directory: copy, name: 'gateway-1' })
@@ -193,7 +193,7 @@ t.test(
     const position = await logs.position('gateway-1')
     await second.catchUp()
     t.equal(second.issues, 1)
-    t.same(found, ['gateway-1'])
+    t.same(brokenJournals, ['gateway-1'])
     t.match(errors, [{ level: 'error', members: { file: FILE, line: 4, seq: 4, reason: /another record/ } }])
     t.same(await ids(), numbered(4), 'nothing that cannot be distinguished')
     t.same(await logs.position('gateway-1'), position)

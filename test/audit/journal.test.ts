@@ -137,10 +137,10 @@ t.test('only the members of a record are written, with messages cut to 250 chara
   await journal.append([extra])
   await journal.append([record('two', { message: 'x'.repeat(1000) })])
   await journal.close()
-  const [one, two] = linesOf(directory).map(({ records }) => records[0]!)
-  t.same(Object.keys(one!).sort(), Object.keys(record('one')).sort())
-  t.equal(one!.message, 'm'.repeat(249), 'no half of a character')
-  t.equal(two!.message.length, 250)
+  const [first, second] = linesOf(directory).map(({ records }) => records[0]!)
+  t.same(Object.keys(first!).sort(), Object.keys(record('one')).sort())
+  t.equal(first!.message, 'm'.repeat(249), 'no half of a character')
+  t.equal(second!.message.length, 250)
 })
 
 t.test(
@@ -204,17 +204,22 @@ t.test('an incomplete last line is truncated with a warning, complete lines neve
   const directory = t.testdir()
   await writeJournal(directory, 3)
   const path = join(directory, FILE)
-  const whole = readFileSync(path)
-  const halves = [whole.subarray(0, 50), Buffer.from('x'), Buffer.alloc(1_000_000), Buffer.alloc(90_000, ' ')]
+  const complete = readFileSync(path)
+  const halves = [
+    complete.subarray(0, 50),
+    Buffer.from('x'),
+    Buffer.alloc(1_000_000),
+    Buffer.alloc(90_000, ' '),
+  ]
   for (const half of halves) {
     appendFileSync(path, half)
     const { log, lines } = recordingLog()
     const journal = await openJournal({ mac, log }, { directory, name: 'gateway-1' })
     t.match(lines, [{ level: 'warn', members: { journal: 'gateway-1', file: FILE, bytes: half.length } }])
     await journal.close()
-    t.same(readFileSync(path), whole)
+    t.same(readFileSync(path), complete)
   }
-  writeFileSync(path, whole.subarray(0, 100))
+  writeFileSync(path, complete.subarray(0, 100))
   await writeJournal(directory, 2)
   t.same(idsOf(directory).length, 2, 'a first line too')
   t.ok((await verifyJournals({ mac }, directory)).ok)

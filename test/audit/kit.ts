@@ -52,8 +52,8 @@ export const idsOf = (directory: string, name?: string): readonly string[] =>
 /** Rows of all lines of a journal. */
 export const rowsIn = (directory: string, journal = 'gateway-1'): readonly LogRow[] =>
   linesOf(directory, journal).flatMap(({ seq, records, hash }) =>
-    records.map((one, index) => ({
-      ...one,
+    records.map((record, index) => ({
+      ...record,
       journal,
       journal_seq: seq - records.length + 1 + index,
       hash,

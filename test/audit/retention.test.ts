@@ -39,7 +39,7 @@ const setUp = async (t: Test) => {
       .sort()
   const startIngest = (to: LogStore = logs) => createIngest({ logs: to, mac, log }, { directory })
   const ingest = startIngest()
-  const of = {
+  const setup = {
     directory,
     logs,
     log,
@@ -67,19 +67,19 @@ const setUp = async (t: Test) => {
     ids: async () => (await logs.find('tenant-1')).map(({ entity_id }) => entity_id),
     acknowledgeLoss: () => acknowledgeLoss({ mac, logs, clock }, directory, NAME),
   }
-  return of
+  return setup
 }
 
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `id-${index + 1}`)
 
 /** A journal of four files, all of it ingested, of which the first two were removed. */
 const shortened = async (t: Test) => {
-  const of = await setUp(t)
-  await of.write(20)
-  await of.ingest.catchUp()
-  of.aged([9, 8, 1, 0])
-  t.equal(await of.retention({ ...ALL, ageMs: 7 * DAY }).run(), 2)
-  return of
+  const setup = await setUp(t)
+  await setup.write(20)
+  await setup.ingest.catchUp()
+  setup.aged([9, 8, 1, 0])
+  t.equal(await setup.retention({ ...ALL, ageMs: 7 * DAY }).run(), 2)
+  return setup
 }
 
 t.test('old files whose records are in the store are removed, and the rest is a valid chain', async (t) => {
@@ -147,11 +147,11 @@ t.test('a file altered after it was ingested is retained, and reported once', as
       await write(20)
       await ingest.catchUp()
       writeFileSync(file(2), alter(readFileSync(file(2), 'utf8')))
-      const one = retention(NONE)
-      t.equal(await one.run(), 1)
-      t.equal(await one.run(), 0)
+      const round = retention(NONE)
+      t.equal(await round.run(), 1)
+      t.equal(await round.run(), 0)
       t.equal(files().length, 3)
-      t.equal(one.issues, 1)
+      t.equal(round.issues, 1)
       t.equal(lines.filter(({ text }) => /removing no files/.test(text)).length, 1)
     })
   }
@@ -159,7 +159,7 @@ t.test('a file altered after it was ingested is retained, and reported once', as
 
 t.test('files removed, altered or replaced by hand are found', async (t) => {
   type Of = Awaited<ReturnType<typeof shortened>>
-  const thefts: Readonly<Record<string, (of: Of) => Promise<void> | void>> = {
+  const thefts: Readonly<Record<string, (setup: Of) => Promise<void> | void>> = {
     'another file': ({ file }) => rmSync(file(3)),
     'all files': ({ file }) => {
       rmSync(file(3))
@@ -206,39 +206,44 @@ t.test('files removed, altered or replaced by hand are found', async (t) => {
   }
   for (const [name, steal] of Object.entries(thefts)) {
     await t.test(name, async (t) => {
-      const of = await shortened(t)
-      await steal(of)
-      const { ok, journals } = await of.verify()
+      const setup = await shortened(t)
+      await steal(setup)
+      const { ok, journals } = await setup.verify()
       t.notOk(ok)
       t.ok(journals.find((each) => each.name === NAME)?.issue)
       if (name !== 'a record, changed' && name !== 'all files') {
-        const restarted = of.startIngest()
+        const restarted = setup.startIngest()
         await restarted.catchUp()
         const inTail = name === 'the first retained records, cut'
         t.equal(restarted.issues, inTail ? 0 : 1, 'ingest')
-        t.equal(await of.retention(NONE).run(), 0, 'retention')
+        t.equal(await setup.retention(NONE).run(), 0, 'retention')
       }
     })
   }
 })
 
 t.test('a removal interrupted at any point leaves a valid chain, and the next one continues', async (t) => {
-  const of = await setUp(t)
-  await of.write(20)
-  await of.ingest.catchUp()
-  const before = join(of.directory, '..', 'before')
-  cpSync(of.directory, before, { recursive: true })
-  writeFileSync(`${of.checkpoint}.fresh`, '{"segment":')
-  t.match(await of.verify(), { ok: true, journals: [{ records: 20 }] })
-  t.equal(await of.retention(NONE).run(), 3)
-  t.notOk(existsSync(`${of.checkpoint}.fresh`))
-  for (const number of [1, 2, 3]) copyFileSync(join(before, `${NAME}.00000${number}.jsonl`), of.file(number))
-  t.match(await of.verify(), { ok: true, journals: [{ records: 20, removed: { seq: 15 } }] })
-  await of.write(1)
-  const restarted = of.startIngest()
+  const setup = await setUp(t)
+  await setup.write(20)
+  await setup.ingest.catchUp()
+  const before = join(setup.directory, '..', 'before')
+  cpSync(setup.directory, before, { recursive: true })
+  writeFileSync(`${setup.checkpoint}.fresh`, '{"segment":')
+  t.match(await setup.verify(), { ok: true, journals: [{ records: 20 }] })
+  t.equal(await setup.retention(NONE).run(), 3)
+  t.notOk(existsSync(`${setup.checkpoint}.fresh`))
+  for (const number of [1, 2, 3])
+    copyFileSync(join(before, `${NAME}.00000${number}.jsonl`), setup.file(number))
+  t.match(await setup.verify(), { ok: true, journals: [{ records: 20, removed: { seq: 15 } }] })
+  await setup.write(1)
+  const restarted = setup.startIngest()
   t.equal(await restarted.catchUp(), 1)
-  t.equal(await of.retention(NONE, restarted).run(), 4, 'those three, and the one that is no more the newest')
-  t.equal(of.files().length, 1)
+  t.equal(
+    await setup.retention(NONE, restarted).run(),
+    4,
+    'those three, and the one that is no more the newest',
+  )
+  t.equal(setup.files().length, 1)
 })
 
 t.test('a process that had read less of a journal continues where the store is', async (t) => {
@@ -278,49 +283,52 @@ t.test('a removal concurrent with a start that read the store before is not an e
 })
 
 t.test('a store restored to an older state is not mistaken for one with the removed records', async (t) => {
-  const of = await shortened(t)
-  const old = { ...of.logs, position: async () => ({ seq: 4, hash: linesOf(of.directory)[0]!.hash }) }
-  const ingest = of.startIngest(old)
+  const setup = await shortened(t)
+  const old = { ...setup.logs, position: async () => ({ seq: 4, hash: linesOf(setup.directory)[0]!.hash }) }
+  const ingest = setup.startIngest(old)
   t.equal(await ingest.catchUp(), 0)
   t.equal(ingest.issues, 1)
-  t.match(await verifyJournals({ mac, logs: old }, of.directory), {
+  t.match(await verifyJournals({ mac, logs: old }, setup.directory), {
     journals: [{ issue: { reason: /records up to 10 were removed .* up to 4 only/ } }],
   })
   const deps = { mac, logs: old, clock: { now: () => NOW } }
-  t.ok(await acknowledgeLoss(deps, of.directory, NAME))
-  const after = of.startIngest(old)
+  t.ok(await acknowledgeLoss(deps, setup.directory, NAME))
+  const after = setup.startIngest(old)
   t.equal(await after.catchUp(), 11, 'the retained records, and the record of the loss')
   t.equal(after.issues, 0)
-  t.match(await verifyJournals({ mac, logs: old }, of.directory), { ok: true })
+  t.match(await verifyJournals({ mac, logs: old }, setup.directory), { ok: true })
 })
 
 t.test('a journal whose checkpoint is lost or forged continues once that is acknowledged', async (t) => {
   for (const text of [undefined, 'forged']) {
-    const of = await shortened(t)
-    if (text === undefined) rmSync(of.checkpoint)
-    else writeFileSync(of.checkpoint, text)
-    await t.rejects(of.write(1), { code: 'gateway_timeout', message: /acknowledge-loss --journal gateway-1/ })
-    t.ok(await of.acknowledgeLoss())
-    await of.write(1)
-    const ingest = of.startIngest()
+    const setup = await shortened(t)
+    if (text === undefined) rmSync(setup.checkpoint)
+    else writeFileSync(setup.checkpoint, text)
+    await t.rejects(setup.write(1), {
+      code: 'gateway_timeout',
+      message: /acknowledge-loss --journal gateway-1/,
+    })
+    t.ok(await setup.acknowledgeLoss())
+    await setup.write(1)
+    const ingest = setup.startIngest()
     t.equal(await ingest.catchUp(), 2)
     t.equal(ingest.issues, 0)
-    t.match(await of.verify(), { ok: true, journals: [{ records: 22, acknowledged: [{ seq: 21 }] }] })
+    t.match(await setup.verify(), { ok: true, journals: [{ records: 22, acknowledged: [{ seq: 21 }] }] })
   }
 })
 
 t.test('acknowledged losses are still reported when their records are removed', async (t) => {
-  const of = await setUp(t)
-  await of.write(3)
-  await of.ingest.catchUp()
-  const text = readFileSync(of.file(1), 'utf8')
-  writeFileSync(of.file(1), text.replace('"id-3"', '"id-0"'))
-  t.ok(await of.acknowledgeLoss())
-  await of.write(12)
-  const ingest = of.startIngest()
+  const setup = await setUp(t)
+  await setup.write(3)
+  await setup.ingest.catchUp()
+  const text = readFileSync(setup.file(1), 'utf8')
+  writeFileSync(setup.file(1), text.replace('"id-3"', '"id-0"'))
+  t.ok(await setup.acknowledgeLoss())
+  await setup.write(12)
+  const ingest = setup.startIngest()
   await ingest.catchUp()
-  await of.retention(NONE, ingest).run()
-  t.match(await of.verify(), { ok: true, journals: [{ removed: { losses: 1 } }] })
+  await setup.retention(NONE, ingest).run()
+  t.match(await setup.verify(), { ok: true, journals: [{ removed: { losses: 1 } }] })
 })
 
 t.test('records that wait for the store have an age', async (t) => {

@@ -101,25 +101,25 @@ t.test('rows of one line verify together: an edit, a loss or a swap among them i
   const altered = async (...statements: string[]) => {
     const kept = db.prepare('select * from logs where journal_seq > ?').all(rows - 3) as object[]
     for (const text of statements) db.exec(text)
-    const found = await verify()
+    const reports = await verify()
     db.prepare('delete from logs where journal_seq > ?').run(rows - 3)
     for (const row of kept) {
       const names = Object.keys(row)
       db.prepare(`insert into logs (${names}) values (${names.map(() => '?')})`).run(Object.values(row))
     }
-    return found
+    return reports
   }
   const [first, last] = [rows - 2, rows]
-  const found = { name: NAME, rows: rows - 3, issue: { seq: first } }
+  const expected = { name: NAME, rows: rows - 3, issue: { seq: first } }
   for (const seq of [first, middle, last])
-    t.match(await altered(`delete from logs where journal_seq = ${seq}`), [found], `${seq} is missing`)
+    t.match(await altered(`delete from logs where journal_seq = ${seq}`), [expected], `${seq} is missing`)
   t.match(
     await altered(
       `update logs set journal_seq = 9999 where journal_seq = ${first}`,
       `update logs set journal_seq = ${first} where journal_seq = ${last}`,
       `update logs set journal_seq = ${last} where journal_seq = 9999`,
     ),
-    [found],
+    [expected],
     'swapped',
   )
   t.match(
@@ -127,7 +127,7 @@ t.test('rows of one line verify together: an edit, a loss or a swap among them i
       `delete from logs where journal_seq = ${last}`,
       `update journal_positions set seq = ${middle}`,
     ),
-    [found],
+    [expected],
     'the last one cut, and the position moved behind it',
   )
   db.exec(

@@ -145,22 +145,22 @@ t.test('a line written without the key is found', async (t) => {
 
 t.test('removed, duplicated, swapped and foreign files are found', async (t) => {
   const { files, verify } = await setUp(t)
-  const [one, two, three] = files as [string, string, string]
+  const [first, second, third] = files as [string, string, string]
   const alterations: readonly (readonly [string, (copy: string) => void])[] = [
-    ['first', (copy) => rmSync(join(copy, one))],
-    ['middle', (copy) => rmSync(join(copy, two))],
-    ['last', (copy) => rmSync(join(copy, three))],
+    ['first', (copy) => rmSync(join(copy, first))],
+    ['middle', (copy) => rmSync(join(copy, second))],
+    ['last', (copy) => rmSync(join(copy, third))],
     ['all', (copy) => files.map((file) => rmSync(join(copy, file)))],
     ['all, and the lock', (copy) => readdirSync(copy).map((file) => rmSync(join(copy, file)))],
     ['the directory', (copy) => rmSync(copy, { recursive: true })],
-    ['doubled', (copy) => cpSync(join(copy, two), join(copy, 'gateway-1.000004.jsonl'))],
-    ['emptied', (copy) => writeFileSync(join(copy, two), '')],
+    ['doubled', (copy) => cpSync(join(copy, second), join(copy, 'gateway-1.000004.jsonl'))],
+    ['emptied', (copy) => writeFileSync(join(copy, second), '')],
     [
       'swapped',
       (copy) => {
-        renameSync(join(copy, one), join(copy, 'x'))
-        renameSync(join(copy, two), join(copy, one))
-        renameSync(join(copy, 'x'), join(copy, two))
+        renameSync(join(copy, first), join(copy, 'x'))
+        renameSync(join(copy, second), join(copy, first))
+        renameSync(join(copy, 'x'), join(copy, second))
       },
     ],
     [

@@ -16,9 +16,9 @@ t.test('work is rejected once the budget is used up', async (t) => {
 })
 
 t.test('work of a part counts for the whole', async (t) => {
-  const whole = createWork(100)
-  createWork(60, whole).use(60)
-  t.throws(() => createWork(60, whole).use(60), { code })
+  const total = createWork(100)
+  createWork(60, total).use(60)
+  t.throws(() => createWork(60, total).use(60), { code })
   t.throws(() => createWork(10, createWork(100)).use(11), { code })
 })
 
@@ -53,11 +53,11 @@ t.test('all texts of a call share their budget, parsing included', async (t) => 
     },
     { code },
   )
-  const of = (units: number) => {
+  const evaluated = (units: number) => {
     const used = createWork(units)
     for (let i = 0; i < 30; i++) expressions.within(used).parse('{{ id | append: "x" | last4 }}')
   }
-  t.doesNotThrow(() => of(2_000), 'what was read once in a call is not read again')
+  t.doesNotThrow(() => evaluated(2_000), 'what was read once in a call is not read again')
 })
 
 t.test('a text is evaluated within the budget of one expression, however many it has', async (t) => {

@@ -88,7 +88,7 @@ t.test('a tenant beyond its share gets 429, and others continue', async (t) => {
   })
   const other = limits('b')('vault', signal, work)
   await endAll(() => settled && state.running === 0)
-  const rejected = (await all).flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
+  const rejected = (await all).flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
   t.equal(rejected.length, 700 - 512)
   t.match(rejected[0], { code: 'rate_limited', retryAfter: 1 })
   await t.resolves(other)

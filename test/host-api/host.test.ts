@@ -125,7 +125,7 @@ t.test(
   },
 )
 
-const counting = (of: Partial<HostDeps> = {}) => {
+const counting = (deps: Partial<HostDeps> = {}) => {
   const depths: number[] = []
   const create = createSandboxHosts({
     operations: kernel.registry.operations,
@@ -141,7 +141,7 @@ const counting = (of: Partial<HostDeps> = {}) => {
       headers: [],
       body: Buffer.from('ä'),
     }),
-    ...of,
+    ...deps,
   })
   return { depths, host: (depth: number) => create({ tenantId, applicationId: 'a', traceId: 't', depth }) }
 }
@@ -169,8 +169,8 @@ t.test('of the concurrent calls of an invocation, a few run at once', async (t) 
       return {}
     },
   })
-  const one = host(0)
-  await Promise.all(Array.from({ length: 60 }, () => call(one, 'tokens.list')))
+  const invocation = host(0)
+  await Promise.all(Array.from({ length: 60 }, () => call(invocation, 'tokens.list')))
   t.equal(most, 4)
 })
 

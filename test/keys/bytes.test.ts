@@ -5,9 +5,9 @@ import { lengthPrefixed, pooledRandom } from '../../src/keys/bytes.ts'
 t.test('different lists of parts never give the same bytes', async (t) => {
   const parts = fc.array(fc.string({ unit: 'binary', maxLength: 6 }), { maxLength: 4 })
   fc.assert(
-    fc.property(parts, parts, (one, other) => {
-      const same = one.length === other.length && one.every((part, index) => part === other[index])
-      return lengthPrefixed(...one).equals(lengthPrefixed(...other)) === same
+    fc.property(parts, parts, (a, b) => {
+      const same = a.length === b.length && a.every((part, index) => part === b[index])
+      return lengthPrefixed(...a).equals(lengthPrefixed(...b)) === same
     }),
     { numRuns: 2000 },
   )
@@ -21,8 +21,8 @@ t.test('pooled random bytes are used once', async (t) => {
   const seen = new Set<string>()
   for (let index = 0; index < 1000; index++) seen.add(pooledRandom(28).toString('hex'))
   t.equal(seen.size, 1000)
-  const one = pooledRandom(28)
-  const copy = Buffer.from(one)
+  const drawn = pooledRandom(28)
+  const copy = Buffer.from(drawn)
   for (let index = 0; index < 1000; index++) pooledRandom(28)
-  t.same(one, copy, 'later draws do not touch it')
+  t.same(drawn, copy, 'later draws do not touch it')
 })

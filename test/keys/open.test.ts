@@ -61,22 +61,22 @@ t.test('digests differ by tenant, type and purpose, and have documented formats'
   const store = await openTestStore(t)
   const keys = await openKeys({ keys: store.keys, clock: clockAt(0) }, { rootKey: newRoot(), create: true })
   for (const id of ['tenant-1', 'tenant-2']) await addTenant(store, id, await keys.newTenantKeys(id, 0))
-  const [one, two] = [await keys.tenant('tenant-1'), await keys.tenant('tenant-2')]
+  const [first, second] = [await keys.tenant('tenant-1'), await keys.tenant('tenant-2')]
   const prints = [
-    one.fingerprint('card', '4242'),
-    one.fingerprint('bank', '4242'),
-    two.fingerprint('card', '4242'),
-    one.fingerprint('card4', '242'),
+    first.fingerprint('card', '4242'),
+    first.fingerprint('bank', '4242'),
+    second.fingerprint('card', '4242'),
+    first.fingerprint('card4', '242'),
   ]
   t.equal(new Set(prints).size, prints.length)
   for (const print of prints) t.match(print, /^[1-9A-HJ-NP-Za-km-z]{40,44}$/)
-  t.equal(one.term('4242').length, 16)
-  t.notSame(one.term('4242'), two.term('4242'))
-  t.notSame(one.term('4242'), one.term('4243'))
+  t.equal(first.term('4242').length, 16)
+  t.notSame(first.term('4242'), second.term('4242'))
+  t.notSame(first.term('4242'), first.term('4243'))
   t.match(keys.mac('audit', 'x'), /^[0-9a-f]{64}$/)
   t.not(keys.mac('audit', 'x'), keys.mac('api-key', 'x'))
-  const sealed = one.seal(Buffer.from('secret'), { tenantId: 'tenant-1', ...context })
-  t.throws(() => two.open(sealed, { tenantId: 'tenant-1', ...context }), { code: 'internal' })
+  const sealed = first.seal(Buffer.from('secret'), { tenantId: 'tenant-1', ...context })
+  t.throws(() => second.open(sealed, { tenantId: 'tenant-1', ...context }), { code: 'internal' })
 })
 
 t.test('a wrong root key is rejected, whatever `create` is, and nothing changes', async (t) => {

@@ -119,21 +119,21 @@ t.test('another tenant, id, type, version, part or key version fails', async (t)
     also: fc.array(fc.string(), { maxLength: 2 }),
   })
   fc.assert(
-    fc.property(contexts, contexts, (one, other) => {
-      const same = (Object.keys(one) as (keyof typeof one)[]).every(
-        (name) => JSON.stringify(one[name]) === JSON.stringify(other[name]),
+    fc.property(contexts, contexts, (a, b) => {
+      const same = (Object.keys(a) as (keyof typeof a)[]).every(
+        (name) => JSON.stringify(a[name]) === JSON.stringify(b[name]),
       )
-      return (failureOf(seal(7, text, one), other) === 'opened') === same
+      return (failureOf(seal(7, text, a), b) === 'opened') === same
     }),
     { numRuns: 300 },
   )
 })
 
 t.test('sealing a plaintext twice gives different bytes, with nothing in common', async (t) => {
-  const [one, other] = [seal(7, text, context), seal(7, text, context)]
-  t.notSame(one.subarray(5, 21), other.subarray(5, 21), 'salt')
-  t.notSame(one.subarray(21, 33), other.subarray(21, 33), 'nonce')
-  t.notSame(one.subarray(33), other.subarray(33), 'ciphertext')
+  const [first, second] = [seal(7, text, context), seal(7, text, context)]
+  t.notSame(first.subarray(5, 21), second.subarray(5, 21), 'salt')
+  t.notSame(first.subarray(21, 33), second.subarray(21, 33), 'nonce')
+  t.notSame(first.subarray(33), second.subarray(33), 'ciphertext')
 })
 
 t.test(
@@ -141,21 +141,21 @@ t.test(
   async (t) => {
     const together = createSealer(dataKey, 7)
     const second = { ...context, tokenId: 'token-2' }
-    const [one, other] = [together(text, context), together(text, second)]
-    t.same(one.subarray(5, 21), other.subarray(5, 21), 'salt')
-    t.notSame(one.subarray(21, 33), other.subarray(21, 33), 'nonce')
-    t.notSame(one.subarray(33, 33 + text.length), other.subarray(33, 33 + text.length), 'ciphertext')
-    t.equal(failureOf(one, second), SAME_FAILURE)
+    const [a, b] = [together(text, context), together(text, second)]
+    t.same(a.subarray(5, 21), b.subarray(5, 21), 'salt')
+    t.notSame(a.subarray(21, 33), b.subarray(21, 33), 'nonce')
+    t.notSame(a.subarray(33, 33 + text.length), b.subarray(33, 33 + text.length), 'ciphertext')
+    t.equal(failureOf(a, second), SAME_FAILURE)
     const alone = seal(7, text, context)
     for (const [sealed, under] of [
-      [one, context],
-      [other, second],
+      [a, context],
+      [b, second],
       [alone, context],
-      [other, second],
+      [b, second],
     ] as const)
       t.equal(open(keyOf, sealed, under).toString(), text.toString())
     const otherKey = createSecretKey(Buffer.alloc(32, 1))
-    t.throws(() => open(() => otherKey, other, second), AppError, 'the same salt under another data key')
+    t.throws(() => open(() => otherKey, b, second), AppError, 'the same salt under another data key')
   },
 )
 

@@ -23,23 +23,23 @@ t.test('certificates are stored for the gateway, and returned by name only', asy
     ca: [{ subject: 'CN=Sidevault test authority' }],
   })
   t.notMatch(text, /BEGIN|"id":"[^"]*","client/)
-  const found = await stored(json.key)
-  t.equal(found?.client?.certificate, cert)
-  t.equal(found?.client?.key.reveal(), key)
-  t.equal(found?.authorities, authority.pem)
-  t.notMatch(JSON.stringify(found), /PRIVATE/)
+  const record = await stored(json.key)
+  t.equal(record?.client?.certificate, cert)
+  t.equal(record?.client?.key.reveal(), key)
+  t.equal(record?.authorities, authority.pem)
+  t.notMatch(JSON.stringify(record), /PRIVATE/)
 
   const path = `/proxies/${json.id}`
   const patch = (body: object) => service.call('PATCH', path, { body, headers: PATCH })
   t.equal((await patch({ name: 'q' })).status, 204)
-  t.equal((await stored(json.key))?.id, found?.id, 'another name leaves them as they are')
+  t.equal((await stored(json.key))?.id, record?.id, 'another name leaves them as they are')
   t.equal((await patch({ destination_tls: { ca: null } })).status, 204)
   const changed = await stored(json.key)
-  t.not(changed?.id, found?.id)
+  t.not(changed?.id, record?.id)
   t.equal(changed?.authorities, undefined)
-  const whole = await service.call('GET', path)
+  const complete = await service.call('GET', path)
   t.equal(
-    (await service.call('PUT', path, { body: whole.json })).status,
+    (await service.call('PUT', path, { body: complete.json })).status,
     400,
     'what is shown cannot be stored',
   )
@@ -55,10 +55,10 @@ t.test('text around certificates and keys is not stored', async (t) => {
     ca: around(authority.pem),
   })
   t.equal(status, 201)
-  const found = await stored(json.key)
-  t.equal(found?.client?.certificate, cert)
-  t.equal(found?.client?.key.reveal(), key)
-  t.equal(found?.authorities, authority.pem)
+  const record = await stored(json.key)
+  t.equal(record?.client?.certificate, cert)
+  t.equal(record?.client?.key.reveal(), key)
+  t.equal(record?.authorities, authority.pem)
 })
 
 t.test('issues are reported by member, without the input', async (t) => {

@@ -97,8 +97,8 @@ const DENIED = ['forbidden', 'destination_not_allowed', 'egress_only']
 
 /** `runs` pairs of grants, each against the calls that read; some also against those that write. */
 export const compareWithCalls = async (t: Test, runs: number): Promise<void> => {
-  const made = await openTestVault(t)
-  const { vault, as, reveal, create, tenant } = made
+  const testVault = await openTestVault(t)
+  const { vault, as, reveal, create, tenant } = testVault
   const tokens: { readonly id: string; readonly kind: Kind; readonly container: string }[] = []
   for (const container of CONTAINERS)
     for (const [at, kind] of KINDS.entries()) {
@@ -138,7 +138,7 @@ export const compareWithCalls = async (t: Test, runs: number): Promise<void> => 
   const realReads = async (grants: Grants, by?: 'transform' | 'reactor'): Promise<readonly Levels[]> => {
     const code = by && createCodeScope(by === 'transform' ? TO : undefined)
     const context = contextOf(grants, code ? { code } : { destination: TO })
-    const found = {
+    const lists = {
       'token:read': await listed(context, 'token:read'),
       'token:search': await listed(context, 'token:search'),
     }
@@ -149,8 +149,8 @@ export const compareWithCalls = async (t: Test, runs: number): Promise<void> => 
           ? (await vault.use([id], context)).get(id)?.data
           : await vault.detokenize(`{{ ${id} }}`, context, 'token:use')
       const read = await attempted(kind, async () => (await vault.get(id, context)).data)
-      const inList = (permission: keyof typeof found): Level => {
-        const token = found[permission].get(id)
+      const inList = (permission: keyof typeof lists): Level => {
+        const token = lists[permission].get(id)
         return token === undefined ? 'none' : levelOf(kind, token.data)
       }
       if (by === undefined) t.equal(inList('token:read'), read, 'lists and reads agree')
@@ -167,7 +167,7 @@ export const compareWithCalls = async (t: Test, runs: number): Promise<void> => 
     const context = contextOf(grants)
     const levels: Levels[] = []
     for (const { id, kind, container } of tokens) {
-      const remove = (made: string, as: UseContext) => vault.delete(made, as)
+      const remove = (createdId: string, as: UseContext) => vault.delete(createdId, as)
       const created = await attempted(kind, async () => {
         const [token] = await vault.create([{ ...kind.input, containers: [container] } as never], context)
         await remove(token?.id as string, reveal())
@@ -192,10 +192,12 @@ export const compareWithCalls = async (t: Test, runs: number): Promise<void> => 
       const reported = (await vault.access(id, contextOf(grants)))(grants, by).filter(
         ({ permission }) => permission in (real[at] as Levels),
       )
-      const found = Object.fromEntries(reported.map(({ permission, disclosure }) => [permission, disclosure]))
+      const actual = Object.fromEntries(
+        reported.map(({ permission, disclosure }) => [permission, disclosure]),
+      )
       const wanted = Object.fromEntries(expected.filter(([permission]) => permission !== 'token:create'))
-      if (JSON.stringify(sorted(found)) !== JSON.stringify(sorted(wanted)))
-        throw new Error(`${id} by ${by}: ${JSON.stringify(found)} instead of ${JSON.stringify(wanted)}`)
+      if (JSON.stringify(sorted(actual)) !== JSON.stringify(sorted(wanted)))
+        throw new Error(`${id} by ${by}: ${JSON.stringify(actual)} instead of ${JSON.stringify(wanted)}`)
       for (const { rule, permission } of reported)
         if ((rule === undefined) !== !grants.rules.some((other) => other === rule))
           throw new Error(`${permission}: a rule that decides nothing`)
@@ -254,7 +256,7 @@ export const compareWithCalls = async (t: Test, runs: number): Promise<void> => 
   await fc.assert(pair, { numRuns: runs, endOnFailure: true })
   t.equal(run, runs)
   const [first] = tokens
-  const opened = made.records.length
+  const opened = testVault.records.length
   await vault.access(first?.id as string, contextOf({ permissions: [], rules: [] }))
-  t.equal(made.records.length, opened, `nothing is recorded in ${tenant}`)
+  t.equal(testVault.records.length, opened, `nothing is recorded in ${tenant}`)
 }

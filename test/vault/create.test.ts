@@ -4,9 +4,9 @@ import { ALL, CARD, failure, openTestVault, rule, START } from './kit.ts'
 
 t.test('a created token shows what the token:create rule discloses', async (t) => {
   const { create, as } = await openTestVault(t)
-  const given = { type: 'card', data: CARD }
-  t.notOk('data' in (await create(given, as([], [rule('/pci/', 'redact', ['token:create'])]))))
-  t.same((await create(given, as([], [rule('/pci/', 'reveal', ['token:create'])]))).data, CARD)
+  const input = { type: 'card', data: CARD }
+  t.notOk('data' in (await create(input, as([], [rule('/pci/', 'redact', ['token:create'])]))))
+  t.same((await create(input, as([], [rule('/pci/', 'reveal', ['token:create'])]))).data, CARD)
 })
 
 t.test('a created token has every member that was sent', async (t) => {
@@ -196,9 +196,9 @@ t.test('a fingerprint is made when it is asked for, and compares within tenant a
 t.test('fingerprints ignore the cvc', async (t) => {
   const { create } = await openTestVault(t)
   const fingerprint_expression = '{{ data.number }}{{ data.cvc }}'
-  const one = await create({ type: 'card', data: CARD, fingerprint_expression })
-  const two = await create({ type: 'card', data: { ...CARD, cvc: '999' }, fingerprint_expression })
-  t.equal(one.fingerprint, two.fingerprint)
+  const first = await create({ type: 'card', data: CARD, fingerprint_expression })
+  const second = await create({ type: 'card', data: { ...CARD, cvc: '999' }, fingerprint_expression })
+  t.equal(first.fingerprint, second.fingerprint)
 })
 
 t.test('deduplication returns the existing token of the container and tenant', async (t) => {

@@ -60,11 +60,11 @@ t.test('no sequence of updates without a revealing grant widens where a value ca
   }
   /** What leaves by uses of a caller that may use everything, by reads of one that sees everything and of `own`, and by code. */
   const reach = async (id: string, own: UseContext): Promise<ReadonlySet<string>> => {
-    const found = new Set<string>()
+    const reached = new Set<string>()
     for (const destination of PROBES)
       for (const surface of ['body', 'header:authorization'] as const) {
         const context = { ...as(using), destination, surfacesOf: () => [surface] }
-        if (await sends(id, context)) found.add(`${surface} ${JSON.stringify(destination)}`)
+        if (await sends(id, context)) reached.add(`${surface} ${JSON.stringify(destination)}`)
       }
     const readers: Record<string, UseContext> = {
       own,
@@ -74,9 +74,9 @@ t.test('no sequence of updates without a revealing grant widens where a value ca
     }
     for (const [name, context] of Object.entries(readers)) {
       const read = await vault.get(id, context).catch(() => undefined)
-      if (JSON.stringify(read?.data as Json | undefined)?.includes(CARD.number)) found.add(name)
+      if (JSON.stringify(read?.data as Json | undefined)?.includes(CARD.number)) reached.add(name)
     }
-    return found
+    return reached
   }
 
   // Grants that show no data: masks, and uses that are limited themselves.

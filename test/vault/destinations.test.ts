@@ -46,10 +46,10 @@ const bound = (vault: TestVault, more: object = {}) =>
 t.test(
   'a use must satisfy the lists of the token, of the deciding rule and of the application',
   async (t) => {
-    const made = await openTestVault(t)
-    const { vault, as, create, records } = made
+    const testVault = await openTestVault(t)
+    const { vault, as, create, records } = testVault
     const free = await create({ type: 'card', data: CARD })
-    const card = await bound(made)
+    const card = await bound(testVault)
     const cases: readonly (readonly [string, string, UseContext])[] = [
       ['token', card.id, to(as(USE), EVIL)],
       ['access rule', free.id, to(as([], [ruleTo(STRIPE)]), EVIL)],
@@ -86,10 +86,10 @@ t.test('the destinations of the deciding rule count, not of one before or after 
 })
 
 t.test('one denied token fails the call, before anything is decrypted', async (t) => {
-  const made = await openTestVault(t)
-  const { vault, as, create, keys, store } = made
+  const testVault = await openTestVault(t)
+  const { vault, as, create, keys, store } = testVault
   const free = await create({ type: 'card', data: CARD })
-  const card = await bound(made)
+  const card = await bound(testVault)
   const many = await Promise.all(Array.from({ length: 20 }, () => create({ data: 1 })))
   const tenantKeys = keys.tenant
   let opened = 0
@@ -122,10 +122,10 @@ t.test('one denied token fails the call, before anything is decrypted', async (t
 })
 
 t.test('a token is opaque where the grant is limited, or the value is for proxies only', async (t) => {
-  const made = await openTestVault(t)
-  const { vault, as, create } = made
+  const testVault = await openTestVault(t)
+  const { vault, as, create } = testVault
   const free = (await create({ type: 'card', data: CARD })).id
-  const own = (await bound(made)).id
+  const own = (await bound(testVault)).id
   const secret = (await create({ type: 'card', data: CARD, egress_only: true })).id
   for (const [name, id, context, expected] of [
     ['a plain grant', free, to(as(USE), TO), undefined],
@@ -143,16 +143,18 @@ t.test('a token is opaque where the grant is limited, or the value is for proxie
 })
 
 t.test('each surface that holds the value must be allowed', async (t) => {
-  const made = await openTestVault(t)
-  const { vault, as } = made
-  const { id } = await bound(made, { destinations: [{ ...STRIPE[0], surfaces: ['header:authorization'] }] })
+  const testVault = await openTestVault(t)
+  const { vault, as } = testVault
+  const { id } = await bound(testVault, {
+    destinations: [{ ...STRIPE[0], surfaces: ['header:authorization'] }],
+  })
   const on = (surfacesOf: UseContext['surfacesOf']) => vault.use([id], to(as(), TO, { surfacesOf }))
   t.equal((await on(() => ['header:authorization'])).size, 1)
   const code = createCodeScope(TO)
   const header = { code, surfacesOf: () => ['header:authorization'] as const }
   t.equal((await vault.use([id], to(as(), TO, header))).size, 1, 'a transform gets values of the body only')
   t.notOk(code.isLimited)
-  const body = await bound(made, { destinations: [{ ...STRIPE[0], surfaces: ['body'] }] })
+  const body = await bound(testVault, { destinations: [{ ...STRIPE[0], surfaces: ['body'] }] })
   t.equal((await vault.use([body.id], to(as(), TO))).size, 1)
   const copied = vault.use([body.id], to(as(), TO, { copies: ['header:x-copy'] }))
   t.equal((await failure(copied)).code, 'destination_not_allowed', 'a header that reads the body holds it')
@@ -165,10 +167,10 @@ t.test('each surface that holds the value must be allowed', async (t) => {
 })
 
 t.test('no list is satisfied without a destination, as in reactors', async (t) => {
-  const made = await openTestVault(t)
-  const { vault, as, create } = made
+  const testVault = await openTestVault(t)
+  const { vault, as, create } = testVault
   const free = await create({ type: 'card', data: CARD })
-  const card = await bound(made)
+  const card = await bound(testVault)
   const react = (id: string, context: UseContext) => vault.detokenize([`{{ ${id} }}`], context, 'token:use')
   for (const [id, context] of [
     [card.id, as()],
@@ -180,9 +182,9 @@ t.test('no list is satisfied without a destination, as in reactors', async (t) =
 })
 
 t.test('reads follow the rules whatever the destinations are', async (t) => {
-  const made = await openTestVault(t)
-  const { vault, as, reveal } = made
-  const { id } = await bound(made)
+  const testVault = await openTestVault(t)
+  const { vault, as, reveal } = testVault
+  const { id } = await bound(testVault)
   const limited = to(reveal(), undefined, {}, STRIPE)
   for (const context of [reveal(), limited]) {
     t.same((await vault.get(id, context)).data, CARD)
@@ -195,9 +197,9 @@ t.test('reads follow the rules whatever the destinations are', async (t) => {
 t.test(
   'a token is given to code of a proxy at an allowed destination, which may send it nowhere else',
   async (t) => {
-    const made = await openTestVault(t)
-    const { vault, as, reveal, create } = made
-    const { id } = await bound(made)
+    const testVault = await openTestVault(t)
+    const { vault, as, reveal, create } = testVault
+    const { id } = await bound(testVault)
     const other = await create({ data: 'free' })
     const scope = createCodeScope(TO)
     const reading = { ...reveal(), code: scope }
@@ -234,7 +236,7 @@ t.test(
     const transformed = createCodeScope(TO)
     await vault.use([other.id], to(as([], [ruleTo(STRIPE)]), TO, { code: transformed }))
     t.throws(() => transformed.check(EVIL), { code: 'destination_not_allowed' }, 'the list of a rule, too')
-    const surfaces = await bound(made, { destinations: [{ ...STRIPE[0], surfaces: ['body'] }] })
+    const surfaces = await bound(testVault, { destinations: [{ ...STRIPE[0], surfaces: ['body'] }] })
     const toCode = vault.use([surfaces.id], to(as(), TO, { code: createCodeScope(TO) }))
     t.equal((await failure(toCode)).code, 'destination_not_allowed', 'code may put a value anywhere')
   },
@@ -243,8 +245,8 @@ t.test(
 t.test(
   '"egress_only": readers, reactors and code get a mask at most, proxies without transform the value',
   async (t) => {
-    const made = await openTestVault(t)
-    const { vault, as, reveal, create } = made
+    const testVault = await openTestVault(t)
+    const { vault, as, reveal, create } = testVault
     const { id } = await create({ type: 'card', data: CARD, egress_only: true })
     t.match(await vault.get(id, reveal()), { data: MASKED_CARD, egress_only: true })
     t.same((await vault.get(id, as(['token:read']))).data, MASKED_CARD)
@@ -264,8 +266,8 @@ t.test(
 )
 
 t.test('a duplicate returns the existing token, and discloses no more of it', async (t) => {
-  const made = await openTestVault(t)
-  const { reveal, create } = made
+  const testVault = await openTestVault(t)
+  const { reveal, create } = testVault
   const definition = { type: 'card', data: { ...CARD, cvc: '999' }, deduplicate_token: true }
   const first = await create({ ...definition, data: CARD, destinations: STRIPE }, reveal())
   for (const more of [{}, { destinations: [{ host: 'evil.test' }] }, { egress_only: false }]) {
@@ -278,8 +280,8 @@ t.test('a duplicate returns the existing token, and discloses no more of it', as
 const GUESS = { kind: 'offset', page: 1, size: 10 } as const
 
 t.test('"egress_only": no search, fingerprint or duplicate confirms a guess of the value', async (t) => {
-  const made = await openTestVault(t)
-  const { vault, as, reveal, create } = made
+  const testVault = await openTestVault(t)
+  const { vault, as, reveal, create } = testVault
   const asks = {
     data: 'guess',
     search_indexes: ['{{ data }}'],
@@ -357,8 +359,8 @@ t.test('a fingerprint that an "egress_only" row holds is not shown', async (t) =
 })
 
 t.test('narrowing requires token:update, widening a grant that reveals', async (t) => {
-  const made = await openTestVault(t)
-  const { vault, as, reveal, records } = made
+  const testVault = await openTestVault(t)
+  const { vault, as, reveal, records } = testVault
   const wide = { host: '*.stripe.test', ports: [443, 8443] }
   const updating = as(['token:update', 'token:read', 'token:search'])
   const narrowing: readonly object[] = [
@@ -371,7 +373,7 @@ t.test('narrowing requires token:update, widening a grant that reveals', async (
     { destinations: [{ ...STRIPE[0], methods: ['POST'], path: '/v1/charges', surfaces: ['body'] }] },
     { metadata: { a: 'b' } },
   ]
-  const { id } = await made.create({ type: 'card', data: CARD })
+  const { id } = await testVault.create({ type: 'card', data: CARD })
   for (const patch of narrowing) await vault.update(id, patch as never, updating)
   const narrow = [
     { host: 'api.stripe.test', ports: [443], methods: ['POST'], path: '/v1/charges', surfaces: ['body'] },
@@ -419,9 +421,9 @@ t.test('a grant that is limited itself does not let its holder see data by a mas
 })
 
 t.test('a move does not widen the destinations of its caller', async (t) => {
-  const made = await openTestVault(t)
-  const { vault, as } = made
-  const { id } = await made.create({ type: 'card', data: CARD, containers: ['/a/'] })
+  const testVault = await openTestVault(t)
+  const { vault, as } = testVault
+  const { id } = await testVault.create({ type: 'card', data: CARD, containers: ['/a/'] })
   const rules = (there?: DestinationList) =>
     as(
       ['token:update'],
@@ -434,7 +436,7 @@ t.test('a move does not widen the destinations of its caller', async (t) => {
   t.equal((await failure(move(rules()))).code, 'forbidden')
   const nowhere = as(['token:update'], [ruleTo(STRIPE, { container: '/a/' })])
   await vault.update(
-    (await made.create({ data: 1, containers: ['/a/'] })).id,
+    (await testVault.create({ data: 1, containers: ['/a/'] })).id,
     { containers: ['/b/'] },
     nowhere,
   )
@@ -465,9 +467,9 @@ t.test('a move of a token that its caller may only send shows it no more', async
 })
 
 t.test('a row whose limits were edited does not open', async (t) => {
-  const made = await openTestVault(t)
-  const { vault, as, reveal, store } = made
-  const card = await bound(made, { egress_only: true })
+  const testVault = await openTestVault(t)
+  const { vault, as, reveal, store } = testVault
+  const card = await bound(testVault, { egress_only: true })
   const { read } = store.tokens
   const wide = { destinations: [...STRIPE, { host: 'evil.test', ports: [443] }] }
   for (const egress of [null, wide, { ...wide, egress_only: true }, { destinations: STRIPE }] as const) {
@@ -475,17 +477,17 @@ t.test('a row whose limits were edited does not open', async (t) => {
     for (const run of [() => vault.use([card.id], to(as(), TO)), () => vault.get(card.id, reveal())])
       t.equal((await failure(run())).code, 'internal', JSON.stringify(egress))
   }
-  const free = await made.create({ data: 1 })
+  const free = await testVault.create({ data: 1 })
   store.tokens.read = async (...args) =>
     (await read(...args)).map((row) => ({ ...row, egress: { destinations: STRIPE } }))
   t.equal((await failure(vault.get(free.id, reveal()))).code, 'internal', 'narrower neither')
 })
 
 t.test('a preview reports where each token may be sent, and the error of the call', async (t) => {
-  const made = await openTestVault(t)
-  const { vault, as, create } = made
+  const testVault = await openTestVault(t)
+  const { vault, as, create } = testVault
   const free = await create({ type: 'card', data: CARD })
-  const card = await bound(made)
+  const card = await bound(testVault)
   const only = await create({ data: 1, egress_only: true })
   const preview = async (id: string, context: UseContext) => (await vault.preview([id], context))[0]
   t.match(await preview(card.id, to(as(), EVIL)), {

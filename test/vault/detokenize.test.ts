@@ -130,17 +130,17 @@ t.test('bodies without expressions are returned unchanged', async (t) => {
 t.test('the result is limited in size', async (t) => {
   const { create, vault, reveal } = await openTestVault(t, { limits: { detokenized: 10_000, depth: 4 } })
   const { id } = await create({ data: 'x'.repeat(3000) })
-  const one = `{{ ${id} }}`
-  t.equal(String(await vault.detokenize(one, reveal())).length, 3000)
-  t.equal((await failure(vault.detokenize(one.repeat(4), reveal()))).code, 'too_large')
+  const expression = `{{ ${id} }}`
+  t.equal(String(await vault.detokenize(expression, reveal())).length, 3000)
+  t.equal((await failure(vault.detokenize(expression.repeat(4), reveal()))).code, 'too_large')
   t.equal(
-    (await failure(vault.detokenize([one, one, one, one], reveal()))).code,
+    (await failure(vault.detokenize([expression, expression, expression, expression], reveal()))).code,
     'too_large',
     'repeated texts count',
   )
   t.equal(
-    (await failure(vault.detokenize([`{{ ${id} | pad_left: 9999, 'x' }}`, one], reveal()))).code,
+    (await failure(vault.detokenize([`{{ ${id} | pad_left: 9999, 'x' }}`, expression], reveal()))).code,
     'too_large',
   )
-  t.equal((await failure(vault.detokenize([[[[[one]]]]], reveal()))).code, 'invalid')
+  t.equal((await failure(vault.detokenize([[[[[expression]]]]], reveal()))).code, 'invalid')
 })

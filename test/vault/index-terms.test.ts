@@ -5,25 +5,25 @@ const locker = (pin: string) => ({ type: 'locker', data: { name: 'Ada', pin } })
 
 t.test('a custom index does not make write-only members searchable', async (t) => {
   const { create, vault, as } = await openTestVault(t)
-  const made = await create({ ...locker('987654'), search_indexes: ['{{ data.pin }}', '{{ data.name }}'] })
+  const token = await create({ ...locker('987654'), search_indexes: ['{{ data.pin }}', '{{ data.name }}'] })
   const later = await create(locker('987654'))
   await vault.update(later.id, { search_indexes: ['pin {{ data.pin }}', '{{ data.name }}'] }, as())
-  const found = async (query: string) => {
+  const idsOf = async (query: string) => {
     const { data } = await vault.list({ query }, { kind: 'offset', page: 1, size: 20 }, as(), 'token:search')
     return data.map(({ id }) => id).sort()
   }
-  t.same(await found('data:987654'), [])
-  t.same(await found('data:"pin 987654"'), [])
-  t.same(await found('data:Ada'), [made.id, later.id].sort(), 'other members are')
+  t.same(await idsOf('data:987654'), [])
+  t.same(await idsOf('data:"pin 987654"'), [])
+  t.same(await idsOf('data:Ada'), [token.id, later.id].sort(), 'other members are')
 })
 
 t.test('a custom fingerprint does not compare write-only members', async (t) => {
   const { create } = await openTestVault(t)
   const fingerprint_expression = '{{ data.name }}-{{ data.pin }}'
-  const one = await create({ ...locker('1234'), fingerprint_expression })
+  const first = await create({ ...locker('1234'), fingerprint_expression })
   const other = await create({ ...locker('9999'), fingerprint_expression })
-  t.ok(one.fingerprint)
-  t.equal(one.fingerprint, other.fingerprint)
+  t.ok(first.fingerprint)
+  t.equal(first.fingerprint, other.fingerprint)
 })
 
 t.test('an alias uses neither write-only nor ephemeral members', async (t) => {

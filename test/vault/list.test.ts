@@ -18,8 +18,8 @@ t.test('cursor pages return all tokens once, also during creates, and count noth
     if (start) await create({ data: 'between' })
   } while (start)
   t.same(seen, ['eee', 'ddd', 'ccc', 'bbb', 'aaa'])
-  const whole = await vault.list({ ids: seen }, { kind: 'cursor', size: 5 }, as())
-  t.equal(whole.next, undefined, 'a last page that is full has no next')
+  const page = await vault.list({ ids: seen }, { kind: 'cursor', size: 5 }, as())
+  t.equal(page.next, undefined, 'a last page that is full has no next')
 })
 
 t.test('a cursor that was altered, or is of another tenant, is invalid', async (t) => {

@@ -73,9 +73,9 @@ t.test('a row moved to another container, or with a later expiry, does not open'
   for (const edit of edits) {
     const { id } = await create({ data: 'x', expires_at: '2026-03-02T12:00:00Z' })
     t.equal((await vault.get(id, reveal())).data, 'x')
-    const [found] = await store.tokens.read(tenant, [id], START)
-    if (!found) throw new Error('the row is missing')
-    const { version, ...row } = found
+    const [stored] = await store.tokens.read(tenant, [id], START)
+    if (!stored) throw new Error('the row is missing')
+    const { version, ...row } = stored
     // What the store would hold if somebody had written to it: the version stays, as the seals name it.
     const next = { ...row, ...edit }
     await store.tokens.delete(tenant, id, START)
@@ -87,10 +87,10 @@ t.test('a row moved to another container, or with a later expiry, does not open'
 
 t.test('a row that was swapped for another does not open', async (t) => {
   const { create, store, tenant, vault, reveal } = await openTestVault(t)
-  const one = await create({ data: 'one' })
-  const two = await create({ data: 'two' })
+  const first = await create({ data: 'one' })
+  const second = await create({ data: 'two' })
   const [a, b] = await Promise.all(
-    [one.id, two.id].map(async (id) => (await store.tokens.read(tenant, [id], START))[0]),
+    [first.id, second.id].map(async (id) => (await store.tokens.read(tenant, [id], START))[0]),
   )
   if (!a || !b) throw new Error('rows are missing')
   const { version, ...row } = a
@@ -98,8 +98,8 @@ t.test('a row that was swapped for another does not open', async (t) => {
     { row: { ...row, sealed: b.sealed }, version, terms: [], deduplicate: false },
     START,
   )
-  t.equal((await failure(vault.get(one.id, reveal()))).code, 'internal')
-  t.equal((await vault.get(two.id, reveal())).data, 'two')
+  t.equal((await failure(vault.get(first.id, reveal()))).code, 'internal')
+  t.equal((await vault.get(second.id, reveal())).data, 'two')
 })
 
 t.test('many concurrent reads of large tokens leave turns of the event loop to others', async (t) => {

@@ -105,25 +105,25 @@ t.test('open plaintext is shared among tenants, until responses are sent', async
   const tenants: { readonly ids: readonly string[]; readonly tenantId: string }[] = []
   for (let i = 0; i < 8; i++) {
     const tenantId = await addTenant()
-    const made = await vault.create(
+    const tokens = await vault.create(
       [{ data: LARGEST }, { data: LARGEST }, { data: LARGEST }],
       reveal(tenantId),
     )
     const [small] = await vault.create([{ data: 'x'.repeat(1_000) }], reveal(tenantId))
-    tenants.push({ tenantId, ids: [...made.map(({ id }) => id), String(small?.id)] })
+    tenants.push({ tenantId, ids: [...tokens.map(({ id }) => id), String(small?.id)] })
   }
   const held: { release(): void }[] = []
-  const of = (tenantId: string) => ({
+  const contextOf = (tenantId: string) => ({
     ...reveal(tenantId),
-    hold: (one: { release(): void }) => held.push(one),
+    hold: (share: { release(): void }) => held.push(share),
   })
   let opened = 0
   const rejected: string[] = []
   const large: Record<string, (ids: readonly string[], tenantId: string) => Promise<unknown>> = {
-    use: (ids, tenantId) => vault.use(ids, of(tenantId)),
-    list: (_ids, tenantId) => vault.list({}, { kind: 'cursor', size: 3 }, of(tenantId)),
-    get: (ids, tenantId) => vault.get(ids[0] as string, of(tenantId)),
-    detokenize: (ids, tenantId) => vault.detokenize([`{{ ${ids[1]} }}`], of(tenantId)),
+    use: (ids, tenantId) => vault.use(ids, contextOf(tenantId)),
+    list: (_ids, tenantId) => vault.list({}, { kind: 'cursor', size: 3 }, contextOf(tenantId)),
+    get: (ids, tenantId) => vault.get(ids[0] as string, contextOf(tenantId)),
+    detokenize: (ids, tenantId) => vault.detokenize([`{{ ${ids[1]} }}`], contextOf(tenantId)),
   }
   for (const [name, call] of Object.entries(large))
     for (const { ids, tenantId } of tenants)
@@ -139,9 +139,9 @@ t.test('open plaintext is shared among tenants, until responses are sent', async
   t.same(new Set(rejected), new Set(Object.keys(large)))
   for (let i = 0; i < 3; i++) {
     const { ids, tenantId } = tenants[7 - i] as (typeof tenants)[number]
-    t.ok(await vault.get(String(ids[3]), of(tenantId)), 'small ones go on')
+    t.ok(await vault.get(String(ids[3]), contextOf(tenantId)), 'small ones go on')
   }
-  for (const one of held) one.release()
+  for (const share of held) share.release()
   for (const { ids, tenantId } of tenants) t.ok(await vault.use(ids, reveal(tenantId)), 'one after the other')
 })
 
@@ -178,7 +178,7 @@ t.test('new tokens are held like open ones, until they are stored', async (t) =>
         }),
       ),
     )
-    const rejected = outcomes.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
+    const rejected = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
     t.ok(rejected.length >= 10 && rejected.length < 20, `${name}: ${rejected.length} of 20`)
     for (const error of rejected) t.match(error, { code: 'rate_limited', retryAfter: 1 })
     t.equal(drafts, (20 - rejected.length) * (name === 'create' ? 1 : 1_000), 'no part is stored')

@@ -3,8 +3,8 @@ import type { TokenType } from '../../src/sdk/index.ts'
 import { createTokenTypes } from '../../src/vault/token-types.ts'
 
 const compile = (type: Partial<TokenType>) => {
-  const whole = { name: 'x', title: 'X', data: {}, container: '/A/Low/b/', ...type }
-  const compiled = createTokenTypes(() => new Map([['x', whole]])).get('x')
+  const complete = { name: 'x', title: 'X', data: {}, container: '/A/Low/b/', ...type }
+  const compiled = createTokenTypes(() => new Map([['x', complete]])).get('x')
   if (!compiled) throw new Error('the type is missing')
   return compiled
 }

@@ -48,7 +48,7 @@ const small = (await vault.tokenize(
   reveal(),
 )) as unknown as readonly { readonly id: string }[]
 const ids = small.map(({ id }) => id)
-const texts = (of: readonly string[], filter = '') => of.map((id) => `{{ ${id}${filter} }}`)
+const texts = (ids: readonly string[], filter = '') => ids.map((id) => `{{ ${id}${filter} }}`)
 const masked = as([], [rule('/', 'mask', ALL)])
 const page = { kind: 'offset', page: 1, size: 30 } as const
 const strings = Array.from({ length: 10_000 }, (_, i) => `value ${i}`)

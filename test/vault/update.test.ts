@@ -166,19 +166,19 @@ t.test('a caller that sees the data by any permission may change its mask', asyn
 
 t.test('fingerprint and search terms follow the data', async (t) => {
   const { create, vault, reveal } = await openTestVault(t)
-  const found = async (query: string) =>
+  const idsOf = async (query: string) =>
     (await vault.list({ query }, { kind: 'offset', page: 1, size: 10 }, reveal(), 'token:search')).total
   const { id, fingerprint } = await create({
     data: 'old',
     search_indexes: ['{{ data }}'],
     fingerprint_expression: '{{ data }}',
   })
-  t.equal(await found('data:old'), 1)
+  t.equal(await idsOf('data:old'), 1)
   const token = await vault.update(id, { data: 'new' }, reveal())
   t.ok(token.fingerprint)
   t.not(token.fingerprint, fingerprint)
-  t.same([await found('data:old'), await found('data:new')], [0, 1])
-  t.same([await found(`fingerprint:${fingerprint}`), await found(`fingerprint:${token.fingerprint}`)], [0, 1])
+  t.same([await idsOf('data:old'), await idsOf('data:new')], [0, 1])
+  t.same([await idsOf(`fingerprint:${fingerprint}`), await idsOf(`fingerprint:${token.fingerprint}`)], [0, 1])
 })
 
 t.test('an update that would make a duplicate returns the existing token and changes nothing', async (t) => {

@@ -44,16 +44,16 @@ for (const [name, { rate, isShallow = false }] of filters)
   t.test(`${name} counts what it reads and creates`, async (t) => {
     t.ok(rate >= LEAST, `at least ${LEAST} units for each character`)
     t.equal(isShallow, SHALLOW.has(name))
-    for (const one of casesOf(name, SIZE)) {
-      const { result, isRejected, units } = run(name, one)
-      const label = `${JSON.stringify(one.value).slice(0, 20)} ${JSON.stringify(one.args).slice(0, 40)}`
+    for (const sample of casesOf(name, SIZE)) {
+      const { result, isRejected, units } = run(name, sample)
+      const label = `${JSON.stringify(sample.value).slice(0, 20)} ${JSON.stringify(sample.args).slice(0, 40)}`
       t.ok(units >= LIMITS.call, label)
       const isCounted =
-        !isShallow || typeof one.value !== 'object' || (name === 'json' && one.args.length === 0)
+        !isShallow || typeof sample.value !== 'object' || (name === 'json' && sample.args.length === 0)
       if (isRejected || !isCounted) continue
-      const read = sizeOf(one.value)
-      const made = Math.max(0, sizeOf(result) - read)
-      t.ok(units >= (read + made) * LEAST, `${label}: ${units} units for ${read} read and ${made} made`)
+      const read = sizeOf(sample.value)
+      const created = Math.max(0, sizeOf(result) - read)
+      t.ok(units >= (read + created) * LEAST, `${label}: ${units} units for ${read} read and ${created} made`)
     }
   })
 

@@ -104,9 +104,8 @@ t.test('a result is posted to the callback URL, signed, until it is accepted', a
     const body = JSON.parse(text)
     t.match(body, { asyncReactorRequestId: started.json.asyncReactorRequestId, raw: { n: 1 } })
     t.match(body.tokens.a, /^[0-9a-f-]{36}$/)
-    const [, seconds, given] =
-      /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers['sidevault-signature'])) ?? []
-    t.equal(given, createHmac('sha256', secret).update(`${seconds}.${text}`).digest('hex'))
+    const [, seconds, mac] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers['sidevault-signature'])) ?? []
+    t.equal(mac, createHmac('sha256', secret).update(`${seconds}.${text}`).digest('hex'))
     t.match(headers, { 'content-type': 'application/json', 'sidevault-reactor': id })
   }
 })
@@ -242,11 +241,11 @@ t.test(
     const { commit } = store.records
     let renewed = 0
     Object.assign(store.records, {
-      commit: async (...given: Parameters<typeof commit>) => {
-        const [one] = given[0]
-        if (one?.kind === 'replace' && one.collection === 'reactor_callbacks') renewed++
-        await commit(...given)
-        started ||= one?.collection === 'reactor_requests'
+      commit: async (...args: Parameters<typeof commit>) => {
+        const [mutation] = args[0]
+        if (mutation?.kind === 'replace' && mutation.collection === 'reactor_callbacks') renewed++
+        await commit(...args)
+        started ||= mutation?.collection === 'reactor_requests'
       },
     })
     await react(id, { callback_url: receiver.url })
@@ -279,23 +278,23 @@ t.test('keys and results are encrypted at rest', async (t) => {
 /** The kernel as the plugin sees it, with a reactor and no code. */
 const kernelOf = async (t: Test) => {
   const clock = testClock()
-  let kernel: PluginContext | undefined
+  let pluginContext: PluginContext | undefined
   const sample = definePlugin({
     api: 1,
     name: 'reactors',
     version: '1.0.0',
-    setup: (given) => {
-      kernel = given
+    setup: (context) => {
+      pluginContext = context
       return { collections: [Reactors, Callbacks] }
     },
   })
   const service = await startTestService(t, { openStore: openInThread, clock, outbound, plugins: [sample] })
-  if (kernel === undefined) throw new Error('the plugin was not set up')
+  if (pluginContext === undefined) throw new Error('the plugin was not set up')
   const { tenantId } = service
   const record = { callback_key: 'key', configuration: {}, created_by: 'x', created_at: 0 }
-  await kernel.records(Reactors).insert(tenantId, { id: 'reactor', name: 'R', ...record })
+  await pluginContext.records(Reactors).insert(tenantId, { id: 'reactor', name: 'R', ...record })
   const waits = (url: string, more: object = {}) =>
-    kernel!.records(Callbacks).insert(tenantId, {
+    pluginContext!.records(Callbacks).insert(tenantId, {
       id: 'request',
       reactor_id: 'reactor',
       url,
@@ -304,13 +303,13 @@ const kernelOf = async (t: Test) => {
       expires_at: clock.now() + 86_400_000,
       ...more,
     })
-  const waiting = () => kernel!.records(Callbacks).get(tenantId, 'request')
+  const waiting = () => pluginContext!.records(Callbacks).get(tenantId, 'request')
   const process = (delays = [0, 0, 0]) => {
     const stop = new AbortController()
     const caller = { tenantId, actorId: 'a', actorType: 'application' }
     const pending = { body: { raw: 1 }, origin: { caller, traceId: 't' } }
     const results = { of: async () => pending, drop: async () => true, isRunning: () => false }
-    return { stop, ...createCallbacks(kernel!, { delays, results, signal: stop.signal }) }
+    return { stop, ...createCallbacks(pluginContext!, { delays, results, signal: stop.signal }) }
   }
   return {
     clock,

@@ -35,13 +35,13 @@ const CASTS: readonly (readonly [ElementType, Json, Json | undefined])[] = [
   ['string', {}, undefined],
 ]
 
-for (const [type, given, expected] of CASTS)
+for (const [type, value, expected] of CASTS)
   t.test(
-    `${JSON.stringify(given)} as a ${type} is ${expected === undefined ? 'rejected' : JSON.stringify(expected)}`,
+    `${JSON.stringify(value)} as a ${type} is ${expected === undefined ? 'rejected' : JSON.stringify(expected)}`,
     async (t) => {
       const parameters = [parameter('x', type)]
-      if (expected === undefined) t.same(issuesOf(parameters, { x: given }), ['args.x'])
-      else t.strictSame(castArguments(parameters, { x: given }), { x: expected })
+      if (expected === undefined) t.same(issuesOf(parameters, { x: value }), ['args.x'])
+      else t.strictSame(castArguments(parameters, { x: value }), { x: expected })
     },
   )
 

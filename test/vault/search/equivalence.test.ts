@@ -89,9 +89,9 @@ t.test('searches find what a naive evaluator finds, within what the caller may s
       const visible = tokens.filter(({ container }) => !bounded || container.startsWith('/x/'))
       const expected = visible.filter(holds).map(({ id }) => id)
       const page = { kind: 'offset', page: 1, size: 100 } as const
-      const found = await vault.list({ query: text }, page, context, 'token:search')
-      const ids = found.data.map(({ id }) => id).reverse()
-      return JSON.stringify(ids) === JSON.stringify(expected) && found.total === expected.length
+      const result = await vault.list({ query: text }, page, context, 'token:search')
+      const ids = result.data.map(({ id }) => id).reverse()
+      return JSON.stringify(ids) === JSON.stringify(expected) && result.total === expected.length
     }),
     { numRuns: 300, seed: 7 },
   )
