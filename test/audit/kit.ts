@@ -124,7 +124,7 @@ export const killed = async (child: ChildProcess): Promise<void> => {
   await closed
 }
 
-/** What a set-up needs of a tap test. */
+/** Members of a tap test that a set-up needs. */
 export interface Test {
   testdir(): string
   teardown(handler: () => Promise<void>): void

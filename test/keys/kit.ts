@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { KeyRow, Store } from '../../src/store/types.ts'
 import { storeInThread } from '../kit/store-in-thread.ts'
 
-/** What a kit needs of a tap test. */
+/** Members of a tap test that a kit needs. */
 export interface Test {
   testdir(): string
   teardown(handler: () => Promise<void>): void

@@ -23,7 +23,7 @@ const watched = (inner: Pick<KeyStore, 'keys' | 'changes' | 'add'>) => {
   const state = {
     reads: 0,
     rows: (rows: readonly KeyRow[]): readonly KeyRow[] => rows,
-    /** What a read waits for once it has its rows. */
+    /** Awaited by a read once it has its rows. */
     after: async (_tenantId: string): Promise<void> => {},
   }
   const store: typeof inner = {

@@ -15,7 +15,7 @@ const context = {
   maxDisclosure: undefined,
 }
 
-/** What a vault was asked by one operation, and what came of it. */
+/** Calls of a vault by an operation, and the result of the operation. */
 const asked = async (rpc: string, input: object) => {
   const calls: unknown[][] = []
   const record =

@@ -1,4 +1,4 @@
-/** What `access` and `compareAccess` say of random grants, against what the calls themselves give. */
+/** Reports of `access` and `compareAccess` for random grants, compared with the results of the calls themselves. */
 import fc from 'fast-check'
 import type { Test } from 'tap'
 import { AppError } from '../../src/common/errors.ts'
@@ -25,7 +25,7 @@ interface Kind {
   readonly input: object
   readonly masked?: Json
   readonly revealed: Json
-  /** What a use sends, where it differs. */
+  /** The value that a use sends, where it differs. */
   readonly used?: Json
 }
 

@@ -58,7 +58,10 @@ t.test('no sequence of updates without a revealing grant widens where a value ca
       return false
     }
   }
-  /** What leaves by uses of a caller that may use everything, by reads of one that sees everything and of `own`, and by code. */
+  /**
+   * Values that leave by uses of a caller that may use everything, by reads of one that sees everything and of `own`,
+   * and by code.
+   */
   const reach = async (id: string, own: UseContext): Promise<ReadonlySet<string>> => {
     const reached = new Set<string>()
     for (const destination of PROBES)

@@ -136,7 +136,7 @@ interface VaultOptions {
   readonly types?: readonly TokenType[]
   /** A store that no other test writes to. Default: all tests of a process share one, with a tenant each. */
   readonly own?: boolean
-  /** One with its writer thread, for what measures this thread. */
+  /** A store with its writer thread, for tests that measure this thread. */
   readonly threads?: boolean
 }
 

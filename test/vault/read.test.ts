@@ -76,7 +76,7 @@ t.test('a row moved to another container, or with a later expiry, does not open'
     const [stored] = await store.tokens.read(tenant, [id], START)
     if (!stored) throw new Error('the row is missing')
     const { version, ...row } = stored
-    // What the store would hold if somebody had written to it: the version stays, as the seals name it.
+    // The row after an edit of the database: the version stays, as the seals name it.
     const next = { ...row, ...edit }
     await store.tokens.delete(tenant, id, START)
     t.equal(version, 1)

@@ -1,4 +1,7 @@
-/** Values and arguments that make filters slow, by filter, at a size; what counts and what measures their cost share them. */
+/**
+ * Values and arguments that make filters slow, by filter, at a size; what counts and what measures their cost share
+ * them.
+ */
 import type { Json } from '../../../src/common/json.ts'
 
 export interface Case {

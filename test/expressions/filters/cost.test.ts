@@ -1,4 +1,4 @@
-/** What every filter counts for, those of plugins too: no less than what it reads and makes. */
+/** Every filter, those of plugins too, counts no less than it reads and creates. */
 import t from 'tap'
 import { compileFilters } from '../../../src/expressions/chain.ts'
 import { allFilters } from '../../../src/expressions/expressions.ts'
@@ -53,7 +53,7 @@ for (const [name, { rate, isShallow = false }] of filters)
       if (isRejected || !isCounted) continue
       const read = sizeOf(sample.value)
       const created = Math.max(0, sizeOf(result) - read)
-      t.ok(units >= (read + created) * LEAST, `${label}: ${units} units for ${read} read and ${created} made`)
+      t.ok(units >= (read + created) * LEAST, `${label}: ${units} units for ${read} read and ${created} created`)
     }
   })
 
