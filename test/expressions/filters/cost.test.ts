@@ -53,7 +53,10 @@ for (const [name, { rate, isShallow = false }] of filters)
       if (isRejected || !isCounted) continue
       const read = sizeOf(sample.value)
       const created = Math.max(0, sizeOf(result) - read)
-      t.ok(units >= (read + created) * LEAST, `${label}: ${units} units for ${read} read and ${created} created`)
+      t.ok(
+        units >= (read + created) * LEAST,
+        `${label}: ${units} units for ${read} read and ${created} created`,
+      )
     }
   })
 
