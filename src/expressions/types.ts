@@ -38,10 +38,9 @@ export interface StoredExpression {
 /** The `{{ }}` language (completions §6). Pure; only compiled stored expressions are cached. */
 export interface Expressions {
   /**
-   * Throws `invalid_expression` for an unclosed or empty `{{ }}`, an unknown filter or a syntax error, and when
-   * `work` is
-   * exhausted: parsing counts like evaluation. Texts with the same `work` share compiled filters. With `seen` the text
-   * may use variables, and `seen` gets each.
+   * Throws `invalid_expression` for an unclosed or empty `{{ }}`, an unknown filter or a syntax error, and when `work`
+   * is exhausted: parsing counts like evaluation. Texts with the same `work` share compiled filters. With `seen` the
+   * text may use variables, and `seen` gets each.
    */
   parse(text: string, work?: Work, seen?: (path: VariablePath) => void): Template
   /** This language with `work` as the default of `parse`. */

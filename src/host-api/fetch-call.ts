@@ -2,12 +2,6 @@ import { AppError } from '../common/errors.ts'
 import { isObject, type Json } from '../common/json.ts'
 import type { OutboundRequest, OutboundResponse } from '../sdk/index.ts'
 
-/**
- * `fetch` as JSON. Request: `{ url, method?, headers?: [name, value][], body?: text | { base64 }, redirect? }`.
- * `"follow"`
- * follows redirects; `"follow-with-body"` also sends the body to another origin.
- * Response: `{ url, status, statusText, redirected, headers: [name, value][], base64 }`.
- */
 const wrong = (detail: string) => new AppError('invalid', `fetch needs a valid request: ${detail}.`)
 
 const isPair = (value: unknown): value is [string, string] =>
@@ -20,7 +14,11 @@ const bodyOf = (body: Json | undefined): string | Buffer | undefined => {
   throw wrong('its body is neither text nor bytes')
 }
 
-/** Parses a request of code. Throws `invalid`. */
+/**
+ * Parses a request of code: `{ url, method?, headers?: [name, value][], body?: text | { base64 }, redirect? }`. With
+ * `redirect` `"follow"`, redirects are followed; `"follow-with-body"` also sends the body to another origin. Throws
+ * `invalid`.
+ */
 export const requestOf = (input: Json): OutboundRequest => {
   if (!isObject(input) || typeof input.url !== 'string') throw wrong('it has no url')
   const { url, method = 'GET', headers = [], redirect } = input
@@ -37,7 +35,7 @@ export const requestOf = (input: Json): OutboundRequest => {
   }
 }
 
-/** A response as JSON for code. */
+/** A response as JSON for code: `{ url, status, statusText, redirected, headers: [name, value][], base64 }`. */
 export const responseOf = ({ body, headers, ...response }: OutboundResponse): Json => ({
   ...response,
   headers: headers.map(([name, value]) => [name, value]),

@@ -12,8 +12,8 @@ export const field = <T extends TSchema>(number: number, schema: T): T =>
   ) as T
 
 /**
- * An optional member that may also be null, which means absent. One schema of two types, not
- * two schemas, so that issues inside the value do not mention null.
+ * An optional member that may also be null, which means absent. One schema of two types, not two schemas, so that
+ * issues inside the value do not mention null.
  */
 export const nullable = <T extends TSchema & { readonly type: string }>(number: number, schema: T) =>
   Type.Optional(Type.Unsafe<Static<T> | null>({ ...schema, type: [schema.type, 'null'], field: number }))
