@@ -14,12 +14,12 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   // helpers of the built-in plugins
   kit: { values: 'common access egress sdk' },
   // who may do what, for the API and the proxy alike, and the audit record of it
-  access: { values: 'common egress', types: 'sdk store audit' },
+  access: { values: 'common egress', types: 'sdk store' },
   config: { values: 'common' },
   store: { values: 'common', types: 'sdk' },
   'shared-state': { values: 'common' },
   keys: { values: 'common', types: 'store sdk' },
-  audit: { values: 'common', types: 'store' },
+  audit: { values: 'common access', types: 'store' },
   expressions: { values: 'common', types: 'sdk' },
   vault: { values: 'common access egress expressions sdk', types: 'sdk store keys audit' },
   kernel: { values: 'common access', types: 'sdk store keys audit expressions' },

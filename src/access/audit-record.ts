@@ -1,5 +1,8 @@
-import type { AuditRecord } from '../audit/types.ts'
 import type { AuditEvent, AuditOrigin } from '../sdk/index.ts'
+import type { LogRow } from '../store/types.ts'
+
+/** An event of an entity. Never holds data, keys, bodies or query strings (completions §10, §12). */
+export type AuditRecord = Omit<LogRow, 'journal' | 'journal_seq' | 'hash'>
 
 /** Characters of an id and of a message. */
 const MAX_ID = 400

@@ -1,3 +1,4 @@
+import { operatorRecord } from '../access/audit-record.ts'
 import { type ChainLine, firstSeqOf } from './line.ts'
 import type { AuditRecord } from './types.ts'
 
@@ -5,17 +6,8 @@ import type { AuditRecord } from './types.ts'
 const FIRST_LOST = /^Records from (\d+) on are lost/
 
 /** The record by which an operator acknowledges lost records of a journal. No tenant's log shows it. */
-export const lossRecord = (journal: string, message: string, traceId: string, at: number): AuditRecord => ({
-  tenant_id: '',
-  entity_type: 'journal',
-  entity_id: journal,
-  operation: 'acknowledge_loss',
-  actor_id: null,
-  actor_type: 'operator',
-  message,
-  trace_id: traceId,
-  created_at: at,
-})
+export const lossRecord = (journal: string, message: string, traceId: string, at: number): AuditRecord =>
+  operatorRecord('', { entity: 'journal', id: journal, operation: 'acknowledge_loss', message }, traceId, at)
 
 const isLoss = (record: AuditRecord): boolean =>
   record.tenant_id === '' && record.entity_type === 'journal' && record.operation === 'acknowledge_loss'

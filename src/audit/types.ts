@@ -1,7 +1,6 @@
-import type { LogRow } from '../store/types.ts'
+import type { AuditRecord } from '../access/audit-record.ts'
 
-/** An event of an entity. Never holds data, keys, bodies or query strings (completions §10, §12). */
-export type AuditRecord = Omit<LogRow, 'journal' | 'journal_seq' | 'hash'>
+export type { AuditRecord }
 
 /** Hash-chained journal of a process. */
 export interface Journal {
