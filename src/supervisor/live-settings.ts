@@ -45,7 +45,7 @@ const withDiscovered = (next: BootstrapOptions, before: BootstrapOptions): Boots
 })
 
 export interface LiveSettingsDeps {
-  readonly control: XdsServer
+  readonly xds: XdsServer
   /** The options of Envoy's configuration. Rejects with ConfigError. */
   readonly envoyOptions: (config: Config, inUse: InUse) => Promise<BootstrapOptions>
   /** Resolves when every process has applied the settings. */
@@ -67,7 +67,7 @@ export const createLiveSettings = (
   first: { readonly config: Config; readonly trustBundle: string; readonly files: string },
   deps: LiveSettingsDeps,
 ): LiveSettings => {
-  const { control, env, configFile: file, log } = deps
+  const { xds, env, configFile: file, log } = deps
   const { baseDir: cwd } = first.config
   const runExclusive = createKeyedMutex()
   let { config: current, trustBundle, files } = first
@@ -83,13 +83,13 @@ export const createLiveSettings = (
       trustBundle,
       warn: (message) => warnings.push(message),
     })
-    await control.change((before) => withDiscovered(options, before))
+    await xds.change((before) => withDiscovered(options, before))
     // A process that starts during `notify` must start with the settings that Envoy has.
     current = next
     trustBundle = options.egress.trustBundle
     files = fingerprint
     await deps.notify(accepted())
-    await removeTrustBundles(dirname(trustBundle), control.namesFile).catch((error: unknown) =>
+    await removeTrustBundles(dirname(trustBundle), xds.namesFile).catch((error: unknown) =>
       log.warn(`old trust bundles cannot be removed: ${String(error)}`),
     )
     return warnings

@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
 import type { Clock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 
@@ -12,14 +13,21 @@ export interface ProcessKind {
   doing?(child: ChildProcess): string | undefined
 }
 
+export interface StopOptions {
+  /** It is killed after this time. */
+  readonly graceMs: number
+  /** It is killed when this fires. */
+  readonly kill: AbortSignal
+}
+
 /** A process that is restarted when it ends. */
 export interface Managed {
   readonly name: string
   readonly child: ChildProcess | undefined
   /** Resolves when it is ready for the first time; rejects when it ends before. */
   readonly started: Promise<void>
-  /** Asks it to end by `ask`, kills it after `graceMs`, and does not restart it. Resolves when it has ended. */
-  stop(ask: (child: ChildProcess) => void, graceMs: number): Promise<void>
+  /** Asks it to end by `ask`, and does not restart it. Resolves when it has ended. */
+  stop(ask: (child: ChildProcess) => void, options: StopOptions): Promise<void>
 }
 
 /** Exits within this time (ms) count for the backoff. */
@@ -122,22 +130,26 @@ export const manage = (
     get child() {
       return current
     },
-    stop: async (ask, graceMs) => {
+    stop: async (ask, { graceMs, kill }) => {
       stopping = true
       clearTimeout(restart)
       const child = current
       if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
-      const gone = new Promise<void>((done) => child.once('exit', () => done()))
-      ask(child)
-      const kill = setTimeout(() => {
+      const exited = once(child, 'exit')
+      const killNow = () => child.kill('SIGKILL')
+      kill.addEventListener('abort', killNow, { once: true })
+      if (kill.aborted) killNow()
+      else ask(child)
+      const timeout = setTimeout(() => {
         deps.log.warn(
           { name, pid: child.pid, ms: graceMs },
           'process did not exit within the grace period; sending SIGKILL',
         )
-        child.kill('SIGKILL')
+        killNow()
       }, graceMs)
-      await gone
-      clearTimeout(kill)
+      await exited
+      clearTimeout(timeout)
+      kill.removeEventListener('abort', killNow)
     },
   }
 }

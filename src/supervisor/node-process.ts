@@ -51,7 +51,7 @@ export const forkProcess = (
     detached: true, // Ctrl-C must reach only the supervisor, which ends its children in order.
   })
 
-export const order = (child: ChildProcess | undefined, message: ParentMessage): void => {
+export const send = (child: ChildProcess | undefined, message: ParentMessage): void => {
   if (child?.connected) child.send(message, () => {}) // The child may end before it reads the message.
 }
 
@@ -81,55 +81,69 @@ const watchSandboxes = (child: ChildProcess): void => {
 /** Children that have reported `ready`. */
 const readyChildren = new WeakSet<ChildProcess>()
 
-/** A process that does not apply new settings in time is killed: it restarts with them. */
+/** Timeouts in ms. A process that does not apply new settings in time is killed: it restarts with them. */
 const SETTINGS_MS = 5_000
 /** Longer for a starting process, which applies them after its start: a restart would take even longer. */
 const STARTING_MS = 20_000
-
-/** Sends settings to a process. Resolves when it has applied them or has ended. */
-export const giveSettings = (child: ChildProcess | undefined, settings: AcceptedSettings): Promise<void> =>
-  new Promise((resolve) => {
-    if (!child?.connected) return resolve()
-    const done = () => {
-      clearTimeout(timeout)
-      child.off('message', listen)
-      child.off('exit', done)
-      resolve()
-    }
-    const listen = (report: ChildMessage) => {
-      if (report.kind === 'settings') done()
-    }
-    const timeout = setTimeout(
-      () => child.kill('SIGKILL'),
-      readyChildren.has(child) ? SETTINGS_MS : STARTING_MS,
-    )
-    child.on('message', listen)
-    child.once('exit', done)
-    order(child, { kind: 'settings', settings })
-  })
-
-/** More than the timeout of each check, ms. */
+/** More than the timeout of each check. */
 const CHECKED_MS = 5_000
 
-/** The components that fail, as this process sees them. Undefined if it has ended or does not respond in time. */
-export const askFailed = (child: ChildProcess | undefined): Promise<readonly FailedComponent[] | undefined> =>
+/**
+ * Sends `message` and resolves with the next report of the kind `reply`. Resolves with undefined when the process ends.
+ * `onTimeout` is called after `ms`.
+ */
+const request = <K extends ChildMessage['kind']>(
+  child: ChildProcess | undefined,
+  message: ParentMessage,
+  options: { readonly reply: K; readonly ms: number; readonly onTimeout: (end: () => void) => void },
+): Promise<Extract<ChildMessage, { kind: K }> | undefined> =>
   new Promise((resolve) => {
     if (!child?.connected) return resolve(undefined)
-    const done = (failed?: readonly FailedComponent[]) => {
+    const done = (reply?: Extract<ChildMessage, { kind: K }>) => {
       clearTimeout(timeout)
       child.off('message', listen)
-      child.off('exit', ended)
-      resolve(failed)
+      child.off('exit', end)
+      resolve(reply)
     }
-    const ended = () => done()
+    const end = () => done()
+    const isReply = (report: ChildMessage): report is Extract<ChildMessage, { kind: K }> =>
+      report.kind === options.reply
     const listen = (report: ChildMessage) => {
-      if (report.kind === 'checked') done(report.failed)
+      if (isReply(report)) done(report)
     }
-    const timeout = setTimeout(ended, CHECKED_MS)
+    const timeout = setTimeout(() => options.onTimeout(end), options.ms)
     child.on('message', listen)
-    child.once('exit', ended)
-    order(child, { kind: 'check' })
+    child.once('exit', end)
+    send(child, message)
   })
+
+/** Sends settings to a process. Resolves when it has applied them or has ended. */
+export const applySettings = async (
+  child: ChildProcess | undefined,
+  settings: AcceptedSettings,
+): Promise<void> => {
+  await request(
+    child,
+    { kind: 'settings', settings },
+    {
+      reply: 'settings',
+      ms: child !== undefined && readyChildren.has(child) ? SETTINGS_MS : STARTING_MS,
+      onTimeout: () => child?.kill('SIGKILL'),
+    },
+  )
+}
+
+/** The components that fail, as this process sees them. Undefined if it has ended or does not respond in time. */
+export const checkComponents = async (
+  child: ChildProcess | undefined,
+): Promise<readonly FailedComponent[] | undefined> => {
+  const reply = await request(
+    child,
+    { kind: 'check' },
+    { reply: 'checked', ms: CHECKED_MS, onTimeout: (end) => end() },
+  )
+  return reply?.failed
+}
 
 /** An admin or gateway process. `onReady` is called after each start. */
 export const nodeKind = (
@@ -147,7 +161,7 @@ export const nodeKind = (
     spawn: () => {
       const child = options.spawn()
       watchSandboxes(child)
-      order(child, { kind: 'start', start: options.start() })
+      send(child, { kind: 'start', start: options.start() })
       return child
     },
     doing: (child) => places.get(child),

@@ -1,7 +1,6 @@
 /** Whether the service is ready, asked without a request that would be logged. */
 import { setTimeout } from 'node:timers/promises'
 import type { FailedComponent } from './messages.ts'
-import { StartError } from './start-error.ts'
 
 /** ms between two checks: short at first, since most starts need few. */
 const SOON_MS = 25
@@ -14,15 +13,6 @@ export interface ReadinessDeps {
   /** Status of `GET /readyz` through the edge. Undefined if there is no response. */
   readonly probe: () => Promise<number | undefined>
 }
-
-const nameWithReason = ({ name, reason }: FailedComponent): string =>
-  reason === undefined ? name : `${name} (${reason.replace(/\.$/, '')})`
-
-/** Error of a start that takes too long. `failed`: what it waits for. */
-export const notReady = (failed: readonly FailedComponent[], ms: number): StartError =>
-  new StartError(
-    `The service did not become ready within ${ms / 1000} s. Failed: ${failed.map(nameWithReason).join(', ') || 'unknown'}. See the log lines above.`,
-  )
 
 const failedNow = async ({ failed, probe }: ReadinessDeps): Promise<readonly FailedComponent[]> => {
   const components = await failed()

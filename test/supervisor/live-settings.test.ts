@@ -22,7 +22,7 @@ const OPTIONS: BootstrapOptions = {
   listen: { host: '', port: 0 },
   egress: { allow: [], http: false, trustBundle: 'trust.pem' },
 }
-const control: XdsServer = {
+const xds: XdsServer = {
   change: async () => {},
   restarted() {},
   namesFile: () => true,
@@ -44,8 +44,8 @@ t.test('certificates that change before or during a read, or are not applied, ar
   const settings = createLiveSettings(
     { config, trustBundle: path('trust.pem'), files },
     {
-      control: {
-        ...control,
+      xds: {
+        ...xds,
         change: async () => {
           if (++changes === 1) throw new NackError([])
         },
@@ -79,7 +79,7 @@ t.test('a process spawned while the others are notified starts with the new sett
   const settings = createLiveSettings(
     { config, trustBundle: 'trust.pem', files: '' },
     {
-      control,
+      xds,
       envoyOptions: async () => ({ ...OPTIONS, egress: { ...OPTIONS.egress, trustBundle: bundle } }),
       notify: async (accepted) => {
         reported = accepted

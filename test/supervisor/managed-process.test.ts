@@ -7,28 +7,31 @@ import { silentLog } from '../kit/egress.ts'
 
 t.test('a process that cannot be respawned at once is spawned when possible', async (t) => {
   const { promise: back, resolve } = Promise.withResolvers<void>()
-  let births = 0
-  const one = manage(
+  let spawns = 0
+  const managed = manage(
     {
-      name: 'one',
+      name: 'probe',
       spawn: () => {
-        births++
-        if (births === 2 || births === 3) throw new Error('spawn ENOMEM')
+        spawns++
+        if (spawns === 2 || spawns === 3) throw new Error('spawn ENOMEM')
         return spawn(process.execPath, ['--eval', 'setInterval(() => {}, 1_000)'], { stdio: 'ignore' })
       },
       ready: async (child) => {
         if (child.pid === undefined) await once(child, 'spawn')
-        if (births === 4) resolve()
+        if (spawns === 4) resolve()
       },
     },
     { log: silentLog(), clock: steadyClock },
   )
-  await one.started
-  one.child?.kill('SIGKILL')
+  await managed.started
+  managed.child?.kill('SIGKILL')
   await back
-  t.equal(births, 4)
-  await one.stop((child) => child.kill('SIGKILL'), 10_000)
-  t.equal(one.child, undefined)
+  t.equal(spawns, 4)
+  await managed.stop((child) => child.kill('SIGKILL'), {
+    graceMs: 10_000,
+    kill: new AbortController().signal,
+  })
+  t.equal(managed.child, undefined)
 })
 
 t.test('a process that cannot be spawned at first is a failed start', (t) => {
@@ -38,7 +41,7 @@ t.test('a process that cannot be spawned at first is a failed start', (t) => {
   t.throws(
     () =>
       manage(
-        { name: 'one', spawn: impossible, ready: async () => {} },
+        { name: 'probe', spawn: impossible, ready: async () => {} },
         { log: silentLog(), clock: steadyClock },
       ),
     /ENOMEM/,

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { mock } from 'node:test'
 import t from 'tap'
 import type { ChildMessage } from '../../src/supervisor/messages.ts'
-import { forkProcess, giveSettings, nodeKind } from '../../src/supervisor/node-process.ts'
+import { applySettings, forkProcess, nodeKind } from '../../src/supervisor/node-process.ts'
 
 const settings = { content: {}, trustBundle: 'trust.pem' }
 
@@ -37,7 +37,7 @@ t.test('a process that does not apply settings in time is killed to respawn with
   const { child, kills, started, says } = slow()
   says({ kind: 'ready' })
   await started
-  const given = giveSettings(child, settings)
+  const given = applySettings(child, settings)
   mock.timers.tick(4_999)
   t.same(kills, [])
   mock.timers.tick(1)
@@ -49,7 +49,7 @@ t.test('a starting process applies settings once it has started', async (t) => {
   mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())
   const { child, kills, started, says } = slow()
-  const given = giveSettings(child, settings)
+  const given = applySettings(child, settings)
   mock.timers.tick(15_000)
   says({ kind: 'ready' })
   says({ kind: 'settings' })
@@ -58,7 +58,7 @@ t.test('a starting process applies settings once it has started', async (t) => {
   t.same(kills, [])
 
   const never = slow()
-  const gone = giveSettings(never.child, settings)
+  const gone = applySettings(never.child, settings)
   mock.timers.tick(20_000)
   t.same(never.kills, ['SIGKILL'], 'but not for ever')
   await gone

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { FailedComponent } from '../../src/supervisor/messages.ts'
-import { notReady, waitUntilReady } from '../../src/supervisor/readiness.ts'
+import { waitUntilReady } from '../../src/supervisor/readiness.ts'
 
 t.test('the edge is asked only when all components work, and what fails is reported', async (t) => {
   const states: (readonly FailedComponent[] | undefined)[] = [
@@ -11,20 +11,20 @@ t.test('the edge is asked only when all components work, and what fails is repor
     [],
   ]
   const statuses = [undefined, 503, 200]
-  const seen: string[] = []
+  const seen: (readonly FailedComponent[])[] = []
   await waitUntilReady(
     { failed: async () => states.shift(), probe: async () => statuses.shift() },
     {
       signal: new AbortController().signal,
-      onFailed: (failed) => seen.push(notReady(failed, 60_000).message.replace(/.*Failed: |\. See .*/g, '')),
+      onFailed: (failed) => seen.push(failed),
     },
   )
   t.strictSame(seen, [
-    'health (its process does not respond)',
-    'store (It is read-only), journal',
-    'edge (no response)',
-    'edge (/readyz has status 503)',
-    'unknown',
+    [{ name: 'health', reason: 'its process does not respond' }],
+    [{ name: 'store', reason: 'It is read-only.' }, { name: 'journal' }],
+    [{ name: 'edge', reason: 'no response' }],
+    [{ name: 'edge', reason: '/readyz has status 503' }],
+    [],
   ])
   t.strictSame([states.length, statuses.length], [0, 0])
 })
