@@ -11,8 +11,9 @@ import {
   type PluginContext,
   Type,
 } from '#sdk'
+import type { Change } from './application-store.ts'
 import type { ApplicationRecord } from './collections.ts'
-import type { Change, Directory } from './directory.ts'
+import type { Directory } from './directory.ts'
 import * as examples from './examples.ts'
 import { parseExpiry } from './expiry.ts'
 import { type ApplicationGrants, checkGrants } from './grants.ts'
