@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url'
+import { systemClock } from '../common/clock.ts'
 import { createLog } from '../common/log.ts'
 import type { Config } from '../config.ts'
 import { createExpressions } from '../expressions/expressions.ts'
@@ -7,7 +8,6 @@ import { loadPlugins } from '../kernel/load/load.ts'
 import { createRegistry } from '../kernel/registry.ts'
 import type { Registry } from '../kernel/types.ts'
 import type { Operation } from '../sdk/index.ts'
-import { idleServices } from './idle-services.ts'
 
 const PLUGINS_DIR = fileURLToPath(new URL('../../plugins', import.meta.url))
 
@@ -15,12 +15,8 @@ const PLUGINS_DIR = fileURLToPath(new URL('../../plugins', import.meta.url))
 export const loadRegistry = async (
   config: Pick<Config, 'plugins' | 'pluginBases' | 'pluginConfig'>,
 ): Promise<Registry> => {
-  const log = createLog('plugins', 'warn')
   const { loaded, issues } = await loadPlugins(
-    {
-      createExpressions,
-      servicesFor: (plugin, pluginConfig) => idleServices(plugin, pluginConfig, log),
-    },
+    { createExpressions, headerPrefixes: [], clock: systemClock, log: createLog('plugins', 'warn') },
     {
       plugins: config.plugins,
       pluginsDir: PLUGINS_DIR,

@@ -4,21 +4,11 @@ import type { Clock } from '../common/clock.ts'
 import { mergeDestinations } from '../common/destination-counts.ts'
 import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
-import { byPosition, type RequestQuery } from '../common/request-ring.ts'
+import { byPosition } from '../common/request-ring.ts'
 import { TimeoutError, withTimeout } from '../common/with-timeout.ts'
 import type { Expressions } from '../expressions/types.ts'
 import type { Keys } from '../keys/types.ts'
-import type {
-  AuditEvent,
-  AuditOrigin,
-  Code,
-  Filter,
-  Operation,
-  PluginContext,
-  Tenants,
-  TokenType,
-  Vault,
-} from '../sdk/index.ts'
+import type { Code, Filter, Operation, PluginContext, Tenants, TokenType, Vault } from '../sdk/index.ts'
 import type { Store } from '../store/types.ts'
 import { firstLine, PluginIssues } from './check/issues.ts'
 import { checkConfigNames, placeOf } from './check/plugin.ts'
@@ -28,9 +18,9 @@ import { createInvoke, type Invoke } from './invoke/invoke.ts'
 import { type LoadOptions, loadPlugins } from './load/load.ts'
 import { createRegistry } from './registry.ts'
 import { createRejectedRecords, type RejectedRecords } from './services/rejected-records.ts'
-import { createServices } from './services/services.ts'
+import type { ServiceDeps } from './services/services.ts'
 import { createTenants } from './services/tenants.ts'
-import type { Kernel, LoadedPlugin, Peers, Registry } from './types.ts'
+import type { Kernel, LoadedPlugin, Peers } from './types.ts'
 
 /** The kernel's arguments for the factory of the vault, when all plugins are known. */
 interface VaultServices {
@@ -85,79 +75,50 @@ const STOP_TIMEOUT = 5_000
  * fails, the started ones are stopped and the issue is reported in the same way.
  */
 export const startKernel = async (deps: KernelDeps, options: KernelOptions): Promise<Kernel> => {
-  const { store, log, metrics, peers } = deps
-  let registry: Registry | undefined
-  let vault: Vault | undefined
-  let code: Code | undefined
+  const { store, metrics, peers } = deps
+  let services: ServiceDeps | undefined
   const rejected = createRejectedRecords(deps)
   const authenticator = createAuthenticator({
     ...deps,
     records: store.records,
-    ports: () => registry?.ports ?? {},
+    ports: () => services?.registry.ports ?? {},
   })
-  const runtime = {
-    onRejected: rejected.onRejected,
-    store: store.records,
-    tenants: store.tenants,
-    logs: store.logs,
-    usage: store.usage,
-    audit: (event: AuditEvent, origin: AuditOrigin) =>
-      deps.journal.append([auditRecord(event, origin, deps.clock.now())]),
-    ingested: deps.ingested,
-    checkDestination: deps.checkDestination,
-    headerPrefixes: deps.headerPrefixes,
-    keys: deps.keys,
-    clock: deps.clock,
-    started: () => registry !== undefined,
-    vault: () => vault!,
-    code: () => code!,
-    fetch: deps.fetch,
-    identify: authenticator.identify,
-    requests: async (query: RequestQuery) => {
-      const [own, others] = [metrics.recent.newest(query), (await peers?.requests(query)) ?? []]
-      return [...own, ...others].sort(byPosition).slice(0, query.limit)
-    },
-    destinations: async (tenantId: string) =>
-      mergeDestinations([
-        metrics.destinations.of(tenantId),
-        ...((await peers?.destinations(tenantId)) ?? []),
-      ]),
-    tokenTypes: () => [...registry!.tokenTypes.values()],
-    permissions: () => registry!.permissions,
-    entityTypes: () => registry!.entityTypes,
-    ports: () => registry!.ports,
-  }
   const { loaded, plugins, expressions, issues } = await loadPlugins(
-    {
-      createExpressions: deps.createExpressions,
-      servicesFor: (plugin, config, known) =>
-        createServices(plugin, config, {
-          ...runtime,
-          log: log.child({ plugin: plugin.name }),
-          collectionsOf: (asking) =>
-            known.find((each) => each.plugin === asking)?.contribution.collections ?? [],
-        }),
-    },
+    { ...deps, services: () => services },
     options,
   )
   const names = plugins.map(({ plugin }) => plugin.name)
   checkConfigNames(options.configs ?? {}, names, issues)
   if (issues.length > 0) throw new PluginIssues(issues)
 
-  const wired = createRegistry(loaded)
-  const tenants = createTenants({ ...runtime, store: store.tenants })
-  vault = deps.createVault({ tokenTypes: () => wired.tokenTypes, expressions, tenants })
+  const registry = createRegistry(loaded)
+  const tenants = createTenants({ store: store.tenants, keys: deps.keys, onRejected: rejected.onRejected })
+  const vault = deps.createVault({ tokenTypes: () => registry.tokenTypes, expressions, tenants })
   const idempotency = createIdempotency({
     ...deps,
     vault,
     responses: store.idempotency,
-    tokenTypes: wired.tokenTypes,
+    tokenTypes: registry.tokenTypes,
   })
-  const calls = createInvoke(wired.operations, { ...deps, authenticator, idempotency })
-  code = deps.createCode({ operations: wired.operations, invokeAs: calls.invokeAs })
-  registry = wired
-  const services = { registry: wired, vault, tenants, expressions, code, authenticator }
-  return runKernel(deps, { services, calls, rejected }, options)
+  const calls = createInvoke(registry.operations, { ...deps, authenticator, idempotency })
+  const code = deps.createCode({ operations: registry.operations, invokeAs: calls.invokeAs })
+  services = {
+    ...deps,
+    ...{ registry, vault, code, onRejected: rejected.onRejected },
+    audit: (event, origin) => deps.journal.append([auditRecord(event, origin, deps.clock.now())]),
+    identify: authenticator.identify,
+    requests: async (query) => {
+      const [own, others] = [metrics.recent.newest(query), (await peers?.requests(query)) ?? []]
+      return [...own, ...others].sort(byPosition).slice(0, query.limit)
+    },
+    destinations: async (tenantId) =>
+      mergeDestinations([
+        metrics.destinations.of(tenantId),
+        ...((await peers?.destinations(tenantId)) ?? []),
+      ]),
+  }
+  const wired = { registry, vault, tenants, expressions, code, authenticator }
+  return runKernel(deps, { services: wired, calls, rejected }, options)
 }
 
 interface Wired {

@@ -1,5 +1,6 @@
 /** Loads and checks plugins in a worker thread, so that endless loops and `process.exit` do not affect the command. */
 import { parentPort, workerData } from 'node:worker_threads'
+import { systemClock } from '../../common/clock.ts'
 import { createLog } from '../../common/log.ts'
 import { createExpressions } from '../../expressions/expressions.ts'
 import { issuesAt, thrownAt } from '../../kernel/check/issues.ts'
@@ -8,19 +9,14 @@ import { fixOf } from '../../kernel/load/import-module.ts'
 import { loadPlugins } from '../../kernel/load/load.ts'
 import { keyProviderIn } from '../../kernel/services/key-providers.ts'
 import type { Plugin } from '../../sdk/index.ts'
-import { idleServices } from '../idle-services.ts'
 import type { InspectMessage, InspectRequest } from './inspect.ts'
 import { summaryOf } from './summary.ts'
 
 const send = (message: InspectMessage) => parentPort?.postMessage(message)
 
 const request: InspectRequest = workerData
-const log = createLog('plugins', 'warn')
 const { loaded, plugins, issues } = await loadPlugins(
-  {
-    createExpressions,
-    servicesFor: (plugin, config) => idleServices(plugin, config, log),
-  },
+  { createExpressions, headerPrefixes: [], clock: systemClock, log: createLog('plugins', 'warn') },
   {
     ...request,
     onProgress: (place) => send({ kind: 'progress', ...(place === undefined ? {} : { place }) }),

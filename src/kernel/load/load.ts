@@ -1,11 +1,15 @@
+import type { Clock } from '../../common/clock.ts'
+import type { Log } from '../../common/log.ts'
 import type { Expressions } from '../../expressions/types.ts'
-import type { Filter, Operation, Plugin, PluginContext } from '../../sdk/index.ts'
+import type { Filter, Operation, Plugin } from '../../sdk/index.ts'
 import { checkConflicts } from '../check/conflicts.ts'
 import { checkContribution, FILTER_NAME } from '../check/contribution.ts'
 import type { Issue } from '../check/issues.ts'
 import { checkMessages } from '../check/messages.ts'
 import { checkConfig, checkPlugins, placeOf } from '../check/plugin.ts'
 import { filtersOf } from '../registry.ts'
+import { createContext } from '../services/context.ts'
+import type { ServiceDeps } from '../services/services.ts'
 import type { LoadedPlugin } from '../types.ts'
 import { digestOfDeclarations, type ValidationCache } from './declarations-digest.ts'
 import { discover, type PluginSource } from './discover.ts'
@@ -13,8 +17,11 @@ import { setUp } from './setup.ts'
 
 export interface LoadDeps {
   readonly createExpressions: (options: { filters: Readonly<Record<string, Filter>> }) => Expressions
-  /** The context of one plugin; `loaded` fills while plugins are set up. */
-  readonly servicesFor: (plugin: Plugin, config: unknown, loaded: readonly LoadedPlugin[]) => PluginContext
+  readonly headerPrefixes: readonly string[]
+  readonly clock: Clock
+  readonly log: Log
+  /** Dependencies of the plugins' services, undefined until all are checked. Default: no plugin is started. */
+  readonly services?: () => ServiceDeps | undefined
 }
 
 export interface LoadOptions {
@@ -68,6 +75,7 @@ const withoutTwins = (loaded: readonly LoadedPlugin[]): readonly LoadedPlugin[] 
 /** Loads, sets up and checks the plugins of the list, and starts nothing. */
 export const loadPlugins = async (deps: LoadDeps, options: LoadOptions): Promise<Loading> => {
   const { plugins: sources, pluginsDir, bases = [process.cwd()], configs = {}, onProgress } = options
+  const { headerPrefixes, clock, log, services = () => undefined } = deps
   const issues: Issue[] = []
   const candidates = await discover(
     {
@@ -83,8 +91,12 @@ export const loadPlugins = async (deps: LoadDeps, options: LoadOptions): Promise
   const settling = plugins.map(async (plugin) => {
     const config = checkConfig(plugin, configs[plugin.name], issues)
     onProgress?.(`${placeOf(plugin)} › setup`)
-    const services = deps.servicesFor(plugin, config, loaded)
-    const contribution = await setUp(plugin, services, issues, options.setupTimeout)
+    const context = createContext(
+      plugin,
+      { config, headerPrefixes, clock, log: log.child({ plugin: plugin.name }) },
+      services,
+    )
+    const contribution = await setUp(plugin, context, issues, options.setupTimeout)
     return contribution && { plugin, contribution }
   })
   onProgress?.(undefined)
