@@ -1,5 +1,7 @@
 #!/usr/bin/env node
-/** Development tasks (`npm test`, `npm run bench` and so on): `node bin/dev.js test|bench|docs|screenshots [arguments]`. */
+/**
+ * Development tasks (`npm test`, `npm run bench` and so on): `node bin/dev.js test|bench|docs|screenshots [arguments]`.
+ */
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { excludeMemoryFromCoreFiles } from './bootstrap/memory.js'

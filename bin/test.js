@@ -4,7 +4,9 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join, relative, sep } from 'node:path'
 
 /** @typedef {import('../test/kit/run-files.ts').TestFile} TestFile */
-/** @typedef {{ name: string, passed: number, failed: number, skipped: number, output: string, seconds: number }} Result */
+/**
+ * @typedef {{ name: string, passed: number, failed: number, skipped: number, output: string, seconds: number }} Result
+ */
 /** @typedef {() => Promise<readonly Result[]>} Job what one process does */
 
 /** Time limit of one test file, in ms. */
@@ -29,8 +31,8 @@ const PROGRAMS = [
 ]
 
 /**
- * Integration tests: they start processes, threads or servers with TLS (sandboxes, databases, parts of the program), or test the
- * complete service through its interface.
+ * Integration tests: they start processes, threads or servers with TLS (sandboxes, databases, parts of the program), or
+ * test the complete service through its interface.
  */
 const LARGER = [
   ...PROGRAMS,

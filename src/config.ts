@@ -3,6 +3,7 @@ import { Secret } from './common/secret.ts'
 import { ConfigError, type ConfigIssue } from './config/issue.ts'
 import {
   isLoopback,
+  type ListenAddress,
   parseBlock,
   parseListen,
   parsePorts,
@@ -17,15 +18,16 @@ import { type FileContent, readSettings } from './config/read.ts'
 import { type SettingName, type Settings, settingNames, settingOf, variableOf } from './config/schema.ts'
 
 export { ConfigError, type ConfigIssue } from './config/issue.ts'
+export type { ListenAddress } from './config/parse.ts'
 export type { FileContent } from './config/read.ts'
 
 /** The checked configuration (docs/reference/configuration.md). Paths are absolute, times in the unit of their name. */
 export interface Config {
-  readonly listen: { readonly host: string; readonly port: number }
+  readonly listen: ListenAddress
   /** Where the admin process serves the management API itself. Undefined: only behind the edge. */
-  readonly apiListen: { readonly host: string; readonly port: number } | undefined
+  readonly apiListen: ListenAddress | undefined
   /** Where the forward proxy listens. Undefined: there is none. */
-  readonly forwardListen: { readonly host: string; readonly port: number } | undefined
+  readonly forwardListen: ListenAddress | undefined
   /** PEM file with chain and key of the forward proxy's authority. Undefined: one in the store. */
   readonly forwardCa: string | undefined
   /** True when `listen` is a loopback address. */
@@ -110,11 +112,9 @@ export const listenPorts = ({
   apiListen,
   forwardListen,
 }: Pick<Config, 'listen' | 'apiListen' | 'forwardListen'>): readonly number[] =>
-  [listen, apiListen, forwardListen].flatMap((one) => (one === undefined ? [] : [one.port]))
+  [listen, apiListen, forwardListen].flatMap((address) => (address === undefined ? [] : [address.port]))
 
-type Listen = { readonly host: string; readonly port: number } | undefined
-
-export interface ConfigArguments {
+interface ConfigArguments {
   /** A JSON or YAML file; default: the variable SIDEVAULT_CONFIG. */
   readonly file?: string | undefined
   /** Content of an accepted file. With it, the file is not read again, and files that it names are not checked. */
@@ -210,8 +210,11 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
       'Set SIDEVAULT_TLS_CERT and SIDEVAULT_TLS_KEY, listen on 127.0.0.1, or set SIDEVAULT_INSECURE_LISTEN=true behind a proxy that terminates TLS.',
     )
 
-  /** A further listener: beyond loopback only with TLS, and on a port of its own. */
-  const further = (name: 'api_listen' | 'forward_listen', others: Partial<Record<SettingName, Listen>>) => {
+  /** A listener besides the edge: beyond loopback only with TLS, and on a port of its own. */
+  const furtherListen = (
+    name: 'api_listen' | 'forward_listen',
+    others: Partial<Record<SettingName, ListenAddress | undefined>>,
+  ) => {
     const at = settings[name]
     const own = at === undefined ? undefined : parsed(name, () => parseListen(at))
     if (own === undefined) return undefined
@@ -226,8 +229,8 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
         issue(name, `port ${own.port} is that of ${variableOf(other)}.`, 'Use another port.')
     return own
   }
-  const apiListen = further('api_listen', { listen })
-  const forwardListen = further('forward_listen', { listen, api_listen: apiListen })
+  const apiListen = furtherListen('api_listen', { listen })
+  const forwardListen = furtherListen('forward_listen', { listen, api_listen: apiListen })
 
   const address = settings.store?.match(/^postgres(ql)?:/) ? settings.store : undefined
   const postgres = address === undefined ? undefined : parsed('store', () => parsePostgres(address, pem))

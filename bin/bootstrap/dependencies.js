@@ -33,11 +33,11 @@ export const missingPackages = (root, mode) => {
     .filter(([place, entry]) => {
       if (place === '' || entry.optional || entry.link) return false
       if (mode === 'production' && (entry.dev || entry.devOptional)) return false
-      const found = present[place]
+      const installed = present[place]
       return (
-        found === undefined ||
-        found.version !== entry.version ||
-        found.integrity !== entry.integrity ||
+        installed === undefined ||
+        installed.version !== entry.version ||
+        installed.integrity !== entry.integrity ||
         !existsSync(join(root, place, 'package.json'))
       )
     })

@@ -48,18 +48,18 @@ const howToGetIt = (
  */
 export const ensureEnvoy = async (root) => {
   const file = join(root, '.cache', 'envoy', VERSION, 'envoy')
-  const given = process.env.ENVOY_BIN
-  if (given === file && existsSync(file)) return file
-  if (given) {
-    const version = await versionOf(given)
-    if (isNewEnough(version)) return resolve(given)
-    const found = version ? `is Envoy ${version}` : 'is not an Envoy binary that runs here'
+  const configured = process.env.ENVOY_BIN
+  if (configured === file && existsSync(file)) return file
+  if (configured) {
+    const version = await versionOf(configured)
+    if (isNewEnough(version)) return resolve(configured)
+    const description = version ? `is Envoy ${version}` : 'is not an Envoy binary that runs here'
     throw new BootstrapError(
-      `ENVOY_BIN="${given}" ${found}; Sidevault needs 1.40 or newer. Set it to another binary, or unset it.`,
+      `ENVOY_BIN="${configured}" ${description}; Sidevault needs 1.40 or newer. Set it to another binary, or unset it.`,
     )
   }
-  const found = onPath('envoy')
-  if (found && isNewEnough(await versionOf(found))) return resolve(found)
+  const installed = onPath('envoy')
+  if (installed && isNewEnough(await versionOf(installed))) return resolve(installed)
   if (existsSync(file)) return file
   await exclusively(root, 'install-envoy', async () => {
     if (existsSync(file)) return

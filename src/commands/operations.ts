@@ -1,15 +1,13 @@
-import { fileURLToPath } from 'node:url'
 import { systemClock } from '../common/clock.ts'
 import { createLog } from '../common/log.ts'
 import type { Config } from '../config.ts'
 import { createExpressions } from '../expressions/expressions.ts'
 import { PluginIssues } from '../kernel/check/issues.ts'
 import { loadPlugins } from '../kernel/load/load.ts'
+import { PLUGINS_DIR } from '../kernel/load/plugins-dir.ts'
 import { createRegistry } from '../kernel/registry.ts'
 import type { Registry } from '../kernel/types.ts'
 import type { Operation } from '../sdk/index.ts'
-
-const PLUGINS_DIR = fileURLToPath(new URL('../../plugins', import.meta.url))
 
 /** The declarations of the configured plugins. Starts nothing. Rejects with `PluginIssues`. */
 export const loadRegistry = async (

@@ -1,21 +1,20 @@
 import type { Command } from 'commander'
 import { isObject } from '../common/json.ts'
-import { unixHttp } from '../common/unix-http.ts'
 import { loadConfig } from '../config.ts'
 import { ROLES } from '../supervisor/messages.ts'
 import { StartError } from '../supervisor/start-error.ts'
 import { configOption, print } from './run-command.ts'
-import { servedSockets } from './running-service.ts'
+import { callService, servedSockets } from './running-service.ts'
 
 /** Envoy may just be starting. */
 const TIMEOUT_MS = 60_000
 
 const reloadOne = async (socket: string): Promise<void> => {
-  const response = await unixHttp(socket, 'POST', '/reload', { timeoutMs: TIMEOUT_MS }).catch(() => undefined)
-  if (response === undefined)
-    throw new StartError(
+  const response = await callService(socket, 'POST', '/reload', {
+    timeoutMs: TIMEOUT_MS,
+    unanswered:
       'The service did not respond. Settings may or may not have changed. Check its log, then retry.',
-    )
+  })
   const value: unknown = JSON.parse(response.body)
   if (response.status !== 200 || !isObject(value))
     throw new StartError(`Nothing was changed.${isObject(value) ? ` ${value.detail}` : ''}`, {

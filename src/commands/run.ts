@@ -28,7 +28,7 @@ const run = async (
 ): Promise<number> => {
   if ((application === undefined) === (keyEnv === undefined))
     throw new StartError('Name either --application or --key-env.', { configuration: true })
-  const given = keyEnv === undefined ? undefined : keyIn(keyEnv)
+  const ownKey = keyEnv === undefined ? undefined : keyIn(keyEnv)
   const cwd = process.cwd()
   const { environmentFor } = await import('./run/environment.ts')
   const { exitCodeOf, passSignals, runChild } = await import('./run/run-child.ts')
@@ -41,18 +41,18 @@ const run = async (
     const { address, caPem } = await forwardProxy(config)
     const files = await writeTrustFiles(caPem, { env: process.env, cwd, now: Date.now() })
     ends.push(files.remove)
-    const made = application === undefined ? undefined : await createRunKey(config, application)
-    if (made !== undefined) {
+    const runKey = application === undefined ? undefined : await createRunKey(config, application)
+    if (runKey !== undefined) {
       const warn = (error: Error) =>
         process.stderr.write(`sidevault: the key of this run was not renewed: ${error.message}\n`)
-      const renewal = setInterval(() => void made.renew().catch(warn), made.endsInMs / 3).unref()
+      const renewal = setInterval(() => void runKey.renew().catch(warn), runKey.endsInMs / 3).unref()
       ends.push(async () => {
         clearInterval(renewal)
-        await made.remove()
+        await runKey.remove()
       })
     }
     if (signals.early !== undefined) return exitCodeOf(signals.early)
-    const key = made?.key ?? given ?? ''
+    const key = runKey?.key ?? ownKey ?? ''
     const { [keyEnv ?? '']: _, ...env } = process.env
     return await runChild(command, {
       cwd,

@@ -1,11 +1,8 @@
 import type { Command } from 'commander'
-import { isObject } from '../common/json.ts'
-import { unixHttp } from '../common/unix-http.ts'
 import { loadConfig } from '../config.ts'
 import type { Role } from '../supervisor/messages.ts'
-import { StartError } from '../supervisor/start-error.ts'
 import { configOption, print } from './run-command.ts'
-import { isNotServed, notRunning, servedSockets } from './running-service.ts'
+import { callService, resultOf, servedSockets } from './running-service.ts'
 
 /** Roles with the management API. */
 const ROLES: readonly Role[] = ['all', 'admin']
@@ -27,20 +24,14 @@ const call = async (
 ): Promise<unknown> => {
   const { dataDir } = loadConfig(process.env, { file: config })
   const [socket] = await servedSockets(dataDir, ROLES, 'operator')
-  const options = { timeoutMs: TIMEOUT_MS, ...(body ? { body } : {}) }
-  const response = await unixHttp(socket, method, path, options).catch((error: unknown) => {
-    if (isNotServed(error)) throw notRunning(dataDir, ROLES)
-    throw new StartError(
-      method === 'GET'
-        ? 'The service did not respond. Check its log, then retry.'
-        : `The service did not respond, so the outcome is unknown. ${remedy}`,
-    )
+  const response = await callService(socket, method, path, {
+    timeoutMs: TIMEOUT_MS,
+    ...(body ? { body } : {}),
+    ...(method === 'GET'
+      ? {}
+      : { unanswered: `The service did not respond, so the outcome is unknown. ${remedy}` }),
   })
-  const value: unknown = response.body === '' ? undefined : JSON.parse(response.body)
-  if (response.status < 400) return value
-  throw new StartError(
-    isObject(value) ? String(value.detail) : `The service responded with status ${response.status}.`,
-  )
+  return resultOf(response)
 }
 
 /** `sidevault tenants …`: for the operator of a running service, on its machine. */
@@ -74,12 +65,12 @@ export const addTenantsCommand = (root: Command): void => {
     .addOption(configOption())
     .action(async (id: string, { config }: { config?: string }) => {
       const path = `/tenants/${encodeURIComponent(id)}/management-keys`
-      const made = (await call(config, 'POST', path, { remedy: RETRY_KEY })) as Record<
+      const application = (await call(config, 'POST', path, { remedy: RETRY_KEY })) as Record<
         'application_id' | 'key',
         string
       >
-      print(`application  ${made.application_id}`)
-      print(`key          ${made.key}`)
+      print(`application  ${application.application_id}`)
+      print(`key          ${application.key}`)
     })
   tenants
     .command('delete')

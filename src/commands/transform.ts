@@ -10,7 +10,7 @@ addresses, or those that the settings SIDEVAULT_EGRESS_… allow.
 
   sidevault transform run sign.js --body '{"amount":100}' --headers '{"X-Order":"7"}'
   sidevault transform run sign.js --body @order.json --configuration '{"secret":"s3cret"}'
-  sidevault transform run hide.js --response --body @answer.json
+  sidevault transform run hide.js --response --body @response.json
   sidevault transform run form.js --type form --body 'number=4242424242424242&month=12'
 
 Exit codes: 0 it returned { body, headers }; 1 it failed or returned something else; 2 it could not be run.`

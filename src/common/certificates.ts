@@ -8,7 +8,7 @@ import {
 } from 'node:crypto'
 
 /** End of a sentence whose subject is the file or field, e.g. `expired at …`. */
-export type PemIssue = string
+type PemIssue = string
 
 class PemError extends Error {}
 
@@ -67,12 +67,12 @@ const numberIn = (jwk: JsonWebKey, name: keyof JsonWebKey): bigint =>
 
 /** BoringSSL checks what OpenSSL does not: two primes, and consistent numbers (RFC 8017 §3.2). */
 const isValid = (jwk: JsonWebKey): boolean => {
-  const of = (name: keyof JsonWebKey) => numberIn(jwk, name)
-  const [n, e, d, p, q] = [of('n'), of('e'), of('d'), of('p'), of('q')]
+  const number = (name: keyof JsonWebKey) => numberIn(jwk, name)
+  const [n, e, d, p, q] = [number('n'), number('e'), number('d'), number('p'), number('q')]
   if (p < 3n || q < 3n || p * q !== n) return false
   const [dp, dq] = [d % (p - 1n), d % (q - 1n)]
   const inverse = (e * dp) % (p - 1n) === 1n && (e * dq) % (q - 1n) === 1n
-  return inverse && of('dp') === dp && of('dq') === dq && (of('qi') * q) % p === 1n
+  return inverse && number('dp') === dp && number('dq') === dq && (number('qi') * q) % p === 1n
 }
 
 /** The key with its curve by name: BoringSSL rejects explicit curve parameters. Throws for an invalid key. */
@@ -145,12 +145,15 @@ export const signerError = (pem: string, now: number): PemIssue | undefined => {
 export const authorityError = (pem: string, now: number): PemIssue | undefined => {
   const all = attempt(() => parse(pem))
   if ('error' in all) return all.error
-  const errors = all.value.map((one) => timeError(one, now))
+  const errors = all.value.map((certificate) => timeError(certificate, now))
   return errors.includes(undefined) ? undefined : errors[0]
 }
 
+/** The blocks of the certificates in a PEM text, in order. */
+export const certificatesIn = (pem: string): readonly string[] => pem.match(CERTIFICATES) ?? []
+
 /** Certificates of a PEM text, without any other text. */
-export const plainCertificates = (pem: string): string => `${(pem.match(CERTIFICATES) ?? []).join('\n')}\n`
+export const plainCertificates = (pem: string): string => `${certificatesIn(pem).join('\n')}\n`
 
 /** A valid private key as PKCS #8. */
 export const plainKey = (pem: string): string =>

@@ -9,7 +9,10 @@ export const systemClock: Clock = { now: () => Date.now() }
 /** Monotonic clock with an arbitrary start, for durations only. */
 export const steadyClock: Clock = { now: () => performance.now() }
 
-/** Milliseconds until the next multiple of `ms` on the steady clock: tasks that wait for it wake an idle process together. */
+/**
+ * Milliseconds until the next multiple of `ms` on the steady clock: tasks that wait for it wake an idle process
+ * together.
+ */
 export const untilNext = (ms: number): number => ms - (steadyClock.now() % ms)
 
 /** Milliseconds → ISO 8601 in UTC with offset, as the API prints every timestamp (completions §1). */

@@ -7,7 +7,9 @@ import { AppError } from './errors.ts'
 /** The API, and `/proxy`, as the console calls them. */
 export const CONSOLE_API = '/console/api'
 
-/** Sent by every call of the console; `background`: of no person, so that it does not move the end of an idle session. */
+/**
+ * Sent by every call of the console; `background`: of no person, so that it does not move the end of an idle session.
+ */
 export const CONSOLE_HEADER = 'x-sidevault-console'
 
 /** In the name of each cookie of a console session, and of no other cookie. */
@@ -21,8 +23,8 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i
 
 /**
  * The cookie for the host that a browser called. Plain HTTP on loopback: for paths of the console only. Elsewhere
- * with `__Host-`, which no other host can set and needs TLS, also where a proxy in front terminates it. Browsers send a cookie to
- * all ports of a host, so its name has the port.
+ * with `__Host-`, which no other host can set and needs TLS, also where a proxy in front terminates it. Browsers send a
+ * cookie to all ports of a host, so its name has the port.
  */
 export const consoleCookie = (
   header: HeaderOf,
@@ -60,9 +62,9 @@ const foreign = () =>
   )
 
 /**
- * Denies requests that another origin made a browser send. `sec-fetch-site` is the browser's own statement; the header of the
- * console cannot be sent by other origins without a preflight, which no path allows. Reads that change nothing may come from
- * the address bar.
+ * Denies requests that another origin made a browser send. `sec-fetch-site` is the browser's own statement; the header
+ * of the console cannot be sent by other origins without a preflight, which no path allows. Reads that change nothing
+ * may come from the address bar.
  */
 export const checkOrigin = (header: HeaderOf, method: string): void => {
   const site = header('sec-fetch-site')
@@ -71,7 +73,10 @@ export const checkOrigin = (header: HeaderOf, method: string): void => {
   if (!isRead && !header(CONSOLE_HEADER)) throw foreign()
 }
 
-/** Checks, as `checkOrigin` does for unsafe methods, calls of any method that sign in, or that a destination responds to. */
+/**
+ * Checks, as `checkOrigin` does for unsafe methods, calls of any method that sign in, or that a destination responds
+ * to.
+ */
 export const checkOwnPage = (header: HeaderOf): void => checkOrigin(header, 'POST')
 
 /** On every response to a call of the console: no page of our origin shows or runs it. */
@@ -83,7 +88,10 @@ export const CONSOLE_RESPONSE_HEADERS = {
   'referrer-policy': 'no-referrer',
 } as const
 
-/** Headers of a response that reach the console, besides those that begin with `x-` or a header prefix: none of them acts on our origin. */
+/**
+ * Headers of a response that reach the console, besides those that begin with `x-` or a header prefix: none of them
+ * acts on our origin.
+ */
 export const PASSED_HEADERS: readonly string[] = [
   'age',
   'allow',

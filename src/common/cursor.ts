@@ -1,5 +1,4 @@
 import { type AppError, invalid } from './errors.ts'
-import type { Eventual } from './eventual.ts'
 
 /** Characters of a cursor (completions §3). */
 const LENGTH = 500
@@ -37,7 +36,7 @@ export const writeCursor = (
 
 /** Opens a cursor. Throws `invalid` unless this service issued it for this list and tenant. */
 export const readCursor = async (
-  keys: { tenant(tenantId: string, sealed?: readonly Buffer[]): Eventual<Ring> },
+  keys: { tenant(tenantId: string, sealed?: readonly Buffer[]): Ring | Promise<Ring> },
   { tenantId, list }: { readonly tenantId: string; readonly list: string },
   cursor: string,
 ): Promise<readonly number[]> => {

@@ -37,7 +37,7 @@ const addTo = (counts: Counts, host: string, calls: number, tokens: number): voi
 }
 
 const listOf = (counts: Counts): readonly DestinationCount[] =>
-  [...counts].map(([host, of]) => ({ host, ...of }))
+  [...counts].map(([host, count]) => ({ host, ...count }))
 
 /** The counts of several processes as one: complete from the newest of their beginnings on. */
 export const mergeDestinations = (all: readonly DestinationCounts[]): DestinationCounts => {
@@ -47,7 +47,7 @@ export const mergeDestinations = (all: readonly DestinationCounts[]): Destinatio
   return { since: Math.max(0, ...all.map(({ since }) => since)), destinations: listOf(merged) }
 }
 
-export const createDestinationCounts = (now: () => number, most = MAX_DESTINATIONS) => {
+export const createDestinationCounts = (now: () => number, limits = MAX_DESTINATIONS) => {
   const startedAt = now()
   /** By hour since the epoch, then by tenant. */
   const hours = new Map<number, { hosts: number; readonly tenants: Map<string, Counts> }>()
@@ -70,7 +70,7 @@ export const createDestinationCounts = (now: () => number, most = MAX_DESTINATIO
       const counts: Counts = hour.tenants.get(tenantId) ?? new Map()
       hour.tenants.set(tenantId, counts)
       const isNew = !counts.has(host)
-      const isFull = isNew && (counts.size >= most.ofTenant || hour.hosts >= most.ofAll)
+      const isFull = isNew && (counts.size >= limits.ofTenant || hour.hosts >= limits.ofAll)
       if (isNew && !isFull) hour.hosts++
       addTo(counts, isFull ? OTHERS : host, 1, tokens)
     },

@@ -1,8 +1,8 @@
 /** Places of errors in a body: JSON pointers, field names or lines, and never the text of a value. */
 import { AppError } from './errors.ts'
-import type { Json } from './json.ts'
+import { escapePointer, type Json } from './json.ts'
 
-/** Most places that one error names. */
+/** Maximum places that one error names. */
 export const MAX_PLACES = 20
 const MAX_LENGTH = 200
 
@@ -11,9 +11,7 @@ export const shortenPlace = (place: string): string =>
 
 /** RFC 6901; `/` for the complete body. */
 export const pointerOf = (path: readonly (string | number)[]): string =>
-  shortenPlace(
-    path.map((name) => `/${String(name).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('') || '/',
-  )
+  shortenPlace(path.map((name) => `/${escapePointer(String(name))}`).join('') || '/')
 
 /** All strings of a JSON value in their order. `path` is updated in place. */
 export function* stringsOf(value: Json, path: (string | number)[]): Generator<string> {
@@ -32,7 +30,10 @@ export const needsPlaces = (error: AppError): boolean =>
   error.errors === undefined &&
   (error.code === 'malformed' || error.code === 'invalid_expression' || error.tokens !== undefined)
 
-/** A copy of `error` with `errors` for each place. For an error about tokens these say `token not found` or `token not allowed`. */
+/**
+ * A copy of `error` with `errors` for each place. For an error about tokens these say `token not found` or `token not
+ * allowed`.
+ */
 export const withPlaces = (error: AppError, places: readonly string[]): AppError => {
   const tokenIssue = error.code === 'invalid_expression' ? 'token not found' : 'token not allowed'
   const issue = error.tokens === undefined ? error.message : tokenIssue

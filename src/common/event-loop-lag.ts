@@ -17,8 +17,8 @@ interface LagMeter {
 }
 
 /**
- * Measures turns of the event loop precisely while a process is busy. While it is idle no turn can be longer than all of
- * its work, so nothing has to wake it for that.
+ * Measures turns of the event loop precisely while a process is busy. While it is idle no turn can be longer than all
+ * of its work, so nothing has to wake it for that.
  */
 export const createLagMeter = (
   histogram: Pick<ReturnType<typeof monitorEventLoopDelay>, 'enable' | 'disable' | 'reset' | 'max'>,
@@ -42,9 +42,9 @@ export const createLagMeter = (
     },
     longest: () => {
       if (precise) read()
-      const found = longest
+      const ms = longest
       longest = 0
-      return found
+      return ms
     },
   }
 }

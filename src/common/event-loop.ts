@@ -4,7 +4,7 @@ import type { Eventual } from './eventual.ts'
 const SLICE_MS = 10
 
 /** A promise to await when other work is due; undefined when work may continue. */
-export type YieldIfDue = (isDue?: boolean) => Promise<void> | undefined
+type YieldIfDue = (isDue?: boolean) => Promise<void> | undefined
 
 /** `yieldIfDue` with its own state. `now`: milliseconds of a monotonic clock. */
 export const createYield = (now: () => number = () => performance.now(), ms = SLICE_MS): YieldIfDue => {
@@ -42,35 +42,35 @@ export const createYield = (now: () => number = () => performance.now(), ms = SL
 export const yieldIfDue: YieldIfDue = createYield()
 
 /**
- * Runs an indivisible step of a call. If it was long, yields, so that the next step gets its own turn of the event loop.
- * Short steps never wait.
+ * Runs an indivisible step of a call. If it was long, yields, so that the next step gets its own turn of the event
+ * loop. Short steps never wait.
  */
 export const inOwnTurn = async <T>(step: () => T): Promise<T> => {
   const began = performance.now()
-  const made = step()
+  const result = step()
   if (performance.now() - began >= SLICE_MS / 2) await yieldIfDue(true)
-  return made
+  return result
 }
 
-/** Maps the items behind those that are `made`. `resumed`: a pause before the next one is over. */
+/** Maps the items behind those of `results`. `resumed`: a pause before the next one is over. */
 const mapFrom = <T, R>(
   items: readonly T[],
   make: (item: T, index: number) => R,
-  made: R[],
+  results: R[],
   resumed: boolean,
 ): Eventual<R[]> => {
-  for (let index = made.length; index < items.length; index++) {
+  for (let index = results.length; index < items.length; index++) {
     // A single item never waits.
     const pause = index === 0 || resumed ? undefined : yieldIfDue()
-    if (pause) return pause.then(() => mapFrom(items, make, made, true))
+    if (pause) return pause.then(() => mapFrom(items, make, results, true))
     resumed = false
     const began = performance.now()
-    made.push(make(items[index] as T, index))
+    results.push(make(items[index] as T, index))
     // Work after the last item is not counted in the slice.
     if (index === items.length - 1 && performance.now() - began >= SLICE_MS / 2)
-      return (yieldIfDue(true) as Promise<void>).then(() => made)
+      return (yieldIfDue(true) as Promise<void>).then(() => results)
   }
-  return made
+  return results
 }
 
 /** `items.map(make)` as long work: see `yieldIfDue`. A promise only when other work is due in between. */
@@ -82,11 +82,11 @@ export const eachInTurn = async <T, R>(
   items: readonly T[],
   make: (item: T, index: number) => Promise<R>,
 ): Promise<R[]> => {
-  const made: R[] = []
+  const results: R[] = []
   for (const [index, item] of items.entries()) {
     const pause = index > 0 ? yieldIfDue() : undefined
     if (pause) await pause
-    made.push(await make(item, index))
+    results.push(await make(item, index))
   }
-  return made
+  return results
 }

@@ -1,6 +1,6 @@
 /**
- * A value, or a promise of it where something must be waited for. Hot paths return values: a promise costs a turn of the
- * microtask queue, several objects, and the closures around it. Such a function may throw and may reject.
+ * A value, or a promise of it where something must be waited for. Hot paths return values: a promise costs a turn of
+ * the microtask queue, several objects, and the closures around it. Such a function may throw and may reject.
  */
 export type Eventual<T> = T | Promise<T>
 

@@ -14,8 +14,8 @@ export const makePrivateFile = (path: string): void => {
 
 /**
  * Locks a file until the returned function is called or the process exits; undefined while another connection holds a
- * lock that excludes this one. These are SQLite's locks on an empty database: Node has no flock, and a PID file outlives
- * `kill -9`, is ambiguous when PIDs are reused, and cannot be taken over without a race.
+ * lock that excludes this one. These are SQLite's locks on an empty database: Node has no flock, and a PID file
+ * outlives `kill -9`, is ambiguous when PIDs are reused, and cannot be taken over without a race.
  */
 export const lockFile = (
   path: string,

@@ -8,7 +8,9 @@ import { runInNewContext } from 'node:vm'
 /** Bytes received between two collections. Garbage is then three to four times as much. */
 const EVERY = 10_485_760
 
-/** Growth of old objects and buffers, in bytes, before a major collection: objects that survive two minor ones are old. */
+/**
+ * Growth of old objects and buffers, in bytes, before a major collection: objects that survive two minor ones are old.
+ */
 const AGED = 16_777_216
 
 type Collect = (options: { readonly type: 'minor' | 'major'; readonly flavor?: 'last-resort' }) => void
@@ -50,7 +52,7 @@ export const createGcPressure = (
 }
 
 /**
- * Returns the memory of a start to the system: half of the heap is garbage of loading modules then, which V8 would hold for
- * minutes. Takes 0.1 s, so it is for a process that does not serve calls yet.
+ * Returns the memory of a start to the system: half of the heap is garbage of loading modules then, which V8 would hold
+ * for minutes. Takes 0.1 s, so it is for a process that does not serve calls yet.
  */
 export const releaseStartMemory = (): void => exposed()?.({ type: 'major', flavor: 'last-resort' })

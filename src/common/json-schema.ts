@@ -1,6 +1,8 @@
 import type { TSchema, Type as TypeBox } from 'typebox'
 
-/** The builders of TypeBox that declarations use. Everything else of TypeBox is types, which cost nothing at run time. */
+/**
+ * The builders of TypeBox that declarations use. Everything else of TypeBox is types, which cost nothing at run time.
+ */
 type Builders = Pick<
   typeof TypeBox,
   | 'Array'

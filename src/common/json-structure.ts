@@ -2,7 +2,9 @@ import { inOwnTurn, yieldIfDue } from './event-loop.ts'
 import type { Json } from './json.ts'
 import { parseJson } from './parse-json.ts'
 
-/** Structure of JSON text, by which its cost is known before it is parsed: many small values cost more than their bytes. */
+/**
+ * Structure of JSON text, by which its cost is known before it is parsed: many small values cost more than their bytes.
+ */
 export interface JsonStructure {
   readonly depth: number
   /** Arrays and objects. */
@@ -16,8 +18,8 @@ export interface JsonStructure {
 }
 
 /**
- * Limits of JSON that code is given or returns, which may have some MiB. Beyond them, parsing blocks the event loop for too
- * long.
+ * Limits of JSON that code is given or returns, which may have some MiB. Beyond them, parsing blocks the event loop for
+ * too long.
  */
 export const CODE_JSON_LIMITS = {
   containers: 300_000,

@@ -13,9 +13,9 @@ export const deeperThan = (value: unknown, limit: number): boolean => {
   return false
 }
 
-/** True when a value contains more than `most` arrays and objects. */
-export const holdsMore = (value: unknown, most: number): boolean => {
-  let left = most
+/** True when a value contains more than `limit` arrays and objects. */
+export const holdsMore = (value: unknown, limit: number): boolean => {
+  let left = limit
   const open: unknown[] = [value]
   while (open.length > 0) {
     const item = open.pop()
@@ -37,6 +37,9 @@ export const mergePatch = (target: unknown, patch: unknown): unknown => {
   }
   return { ...result }
 }
+
+/** A member name as part of a JSON pointer. */
+export const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')
 
 const unescapePointer = (part: string) => part.replaceAll('~1', '/').replaceAll('~0', '~')
 
@@ -62,10 +65,6 @@ export const without = (value: unknown, pointer: string): unknown => {
   const copy: Record<string, unknown> | unknown[] = Array.isArray(value) ? [...value] : { ...value }
   const members = copy as Record<string, unknown>
   if (rest.length === 0) delete members[head]
-  else
-    members[head] = without(
-      members[head],
-      `/${rest.map((part) => part.replaceAll('~', '~0').replaceAll('/', '~1')).join('/')}`,
-    )
+  else members[head] = without(members[head], `/${rest.map(escapePointer).join('/')}`)
   return copy
 }

@@ -24,13 +24,13 @@ interface Slots {
   readonly waiting: (() => void)[]
 }
 
-/** Semaphore per key: at most `most` run concurrently under one key, the others wait in order. */
-export const createKeyedSemaphore = (most: number): RunExclusive => {
+/** Semaphore per key: at most `limit` run concurrently under one key, the others wait in order. */
+export const createKeyedSemaphore = (limit: number): RunExclusive => {
   const byKey = new Map<string, Slots>()
   return async (key, work) => {
     const slots = byKey.get(key) ?? { running: 0, waiting: [] }
     byKey.set(key, slots)
-    if (slots.running < most) slots.running++
+    if (slots.running < limit) slots.running++
     else await new Promise<void>((resolve) => slots.waiting.push(resolve))
     try {
       return await work()

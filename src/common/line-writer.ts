@@ -26,8 +26,7 @@ const head = (lines: string): number => {
 
 /**
  * Descriptor for non-blocking writes. A pipe is reopened, because processes that share a description also share its
- * flags.
- * A socket cannot be reopened; Node's stream has already set its flag.
+ * flags. A socket cannot be reopened; Node's stream has already set its flag.
  */
 const ownDescriptor = (fd: number): number => {
   try {

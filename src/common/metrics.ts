@@ -15,8 +15,8 @@ const NEVER_MS = 2 ** 31 - 1
 const BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 30]
 
 /**
- * Labels are fixed names (routes, stages, types), never an id, a path, a host or a caller's value. `node`: the name of the
- * process.
+ * Labels are fixed names (routes, stages, types), never an id, a path, a host or a caller's value. `node`: the name of
+ * the process.
  */
 export const createMetrics = (node = 'main') => {
   const registry = new Registry()

@@ -1,7 +1,8 @@
 /**
- * Parses JSON text whose member names other people chose. `JSON.parse` of V8 13 and 14 may return a wrong name for an escaped
- * one, after any earlier object in the process that had a name with a backslash (nodejs/node#63785). The wrong name holds a
- * backslash, so a result without such a name is right; otherwise the text is parsed again, without escapes in names.
+ * Parses JSON text whose member names other people chose. `JSON.parse` of V8 13 and 14 may return a wrong name for an
+ * escaped one, after any earlier object in the process that had a name with a backslash (nodejs/node#63785). The wrong
+ * name holds a backslash, so a result without such a name is right; otherwise the text is parsed again, without escapes
+ * in names.
  */
 import { randomBytes } from 'node:crypto'
 
@@ -12,16 +13,16 @@ const NEEDS_ESCAPE = /["\\]|[^ -\uffff]/
 
 /** Start and end, after its quotes, of each member name with an escape. `text` is valid JSON. */
 const escapedNames = (text: string): readonly (readonly [start: number, end: number])[] => {
-  const found: [number, number][] = []
+  const names: [number, number][] = []
   for (let at = text.indexOf('\\'); at !== -1; ) {
     let end = at
     for (let unit = BACKSLASH; unit !== QUOTE; unit = text.charCodeAt(end)) end += unit === BACKSLASH ? 2 : 1
     let after = ++end
     while (text.charCodeAt(after) <= 0x20) after++
-    if (text.charCodeAt(after) === COLON) found.push([text.lastIndexOf('"', at), end])
+    if (text.charCodeAt(after) === COLON) names.push([text.lastIndexOf('"', at), end])
     at = text.indexOf('\\', end)
   }
-  return found
+  return names
 }
 
 type Members = Record<string, unknown>

@@ -8,7 +8,10 @@ interface Client {
   readonly keyId?: string | undefined
   /** Source address of the request. */
   readonly address: string | undefined
-  /** The request is for a page of the service itself (health, metrics, docs): which pages share its limit, by a name for them. */
+  /**
+   * The request is for a page of the service itself (health, metrics, docs): which pages share its limit, by a name for
+   * them.
+   */
   readonly pages?: string
 }
 

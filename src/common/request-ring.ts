@@ -8,7 +8,10 @@ export interface AppliedRule {
   readonly permission: string
   /** What it discloses; `none`: the call was denied. */
   readonly disclosure: 'redact' | 'mask' | 'reveal' | 'none'
-  /** Description of the deciding rule; `priority` and `container` are the rule's, too. Undefined: a plain permission decided. */
+  /**
+   * Description of the deciding rule; `priority` and `container` are the rule's, too. Undefined: a plain permission
+   * decided.
+   */
   readonly description: string | undefined
   readonly priority: number | undefined
   readonly container: string | undefined
@@ -51,9 +54,9 @@ export interface RecentRequest extends EndedRequest {
 }
 
 /** Place in a list that is newest first. */
-export type RequestPosition = Pick<RecentRequest, 'at' | 'id'>
+type RequestPosition = Pick<RecentRequest, 'at' | 'id'>
 
-export interface RequestQuery {
+interface RequestQuery {
   readonly tenantId: string
   /** Only calls behind this position, i.e. older ones. */
   readonly before?: RequestPosition | undefined
@@ -89,16 +92,16 @@ export const createRequestRing = (node: string, size = RETAINED) => {
     },
 
     newest: ({ tenantId, before, limit }: RequestQuery): readonly RecentRequest[] => {
-      const found: RecentRequest[] = []
+      const requests: RecentRequest[] = []
       const oldest = Math.max(0, pushed - size)
-      for (let number = pushed - 1; number >= oldest && found.length < limit; number--) {
+      for (let number = pushed - 1; number >= oldest && requests.length < limit; number--) {
         const request = ring[number % size]
         if (request?.tenantId !== tenantId) continue
         if (before !== undefined && request.at > before.at) continue
-        const one = { ...request, node, id: `${node}-${run}-${String(number).padStart(12, '0')}` }
-        if (before === undefined || byPosition(before, one) < 0) found.push(one)
+        const recent = { ...request, node, id: `${node}-${run}-${String(number).padStart(12, '0')}` }
+        if (before === undefined || byPosition(before, recent) < 0) requests.push(recent)
       }
-      return found
+      return requests
     },
   }
 }

@@ -7,8 +7,8 @@ export const isConflict = (thrown: unknown): boolean =>
   thrown instanceof AppError && thrown.code === 'conflict'
 
 /**
- * The result of `attempt`, which reads, changes and writes. It is repeated when another change came between (`conflict`),
- * unless `mayRetry` says that this conflict would not go away.
+ * The result of `attempt`, which reads, changes and writes. It is repeated when another change came between
+ * (`conflict`), unless `mayRetry` says that this conflict would not go away.
  */
 export const retryOnConflict = async <T>(
   attempt: () => Promise<T>,

@@ -19,8 +19,7 @@ const failure = (what: string, path: string, thrown: unknown): AppError =>
 
 /**
  * True if only its owner may read the file, or if another user (root, for secrets that Kubernetes mounts with
- * `fsGroup`)
- * owns it and one of the process's groups may read it.
+ * `fsGroup`) owns it and one of the process's groups may read it.
  */
 const isPrivate = ({ mode, uid, gid }: Stats): boolean => {
   if (process.getuid === undefined || (mode & 0o077) === 0) return true
@@ -32,16 +31,16 @@ const isPrivate = ({ mode, uid, gid }: Stats): boolean => {
  * The text of a private file. Undefined if there is none. Rejects with `invalid` (AppError) if other users may read or
  * write it, or if it is not a small regular file. Errors do not contain the text.
  */
-export const readSecretFile = async (path: string, largest = MAX_BYTES): Promise<string | undefined> => {
+export const readSecretFile = async (path: string, maxBytes = MAX_BYTES): Promise<string | undefined> => {
   try {
     const file = await open(path, 'r')
     try {
       const stats = await file.stat()
       const { mode, size } = stats
-      if ((mode & 0o170000) !== 0o100000 || size > largest)
+      if ((mode & 0o170000) !== 0o100000 || size > maxBytes)
         throw new AppError(
           'invalid',
-          `"${path}" is not a key file: it must be a regular file of at most ${largest} bytes.`,
+          `"${path}" is not a key file: it must be a regular file of at most ${maxBytes} bytes.`,
         )
       if (!isPrivate(stats))
         throw new AppError(

@@ -28,3 +28,14 @@ export const unixHttp = (
     call.on('error', reject)
     call.end(sent === undefined ? undefined : JSON.stringify(sent))
   })
+
+/** The JSON of a GET request. Rejects with an Error unless the status is 200. */
+export const getUnixJson = async <T>(
+  socketPath: string,
+  path: string,
+  options: { readonly signal?: AbortSignal } = {},
+): Promise<T> => {
+  const { status, body } = await unixHttp(socketPath, 'GET', path, options)
+  if (status !== 200) throw new Error(`GET ${path.split('?', 1)[0]} has status ${status}`)
+  return JSON.parse(body)
+}

@@ -59,8 +59,8 @@ const fieldErrors = (errors: readonly ErrorObject[], rootName: string): FieldErr
         error.instancePath,
         error.keyword === 'required' ? error.params.missingProperty : undefined,
       ) || rootName
-    const found = byPath.get(path)
-    if (found) found.add(sentence(error))
+    const sentences = byPath.get(path)
+    if (sentences) sentences.add(sentence(error))
     else if (byPath.size < MAX_PATHS) byPath.set(path, new Set([sentence(error)]))
   }
   if (byPath.size === 0) byPath.set(rootName, new Set(['is not valid']))

@@ -4,8 +4,8 @@ export const PIECE = 128 * 1024
 /** Serialization overhead of one value, in characters. */
 const VALUE = 8
 
-/** Approximate cost of serializing a JSON value, in characters. Stops above `most`. */
-export const weigh = (value: unknown, most: number): number => {
+/** Approximate cost of serializing a JSON value, in characters. Stops above `limit`. */
+export const weigh = (value: unknown, limit: number): number => {
   let weight = 0
   const open: unknown[] = [value]
   while (open.length > 0) {
@@ -13,15 +13,15 @@ export const weigh = (value: unknown, most: number): number => {
     weight += VALUE
     if (typeof item === 'string') weight += item.length
     else if (Array.isArray(item)) {
-      if (weight + item.length * VALUE > most) return most + 1
+      if (weight + item.length * VALUE > limit) return limit + 1
       for (const inner of item) open.push(inner)
     } else if (typeof item === 'object' && item !== null)
       for (const name in item) {
         open.push((item as Record<string, unknown>)[name])
         weight += name.length
-        if (weight + open.length * VALUE > most) return most + 1
+        if (weight + open.length * VALUE > limit) return limit + 1
       }
-    if (weight > most) return most + 1
+    if (weight > limit) return limit + 1
   }
   return weight
 }

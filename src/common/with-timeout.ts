@@ -6,7 +6,7 @@ export class TimeoutError extends Error {
 }
 
 /** A timeout for steps of work, one at a time. */
-export interface StepTimeout {
+interface StepTimeout {
   /**
    * Rejects after `ms`, or when the step is canceled. The work then continues, and its result is ignored. A step whose
    * result is there needs no timer.

@@ -17,8 +17,14 @@ const port = (text: string): number | undefined => {
   return value <= 65_535 ? value : undefined
 }
 
+/** An IP address and a port to listen on; port 0: a free one. */
+export interface ListenAddress {
+  readonly host: string
+  readonly port: number
+}
+
 /** `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`; port 0 picks a free one. */
-export const parseListen = (text: string): { readonly host: string; readonly port: number } => {
+export const parseListen = (text: string): ListenAddress => {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]+)):(\d+)$/.exec(text)
   const host = match?.[2] === 'localhost' ? '127.0.0.1' : (match?.[1] ?? match?.[2])
   const number = port(match?.[3] ?? '')

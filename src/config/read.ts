@@ -95,8 +95,7 @@ const fromFile = (value: unknown, name: SettingName): unknown => {
 
 /**
  * Merges the environment over the file named by SIDEVAULT_CONFIG, or over given content, and checks both against the
- * schema.
- * An empty variable counts as unset. Settings with an issue are left out.
+ * schema. An empty variable counts as unset. Settings with an issue are left out.
  */
 export const readSettings = (
   env: NodeJS.ProcessEnv,
@@ -117,9 +116,9 @@ export const readSettings = (
       warnings.push(`${name} is not a setting; it is ignored.`)
   for (const name of settingNames) {
     const text = env[variableOf(name)]
-    const given = content[name]
+    const value = content[name]
     if (text) merged[name] = fromText(text, settingOf(name).type)
-    else if (given !== undefined && given !== null) merged[name] = fromFile(given, name)
+    else if (value !== undefined && value !== null) merged[name] = fromFile(value, name)
     else continue
     const { description, secret } = settingOf(name)
     if (secret && isHidden(merged[name])) {
@@ -133,7 +132,7 @@ export const readSettings = (
       continue
     }
     if (matches(settingsSchema.properties[name], merged[name])) continue
-    const problem = secret ? 'the value is not valid.' : `${JSON.stringify(text ?? given)} is not valid.`
+    const problem = secret ? 'the value is not valid.' : `${JSON.stringify(text ?? value)} is not valid.`
     issues.push({ name: variableOf(name), message: problem, fix: `Expected: ${description}` })
     delete merged[name]
   }

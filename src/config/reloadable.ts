@@ -21,7 +21,7 @@ const LIVE: ReadonlySet<string> = new Set<SettingName>([
   'drain_seconds',
 ])
 
-export interface LiveChanges {
+interface LiveChanges {
   /** Effective content: `before` with the reloadable settings of `after`. */
   readonly content: FileContent
   /** Changed settings that are applied. */

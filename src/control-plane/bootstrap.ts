@@ -36,8 +36,8 @@ const overload = (memoryBytes: number) => ({
 const INTERNAL = 'type.googleapis.com/envoy.extensions.bootstrap.internal_listener.v3.InternalListener'
 
 /**
- * What the forward proxy's internal listeners need. With RST on internal sockets, Envoy cuts a response whose connection
- * is closed right behind it (`test/e2e/forward-proxy.test.ts` holds the proof, for a new version of Envoy).
+ * Extension for the internal listeners of the forward proxy. With RST on internal sockets, Envoy cuts a response whose
+ * connection is closed right behind it (`test/e2e/forward-proxy.test.ts` holds the proof, for a new version of Envoy).
  */
 const internalListeners = {
   bootstrap_extensions: [

@@ -19,7 +19,7 @@ const REJECTED_MS = 60_000
 /** ms in which a tenant with a rejected certificate may add no others: each NACK costs a configuration change. */
 const PENALTY_MS = 10_000
 
-export interface OwnedCertificate extends ClientCertificate {
+interface OwnedCertificate extends ClientCertificate {
   /** The tenant, for its limit. */
   readonly owner: string
 }
@@ -27,7 +27,7 @@ export interface OwnedCertificate extends ClientCertificate {
 /** See `XdsServer.change`. */
 type Change = (next: (current: BootstrapOptions) => BootstrapOptions) => Promise<void>
 
-export interface ClientCertificates {
+interface ClientCertificates {
   /** Resolves when Envoy has a cluster for it; rejects when Envoy rejects it, or there are too many. */
   use(identity: OwnedCertificate): Promise<void>
   close(): void
@@ -41,8 +41,8 @@ export const isPemText = (value: unknown): value is string =>
 export const parseClientCertificate = (name: string, body: unknown): OwnedCertificate => {
   if (!isObject(body) || !isPemText(body.owner)) throw new Error('not an identity')
   const { owner, certificate, key, authorities } = body
-  for (const one of [certificate, key, authorities])
-    if (one !== undefined && !isPemText(one)) throw new Error('not an identity')
+  for (const pem of [certificate, key, authorities])
+    if (pem !== undefined && !isPemText(pem)) throw new Error('not an identity')
   return {
     name,
     owner,
@@ -53,7 +53,7 @@ export const parseClientCertificate = (name: string, body: unknown): OwnedCertif
 
 export const createClientCertificates = (
   control: { readonly change: Change },
-  { clock, most = MAX_CERTIFICATES }: { readonly clock: Clock; readonly most?: typeof MAX_CERTIFICATES },
+  { clock, limits = MAX_CERTIFICATES }: { readonly clock: Clock; readonly limits?: typeof MAX_CERTIFICATES },
 ): ClientCertificates => {
   const known = new Map<string, { readonly owner: string; usedAt: number }>()
   const waiting = new Map<string, OwnedCertificate>()
@@ -72,7 +72,7 @@ export const createClientCertificates = (
   ): BootstrapOptions => {
     const { identities = [] } = current
     const retained = identities.filter(({ name }) => known.has(name))
-    const all = new Map([...more, ...retained].map((one) => [one.name, one]))
+    const all = new Map([...more, ...retained].map((identity) => [identity.name, identity]))
     return all.size === retained.length && retained.length === identities.length
       ? current
       : { ...current, identities: [...all.values()] }
@@ -85,13 +85,13 @@ export const createClientCertificates = (
       throw new Error('a certificate of this tenant was rejected recently')
     removeIdle()
     const others = [...known].filter(([other]) => other !== name)
-    const ofOwner = others.filter(([, one]) => one.owner === owner)
-    if (others.length >= most.all || ofOwner.length >= most.ofOwner)
+    const ofOwner = others.filter(([, other]) => other.owner === owner)
+    if (others.length >= limits.all || ofOwner.length >= limits.ofOwner)
       throw new Error('too many certificates are in use')
     known.set(name, { owner, usedAt: clock.now() })
   }
 
-  /** ClientCertificates that arrive during a change are added together by the next one. */
+  /** Certificates that arrive during a change are added together by the next one. */
   const add = async (identity: OwnedCertificate): Promise<void> => {
     waiting.set(identity.name, identity)
     let batch: readonly ClientCertificate[] = []

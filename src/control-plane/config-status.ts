@@ -1,14 +1,11 @@
-import { unixHttp } from '../common/unix-http.ts'
+import { getUnixJson } from '../common/unix-http.ts'
 import type { TypeStatus } from './discovery.ts'
 
 /** Envoy applies a change in some 50 ms; a killed one restarts within this time. */
 const APPLY_TIMEOUT_MS = 10_000
 
-const statusOf = async (socketPath: string, signal: AbortSignal): Promise<readonly TypeStatus[]> => {
-  const { status, body } = await unixHttp(socketPath, 'GET', '/status', { signal })
-  if (status !== 200) throw new Error(`control plane status ${status}`)
-  return JSON.parse(body)
-}
+const statusOf = (socketPath: string, signal: AbortSignal): Promise<readonly TypeStatus[]> =>
+  getUnixJson(socketPath, '/status', { signal })
 
 /** Rejects when Envoy has not acknowledged a version within the timeout. */
 export const checkEnvoyConfig = async (socketPath: string, signal: AbortSignal): Promise<void> => {
@@ -23,7 +20,7 @@ const SHOWN: readonly (readonly [
   name: string,
   type: string,
   help: string,
-  of: (status: TypeStatus) => number,
+  read: (status: TypeStatus) => number,
 ])[] = [
   [
     'sidevault_envoy_config_version',
@@ -57,11 +54,11 @@ export const envoyConfigMetrics = async (
   signal: AbortSignal,
 ): Promise<readonly object[]> => {
   const all = await statusOf(socketPath, signal)
-  return SHOWN.map(([name, type, help, of]) => ({
+  return SHOWN.map(([name, type, help, read]) => ({
     name,
     help,
     type,
     aggregator: 'sum',
-    values: all.map((status) => ({ value: of(status), labels: { kind: status.kind } })),
+    values: all.map((status) => ({ value: read(status), labels: { kind: status.kind } })),
   }))
 }

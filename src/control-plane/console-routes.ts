@@ -29,8 +29,8 @@ export const noneOf = (names: readonly string[], prefixes: readonly string[]): s
 }
 
 /**
- * The last changes to a response, whoever made it: a destination, the code of a proxy, the gateway or Envoy. Headers by which
- * a destination would act on the console's origin do not pass: cookies, redirects, stored policies.
+ * The last changes to a response, whoever made it: a destination, the code of a proxy, the gateway or Envoy. Headers by
+ * which a destination would act on the console's origin do not pass: cookies, redirects, stored policies.
  */
 const guarded = ({ prefixes }: Settings) => ({
   typed_per_filter_config: {
@@ -70,8 +70,8 @@ const guard = (
 const PATH = `${CONSOLE_API}/proxy`
 
 /**
- * `released`: what the gateway's metadata selects, besides the routes of `/proxy`. `pending`: calls as they arrive. None
- * without the console or without a gateway.
+ * `released`: routes that the gateway's metadata selects, besides those of `/proxy`. `pending`: calls as they arrive.
+ * None without the console or without a gateway.
  */
 export const consoleRoutes = (settings: Settings) => {
   if (settings.console !== true || settings.proxy === false) return { released: [], pending: [] }

@@ -287,7 +287,9 @@ export const destinations = (settings: Settings) => {
   return [
     ...Object.values(byUpstream(settings)),
     ...(settings.forward ? [websocket(settings)] : []),
-    ...(settings.identities ?? []).map((one) => versioned(destination(settings, 'https', one), hash)),
+    ...(settings.identities ?? []).map((identity) =>
+      versioned(destination(settings, 'https', identity), hash),
+    ),
     ...(settings.demo ? [demo(settings, settings.demo)] : []),
   ]
 }

@@ -10,8 +10,8 @@ export interface DiscoveryRequest {
   readonly resource_names?: readonly string[]
 }
 
-/** 304: no new version. */
-export type DiscoveryResponse = { readonly status: 200; readonly body: string } | { readonly status: 304 }
+/** Status 304: no new version. */
+type DiscoveryResponse = { readonly status: 200; readonly body: string } | { readonly status: 304 }
 
 export interface TypeStatus {
   readonly kind: ResourceType
@@ -25,7 +25,7 @@ export interface TypeStatus {
   readonly nacked: number
 }
 
-export interface Discovery {
+interface Discovery {
   /**
    * Offers a snapshot. Resolves when Envoy has acknowledged all of it; rejects with NackError when Envoy rejects a
    * part, or after `limitMs`. The snapshot is then offered again, until the caller serves another one.
@@ -83,7 +83,7 @@ export const createDiscovery = ({ clock }: { readonly clock: Clock }): Discovery
   const waiting = new Set<() => void>()
   const watching = new Set<() => void>()
   const notify = (all: Set<() => void>) => {
-    for (const one of [...all]) one()
+    for (const call of [...all]) call()
   }
 
   /** Envoy requests no type without resources. */
@@ -94,21 +94,21 @@ export const createDiscovery = ({ clock }: { readonly clock: Clock }): Discovery
     return requested().every(({ state }) => state === 'acked') ? 'acked' : 'open'
   }
 
-  const put = (one: Served, text: string) => {
+  const put = (entry: Served, text: string) => {
     // After a NACK Envoy may have applied a part, so the same content needs a new version.
-    if (one.text === text && one.state !== 'nacked') return
+    if (entry.text === text && entry.state !== 'nacked') return
     const hash = createHash('sha256').update(text).digest('hex').slice(0, 12)
     const version = `${++changes}-${hash}`
-    Object.assign(one, { text, version, since: clock.now(), state: 'offered', responses: 0 })
+    Object.assign(entry, { text, version, since: clock.now(), state: 'offered', responses: 0 })
   }
 
   /** Derives ACK or NACK from the version in Envoy's request. */
-  const judge = (one: Served, has: string) => {
-    if (one.state !== 'offered') return
-    if (one.version !== '' && one.version === has) one.state = 'acked'
-    else if (one.responses >= SERVED) {
-      one.state = 'nacked'
-      one.nacks++
+  const judge = (entry: Served, has: string) => {
+    if (entry.state !== 'offered') return
+    if (entry.version !== '' && entry.version === has) entry.state = 'acked'
+    else if (entry.responses >= SERVED) {
+      entry.state = 'nacked'
+      entry.nacks++
     } else return
     notify(watching)
   }
@@ -134,14 +134,14 @@ export const createDiscovery = ({ clock }: { readonly clock: Clock }): Discovery
       check()
     })
 
-  const responseOf = (one: Served, names: readonly string[]): DiscoveryResponse => {
-    one.responses++
-    const all = snapshot?.[one.kind] ?? []
+  const responseOf = (entry: Served, names: readonly string[]): DiscoveryResponse => {
+    entry.responses++
+    const all = snapshot?.[entry.kind] ?? []
     const resources = names.length === 0 ? all : all.filter(({ name }) => names.includes(name))
     const body = {
-      version_info: one.version,
-      type_url: RESOURCE_TYPES[one.kind].type,
-      resources: typed(one.kind, resources),
+      version_info: entry.version,
+      type_url: RESOURCE_TYPES[entry.kind].type,
+      resources: typed(entry.kind, resources),
     }
     return { status: 200, body: JSON.stringify(body) }
   }
@@ -163,23 +163,23 @@ export const createDiscovery = ({ clock }: { readonly clock: Clock }): Discovery
   return {
     async serve(next, limitMs) {
       snapshot = next
-      for (const one of served.values()) put(one, JSON.stringify(next[one.kind]))
+      for (const entry of served.values()) put(entry, JSON.stringify(next[entry.kind]))
       notify(waiting)
       await settled(limitMs)
     },
     async response(kind, { version_info: has = '', resource_names: names = [] }, signal) {
-      const one = served.get(kind) as Served
-      const isNew = () => one.version !== '' && one.version !== has && one.state !== 'nacked'
-      judge(one, has)
-      const { state, version } = one
+      const entry = served.get(kind) as Served
+      const isNew = () => entry.version !== '' && entry.version !== has && entry.state !== 'nacked'
+      judge(entry, has)
+      const { state, version } = entry
       if (!isNew()) await nextVersion(signal, state === 'nacked' ? AGAIN_MS : HOLD_MS)
       // A caller that serves another snapshot after a NACK has done so by now.
-      if (state === 'nacked' && one.version === version && !signal.aborted)
-        Object.assign(one, { state: 'offered', responses: SERVED - 1 })
-      return !signal.aborted && isNew() ? responseOf(one, names) : { status: 304 }
+      if (state === 'nacked' && entry.version === version && !signal.aborted)
+        Object.assign(entry, { state: 'offered', responses: SERVED - 1 })
+      return !signal.aborted && isNew() ? responseOf(entry, names) : { status: 304 }
     },
     restarted() {
-      for (const one of served.values()) Object.assign(one, { responses: 0, state: 'offered' })
+      for (const entry of served.values()) Object.assign(entry, { responses: 0, state: 'offered' })
     },
     status: () =>
       requested().map(({ kind, version, state, since, nacks }) => ({

@@ -7,7 +7,7 @@ const HOST = /^(?:\*\.)?[a-z0-9_.:-]{1,253}$/
 const END = '-----END CERTIFICATE-----\n'
 
 /** A report. Thousands of hosts have the certificates of one authority, so each chain is in it once. */
-export interface ForwardHostsReport {
+interface ForwardHostsReport {
   /** Certificates behind those of the hosts, PEM; may be empty. */
   readonly chains: readonly string[]
   /** With their own certificate only, and the number of their chain. */
@@ -32,10 +32,10 @@ export const parseForwardHosts = (body: unknown): readonly ForwardHost[] => {
   if (!isObject(body) || !Array.isArray(body.hosts) || !Array.isArray(body.chains))
     throw new Error('not a list of hosts')
   const chains: readonly unknown[] = body.chains
-  return body.hosts.map((one: unknown) => {
-    if (!isObject(one)) throw new Error('not a host')
-    const { host, certificate, key } = one
-    const chain = chains[Number(one.chain)]
+  return body.hosts.map((entry: unknown) => {
+    if (!isObject(entry)) throw new Error('not a host')
+    const { host, certificate, key } = entry
+    const chain = chains[Number(entry.chain)]
     if (typeof host !== 'string' || !HOST.test(host) || !isPemText(certificate) || !isPemText(key))
       throw new Error('not a host')
     if (chain !== '' && !isPemText(chain)) throw new Error('not a chain')

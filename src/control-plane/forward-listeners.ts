@@ -1,6 +1,7 @@
 /**
  * Listeners of the forward proxy: CONNECT on its port, TLS with our certificates, and the requests inside. Two internal
- * listeners, so that a bound host costs a chain of TLS and not one of HTTP (docs/adr/0090-a-tunnel-goes-through-two-internal-listeners.md).
+ * listeners, so that a bound host costs a chain of TLS and not one of HTTP
+ * (docs/adr/0090-a-tunnel-goes-through-two-internal-listeners.md).
  */
 import { ATTRIBUTES, FORWARD_CHAINS, METADATA, TUNNEL_STATE } from '../ext-proc/contract.ts'
 import { customResponse } from './custom-response.ts'
@@ -105,7 +106,7 @@ const outer = (settings: Settings, forward: NonNullable<Settings['forward']>) =>
   ],
 })
 
-/** One chain of TLS for each host; hands the tunnel's filter state on, with the server name. */
+/** Filter chain with TLS for one host; hands the tunnel's filter state on, with the server name. */
 const chain = ({ host, certificate, key }: ForwardHost) => ({
   name: host,
   filter_chain_match: { server_names: [host] },
@@ -155,7 +156,9 @@ const noHost = {
   ],
 }
 
-/** A missing or unknown server name, or a failed handshake: the only place that knows of it. No host (completions §12). */
+/**
+ * A missing or unknown server name, or a failed handshake: the only place that knows of it. No host (completions §12).
+ */
 const handshakeLog = {
   name: 'envoy.access_loggers.stderr',
   filter: { response_flag_filter: { flags: ['NR', 'UF', 'DPE'] } },

@@ -1,4 +1,6 @@
-/** Routes of the forward proxy: of CONNECT, and of the requests inside its tunnels (envoy/README.md, "Forward proxy"). */
+/**
+ * Routes of the forward proxy: of CONNECT, and of the requests inside its tunnels (envoy/README.md, "Forward proxy").
+ */
 import { tunneledClusters } from './destinations.ts'
 import { TUNNEL_MS } from './limits.ts'
 import type { Settings } from './options.ts'

@@ -1,7 +1,6 @@
 /**
  * Memory limits of Envoy for each call and in total. The gateway divides them among tenants (src/gateway/README.md,
- * "Shares").
- * Envoy's own limits must be higher: they do not distinguish tenants, and would fail all calls.
+ * "Shares"). Envoy's own limits must be higher: they do not distinguish tenants, and would fail all calls.
  */
 
 const KIB = 1024
@@ -25,8 +24,9 @@ export const TUNNEL_BYTES = 256 * KIB
 export const PIECES_BYTES = MIB
 
 /**
- * ms that a tunnel of the forward proxy lasts without a request, and that it takes requests: less than Envoy's drain time
- * of 600 s, so that a new certificate leaves the last one time. WebSockets and unopened tunnels end after `TUNNEL_MS`.
+ * ms that a tunnel of the forward proxy lasts without a request, and that it takes requests: less than Envoy's drain
+ * time of 600 s, so that a new certificate leaves the last one time. WebSockets and unopened tunnels end after
+ * `TUNNEL_MS`.
  */
 export const TUNNEL_IDLE_MS = 300_000
 export const TUNNEL_MS = 540_000

@@ -146,7 +146,10 @@ const accessLog = ({ prefixes: [prefix, other = prefix], accessLog: which = 'fai
     trace_id: `%REQ(${prefixHeaders(prefix).traceId}?${prefixHeaders(other).traceId}):200%`,
   })
 
-/** Access log of CONNECT: failures, and what Envoy itself rejects. The trace id is that of the response, if that has one. */
+/**
+ * Access log of CONNECT: failures, and what Envoy itself rejects. The trace id is that of the response, if that has
+ * one.
+ */
 export const connectLog = ({ prefixes: [prefix], accessLog: which = 'failures' }: Settings) => {
   const { traceId } = prefixHeaders(prefix)
   const filter = { or_filter: { filters: [...failures.or_filter.filters, rejections] } }

@@ -240,7 +240,9 @@ const traceHeaders = (prefix: string) => {
   ]
 }
 
-/** Envoy sends a 2xx or 3xx in reply to a WebSocket handshake itself, with the headers of the destination and no body. */
+/**
+ * Envoy sends a 2xx or 3xx in reply to a WebSocket handshake itself, with the headers of the destination and no body.
+ */
 const failedHandshake = (prefix: string) => ({
   filter: cel(`${DETAILS} == 'websocket_handshake_unsuccessful'`),
   headers_to_add: [
@@ -272,15 +274,15 @@ const body = ({ code, detail }: Rule, wrap: boolean) => {
 export const localReplies = ({ prefixes }: Settings, tunneled = false) => {
   const [canonical, ...others] = prefixes
   const family = (rules: readonly Rule[], wrap: boolean, prefix: string, when: readonly Filter[]) =>
-    rules.map((one) => ({
-      filter: all(...when, one.when),
-      ...(one.status === undefined ? {} : { status_code: one.status }),
+    rules.map((rule) => ({
+      filter: all(...when, rule.when),
+      ...(rule.status === undefined ? {} : { status_code: rule.status }),
       headers_to_add: [
         ...traceHeaders(prefix),
         ...(wrap ? [destinationStatus(prefix)] : []),
-        ...(one.allow === undefined ? [] : [{ header: { key: 'allow', value: one.allow } }]),
+        ...(rule.allow === undefined ? [] : [{ header: { key: 'allow', value: rule.allow } }]),
       ],
-      body_format_override: body(one, wrap),
+      body_format_override: body(rule, wrap),
     }))
   const prefixFilters: readonly (readonly [string, readonly Filter[]])[] = [
     ...(others.length === 0

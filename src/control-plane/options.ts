@@ -63,7 +63,7 @@ export interface BootstrapOptions {
     /** Name servers instead of the system's. */
     readonly resolvers?: readonly { readonly address: string; readonly port: number }[]
   }
-  /** ClientCertificates of stored proxies with certificates. */
+  /** Certificates of stored proxies. */
   readonly identities?: readonly ClientCertificate[]
   /** The demo destination: TLS over a unix socket, verified against an authority of its own. */
   readonly demo?: { readonly socket: string; readonly authority: string; readonly host: string }

@@ -1,7 +1,7 @@
 /**
  * Bridges the restart of a gateway or admin process, for some three seconds (24 jittered pauses of 0.12 s on average).
- * Only failed connections are retried (Envoy's `connect-failure`), so no process has seen the request. Never used towards
- * destinations.
+ * Only failed connections are retried (Envoy's `connect-failure`), so no process has seen the request. Never used
+ * towards destinations.
  */
 export const RECONNECT = {
   retry_on: 'connect-failure',

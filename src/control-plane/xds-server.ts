@@ -1,4 +1,4 @@
-/** XdsServer plane of this machine's Envoy: the current configuration, and the socket that serves it. */
+/** xDS server for this machine's Envoy: the current configuration, and the socket that serves it. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../common/clock.ts'
 import { codeOf } from '../common/errors.ts'
@@ -45,7 +45,7 @@ export interface XdsServer {
   close(): Promise<void>
 }
 
-export interface XdsServerDeps {
+interface XdsServerDeps {
   readonly log: Log
   readonly clock: Clock
   /** Handles `POST /reload`; its result is the response. */
@@ -70,7 +70,7 @@ export const startXdsServer = async (
 ): Promise<XdsServer> => {
   const discovery = createDiscovery({ clock })
   let current = options
-  /** Those of `snapshot`. Settled again, the same options have other addresses when the machine's have changed. */
+  /** The settings of `snapshot`. Settling the same options again yields other addresses when the machine's changed. */
   let settings = settle(options)
   let snapshot = snapshotOf(settings)
   // Envoy is not running yet; the supervisor checks its start.
@@ -78,8 +78,8 @@ export const startXdsServer = async (
 
   /** Clusters that requests in flight from before a change may still use, by name. */
   const draining = new Map<string, Resource>()
-  const withDraining = (one: Snapshot): Snapshot =>
-    overlapping({ ...one, clusters: [...draining.values()] }, one)
+  const withDraining = (next: Snapshot): Snapshot =>
+    overlapping({ ...next, clusters: [...draining.values()] }, next)
 
   const drain = (clusters: readonly Resource[], limitMs: number): void => {
     for (const cluster of clusters) draining.set(cluster.name, cluster)
@@ -102,21 +102,21 @@ export const startXdsServer = async (
   }
 
   const run = async (next: (current: BootstrapOptions) => BootstrapOptions): Promise<void> => {
-    const wanted = next(current)
-    if (wanted === current) return
-    const settled = settle(wanted)
-    const made = snapshotOf(settled)
-    if (edge && !isSame(snapshot, made))
+    const options = next(current)
+    if (options === current) return
+    const settled = settle(options)
+    const nextSnapshot = snapshotOf(settled)
+    if (edge && !isSame(snapshot, nextSnapshot))
       try {
-        await move(snapshot, made, settings.uploadTimeoutMs)
+        await move(snapshot, nextSnapshot, settings.uploadTimeoutMs)
       } catch (error) {
         log.error({ nacked: error instanceof NackError ? error.nacked : [] }, String(error))
         discovery.serve(withDraining(snapshot), ACK_TIMEOUT_MS).catch(() => {})
         throw error
       }
-    current = wanted
+    current = options
     settings = settled
-    snapshot = made
+    snapshot = nextSnapshot
   }
 
   const mutex = createKeyedMutex()

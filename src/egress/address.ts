@@ -16,6 +16,10 @@ export interface AddressPolicy {
 
 const forbidden = (detail: string) => new AppError('destination_not_allowed', detail)
 
+/** An IPv6 address without the brackets that it has in URLs; any other host unchanged. */
+export const withoutBrackets = (host: string): string =>
+  host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host
+
 /** Whether a lower-case name without a final dot is one of DNS. */
 export const isDnsName = (name: string): boolean =>
   name.length <= NAME_LENGTH && name.split('.').every((label) => LABEL.test(label))
@@ -28,7 +32,7 @@ const isLoopbackName = (name: string) => name === 'localhost' || name.endsWith('
  * the addresses that a name resolves to (egress/envoy-filter.ts).
  */
 export const checkHost = (hostname: string, { allow }: AddressPolicy): string => {
-  const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
+  const bare = withoutBrackets(hostname)
   if (isIP(bare) !== 0) {
     if (!holds(allow, bare))
       throw forbidden(

@@ -1,11 +1,12 @@
 import type { LookupAddress } from 'node:dns'
 import { isIPv6 } from 'node:net'
 import { AppError } from '../common/errors.ts'
+import { withoutBrackets } from './address.ts'
 import { holds, parseCidr } from './cidr.ts'
 import { deniedRanges, type OwnListener } from './envoy-filter.ts'
 import type { Resolve } from './resolve.ts'
 
-export interface AddressRules {
+interface AddressRules {
   /** CIDR blocks outside the public internet that may be dialed. */
   readonly allow: readonly string[]
   /** This gateway's own listeners. Never dialed. */
@@ -18,12 +19,9 @@ export type Addresses = (
   port: number,
 ) => Promise<readonly [LookupAddress, ...LookupAddress[]]>
 
-const bare = (hostname: string) => hostname.replace(/^\[(.*)\]$/, '$1')
-
 /**
  * Resolves a name once and drops denied addresses (docs/security-model.md, "Egress"). Rejects with
- * `destination_unreachable`
- * if the name is not found, `destination_not_allowed` if all addresses are denied.
+ * `destination_unreachable` if the name is not found, `destination_not_allowed` if all addresses are denied.
  */
 export const createAddresses = (resolve: Resolve, { allow, own }: AddressRules): Addresses => {
   const denied = deniedRanges(allow)
@@ -32,7 +30,9 @@ export const createAddresses = (resolve: Resolve, { allow, own }: AddressRules):
     !holds(denied, address) && !(own?.ports.includes(port) && holds(ownAddresses, address))
 
   return async (hostname, port) => {
-    const [first, ...others] = (await resolve(bare(hostname))).filter(({ address }) => mayDial(address, port))
+    const [first, ...others] = (await resolve(withoutBrackets(hostname))).filter(({ address }) =>
+      mayDial(address, port),
+    )
     if (first === undefined)
       throw new AppError(
         'destination_not_allowed',

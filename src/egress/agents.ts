@@ -9,7 +9,7 @@ import { createShares } from '../common/shares.ts'
 import type { Addresses } from './addresses.ts'
 import { createConnect } from './connect.ts'
 
-export interface AgentsOptions {
+interface AgentsOptions {
   /** PEM of the authorities trusted for destinations. */
   readonly trust: string
   /** Timeout until the response starts, and between its chunks, ms. */
@@ -18,7 +18,7 @@ export interface AgentsOptions {
   readonly idleMs?: number
 }
 
-export interface Agents {
+interface Agents {
   /**
    * Runs one request of a tenant over its connections. Rejects with `rate_limited` if the tenant has used its share of
    * requests, connections or lookups.

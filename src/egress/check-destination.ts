@@ -2,7 +2,7 @@ import { parseCidr } from './cidr.ts'
 import { parseDestination } from './parse-url.ts'
 
 /** The egress settings of the operator. */
-export interface EgressSettings {
+interface EgressSettings {
   /** CIDR blocks outside the public internet. */
   readonly allow: readonly string[]
   readonly ports: readonly number[] | '*'

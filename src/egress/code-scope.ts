@@ -32,5 +32,8 @@ class Scope implements CodeScope {
   }
 }
 
-/** Scope for one run of code. `destination`: that of its proxy; undefined for reactors. `check` throws `destination_not_allowed`. */
+/**
+ * Scope for one run of code. `destination`: that of its proxy; undefined for reactors. `check` throws
+ * `destination_not_allowed`.
+ */
 export const createCodeScope = (destination?: OutboundDestination): CodeScope => new Scope(destination)

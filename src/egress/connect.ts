@@ -5,7 +5,7 @@ import { buildConnector } from 'undici'
 import { AppError } from '../common/errors.ts'
 import type { Addresses } from './addresses.ts'
 
-export interface ConnectOptions {
+interface ConnectOptions {
   /** PEM of the authorities trusted for destinations. */
   readonly trust: string
   /** Timeout of a connection, ms. */

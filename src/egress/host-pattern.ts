@@ -1,24 +1,21 @@
 /** Hosts of lists of destinations (completions §14): a DNS name, `*.` and a name, or an address. */
 import { isIP, isIPv6 } from 'node:net'
-import { isDnsName } from './address.ts'
+import { isDnsName, withoutBrackets } from './address.ts'
 
 const WILDCARD = '*.'
 
 /** Characters that URL parsers drop, split at, or decode. */
 const UNSAFE = /[\s\p{Cc}\p{Cf}/?#@\\%:[\]*]/u
 
-/** An address without brackets. */
-const bare = (host: string): string => (host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host)
-
 /** The host of a URL in its canonical form, without a final dot; undefined when it is none. */
 const canonical = (text: string): string | undefined => {
   const url = URL.parse(`https://${text}`)
-  return url === null ? undefined : bare(url.hostname).replace(/\.$/, '')
+  return url === null ? undefined : withoutBrackets(url.hostname).replace(/\.$/, '')
 }
 
 /** The stored form of a host pattern; undefined when it is malformed. */
 export const parseHostPattern = (text: string): string | undefined => {
-  const address = bare(text)
+  const address = withoutBrackets(text)
   if (isIPv6(address)) return address.includes('%') ? undefined : canonical(`[${address}]`)
   const isWildcard = text.startsWith(WILDCARD)
   const name = isWildcard ? text.slice(WILDCARD.length) : text
@@ -31,7 +28,7 @@ export const parseHostPattern = (text: string): string | undefined => {
 
 /** Whether `pattern` holds a dialed host; also whether it holds all hosts of another pattern. */
 export const holdsHost = (pattern: string, dialed: string): boolean => {
-  const host = bare(dialed)
+  const host = withoutBrackets(dialed)
   if (pattern === host) return true
   if (!pattern.startsWith(WILDCARD) || !host.endsWith(pattern.slice(1))) return false
   const label = host.slice(0, 1 - pattern.length)

@@ -53,9 +53,9 @@ export const createResolve = (
     if (signal.aborted) cancel()
     const [four, six] = await asked
     signal.removeEventListener('abort', cancel)
-    const found = [four, six].flatMap((each) => (each.status === 'fulfilled' ? each.value : []))
-    if (found.length === 0 && four.status === 'rejected') throw four.reason
-    return withFamily(found)
+    const addresses = [four, six].flatMap((reply) => (reply.status === 'fulfilled' ? reply.value : []))
+    if (addresses.length === 0 && four.status === 'rejected') throw four.reason
+    return withFamily(addresses)
   }
 
   return async (host, signal) => {

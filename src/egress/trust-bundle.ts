@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { rootCertificates } from 'node:tls'
+import { certificatesIn } from '../common/certificates.ts'
 
 /** Locations of the system's bundle: Debian, Fedora, SUSE, newer Fedora, Alpine and macOS. */
 const SYSTEM_BUNDLES = [
@@ -10,8 +11,6 @@ const SYSTEM_BUNDLES = [
   '/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem',
   '/etc/ssl/cert.pem',
 ]
-
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
 
 /** The system's authorities, otherwise Node's own list; PEM. */
 export const systemBundle = async (): Promise<string> => {
@@ -25,8 +24,8 @@ export const systemBundle = async (): Promise<string> => {
 const withSystem = async (extra?: string): Promise<string> => {
   const parts = [await systemBundle()]
   if (extra !== undefined) {
-    const certificates = extra.match(CERTIFICATE)
-    if (!certificates) throw new Error('there is no PEM certificate among the authorities')
+    const certificates = certificatesIn(extra)
+    if (certificates.length === 0) throw new Error('there is no PEM certificate among the authorities')
     parts.push(certificates.join('\n'))
   }
   return `${parts.map((part) => part.trim()).join('\n')}\n`
@@ -41,16 +40,15 @@ export const trustBundle = async (extra?: string): Promise<string> =>
 
 /**
  * Writes the system's authorities, and those of the PEM text `extra`, to a file of `directory`, and resolves with its
- * path.
- * The file name is a hash of the content, and the file is written atomically, as starting processes read it. Earlier
- * bundles remain until `removeTrustBundles`. Rejects if `extra` contains no certificate.
+ * path. The file name is a hash of the content, and the file is written atomically, as starting processes read it.
+ * Earlier bundles remain until `removeTrustBundles`. Rejects if `extra` contains no certificate.
  */
 export const writeTrustBundle = async (directory: string, extra?: string): Promise<string> => {
   const bundle = await withSystem(extra)
   const path = `${directory}/trust-${createHash('sha256').update(bundle).digest('hex').slice(0, 16)}.pem`
-  const fresh = `${path}.fresh`
-  await writeFile(fresh, bundle, { mode: 0o600 })
-  await rename(fresh, path)
+  const temporary = `${path}.fresh`
+  await writeFile(temporary, bundle, { mode: 0o600 })
+  await rename(temporary, path)
   return path
 }
 

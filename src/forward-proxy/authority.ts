@@ -21,7 +21,7 @@ export interface Authority {
   generation(): Promise<number>
 }
 
-export interface AuthorityDeps extends StoredAuthorityDeps {
+interface AuthorityDeps extends StoredAuthorityDeps {
   readonly store: StoredAuthorityDeps['store'] & { changes(): number | Promise<number> }
 }
 
@@ -32,7 +32,7 @@ const MAX_AGE_MS = 60_000
 export const createAuthority = (deps: AuthorityDeps, file?: string): Authority => {
   const { clock, store } = deps
   let known: { readonly changes: number; readonly at: number; readonly versions: readonly AuthorityVersion[] }
-  let given: SigningAuthority | undefined
+  let fileAuthority: SigningAuthority | undefined
   let signing: { readonly chain: string; readonly signer: Promise<Signer> } | undefined
 
   const versions = async (): Promise<readonly AuthorityVersion[]> => {
@@ -43,14 +43,14 @@ export const createAuthority = (deps: AuthorityDeps, file?: string): Authority =
     return known.versions
   }
   const ofFile = async (path: string): Promise<SigningAuthority> => {
-    given ??= await readAuthority(path, clock)
-    return given
+    fileAuthority ??= await readAuthority(path, clock)
+    return fileAuthority
   }
   const current = async (): Promise<SigningAuthority> => {
     if (file !== undefined) return ofFile(file)
-    const found = signingVersion(await versions(), clock.now())
-    if (found === undefined) throw new Error('the authority was removed from the store')
-    return found
+    const version = signingVersion(await versions(), clock.now())
+    if (version === undefined) throw new Error('the authority was removed from the store')
+    return version
   }
   return {
     caPem: async () => {

@@ -1,5 +1,6 @@
-/** Which hosts the forward proxy opens for a caller, and by what (completions §15). */
+/** Hosts that the forward proxy opens for a caller, and what binds them (completions §15). */
 import { type Eventual, whenReady } from '../common/eventual.ts'
+import { withoutBrackets } from '../egress/address.ts'
 import { holdsHost } from '../egress/host-pattern.ts'
 import { BODY_ONLY } from '../egress/surfaces.ts'
 import type { ProxyDirectory } from '../kernel/types.ts'
@@ -7,22 +8,21 @@ import type { Caller, StoredProxy, Surface, Tenants } from '../sdk/index.ts'
 import { behindPrefix, liesBelow } from './path-prefix.ts'
 
 /** A stored proxy that intercepts a request. */
-export interface InterceptedBy {
+interface InterceptedBy {
   readonly proxy: StoredProxy
   /** The path behind the proxy's prefix, as sent, without the query: '' or with a leading slash. */
   readonly rest: string
 }
 
 /** The caller's destinations bind the request, or it is for the rest of a stored proxy's host. */
-export interface EvaluatedAt {
+interface EvaluatedAt {
   readonly surfaces: readonly Surface[]
 }
 
 export interface Bindings {
   /**
-   * The decision about `CONNECT host:port`. `open`: bound, so our certificate opens it. `tunnel`: passed on unopened, to
-   * an address that the caller of this function resolves and checks. `host` is normalized: lower case, no final
-   * dot.
+   * The decision about `CONNECT host:port`. `open`: bound, so our certificate opens it. `tunnel`: passed on unopened,
+   * to an address that the caller of this function resolves and checks. `host` is normalized: lower case, no final dot.
    */
   connect(caller: Caller, host: string, port: number): Eventual<'open' | 'tunnel' | 'deny'>
   /**
@@ -38,7 +38,7 @@ export interface Bindings {
   ): Eventual<InterceptedBy | EvaluatedAt | 'ambiguous' | undefined>
 }
 
-export interface BindingsDeps {
+interface BindingsDeps {
   readonly proxies: Pick<ProxyDirectory, 'intercepting'>
   readonly tenants: Tenants
   /** Ports of destinations (`SIDEVAULT_EGRESS_PORTS`). */
@@ -74,13 +74,10 @@ const evaluatedAt = (
   return { surfaces: [...new Set(bound.flatMap(({ surfaces }) => surfaces ?? BODY_ONLY))] }
 }
 
-/** Without the brackets of an IPv6 address. */
-const bare = (host: string): string => (host.startsWith('[') ? host.slice(1, -1) : host)
-
 export const createBindings = ({ proxies, tenants, ports }: BindingsDeps): Bindings => {
   const interceptedAt = ({ tenantId }: Caller, host: string, port: number) =>
-    whenReady(proxies.intercepting(tenantId, bare(host)), (found) =>
-      found.filter(({ intercept }) => intercept?.port === port),
+    whenReady(proxies.intercepting(tenantId, withoutBrackets(host)), (candidates) =>
+      candidates.filter(({ intercept }) => intercept?.port === port),
     )
 
   const unbound = async ({ tenantId }: Caller, port: number): Promise<'tunnel' | 'deny'> => {
@@ -92,14 +89,18 @@ export const createBindings = ({ proxies, tenants, ports }: BindingsDeps): Bindi
 
   return {
     connect: (caller, host, port) =>
-      whenReady(interceptedAt(caller, host, port), (found) =>
-        found.length > 0 || evaluatedAt(caller, host, port) !== undefined ? 'open' : unbound(caller, port),
+      whenReady(interceptedAt(caller, host, port), (intercepting) =>
+        intercepting.length > 0 || evaluatedAt(caller, host, port) !== undefined
+          ? 'open'
+          : unbound(caller, port),
       ),
     request: (caller, host, port, path) =>
-      whenReady(interceptedAt(caller, host, port), (found) => {
-        const bound = longestOf(found, path.split('?', 1)[0] as string)
+      whenReady(interceptedAt(caller, host, port), (intercepting) => {
+        const bound = longestOf(intercepting, path.split('?', 1)[0] as string)
         if (bound === null) return 'ambiguous'
-        return bound ?? evaluatedAt(caller, host, port) ?? (found.length > 0 ? REST_OF_HOST : undefined)
+        return (
+          bound ?? evaluatedAt(caller, host, port) ?? (intercepting.length > 0 ? REST_OF_HOST : undefined)
+        )
       }),
   }
 }

@@ -1,5 +1,4 @@
 /** The hosts that some tenant binds. Names that clients send never come here. */
-import type { Eventual } from '../common/eventual.ts'
 import type { Log } from '../common/log.ts'
 import type { RecordStore } from '../store/types.ts'
 
@@ -7,23 +6,23 @@ import type { RecordStore } from '../store/types.ts'
 const MAX_AGE_MS = 60_000
 
 /** Hosts with a chain, which cost Envoy 30 KiB each. A tenant's newest ones wait when it has more. */
-export const MOST_HOSTS = { all: 4_000, ofTenant: 1_000 }
+export const MAX_HOSTS = { all: 4_000, ofTenant: 1_000 }
 /** Rows read at once: the hosts of tenants above their limit must not hide those of others. */
-const MOST_ROWS = 100_000
+const MAX_ROWS = 100_000
 
-export interface BoundHosts {
+interface BoundHosts {
   /** Sorted. The same array until a change counter moves; a change by any process is in it within a second. */
   read(): Promise<readonly string[]>
 }
 
-export interface BoundHostsDeps {
-  readonly records: Pick<RecordStore, 'hosts'> & { changes(kinds: readonly string[]): Eventual<number> }
+interface BoundHostsDeps {
+  readonly records: Pick<RecordStore, 'hosts' | 'changes'>
   readonly log: Log
 }
 
 const within = (
   rows: Awaited<ReturnType<RecordStore['hosts']>>,
-  most: typeof MOST_HOSTS,
+  limits: typeof MAX_HOSTS,
 ): { readonly hosts: readonly string[]; readonly left: number } => {
   const hosts = new Set<string>()
   const counts = new Map<string, number>()
@@ -32,7 +31,7 @@ const within = (
     const count = (counts.get(tenantId) ?? 0) + 1
     counts.set(tenantId, count)
     if (hosts.has(host)) continue
-    if (count > most.ofTenant || hosts.size >= most.all) left++
+    if (count > limits.ofTenant || hosts.size >= limits.all) left++
     else hosts.add(host)
   }
   return { hosts: [...hosts].sort(), left }
@@ -43,8 +42,8 @@ export const createBoundHosts = (
   { records, log }: BoundHostsDeps,
   {
     collections,
-    most = MOST_HOSTS,
-  }: { readonly collections: readonly string[]; readonly most?: typeof MOST_HOSTS },
+    limits = MAX_HOSTS,
+  }: { readonly collections: readonly string[]; readonly limits?: typeof MAX_HOSTS },
 ): BoundHosts => {
   let known: { readonly changes: number; readonly at: number; readonly hosts: readonly string[] } | undefined
   let missing = 0
@@ -54,7 +53,7 @@ export const createBoundHosts = (
       const changes = await records.changes(collections)
       const at = performance.now()
       if (known?.changes === changes && at - known.at < MAX_AGE_MS) return known.hosts
-      const { hosts, left } = within(await records.hosts(MOST_ROWS), most)
+      const { hosts, left } = within(await records.hosts(MAX_ROWS), limits)
       if (left !== missing && left > 0)
         log.warn({ hosts: hosts.length, left }, 'too many bound hosts: the newest are not intercepted')
       missing = left

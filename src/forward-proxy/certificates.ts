@@ -79,11 +79,11 @@ const spkiOf = (key: KeyObject) => createPublicKey(key).export({ type: 'spki', f
 /** A new private key on P-256. */
 export const newKey = (): KeyObject => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
 
-/** The certificate of a new authority for its own key, DER. `of`: what its name says. */
+/** The certificate of a new authority for its own key, DER. `usage`: in its name. */
 export const authorityCertificate = async (
   key: KeyObject,
   now: number,
-  of = 'forward proxy',
+  usage = 'forward proxy',
 ): Promise<Buffer> => {
   const x509 = await library()
   const { algorithm, key: signing } = await signingKey(key)
@@ -91,7 +91,7 @@ export const authorityCertificate = async (
   const notAfter = new Date(now)
   notAfter.setUTCFullYear(notAfter.getUTCFullYear() + AUTHORITY_YEARS)
   // Clients may trust two authorities at once, and find them by name.
-  const name = `CN=Sidevault ${of} ${new Date(now).toISOString().slice(0, 10)} ${randomBytes(3).toString('hex')}`
+  const name = `CN=Sidevault ${usage} ${new Date(now).toISOString().slice(0, 10)} ${randomBytes(3).toString('hex')}`
   const certificate = await x509.X509CertificateGenerator.create({
     serialNumber: serialNumber(),
     subject: name,

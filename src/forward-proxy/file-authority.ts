@@ -6,12 +6,11 @@ import { AppError } from '../common/errors.ts'
 import { readSecretFile } from '../common/secret-file.ts'
 import type { SigningAuthority } from './certificates.ts'
 
-/** Bytes of the file. */
-const LARGEST = 65_536
+const MAX_FILE_BYTES = 65_536
 
 /** Reads the file. Rejects with `invalid` when other users may read it, or it holds no authority that can sign. */
 export const readAuthority = async (path: string, clock: Clock): Promise<SigningAuthority> => {
-  const pem = (await readSecretFile(path, LARGEST)) ?? ''
+  const pem = (await readSecretFile(path, MAX_FILE_BYTES)) ?? ''
   const issue = signerError(pem, clock.now())
   if (issue !== undefined)
     throw new AppError('invalid', `The file "${path}" of SIDEVAULT_FORWARD_CA ${issue}. Replace it.`)

@@ -7,12 +7,12 @@ import type { Leaf } from './certificates.ts'
 const RENEWAL_MS = 10_000
 const RENEWED_TOGETHER = 1 / 500
 
-export interface Leaves {
+interface Leaves {
   /**
    * A certificate for each host. The same array when none has changed. New hosts have theirs at once; certificates past
-   * half of their life are renewed few at a time, the oldest first.
+   * half of their life are renewed a few at a time, the oldest first.
    */
-  of(hosts: readonly string[]): Promise<readonly Leaf[]>
+  forHosts(hosts: readonly string[]): Promise<readonly Leaf[]>
 }
 
 const isDue = ({ notBefore, notAfter }: Leaf, now: number): boolean =>
@@ -42,7 +42,7 @@ export const createLeaves = ({
   }
 
   return {
-    of: async (hosts) => {
+    forHosts: async (hosts) => {
       const generation = await authority.generation()
       if (known?.hosts !== hosts || known.generation !== generation) {
         const retained = new Map(

@@ -7,7 +7,9 @@ import type { Keys, ServiceKey } from '../keys/types.ts'
 import type { KeyRow, KeyStore } from '../store/types.ts'
 import { authorityCertificate, keyFromScalar, newKey, pemOf, type SigningAuthority } from './certificates.ts'
 
-/** The rows of one version have this purpose and that of a certificate, whose `created_at` is when it starts to sign. */
+/**
+ * The rows of one version have this purpose and that of a certificate, whose `created_at` is when it starts to sign.
+ */
 const KEY = 'forward-ca'
 
 const DAY_MS = 86_400_000
@@ -63,9 +65,9 @@ export const storedVersions = async ({
     const row = rows.find(({ version }) => version === secret.version)
     // A version without a certificate is one whose rotation was interrupted.
     if (row === undefined) return []
-    const found = versionOf(secret, row)
-    if (found === undefined) throw altered()
-    return [found]
+    const version = versionOf(secret, row)
+    if (version === undefined) throw altered()
+    return [version]
   })
 }
 
@@ -90,8 +92,8 @@ const addVersion = async (
 
 /** The versions, after the first one was made if there was none. Concurrent first uses make one. */
 export const ensureVersions = async (deps: StoredAuthorityDeps): Promise<readonly AuthorityVersion[]> => {
-  const found = await storedVersions(deps)
-  if (found.length > 0) return found
+  const versions = await storedVersions(deps)
+  if (versions.length > 0) return versions
   const now = deps.clock.now()
   await addVersion(deps, { version: 1, now, signsFrom: now })
   return storedVersions(deps)
@@ -103,7 +105,10 @@ export const signingVersion = (
   now: number,
 ): AuthorityVersion | undefined => versions.findLast(({ signsFrom }) => signsFrom <= now) ?? versions[0]
 
-/** Versions that clients should trust: the signing one, newer ones, and those whose certificates of hosts may still be valid. */
+/**
+ * Versions that clients should trust: the signing one, newer ones, and those whose certificates of hosts may still be
+ * valid.
+ */
 export const trustedVersions = (
   versions: readonly AuthorityVersion[],
   now: number,
@@ -113,16 +118,14 @@ export const trustedVersions = (
     return next === undefined || now < next.signsFrom + LEAF_MS
   })
 
-export interface Rotation {
-  /** ms since the epoch. */
-  readonly signsFrom: number
-}
-
 /**
- * Adds a version, which signs after seven days; with `atOnce` now. A version that waits starts now with `atOnce`.
+ * Adds a version, which signs after seven days; with `atOnce` now (`signsFrom`: ms since the epoch). A version that waits starts now with `atOnce`.
  * Removes versions that clients need not trust any more. Rejects with `conflict` when one waits already.
  */
-export const rotateAuthority = async (deps: StoredAuthorityDeps, atOnce: boolean): Promise<Rotation> => {
+export const rotateAuthority = async (
+  deps: StoredAuthorityDeps,
+  atOnce: boolean,
+): Promise<{ readonly signsFrom: number }> => {
   const { store, clock } = deps
   const now = clock.now()
   const versions = await ensureVersions(deps)
@@ -149,7 +152,7 @@ export const rotateAuthority = async (deps: StoredAuthorityDeps, atOnce: boolean
 
 /** Lets the version sign from `now` on. Between both writes the version before it signs. */
 const restart = async ({ store }: StoredAuthorityDeps, version: number, now: number): Promise<void> => {
-  const row = (await store.keys('')).find((one) => one.purpose === CERTIFICATE && one.version === version)
+  const row = (await store.keys('')).find((row) => row.purpose === CERTIFICATE && row.version === version)
   if (row === undefined) return
   await store.remove([row])
   await store.add([{ ...row, created_at: now }])

@@ -46,7 +46,7 @@ const checkPassphrase = (passphrase: Secret<string>): void => {
     throw new AppError('invalid', `The passphrase is too short. Use at least ${SHORTEST} characters.`)
 }
 
-export interface SealedWriter {
+interface SealedWriter {
   write(value: unknown): Promise<void>
   /** On disk under its final name when resolved. */
   finish(): Promise<void>

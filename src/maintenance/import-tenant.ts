@@ -19,7 +19,7 @@ import type { Print } from './open-vault.ts'
 
 const BATCH = 100
 /** Weight of the tokens of one write: the writers of a running service wait for it. */
-const MOST_WEIGHT = 4 * 1024 * 1024
+const MAX_WEIGHT = 4 * 1024 * 1024
 
 interface ExportedToken {
   readonly id: string
@@ -93,7 +93,7 @@ const withLookups = async (
     const member = /^(.+)_hash$/.exec(lookup)?.[1]
     const text = member === undefined ? undefined : record[member]
     if (member === undefined || typeof text !== 'string') return undefined
-    const hash = (of: string) => keys.mac('api-key', of)
+    const hash = (key: string) => keys.mac('api-key', key)
     const applied = await store.records.lookup(collection.name, lookup, hash(text))
     const retained = applied === undefined ? text : newKey().replace('key_', '')
     if (applied !== undefined) renewed = retained
@@ -182,13 +182,13 @@ const importInto = (
       for await (const line of readEncrypted(path, passphrase) as AsyncIterable<Line>) {
         if (line.token !== undefined) {
           tokens.push(line.token as ExportedToken)
-          weight += weigh(line.token, MOST_WEIGHT)
-          if (tokens.length === BATCH || weight > MOST_WEIGHT) await flush()
+          weight += weigh(line.token, MAX_WEIGHT)
+          if (tokens.length === BATCH || weight > MAX_WEIGHT) await flush()
         } else if (line.record !== undefined) await importRecord(line)
         else if (typeof line.parent === 'string' && typeof line.child === 'string') {
           await flush()
           const pair = await store.tokens.read(id, [line.parent, line.child], now)
-          const seqOf = (of: unknown) => pair.find((token) => token.id === of)?.seq
+          const seqOf = (id: unknown) => pair.find((token) => token.id === id)?.seq
           const [parentSeq, childSeq] = [seqOf(line.parent), seqOf(line.child)]
           // Either may have expired since the export.
           if (parentSeq !== undefined && childSeq !== undefined)
@@ -220,14 +220,14 @@ const importInto = (
  * they are unique per tenant. Fingerprints and search terms are computed again. API keys are not included, since only
  * their hashes are stored: create others with the new management key. The map file has the new ids and keys.
  */
-export const runImport = async (config: Config, given: Import, print: Print): Promise<void> => {
-  const { map } = given
+export const runImport = async (config: Config, options: Import, print: Print): Promise<void> => {
+  const { map } = options
   const file = await open(map, 'wx', 0o600).catch((cause: NodeJS.ErrnoException) => {
     const sentence = `The map "${map}" cannot be created (${cause.code}). Name another file with --map. Nothing was changed.`
     throw new AppError('invalid', sentence, { cause })
   })
   try {
-    await importInto(config, { ...given, file }, print)
+    await importInto(config, { ...options, file }, print)
   } catch (thrown) {
     await rm(map, { force: true })
     throw thrown

@@ -18,7 +18,7 @@ export interface Reencrypted {
   broken: number
 }
 
-export interface ReencryptDeps {
+interface ReencryptDeps {
   readonly sealed: SealedStore
   readonly tenants: Pick<TenantStore, 'get' | 'update'>
   /** The tenant's current key ring, which can open these values. */
@@ -32,8 +32,8 @@ export interface ReencryptDeps {
 
 /**
  * Reencrypts all values of a tenant that are not under its newest data key, each only if it is unchanged since it was
- * read.
- * Plaintext is in memory only for that moment. Concurrent changes use the newest key as soon as their process has it.
+ * read. Plaintext is in memory only for that moment. Concurrent changes use the newest key as soon as their process has
+ * it.
  */
 export const reencryptTenant = async (deps: ReencryptDeps, tenantId: string): Promise<Reencrypted> => {
   const { sealed: store, rest, onProgress, onBroken } = deps

@@ -19,7 +19,7 @@ import { WRAPPED_ROOT } from '../keys/root-key-rows.ts'
 import { isProvided } from '../roles/root-key.ts'
 import type { OperatedVault, Print } from './open-vault.ts'
 
-export interface RotateRootDeps {
+interface RotateRootDeps {
   readonly vault: Pick<OperatedVault, 'store' | 'record'>
   /** The configured root key. */
   readonly load: () => Promise<Secret<Buffer>>

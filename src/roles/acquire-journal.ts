@@ -49,8 +49,8 @@ export const acquireJournal = async (
   if (lock === undefined) throw alreadyOpen(config, name)
   try {
     const journal = await withRetainedFiles(directory, async () => {
-      const found = await locatePosition({ logs: store.logs, mac: deps.mac }, directory, name)
-      if ('reason' in found) throw diverged(config, name, found)
+      const position = await locatePosition({ logs: store.logs, mac: deps.mac }, directory, name)
+      if ('reason' in position) throw diverged(config, name, position)
       return openJournal(deps, { directory, name, ...options })
     })
     opened = journal

@@ -50,7 +50,7 @@ export const startAdminRole = async (
   const { store, keys, kernel, metrics, maintenance } = runtime
   // If several machines start on one new store, one of them creates the first tenant.
   const installed = await store.withLock('install', () =>
-    bootstrapTenant(runtime, { given: config.bootstrapKey, now: systemClock.now(), log }),
+    bootstrapTenant(runtime, { bootstrapKey: config.bootstrapKey, now: systemClock.now(), log }),
   )
   // One unreadable file must not stop the service. `maintenance` tries again, and reports the delay.
   await maintenance.catchUp().catch((err: unknown) => {

@@ -100,7 +100,7 @@ export const createAuditMaintenance = async (
   onBroken: () => void,
 ): Promise<AuditMaintenance> => {
   const { ingest, registry, log, rows } = deps
-  const limitsOf = async (of: Config) => retentionLimitsOf(of, await diskOf(of.dataDir))
+  const limitsOf = async (settings: Config) => retentionLimitsOf(settings, await diskOf(settings.dataDir))
   const directory = journalDirectory(config)
   const retention = createRetention(deps, { directory, limits: await limitsOf(config), onBroken })
   let low = false

@@ -7,14 +7,13 @@ import type { Runtime } from './runtime.ts'
 
 /**
  * Creates the first tenant and its management application in a store that never had one, otherwise resolves with
- * undefined.
- * `key` is set if it was generated; only its keyed hash is stored.
+ * undefined. `key` is set if it was generated; only its keyed hash is stored.
  */
 export const bootstrapTenant = async (
   { store, keys, kernel }: Pick<Runtime, 'store' | 'keys' | 'kernel'>,
-  options: { readonly given: Secret<string> | undefined; readonly now: number; readonly log: Log },
+  options: { readonly bootstrapKey: Secret<string> | undefined; readonly now: number; readonly log: Log },
 ): Promise<{ readonly key?: string } | undefined> => {
-  const { given, now, log } = options
+  const { bootstrapKey, now, log } = options
   const { credentials } = kernel.registry.ports
   if (credentials === undefined)
     throw new AppError(
@@ -23,12 +22,12 @@ export const bootstrapTenant = async (
     )
   const hash = (key: Secret<string>) => keys.mac('api-key', key.reveal())
   if (!(await store.tenants.isNew())) {
-    if (given !== undefined && (await credentials.authenticate(hash(given))) === undefined)
+    if (bootstrapKey !== undefined && (await credentials.authenticate(hash(bootstrapKey))) === undefined)
       log.warn('SIDEVAULT_BOOTSTRAP_KEY is not a key of this store; it is used on the first start only')
     return undefined
   }
-  const key = given ?? new Secret(newKey())
+  const key = bootstrapKey ?? new Secret(newKey())
   const tenantId = (await credentials.authenticate(hash(key)))?.caller.tenantId ?? newId()
   await createTenant({ store, keys, credentials }, { id: tenantId, name: 'First tenant', key, now })
-  return given === undefined ? { key: key.reveal() } : {}
+  return bootstrapKey === undefined ? { key: key.reveal() } : {}
 }

@@ -7,7 +7,7 @@ import type { Log } from '../common/log.ts'
 const DAY_MS = 86_400_000
 
 /** A certificate whose expiry is watched. */
-export interface WatchedCertificate {
+interface WatchedCertificate {
   /** How long before its expiry it is reported, ms. */
   readonly dueMs: number
   /** Log line of that report, with its remedy. */

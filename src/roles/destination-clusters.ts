@@ -11,17 +11,16 @@ const CACHED_MS = 60_000
 const REJECTED_MS = 30_000
 /** Shorter than the timeout of one step of a gateway. */
 const TIMEOUT_MS = 5_000
-const MOST = 1_000
+const MAX_CACHED = 1_000
 /** The control plane's status for a configuration that Envoy rejects. */
 const REJECTED = 422
 
 type Outcome = { readonly cluster: string } | 'rejected' | 'unavailable'
 
-export interface DestinationClusters {
+interface DestinationClusters {
   /**
-   * The name of Envoy's cluster for these certificates, once Envoy has it: about 100 ms after their first use.
-   * Rejects with
-   * `gateway_timeout` if Envoy rejects it or does not have it in time.
+   * The name of Envoy's cluster for these certificates, once Envoy has it: about 100 ms after their first use. Rejects
+   * with `gateway_timeout` if Envoy rejects it or does not have it in time.
    */
   clusterOf(tls: DestinationTls, tenantId: string): Promise<string>
   /** Clears the cache: cluster names depend on the settings. */
@@ -35,7 +34,7 @@ const clusterIn = (body: string): string => {
 }
 
 export const createDestinationClusters = (socketPath: string): DestinationClusters => {
-  const asked = new LRUCache<string, Promise<Outcome>>({ max: MOST, ttl: CACHED_MS })
+  const outcomes = new LRUCache<string, Promise<Outcome>>({ max: MAX_CACHED, ttl: CACHED_MS })
 
   const request = async (
     name: string,
@@ -57,25 +56,25 @@ export const createDestinationClusters = (socketPath: string): DestinationCluste
     const asking = request(name, tenantId, tls)
       .catch((): Outcome => 'unavailable')
       .then((outcome) => {
-        if (asked.get(name) !== asking) return outcome
-        if (outcome === 'unavailable') asked.delete(name)
-        if (outcome === 'rejected') asked.set(name, asking, { ttl: REJECTED_MS })
+        if (outcomes.get(name) !== asking) return outcome
+        if (outcome === 'unavailable') outcomes.delete(name)
+        if (outcome === 'rejected') outcomes.set(name, asking, { ttl: REJECTED_MS })
         return outcome
       })
-    asked.set(name, asking)
+    outcomes.set(name, asking)
     return asking
   }
 
   return {
     clusterOf: async (tls, tenantId) => {
       const name = `${IDENTITY_PREFIX}${tls.id}`
-      const outcome = await (asked.get(name) ?? ask(name, tenantId, tls))
+      const outcome = await (outcomes.get(name) ?? ask(name, tenantId, tls))
       if (typeof outcome === 'object') return outcome.cluster
       throw new AppError(
         'gateway_timeout',
         "The proxy's certificates could not be loaded, and nothing was forwarded. Retry. If it persists, ask the operator.",
       )
     },
-    clear: () => asked.clear(),
+    clear: () => outcomes.clear(),
   }
 }

@@ -59,9 +59,9 @@ export const openEgress = async (
   let outbound: Promise<Outbound> | undefined
   const apply = (options: Options) => {
     current = withChecks(options)
-    const before = outbound
+    const previous = outbound
     outbound = undefined
-    before?.then((one) => one.close()).catch(() => {})
+    previous?.then((client) => client.close()).catch(() => {})
   }
   const watchingAddresses = setInterval(() => {
     if (hasNewAddress(current.options.own.addresses)) apply({ ...current.options, own: own() })

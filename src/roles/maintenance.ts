@@ -18,7 +18,7 @@ import { createTenant } from './create-tenant.ts'
 const MAX_NAME = 200
 const MAX_BODY = 16_384
 
-export interface MaintenanceDeps {
+interface MaintenanceDeps {
   readonly store: Pick<Store, 'tenants' | 'keys'>
   readonly keys: Keys
   readonly credentials: Ports['credentials'] | undefined
@@ -70,8 +70,8 @@ const createManagementKey = async (deps: MaintenanceDeps, tenantId: string): Pro
 /** The first tenant that has this private application. */
 const createRunKey = async ({ store, applications }: MaintenanceDeps, applicationId: string) => {
   for (const { id: tenantId } of await store.tenants.list()) {
-    const made = await applications?.runKeys.create(tenantId, applicationId)
-    if (made !== undefined) return { tenantId, ...made }
+    const key = await applications?.runKeys.create(tenantId, applicationId)
+    if (key !== undefined) return { tenantId, ...key }
   }
   throw new AppError('application_not_found', `There is no private application "${applicationId}".`)
 }

@@ -3,7 +3,7 @@ import type { MetricSource } from '../admin/ops/metrics.ts'
 import { systemClock } from '../common/clock.ts'
 import { AppError, codeOf } from '../common/errors.ts'
 import type { Log } from '../common/log.ts'
-import { unixHttp } from '../common/unix-http.ts'
+import { getUnixJson, unixHttp } from '../common/unix-http.ts'
 import { TimeoutError, withTimeout } from '../common/with-timeout.ts'
 import type { Config } from '../config.ts'
 import { checkEnvoyConfig, envoyConfigMetrics } from '../control-plane/config-status.ts'
@@ -16,7 +16,7 @@ import { describeNode } from './node-info.ts'
 import type { Runtime } from './runtime.ts'
 
 /** Checks and metric sources of all processes of a machine, for `/readyz` and `/metrics`. */
-export interface NodeHealth {
+interface NodeHealth {
   readonly checks: Readonly<Record<string, Check>>
   readonly sources: readonly MetricSource[]
   reload(config: Config): void
@@ -110,8 +110,7 @@ export const nodeHealth = (runtime: Runtime, config: Config, start: ProcessStart
       }
     sources.push({
       name,
-      metrics: async (signal) =>
-        JSON.parse((await unixHttp(socket, 'GET', '/metrics.json', { signal })).body),
+      metrics: (signal) => getUnixJson(socket, '/metrics.json', { signal }),
     })
   }
   return {

@@ -1,26 +1,24 @@
 import type { DestinationCounts } from '../common/destination-counts.ts'
 import type { Log } from '../common/log.ts'
 import type { RecentRequest } from '../common/request-ring.ts'
-import { unixHttp } from '../common/unix-http.ts'
+import { getUnixJson } from '../common/unix-http.ts'
 import { DESTINATIONS, REQUESTS } from '../gateway/status-server.ts'
 import type { Peers } from '../kernel/types.ts'
 
 /** Calls of this node's gateways, which have the status sockets. One that does not respond has none. */
 export const createPeerRequests = (sockets: readonly string[], log: Log): Peers => {
   const all = async <Response>(path: string): Promise<readonly Response[]> => {
-    const found = await Promise.all(
+    const replies = await Promise.all(
       sockets.map(async (socket): Promise<readonly Response[]> => {
         try {
-          const { status, body } = await unixHttp(socket, 'GET', path)
-          if (status !== 200) throw new Error(`status ${status}`)
-          return [JSON.parse(body)]
+          return [await getUnixJson<Response>(socket, path)]
         } catch (err) {
           log.warn({ err }, 'gateway did not respond; its recent calls are missing from a response')
           return []
         }
       }),
     )
-    return found.flat(1) as readonly Response[]
+    return replies.flat(1) as readonly Response[]
   }
   return {
     requests: async (query) => {

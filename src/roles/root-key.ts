@@ -1,12 +1,12 @@
 import { systemClock } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
 import type { Config } from '../config.ts'
+import { PLUGINS_DIR } from '../kernel/load/plugins-dir.ts'
 import { findKeyProvider } from '../kernel/services/key-providers.ts'
 import { newProvidedKey, type ProvidedKey, placeOf, providedKey } from '../keys/kms-root-key.ts'
 import { loadRootKey, RootKeySourceError } from '../keys/root-key.ts'
 import { rootChangeIn } from '../keys/root-key-rotation.ts'
 import type { Store } from '../store/types.ts'
-import { PLUGINS_DIR } from './plugins-dir.ts'
 
 const BUILT_IN = /^(file|env|passphrase):/
 
@@ -15,9 +15,8 @@ export const isProvided = (source: string | undefined): source is string =>
   source !== undefined && source !== '' && !BUILT_IN.test(source)
 
 /**
- * The root key of a source (SIDEVAULT_ROOT_KEY). `existing`: never created. `first`: created if there is none.
- * `next`: the
- * target of a rotation; a rotation in progress continues with its own key.
+ * The root key of a source (SIDEVAULT_ROOT_KEY). `existing`: never created. `first`: created if there is none. `next`:
+ * the target of a rotation; a rotation in progress continues with its own key.
  */
 export const loadRoot = async (
   config: Pick<Config, 'dataDir' | 'plugins' | 'pluginBases'>,

@@ -13,6 +13,7 @@ import { type Config, listenPorts } from '../config.ts'
 import { createExpressions } from '../expressions/expressions.ts'
 import { createHostApi, type HostApi } from '../host-api/host-api.ts'
 import { startKernel } from '../kernel/kernel.ts'
+import { PLUGINS_DIR } from '../kernel/load/plugins-dir.ts'
 import type { Kernel, Peers } from '../kernel/types.ts'
 import { openKeys } from '../keys/open.ts'
 import type { Keys } from '../keys/types.ts'
@@ -26,7 +27,6 @@ import { createVault } from '../vault/vault.ts'
 import { acquireJournal } from './acquire-journal.ts'
 import { type AuditMaintenance, createAuditMaintenance } from './audit-maintenance.ts'
 import { type Egress, openEgress } from './egress.ts'
-import { PLUGINS_DIR } from './plugins-dir.ts'
 import { journalDirectory, journalName } from './replica.ts'
 import type { RoleEvents } from './role-events.ts'
 import { loadRoot } from './root-key.ts'
@@ -72,8 +72,8 @@ const firstKeys = async (store: Store): Promise<void> => {
 }
 
 /**
- * The keys of an open store. Creates the service's keys if there are none and `mayCreate` is set. Calls get `overloaded`
- * when a rotated root key cannot be loaded later; only the log names the reason, since it contains paths.
+ * The keys of an open store. Creates the service's keys if there are none and `mayCreate` is set. Calls get
+ * `overloaded` when a rotated root key cannot be loaded later; only the log names the reason, since it contains paths.
  */
 export const openStoreKeys = async (
   config: Config,
@@ -127,7 +127,7 @@ export const openRuntime = async (
   const metrics = createMetrics(name)
   const closers: (() => Promise<void>)[] = []
   const close = async () => {
-    for (const one of closers.splice(0).toReversed()) await one()
+    for (const closePart of closers.splice(0).toReversed()) await closePart()
   }
   try {
     const store = await openStore({
@@ -200,9 +200,9 @@ export const openRuntime = async (
         checkDestination: egress.checkDestination,
         headerPrefixes: config.headerPrefixes,
         createExpressions,
-        createVault: (parts) =>
+        createVault: (services) =>
           createVault({
-            ...parts,
+            ...services,
             tokens: store.tokens,
             keys,
             journal,

@@ -7,7 +7,7 @@ const MAX_BUCKETS = 100_000
 const MINUTE = 60_000
 
 /** Rate-limit buckets of this process. */
-export interface Buckets {
+interface Buckets {
   take(claims: readonly Claim[]): Wait | undefined
 }
 

@@ -4,7 +4,7 @@ import { whenReady } from '../common/eventual.ts'
 import type { GuessLimiter, RateLimiter } from '../common/rate-limiter.ts'
 import type { Claim, SharedState, Wait } from './types.ts'
 
-export interface RateLimits {
+interface RateLimits {
   /** Calls a minute; absent: unlimited. */
   readonly perKey?: number | undefined
   readonly perAddress?: number | undefined
@@ -62,9 +62,9 @@ export const createRateLimits = (
 }
 
 /**
- * Limits the values of `data` that an application searches for without seeing the data (completions §5). Its sessions count
- * with it, since it can authorize any number of them. Undefined without a limit. Rejects with `rate_limited`, and with
- * `invalid` for a query above the limit of a minute.
+ * Limits the values of `data` that an application searches for without seeing the data (completions §5). Its sessions
+ * count with it, since it can authorize any number of them. Undefined without a limit. Rejects with `rate_limited`, and
+ * with `invalid` for a query above the limit of a minute.
  */
 export const createGuessLimit = (
   { state, hash }: Counting,

@@ -17,13 +17,13 @@ export interface Wait {
 type Backend = 'own' | 'shared' | 'away'
 
 /**
- * Short-lived state that replicas share: rate limits. It may be lost at any time, and correctness does not depend on it.
+ * Short-lived state that replicas share: rate limits. It may be lost at any time, and correctness does not depend on
+ * it.
  */
 export interface SharedState {
   /**
    * Takes one call for each claim in order, up to the first that must wait, which costs nothing. Undefined when all
-   * passed.
-   * Never rejects, and resolves within the driver's timeout.
+   * passed. Never rejects, and resolves within the driver's timeout.
    */
   take(claims: readonly Claim[]): Eventual<Wait | undefined>
   readonly backend: Backend

@@ -24,7 +24,7 @@ export interface Control {
   readonly bootstrapFile: string
 }
 
-export interface ControlDeps extends Pick<LiveSettingsDeps, 'env' | 'configFile' | 'notify'> {
+interface ControlDeps extends Pick<LiveSettingsDeps, 'env' | 'configFile' | 'notify'> {
   readonly role: Role
   readonly runDir: string
   readonly listeners: Listeners

@@ -5,7 +5,7 @@ import { lockFile } from '../common/file-lock.ts'
 import { type Role, runDirOf } from './messages.ts'
 import { StartError } from './start-error.ts'
 
-export interface DataDirectory {
+interface DataDirectory {
   /** Directory of the sockets, relative to the data directory. */
   readonly runDir: string
   release(): void

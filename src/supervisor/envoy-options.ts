@@ -25,17 +25,17 @@ const tlsOf = async (
 ): Promise<Pick<BootstrapOptions, 'tls'>> => {
   if (tls === undefined) return {}
   const [certificate, key] = await Promise.all([read(tls.certificate), read(tls.key)])
-  const wrong = identityErrors({ certificate, key }, now)
-  if (wrong.certificate !== undefined)
+  const errors = identityErrors({ certificate, key }, now)
+  if (errors.certificate !== undefined)
     issues.push(
       issue(
         'tls_cert',
-        `"${tls.certificate}" ${wrong.certificate}.`,
+        `"${tls.certificate}" ${errors.certificate}.`,
         'Name a PEM chain, the own certificate first.',
       ),
     )
-  if (wrong.key !== undefined)
-    issues.push(issue('tls_key', `"${tls.key}" ${wrong.key}.`, 'Name the private key of the certificate.'))
+  if (errors.key !== undefined)
+    issues.push(issue('tls_key', `"${tls.key}" ${errors.key}.`, 'Name the private key of the certificate.'))
   return { tls: { certificate, key } }
 }
 
@@ -55,21 +55,21 @@ const authoritiesOf = async (
 ): Promise<string | undefined> => {
   if (path === undefined) return undefined
   const authorities = await read(path)
-  const wrong = authorityError(authorities, now)
-  if (wrong === undefined) return authorities
-  issues.push(issue('egress_ca', `"${path}" ${wrong}.`, 'Name a PEM file with valid authorities.'))
+  const error = authorityError(authorities, now)
+  if (error === undefined) return authorities
+  issues.push(issue('egress_ca', `"${path}" ${error}.`, 'Name a PEM file with valid authorities.'))
   return undefined
 }
 
 /** Bytes of the file of the forward proxy's authority. */
-const LARGEST_SIGNER = 65_536
+const MAX_SIGNER_BYTES = 65_536
 
 /** Checks the file before the processes need it; Envoy never gets its key. */
 const checkSigner = async (path: string | undefined, now: number, issues: ConfigIssue[]): Promise<void> => {
   if (path === undefined) return
   const fix = 'Name a PEM file with the certificate chain of an authority, its own first, and its key.'
   try {
-    const wrong = signerError((await readSecretFile(path, LARGEST_SIGNER)) ?? '', now)
+    const wrong = signerError((await readSecretFile(path, MAX_SIGNER_BYTES)) ?? '', now)
     if (wrong !== undefined) issues.push(issue('forward_ca', `"${path}" ${wrong}.`, fix))
   } catch (error) {
     if (!(error instanceof AppError)) throw error
@@ -89,7 +89,8 @@ export interface InUse {
 /**
  * The options of Envoy's configuration. Reads each file once, since it may change in between, and writes the bundle of
  * trusted authorities into `runDir`. Rejects with ConfigError, before anything is written, if a file is invalid. With
- * `inUse`, an invalid file that the service has loaded before is a warning: it must not stop a renewed edge certificate.
+ * `inUse`, an invalid file that the service has loaded before is a warning: it must not stop a renewed edge
+ * certificate.
  */
 export const envoyOptions = async (
   config: Config,
@@ -109,14 +110,14 @@ export const envoyOptions = async (
 ): Promise<BootstrapOptions> => {
   const { role, listen, forward, ownPorts, runDir, demoAuthority, now, inUse } = deps
   const issues: ConfigIssue[] = []
-  const ofLoaded: ConfigIssue[] = []
+  const issuesInUse: ConfigIssue[] = []
   const tls = await tlsOf(config, now, issues)
   const { ca } = config.egress
-  const authorities = await authoritiesOf(ca, now, inUse?.egressCa === ca ? ofLoaded : issues)
+  const authorities = await authoritiesOf(ca, now, inUse?.egressCa === ca ? issuesInUse : issues)
   if (config.forwardListen !== undefined)
-    await checkSigner(config.forwardCa, now, inUse === undefined ? issues : ofLoaded)
+    await checkSigner(config.forwardCa, now, inUse === undefined ? issues : issuesInUse)
   if (issues.length > 0) throw new ConfigError(issues)
-  for (const { name, message, fix } of ofLoaded)
+  for (const { name, message, fix } of issuesInUse)
     inUse?.warn(`${name}: ${message} The service uses what it has loaded before. ${fix}`)
   const sockets = socketsIn(runDir, config.workers)
   const isInvalid = ca !== undefined && authorities === undefined

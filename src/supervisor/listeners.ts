@@ -1,21 +1,16 @@
-import type { Config } from '../config.ts'
+import type { Config, ListenAddress } from '../config.ts'
 import type { Role } from './messages.ts'
 import { claimPort } from './port.ts'
-
-interface Address {
-  readonly host: string
-  readonly port: number
-}
 
 /** Where the processes of one supervisor listen, with the chosen ports. */
 export interface Listeners {
   /** False: there is no Envoy, and the admin process itself listens at `listen`. */
   readonly edge: boolean
-  readonly listen: Address
+  readonly listen: ListenAddress
   /** Where the admin process itself listens. Undefined: only on its sockets. */
-  readonly api: Address | undefined
+  readonly api: ListenAddress | undefined
   /** Where the forward proxy listens. Undefined: there is none. */
-  readonly forward: Address | undefined
+  readonly forward: ListenAddress | undefined
   /** All ports of the service, those of other roles included. */
   readonly ports: readonly number[]
 }

@@ -30,8 +30,7 @@ export interface LiveSettings {
   readonly accepted: AcceptedSettings
   /**
    * Reads the configuration file, and the files it names, again. Resolves when Envoy and all processes have applied
-   * them.
-   * Rejects with ConfigError (all issues), or with Envoy's rejection; then nothing is changed.
+   * them. Rejects with ConfigError (all issues), or with Envoy's rejection; then nothing is changed.
    */
   reload(): Promise<Reloaded>
   close(): void
@@ -96,13 +95,13 @@ export const createLiveSettings = (
   }
 
   const reload = async (): Promise<Reloaded> => {
-    const asked = loadConfig(env, { file, cwd })
-    const { content, applied, waiting } = liveChanges(current.file.reveal(), asked.file.reveal(), env)
+    const requested = loadConfig(env, { file, cwd })
+    const { content, applied, waiting } = liveChanges(current.file.reveal(), requested.file.reveal(), env)
     const warnings = await apply(loadConfig(env, { file, cwd, content }))
     const result = {
       applied: applied.map(variableOf),
       waiting: waiting.map(variableOf),
-      warnings: [...asked.warnings, ...warnings],
+      warnings: [...requested.warnings, ...warnings],
     }
     log.info(result, 'settings applied')
     return result

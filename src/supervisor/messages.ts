@@ -1,4 +1,4 @@
-import type { FileContent } from '../config.ts'
+import type { FileContent, ListenAddress } from '../config.ts'
 
 /** Validated settings. Their files may have changed since, and are not read again. */
 export interface AcceptedSettings {
@@ -11,7 +11,7 @@ export interface AcceptedSettings {
 /** The start order of a process. */
 export interface ProcessStart {
   readonly kind: 'admin' | 'gateway'
-  /** Which parts this supervisor runs. */
+  /** Parts that this supervisor runs. */
   readonly role: Role
   /** Number of this gateway, from 0. */
   readonly worker: number
@@ -26,9 +26,9 @@ export interface ProcessStart {
   /** All ports of this service, with the chosen ones. */
   readonly ports: readonly number[]
   /** Where the admin process itself listens, with the chosen port. Undefined: only on its sockets. */
-  readonly api: { readonly host: string; readonly port: number } | undefined
+  readonly api: ListenAddress | undefined
   /** Where the forward proxy listens, with the chosen port. Undefined: there is none. */
-  readonly forward: { readonly host: string; readonly port: number } | undefined
+  readonly forward: ListenAddress | undefined
   /** False: there is no Envoy. */
   readonly edge: boolean
   readonly demo: boolean

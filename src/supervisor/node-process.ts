@@ -20,14 +20,14 @@ const ENTRY = fileURLToPath(new URL('../roles/process.ts', import.meta.url))
 const MALLOC = { MALLOC_ARENA_MAX: '2' }
 
 /**
- * MiB of each half of V8's young generation. V8 lets it grow to more than its limit for old objects leaves free, and then
- * collects old objects whenever the young ones would be due: every 1,000 calls instead of never (ADR 0119).
+ * MiB of each half of V8's young generation. V8 lets it grow to more than its limit for old objects leaves free, and
+ * then collects old objects whenever the young ones would be due: every 1,000 calls instead of never (ADR 0119).
  */
 const GATEWAY_SEMI_SPACE = 16
 
 /**
- * SIGUSR1 would open Node's inspector, which shows keys to any program of this machine. A port for it in NODE_OPTIONS asks
- * for that.
+ * SIGUSR1 would open Node's inspector, which shows keys to any program of this machine. A port for it in NODE_OPTIONS
+ * asks for that.
  */
 const withoutInspector = ({ NODE_OPTIONS: options = '' }: NodeJS.ProcessEnv): readonly string[] =>
   options.includes('--inspect') ? [] : ['--disable-sigusr1']

@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { codeOf } from '../common/errors.ts'
 import { type SettingName, variableOf } from '../config/schema.ts'
+import type { ListenAddress } from '../config.ts'
 import { StartError } from './start-error.ts'
 
 const ATTEMPTS = 6
@@ -15,13 +16,11 @@ const fixes: Readonly<Record<string, string>> = {
 }
 
 /**
- * Checks that Envoy, or the admin process, can listen there (Envoy itself would share a port in use) and chooses a port for 0. Retries a port
- * in use for a second: a supervisor that was just killed may not have ended yet. Throws StartError.
+ * Checks that Envoy, or the admin process, can listen there (Envoy itself would share a port in use) and chooses a port
+ * for 0. Retries a port in use for a second: a supervisor that was just killed may not have ended yet. Throws
+ * StartError.
  */
-export const claimPort = async (
-  listen: { readonly host: string; readonly port: number },
-  setting: SettingName = 'listen',
-) => {
+export const claimPort = async (listen: ListenAddress, setting: SettingName = 'listen') => {
   for (let attempt = 1; ; attempt++) {
     const server = createServer()
     try {

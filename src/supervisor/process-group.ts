@@ -5,7 +5,7 @@ import { type Managed, manage, type StopOptions } from './managed-process.ts'
 import type { AcceptedSettings, ChildMessage, FailedComponent, ProcessStart } from './messages.ts'
 import { applySettings, checkComponents, forkProcess, nodeKind, send } from './node-process.ts'
 
-export interface ProcessGroupDeps {
+interface ProcessGroupDeps {
   readonly env: NodeJS.ProcessEnv
   readonly log: Log
   /** Envoy's administration socket. */
@@ -15,7 +15,7 @@ export interface ProcessGroupDeps {
 }
 
 /** The processes of one supervisor, each restarted when it ends, until `stop`. */
-export interface ProcessGroup {
+interface ProcessGroup {
   readonly all: readonly Managed[]
   /** `start` is called for each start. */
   startService(name: string, kind: ProcessStart['kind'], start: () => ProcessStart): void

@@ -24,7 +24,10 @@ const failedNow = async ({ failed, probe }: ReadinessDeps): Promise<readonly Fai
   return [{ name: 'edge', reason: status === undefined ? 'no response' : `/readyz has status ${status}` }]
 }
 
-/** Resolves when all components work and the edge is ready, or `signal` fires. `onFailed` gets what fails, after each check. */
+/**
+ * Resolves when all components work and the edge is ready, or `signal` fires. `onFailed` gets what fails, after each
+ * check.
+ */
 export const waitUntilReady = async (
   deps: ReadinessDeps,
   { signal, onFailed }: { signal: AbortSignal; onFailed: (failed: readonly FailedComponent[]) => void },

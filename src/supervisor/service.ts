@@ -1,6 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { createLog, type Log } from '../common/log.ts'
 import type { Config } from '../config.ts'
+import { baseUrl } from './base-url.ts'
 import { type Control, startControl } from './control.ts'
 import { openKeyWarning } from './envoy-options.ts'
 import { type GeneratedKey, handOver } from './generated-key.ts'
@@ -11,14 +12,13 @@ import { probe } from './probe.ts'
 import { createProcessGroup } from './process-group.ts'
 import { StartError } from './start-error.ts'
 import { limitStart } from './start-limit.ts'
-import { baseUrl } from './startup-banner.ts'
 
 /** Marker file in the data directory: schema and keys exist. */
 const INITIALISED = 'run/initialised'
 /** Time for a process to close after its last request, ms. */
 const CLOSE_MS = 10_000
 
-export interface ServiceDeps {
+interface ServiceDeps {
   readonly role: Role
   readonly runDir: string
   readonly configFile: string | undefined
@@ -32,12 +32,14 @@ export interface ServiceDeps {
 }
 
 /** Envoy's configuration and all processes. Its files are relative to the working directory, the data directory. */
-export interface Service {
+interface Service {
   /** `installed`: this start created the first tenant. `key`: its management key, if it was generated. */
   readonly first: { readonly installed: boolean; readonly key: GeneratedKey | undefined }
   /** True: there is a demo destination. */
   readonly demo: boolean
-  /** Resolves when the service is ready. Rejects with StartError, ConfigError or the reason of `halt`; call `stop` then. */
+  /**
+   * Resolves when the service is ready. Rejects with StartError, ConfigError or the reason of `halt`; call `stop` then.
+   */
   start(halt: AbortSignal): Promise<Listeners>
   reload(): Promise<Reloaded>
   /**

@@ -1,3 +1,4 @@
+import { whenAborted } from '../common/when-aborted.ts'
 import type { Managed } from './managed-process.ts'
 import type { FailedComponent } from './messages.ts'
 import { type ReadinessDeps, waitUntilReady } from './readiness.ts'
@@ -13,15 +14,6 @@ const notReady = (failed: readonly FailedComponent[], ms: number): StartError =>
   new StartError(
     `The service did not become ready within ${ms / 1000} s. Failed: ${failed.map(nameWithReason).join(', ') || 'unknown'}. See the log lines above.`,
   )
-
-/** Rejects when the signal is aborted. The rejection may stay unhandled. */
-const whenAborted = (signal: AbortSignal): Promise<never> => {
-  const aborted = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-  })
-  aborted.catch(() => {})
-  return aborted
-}
 
 /** The time limit of a start. Both waits reject with `notReady` when it is over, and with the reason of `halt`. */
 export const limitStart = (halt: AbortSignal) => {

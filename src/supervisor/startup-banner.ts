@@ -1,15 +1,16 @@
-import type { Config } from '../config.ts'
+import type { Config, ListenAddress } from '../config.ts'
+import { baseUrl } from './base-url.ts'
 import { DEMO_HOST } from './demo-certificate.ts'
 import { type GeneratedKey, keyInShell, shownKey } from './generated-key.ts'
 import type { Role } from './messages.ts'
 
-export interface BannerOptions {
+interface BannerOptions {
   readonly config: Pick<Config, 'headerPrefixes' | 'dataDir' | 'tls' | 'loopback' | 'console'>
-  readonly listen: { readonly host: string; readonly port: number }
+  readonly listen: ListenAddress
   /** The management API without Envoy, besides `listen`. */
-  readonly api: { readonly host: string; readonly port: number } | undefined
+  readonly api: ListenAddress | undefined
   /** The forward proxy. */
-  readonly forward: { readonly host: string; readonly port: number } | undefined
+  readonly forward: ListenAddress | undefined
   readonly role: Role
   /** False if only one role runs, or there is no demo destination. */
   readonly firstSteps: boolean
@@ -17,14 +18,6 @@ export interface BannerOptions {
   readonly installed: boolean
   /** The bootstrap key, if it was generated on this start. */
   readonly key: GeneratedKey | undefined
-}
-
-const ANY = new Set(['0.0.0.0', '::'])
-
-/** The URL of the service for programs on this machine. */
-export const baseUrl = (listen: BannerOptions['listen'], tls: boolean): string => {
-  const host = ANY.has(listen.host) ? (listen.host === '::' ? '::1' : '127.0.0.1') : listen.host
-  return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${listen.port}`
 }
 
 /**
@@ -55,30 +48,30 @@ const keyLine = ({ installed, key }: BannerOptions): string => {
 }
 
 /** The text that `npm start` prints when the service is ready. */
-export const startupBanner = (announced: BannerOptions): string => {
-  const { config, listen } = announced
+export const startupBanner = (options: BannerOptions): string => {
+  const { config, listen } = options
   const url = baseUrl(listen, config.tls !== undefined)
   const lines = [
     '',
     'Sidevault is ready.',
     '',
-    `  listens on      ${url}   ${announced.role === 'gateway' ? '(the role gateway: /proxy, /healthz, /readyz, /metrics)' : `(documentation: ${url}/docs)`}`,
-    ...(announced.api === undefined
+    `  listens on      ${url}   ${options.role === 'gateway' ? '(the role gateway: /proxy, /healthz, /readyz, /metrics)' : `(documentation: ${url}/docs)`}`,
+    ...(options.api === undefined
       ? []
-      : [`  management API  ${baseUrl(announced.api, config.tls !== undefined)}   (without Envoy)`]),
-    ...(announced.forward === undefined
+      : [`  management API  ${baseUrl(options.api, config.tls !== undefined)}   (without Envoy)`]),
+    ...(options.forward === undefined
       ? []
-      : [`  forward proxy   ${baseUrl(announced.forward, config.tls !== undefined)}   (HTTPS_PROXY)`]),
-    ...(config.console && announced.role !== 'gateway' ? [`  console         ${url}/console/`] : []),
+      : [`  forward proxy   ${baseUrl(options.forward, config.tls !== undefined)}   (HTTPS_PROXY)`]),
+    ...(config.console && options.role !== 'gateway' ? [`  console         ${url}/console/`] : []),
     `  data directory  ${config.dataDir}`,
-    ...(announced.role === 'gateway' ? [] : [`  management key  ${keyLine(announced)}`]),
+    ...(options.role === 'gateway' ? [] : [`  management key  ${keyLine(options)}`]),
     '',
   ]
-  if (!announced.firstSteps) return `${lines.join('\n')}\n`
-  const key = announced.key === undefined ? '$SIDEVAULT_BOOTSTRAP_KEY' : keyInShell(announced.key)
+  if (!options.firstSteps) return `${lines.join('\n')}\n`
+  const key = options.key === undefined ? '$SIDEVAULT_BOOTSTRAP_KEY' : keyInShell(options.key)
   lines.push(
     'Paste these three lines into a shell: they store a card, send it through /proxy to a demo destination',
-    announced.key === undefined
+    options.key === undefined
       ? 'and show what arrives there. Set SIDEVAULT_BOOTSTRAP_KEY to the management key in that shell first.'
       : 'and show what arrives there.',
     '',

@@ -5,15 +5,15 @@ const EVERY_MS = 1_000
 const MAX_BACKOFF = 60
 
 const stateOf = async (path: string): Promise<string> => {
-  const found = await stat(path).catch(() => undefined)
-  return found === undefined ? path : `${path} ${found.ino} ${found.size} ${found.mtimeMs}`
+  const stats = await stat(path).catch(() => undefined)
+  return stats === undefined ? path : `${path} ${stats.ino} ${stats.size} ${stats.mtimeMs}`
 }
 
 /** Changes when one of the files changes. Follows links, which mounted secrets are. */
 export const fingerprint = async (paths: readonly string[]): Promise<string> =>
   (await Promise.all(paths.map(stateOf))).join('\n')
 
-export interface Watched {
+interface Watched {
   /** Fingerprint of the files now. */
   readonly now: () => Promise<string>
   /** Fingerprint computed just before the applied files were read. */
@@ -35,15 +35,15 @@ export const watchFiles = (
   let timer: NodeJS.Timeout | undefined
   let closed = false
   const round = async () => {
-    const found = await now()
-    const again = found === rejected
-    if (found === applied() || (again && --left > 0) || closed) return
+    const current = await now()
+    const again = current === rejected
+    if (current === applied() || (again && --left > 0) || closed) return
     try {
       await apply()
     } catch (error) {
       pause = again ? Math.min(2 * pause, MAX_BACKOFF) : 1
       left = pause
-      rejected = found
+      rejected = current
       if (!again) onRejected(error)
     }
   }

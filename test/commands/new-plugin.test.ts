@@ -28,12 +28,12 @@ const KINDS = [
 for (const { kind, path, files, source } of KINDS)
   t.test(`a new plugin (${kind}) passes its check and its test as it is`, async (t) => {
     const folder = t.testdir()
-    const made = await sidevault(folder, ['plugins', 'new', path, kind])
-    t.match(made, { code: 0, text: new RegExp(`wrote \\./${path}/${files[0]}`) })
+    const created = await sidevault(folder, ['plugins', 'new', path, kind])
+    t.match(created, { code: 0, text: new RegExp(`wrote \\./${path}/${files[0]}`) })
     t.same(readdirSync(join(folder, path)).sort(), files)
-    const commands = made.text.split('\n').filter((line) => line.includes('sidevault.js plugins'))
+    const commands = created.text.split('\n').filter((line) => line.includes('sidevault.js plugins'))
     t.equal(commands.length, 2, 'it says how to go on')
-    t.ok(commands[0]?.endsWith(` plugins check ${source}`), made.text)
+    t.ok(commands[0]?.endsWith(` plugins check ${source}`), created.text)
     t.match(await sidevault(folder, ['plugins', 'check', source]), {
       code: 0,
       text: /^gym-card 0\.1\.0 .*\n {2}token type {2}gym_card \(Gym card\), \/gym-card\/high\/\nNo issues\.\n$/,

@@ -27,7 +27,7 @@ t.test(
     t.equal(code, 2, text)
     for (const { reported } of BAD_PLUGINS) t.match(text, reported)
     t.match(text, new RegExp(`${BAD_PLUGINS.length} issues in the plugins; nothing was started`))
-    t.equal(text.split('it threw: no disk').length, 2, 'told once')
+    t.equal(text.split('it threw: no disk').length, 2, 'reported once')
     t.notOk(existsSync(join(folder, 'good', 'started')), 'the start of a good plugin was not called')
     t.equal(left, 0, 'no process is left')
 

@@ -61,27 +61,24 @@ const { id: token } = await api(
   applicationKey,
 )
 
-t.test(
-  'an unmodified program gets values in the place of tokens, with a key that ends with it',
-  async (t) => {
-    const body = JSON.stringify({ card: `{{ ${token} }}` })
-    const code = `const response = await fetch('https://demo.sidevault.test/pay', { method: 'POST',
+t.test('a program gets values in the place of tokens, with a key that is deleted when it ends', async (t) => {
+  const body = JSON.stringify({ card: `{{ ${token} }}` })
+  const code = `const response = await fetch('https://demo.sidevault.test/pay', { method: 'POST',
     headers: { 'content-type': 'application/json' }, body: ${JSON.stringify(body)} })
     console.log(response.status, await response.text())
     console.log(process.env.HTTPS_PROXY)`
-    const before = await keys()
-    const { code: exit, out, err } = await run(...node(`(async () => {${code}})()`))
-    t.equal(exit, 0, err)
-    t.match(out, /^200 .*4000056655665556/s)
-    const [, used = ''] = /^http:\/\/x:(\S+)@127/m.exec(out) ?? []
-    t.match(used, /^key_/)
-    t.equal((await service.call('GET', '/applications/key', { key: used })).status, 401, 'it has ended')
-    t.same(await keys(), before)
-    t.same(remainingFiles(), [], 'files of the run are removed')
-    const logs = await api('GET', '/logs?entity_type=application_key&size=4')
-    t.match(logs.data.map((one: { operation: string }) => one.operation).slice(0, 2), ['delete', 'create'])
-  },
-)
+  const before = await keys()
+  const { code: exit, out, err } = await run(...node(`(async () => {${code}})()`))
+  t.equal(exit, 0, err)
+  t.match(out, /^200 .*4000056655665556/s)
+  const [, used = ''] = /^http:\/\/x:(\S+)@127/m.exec(out) ?? []
+  t.match(used, /^key_/)
+  t.equal((await service.call('GET', '/applications/key', { key: used })).status, 401, 'it has ended')
+  t.same(await keys(), before)
+  t.same(remainingFiles(), [], 'files of the run are removed')
+  const logs = await api('GET', '/logs?entity_type=application_key&size=4')
+  t.match(logs.data.map((log: { operation: string }) => log.operation).slice(0, 2), ['delete', 'create'])
+})
 
 t.test('curl and Python trust the certificate', async (t) => {
   const curl = await run('curl', '-sS', '-d', 'a=b', 'https://demo.sidevault.test/pay')
@@ -91,7 +88,7 @@ t.test('curl and Python trust the certificate', async (t) => {
   t.match({ code, out }, { code: 0, out: '200\n' }, err)
 })
 
-t.test('its exit code is that of the command, and it runs where it was called', async (t) => {
+t.test('a run has the exit code of its command, which runs where it was called', async (t) => {
   t.equal((await run('sh', '-c', 'exit 7')).code, 7)
   t.equal((await run('sh', '-c', 'kill -9 $$')).code, 137)
   t.match(await run('no-such-command'), { code: 127, err: /"no-such-command" was not found/ })
@@ -110,7 +107,7 @@ t.test('its exit code is that of the command, and it runs where it was called', 
   )
 })
 
-t.test('signals are passed on, and the key ends then, too', async (t) => {
+t.test('signals are passed to the command, and its key is deleted afterwards', async (t) => {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const) {
     const code = `process.on('${signal}', () => process.exit(9)); console.log('up'); setInterval(() => {}, 1000)`
     const { child, ended } = start(['run', '--application', application, '--', ...node(code)])
@@ -127,7 +124,10 @@ t.test('signals are passed on, and the key ends then, too', async (t) => {
   }
 })
 
-/** Runs `command` in a terminal of its own with another standard input, and ends it after Ctrl-C. Prints what it printed. */
+/**
+ * Runs `command` in a terminal of its own with another standard input, and ends it after Ctrl-C. Prints what it
+ * printed.
+ */
 const IN_TERMINAL = `
 import os, pty, signal, sys
 pid, terminal = pty.fork()
@@ -175,7 +175,7 @@ t.test('keys of runs are not among the three of an application', async (t) => {
   await Promise.all(runs.map(({ ended }) => ended))
 })
 
-t.test('--key-env: the key of a variable, which the command does not see', async (t) => {
+t.test('--key-env uses the key of a variable, which the command does not get', async (t) => {
   const { key: given } = await api('POST', `/applications/${application}/keys`)
   const args = [
     'run',
@@ -190,7 +190,7 @@ t.test('--key-env: the key of a variable, which the command does not see', async
   t.match(await sidevault(args), { code: 2, err: /"MY_KEY" of --key-env is not set/ })
 })
 
-t.test('what it cannot do, it says', async (t) => {
+t.test('a run that cannot start reports why', async (t) => {
   const of = (...args: string[]) => sidevault(['run', ...args])
   t.match(await of('--', 'true'), { code: 2, err: /--application or --key-env/ })
   t.match(await of('--application', application, '--key-env', 'A', '--', 'true'), { code: 2 })

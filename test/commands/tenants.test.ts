@@ -10,7 +10,7 @@ import { startSidevault } from '../kit/sidevault.ts'
 
 const bin = fileURLToPath(new URL('../../bin/sidevault.js', import.meta.url))
 
-/** Runs the command as an operator would, and answers what it printed. */
+/** Runs the command as an operator would, and resolves with what it printed. */
 const sidevault = (dataDir: string, ...args: string[]): Promise<{ code: number; out: string; err: string }> =>
   new Promise((resolve) => {
     const env = { PATH: process.env.PATH, HOME: process.env.HOME, SIDEVAULT_DATA_DIR: dataDir }
@@ -24,10 +24,10 @@ t.test('an operator creates, lists and deletes tenants of a running service', as
   t.teardown(() => service.stop())
   const run = (...args: string[]) => sidevault(service.dataDir, ...args)
 
-  const made = await run('create', 'Second one')
-  t.equal(made.code, 0, made.err)
-  const [, id, key] = /^tenant {2}(\S+)\nkey {5}(\S+)\n$/.exec(made.out) ?? []
-  t.ok(id && key, made.out)
+  const created = await run('create', 'Second one')
+  t.equal(created.code, 0, created.err)
+  const [, id, key] = /^tenant {2}(\S+)\nkey {5}(\S+)\n$/.exec(created.out) ?? []
+  t.ok(id && key, created.out)
   const self = await service.call('GET', '/tenants/self', { key: key! })
   t.match(self.json, { id, name: 'Second one' })
   const first = await service.call('GET', '/tenants/self', { key: service.managementKey })
@@ -62,7 +62,7 @@ t.test('an operator creates, lists and deletes tenants of a running service', as
   t.match(wrong.err, /200 characters/)
 })
 
-t.test('without a running service the command says so', async (t) => {
+t.test('a command without a running service reports that', async (t) => {
   const { code, err } = await sidevault(t.testdir(), 'list')
   t.equal(code, 1)
   t.match(err, /No service runs on the data directory/)
@@ -80,7 +80,7 @@ const listening = async (t: Test, dataDir: string, runDir: string, respond: Requ
   return server
 }
 
-t.test('a slow service gets the time that it needs, and its key is printed', async (t) => {
+t.test('a command waits for a slow service, and prints its key', async (t) => {
   const dataDir = directoryFor(t)
   await listening(t, dataDir, 'run', async (_, response) => {
     await setTimeout(2_500)
@@ -89,7 +89,7 @@ t.test('a slow service gets the time that it needs, and its key is printed', asy
   t.match(await sidevault(dataDir, 'create', 'Slow'), { code: 0, out: /key_slow/ })
 })
 
-t.test('when a change is not confirmed, the command says that its outcome is unknown', async (t) => {
+t.test('a command reports an unknown outcome when a change is not confirmed', async (t) => {
   const dataDir = directoryFor(t)
   await listening(t, dataDir, 'run', (request) => request.socket.destroy())
   for (const args of [

@@ -22,7 +22,7 @@ module.exports = async ({ args: { body, headers }, configuration }) => {
   'echo.js':
     'module.exports = ({ args, configuration }) => ({ body: { args, configuration }, headers: { "content-type": "application/json" } })',
   'throw.js': 'module.exports = () => {\n  const inner = () => { throw new TypeError("boom") }\n  inner()\n}',
-  'answer.js': `const { BadRequestError } = require('sidevault')\nmodule.exports = () => {\n  throw new BadRequestError('too much')\n}`,
+  'reply.js': `const { BadRequestError } = require('sidevault')\nmodule.exports = () => {\n  throw new BadRequestError('too much')\n}`,
   'syntax.js': 'module.exports = (req) => {\n  const x = = 1\n}',
   'nothing.js': 'const x = 1',
   'number.js': 'module.exports = () => 7',
@@ -83,7 +83,7 @@ t.test('method, path, query and forms are as in the gateway; a response transfor
 t.test('errors are reported with their places in the file', async (t) => {
   const expected = {
     'throw.js': /^throw\.js: TypeError: boom\n {4}at throw\.js:2:31\n {4}at throw\.js:3:3\n/,
-    'answer.js': /^answer\.js: BadRequest\w*: too much\n {4}at answer\.js:3:9\n {4}responds with 400/,
+    'reply.js': /^reply\.js: BadRequest\w*: too much\n {4}at reply\.js:3:9\n {4}responds with 400/,
     'syntax.js': /^syntax\.js:2:13: Unexpected token/,
     'nothing.js': /^nothing\.js:.*function/,
     'number.js': /^number\.js: .*\{ body, headers \}/,
@@ -113,9 +113,9 @@ t.test('input that cannot be run is reported in one sentence, without quoting a 
     { configuration: '4242424242424242' },
     { type: 'form', body: '{"card":{"number":"4242424242424242"}}' },
   ] as const
-  for (const given of wrong) {
-    const error = await fixtureOf({ ...options, ...given }, headerRules(['SVC'])).catch((thrown) => thrown)
-    t.ok(error instanceof FixtureError, JSON.stringify(given))
+  for (const invalid of wrong) {
+    const error = await fixtureOf({ ...options, ...invalid }, headerRules(['SVC'])).catch((thrown) => thrown)
+    t.ok(error instanceof FixtureError, JSON.stringify(invalid))
     t.notMatch(String(error), /4242/)
   }
 })

@@ -55,8 +55,8 @@ t.test('each issue is named, without quoting a key', async (t) => {
 /** An RSA key with this exponent; Node itself makes none above 2³². */
 const rsaOf = (e: bigint): JsonWebKey => {
   const prime = (): bigint => {
-    const found = generatePrimeSync(1024, { bigint: true })
-    return (found - 1n) % e === 0n ? prime() : found
+    const candidate = generatePrimeSync(1024, { bigint: true })
+    return (candidate - 1n) % e === 0n ? prime() : candidate
   }
   const inverse = (value: bigint, modulus: bigint): bigint => {
     let [a, b, x, y] = [value % modulus, modulus, 1n, 0n]

@@ -52,9 +52,9 @@ t.test('hosts beyond the limits of a tenant and of an hour are counted together'
 })
 
 t.test('counts of several processes are merged from the newest start on', async (t) => {
-  const one = { since: 1, destinations: [{ host: 'api.test', calls: 1, tokens: 2 }] }
-  const two = { since: 5, destinations: [{ host: 'api.test', calls: 1, tokens: 1 }] }
-  t.same(mergeDestinations([one, two]), {
+  const first = { since: 1, destinations: [{ host: 'api.test', calls: 1, tokens: 2 }] }
+  const second = { since: 5, destinations: [{ host: 'api.test', calls: 1, tokens: 1 }] }
+  t.same(mergeDestinations([first, second]), {
     since: 5,
     destinations: [{ host: 'api.test', calls: 2, tokens: 3 }],
   })

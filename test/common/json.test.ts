@@ -36,7 +36,7 @@ t.test('merge patch keeps a member named __proto__ as data and pollutes nothing'
   t.equal(({} as Record<string, unknown>).polluted, undefined)
 })
 
-t.test('merge patch leaves its target as it was', async (t) => {
+t.test('merge patch does not change its target', async (t) => {
   const target = { a: { b: 1 } }
   mergePatch(target, { a: { b: 2, c: 3 } })
   t.strictSame(target, { a: { b: 1 } })

@@ -27,7 +27,7 @@ const request = (changes: Partial<EndedRequest> = {}): EndedRequest => ({
 t.test('the newest calls of a tenant are first, in pages, and the oldest are evicted', async (t) => {
   const ring = createRequestRing('gateway-0', 5)
   for (let at = 1; at <= 8; at++) ring.push(request({ at, tenantId: at % 4 === 0 ? 'b' : 'a' }))
-  const at = (found: readonly EndedRequest[]) => found.map((one) => one.at)
+  const at = (requests: readonly EndedRequest[]) => requests.map((request) => request.at)
   t.strictSame(at(ring.newest({ tenantId: 'a', limit: 9 })), [7, 6, 5])
   t.strictSame(at(ring.newest({ tenantId: 'b', limit: 9 })), [8, 4])
   const first = ring.newest({ tenantId: 'a', limit: 2 })
@@ -43,10 +43,10 @@ t.test('calls of one time are each listed once, in order, also when the clock mo
   const seen: number[] = []
   let before: { readonly at: number; readonly id: string } | undefined
   for (;;) {
-    const [one] = ring.newest({ tenantId: 'a', before, limit: 1 })
-    if (one === undefined) break
-    seen.push(one.at)
-    before = one
+    const [newest] = ring.newest({ tenantId: 'a', before, limit: 1 })
+    if (newest === undefined) break
+    seen.push(newest.at)
+    before = newest
   }
   t.strictSame(seen, [5, 5, 5, 5, 5])
 })

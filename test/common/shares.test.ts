@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createShares, type Share, type Shares } from '../../src/common/shares.ts'
 
-/** Takes one after the other until that is refused. */
+/** Takes shares until one is rejected. */
 const takeAll = (shares: Shares, ...owner: string[]) => {
   const got: Share[] = []
   for (;;)

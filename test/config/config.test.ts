@@ -206,8 +206,8 @@ t.test('the forward proxy is off by default, and requires a certificate beyond l
   const tls = { SIDEVAULT_TLS_CERT: 'cert.pem', SIDEVAULT_TLS_KEY: 'key.pem' }
   const config = loadConfig({ ...open, ...tls, SIDEVAULT_FORWARD_CA: 'ca.pem' }, { cwd: dir })
   t.match(config, { forwardListen: { host: '0.0.0.0', port: 8090 }, forwardCa: `${dir}/ca.pem` })
-  const one = { SIDEVAULT_FORWARD_LISTEN: '127.0.0.1:8081', SIDEVAULT_API_LISTEN: '127.0.0.1:8081' }
-  t.match(issuesOf(one), [{ name: 'SIDEVAULT_FORWARD_LISTEN', message: /SIDEVAULT_API_LISTEN/ }])
+  const env = { SIDEVAULT_FORWARD_LISTEN: '127.0.0.1:8081', SIDEVAULT_API_LISTEN: '127.0.0.1:8081' }
+  t.match(issuesOf(env), [{ name: 'SIDEVAULT_FORWARD_LISTEN', message: /SIDEVAULT_API_LISTEN/ }])
 })
 
 t.test('all issues are listed at once, in one message', async (t) => {
@@ -305,7 +305,7 @@ t.test('an empty variable counts as unset', async (t) => {
   })
 })
 
-t.test('plugins are resolved first from where their list was written', async (t) => {
+t.test('plugins are resolved first from the place of their list', async (t) => {
   const dir = t.testdir({ etc: { 'c.yaml': 'plugins: [acme]\n', 'd.yaml': 'workers: 2\n' } })
   const bases = (env: Record<string, string>, file?: string) =>
     loadConfig(env, { cwd: dir, file }).pluginBases.map((base) => base.slice(dir.length))
@@ -317,7 +317,7 @@ t.test('plugins are resolved first from where their list was written', async (t)
 
 t.test('a printed configuration is a configuration file of the same settings', async (t) => {
   const dir = t.testdir({ 'a.pem': 'a', 'b.pem': 'b' })
-  const given = [
+  const environments = [
     {},
     {
       SIDEVAULT_LISTEN: '[::1]:8443',
@@ -334,7 +334,7 @@ t.test('a printed configuration is a configuration file of the same settings', a
     },
     { SIDEVAULT_LISTEN: '0.0.0.0:80', SIDEVAULT_INSECURE_LISTEN: 'true', SIDEVAULT_EGRESS_PORTS: '*' },
   ]
-  for (const env of given) {
+  for (const env of environments) {
     const { file, warnings, ...config } = loadConfig(env, { cwd: dir })
     const printed = printConfig({ ...config, file, warnings })
     writeFileSync(join(dir, 'printed.yaml'), printed)

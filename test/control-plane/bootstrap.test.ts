@@ -24,7 +24,7 @@ t.test('Envoy accepts the smallest and the largest configuration', async (t) => 
     ...OPTIONS,
     listen: { host: '::1', port: 18443 },
     tls: { certificate: cert, key },
-    prefixes: ['SVC', 'BT', 'Other-Brand'],
+    prefixes: ['SVC', 'BT', 'Other-Prefix'],
     egress: {
       allow: ['10.1.0.0/16', 'fd12::/16', '127.0.0.1'],
       http: true,
@@ -94,7 +94,7 @@ t.test(
     t.not(both, plain)
     const { ino } = statSync(plain)
     t.equal(await writeTrustBundle(run), plain)
-    t.not(statSync(plain).ino, ino, 'whoever reads it meanwhile reads all of it')
+    t.not(statSync(plain).ino, ino, 'a concurrent reader gets the complete file')
     await t.rejects(writeTrustBundle(run, 'nothing'), /no PEM certificate/)
     writeFileSync(`${plain}.fresh`, 'what a start that was killed left behind')
     const egress = { ...OPTIONS.egress, trustBundle: both }

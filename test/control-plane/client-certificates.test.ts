@@ -8,7 +8,7 @@ import type { BootstrapOptions } from '../../src/control-plane/options.ts'
 
 const MINUTE = 60_000
 
-/** Changes in turn, as the control plane makes them; names that are refused fail a change. */
+/** Changes in turn, as the control plane makes them; a change with a rejected name fails. */
 const start = (most = { all: 3, ofOwner: 2 }) => {
   let now = 1_000_000
   let current = {} as BootstrapOptions
@@ -28,7 +28,7 @@ const start = (most = { all: 3, ofOwner: 2 }) => {
     last = mine.catch(() => {})
     return mine
   }
-  const identities = createClientCertificates({ change }, { clock: { now: () => now }, most })
+  const identities = createClientCertificates({ change }, { clock: { now: () => now }, limits: most })
   return {
     rejected,
     goAway: (is: boolean) => {
@@ -95,7 +95,7 @@ t.test(
     await t.rejects(use('bad'), { message: /Envoy rejected the new clusters/ })
     await t.rejects(use('worse'), /rejected recently/)
     await use('mine')
-    t.equal(changes(), after, 'nobody waits for any of it')
+    t.equal(changes(), after, 'no tenant waits for any of it')
     await use('theirs', 'other')
     pass(10_000)
     await t.rejects(use('bad'), { message: /Envoy rejected the new clusters/ })
@@ -105,7 +105,7 @@ t.test(
     rejected.delete('bad')
     pass(MINUTE)
     await use('bad')
-    t.ok(names().includes('bad'), 'something else may have been at fault')
+    t.ok(names().includes('bad'), 'another certificate may have been the cause')
   },
 )
 

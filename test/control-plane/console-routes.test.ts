@@ -28,14 +28,14 @@ const routesOf = (options: Partial<BootstrapOptions>): readonly Route[] => {
 
 const MUTATION = 'envoy.filters.http.header_mutation'
 
-t.test('without the console it has no routes', (t) => {
+t.test('there are no console routes without the console', (t) => {
   t.notMatch(JSON.stringify(routesOf({})), /console/)
   t.end()
 })
 
-t.test('console routes leave the order of the others, and all guard their responses', (t) => {
+t.test('console routes keep the order of other routes, and all guard their responses', (t) => {
   const [without, routes] = [routesOf({}), routesOf({ console: true })]
-  const isOwn = (route: Route) => !without.some((one) => JSON.stringify(one) === JSON.stringify(route))
+  const isOwn = (route: Route) => !without.some((other) => JSON.stringify(other) === JSON.stringify(route))
   const own = routes.filter(isOwn)
   t.same(
     routes.filter((route) => !isOwn(route)),

@@ -59,7 +59,7 @@ t.test('a served version counts as applied when Envoy acknowledges it', async (t
   t.equal(client.has.get('routes'), before.get('routes'), 'what is the same keeps its version')
 })
 
-t.test('a DiscoveryRequest waits for a new version', async (t) => {
+t.test('a discovery request waits for a new version', async (t) => {
   const discovery = createDiscovery({ clock: { now: () => 0 } })
   discovery.serve(snapshotOf('a'), 1).catch(() => {})
   const first = await discovery.response('clusters', {}, never)
@@ -101,7 +101,7 @@ t.test('a version that Envoy rejects is NACKed, counted once, and rolled back', 
     ],
   )
   await stubborn.settle()
-  t.equal(discovery.status()[0]?.nacked, 1, 'asking on is no further refusal')
+  t.equal(discovery.status()[0]?.nacked, 1, 'a further request is no further NACK')
   // What was before is served as news: Envoy may have taken a part.
   const version = good.has.get('clusters')
   const back = discovery.serve(snapshotOf('a'), LONG)
@@ -124,7 +124,7 @@ t.test('a new Envoy gets all resources, and serve() rejects when none acknowledg
   await t.rejects(discovery.serve(snapshotOf('b'), 1), /did not acknowledge/)
 })
 
-t.test('serving ends with the discovery', async (t) => {
+t.test('waiting requests end when the discovery is closed', async (t) => {
   const discovery = createDiscovery({ clock: { now: () => 0 } })
   const served = discovery.serve(snapshotOf('a'), LONG)
   discovery.close()

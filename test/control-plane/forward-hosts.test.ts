@@ -6,7 +6,7 @@ import { parseForwardHosts, reportForwardHosts } from '../../src/control-plane/f
 import type { BootstrapOptions } from '../../src/control-plane/options.ts'
 import { createSnapshot } from '../../src/control-plane/snapshot.ts'
 import { startXdsServer } from '../../src/control-plane/xds-server.ts'
-import { MOST_HOSTS } from '../../src/forward-proxy/bound-hosts.ts'
+import { MAX_HOSTS } from '../../src/forward-proxy/bound-hosts.ts'
 import { createAuthority } from '../kit/authority.ts'
 import { directoryFor } from '../kit/directory.ts'
 import { silentLog } from '../kit/egress.ts'
@@ -41,7 +41,7 @@ const FORWARD = { listen: { host: '127.0.0.1', port: 8090 }, tls: false, hosts: 
 /** As many as may be bound, with long names and a chain of so many bytes. */
 const manyHosts = (chainBytes: number) => {
   const chain = authority.pem.repeat(Math.ceil(chainBytes / authority.pem.length))
-  return Array.from({ length: MOST_HOSTS.all }, (_, at) => ({
+  return Array.from({ length: MAX_HOSTS.all }, (_, at) => ({
     host: `${'label.'.repeat(20)}host-${at}.test`,
     certificate: own + chain,
     key,
@@ -60,7 +60,7 @@ t.test('as many hosts as may be bound fit into a report, with long names and a l
   t.match(await unixHttp(socketPath, 'PUT', '/forward-hosts', call), { status: 200 })
 })
 
-t.test('Envoy takes a discovery response with all of them', async (t) => {
+t.test('Envoy applies a discovery response with the maximum of hosts', async (t) => {
   const bootstrap = renderBootstrap({
     envoyAdminSocket: 'envoy.sock',
     controlSocket: 'control.sock',

@@ -21,8 +21,8 @@ interface Route {
   readonly route?: { readonly cluster?: string; readonly cluster_header?: string }
 }
 const routesOf = (name: string): readonly Route[] => {
-  const found = on.routes.find((each) => each.name === name)
-  const hosts = (found?.virtual_hosts ?? []) as readonly { readonly routes: readonly Route[] }[]
+  const configuration = on.routes.find((each) => each.name === name)
+  const hosts = (configuration?.virtual_hosts ?? []) as readonly { readonly routes: readonly Route[] }[]
   return hosts[0]?.routes ?? []
 }
 

@@ -16,7 +16,7 @@ import { until } from '../supervisor/processes.ts'
 
 const clock = { now: () => Date.now() }
 
-/** A control plane, its Envoy, and something that answers behind it. */
+/** An xDS server, its Envoy, and a server behind it. */
 const start = async (t: Test, uploadTimeoutMs = 2_000) => {
   const directory = mkdtempSync(join(tmpdir(), 'sidevault-control-'))
   const cwd = process.cwd()
@@ -59,7 +59,7 @@ const start = async (t: Test, uploadTimeoutMs = 2_000) => {
 t.test('Envoy applies initial resources, and changes at once', async (t) => {
   const { control, envoy, get } = await start(t)
   t.equal(await get('/'), 200)
-  await until('Envoy has told that it has all', () => control.status().every(({ acked }) => acked))
+  await until('Envoy has acknowledged everything', () => control.status().every(({ acked }) => acked))
   const listeners = await envoy.stat('listener_manager.listener_modified')
   await control.change((current) => ({
     ...current,
@@ -123,7 +123,7 @@ t.test('Envoy continues without its control plane, and a new one gets the curren
     /"request_body_buffer_limit": "4096"/,
   )
   await control.close()
-  await until('Envoy sees that nobody answers', async () => {
+  await until('Envoy finds that no server responds', async () => {
     const failures = await again.stat('cluster_manager.cds.update_failure')
     return failures > 0
   })
@@ -139,7 +139,7 @@ t.test('an Envoy whose address was in use at its start listens once the address 
   control.restarted()
   const again = await startControlledEnvoy(directory, port)
   t.teardown(() => again.stop())
-  await until('it has refused its listener', async () =>
+  await until('it has rejected its listener', async () =>
     control.status().some(({ kind, nacked }) => kind === 'listeners' && nacked === 1),
   )
   other.close()
@@ -161,7 +161,7 @@ t.test('a new Envoy starts with the trust bundles that an unfinished change stil
     ...current,
     egress: { ...current.egress, allow: ['10.0.0.0/8'] },
   }))
-  await new Promise(setImmediate) // it is being made when the next Envoy is born
+  await new Promise(setImmediate) // it is in progress when the next Envoy starts
   control.restarted()
   const again = await startControlledEnvoy(directory, port)
   t.teardown(() => again.stop())

@@ -39,7 +39,7 @@ const outboundOf = (
 const codeOf = async (response: Promise<unknown>): Promise<string> => {
   try {
     await response
-    return 'answered'
+    return 'responded'
   } catch (thrown) {
     if (!(thrown instanceof AppError)) throw thrown
     return thrown.code
@@ -105,7 +105,7 @@ t.test('only a checked address is dialed', async (t) => {
   dns.set('mixed.test', { a: ['10.0.0.1', '127.0.0.1'] })
   dns.set('mapped.test', { aaaa: ['::ffff:127.0.0.1'] })
   const fetch = outboundOf(t)
-  t.equal((await fetch(at('mixed.test'))).status, 200, 'denied addresses of an answer are dropped')
+  t.equal((await fetch(at('mixed.test'))).status, 200, 'denied addresses of a DNS response are dropped')
   t.equal(await codeOf(fetch(at('mapped.test'))), 'destination_not_allowed')
   const asked = dns.asked.length
   await codeOf(fetch(at('rebinding.test')))
@@ -253,7 +253,7 @@ t.test("names that never resolve, and requests that never end, use only one tena
   const codes = await Promise.all(flood)
   t.equal(codes.filter((code) => code === 'rate_limited').length, 700 - 512)
   t.same(
-    codes.filter((code) => code === 'answered' || code === 'overloaded'),
+    codes.filter((code) => code === 'responded' || code === 'overloaded'),
     [],
   )
 })

@@ -146,7 +146,7 @@ t.test("the service's own name is not a destination", (t) => {
   const destinations = createDestinations(OPEN)
   const own = (url: string, authority: string, scheme: string) =>
     destinations.isOwn(destinations.parse(url), authority, scheme)
-  // Twice: what is remembered answers the same.
+  // Twice: the cached result is the same.
   for (let round = 0; round < 2; round++) {
     t.ok(own('https://vault.test', 'vault.test', 'https'))
     t.ok(own('https://vault.test:443', 'VAULT.test.', 'https'))

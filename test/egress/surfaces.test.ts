@@ -14,7 +14,7 @@ const codeOf = (work: () => unknown): string | undefined => {
 }
 
 t.test('body, path, a header in any letter case and an exact query parameter are surfaces', async (t) => {
-  for (const [given, parsed] of [
+  for (const [text, parsed] of [
     ['body', 'body'],
     ['path', 'path'],
     ['header:Authorization', 'header:authorization'],
@@ -24,7 +24,7 @@ t.test('body, path, a header in any letter case and an exact query parameter are
     ['query:filter[a]', 'query:filter[a]'],
     ['query:ключ', 'query:ключ'],
   ] as const)
-    t.equal(parseSurface(given, PREFIXES), parsed, given)
+    t.equal(parseSurface(text, PREFIXES), parsed, text)
 })
 
 t.test(

@@ -30,7 +30,7 @@ const setUp = async (t: Test) => {
 
 /** Which authorities verify the certificate of a host. */
 const certificatesIn = (pem: string) =>
-  (pem.match(/-----BEGIN[^-]+-----[^-]+-----END[^-]+-----/g) ?? []).map((one) => new X509Certificate(one))
+  (pem.match(/-----BEGIN[^-]+-----[^-]+-----END[^-]+-----/g) ?? []).map((block) => new X509Certificate(block))
 
 /** The handshake of a client that trusts `ca`. */
 const handshake = async (
@@ -53,7 +53,7 @@ const handshake = async (
 t.test('the first use creates one authority: P-256, ten years', async (t) => {
   const { authority, deps, clock } = await setUp(t)
   const others = Array.from({ length: 4 }, () => createAuthority(deps))
-  const pems = await Promise.all([authority, ...others].map((one) => one.caPem()))
+  const pems = await Promise.all([authority, ...others].map((each) => each.caPem()))
   t.equal(new Set(pems).size, 1, 'concurrent first uses make one')
   const [certificate, more] = certificatesIn(pems[0] as string)
   t.equal(more, undefined)
@@ -186,17 +186,17 @@ t.test('certificates are renewed at half of their life, a few at a time', async 
   }
   const leaves = createLeaves({ authority: counting, clock: clock })
   const hosts = Array.from({ length: 1_000 }, (_, at) => `h${at}.example.com`)
-  const first = await leaves.of(hosts)
+  const first = await leaves.forHosts(hosts)
   t.equal(signed, 1_000)
-  t.equal(await leaves.of(hosts), first, 'the same array while nothing changes')
-  const more = await leaves.of([...hosts, 'new.example.com'])
+  t.equal(await leaves.forHosts(hosts), first, 'the same array while nothing changes')
+  const more = await leaves.forHosts([...hosts, 'new.example.com'])
   t.equal(signed, 1_001)
   t.equal(more[0], first[0])
   clock.advance(11.6 * HOUR)
-  const renewed = await leaves.of([...hosts, 'new.example.com'])
+  const renewed = await leaves.forHosts([...hosts, 'new.example.com'])
   t.equal(signed, 1_004, 'three of a thousand')
   t.equal(renewed.filter((leaf, at) => leaf !== more[at]).length, 3)
-  await leaves.of([...hosts, 'new.example.com'])
+  await leaves.forHosts([...hosts, 'new.example.com'])
   t.equal(signed, 1_004, 'not more at the same time')
 })
 

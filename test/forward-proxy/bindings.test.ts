@@ -27,7 +27,7 @@ const bindingsOf = (
   createBindings({
     proxies: {
       intercepting: (tenantId, host) =>
-        proxies.filter((one) => one.tenantId === tenantId && one.intercept?.host === host),
+        proxies.filter((proxy) => proxy.tenantId === tenantId && proxy.intercept?.host === host),
     },
     tenants: {
       get: async (id) => ({
@@ -57,8 +57,8 @@ t.test('CONNECT is allowed where a stored proxy of the tenant intercepts host an
 t.test('the longest prefix wins, by segments', async (t) => {
   const { request } = bindingsOf([proxy('root', ''), proxy('v1', '/v1'), proxy('charges', '/v1/charges')])
   const bound = async (path: string) => {
-    const found = await request(caller(), 'api.example.com', 443, path)
-    return typeof found === 'object' && 'proxy' in found ? [found.proxy.id, found.rest] : found
+    const binding = await request(caller(), 'api.example.com', 443, path)
+    return typeof binding === 'object' && 'proxy' in binding ? [binding.proxy.id, binding.rest] : binding
   }
   t.same(await bound('/'), ['root', '/'])
   t.same(await bound('/v12/a'), ['root', '/v12/a'], 'not by characters')
@@ -142,9 +142,9 @@ t.test('destinations of the application and of its rules bind, with their surfac
     ],
   )
   const surfaces = async (host: string, port: number, path: string) => {
-    const found = await bindings.request(wide, host, port, path)
-    if (typeof found !== 'object') return found
-    return 'surfaces' in found ? found.surfaces : found.proxy.id
+    const binding = await bindings.request(wide, host, port, path)
+    if (typeof binding !== 'object') return binding
+    return 'surfaces' in binding ? binding.surfaces : binding.proxy.id
   }
   t.equal(await bindings.connect(wide, 'a.example.com', 8443), 'open')
   t.equal(await bindings.connect(wide, 'b.test', 443), 'open', 'by a rule')

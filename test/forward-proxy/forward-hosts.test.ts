@@ -18,7 +18,7 @@ const authority = {
 }
 
 /** Reports of the watch, one after the other. */
-const watch = (most?: { all: number; ofTenant: number }) => {
+const watch = (limits?: { all: number; ofTenant: number }) => {
   const reports: (readonly string[])[] = []
   let next = Promise.withResolvers<void>()
   const watching = watchForwardHosts(
@@ -26,7 +26,7 @@ const watch = (most?: { all: number; ofTenant: number }) => {
     {
       collections: ['proxies', 'applications'],
       intervalMs: 5,
-      ...(most ? { most } : {}),
+      ...(limits ? { limits } : {}),
       onHosts: async (leaves) => {
         reports.push(leaves.map(({ host }) => host))
         next.resolve()
@@ -47,7 +47,7 @@ const watch = (most?: { all: number; ofTenant: number }) => {
 
 t.test('hosts of all tenants are reported at first and after each change, each once', async (t) => {
   const other = await service.newTenant()
-  const one = await create('b.example.com')
+  const proxy = await create('b.example.com')
   await create('a.example.com', other.key)
   await create('b.example.com', other.key)
   const { until, reports, close } = watch()
@@ -60,7 +60,7 @@ t.test('hosts of all tenants are reported at first and after each change, each o
   })
   await until(['a.example.com', 'b.example.com', 'd.example.com'])
   const before = reports.length
-  await service.call('DELETE', `/proxies/${one.id}`)
+  await service.call('DELETE', `/proxies/${proxy.id}`)
   await service.call('DELETE', `/proxies/${added.id}`)
   await until(['a.example.com', 'b.example.com'])
   t.ok(reports.length > before)

@@ -59,17 +59,17 @@ t.test('backups of a vault in PostgreSQL', { skip: postgresMissing() }, async (t
       t.match((await again.call('GET', `/tokens/${others[at]}`, { as: key })).json, {
         data: `"value" \\ ${at}`,
       })
-    const made = await again.call('POST', '/tokens', { as: key, body: { data: 'new' } })
-    t.equal(made.status, 201, 'numbers go on')
+    const created = await again.call('POST', '/tokens', { as: key, body: { data: 'new' } })
+    t.equal(created.status, 201, 'numbers continue')
     const { json } = await again.call('GET', '/v2/tokens?size=1', { as: key })
-    t.equal(json.data[0].id, made.json.id, 'and the newest one comes first')
+    t.equal(json.data[0].id, created.json.id, 'and the newest one comes first')
     await again.close()
   }
 
-  await t.test('are one snapshot, taken during writes', async (t) => {
+  await t.test('a backup taken during writes is one snapshot', async (t) => {
     let stop = false
     const writing = (async () => {
-      while (!stop) await create({ data: 'meanwhile' })
+      while (!stop) await create({ data: 'concurrent' })
     })()
     const lines: string[] = []
     await runBackup(configOf(here, source), path, (line) => lines.push(line))
@@ -80,7 +80,7 @@ t.test('backups of a vault in PostgreSQL', { skip: postgresMissing() }, async (t
   })
   copyFileSync(join(here, 'root.key'), join(there, 'root.key'))
 
-  await t.test('that are damaged or forged leave the database empty', async (t) => {
+  await t.test('a damaged or forged backup leaves the database empty', async (t) => {
     const empty = await server.database()
     const lines = gunzipSync(readFileSync(path)).toString().split('\n')
     const rowAt = lines.findIndex((line) => line.startsWith('{"table":"records"')) + 1
@@ -109,7 +109,7 @@ t.test('backups of a vault in PostgreSQL', { skip: postgresMissing() }, async (t
     t.strictSame(readdirSync(there), ['root.key'])
   })
 
-  await t.test('restore to an empty database, and to no other', async (t) => {
+  await t.test('a backup is restored to an empty database only', async (t) => {
     const target = { SIDEVAULT_STORE: await server.database() }
     const { restored, lines } = await restoreTo(there, target)
     t.ok(restored)
@@ -122,17 +122,21 @@ t.test('backups of a vault in PostgreSQL', { skip: postgresMissing() }, async (t
     await opens(there, target)
   })
 
-  await t.test('restore to a file, and a backup of a file to a database', async (t) => {
-    const folders = t.testdir({ inFile: {}, inDatabase: {} })
-    const [inFile, inDatabase] = [join(folders, 'inFile'), join(folders, 'inDatabase')]
-    for (const folder of [inFile, inDatabase]) copyFileSync(join(here, 'root.key'), join(folder, 'root.key'))
-    t.ok((await restoreTo(inFile, {})).restored)
-    await opens(inFile, {})
-    const ofFile = file('file.backup')
-    await runBackup(configOf(inFile), ofFile, () => {})
-    const target = { SIDEVAULT_STORE: await server.database() }
-    t.ok((await restoreTo(inDatabase, target, ofFile)).restored)
-    await opens(inDatabase, target)
-  })
+  await t.test(
+    'a backup of a database is restored to a file, and a backup of a file to a database',
+    async (t) => {
+      const folders = t.testdir({ inFile: {}, inDatabase: {} })
+      const [inFile, inDatabase] = [join(folders, 'inFile'), join(folders, 'inDatabase')]
+      for (const folder of [inFile, inDatabase])
+        copyFileSync(join(here, 'root.key'), join(folder, 'root.key'))
+      t.ok((await restoreTo(inFile, {})).restored)
+      await opens(inFile, {})
+      const ofFile = file('file.backup')
+      await runBackup(configOf(inFile), ofFile, () => {})
+      const target = { SIDEVAULT_STORE: await server.database() }
+      t.ok((await restoreTo(inDatabase, target, ofFile)).restored)
+      await opens(inDatabase, target)
+    },
+  )
   await vault.close()
 })

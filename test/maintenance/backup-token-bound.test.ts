@@ -80,9 +80,13 @@ const check = async (t: Test, from: NodeJS.ProcessEnv, to: NodeJS.ProcessEnv) =>
 
 t.test('a backup excludes records that are bound to tokens', (t) => check(t, {}, {}))
 
-t.test('a backup of PostgreSQL excludes them too', { skip: postgresMissing() }, async (t) => {
-  const server = await startPostgres()
-  t.teardown(() => server.close())
-  const source = { SIDEVAULT_STORE: await newVaultDatabase(server) }
-  await check(t, source, { SIDEVAULT_STORE: await server.database() })
-})
+t.test(
+  'a backup of PostgreSQL excludes records that are bound to tokens',
+  { skip: postgresMissing() },
+  async (t) => {
+    const server = await startPostgres()
+    t.teardown(() => server.close())
+    const source = { SIDEVAULT_STORE: await newVaultDatabase(server) }
+    await check(t, source, { SIDEVAULT_STORE: await server.database() })
+  },
+)

@@ -35,7 +35,7 @@ t.test('a backup taken during writes is one snapshot of the vault, and can be re
   const before = [...ids]
   let stop = false
   const writing = (async () => {
-    while (!stop) await create({ data: 'meanwhile' })
+    while (!stop) await create({ data: 'concurrent' })
   })()
   const lines: string[] = []
   const path = file('vault.backup')
@@ -133,22 +133,26 @@ t.test(
 )
 
 const disk = smallDisk(1)
-t.test('a restore to a full disk says so', { skip: typeof disk === 'string' ? disk : false }, async (t) => {
-  if (typeof disk === 'string') return
-  t.teardown(disk.unmount)
-  const { here, file } = twoFolders(t)
-  const vault = await openVault(here)
-  await vault.close()
-  const path = file('vault.backup')
-  await runBackup(configOf(here), path, () => {})
-  writeFileSync(join(disk.path, 'other'), Buffer.alloc(900 * 1024))
-  const there = join(disk.path, 'data')
-  await t.rejects(
-    runRestore(configOf(there), { path, unverified: true }, () => {}),
-    { code: 'invalid', message: /cannot be written \((ENOSPC|SQLITE_FULL)\).*free space/ },
-  )
-  t.same(readdirSync(there), [])
-})
+t.test(
+  'a restore to a full disk reports that',
+  { skip: typeof disk === 'string' ? disk : false },
+  async (t) => {
+    if (typeof disk === 'string') return
+    t.teardown(disk.unmount)
+    const { here, file } = twoFolders(t)
+    const vault = await openVault(here)
+    await vault.close()
+    const path = file('vault.backup')
+    await runBackup(configOf(here), path, () => {})
+    writeFileSync(join(disk.path, 'other'), Buffer.alloc(900 * 1024))
+    const there = join(disk.path, 'data')
+    await t.rejects(
+      runRestore(configOf(there), { path, unverified: true }, () => {}),
+      { code: 'invalid', message: /cannot be written \((ENOSPC|SQLITE_FULL)\).*free space/ },
+    )
+    t.same(readdirSync(there), [])
+  },
+)
 
 t.test('a damaged, truncated or foreign file restores nothing', async (t) => {
   const { here, there, file } = twoFolders(t)

@@ -70,9 +70,9 @@ t.test('a tenant is exported and imported into another vault, and into its own a
     const now = await openVault(folder)
     const call = (method: string, to: string, body?: unknown, by = key!) =>
       now.call(method, to, { as: by, ...(body === undefined ? {} : { body }) })
-    const made = await call('POST', `/applications/${application.json.id}/keys`)
-    t.equal(made.status, 201, 'its applications get keys from the new management application')
-    const own = made.json.key
+    const created = await call('POST', `/applications/${application.json.id}/keys`)
+    t.equal(created.status, 201, 'its applications get keys from the new management application')
+    const own = created.json.key
     const limited = (await call('GET', `/tokens/${child.id}`, undefined, own)).json
     t.match(limited, limits)
     t.notOk('data' in limited, 'egress_only')
@@ -82,14 +82,14 @@ t.test('a tenant is exported and imported into another vault, and into its own a
       read.json.fingerprint && read.json.fingerprint !== card.fingerprint,
       'fingerprints are of the tenant',
     )
-    const found = await call('POST', '/tokens/search', { query: 'data:4242' }, own)
+    const results = await call('POST', '/tokens/search', { query: 'data:4242' }, own)
     t.same(
-      found.json.data?.map((one: { id: string }) => one.id),
+      results.json.data?.map((token: { id: string }) => token.id),
       [card.id],
     )
     const children = await call('GET', `/tokens/${card.id}/children`, undefined, own)
     t.same(
-      children.json.data.map((one: { id: string }) => one.id),
+      children.json.data.map((token: { id: string }) => token.id),
       ['my-own-id'],
     )
     t.match((await call('GET', `/proxies/${proxy.json.id}`)).json, {

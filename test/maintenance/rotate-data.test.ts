@@ -29,11 +29,11 @@ const operating = (service: TestService, sealed: Partial<SealedStore> = {}) => {
 
 /** Key versions of everything that is sealed for a tenant, with how often each is there. */
 const versionsIn = async ({ store, tenantId }: TestService) => {
-  const found: Record<string, number> = {}
+  const counts: Record<string, number> = {}
   const count = (sealed: Buffer | null) => {
     if (sealed === null) return
     const version = sealed.readUInt32BE(1)
-    found[version] = (found[version] ?? 0) + 1
+    counts[version] = (counts[version] ?? 0) + 1
   }
   for (const { sealed, ephemeral } of await store.sealed.tokens(tenantId, 0, 1_000)) {
     count(sealed)
@@ -52,10 +52,10 @@ const versionsIn = async ({ store, tenantId }: TestService) => {
     count(sealed)
     count(shown)
   }
-  return found
+  return counts
 }
 
-/** A service with cards that have a cvc, a proxy with a secret configuration, and a kept answer. */
+/** A service with cards that have a cvc, a proxy with a secret configuration, and a stored response. */
 const filled = async (t: Parameters<typeof startTestService>[0], tokens = 3) => {
   const clock = testClock()
   const service = await startTestService(t, { clock })

@@ -5,7 +5,7 @@ import { Secret } from '../../src/common/secret.ts'
 import { type Config, loadConfig } from '../../src/config.ts'
 import { openKeys } from '../../src/keys/open.ts'
 import { loadRootKey } from '../../src/keys/root-key.ts'
-import { type RotateRootDeps, rotateRoot } from '../../src/maintenance/rotate-root.ts'
+import { rotateRoot } from '../../src/maintenance/rotate-root.ts'
 import type { KeyStore, Store } from '../../src/store/types.ts'
 import { addTenant, openTestStore, type Test } from '../keys/kit.ts'
 
@@ -47,7 +47,7 @@ const world = async (t: Test, source?: string) => {
     options: { to?: string | undefined; finish?: boolean; abort?: boolean } = {},
     { as = config, keyStore = store.keys }: { as?: Config; keyStore?: KeyStore } = {},
   ) => {
-    const deps: RotateRootDeps = {
+    const deps: Parameters<typeof rotateRoot>[0] = {
       vault: { store: { ...store, keys: keyStore }, record: async () => {} },
       load: () => loadRootKey(as.rootKeySource?.reveal(), { dataDir, create: false, env: ENV }),
       next: async (from) => ({ key: await loadRootKey(from, { dataDir, create: true, env: ENV }) }),

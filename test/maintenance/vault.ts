@@ -21,7 +21,7 @@ const randomKey = () => `key_${randomBytes(24).toString('hex')}`
 export const openVault = async (dataDir: string, key = randomKey(), env: NodeJS.ProcessEnv = {}) => {
   const foundation = await openRuntime(configOf(dataDir, env), { name: 'admin', owner: true, log })
   const now = systemClock.now()
-  await bootstrapTenant(foundation, { given: new Secret(key), now, log })
+  await bootstrapTenant(foundation, { bootstrapKey: new Secret(key), now, log })
   const admin = await startAdmin(
     { kernel: foundation.kernel, metrics: foundation.metrics, log },
     { listen: 'nowhere' },

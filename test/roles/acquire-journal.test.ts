@@ -35,86 +35,90 @@ const ADVISORY =
   "from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())"
 const HELD = `select pid, classid::bigint << 32 | objid::bigint as key ${ADVISORY} and granted`
 
-t.test('machines with copies of one data directory, on one store', { skip: postgresMissing() }, async (t) => {
-  const server = await startPostgres()
-  t.teardown(() => server.close())
-  const location = await server.database()
-  const dataDir = join(t.testdir({ one: {} }), 'one')
-  const first = await machine(t, dataDir, location)
-  const made = await first.open()
-  await made.append([record('1')])
-  await made.close()
-  const copy = join(dataDir, '..', 'two')
-  cpSync(dataDir, copy, { recursive: true })
-  const second = await machine(t, copy, location)
+t.test(
+  'copies of one data directory on one store cannot write one journal',
+  { skip: postgresMissing() },
+  async (t) => {
+    const server = await startPostgres()
+    t.teardown(() => server.close())
+    const location = await server.database()
+    const dataDir = join(t.testdir({ one: {} }), 'one')
+    const first = await machine(t, dataDir, location)
+    const copied = await first.open()
+    await copied.append([record('1')])
+    await copied.close()
+    const copy = join(dataDir, '..', 'two')
+    cpSync(dataDir, copy, { recursive: true })
+    const second = await machine(t, copy, location)
 
-  const journal = await first.open()
-  await t.rejects(second.open(0), {
-    code: 'gateway_timeout',
-    message: /Another live process of this store.*copy.*remove "replica-id" and the folder "audit"/,
-  })
-  await journal.append([record('2')])
-  await first.ingest()
+    const journal = await first.open()
+    await t.rejects(second.open(0), {
+      code: 'gateway_timeout',
+      message: /Another live process of this store.*copy.*remove "replica-id" and the folder "audit"/,
+    })
+    await journal.append([record('2')])
+    await first.ingest()
 
-  await t.test('a lost connection is reopened, and the name stays locked', async (t) => {
-    const [before] = await queryPostgres<{ pid: number }>(location, HELD)
-    await queryPostgres(location, 'select pg_terminate_backend($1)', [before!.pid])
-    const held = () => queryPostgres<{ pid: number }>(location, HELD)
-    while (((await held())[0]?.pid ?? before!.pid) === before!.pid) await setTimeout(20)
-    await journal.append([record('3')])
-    await t.rejects(second.open(0), { code: 'gateway_timeout' })
-  })
+    await t.test('a lost connection is reopened, and the name stays locked', async (t) => {
+      const [before] = await queryPostgres<{ pid: number }>(location, HELD)
+      await queryPostgres(location, 'select pg_terminate_backend($1)', [before!.pid])
+      const held = () => queryPostgres<{ pid: number }>(location, HELD)
+      while (((await held())[0]?.pid ?? before!.pid) === before!.pid) await setTimeout(20)
+      await journal.append([record('3')])
+      await t.rejects(second.open(0), { code: 'gateway_timeout' })
+    })
 
-  await t.test(
-    'a writer whose name was acquired by another while the store was down stops writing',
-    async (t) => {
-      const [held] = await queryPostgres<{ pid: number; key: string }>(location, HELD)
-      const other = new Client({ connectionString: location })
-      await other.connect()
-      const waiting = other.query('select pg_advisory_lock($1)', [held!.key])
-      const isWaiting = `select 1 ${ADVISORY} and not granted`
-      while ((await queryPostgres(location, isWaiting)).length === 0) await setTimeout(20)
-      await queryPostgres(location, 'select pg_terminate_backend($1)', [held!.pid])
-      await waiting
-      for (;;) {
-        const issue = await journal.health().catch((thrown: unknown) => thrown)
-        if (issue !== undefined) break
-        await setTimeout(20)
-      }
-      await t.rejects(journal.append([record('4')]), {
-        code: 'gateway_timeout',
-        message: /discloses nothing/,
-      })
-      await journal.close()
-      await other.end()
-    },
-  )
+    await t.test(
+      'a writer whose name was acquired by another while the store was down stops writing',
+      async (t) => {
+        const [held] = await queryPostgres<{ pid: number; key: string }>(location, HELD)
+        const other = new Client({ connectionString: location })
+        await other.connect()
+        const waiting = other.query('select pg_advisory_lock($1)', [held!.key])
+        const isWaiting = `select 1 ${ADVISORY} and not granted`
+        while ((await queryPostgres(location, isWaiting)).length === 0) await setTimeout(20)
+        await queryPostgres(location, 'select pg_terminate_backend($1)', [held!.pid])
+        await waiting
+        for (;;) {
+          const issue = await journal.health().catch((thrown: unknown) => thrown)
+          if (issue !== undefined) break
+          await setTimeout(20)
+        }
+        await t.rejects(journal.append([record('4')]), {
+          code: 'gateway_timeout',
+          message: /discloses nothing/,
+        })
+        await journal.close()
+        await other.end()
+      },
+    )
 
-  await first.ingest()
-  await t.rejects(second.open(), {
-    code: 'gateway_timeout',
-    message: /does not match the store .*the record that was ingested last is missing/,
-  })
-  await (await first.open()).close()
-})
+    await first.ingest()
+    await t.rejects(second.open(), {
+      code: 'gateway_timeout',
+      message: /does not match the store .*the record that was ingested last is missing/,
+    })
+    await (await first.open()).close()
+  },
+)
 
 t.test("a journal cut, removed or replaced without the store's knowledge is not continued", async (t) => {
   const dataDir = join(t.testdir({ one: { audit: {} } }), 'one')
-  const one = await machine(t, dataDir)
-  await writeJournal(one.directory, 2, 'admin')
+  const replica = await machine(t, dataDir)
+  await writeJournal(replica.directory, 2, 'admin')
   const older = join(dataDir, '..', 'older')
-  cpSync(one.directory, older, { recursive: true })
-  await writeJournal(one.directory, 2, 'admin')
-  await one.ingest()
-  cpSync(older, one.directory, { recursive: true })
-  await t.rejects(one.open(), { message: /acknowledge-loss --journal admin" continues without them\.$/ })
-  t.equal(linesOf(one.directory, 'admin').length, 2)
+  cpSync(replica.directory, older, { recursive: true })
+  await writeJournal(replica.directory, 2, 'admin')
+  await replica.ingest()
+  cpSync(older, replica.directory, { recursive: true })
+  await t.rejects(replica.open(), { message: /acknowledge-loss --journal admin" continues without them\.$/ })
+  t.equal(linesOf(replica.directory, 'admin').length, 2)
 })
 
-t.test('a second command is named as one', async (t) => {
-  const one = await machine(t, t.testdir({ audit: {} }))
-  const first = await one.open(60_000, 'operator')
-  await t.rejects(one.open(60_000, 'operator'), { message: /^Another sidevault command is running/ })
+t.test('a second command reports that another command is running', async (t) => {
+  const replica = await machine(t, t.testdir({ audit: {} }))
+  const first = await replica.open(60_000, 'operator')
+  await t.rejects(replica.open(60_000, 'operator'), { message: /^Another sidevault command is running/ })
   await first.close()
-  await (await one.open(60_000, 'operator')).close()
+  await (await replica.open(60_000, 'operator')).close()
 })

@@ -50,9 +50,9 @@ t.test('stored audit files are removed while the service runs, and a backup acco
     return { ok: await verifyAudit(configOf(dataDir, '0'), (line) => lines.push(line)), lines }
   }
   const removed = /^removed gateway-0: records 1 to 1\d, by retention, 20.*; the store has them$/
-  const found = await verify(here)
-  t.equal(found.ok, true)
-  t.ok(found.lines.some((line) => removed.test(line)))
+  const verified = await verify(here)
+  t.equal(verified.ok, true)
+  t.ok(verified.lines.some((line) => removed.test(line)))
 
   const path = join(base, 'vault.backup')
   await runBackup(configOf(here, '0'), path, () => {})

@@ -32,7 +32,7 @@ t.test('a certificate that expires soon is reported by health and metrics until 
   clock.now = () => ends - 6 * DAY
   t.equal(await edge(), 'degraded')
   writeFileSync(path, 'no certificate')
-  t.equal(await edge(), 'degraded', 'what cannot be read refuses no request')
+  t.equal(await edge(), 'degraded', 'an unreadable certificate rejects no request')
   t.equal(await metric(), 0)
   file = undefined
   t.equal(await edge(), 'ok')

@@ -46,11 +46,11 @@ t.test('a tenant is created with a valid key, and only its hash is stored', asyn
 
 t.test('a deleted tenant is removed with its keys; the others stay', async (t) => {
   const { service, call } = await setUp(t)
-  const { json: made } = await call('POST', '/tenants', { name: 'Second' })
-  t.equal((await call('DELETE', `/tenants/${made.id}`)).status, 204)
-  t.equal((await call('DELETE', `/tenants/${made.id}`)).status, 404)
-  t.equal((await service.call('GET', '/tenants/self', { key: made.key })).status, 401)
-  t.strictSame(await service.store.keys.keys(made.id), [])
+  const { json: created } = await call('POST', '/tenants', { name: 'Second' })
+  t.equal((await call('DELETE', `/tenants/${created.id}`)).status, 204)
+  t.equal((await call('DELETE', `/tenants/${created.id}`)).status, 404)
+  t.equal((await service.call('GET', '/tenants/self', { key: created.key })).status, 401)
+  t.strictSame(await service.store.keys.keys(created.id), [])
   t.equal((await call('GET', '/tenants')).json.length, 1)
   t.equal((await service.call('GET', '/tenants/self')).status, 200)
 })
@@ -64,12 +64,12 @@ t.test('a new management key has all management permissions, and only its hash i
   t.not(json.key, tenant.key)
   const { data } = (await service.call('GET', '/applications', { key: json.key })).json
   t.equal(data.length, 2)
-  const [made, first] = [
+  const [created, first] = [
     data.find(({ id }: { id: string }) => id === json.application_id),
     data.find(({ id }: { id: string }) => id !== json.application_id),
   ]
-  t.equal(made.type, 'management')
-  t.strictSame(made.permissions, first.permissions)
+  t.equal(created.type, 'management')
+  t.strictSame(created.permissions, first.permissions)
   t.equal((await service.call('GET', '/tenants/self', { key: tenant.key })).status, 200, 'others stay')
   const logs = await service.call('GET', '/logs?entity_type=application', { key: json.key })
   t.match(logs.json.data, [

@@ -31,7 +31,7 @@ t.test('a vault whose root key a Transit server wraps starts, rotates and change
   const dataDir = t.testdir()
   const config = configOf(dataDir, transit.source)
   const first = await start(config, true)
-  await bootstrapTenant(first, { given: undefined, now: 1, log })
+  await bootstrapTenant(first, { bootstrapKey: undefined, now: 1, log })
   const [tenant] = await first.store.tenants.list()
   t.notOk(readdirSync(dataDir).includes('root.key'), 'nothing of the root key lies beside the data')
   const calls = transit.state.calls.length
@@ -77,16 +77,16 @@ t.test('a vault whose root key a Transit server wraps starts, rotates and change
 })
 
 t.test('during a rotation between two Transit servers, starts with either key work', async (t) => {
-  const [one, other] = [await startTransit(t), await startTransit(t)]
+  const [transit, other] = [await startTransit(t), await startTransit(t)]
   const before = process.env
-  process.env = { ...before, ...one.env }
+  process.env = { ...before, ...transit.env }
   t.teardown(() => {
     process.env = before
   })
   const dataDir = t.testdir()
-  const [from, to] = [configOf(dataDir, one.source), configOf(dataDir, other.source)]
+  const [from, to] = [configOf(dataDir, transit.source), configOf(dataDir, other.source)]
   const first = await start(from, true)
-  await bootstrapTenant(first, { given: undefined, now: 1, log })
+  await bootstrapTenant(first, { bootstrapKey: undefined, now: 1, log })
   await first.close()
   const print = () => {}
   await runRotateRoot(from, { to: other.source, finish: false }, print)
@@ -135,7 +135,7 @@ t.test('a rotated key file that cannot be read is an outage to callers, and a pa
     log: own,
   })
   t.teardown(() => runtime.close())
-  await bootstrapTenant(runtime, { given: undefined, now: 1, log })
+  await bootstrapTenant(runtime, { bootstrapKey: undefined, now: 1, log })
   const [tenant] = await runtime.store.tenants.list()
   await runRotateRoot(config, { to: undefined, finish: false }, () => {})
   const file = join(dataDir, 'root.key')

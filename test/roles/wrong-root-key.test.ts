@@ -20,7 +20,7 @@ const stopped = async (t: Test) => {
   const config = loadConfig({ SIDEVAULT_DATA_DIR: dataDir })
   const start = (owner: boolean) => openRuntime(config, { name: owner ? 'admin' : 'gateway-0', owner, log })
   const foundation = await start(true)
-  await bootstrapTenant(foundation, { given: undefined, now: 1, log })
+  await bootstrapTenant(foundation, { bootstrapKey: undefined, now: 1, log })
   const { credentials } = foundation.kernel.registry.ports
   await createTenant(
     { ...foundation, credentials: credentials! },
@@ -99,9 +99,11 @@ t.test('an altered key row of the service is rejected at the start', async (t) =
   const { database, digest, start } = await stopped(t)
   const db = new Database(database)
   for (const purpose of ['api-key', 'audit', 'check']) {
-    const one = db.prepare("select wrapped from tenant_keys where tenant_id = '' and purpose = ?").pluck()
+    const statement = db
+      .prepare("select wrapped from tenant_keys where tenant_id = '' and purpose = ?")
+      .pluck()
     const set = db.prepare("update tenant_keys set wrapped = ? where tenant_id = '' and purpose = ?")
-    const right = one.get(purpose) as Buffer
+    const right = statement.get(purpose) as Buffer
     const wrong = Buffer.from(right)
     wrong[50]! ^= 1
     set.run(wrong, purpose)

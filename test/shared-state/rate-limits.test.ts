@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto'
 import t from 'tap'
 import { AppError } from '../../src/common/errors.ts'
 import { createInProcessState } from '../../src/shared-state/in-process.ts'
-import { createRateLimits, type RateLimits } from '../../src/shared-state/rate-limits.ts'
+import { createRateLimits } from '../../src/shared-state/rate-limits.ts'
 import type { Claim } from '../../src/shared-state/types.ts'
 import { startTestService, testClock } from '../kit/service.ts'
 import { openInThread } from '../kit/store-in-thread.ts'
 
-const setUp = (limits: RateLimits) => {
+const setUp = (limits: Parameters<typeof createRateLimits>[1]) => {
   const clock = testClock()
   const state = createInProcessState({ clock })
   return { clock, admit: createRateLimits({ state, hash: (key) => `hash of ${key}` }, limits) }
@@ -152,10 +152,10 @@ t.test('all sessions of the console with one key share a limit', async (t) => {
     const { headers } = await call('POST', '/console/session', '', { key })
     return String(headers['set-cookie']).split(';', 1)[0]
   }
-  const [one, two] = [await signIn(service.managementKey), await signIn(service.managementKey)]
-  for (const cookie of [one, two, one, two, one, two])
+  const [first, second] = [await signIn(service.managementKey), await signIn(service.managementKey)]
+  for (const cookie of [first, second, first, second, first, second])
     t.equal((await call('GET', '/console/api/applications', cookie)).status, 200)
-  for (const cookie of [one, two])
+  for (const cookie of [first, second])
     t.equal((await call('GET', '/console/api/applications', cookie)).status, 429)
   t.equal((await service.call('GET', '/applications')).status, 200, 'calls with the key itself count apart')
 })

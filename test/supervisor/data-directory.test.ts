@@ -15,7 +15,7 @@ t.test(
   },
 )
 
-t.test('names that only begin as ours are files of others', async (t) => {
+t.test('files whose names only begin like those of Sidevault are foreign', async (t) => {
   for (const name of ['run.sh', 'runner', 'audit-2025.pdf', 'root.key.pub', 'sidevault.db.old']) {
     const shared = t.testdir({ [name]: '' })
     chmodSync(shared, 0o755)
@@ -24,7 +24,7 @@ t.test('names that only begin as ours are files of others', async (t) => {
   }
 })
 
-t.test('folders of the names "run" and "audit" may be of others', async (t) => {
+t.test('folders named "run" and "audit" may be foreign', async (t) => {
   for (const content of [
     { run: {} },
     { run: { 'other.lock': '' } },
@@ -63,7 +63,7 @@ t.test('a private folder may have other files', async (t) => {
   t.doesNotThrow(() => openDataDirectory(path, 'all').release())
 })
 
-t.test('a lock that cannot be taken, as on a full disk, is a sentence and not a stack', async (t) => {
+t.test('a lock that cannot be taken, as on a full disk, is reported without a stack', async (t) => {
   const path = t.testdir({ run: { 'admin.lock': {} } })
   t.throws(() => openDataDirectory(path, 'all'), {
     message: /cannot be created or written \(SQLITE_\w+\).*free space/,

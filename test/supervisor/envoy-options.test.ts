@@ -32,13 +32,13 @@ t.test('validated file content is used, even when the file changes later', async
   })
   // Pipes give what they hold to the first reader, and nothing to a second one.
   const pipes = { 'ca.pem': authority.pem, 'cert.pem': identity.cert, 'key.pem': identity.key }
-  const given = Object.entries(pipes).map(async ([name, text]) => {
+  const writes = Object.entries(pipes).map(async ([name, text]) => {
     execFileSync('rm', [path(name)])
     execFileSync('mkfifo', [path(name)])
     await writeFile(path(name), text)
   })
   const { tls, egress } = await envoyOptions(config, { ...startOf(config), runDir: directory })
-  await Promise.all(given)
+  await Promise.all(writes)
   t.same(tls, { certificate: identity.cert, key: identity.key })
   t.ok(readFileSync(egress.trustBundle, 'utf8').includes(authority.pem.trim()))
 })

@@ -65,7 +65,7 @@ t.test('kill -9 of the supervisor leaves no process', async (t) => {
     const slow = await slowRequest(sidevault, key, `{"value":"{{ ${token.id} }}"}`)
 
     const stopped = sidevault.stop()
-    await until('new connections are refused', () => rejectsConnections(sidevault.port))
+    await until('new connections are rejected', () => rejectsConnections(sidevault.port))
     slow.end()
     const response = await slow.received
     t.equal(response.status, 200)
@@ -80,7 +80,7 @@ t.test('a second signal stops without waiting', async (t) => {
   const key = await sidevault.application({ permissions: ['token:create', 'token:use'] })
   const processes = descendants(sidevault.pid)
   const slow = await slowRequest(sidevault, key, '{"value":1}')
-  // A signal that arrives while Node ends is nobody's any more: none is sent when the work is done.
+  // No handler is left for a signal that arrives while Node exits: none is sent when the work is done.
   const own = processes.filter(({ parent }) => parent === sidevault.pid)
   const again = setInterval(() => {
     if (own.some(({ pid }) => isAlive(pid))) sidevault.process.kill('SIGINT')

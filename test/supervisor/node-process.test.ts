@@ -37,23 +37,23 @@ t.test('a process that does not apply settings in time is killed to respawn with
   const { child, kills, started, says } = slow()
   says({ kind: 'ready' })
   await started
-  const given = applySettings(child, settings)
+  const applied = applySettings(child, settings)
   mock.timers.tick(4_999)
   t.same(kills, [])
   mock.timers.tick(1)
   t.same(kills, ['SIGKILL'])
-  await given
+  await applied
 })
 
 t.test('a starting process applies settings once it has started', async (t) => {
   mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())
   const { child, kills, started, says } = slow()
-  const given = applySettings(child, settings)
+  const applied = applySettings(child, settings)
   mock.timers.tick(15_000)
   says({ kind: 'ready' })
   says({ kind: 'settings' })
-  await Promise.all([started, given])
+  await Promise.all([started, applied])
   mock.timers.tick(60_000)
   t.same(kills, [])
 

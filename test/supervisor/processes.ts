@@ -19,8 +19,8 @@ export const descendants = (pid: number): readonly Process[] => {
   const all = list()
   const below = (parent: number): readonly Process[] =>
     all
-      .filter((one) => one.parent === parent && !one.command.startsWith('ps '))
-      .flatMap((one) => [one, ...below(one.pid)])
+      .filter((child) => child.parent === parent && !child.command.startsWith('ps '))
+      .flatMap((child) => [child, ...below(child.pid)])
   return below(pid)
 }
 

@@ -35,7 +35,7 @@ const writeCertificate = async () => {
   return cert
 }
 const dns = await startDns()
-const [one, other] = await Promise.all([
+const [destination, other] = await Promise.all([
   startDestination(await first.issue(['one.test'])),
   startDestination(await second.issue(['other.test'])),
 ])
@@ -67,7 +67,7 @@ const env = {
 const service = await start(path('data'), { port, env, detached: true })
 t.teardown(async () => {
   await service.stop()
-  await Promise.all([one.close(), other.close(), dns.close()])
+  await Promise.all([destination.close(), other.close(), dns.close()])
   rmSync(directory, { recursive: true, force: true })
 })
 
@@ -92,7 +92,7 @@ const proxy = (destination: { port: number }, name: string, body = 'x') =>
   call('POST', '/proxy', { 'svc-api-key': key, 'svc-proxy-url': `https://${name}:${destination.port}` }, body)
 const certified = await make('/proxies', {
   name: 'certified',
-  destination_url: `https://one.test:${one.port}`,
+  destination_url: `https://one.test:${destination.port}`,
   destination_tls: { ca: first.pem },
 })
 const throughCertified = () => call('POST', '/proxy', { 'svc-api-key': key, 'svc-proxy-key': certified }, 'x')
@@ -120,7 +120,7 @@ const reload = () =>
   })
 
 t.test('no call fails while settings change, and each change is applied', async (t) => {
-  t.equal((await proxy(one, 'one.test')).status, 200)
+  t.equal((await proxy(destination, 'one.test')).status, 200)
   t.equal((await proxy(other, 'other.test')).status, 502, 'its authority is not trusted yet')
   const failures: string[] = []
   let calls = 0
@@ -133,7 +133,7 @@ t.test('no call fails while settings change, and each change is applied', async 
       await delay(PAUSE)
     }
   }
-  const plain = () => proxy(one, 'one.test')
+  const plain = () => proxy(destination, 'one.test')
   const traffic = Promise.all([plain, plain, throughCertified, throughCertified].map(client))
 
   writeFileSync(path('ca.pem'), `${first.pem}${second.pem}`)
@@ -146,8 +146,8 @@ t.test('no call fails while settings change, and each change is applied', async 
   t.match(stdout, /needs a restart +SIDEVAULT_WORKERS/)
   t.ok(await isShown(cert), 'the new certificate is shown')
   t.equal((await proxy(other, 'other.test')).status, 200, 'the new authority is trusted')
-  t.equal((await proxy(one, 'one.test', 'x'.repeat(2048))).status, 200)
-  t.equal((await proxy(one, 'one.test', 'x'.repeat(2049))).status, 413)
+  t.equal((await proxy(destination, 'one.test', 'x'.repeat(2048))).status, 200)
+  t.equal((await proxy(destination, 'one.test', 'x'.repeat(2049))).status, 413)
 
   configure({ egress_allow: ['nonsense'], destination_timeout_seconds: 0 })
   const rejected = await reload()
@@ -197,9 +197,9 @@ t.test('a key of the edge that all users can read is a warning at the start', as
 t.test('SIGHUP with an invalid file changes nothing, which is an error in the log', async (t) => {
   configure({ egress_allow: ['nonsense'] })
   service.child.kill('SIGHUP')
-  const found = () => service.output.stderr.split('\n').find((line) => line.includes('were not reloaded'))
-  await until('it is logged', () => found() !== undefined)
-  t.match(JSON.parse(found() ?? ''), {
+  const logged = () => service.output.stderr.split('\n').find((line) => line.includes('were not reloaded'))
+  await until('it is logged', () => logged() !== undefined)
+  t.match(JSON.parse(logged() ?? ''), {
     level: 'error',
     process: 'supervisor',
     msg: /^settings were not reloaded: .*SIDEVAULT_EGRESS_ALLOW/s,
@@ -211,7 +211,7 @@ t.test('SIGHUP with an invalid file changes nothing, which is an error in the lo
 t.test('a removed range is denied, also after a restart of the gateway', async (t) => {
   configure({ egress_allow: [] })
   service.child.kill('SIGHUP') // without a terminal: a reload
-  await until('the range is refused', async () => (await proxy(one, 'one.test')).status === 403)
+  await until('the range is denied', async () => (await proxy(destination, 'one.test')).status === 403)
   const gateway = descendants(service.child.pid ?? 0).find(({ command }) =>
     /^sidevault: gateway/.test(command),
   )
@@ -220,17 +220,17 @@ t.test('a removed range is denied, also after a restart of the gateway', async (
   configure({ egress_allow: ['nonsense'] })
   writeFileSync(path('ca.pem'), 'no certificate')
   rmSync(path('key.pem'))
-  await until('the gateway is back', async () => (await proxy(one, 'one.test')).status !== 504)
-  t.equal((await proxy(one, 'one.test')).status, 403)
+  await until('the gateway is back', async () => (await proxy(destination, 'one.test')).status !== 504)
+  t.equal((await proxy(destination, 'one.test')).status, 403)
   configure({ egress_allow: ['127.0.0.1/32'] })
   writeFileSync(path('ca.pem'), first.pem)
   await writeCertificate()
   t.equal((await reload()).code, 0)
-  t.equal((await proxy(one, 'one.test')).status, 200)
+  t.equal((await proxy(destination, 'one.test')).status, 200)
   const envoy = descendants(service.child.pid ?? 0).find(({ command }) => /envoy\.json/.test(command))
   process.kill(envoy?.pid ?? 0, 'SIGKILL')
   await until('Envoy is back with what it had', async () => {
-    const response = await proxy(one, 'one.test').catch(() => undefined)
+    const response = await proxy(destination, 'one.test').catch(() => undefined)
     return response?.status === 200
   })
 })

@@ -23,7 +23,7 @@ t.test('the roles admin and gateway together work as one service', { buffered: t
   const parts = ready.json.components.map(({ name }: { name: string }) => name)
   for (const part of ['store', 'keys', 'journal', 'sandbox', 'envoy', 'gateway-1', 'gateway-1-sandbox'])
     t.ok(parts.includes(part), part)
-  t.notOk(parts.includes('gateway-0'), 'that is the process which answers')
+  t.notOk(parts.includes('gateway-0'), 'it is the process that responds')
   const metrics = (await gateway.call('GET', '/metrics')).text
   for (const name of ['envoy', 'gateway-0', 'gateway-1'])
     t.match(metrics, `sidevault_process_up{process="${name}"} 1`)

@@ -53,7 +53,7 @@ t.test('a killed process recovers sooner than the service starts', async (t) => 
       const before = performance.now()
       process.kill(pid, 'SIGKILL')
       await until(`${name} is gone`, () => !isAlive(pid))
-      await until(`${name} answers again`, works)
+      await until(`${name} responds again`, works)
       return performance.now() - before
     })
     t.ok(back < whole, `${name}: ${Math.round(back)} ms after a start of ${Math.round(whole)} ms`)

@@ -1,12 +1,10 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { loadConfig } from '../../config.ts'
 import { type Issue, issueLines } from '../../kernel/check/issues.ts'
+import { PLUGINS_DIR } from '../../kernel/load/plugins-dir.ts'
 import { inspect } from './inspect.ts'
 import { printSummary } from './summary.ts'
-
-const PLUGINS_DIR = fileURLToPath(new URL('../../../plugins', import.meta.url))
 
 type Print = (text: string) => void
 

@@ -11,7 +11,7 @@ export interface InspectRequest {
   readonly strict: boolean
 }
 
-export interface Inspection {
+interface Inspection {
   readonly plugins: readonly PluginSummary[]
   readonly issues: readonly Issue[]
 }

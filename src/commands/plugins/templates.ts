@@ -34,7 +34,7 @@ const testOf = ({ type }: Names, source: string) => `import assert from 'node:as
 import { after, before, test } from 'node:test'
 import { startTestVault } from 'sidevault/testing'
 
-const data = { number: 'AB123456', pin: '2468' }
+const DATA = { number: 'AB123456', pin: '2468' }
 const permissions = ['token:create', 'token:read', 'token:search', 'token:use']
 const vault = await startTestVault({ plugins: ['*', ${source}] })
 let key = ''
@@ -44,16 +44,16 @@ before(async () => {
 })
 after(() => vault.close())
 
-const create = (given: unknown) => vault.call('POST', '/tokens', { key, body: { type: '${type}', data: given } })
+const create = (data: unknown) => vault.call('POST', '/tokens', { key, body: { type: '${type}', data } })
 
 test('it is stored, read masked, found, and sent unmasked', async () => {
-  const { status, body: token } = await create(data)
+  const { status, body: token } = await create(DATA)
   assert.equal(status, 201)
   const read = await vault.call('GET', \`/tokens/\${token.id}\`, { key })
   assert.deepEqual(read.body.data, { number: 'XXXX3456' })
-  const found = await vault.call('POST', '/tokens/search', { key, body: { query: 'data:AB123456' } })
-  assert.equal(found.body.data[0].id, token.id)
-  assert.deepEqual(await vault.send({ sent: \`{{ \${token.id} }}\` }, key), { sent: data })
+  const results = await vault.call('POST', '/tokens/search', { key, body: { query: 'data:AB123456' } })
+  assert.equal(results.body.data[0].id, token.id)
+  assert.deepEqual(await vault.send({ sent: \`{{ \${token.id} }}\` }, key), { sent: DATA })
 })
 
 test('invalid data is rejected, and the error does not contain it', async () => {
@@ -64,7 +64,7 @@ test('invalid data is rejected, and the error does not contain it', async () => 
 })
 `
 
-const inJavaScript = (text: string) => text.replace('(given: unknown)', '(given)')
+const inJavaScript = (text: string) => text.replace('(data: unknown)', '(data)')
 
 const TYPE_MODULE = { private: true, type: 'module' }
 

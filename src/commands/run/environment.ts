@@ -26,8 +26,8 @@ type Environment = Readonly<Record<string, string | undefined>>
 const LOCAL = ['localhost', '127.0.0.1', '::1']
 
 /**
- * Variables that replace the system's authorities: OpenSSL (Python, Go on Linux, Ruby), Python requests, pip, curl, git,
- * cargo, npm, AWS tools.
+ * Variables that replace the system's authorities: OpenSSL (Python, Go on Linux, Ruby), Python requests, pip, curl,
+ * git, cargo, npm, AWS tools.
  */
 const BUNDLES = [
   'SSL_CERT_FILE',

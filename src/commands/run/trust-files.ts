@@ -1,15 +1,14 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { certificatesIn } from '../../common/certificates.ts'
 import { codeOf } from '../../common/errors.ts'
 import { systemBundle } from '../../egress/trust-bundle.ts'
 import { StartError } from '../../supervisor/start-error.ts'
 import type { TrustFiles } from './environment.ts'
 import { javaKeyStore } from './key-store.ts'
 
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g
-
-const certificatesIn = (pem: string): readonly string[] => [...new Set(pem.match(CERTIFICATE) ?? [])]
+const distinct = (pem: string): readonly string[] => [...new Set(certificatesIn(pem))]
 
 const pem = (certificates: readonly string[]): string => `${certificates.join('\n')}\n`
 
@@ -31,8 +30,8 @@ export interface WrittenTrustFiles extends TrustFiles {
 
 /**
  * Writes the files into a new directory of this user. The user's own bundle (SSL_CERT_FILE) and additions
- * (NODE_EXTRA_CA_CERTS) stay trusted; relative paths are relative to `cwd`. Rejects with StartError when a file cannot be
- * read or written.
+ * (NODE_EXTRA_CA_CERTS) stay trusted; relative paths are relative to `cwd`. Rejects with StartError when a file cannot
+ * be read or written.
  */
 export const writeTrustFiles = async (
   caPem: string,
@@ -48,9 +47,9 @@ export const writeTrustFiles = async (
       )
     })
   }
-  const added = certificatesIn(`${caPem}\n${await readNamed('NODE_EXTRA_CA_CERTS')}`)
+  const added = distinct(`${caPem}\n${await readNamed('NODE_EXTRA_CA_CERTS')}`)
   const system = env.SSL_CERT_FILE ? await readNamed('SSL_CERT_FILE') : await systemBundle()
-  const all = certificatesIn(`${pem(added)}${system}`)
+  const all = distinct(`${pem(added)}${system}`)
   const keyStore = keyStoreOf(all, now)
   const parent = resolve(cwd, tmpdir())
   let directory: string | undefined

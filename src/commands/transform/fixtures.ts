@@ -40,7 +40,8 @@ export const readText = (path: string): string => {
   }
 }
 
-const textOf = (given: string): string => (given.startsWith('@') ? readText(given.slice(1)) : given)
+const textOf = (argument: string): string =>
+  argument.startsWith('@') ? readText(argument.slice(1)) : argument
 
 const parse = (text: string, option: string): Json => {
   try {
@@ -50,24 +51,24 @@ const parse = (text: string, option: string): Json => {
   }
 }
 
-const objectOf = (given: string | undefined, option: string): Record<string, Json> => {
-  const value = given === undefined ? {} : parse(textOf(given), option)
+const objectOf = (argument: string | undefined, option: string): Record<string, Json> => {
+  const value = argument === undefined ? {} : parse(textOf(argument), option)
   if (!isObject(value))
     throw new FixtureError(`${option} is not a JSON object. Give one, e.g. {"name":"value"}.`)
   return value as Record<string, Json>
 }
 
 /** Headers as in a request. */
-const headOf = (given: string | undefined, contentType: string): Head => {
+const headOf = (argument: string | undefined, contentType: string): Head => {
   const head = new Map<string, readonly string[]>([['content-type', [contentType]]])
-  for (const [name, value] of Object.entries(objectOf(given, '--headers')))
+  for (const [name, value] of Object.entries(objectOf(argument, '--headers')))
     head.set(name.toLowerCase(), Array.isArray(value) ? value.map(String) : [String(value)])
   return head
 }
 
 /** A form may also be given as JSON. */
-const bodyOf = async (given: string | undefined, shape: Shape): Promise<Buffer> => {
-  const text = given === undefined ? '' : textOf(given)
+const bodyOf = async (argument: string | undefined, shape: Shape): Promise<Buffer> => {
+  const text = argument === undefined ? '' : textOf(argument)
   if (shape === 'json') parse(text || '{}', '--body')
   else if (text.trimStart().startsWith('{')) {
     const bytes = await writeBody(TYPES.form, parse(text, '--body'), false)

@@ -56,8 +56,8 @@ export const runFile = async (
   let outcome: Outcome | undefined
   let returned: Json | undefined
   const run = async (run: Parameters<typeof runCode>[2]) => {
-    returned = await runCode(sandbox, host, { ...run, name }, (heard) => {
-      outcome = heard
+    returned = await runCode(sandbox, host, { ...run, name }, (ended) => {
+      outcome = ended
     })
     return returned
   }

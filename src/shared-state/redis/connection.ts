@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient, ErrorReply } from '@redis/client'
 import { codeOf } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
+import { whenAborted } from '../../common/when-aborted.ts'
 import { TimeoutError, withTimeout } from '../../common/with-timeout.ts'
 import { withReplyTimeout } from './reply-timeout.ts'
 
@@ -28,10 +29,10 @@ const newClient = (url: string) =>
     disableClientInfo: true,
   })
 
-export type RedisClient = ReturnType<typeof newClient>
+type RedisClient = ReturnType<typeof newClient>
 
 /** A connection with automatic reconnect. */
-export interface Connection {
+interface Connection {
   /** Undefined while Redis is unreachable, slow or rejects commands. */
   readonly client: RedisClient | undefined
   /** Reports a failure or timeout: `client` is undefined until a probe succeeds. */
@@ -51,9 +52,8 @@ const reasonOf = (why: unknown): string => {
 }
 
 /**
- * Maintains one connection. Commands are never queued while it is down. Resolves after the first
- * attempt, successful or not, or half a second. `onUp`, `onDown`: Redis works, or is degraded. `probe`: a command that
- * tests it.
+ * Maintains one connection. Commands are never queued while it is down. Resolves after the first attempt, successful or
+ * not, or half a second. `onUp`, `onDown`: Redis works, or is degraded. `probe`: a command that tests it.
  */
 export const openConnection = async (
   deps: {
@@ -71,8 +71,8 @@ export const openConnection = async (
   let works: boolean | undefined
   let closed = false
 
-  const recover = (one: RedisClient) => {
-    client = one
+  const recover = (connected: RedisClient) => {
+    client = connected
     if (works === true) return
     works = true
     log.info('Redis recovered: state is shared with other replicas')
@@ -86,11 +86,11 @@ export const openConnection = async (
     deps.onDown()
   }
 
-  const beat = async (one: RedisClient): Promise<void> => {
-    const response = probe(one)
+  const beat = async (connected: RedisClient): Promise<void> => {
+    const response = probe(connected)
     try {
       await withReplyTimeout(timeoutMs, () => response)
-      recover(one)
+      recover(connected)
     } catch (error) {
       degrade(error)
       await withTimeout(SILENCE_MS, () => response).catch((again: unknown) => {
@@ -102,23 +102,21 @@ export const openConnection = async (
   /** Lifetime of one connection; rejects when it ends. `onBeat`: a probe completed. */
   const live = async (over: AbortController, onBeat: () => void): Promise<never> => {
     const { signal } = over
-    const one = newClient(deps.url).on('error', (error) => over.abort(error))
-    const ended = new Promise<never>((_resolve, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-    })
+    const connecting = newClient(deps.url).on('error', (error) => over.abort(error))
+    const ended = whenAborted(signal)
     // Pending commands are rejected by the client itself.
-    ended.catch(() => one.destroy())
+    ended.catch(() => connecting.destroy())
     try {
-      await withTimeout(CONNECT_MS, () => Promise.race([ended, one.connect()]))
+      await withTimeout(CONNECT_MS, () => Promise.race([ended, connecting.connect()]))
       for (;;) {
-        await beat(one)
+        await beat(connecting)
         onBeat()
         await sleep(client === undefined ? DEGRADED_PROBE_MS : PROBE_MS, undefined, { signal, ref: false })
       }
     } catch (error) {
       throw signal.aborted ? signal.reason : error
     } finally {
-      one.destroy()
+      connecting.destroy()
     }
   }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Claim, Wait } from '../types.ts'
 
 /** The used part of a Redis client. */
-export interface Commands {
+interface Commands {
   sendCommand(words: readonly string[]): Promise<unknown>
 }
 

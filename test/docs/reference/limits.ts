@@ -15,7 +15,7 @@ import { BODY_BYTES, MAX_REDIRECTS } from '../../../src/egress/fetch.ts'
 import { URL_LENGTH } from '../../../src/egress/parse-url.ts'
 import { MAX_SURFACES } from '../../../src/egress/surfaces.ts'
 import { LIMITS as EXPRESSION } from '../../../src/expressions/limits.ts'
-import { MOST_HOSTS } from '../../../src/forward-proxy/bound-hosts.ts'
+import { MAX_HOSTS } from '../../../src/forward-proxy/bound-hosts.ts'
 import { BODY_LIMITS } from '../../../src/gateway/body/limits.ts'
 import { CODE_ADMISSION, RUNNING_BYTES } from '../../../src/gateway/server.ts'
 import { STREAM_LIMITS } from '../../../src/gateway/streaming/pipe-body.ts'
@@ -144,8 +144,8 @@ export const limits: Page = {
           bytes(config.proxyBodyLimit),
           setting('proxy_body_limit'),
         ],
-        ['Bound hosts', count(MOST_HOSTS.all)],
-        ['Bound hosts of a tenant', count(MOST_HOSTS.ofTenant)],
+        ['Bound hosts', count(MAX_HOSTS.all)],
+        ['Bound hosts of a tenant', count(MAX_HOSTS.ofTenant)],
       ]),
       '## Transforms and reactors',
       rows([

@@ -28,7 +28,7 @@ const open = async (
   return Object.assign(state, { registry })
 }
 
-/** A level of a log that keeps what it is told. */
+/** A level of a log that stores its lines. */
 const keep =
   (lines: string[]) =>
   (...said: unknown[]): void =>
@@ -40,11 +40,11 @@ const until = async (so: () => boolean | Promise<boolean>): Promise<void> => {
 }
 
 const metric = async (registry: Registry, name: string, backend?: string): Promise<number | undefined> => {
-  const found = await registry.getSingleMetric(name)?.get()
-  return found?.values.find(({ labels }) => backend === undefined || labels.backend === backend)?.value
+  const metric = await registry.getSingleMetric(name)?.get()
+  return metric?.values.find(({ labels }) => backend === undefined || labels.backend === backend)?.value
 }
 
-t.test('over Redis', { skip }, async (t) => {
+t.test('the shared-state contract over Redis', { skip }, async (t) => {
   const redis = await startRedis(t)
   sharedStateContract(t, async (t, clock) => {
     const { backend } = await open(t, redis.url, LONG)
@@ -71,7 +71,7 @@ const served = async (
   return waits.filter((wait) => wait === undefined).length
 }
 
-t.test('replicas count together, whatever their own clocks say', { skip }, async (t) => {
+t.test('replicas count together when their clocks differ', { skip }, async (t) => {
   const { url } = await startRedis(t)
   const options = { ...LONG, serverClock: testClock() }
   const states = await Promise.all([1, 2, 3].map(() => open(t, url, options)))
@@ -148,7 +148,7 @@ t.test(
   },
 )
 
-t.test('without any Redis a process starts, counts, and closes at once', async (t) => {
+t.test('a process without a reachable Redis starts, counts, and closes at once', async (t) => {
   const state = await open(t, 'redis://127.0.0.1:1')
   t.equal(state.backend, 'away')
   t.equal(await served([state], 5, 3), 3)
@@ -193,7 +193,7 @@ t.test('TLS is verified, and the password is never logged', { skip }, async (t) 
   const front = createServer({ cert, key }, (socket) => {
     const back = connect(redis.port, '127.0.0.1')
     socket.pipe(back).pipe(socket)
-    for (const one of [socket, back]) one.on('error', () => socket.destroy())
+    for (const end of [socket, back]) end.on('error', () => socket.destroy())
   })
   const port = await listenFor(t, front)
   const lines: string[] = []
@@ -202,7 +202,7 @@ t.test('TLS is verified, and the password is never logged', { skip }, async (t) 
   const url = (host: string, secret: string) => `rediss://:${encodeURIComponent(secret)}@${host}:${port}`
   const backend = async (host: string, secret: string) =>
     (await open(t, url(host, secret), { ...LONG, log })).backend
-  t.equal(await backend('localhost', password), 'away', 'an authority that nobody knows')
+  t.equal(await backend('localhost', password), 'away', 'an unknown authority')
   setDefaultCACertificates([...getCACertificates(), authority.pem])
   const shared = await open(t, url('localhost', password), { ...LONG, log })
   await until(() => shared.backend === 'shared')
