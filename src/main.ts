@@ -19,7 +19,7 @@ import { ConfigError, describeSettings, loadConfig } from './config.ts'
 import { ROLES, type Role } from './supervisor/messages.ts'
 import { StartError } from './supervisor/start-error.ts'
 
-/** Signals that come within this time are one: npm passes on a Ctrl-C that the terminal has sent to all. */
+/** Signals within this time count as one: npm passes on a Ctrl-C that the terminal has sent to all. */
 const SAME_SIGNAL_MS = 300
 
 const start = async (options: { role: Role; config?: string }): Promise<void> => {
@@ -48,7 +48,7 @@ const start = async (options: { role: Role; config?: string }): Promise<void> =>
   const log = createLog('supervisor', 'error')
   const reload = () =>
     supervisor.reload().catch((error: Error) => log.error(`settings were not reloaded: ${error.message}`))
-  // With a terminal SIGHUP says that it was closed; without, it is how service managers ask for a reload.
+  // With a terminal, SIGHUP means that it was closed; without one, it is a service manager's request to reload.
   process.on('SIGHUP', hasTerminal() ? stop : reload)
   // By default it opens Node's inspector.
   process.on('SIGUSR1', () => {})

@@ -42,7 +42,7 @@ interface CallOptions {
   readonly unanswered?: string
 }
 
-/** One call to a socket of the service. Rejects with StartError if there is no response. */
+/** Calls a socket of the service. Rejects with StartError if there is no response. */
 export const callService = (
   socket: string,
   method: 'GET' | 'POST' | 'PUT' | 'DELETE',

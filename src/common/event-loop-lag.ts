@@ -2,16 +2,16 @@ import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import { Gauge, type Registry } from 'prom-client'
 import { untilNext } from './clock.ts'
 
-/** Interval of looks at the event loop, ms. */
-const LOOK_MS = 200
+/** Interval of samples of the event loop, ms. */
+const SAMPLE_MS = 200
 /** Precision while the process is busy, ms. */
 const PRECISION_MS = 10
 /** Work in one interval, ms, from which on a process is busy. */
 const BUSY_MS = 10
 
 interface LagMeter {
-  /** Called each `LOOK_MS`, with the milliseconds of work of the event loop since the last call. */
-  look(active: number): void
+  /** Called each `SAMPLE_MS`, with the milliseconds of work of the event loop since the last call. */
+  sample(active: number): void
   /** Milliseconds of the longest turn since the last call, at most `PRECISION_MS` too little. */
   longest(): number
 }
@@ -31,7 +31,7 @@ export const createLagMeter = (
     histogram.reset()
   }
   return {
-    look: (active) => {
+    sample: (active) => {
       if (precise) read()
       else longest = Math.max(longest, active)
       const busy = active >= BUSY_MS
@@ -53,13 +53,13 @@ export const createLagMeter = (
 export const measureLag = (registry: Registry): void => {
   const meter = createLagMeter(monitorEventLoopDelay({ resolution: PRECISION_MS }))
   let last = performance.eventLoopUtilization()
-  const look = (): void => {
+  const sample = (): void => {
     const now = performance.eventLoopUtilization()
-    meter.look(performance.eventLoopUtilization(now, last).active)
+    meter.sample(performance.eventLoopUtilization(now, last).active)
     last = now
-    setTimeout(look, untilNext(LOOK_MS)).unref()
+    setTimeout(sample, untilNext(SAMPLE_MS)).unref()
   }
-  look()
+  sample()
   new Gauge({
     name: 'sidevault_nodejs_eventloop_lag_max_seconds',
     help: 'Longest turn of the event loop since the last scrape.',

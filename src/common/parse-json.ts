@@ -87,7 +87,7 @@ const holdsBackslash = (value: unknown): boolean => {
   return false
 }
 
-/** Throws `SyntaxError` as `JSON.parse` does. */
+/** Throws a SyntaxError, as `JSON.parse` does. */
 export const parseJson = (text: string): unknown => {
   const value: unknown = JSON.parse(text)
   if (!text.includes('\\')) return value

@@ -6,7 +6,7 @@ const RETAINED = 10_000
 /** A rule, or a plain permission, that decided about tokens of a call. */
 export interface AppliedRule {
   readonly permission: string
-  /** What it discloses; `none`: the call was denied. */
+  /** Disclosure of the tokens; `none`: the call was denied. */
   readonly disclosure: 'redact' | 'mask' | 'reveal' | 'none'
   /**
    * Description of the deciding rule; `priority` and `container` are the rule's, too. Undefined: a plain permission
@@ -40,7 +40,7 @@ export interface EndedRequest {
   readonly durationMs: number
   readonly stages: Readonly<Record<string, number>>
   readonly tokens: number
-  /** What decided about its tokens. */
+  /** Rules that decided about its tokens. */
   readonly rules: readonly AppliedRule[]
   readonly requestBytes: number | undefined
   readonly responseBytes: number | undefined

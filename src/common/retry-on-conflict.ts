@@ -1,6 +1,6 @@
 import { AppError } from './errors.ts'
 
-/** Attempts of a change that other writers keep overtaking. */
+/** Maximum attempts of a change that conflicts with other writers. */
 const ATTEMPTS = 200
 
 export const isConflict = (thrown: unknown): boolean =>

@@ -2,7 +2,7 @@ import { request } from 'node:http'
 
 const TIMEOUT_MS = 2_000
 
-/** One HTTP request on a unix socket: Envoy's admin interface, a process's status page, maintenance commands. */
+/** HTTP request on a unix socket: Envoy's admin interface, a process's status page, maintenance commands. */
 export const unixHttp = (
   socketPath: string,
   method: 'GET' | 'POST' | 'PUT' | 'DELETE',

@@ -19,15 +19,15 @@ interface StepTimeout {
 }
 
 class Timeout implements StepTimeout {
-  readonly #late: (ms: number) => Error
+  readonly #timeoutError: (ms: number) => Error
   /** Ends the step that is running. */
   #end: (() => void) | undefined
   // Created lazily: most uses need none.
   #controller: AbortController | undefined
   #over = false
 
-  constructor(late: (ms: number) => Error) {
-    this.#late = late
+  constructor(timeoutError: (ms: number) => Error) {
+    this.#timeoutError = timeoutError
   }
 
   within<T>(ms: number, work: Promise<T>): Promise<T>
@@ -42,7 +42,7 @@ class Timeout implements StepTimeout {
       const fail = () => {
         settle()
         this.#over = true
-        reject(this.#late(ms))
+        reject(this.#timeoutError(ms))
         this.#controller?.abort()
       }
       this.#end = fail
@@ -72,8 +72,9 @@ class Timeout implements StepTimeout {
   }
 }
 
-/** `late`: returns the error of a step that did not end within `ms`. */
-export const createStepTimeout = (late: (ms: number) => Error): StepTimeout => new Timeout(late)
+/** `timeoutError`: returns the error of a step that did not end within `ms`. */
+export const createStepTimeout = (timeoutError: (ms: number) => Error): StepTimeout =>
+  new Timeout(timeoutError)
 
 /** The outcome of `ask`, or a `TimeoutError` after `ms`; its signal is aborted in both cases. */
 export const withTimeout = async <T>(

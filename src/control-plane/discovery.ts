@@ -25,7 +25,7 @@ export interface TypeStatus {
   readonly nacked: number
 }
 
-interface Discovery {
+export interface Discovery {
   /**
    * Offers a snapshot. Resolves when Envoy has acknowledged all of it; rejects with NackError when Envoy rejects a
    * part, or after `limitMs`. The snapshot is then offered again, until the caller serves another one.

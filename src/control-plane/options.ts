@@ -38,7 +38,7 @@ export interface BootstrapOptions {
   readonly console?: boolean
   /** Whether `/proxy` is served: this node has gateways. Default true. */
   readonly proxy?: boolean
-  /** One unix socket per gateway process. */
+  /** Unix sockets of the gateway processes. */
   readonly gatewaySockets: readonly string[]
   /** Unix socket of the admin process: every path but `/proxy`. */
   readonly apiSocket: string

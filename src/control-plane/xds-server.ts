@@ -1,22 +1,21 @@
-/** xDS server for this machine's Envoy: the current configuration, and the socket that serves it. */
+/** xDS server for this machine's Envoy, on a unix socket, with commands for the operator and for gateways. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../common/clock.ts'
 import { codeOf } from '../common/errors.ts'
 import { isObject } from '../common/json.ts'
-import { createKeyedMutex } from '../common/keyed-mutex.ts'
 import type { Log } from '../common/log.ts'
 import { readJson, serveSocket } from '../common/serve-socket.ts'
 import { IDENTITY_PREFIX } from '../ext-proc/contract.ts'
 import { createClientCertificates, parseClientCertificate } from './client-certificates.ts'
-import { clientCertificateCluster, drainingClusters } from './destinations.ts'
+import { clientCertificateCluster } from './destinations.ts'
 import { createDiscovery, type DiscoveryRequest, NackError, type TypeStatus } from './discovery.ts'
+import {
+  type ConfigurationOptions,
+  createEnvoyConfiguration,
+  type EnvoyConfiguration,
+} from './envoy-configuration.ts'
 import { parseForwardHosts, withForwardHosts } from './forward-hosts.ts'
-import { ADDRESSES_MS, type BootstrapOptions, hasNewAddress, settle } from './options.ts'
-import { isSame, overlapping, type Resource, type Snapshot, snapshotOf } from './snapshot.ts'
 import { RESOURCE_TYPE_NAMES, RESOURCE_TYPES, type ResourceType } from './xds.ts'
-
-/** Timeout of an acknowledgement; a killed Envoy restarts within it. */
-const ACK_TIMEOUT_MS = 10_000
 
 /** A discovery request contains the description of Envoy's build, a report of 4,000 hosts 2 KB for each. */
 const MAX_BODY = 16 * 1024 * 1024
@@ -31,16 +30,7 @@ const IDENTITY = new RegExp(`^PUT /identities/(${IDENTITY_PREFIX}[a-z0-9_-]{1,10
 /** A gateway's report of all hosts that the forward proxy opens. */
 const FORWARD_HOSTS = 'PUT /forward-hosts'
 
-export interface XdsServer {
-  /**
-   * Applies the result of `next` as Envoy's configuration; changes run one after the other. Resolves when Envoy has
-   * acknowledged it. Rejects with the error of `next`, or with NackError after restoring the previous configuration.
-   */
-  change(next: (current: BootstrapOptions) => BootstrapOptions): Promise<void>
-  /** A new Envoy process starts. */
-  restarted(): void
-  /** Whether the configuration refers to this file; draining clusters may refer to earlier files. */
-  namesFile(path: string): boolean
+export interface XdsServer extends Pick<EnvoyConfiguration, 'change' | 'restarted' | 'namesFile'> {
   status(): readonly TypeStatus[]
   close(): Promise<void>
 }
@@ -55,72 +45,12 @@ interface XdsServerDeps {
 /** Serves `options` on a unix socket. Resolves when it listens. Throws an Error for an invalid option. */
 export const startXdsServer = async (
   { log, clock, reload }: XdsServerDeps,
-  {
-    socketPath,
-    options,
-    edge = true,
-    addressesMs = ADDRESSES_MS,
-  }: {
-    readonly socketPath: string
-    readonly options: BootstrapOptions
-    /** False: there is no Envoy, and every change counts as acknowledged. */
-    readonly edge?: boolean
-    readonly addressesMs?: number
-  },
+  { socketPath, ...options }: ConfigurationOptions & { readonly socketPath: string },
 ): Promise<XdsServer> => {
   const discovery = createDiscovery({ clock })
-  let current = options
-  /** The settings of `snapshot`. Settling the same options again yields other addresses when the machine's changed. */
-  let settings = settle(options)
-  let snapshot = snapshotOf(settings)
-  // Envoy is not running yet; the supervisor checks its start.
-  if (edge) discovery.serve(snapshot, ACK_TIMEOUT_MS).catch(() => {})
-
-  /** Clusters that requests in flight from before a change may still use, by name. */
-  const draining = new Map<string, Resource>()
-  const withDraining = (next: Snapshot): Snapshot =>
-    overlapping({ ...next, clusters: [...draining.values()] }, next)
-
-  const drain = (clusters: readonly Resource[], limitMs: number): void => {
-    for (const cluster of clusters) draining.set(cluster.name, cluster)
-    setTimeout(() => {
-      // A cluster that was used and drained again is another object with its own timer.
-      const over = clusters.filter((cluster) => draining.get(cluster.name) === cluster)
-      if (over.length === 0) return
-      for (const { name } of over) draining.delete(name)
-      runExclusive(() => discovery.serve(withDraining(snapshot), ACK_TIMEOUT_MS)).catch(() => {})
-    }, limitMs).unref()
-  }
-
-  /** Offers old and new clusters, then references to the new ones, then removes the old ones that are not draining. */
-  const move = async (before: Snapshot, next: Snapshot, limitMs: number): Promise<void> => {
-    const both = overlapping(before, next)
-    await discovery.serve(withDraining({ ...before, clusters: both.clusters }), ACK_TIMEOUT_MS)
-    await discovery.serve(withDraining(both), ACK_TIMEOUT_MS)
-    drain(drainingClusters(before.clusters, next.clusters), limitMs)
-    await discovery.serve(withDraining(next), ACK_TIMEOUT_MS)
-  }
-
-  const run = async (next: (current: BootstrapOptions) => BootstrapOptions): Promise<void> => {
-    const options = next(current)
-    if (options === current) return
-    const settled = settle(options)
-    const nextSnapshot = snapshotOf(settled)
-    if (edge && !isSame(snapshot, nextSnapshot))
-      try {
-        await move(snapshot, nextSnapshot, settings.uploadTimeoutMs)
-      } catch (error) {
-        log.error({ nacked: error instanceof NackError ? error.nacked : [] }, String(error))
-        discovery.serve(withDraining(snapshot), ACK_TIMEOUT_MS).catch(() => {})
-        throw error
-      }
-    current = options
-    settings = settled
-    snapshot = nextSnapshot
-  }
-
-  const mutex = createKeyedMutex()
-  const runExclusive = <T>(work: () => Promise<T>): Promise<T> => mutex('', work)
+  const configuration = createEnvoyConfiguration({ log, discovery }, options)
+  const { change } = configuration
+  const identities = createClientCertificates({ change }, { clock })
 
   /** Commands of the operator, of gateways, and status. */
   const command = async (
@@ -131,8 +61,8 @@ export const startXdsServer = async (
     const identity = IDENTITY.exec(route)?.[1]
     try {
       if (route === 'POST /reload' && reload !== undefined) return { status: 200, body: await reload() }
-      if (route === 'GET /forward-proxy' && current.forward !== undefined)
-        return { status: 200, body: current.forward.listen }
+      if (route === 'GET /forward-proxy' && configuration.options.forward !== undefined)
+        return { status: 200, body: configuration.options.forward.listen }
       if (route === FORWARD_HOSTS) {
         const hosts = parseForwardHosts(await readJson(request, MAX_BODY))
         await change((current) => withForwardHosts(current, hosts))
@@ -140,7 +70,7 @@ export const startXdsServer = async (
       }
       if (identity === undefined) return { status: 404, body: {} }
       await identities.use(parseClientCertificate(identity, await readJson(request, MAX_BODY)))
-      return { status: 200, body: { cluster: clientCertificateCluster(settings, identity) } }
+      return { status: 200, body: { cluster: clientCertificateCluster(configuration.settings, identity) } }
     } catch (error) {
       const rejected = error instanceof NackError && error.nacked.length > 0
       // A full disk is no mistake in the settings.
@@ -169,28 +99,16 @@ export const startXdsServer = async (
     response.end(reply.status === 200 ? reply.body : '')
   }
 
-  const change: XdsServer['change'] = (next) => runExclusive(() => run(next))
-  const identities = createClientCertificates({ change }, { clock })
-  const watchingAddresses = setInterval(() => {
-    if (settings.egress.ownAddresses !== undefined || !hasNewAddress(settings.ownAddresses)) return
-    change((current) => ({ ...current })).catch(() => {}) // logged there, and retried
-  }, addressesMs).unref()
   const server = await serveSocket(socketPath, (request, response) => {
     handle(request, response).catch(() => response.destroy())
   })
   return {
     change,
-    restarted: () => {
-      discovery.restarted()
-      if (draining.size === 0) return
-      // A new process has no requests in flight. A running change adds its draining clusters later.
-      draining.clear()
-      runExclusive(() => discovery.serve(withDraining(snapshot), ACK_TIMEOUT_MS)).catch(() => {})
-    },
-    namesFile: (path) => JSON.stringify(withDraining(snapshot)).includes(JSON.stringify(path)),
+    restarted: configuration.restarted,
+    namesFile: configuration.namesFile,
     status: () => discovery.status(),
     close: async () => {
-      clearInterval(watchingAddresses)
+      configuration.close()
       identities.close()
       discovery.close()
       await server.close()

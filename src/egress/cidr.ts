@@ -1,7 +1,7 @@
 /** Sets of addresses as CIDR blocks. Computed with integers, so that subtraction is exact. */
 import ipaddr from 'ipaddr.js'
 
-/** One block: `prefixLength` leading bits of `address` (an IPv4 or IPv6 address in text form). */
+/** CIDR block: `prefixLength` leading bits of `address` (an IPv4 or IPv6 address in text form). */
 export interface Cidr {
   readonly address: string
   readonly prefixLength: number

@@ -1,7 +1,7 @@
 import { AppError } from '../common/errors.ts'
 import type { OutboundDestination } from '../sdk/index.ts'
 
-/** One request of a chain of redirects. */
+/** Request of a chain of redirects. */
 export interface Hop {
   readonly url: URL
   /** Host and port of `url` as they are dialed. */

@@ -9,7 +9,7 @@ export const MAX_SURFACES = 20
 /** UTF-16 units of the name of a header or of a query parameter. */
 const MAX_NAME_LENGTH = 100
 
-/** What a request without a list evaluates. */
+/** Surfaces of a request without a list. */
 export const BODY_ONLY: readonly Surface[] = Object.freeze(['body'] as const)
 
 const HEADER_NAME = /^[A-Za-z0-9_-]+$/

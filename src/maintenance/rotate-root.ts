@@ -79,7 +79,7 @@ const abortRotation = async (
   { configured, provided }: { readonly configured: Secret<Buffer>; readonly provided: boolean },
 ): Promise<void> => {
   const { keys } = deps.vault.store
-  // The end keeps the newest only, which may be the one of the new source.
+  // The last step retains only the newest, which may be the one of the new source.
   const wrapped = (await keys.keys('')).filter(({ purpose }) => purpose === WRAPPED_ROOT)
   if (provided && wrapped.length > 1)
     throw reject('Key providers hold both root keys, so the rotation cannot be aborted. Complete it.')

@@ -52,7 +52,7 @@ export const startAdminRole = async (
   const installed = await store.withLock('install', () =>
     bootstrapTenant(runtime, { bootstrapKey: config.bootstrapKey, now: systemClock.now(), log }),
   )
-  // One unreadable file must not stop the service. `maintenance` tries again, and reports the delay.
+  // An unreadable file must not stop the service. `maintenance` tries again, and reports the delay.
   await maintenance.catchUp().catch((err: unknown) => {
     log.error({ err }, 'the audit journals were not ingested completely; the service starts without')
   })

@@ -40,7 +40,7 @@ export const forwardAuthority = (authority: { expiry(): Promise<number> }): Watc
 })
 
 /**
- * One check for each certificate: `degraded`, with a log line, when it expires soon, has expired or cannot be read. The
+ * A check for each certificate: `degraded`, with a log line, when it expires soon, has expired or cannot be read. The
  * metric has the expiry of each, by name.
  */
 export const watchCertificates = <Name extends string>(

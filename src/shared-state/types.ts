@@ -1,6 +1,6 @@
 import type { Eventual } from '../common/eventual.ts'
 
-/** One call from a bucket of `perMinute` calls. An unused bucket allows that many at once. */
+/** A call from a bucket of `perMinute` calls. An unused bucket allows that many at once. */
 export interface Claim {
   /** Name of the bucket. It becomes a key in Redis, so it must not reveal anything. */
   readonly bucket: string

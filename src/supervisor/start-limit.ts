@@ -9,7 +9,7 @@ const READY_TIMEOUT_MS = 60_000
 const nameWithReason = ({ name, reason }: FailedComponent): string =>
   reason === undefined ? name : `${name} (${reason.replace(/\.$/, '')})`
 
-/** Error of a start that takes too long. `failed`: what it waits for. */
+/** Error of a start that takes too long. `failed`: components that it waits for. */
 const notReady = (failed: readonly FailedComponent[], ms: number): StartError =>
   new StartError(
     `The service did not become ready within ${ms / 1000} s. Failed: ${failed.map(nameWithReason).join(', ') || 'unknown'}. See the log lines above.`,
@@ -20,7 +20,7 @@ export const limitStart = (halt: AbortSignal) => {
   const timeout = AbortSignal.timeout(READY_TIMEOUT_MS)
   const signal = AbortSignal.any([timeout, halt])
   const aborted = whenAborted(signal)
-  /** What the start waits for. */
+  /** Components that the start waits for. */
   let pending: readonly FailedComponent[] = []
 
   const limited = async (work: Promise<unknown>): Promise<void> => {

@@ -1,6 +1,6 @@
 import type { Contribution, Operation, Plugin } from '../../sdk/index.ts'
 
-/** One plugin and its contributions, each as kind and text. */
+/** A plugin and its contributions, each as kind and text. */
 export interface PluginSummary {
   readonly name: string
   readonly version: string

@@ -100,7 +100,7 @@ export const plugin = definePlugin({
   'package.json': json(TYPE_MODULE),
 })
 
-/** One declarative JSON file, its test beside it. */
+/** A declarative JSON file with its test. */
 export const jsonFiles = (names: Names): Files => {
   const file = `${names.name}.json`
   return {

@@ -121,12 +121,12 @@ export const environmentFor = (
   const url = proxyUrl(address, key)
   const noProxy = noProxyOf(env)
   const secrets = secretsOf(config)
-  const kept = Object.entries(env).filter(
+  const passed = Object.entries(env).filter(
     (entry): entry is [string, string] =>
       entry[1] !== undefined && !isOwn(entry[0]) && !secrets.has(entry[0]),
   )
   return {
-    ...Object.fromEntries(kept),
+    ...Object.fromEntries(passed),
     HTTPS_PROXY: url,
     https_proxy: url,
     NO_PROXY: noProxy,
