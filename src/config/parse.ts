@@ -1,5 +1,6 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import ipaddr from 'ipaddr.js'
+import { parseCidr } from '../common/cidr.ts'
 
 /** Error of one setting. The message never contains a secret. */
 export class SettingError extends Error {
@@ -38,20 +39,11 @@ export const parseListen = (text: string): ListenAddress => {
 
 export const isLoopback = (host: string): boolean => ipaddr.process(host).range() === 'loopback'
 
-/** `10/8` would be read as 0.0.0.10/8, `010.0.0.1` as octal. */
-const isUsualSpelling = (address: string): boolean =>
-  address.includes(':') || ipaddr.IPv4.isValidFourPartDecimal(address)
-
 /** A CIDR block in canonical form; a bare address is a block of one. */
 export const parseBlock = (text: string): string => {
   try {
-    if (!isUsualSpelling(text.split('/')[0] ?? '')) throw new Error('another spelling')
-    if (!text.includes('/')) {
-      const address = ipaddr.parse(text)
-      return `${address.toString()}/${address.kind() === 'ipv4' ? 32 : 128}`
-    }
-    const [address, length] = ipaddr.parseCIDR(text)
-    return `${address.toString()}/${length}`
+    const { address, prefixLength } = parseCidr(text)
+    return `${address}/${prefixLength}`
   } catch {
     throw new SettingError(`"${text}" is not a CIDR block.`, 'Write blocks such as 10.1.0.0/16 or fd00::/8.')
   }

@@ -3,8 +3,9 @@
  * some hosts differently (`0177.0.0.1` is 127.0.0.1 here and 177.0.0.1 in Envoy).
  */
 import { isIP } from 'node:net'
+import type { Cidr } from '../common/cidr.ts'
 import { AppError } from '../common/errors.ts'
-import { type Cidr, holds } from './cidr.ts'
+import { holds } from './cidr.ts'
 
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
 const NAME_LENGTH = 253

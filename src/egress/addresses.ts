@@ -1,8 +1,9 @@
 import type { LookupAddress } from 'node:dns'
 import { isIPv6 } from 'node:net'
+import { parseCidr } from '../common/cidr.ts'
 import { AppError } from '../common/errors.ts'
 import { withoutBrackets } from './address.ts'
-import { holds, parseCidr } from './cidr.ts'
+import { holds } from './cidr.ts'
 import { deniedRanges, type OwnListener } from './envoy-filter.ts'
 import type { Resolve } from './resolve.ts'
 

@@ -1,4 +1,4 @@
-import { parseCidr } from './cidr.ts'
+import { parseCidr } from '../common/cidr.ts'
 import { parseDestination } from './parse-url.ts'
 
 /** The egress settings of the operator. */

@@ -2,7 +2,8 @@
  * The addresses that a destination may have (completions §7). Envoy checks every address that a name resolves to, and
  * again the address it dials, against DNS rebinding (docs/security-model.md, "Egress").
  */
-import { type Cidr, parseCidr, subtract } from './cidr.ts'
+import { type Cidr, parseCidr } from '../common/cidr.ts'
+import { subtract } from './cidr.ts'
 
 /** All addresses that are not public unicast (IANA special-purpose registries, RFC 6890), and Azure's wire server. */
 const NOT_PUBLIC: readonly Cidr[] = [

@@ -1,6 +1,6 @@
+import { parseCidr } from '../common/cidr.ts'
 import { createShares } from '../common/shares.ts'
 import { DEFAULT_MEMORY_BYTES, HOSTS, heldBytes } from '../control-plane/limits.ts'
-import { parseCidr } from '../egress/cidr.ts'
 import { listen } from '../ext-proc/listen.ts'
 import { type AdmissionLimits, createAdmission } from './admission.ts'
 import { BODY_LIMITS, type BodyLimits } from './body/rewrite.ts'

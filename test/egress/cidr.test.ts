@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import ipaddr from 'ipaddr.js'
 import t from 'tap'
-import { holds, parseCidr, subtract } from '../../src/egress/cidr.ts'
+import { parseCidr } from '../../src/common/cidr.ts'
+import { holds, subtract } from '../../src/egress/cidr.ts'
 
 t.test('parses blocks and bare addresses, and rejects others by name', (t) => {
   t.same(parseCidr('10.1.0.0/16'), { address: '10.1.0.0', prefixLength: 16 })

@@ -1,6 +1,6 @@
 import t from 'tap'
+import { parseCidr } from '../../src/common/cidr.ts'
 import { AppError } from '../../src/common/errors.ts'
-import { parseCidr } from '../../src/egress/cidr.ts'
 import {
   createDestinations,
   type DestinationPolicy,

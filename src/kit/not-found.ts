@@ -1,5 +1,5 @@
-import { AppError, ERRORS, type ErrorCode } from './errors.ts'
-import { UUID_PATTERN } from './ids.ts'
+import { AppError, ERRORS, type ErrorCode } from '../common/errors.ts'
+import { UUID_PATTERN } from '../common/ids.ts'
 
 const UUID = new RegExp(UUID_PATTERN)
 const PERMISSION = /^[a-z][a-z-]{0,49}(?::[a-z-]{1,50}){1,3}$/
