@@ -119,8 +119,9 @@ export const trustedVersions = (
   })
 
 /**
- * Adds a version, which signs after seven days; with `atOnce` now (`signsFrom`: ms since the epoch). A version that waits starts now with `atOnce`.
- * Removes versions that clients need not trust any more. Rejects with `conflict` when one waits already.
+ * Adds a version, which signs after seven days; with `atOnce` now (`signsFrom`: ms since the epoch). A version that
+ * waits starts now with `atOnce`. Removes versions that clients need not trust any more. Rejects with `conflict` when
+ * one waits already.
  */
 export const rotateAuthority = async (
   deps: StoredAuthorityDeps,

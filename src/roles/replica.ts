@@ -24,8 +24,8 @@ export const journalName = async ({ postgres, dataDir }: Config, process: string
 const isPlain = (name: string): boolean => !/-[0-9a-f]{12}$/.test(name)
 
 /**
- * Resolves with a check whether a journal of the store belongs to this data directory. Journals without a replica id were written
- * before the migration to PostgreSQL; they belong to the directory of the migrated SQLite file.
+ * Resolves with a check whether a journal of the store belongs to this data directory. Journals without a replica id
+ * were written before the migration to PostgreSQL; they belong to the directory of the migrated SQLite file.
  */
 export const isOwnJournal = async (config: Config): Promise<(name: string) => boolean> => {
   if (config.postgres === undefined) return () => true
