@@ -1,3 +1,5 @@
+import type { TSchema } from 'typebox'
+import { Type } from '../../common/json-schema.ts'
 import type { Expressions } from '../../expressions/types.ts'
 import type {
   Collection,
@@ -5,42 +7,101 @@ import type {
   Operation,
   PermissionInfo,
   Plugin,
+  Ports,
   TokenType,
 } from '../../sdk/index.ts'
 import { checkCollection } from './collection.ts'
-import { type Issue, type Issues, issuesAt } from './issues.ts'
+import { Callable, checkDeclaration, issue, issueOfHolder, noOthers } from './declaration.ts'
+import { type Issue, issuesAt } from './issues.ts'
 import { checkOperation } from './operation.ts'
 import { placeOf } from './plugin.ts'
 import { checkTokenType } from './token-type.ts'
 
-const MEMBERS = [
-  'operations',
-  'tokenTypes',
-  'filters',
-  'collections',
-  'permissions',
-  'entities',
-  'ports',
-  'start',
-  'stop',
-  'health',
-]
-const LISTS = ['operations', 'tokenTypes', 'collections', 'permissions'] as const
-const FUNCTIONS = ['start', 'stop', 'health'] as const
+const listOfObjects = (name: string) =>
+  Type.Optional(
+    Type.Array(Type.Object({}), issueOfHolder(`"${name}" is not a list of objects.`, 'Return a list.')),
+  )
+
+const optionalFunction = (name: string) =>
+  Type.Optional(
+    Callable(issueOfHolder(`"${name}" is not a function.`, 'Return a function, or leave it out.')),
+  )
+
+const optionalObject = (name: string) =>
+  Type.Optional(
+    Type.Object({}, issueOfHolder(`"${name}" is not an object.`, 'Return an object of named members.')),
+  )
+
+/** Schema of the result of a setup. */
+const ContributionDeclaration = Type.Object(
+  {
+    operations: listOfObjects('operations'),
+    tokenTypes: listOfObjects('tokenTypes'),
+    filters: optionalObject('filters'),
+    collections: listOfObjects('collections'),
+    permissions: listOfObjects('permissions'),
+    entities: Type.Optional(
+      Type.Array(
+        Type.String(),
+        issueOfHolder('"entities" is not a list of names.', 'Write it like ["thing"].'),
+      ),
+    ),
+    ports: optionalObject('ports'),
+    start: optionalFunction('start'),
+    stop: optionalFunction('stop'),
+    health: optionalFunction('health'),
+  } satisfies Record<keyof Contribution, TSchema>,
+  {
+    ...issue('it does not return an object.', 'Return what the plugin brings, e.g. { tokenTypes: [ … ] }.'),
+    ...noOthers('a plugin cannot bring "{member}".'),
+  },
+)
+
+const APPLICATION_TYPES = ['public', 'private', 'management'] as const
+
+const PermissionDeclaration = Type.Object({
+  type: Type.String({
+    pattern: '^[a-z][a-z0-9_-]*(?::[a-z][a-z0-9_-]*)+$',
+    ...issueOfHolder('it is not "resource:verb".', 'Write it like "thing:read".'),
+  }),
+  description: Type.String({
+    minLength: 1,
+    ...issueOfHolder('it has no description.', 'Say what it allows.'),
+  }),
+  application_types: Type.Array(Type.Enum(APPLICATION_TYPES), {
+    minItems: 1,
+    ...issueOfHolder(
+      'its application types are not valid.',
+      `List those that may hold it, of ${APPLICATION_TYPES.join(', ')}.`,
+    ),
+  }),
+} satisfies Record<keyof PermissionInfo, TSchema>)
+
+/** Schema of a port: an object with the functions. */
+const port = (...functions: readonly string[]) =>
+  Type.Object(
+    Object.fromEntries(
+      functions.map((name) => [
+        name,
+        Callable(issueOfHolder('it lacks the function "{member}".', 'Add it.')),
+      ]),
+    ),
+    issue('it is not an object.', `Give an object with ${functions.join(', ')}.`),
+  )
+
+const PORTS: Readonly<Record<keyof Ports, TSchema>> = {
+  credentials: port('authenticate', 'install'),
+  sessions: port('authenticate'),
+  applications: port('get'),
+  console: port('find', 'signIn', 'renew', 'end'),
+  members: port('acceptInvitation'),
+  invitations: port('onInvited'),
+  proxies: port('find', 'newest'),
+  reactors: port('programs'),
+}
+
 /** Valid names of filters. */
 export const FILTER_NAME = /^[a-z][a-z0-9_]{0,49}$/
-const PERMISSION = /^[a-z][a-z0-9_-]*(?::[a-z][a-z0-9_-]*)+$/
-const APPLICATION_TYPES = ['public', 'private', 'management']
-const PORTS: Readonly<Record<string, readonly string[]>> = {
-  credentials: ['authenticate', 'install'],
-  sessions: ['authenticate'],
-  applications: ['get'],
-  console: ['find', 'signIn', 'renew', 'end'],
-  members: ['acceptInvitation'],
-  invitations: ['onInvited'],
-  proxies: ['find', 'newest'],
-  reactors: ['programs'],
-}
 
 /** Checks the outer form of a setup's result; its lists are valid when this is true. */
 export const checkContributionShape = (
@@ -48,45 +109,9 @@ export const checkContributionShape = (
   value: unknown,
   issues: Issue[],
 ): value is Contribution => {
-  const at = issuesAt(`${placeOf(plugin)} › setup`, issues)
   const before = issues.length
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    at.add('it does not return an object.', 'Return what the plugin brings, e.g. { tokenTypes: [ … ] }.')
-    return false
-  }
-  const contribution = value as Record<string, unknown>
-  for (const name of Object.keys(contribution))
-    if (!MEMBERS.includes(name))
-      at.add(`a plugin cannot bring "${name}".`, `Known are ${MEMBERS.join(', ')}.`)
-  for (const name of LISTS) {
-    const items = contribution[name]
-    if (items === undefined) continue
-    if (!Array.isArray(items) || items.some((item) => typeof item !== 'object' || item === null))
-      at.add(`"${name}" is not a list of objects.`, 'Return a list.')
-  }
-  for (const name of FUNCTIONS)
-    if (contribution[name] !== undefined && typeof contribution[name] !== 'function')
-      at.add(`"${name}" is not a function.`, 'Return a function, or leave it out.')
-  for (const name of ['filters', 'ports'])
-    if (
-      contribution[name] !== undefined &&
-      (typeof contribution[name] !== 'object' || contribution[name] === null)
-    )
-      at.add(`"${name}" is not an object.`, 'Return an object of named members.')
+  checkDeclaration(ContributionDeclaration, value, issuesAt(`${placeOf(plugin)} › setup`, issues))
   return issues.length === before
-}
-
-const checkPermission = (permission: PermissionInfo, issues: Issues) => {
-  if (!PERMISSION.test(String(permission.type)))
-    issues.add('it is not "resource:verb".', 'Write it like "thing:read".')
-  if (typeof permission.description !== 'string' || permission.description === '')
-    issues.add('it has no description.', 'Say what it allows.')
-  const types: unknown = permission.application_types
-  if (!Array.isArray(types) || types.length === 0 || types.some((type) => !APPLICATION_TYPES.includes(type)))
-    issues.add(
-      'its application types are not valid.',
-      `List those that may hold it, of ${APPLICATION_TYPES.join(', ')}.`,
-    )
 }
 
 const named = (kind: string, item: { readonly name?: string }, index: number) =>
@@ -125,7 +150,7 @@ export const checkContribution = (
     checkCollection(collection, at.at(named('collection', collection, index)))
   })
   contribution.permissions?.forEach((permission) => {
-    checkPermission(permission, at.at(`permission "${permission.type}"`))
+    checkDeclaration(PermissionDeclaration, permission, at.at(`permission "${permission.type}"`))
   })
   for (const [name, filter] of Object.entries(contribution.filters ?? {})) {
     const place = at.at(`filter "${name}"`)
@@ -137,13 +162,7 @@ export const checkContribution = (
   }
   for (const [name, port] of Object.entries(contribution.ports ?? {})) {
     const place = at.at(`port "${name}"`)
-    const methods = PORTS[name]
-    if (methods === undefined) {
-      place.add('there is no such port.', `Known are ${Object.keys(PORTS).join(', ')}.`)
-      continue
-    }
-    const provided = port as unknown as Record<string, unknown>
-    for (const method of methods)
-      if (typeof provided?.[method] !== 'function') place.add(`it lacks the function "${method}".`, 'Add it.')
+    if (Object.hasOwn(PORTS, name)) checkDeclaration(PORTS[name as keyof Ports], port, place)
+    else place.add('there is no such port.', `Known are ${Object.keys(PORTS).join(', ')}.`)
   }
 }

@@ -1,9 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ERRORS } from '../../common/errors.ts'
-import { isObject, type Json } from '../../common/json.ts'
+import type { Json } from '../../common/json.ts'
+import { Type } from '../../common/json-schema.ts'
 import { compileValidator } from '../../common/validate.ts'
 import type { Operation, TokenType } from '../../sdk/index.ts'
 import { compilePrune } from '../invoke/prune.ts'
+import { type IsValid, issue, issueOfHolder } from './declaration.ts'
 import { firstLine, type Issues } from './issues.ts'
 
 const FIX = 'Correct the example, or the schema.'
@@ -41,41 +43,58 @@ const checkValue = (schema: unknown, value: unknown, closed: boolean, issues: Is
   return Object.keys(errors).length === 0
 }
 
-const checkFailure = (error: unknown, issues: Issues) => {
-  const { code, detail } = isObject(error) ? error : {}
-  if (typeof code !== 'string' || !Object.hasOwn(ERRORS, code))
-    issues.add(
-      `${JSON.stringify(code)} is not a code of a failure.`,
-      `Use one of ${Object.keys(ERRORS).join(', ')}.`,
-    )
-  if (typeof detail !== 'string' || detail === '')
-    issues.add('it has no detail.', 'Add the text of the error response.')
-}
+const ERROR_CODES = Object.keys(ERRORS)
+
+const notAList = issue('it is not a list.', 'Write it in brackets.')
+
+/** Schema of the examples of an operation. */
+export const ExampleCalls = Type.Array(
+  Type.Object(
+    {
+      summary: Type.String({ minLength: 1 }),
+      error: Type.Optional(
+        Type.Object(
+          {
+            code: Type.Enum(
+              ERROR_CODES,
+              issueOfHolder('{value} is not a code of a failure.', `Use one of ${ERROR_CODES.join(', ')}.`),
+            ),
+            detail: Type.String({
+              minLength: 1,
+              ...issueOfHolder('it has no detail.', 'Add the text of the error response.'),
+            }),
+          },
+          issue('it is not a failure.', 'Write { code, detail }.'),
+        ),
+      ),
+    },
+    issue('it has no summary.', 'Write { summary, input, output }.'),
+  ),
+  notAList,
+)
+
+/** Schema of the examples of a token type's data. */
+export const ExampleData = Type.Array(Type.Unknown(), notAList)
 
 /**
  * Issues of an operation's examples: an input or output that its schema rejects, or that has members which a call would
  * drop. The input of an example that fails may be anything.
  */
-export const checkExamples = ({ examples, input, output }: Operation, issues: Issues): void => {
-  if (examples === undefined) return
-  if (!Array.isArray(examples)) {
-    issues.at('examples').add('it is not a list.', 'Write it in brackets.')
-    return
-  }
-  const summaries = new Set<unknown>()
-  for (const [index, example] of (examples as readonly unknown[]).entries()) {
+export const checkExamples = (
+  { examples = [], input, output }: Operation,
+  isValid: IsValid,
+  issues: Issues,
+): void => {
+  const summaries = new Set<string>()
+  for (const [index, example] of examples.entries()) {
+    if (!isValid('examples', index)) continue
     const at = issues.at(`examples[${index}]`)
-    if (!isObject(example) || typeof example.summary !== 'string' || example.summary === '') {
-      at.add('it has no summary.', 'Write { summary, input, output }.')
-      continue
-    }
     if (summaries.has(example.summary))
       at.add('another example of the operation has its summary.', 'Say what is different.')
     summaries.add(example.summary)
-    const fails = 'error' in example
-    if (fails === 'output' in example) at.add('it has no result.', 'Give either an output or an error.')
-    else if (fails) checkFailure(example.error, at.at('error'))
-    else {
+    if ('error' in example === 'output' in example)
+      at.add('it has no result.', 'Give either an output or an error.')
+    else if ('output' in example) {
       checkValue(input, example.input, true, at.at('input'))
       checkValue(output, example.output, true, at.at('output'))
     }
@@ -83,24 +102,22 @@ export const checkExamples = ({ examples, input, output }: Operation, issues: Is
 }
 
 /** Issues of the examples of a token type's data. */
-export const checkDataExamples = ({ examples, data, normalize, check }: TokenType, issues: Issues): void => {
-  if (examples === undefined) return
-  if (!Array.isArray(examples)) {
-    issues.at('examples').add('it is not a list.', 'Write it in brackets.')
-    return
-  }
-  for (const [index, example] of (examples as readonly Json[]).entries()) {
+export const checkDataExamples = (
+  { examples = [], data, normalize, check }: TokenType,
+  issues: Issues,
+): void => {
+  for (const [index, example] of examples.entries()) {
     const at = issues.at(`examples[${index}]`)
     if (!checkValue(data, example, false, at) || check === undefined) continue
     const json = asJson(example)!
-    let found: unknown
+    let dataIssues: unknown
     try {
-      found = check(normalize ? normalize(json) : json)
+      dataIssues = check(normalize ? normalize(json) : json)
     } catch (thrown) {
       at.add(`its check throws: ${firstLine(thrown)}.`, 'Correct the example, or the check.')
       continue
     }
-    if (Array.isArray(found) && found.length > 0)
+    if (Array.isArray(dataIssues) && dataIssues.length > 0)
       at.add('its own check rejects it.', 'Correct the example, or the check.')
   }
 }

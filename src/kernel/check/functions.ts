@@ -18,12 +18,13 @@ const attempt = (run: () => unknown): { readonly value: unknown } | undefined =>
 const isPromise = (value: unknown) =>
   typeof value === 'object' && value !== null && typeof Reflect.get(value, 'then') === 'function'
 
-const checkNormalize = (
-  normalize: NonNullable<TokenType['normalize']>,
-  { writeOnly = [] }: TokenType,
+/** Issues of `normalize`, found by calls with made-up data: it is asynchronous, or copies a `writeOnly` member. */
+export const checkNormalize = (
+  { normalize, writeOnly = [] }: TokenType,
   data: JsonSchema,
   issues: Issues,
-) => {
+): void => {
+  if (normalize === undefined) return
   const at = issues.at('normalize')
   const plain = attempt(() => normalize(example(data, SAMPLES[0])))
   if (isPromise(plain?.value)) {
@@ -46,37 +47,28 @@ const checkNormalize = (
   }
 }
 
-const checkCheck = (check: NonNullable<TokenType['check']>, data: JsonSchema, issues: Issues) => {
+/** Issues of `check`, found by calls with made-up data: it is asynchronous, returns no issues, or names the value. */
+export const checkCheck = ({ check }: TokenType, data: JsonSchema, issues: Issues): void => {
+  if (check === undefined) return
   const at = issues.at('check')
   for (const sample of SAMPLES) {
     const result = attempt(() => check(example(data, sample)))
     if (result === undefined) continue
-    const found = result.value
-    if (isPromise(found)) {
+    const returned = result.value
+    if (isPromise(returned)) {
       at.add('it is asynchronous.', 'Return the list itself; look things up in an operation.')
       return
     }
     const isIssue = (item: unknown): item is { at: string; message: string } =>
       typeof Reflect.get(Object(item), 'at') === 'string' &&
       typeof Reflect.get(Object(item), 'message') === 'string'
-    if (!Array.isArray(found) || !found.every(isIssue)) {
+    if (!Array.isArray(returned) || !returned.every(isIssue)) {
       at.add('it does not return a list of issues.', 'Return [] or [{ at: "/number", message: "must …" }].')
       return
     }
-    if (found.some(({ message }) => message.includes(sample.string))) {
+    if (returned.some(({ message }) => message.includes(sample.string))) {
       at.add('one of its messages holds the value.', 'Say what is wrong without it: messages are logged.')
       return
     }
   }
-}
-
-/** Issues of the functions of a token type, found by calls with made-up data. */
-export const checkFunctions = (type: TokenType, data: JsonSchema, issues: Issues): void => {
-  for (const name of ['normalize', 'check'] as const) {
-    const value: unknown = type[name]
-    if (value !== undefined && typeof value !== 'function')
-      issues.at(name).add('it is not a function.', 'Give (data) => …, or leave it out.')
-  }
-  if (typeof type.normalize === 'function') checkNormalize(type.normalize, type, data, issues)
-  if (typeof type.check === 'function') checkCheck(type.check, data, issues)
 }

@@ -1,42 +1,130 @@
+import type { TSchema } from 'typebox'
 import { isKeyClass } from '../../access/authorize.ts'
 import { ERRORS } from '../../common/errors.ts'
-import { isObject } from '../../common/json.ts'
-import { compileValidator } from '../../common/validate.ts'
-import type { Operation } from '../../sdk/index.ts'
-import { checkExamples } from './examples.ts'
+import { Type } from '../../common/json-schema.ts'
+import type { AuditDeclaration, Operation } from '../../sdk/index.ts'
+import {
+  Callable,
+  checkCompiles,
+  checkDeclaration,
+  type IsValid,
+  issue,
+  issueOfHolder,
+  noOthers,
+} from './declaration.ts'
+import { checkExamples, ExampleCalls } from './examples.ts'
 import { checkFields } from './fields.ts'
 import type { Issues } from './issues.ts'
 import { allows, asSchema, type JsonSchema } from './json-schema.ts'
 
-const RPC = /^[A-Z][A-Za-z0-9]{0,49}\.[A-Z][A-Za-z0-9]{0,49}$/
-const HTTP = /^(GET|POST|PUT|PATCH|DELETE) (\/\S*)$/
+const HTTP = /^(?:GET|POST|PUT|PATCH|DELETE) \/\S*$/
 const SEGMENT = /^(?:[A-Za-z0-9._~-]+|\{[A-Za-z_][A-Za-z0-9_]*\})$/
-const STATUSES = [200, 201, 202, 204]
-const CONTENT_TYPE = /^[a-z]+\/[a-z0-9.+-]+$/
+const STATUSES = [200, 201, 202, 204] as const
+const ERROR_CODES = Object.keys(ERRORS)
 const MAX_MESSAGE = 250
-const MEMBERS = [
-  'rpc',
-  'http',
-  'summary',
-  'description',
-  'permission',
-  'audit',
-  'input',
-  'output',
-  'body',
-  'consumes',
-  'validatedBy',
-  'responseBody',
-  'status',
-  'statusOf',
-  'runsCode',
-  'transient',
-  'singleRead',
-  'location',
-  'errors',
-  'examples',
-  'run',
-]
+
+const objectSchema = Type.Object(
+  { type: Type.Literal('object') },
+  issue('it is not an object schema.', 'Use Type.Object({ … }).'),
+)
+
+const nameOfMember = (name: string, schema: 'input' | 'output') =>
+  Type.Optional(
+    Type.String(issueOfHolder(`"${name}" is not a name.`, `Name a member of the ${schema} schema.`)),
+  )
+
+const flag = (name: string) =>
+  Type.Optional(Type.Boolean(issueOfHolder(`"${name}" is not a boolean.`, 'Write true, or leave it out.')))
+
+const optionalFunction = (name: string, form: string) =>
+  Type.Optional(Callable(issueOfHolder(`its ${name} is not a function.`, `Give ${form}, or leave it out.`)))
+
+/** Schema of an operation. Its `audit`, which may be 'none', is checked by `checkAudit`. */
+const OperationDeclaration = Type.Object(
+  {
+    rpc: Type.String({
+      pattern: '^[A-Z][A-Za-z0-9]{0,49}\\.[A-Z][A-Za-z0-9]{0,49}$',
+      ...issueOfHolder('its rpc is not "Service.Method".', 'Write it like "Things.Create".'),
+    }),
+    http: Type.String({
+      pattern: HTTP.source,
+      ...issue('{value} is not a method and a path.', 'Write it like "GET /things/{id}".'),
+    }),
+    summary: Type.String({
+      minLength: 1,
+      ...issueOfHolder('it has no summary.', 'Say in a few words what it does.'),
+    }),
+    description: Type.Optional(
+      Type.String(issueOfHolder('its description is not text.', 'Write text, or leave it out.')),
+    ),
+    permission: Type.String(
+      issueOfHolder('it has no permission.', 'Name one, or a class of keys like "any key".'),
+    ),
+    audit: Type.Optional(Type.Unknown()),
+    input: objectSchema,
+    output: objectSchema,
+    body: nameOfMember('body', 'input'),
+    consumes: Type.Optional(
+      Type.Array(
+        Type.String({ pattern: '^[a-z]+/[a-z0-9.+-]+$' }),
+        issueOfHolder(
+          '"consumes" is not a list of content types.',
+          'Write it like ["application/merge-patch+json"].',
+        ),
+      ),
+    ),
+    validatedBy: Type.Optional(
+      Type.Literal('run', issueOfHolder('"validatedBy" is not "run".', "Write 'run', or leave it out.")),
+    ),
+    responseBody: nameOfMember('responseBody', 'output'),
+    status: Type.Optional(
+      Type.Enum(
+        STATUSES,
+        issueOfHolder('{value} is not a status of success.', `Use one of ${STATUSES.join(', ')}.`),
+      ),
+    ),
+    statusOf: optionalFunction('statusOf', '(output) => 200 | 202'),
+    runsCode: flag('runsCode'),
+    transient: Type.Optional(
+      Type.Array(
+        Type.String(),
+        issueOfHolder('"transient" is not a list of names.', 'Name members of the output schema.'),
+      ),
+    ),
+    singleRead: flag('singleRead'),
+    location: optionalFunction('location', '(output) => string'),
+    errors: Type.Optional(
+      Type.Array(
+        Type.Enum(ERROR_CODES),
+        issueOfHolder('"errors" is not a list of error codes.', `Known are ${ERROR_CODES.join(', ')}.`),
+      ),
+    ),
+    examples: Type.Optional(ExampleCalls),
+    run: Callable(issueOfHolder('it has no run function.', 'Add run(input, call).')),
+  } satisfies Record<keyof Operation, TSchema>,
+  {
+    ...issue('it is not an object.', 'Use defineOperation({ … }).'),
+    ...noOthers('an operation has no member "{member}".'),
+  },
+)
+
+const AuditRecord = Type.Object(
+  {
+    entity: Type.String(),
+    verb: Type.String(),
+    message: Type.Optional(
+      Type.String({
+        maxLength: MAX_MESSAGE,
+        ...issueOfHolder(
+          `its message is not text of at most ${MAX_MESSAGE} characters.`,
+          'Shorten it, or leave it out.',
+        ),
+      }),
+    ),
+    id: optionalFunction('id', '(call, input, output) => string'),
+  } satisfies Record<keyof AuditDeclaration, TSchema>,
+  issue('it has no audit record.', "Give { entity, verb }, or 'none'."),
+)
 
 /** Paths of the service itself. */
 const OWN_PATHS = ['healthz', 'readyz', 'metrics', 'openapi.json', 'docs', 'proxy', 'ca.pem']
@@ -56,13 +144,14 @@ export const pathParams = (path: string): string[] =>
 /** The key under which two operations would collide: parameter names do not tell routes apart. */
 export const routeKey = (http: string): string => http.replaceAll(/\{[^}]*\}/g, '{}').replace(/(.)\/$/, '$1')
 
+interface Checked {
+  readonly input: JsonSchema
+  readonly output: JsonSchema
+  readonly isValid: IsValid
+}
+
 const checkPath = (operation: Operation, input: JsonSchema, issues: Issues) => {
-  const match = HTTP.exec(String(operation.http))
-  if (!match) {
-    issues.add(`"${operation.http}" is not a method and a path.`, 'Write it like "GET /things/{id}".')
-    return
-  }
-  const path = match[2]!
+  const path = pathOf(operation)
   const segments = path.slice(1).split('/')
   if (segments.some((segment) => !SEGMENT.test(segment)))
     issues.add(
@@ -86,9 +175,9 @@ const checkPath = (operation: Operation, input: JsonSchema, issues: Issues) => {
   }
 }
 
-const checkBodies = (operation: Operation, input: JsonSchema, output: JsonSchema, issues: Issues) => {
+const checkBodies = (operation: Operation, { input, output, isValid }: Checked, issues: Issues) => {
   const method = methodOf(operation)
-  if (operation.body !== undefined) {
+  if (operation.body !== undefined && isValid('body')) {
     if (method === 'GET' || method === 'DELETE')
       issues.add(`a ${method} has no request body, and "body" names one.`, 'Remove "body", or use POST.')
     if (input.properties?.[operation.body] === undefined)
@@ -99,69 +188,28 @@ const checkBodies = (operation: Operation, input: JsonSchema, output: JsonSchema
     else if (pathParams(pathOf(operation)).includes(operation.body))
       issues.add(`"${operation.body}" is both in the path and the body.`, 'Choose one.')
   }
-  if (operation.responseBody !== undefined && output.properties?.[operation.responseBody] === undefined)
+  if (
+    operation.responseBody !== undefined &&
+    isValid('responseBody') &&
+    output.properties?.[operation.responseBody] === undefined
+  )
     issues.add(
       `the response body member "${operation.responseBody}" is not in the output schema.`,
       'Add it, or correct "responseBody".',
     )
-  const { consumes } = operation
-  if (
-    consumes !== undefined &&
-    !(
-      Array.isArray(consumes) && consumes.every((type) => typeof type === 'string' && CONTENT_TYPE.test(type))
-    )
-  )
-    issues.add(
-      '"consumes" is not a list of content types.',
-      'Write it like ["application/merge-patch+json"].',
-    )
-  const status = operation.status ?? 200
-  if (!STATUSES.includes(status))
-    issues.add(`${status} is not a status of success.`, `Use one of ${STATUSES.join(', ')}.`)
-  if (operation.statusOf !== undefined && typeof operation.statusOf !== 'function')
-    issues.add('its statusOf is not a function.', 'Give (output) => 200 | 202, or leave it out.')
-  if (status === 201 && typeof operation.location !== 'function')
+  if (operation.status === 201 && operation.location === undefined)
     issues.add('a 201 has no Location.', 'Add location(output), the path of what was created.')
 }
 
-const checkAudit = (operation: Operation, input: JsonSchema, output: JsonSchema, issues: Issues) => {
-  const { audit } = operation
+const checkAudit = ({ audit, responseBody }: Operation, { input, output }: Checked, issues: Issues) => {
   if (audit === 'none') return
-  if (!isObject(audit) || typeof audit.entity !== 'string' || typeof audit.verb !== 'string') {
-    issues.add('it has no audit record.', "Give { entity, verb }, or 'none'.")
-    return
-  }
-  if (typeof audit.message === 'string' && audit.message.length > MAX_MESSAGE)
-    issues.add(`its message is longer than ${MAX_MESSAGE} characters.`, 'Shorten it.')
-  const body = operation.responseBody === undefined ? undefined : output.properties?.[operation.responseBody]
-  if (audit.id !== undefined && typeof audit.id !== 'function')
-    issues.add('its id is not a function.', 'Give (call, input, output) => string, or leave it out.')
-  if (!audit.id && !output.properties?.id && !body?.properties?.id && !input.properties?.id)
+  if (!checkDeclaration(AuditRecord, audit, issues)() || audit.id !== undefined) return
+  const body = responseBody === undefined ? undefined : output.properties?.[responseBody]
+  if (!output.properties?.id && !body?.properties?.id && !input.properties?.id)
     issues.add(
       'neither output nor input has an "id" that the audit record could name.',
       "Add one, or declare audit: 'none' and write the records elsewhere.",
     )
-}
-
-const checkSchema = (name: string, schema: unknown, issues: Issues): JsonSchema => {
-  const at = issues.at(name)
-  const read = asSchema(schema)
-  if (read.type !== 'object') {
-    at.add('it is not an object schema.', 'Use Type.Object({ … }).')
-    return read
-  }
-  checkFields(read, at)
-  try {
-    compileValidator(schema)
-  } catch (thrown) {
-    at.add(`the schema does not compile: ${(thrown as Error).message}.`, 'Correct it.')
-  }
-  return read
-}
-
-const checkErrors = ({ errors = [] }: Operation, issues: Issues) => {
-  if (!(Array.isArray(errors) && errors.every((code) => Object.hasOwn(ERRORS, code))))
-    issues.add('"errors" is not a list of error codes.', `Known are ${Object.keys(ERRORS).join(', ')}.`)
 }
 
 /** All issues of one operation by itself; conflicts.ts has those between operations. */
@@ -170,25 +218,23 @@ export const checkOperation = (
   permissions: ReadonlySet<string>,
   issues: Issues,
 ): void => {
-  if (typeof operation.rpc !== 'string' || !RPC.test(operation.rpc))
-    issues.add('its rpc is not "Service.Method".', 'Write it like "Things.Create".')
-  for (const member of Object.keys(operation))
-    if (!MEMBERS.includes(member))
-      issues.add(`an operation has no member "${member}".`, `Known are ${MEMBERS.join(', ')}.`)
-  if (typeof operation.summary !== 'string' || operation.summary === '')
-    issues.add('it has no summary.', 'Say in a few words what it does.')
-  if (typeof operation.run !== 'function') issues.add('it has no run function.', 'Add run(input, call).')
+  const isValid = checkDeclaration(OperationDeclaration, operation, issues)
   const { permission } = operation
-  if (!isKeyClass(permission) && !permissions.has(permission))
+  if (isValid('permission') && !isKeyClass(permission) && !permissions.has(permission))
     issues.add(
       `its permission "${permission}" is declared by no plugin.`,
       'Add it to the "permissions" of a plugin, with the application types that may hold it.',
     )
-  const input = checkSchema('input', operation.input, issues)
-  const output = checkSchema('output', operation.output, issues)
-  checkPath(operation, input, issues.at('http'))
-  if (HTTP.test(String(operation.http))) checkBodies(operation, input, output, issues)
-  checkAudit(operation, input, output, issues.at('audit'))
-  checkErrors(operation, issues)
-  checkExamples(operation, issues)
+  for (const name of ['input', 'output'] as const)
+    if (isValid(name)) {
+      checkFields(asSchema(operation[name]), issues.at(name))
+      checkCompiles(operation[name], issues.at(name))
+    }
+  const checked = { input: asSchema(operation.input), output: asSchema(operation.output), isValid }
+  if (isValid('http')) {
+    checkPath(operation, checked.input, issues.at('http'))
+    checkBodies(operation, checked, issues)
+  }
+  checkAudit(operation, checked, issues.at('audit'))
+  if (isValid('examples')) checkExamples(operation, isValid, issues)
 }

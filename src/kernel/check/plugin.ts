@@ -1,46 +1,55 @@
+import type { TSchema } from 'typebox'
 import { isObject } from '../../common/json.ts'
+import { Type } from '../../common/json-schema.ts'
 import { compileValidator } from '../../common/validate.ts'
 import type { Plugin } from '../../sdk/index.ts'
 import type { Candidate } from '../load/discover.ts'
 import { orderByRequirement } from '../load/order.ts'
-import { type Issue, type Issues, issuesAt } from './issues.ts'
+import { Callable, checkDeclaration, issue, issueOfHolder, noOthers } from './declaration.ts'
+import { type Issue, issuesAt } from './issues.ts'
 
 const NAME = /^[a-z][a-z0-9-]{0,49}$/
-const VERSION = /^\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?$/
-const MEMBERS = ['api', 'name', 'version', 'requires', 'config', 'setup']
-
 export const placeOf = (plugin: Plugin): string => `plugin "${plugin.name}"`
 
-const checkShape = (value: Record<string, unknown>, issues: Issues) => {
-  const { api, name, version, requires, config, setup } = value
-  if (api !== 1)
-    issues.add(
-      `it is written for plugin API ${JSON.stringify(api) ?? 'undefined'}.`,
-      'This service speaks api: 1; install a release of the plugin for it.',
-    )
-  if (typeof name !== 'string' || !NAME.test(name))
-    issues.add(
-      'its name is not valid.',
-      'Use lower-case letters, digits and dashes, a letter first, at most 50.',
-    )
-  if (typeof version !== 'string' || !VERSION.test(version))
-    issues.add('its version is not a semantic version.', 'Write it like "1.0.0".')
-  if (
-    requires !== undefined &&
-    !(Array.isArray(requires) && requires.every((item) => typeof item === 'string'))
-  )
-    issues.add('"requires" is not a list of plugin names.', 'Write it like ["tokens"].')
-  if (config !== undefined && !isObject(config))
-    issues.add('"config" is not a schema.', 'Give a typebox object schema.')
-  if (typeof setup !== 'function')
-    issues.add('it has no setup function.', 'Add setup(kernel) that returns what the plugin brings.')
-  for (const member of Object.keys(value))
-    if (!MEMBERS.includes(member))
-      issues.add(
-        `a plugin has no member "${member}".`,
-        `Known are ${MEMBERS.join(', ')}; the rest is returned by setup.`,
-      )
-}
+/** Schema of a plugin. */
+const PluginDeclaration = Type.Object(
+  {
+    api: Type.Literal(
+      1,
+      issueOfHolder(
+        'it is written for plugin API {value}.',
+        'This service speaks api: 1; install a release of the plugin for it.',
+      ),
+    ),
+    name: Type.String({
+      pattern: NAME.source,
+      ...issueOfHolder(
+        'its name is not valid.',
+        'Use lower-case letters, digits and dashes, a letter first, at most 50.',
+      ),
+    }),
+    version: Type.String({
+      pattern: '^\\d+\\.\\d+\\.\\d+(?:[-+][0-9A-Za-z.+-]+)?$',
+      ...issueOfHolder('its version is not a semantic version.', 'Write it like "1.0.0".'),
+    }),
+    requires: Type.Optional(
+      Type.Array(
+        Type.String(),
+        issueOfHolder('"requires" is not a list of plugin names.', 'Write it like ["tokens"].'),
+      ),
+    ),
+    config: Type.Optional(
+      Type.Object({}, issueOfHolder('"config" is not a schema.', 'Give a typebox object schema.')),
+    ),
+    setup: Callable(
+      issueOfHolder('it has no setup function.', 'Add setup(context) that returns what the plugin brings.'),
+    ),
+  } satisfies Record<keyof Plugin, TSchema>,
+  {
+    ...issue('it is not an object.', 'Export const plugin = definePlugin({ api: 1, name, version, setup }).'),
+    ...noOthers('a plugin has no member "{member}".', 'Known are {members}; the rest is returned by setup.'),
+  },
+)
 
 /** Plugins with a valid outer form, each name once; the issues of the others are added. */
 export const checkPlugins = (candidates: readonly Candidate[], issues: Issue[]): readonly Plugin[] => {
@@ -50,11 +59,7 @@ export const checkPlugins = (candidates: readonly Candidate[], issues: Issue[]):
     const before = issues.length
     const named = isObject(value) && typeof value.name === 'string' && NAME.test(value.name)
     const at = issuesAt(named ? `plugin "${value.name}"` : place, issues)
-    if (!isObject(value)) {
-      at.add('it is not an object.', 'Export const plugin = definePlugin({ api: 1, name, version, setup }).')
-      continue
-    }
-    checkShape(value, at)
+    checkDeclaration(PluginDeclaration, value, at)
     if (!named) continue
     const name = String(value.name)
     const other = places.get(name)
@@ -85,16 +90,17 @@ export const checkPlugins = (candidates: readonly Candidate[], issues: Issue[]):
 }
 
 /** A plugin's configuration with its defaults; adds issues for values that its schema rejects. */
-export const checkConfig = (plugin: Plugin, given: unknown, issues: Issue[]): unknown => {
+export const checkConfig = (plugin: Plugin, configured: unknown, issues: Issue[]): unknown => {
   const at = issuesAt(`${placeOf(plugin)} › config`, issues)
   if (plugin.config === undefined) {
-    if (given !== undefined) at.add('the plugin takes no configuration, and some is given.', 'Remove it.')
+    if (configured !== undefined)
+      at.add('the plugin takes no configuration, and some is given.', 'Remove it.')
     return {}
   }
-  const config = structuredClone(given ?? {})
+  const config = structuredClone(configured ?? {})
   try {
-    const issue = compileValidator(plugin.config)(config)
-    for (const [path, sentences] of Object.entries(issue?.errors ?? {}))
+    const error = compileValidator(plugin.config)(config)
+    for (const [path, sentences] of Object.entries(error?.errors ?? {}))
       for (const sentence of sentences) at.add(`"${path}" ${sentence}.`, 'Correct the configuration.')
   } catch (thrown) {
     at.add(`its schema does not compile: ${(thrown as Error).message}.`, 'Correct the schema.')
@@ -102,7 +108,7 @@ export const checkConfig = (plugin: Plugin, given: unknown, issues: Issue[]): un
   return config
 }
 
-/** Names in the given configurations that belong to no plugin. */
+/** Names in the configurations that belong to no plugin. */
 export const checkConfigNames = (
   configs: Readonly<Record<string, unknown>>,
   plugins: readonly string[],

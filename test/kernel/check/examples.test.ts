@@ -1,20 +1,22 @@
 import t from 'tap'
 import { Type } from 'typebox'
-import { checkDataExamples, checkExamples } from '../../../src/kernel/check/examples.ts'
+import { createExpressions } from '../../../src/expressions/expressions.ts'
 import { type Issue, issuesAt } from '../../../src/kernel/check/issues.ts'
+import { checkOperation } from '../../../src/kernel/check/operation.ts'
+import { checkTokenType } from '../../../src/kernel/check/token-type.ts'
 import { declarativePlugin } from '../../../src/kernel/load/declarative.ts'
 import { operationOf, typeOf } from '../kit.ts'
 
 const ofOperation = (examples: unknown) => {
   const issues: Issue[] = []
   const input = Type.Object({ id: Type.String({ field: 1 }), size: Type.Integer({ default: 20, field: 2 }) })
-  checkExamples(operationOf({ input, examples }), issuesAt('operation', issues))
+  checkOperation(operationOf({ input, examples }), new Set(), issuesAt('operation', issues))
   return issues.map(({ location: place, message }) => `${place}: ${message}`)
 }
 
 const ofType = (examples: unknown, rest: Parameters<typeof typeOf>[0] = {}) => {
   const issues: Issue[] = []
-  checkDataExamples(typeOf({ ...rest, examples }), issuesAt('type', issues))
+  checkTokenType(typeOf({ ...rest, examples }), createExpressions(), issuesAt('type', issues))
   return issues.map(({ location: place, message }) => `${place}: ${message}`)
 }
 

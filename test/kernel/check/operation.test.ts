@@ -149,7 +149,7 @@ const TABLE: readonly (readonly [string, Partial<Record<keyof Operation, unknown
   [
     'a message past its length',
     { audit: { entity: 'thing', verb: 'read', message: 'x'.repeat(251) } },
-    /its message is longer than 250/,
+    /its message is not text of at most 250/,
   ],
 ]
 

@@ -19,7 +19,7 @@ const TABLE: readonly (readonly [string, Partial<Record<keyof TokenType, unknown
   ['a name past 50', { name: 'x'.repeat(51) }, /its name is not valid/],
   ['no title', { title: '' }, /it has no title/],
   ['an unknown member', { index: [] } as never, /a token type has no member "index"/],
-  ['no container', { container: undefined }, /container: "undefined" is not a container/],
+  ['no container', { container: undefined }, /container: undefined is not a container/],
   ['a container without its last slash', { container: '/pci/high' }, /"\/pci\/high" is not a container/],
   ['a container in capitals', { container: '/PCI/' }, /"\/PCI\/" is not a container/],
   ['no schema', { data: 'string' }, /data: there is no schema/],
