@@ -1,7 +1,8 @@
+import protobuf from 'protobufjs'
 import { inOwnTurn, yieldIfDue } from '../../common/event-loop.ts'
 import { isObject } from '../../common/json.ts'
 import { PIECE, runsOf, weigh } from '../../common/weight.ts'
-import type { Field, Item, Message } from '../../kernel/messages/model.ts'
+import type { Item, Message, Shape } from '../../kernel/messages/model.ts'
 import { NotExpressible, toWire } from './codec.ts'
 import { toStruct, toValue } from './value.ts'
 import type { WireObject, WireOf } from './wire.ts'
@@ -9,30 +10,29 @@ import type { WireObject, WireOf } from './wire.ts'
 /** Concatenated encodings of one message: protobuf decodes them as their merge. */
 type Parts = Buffer[]
 
-/** Field numbers of `google.protobuf.Value` and of its members. */
-const [STRUCT, LIST, ENTRY, KEY, VALUE] = [5, 6, 1, 1, 2]
+/** Field numbers of `google.protobuf.Value`, and of an entry of a map. */
+const [STRUCT, LIST, KEY, VALUE] = [5, 6, 1, 2]
+/** The one field of `google.protobuf.ListValue`, and of `google.protobuf.Struct`. */
+const [VALUES, FIELDS] = [1, 1]
+const ANY = { kind: 'value' } as const
 
-/** Tag and length of a field that is a message. */
-const prefix = (number: number, length: number): Buffer => {
-  const bytes: number[] = []
-  for (let left of [number * 8 + 2, length]) {
-    for (; left > 127; left = Math.floor(left / 128)) bytes.push((left % 128) + 128)
-    bytes.push(left)
-  }
-  return Buffer.from(bytes)
+/** Wire type of a field that is a message or text. */
+const LENGTH_DELIMITED = 2
+
+const within = (number: number, parts: Parts): Parts => {
+  const length = parts.reduce((sum, part) => sum + part.length, 0)
+  const head = new protobuf.Writer().uint32(number * 8 + LENGTH_DELIMITED).uint32(length)
+  return [Buffer.from(head.finish()), ...parts]
 }
 
-const within = (number: number, parts: Parts): Parts => [
-  prefix(
-    number,
-    parts.reduce((sum, { length }) => sum + length, 0),
-  ),
-  ...parts,
-]
+const isLight = (value: unknown) =>
+  typeof value !== 'object' || value === null || weigh(value, PIECE) <= PIECE
 
-const isLight = (value: unknown) => weigh(value, PIECE) <= PIECE
-
-/** Encodes a response, with pauses for other work (event-loop.ts). Throws `NotExpressible` as `toWire` does. */
+/**
+ * Encodes a response in pieces, with pauses for other work (event-loop.ts). At once, protobufjs blocks the loop for 85 ms with the 500,000
+ * numbers that one token may hold, and for more with a page of them; its writer cannot pause, since it does all its work at the end.
+ * Throws `NotExpressible` as `toWire` does.
+ */
 export const createWriter = (
   wireOf: WireOf,
   response: Message,
@@ -40,57 +40,20 @@ export const createWriter = (
   const google = (name: string) => wireOf({ name }, 'google.protobuf').encode
   const [value, list, struct] = [google('Value'), google('ListValue'), google('Struct')]
 
-  const valueParts = async (json: unknown): Promise<Parts> => {
-    const pause = yieldIfDue()
-    if (pause) await pause
-    if (typeof json !== 'object' || json === null || isLight(json)) return [value(toValue(json))]
-    const parts: Parts = []
-    if (isObject(json)) return within(STRUCT, await structParts(json))
-    for (const { items, heavy } of runsOf(json as readonly unknown[], (item) => item)) {
-      const pause = yieldIfDue()
-      if (pause) await pause
-      if (heavy) parts.push(...within(ENTRY, await valueParts(items[0])))
-      else parts.push(list({ values: items.map(toValue) }))
-    }
-    return within(LIST, parts)
-  }
-
-  const entryParts = async (number: number, key: string, parts: Parts): Promise<Parts> => {
-    const name = Buffer.from(key)
-    return within(number, [prefix(KEY, name.length), name, ...within(VALUE, parts)])
-  }
-
-  const structParts = async (json: WireObject): Promise<Parts> => {
-    const parts: Parts = []
-    for (const { items, heavy } of runsOf(Object.entries(json), ([, member]) => member)) {
-      const pause = yieldIfDue()
-      if (pause) await pause
-      const [[key = '', member] = []] = items
-      if (heavy) parts.push(...(await entryParts(ENTRY, key, await valueParts(member))))
-      else parts.push(struct(toStruct(Object.fromEntries(items))))
-    }
-    return parts
-  }
-
-  const itemParts = (item: Item, json: unknown): Promise<Parts> => {
-    if (item.kind === 'value') return valueParts(json)
-    if (!isObject(json)) throw new NotExpressible(`a ${typeof json} is not an object`)
-    return item.kind === 'message' ? messageParts(item.message, json) : structParts(json)
-  }
-
+  /** A field of any shape. `encode`: its message with this field only, for a part that needs no pause. */
   const fieldParts = async (
-    message: Message,
-    { name, number, shape }: Field,
+    number: number,
+    shape: Shape,
     json: unknown,
+    encode: (part: unknown) => Buffer,
   ): Promise<Parts> => {
-    const encoded = (part: unknown) => wireOf(message).encode(toWire(message, { [name]: part }))
-    if (typeof json !== 'object' || json === null || isLight(json)) return [encoded(json)]
+    if (isLight(json)) return [encode(json)]
     const parts: Parts = []
     if (shape.kind === 'list' && Array.isArray(json))
       for (const { items, heavy } of runsOf(json, (item) => item)) {
         const pause = yieldIfDue()
         if (pause) await pause
-        if (!heavy || shape.item.kind === 'scalar') parts.push(encoded(items))
+        if (!heavy || shape.item.kind === 'scalar') parts.push(encode(items))
         else parts.push(...within(number, await itemParts(shape.item, items[0])))
       }
     else if (shape.kind === 'map' && isObject(json))
@@ -98,22 +61,46 @@ export const createWriter = (
         const pause = yieldIfDue()
         if (pause) await pause
         const [[key = '', member] = []] = items
-        if (!heavy || shape.value.kind === 'scalar') parts.push(encoded(Object.fromEntries(items)))
-        else parts.push(...(await entryParts(number, key, await itemParts(shape.value, member))))
+        if (!heavy || shape.value.kind === 'scalar') parts.push(encode(Object.fromEntries(items)))
+        else {
+          const entry = within(VALUE, await itemParts(shape.value, member))
+          parts.push(...within(number, [...within(KEY, [Buffer.from(key)]), ...entry]))
+        }
       }
     else if (shape.kind === 'message' || shape.kind === 'struct' || shape.kind === 'value')
       parts.push(...within(number, await itemParts(shape, json)))
-    else parts.push(encoded(json))
+    else parts.push(encode(json))
     return parts
   }
 
+  const structParts = (json: WireObject): Promise<Parts> =>
+    fieldParts(FIELDS, { kind: 'map', value: ANY }, json, (part) => struct(toStruct(part as WireObject)))
+
+  const listParts = (json: readonly unknown[]): Promise<Parts> =>
+    fieldParts(VALUES, { kind: 'list', item: ANY }, json, (part) =>
+      list({ values: (part as readonly unknown[]).map(toValue) }),
+    )
+
+  const itemParts = async (item: Item, json: unknown): Promise<Parts> => {
+    if (item.kind === 'value') {
+      if (isLight(json)) return [value(toValue(json))]
+      return isObject(json)
+        ? within(STRUCT, await structParts(json))
+        : within(LIST, await listParts(json as readonly unknown[]))
+    }
+    if (!isObject(json)) throw new NotExpressible(`a ${typeof json} is not an object`)
+    return item.kind === 'message' ? messageParts(item.message, json) : structParts(json)
+  }
+
   const messageParts = async (message: Message, json: WireObject): Promise<Parts> => {
+    const { encode } = wireOf(message)
     const parts: Parts = []
-    for (const field of message.fields) {
+    for (const { name, number, shape } of message.fields) {
       const pause = yieldIfDue()
       if (pause) await pause
-      if (!Object.hasOwn(json, field.name)) continue
-      parts.push(...(await fieldParts(message, field, json[field.name])))
+      if (!Object.hasOwn(json, name)) continue
+      const encodeField = (part: unknown) => encode(toWire(message, { [name]: part }))
+      parts.push(...(await fieldParts(number, shape, json[name], encodeField)))
     }
     return parts
   }

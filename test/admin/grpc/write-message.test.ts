@@ -47,7 +47,7 @@ const token = (data: unknown) => ({
 })
 
 const CASES: readonly (readonly [rpc: string, output: Record<string, unknown>])[] = [
-  ...VALUES.map((body) => ['Tokens.Detokenize', { body }] as const),
+  ...VALUES.map((result) => ['Tokens.Detokenize', { result }] as const),
   ...VALUES.map((data) => ['Tokens.Get', token(data)] as const),
   ['Tokens.List', { pagination: { page_size: 3, total_items: 3 }, data: VALUES.map(token) }],
   [
