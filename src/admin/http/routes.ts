@@ -6,7 +6,7 @@ import { CLIENT_ADDRESS_HEADER } from '../../common/rate-limiter.ts'
 import { writeJson } from '../../common/write-json.ts'
 import { methodOf, pathOf, returnsNothing } from '../../kernel/check/operation.ts'
 import type { Kernel } from '../../kernel/types.ts'
-import type { Operation } from '../../sdk/index.ts'
+import type { Caller, Operation } from '../../sdk/index.ts'
 import { createSlowBodyLimiter } from '../slow-body-limiter.ts'
 import { baseUrlOf } from './base-url.ts'
 import { checkContentCoding, checkContentType, parseJsonBody } from './body.ts'
@@ -89,14 +89,30 @@ export const addOperations = (app: FastifyInstance, kernel: Kernel, options: App
     const reader = inputReader(operation)
     const consumes = operation.consumes ?? []
 
-    /** Authenticates and authorizes before any byte of the body is read. */
+    /** Authenticates once; the pipeline looks the caller up again after a slow body. */
+    const callerOf = async ({ state }: FastifyRequest): Promise<Caller> => {
+      if (state.identified === undefined) {
+        const caller = await kernel.authenticator.authenticate(state.key, operation.permission)
+        state.identified = { caller, at: performance.now() }
+      }
+      return state.identified.caller
+    }
+
+    /** Sessions are limited by the key that the call goes out with, which only their caller says. */
+    const admitRequest = async (request: FastifyRequest): Promise<void> => {
+      const { key } = request.state
+      const address = clientAddress(request)
+      if (typeof key !== 'object') return admit?.({ key, address })
+      await admit?.({ key: undefined, address })
+      const { keyId } = await callerOf(request)
+      return admit?.({ key: undefined, keyId, address: undefined })
+    }
+
+    /** Authenticates before any byte of the body is read. */
     const authenticateFirst: preParsingHookHandler = (request, _reply, _payload, done) => {
       if (operation.permission === 'none' || !hasBody(request)) return done()
-      const authenticated = (async () =>
-        kernel.authenticator.authenticate(request.state.key, operation.permission))()
-      authenticated.then((caller) => {
+      callerOf(request).then((caller) => {
         request.state.caller = caller
-        request.state.identified = { caller, at: performance.now() }
         watchIncoming(caller.tenantId, request.raw)
         done()
       }, done)
@@ -115,18 +131,7 @@ export const addOperations = (app: FastifyInstance, kernel: Kernel, options: App
       exposeHeadRoute: operation.singleRead !== true,
       url: pathOf(operation).replaceAll(/\{([^}]*)\}/g, ':$1'),
       config: { operation: operation.rpc, body: operation.body },
-      ...(admit === undefined
-        ? {}
-        : {
-            onRequest: async (request) => {
-              const { key } = request.state
-              const address = clientAddress(request)
-              if (typeof key !== 'object') return admit({ key, address })
-              await admit({ key: undefined, address })
-              const { keyId } = await kernel.authenticator.authenticate(key, operation.permission)
-              return admit({ key: undefined, keyId, address: undefined })
-            },
-          }),
+      ...(admit === undefined ? {} : { onRequest: admitRequest }),
       preParsing: authenticateFirst,
       handler: async (request, reply) => {
         const { state } = request

@@ -116,6 +116,38 @@ t.test('each call uses the key that has the permission', async (t) => {
   )
 })
 
+t.test('a call looks its session up once, and counts for the address and then for the key', async (t) => {
+  let lookups = 0
+  const counted: { readonly key?: string | undefined; readonly keyId?: string | undefined }[] = []
+  const { call, signIn, managementKey } = await setUp(t, {
+    openStore: (location) => {
+      const store = openInThread(location)
+      const changes = (collections: readonly string[]) => {
+        if (collections.includes('console_sessions')) lookups++
+        return store.records.changes(collections)
+      }
+      return { ...store, records: { ...store.records, changes } }
+    },
+    admin: { admit: (client) => void counted.push(client) },
+  })
+  const headers = { cookie: cookieOf(await signIn(managementKey)) }
+  const body = { name: 'n', type: 'private', permissions: ['token:read'] }
+  for (const [method, sent] of [
+    ['GET', { headers }],
+    ['POST', { headers, body }],
+  ] as const) {
+    lookups = 0
+    counted.length = 0
+    const { status } = await call(method, '/console/api/applications', sent)
+    t.ok(status < 300)
+    t.equal(lookups, 1)
+    t.match(counted, [
+      { key: undefined, keyId: undefined },
+      { key: undefined, keyId: String },
+    ])
+  }
+})
+
 t.test('a session takes keys of management and private applications, of one tenant', async (t) => {
   const { signIn, application, newTenant, managementKey, call } = await setUp(t)
   t.match((await signIn('key_unknown')).json, { status: 401 })
