@@ -9,7 +9,7 @@ export interface SlowBodyLimits {
 const LIMITS: SlowBodyLimits = { most: 64, afterMs: 1_000 }
 
 /** The body of a request, or the message of a gRPC call, that has not arrived completely. */
-export interface ArrivingBody {
+interface ArrivingBody {
   /** Whether the request was rejected already. */
   isRejected(): boolean
   reject(error: AppError): void

@@ -6,7 +6,7 @@ import { findScreen, hashOf, parseHash, withChanges } from './router.ts'
 import { api, may, sessionStatus } from './session.ts'
 
 /** The open screen. */
-export interface CurrentScreen {
+interface CurrentScreen {
   readonly screen: Screen | undefined
   readonly instance: ScreenInstance | undefined
   readonly unavailable?: 'not found' | 'not allowed'

@@ -1,6 +1,6 @@
 /** Routes are hashes: filters never reach a server, a proxy or a log. */
 
-export interface Route {
+interface Route {
   /** `/tokens/abc`, as in the hash. */
   readonly path: string
   readonly filters: URLSearchParams
@@ -69,7 +69,7 @@ export const matchPath = (pattern: string, path: string): Readonly<Record<string
   return Object.fromEntries(params)
 }
 
-export interface Match<T> {
+interface Match<T> {
   readonly screen: T
   readonly params: Readonly<Record<string, string>>
 }

@@ -12,7 +12,7 @@ export interface Identity {
 }
 
 /** Up to one key of each kind. The server chooses the key that a call goes out with. */
-export interface Session {
+interface Session {
   readonly management?: Identity
   readonly private?: Identity
   /** Times, ISO 8601. */
@@ -100,7 +100,7 @@ const parseSession = async (response: Response): Promise<Session | undefined> =>
 }
 
 /** Asks the server who is signed in. */
-export const refreshSession = async (): Promise<void> => {
+const refreshSession = async (): Promise<void> => {
   try {
     apply(await parseSession(await request('GET')))
   } catch (thrown) {

@@ -36,7 +36,7 @@ interface CodeParts {
   readonly invokeAs: Kernel['invokeAs']
 }
 
-export interface KernelDeps {
+interface KernelDeps {
   readonly store: Pick<Store, 'records' | 'tenants' | 'logs' | 'usage' | 'idempotency'>
   readonly keys: Pick<Keys, 'mac' | 'tenant'>
   /** Resolves when all records from before the call are in the store. */

@@ -7,7 +7,7 @@ import { html } from './html.ts'
 const ROOT = fileURLToPath(new URL('../../../docs', import.meta.url))
 
 /** A part of a page, from one heading to the next. */
-export interface Section {
+interface Section {
   readonly title: string
   /** Anchor of its heading; empty for the beginning of a page. */
   readonly anchor: string

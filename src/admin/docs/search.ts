@@ -9,7 +9,7 @@ export interface Entry {
   readonly text: string
 }
 
-export interface Hit extends Entry {
+interface Hit extends Entry {
   /** Around the first word that was found. */
   readonly excerpt: string
 }

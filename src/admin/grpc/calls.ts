@@ -43,7 +43,7 @@ export interface Calls {
   endStreams(): void
 }
 
-export interface CallsDeps {
+interface CallsDeps {
   readonly log: Log
   readonly metrics: Metrics
   readonly authenticator: Pick<Authenticator, 'authenticate'>

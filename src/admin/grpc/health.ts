@@ -3,7 +3,7 @@ import { HealthImplementation } from 'grpc-health-check'
 import { withTimeout } from '../../common/with-timeout.ts'
 import type { Check } from '../ops/health.ts'
 
-export interface GrpcHealth {
+interface GrpcHealth {
   /** Reports NOT_SERVING for all services from now on. */
   stop(): void
 }

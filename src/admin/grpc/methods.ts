@@ -16,13 +16,13 @@ import { statusOf } from './problem.ts'
 import type { WireOf, WireType } from './wire.ts'
 import { createWriter } from './write-message.ts'
 
-export interface MethodDeps {
+interface MethodDeps {
   readonly kernel: Kernel
   readonly calls: Calls
   readonly wireOf: WireOf
 }
 
-export interface MethodOptions {
+interface MethodOptions {
   /** Bytes of a request. */
   readonly messageLimit: number
   /** ms after which a call fails with `gateway_timeout`. */
@@ -36,7 +36,7 @@ const malformed = (why: string, cause?: unknown) =>
   new AppError('malformed', `The message does not fit this method: ${why}.`, { cause })
 
 /** Definition and implementation of one `sidevault.v1` service for grpc-js. */
-export interface ServedService {
+interface ServedService {
   readonly definition: ServiceDefinition
   readonly implementation: UntypedServiceImplementation
 }

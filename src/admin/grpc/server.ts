@@ -18,7 +18,7 @@ import { allowStreamResets } from './stream-resets.ts'
 import { handleUnknownMethods } from './unknown.ts'
 import { createWire } from './wire.ts'
 
-export interface GrpcDeps {
+interface GrpcDeps {
   readonly kernel: Kernel
   readonly metrics: Metrics
   readonly log: Log
@@ -47,7 +47,7 @@ export interface GrpcOptions {
   readonly slowBodies?: SlowBodyLimits
 }
 
-export interface Grpc {
+interface Grpc {
   /** Takes no new calls, lets those in flight finish within the drain timeout, then closes every connection. */
   close(): Promise<void>
 }

@@ -16,7 +16,7 @@ export interface Identity {
   readonly key: string
 }
 
-export interface DirectListenerOptions
+interface DirectListenerOptions
   extends Pick<AppOptions, 'headerLimit' | 'requestTimeout' | 'headersTimeout' | 'checkInterval'> {
   readonly host: string
   readonly port: number

@@ -14,7 +14,7 @@ interface InputParts {
   readonly body: unknown
 }
 
-export interface InputReader {
+interface InputReader {
   /** True when the operation takes members from a body; bodies of others are passed over. */
   readonly takesBody: boolean
   /** The input member by member. Throws `invalid` when the body is no object where it has to be one. */

@@ -11,7 +11,7 @@ export interface MetricSource {
   metrics(signal: AbortSignal): Promise<readonly object[]>
 }
 
-export interface MetricsDeps {
+interface MetricsDeps {
   readonly metrics: Metrics
   readonly sources: readonly MetricSource[]
   readonly log: Log

@@ -7,7 +7,7 @@ import { printProto } from './generate.ts'
 /** The lock file of field numbers and types, beside the .proto files. */
 export const FROZEN_FILE = 'sidevault/v1/fields.json'
 
-export interface Printed {
+interface Printed {
   /** Texts by file name, e.g. `sidevault/v1/tokens.proto`; `FROZEN_FILE` is one of them. */
   readonly files: ReadonlyMap<string, string>
   /** Changes that would break clients. */

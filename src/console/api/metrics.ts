@@ -1,6 +1,6 @@
 import { problemOf } from './problem.ts'
 
-export interface Sample {
+interface Sample {
   readonly name: string
   readonly labels: Readonly<Record<string, string>>
   readonly value: number

@@ -1,6 +1,6 @@
 /** Responses that several screens read, as far as they read them. All texts are data. */
 
-export interface EntityReference {
+interface EntityReference {
   readonly id: string
   /** Absent: it was deleted. */
   readonly name?: string

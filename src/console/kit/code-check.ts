@@ -5,7 +5,7 @@ import { html } from './html.ts'
 import { effect, signal } from './signals.ts'
 
 /** A warning about code that was saved (completions §7). */
-export interface CodeWarning extends Diagnostic {
+interface CodeWarning extends Diagnostic {
   /** Path of the member with the code: `request_transform.code`. */
   readonly path: string
 }
@@ -29,7 +29,7 @@ const QUIET_MS = 800
 /** Characters of a check. The save reports code that is longer than the API's limit. */
 const MOST_CHECKED = 250_000
 
-export interface CodeCheck {
+interface CodeCheck {
   /** Problems of one member, such as `request_transform.code`. */
   problems(path: string): readonly CodeWarning[]
   /** Checks at once, and asks when the code does not parse. Resolves to true when it should be saved. */

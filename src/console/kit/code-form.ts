@@ -9,7 +9,7 @@ import { computed } from './signals.ts'
 import { confirmOverwrite, type StoredCode, storedCode } from './stored-code.ts'
 
 /** A member of an entity that holds code. */
-export interface CodeMember<T> {
+interface CodeMember<T> {
   /** Path of the member in checks, warnings and issues: `request_transform.code`. */
   readonly place: string
   readonly label: string

@@ -9,7 +9,7 @@ export interface Edit {
   readonly end: number
 }
 
-export interface Position {
+interface Position {
   /** Number of the line, from 1. */
   readonly line: number
   /** UTF-16 units, from 1. */

@@ -28,7 +28,7 @@ const restoreFocus = (before: Element | null | undefined): void => {
   })
 }
 
-export interface DialogOptions<T> {
+interface DialogOptions<T> {
   readonly title: string
   /** Content below the title. `close` ends the dialog with a value. */
   readonly body: (close: (value?: T) => void) => TemplateResult
@@ -78,7 +78,7 @@ export const dialogRegion = (): TemplateResult =>
   </dialog>`,
   )}`
 
-export interface ConfirmOptions {
+interface ConfirmOptions {
   readonly title: string
   readonly body?: TemplateResult | string
   /** Label of the button: `Delete`. */

@@ -14,7 +14,7 @@ interface Named {
 /** Entities that a list offers; where there are more, their id is typed. */
 const MOST = 100
 
-export interface EntityChoice<T> {
+interface EntityChoice<T> {
   /** Undefined: they are not loaded, there are too many, or the key may not read them. */
   readonly options: ReadonlySignal<readonly T[] | undefined>
   readonly loading: ReadonlySignal<boolean>

@@ -3,7 +3,7 @@ import { html, live, nothing, ref, type TemplateResult } from './html.ts'
 import { problem } from './problem.ts'
 import { batch, type ReadonlySignal, signal } from './signals.ts'
 
-export interface FieldOptions {
+interface FieldOptions {
   readonly label: string
   readonly hint?: TemplateResult | string
   readonly error?: string | undefined
@@ -40,7 +40,7 @@ export const field = ({ label, hint, error, control }: FieldOptions): TemplateRe
 /** Value of the control that an event comes from. */
 export const valueIn = (event: Event): string => (event.target as HTMLInputElement | HTMLSelectElement).value
 
-export interface SelectOptions<T extends string> {
+interface SelectOptions<T extends string> {
   readonly value: T
   readonly choices: readonly (readonly [value: T, label: string])[]
   /** Called with a choice; the caller then updates `value`. Absent: the control holds it, as the form member `name`. */

@@ -8,7 +8,7 @@ const newKey = (): string =>
     .map((byte) => byte.toString(16).padStart(2, '0'))
     .join('')
 
-export interface IdempotencyKey {
+interface IdempotencyKey {
   /** Headers of the call. They stay the same until another input is sent, or until `reset`. */
   headers(input: unknown): Readonly<Record<string, string>>
   /** Reports success: the next call gets another key. */

@@ -17,7 +17,7 @@ export interface ListResponse<T> {
   readonly data: readonly T[]
 }
 
-export interface Rows<T> {
+interface Rows<T> {
   readonly rows: readonly T[]
   /** Number of rows on all pages; undefined for a cursor list. */
   readonly total: number | undefined
@@ -25,7 +25,7 @@ export interface Rows<T> {
   readonly next: { readonly start: string } | { readonly page: number } | undefined
 }
 
-export interface List<T> extends Resource<Rows<T>> {
+interface List<T> extends Resource<Rows<T>> {
   readonly rows: ReadonlySignal<readonly T[]>
   /** Adds the next page. */
   more(): Promise<void>
@@ -33,7 +33,7 @@ export interface List<T> extends Resource<Rows<T>> {
   readonly moreProblem: ReadonlySignal<unknown>
 }
 
-export interface ListOptions {
+interface ListOptions {
   readonly api: Api
   readonly path: string
   /** Filters; reads signals. When it changes, the list loads again. */
@@ -57,7 +57,7 @@ export const nextPageQuery = ({ pagination }: ListResponse<unknown>): Rows<unkno
 }
 
 /** The rows of `before`, followed by those of a page. */
-export const appendPage = <T>(before: Rows<T> | undefined, page: ListResponse<T>): Rows<T> => ({
+const appendPage = <T>(before: Rows<T> | undefined, page: ListResponse<T>): Rows<T> => ({
   rows: [...(before?.rows ?? []), ...page.data],
   total: page.pagination.total_items,
   next: nextPageQuery(page),

@@ -2,7 +2,7 @@ import { asApiError } from '../api/problem.ts'
 import { html, nothing, repeat, type TemplateResult } from './html.ts'
 import { signal } from './signals.ts'
 
-export type NoticeKind = 'done' | 'info' | 'warning' | 'error'
+type NoticeKind = 'done' | 'info' | 'warning' | 'error'
 
 interface Notice {
   readonly id: number

@@ -4,12 +4,12 @@ import { exactTime } from './time.ts'
 /** A time in ms, and a number; undefined: a gap. */
 export type Point = readonly [at: number, value: number | undefined]
 
-export interface Series {
+interface Series {
   readonly label: string
   readonly points: readonly Point[]
 }
 
-export interface PlotOptions {
+interface PlotOptions {
   readonly title: string
   /** Up to three; the first has the accent colour, others differ by dashes as well. */
   readonly series: readonly Series[]
@@ -102,7 +102,7 @@ export const plot = ({ title, series, format, from, to }: PlotOptions): Template
   </figure>`
 }
 
-export interface Bar {
+interface Bar {
   readonly label: string
   readonly value: number
   readonly href?: string

@@ -6,7 +6,7 @@ import { batch, effect, type ReadonlySignal, signal, untracked } from './signals
 /** ms after which a page says that it waits. */
 const SLOW_MS = 1_000
 
-export type State<T> =
+type State<T> =
   | { readonly kind: 'loading' | 'slow' }
   /** `problem`: of the last `refresh`, which failed; the value is an older one. */
   | { readonly kind: 'ready'; readonly value: T; readonly problem?: ApiError | undefined }

@@ -1,7 +1,7 @@
 import { type CallOptions, queryText } from '../api/client.ts'
 
 /** A call as a program. The key is the variable `SIDEVAULT_API_KEY` of the environment, never a key. */
-export interface Snippet {
+interface Snippet {
   readonly method: string
   readonly path: string
   readonly query?: CallOptions['query']

@@ -8,7 +8,7 @@ export interface Column<T> {
   readonly kind?: 'number' | 'code' | 'wide'
 }
 
-export interface TableOptions<T> {
+interface TableOptions<T> {
   /** Name of the table, for screen readers. */
   readonly caption: string
   readonly columns: readonly Column<T>[]

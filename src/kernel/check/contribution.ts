@@ -120,7 +120,7 @@ const named = (kind: string, item: { readonly name?: string }, index: number) =>
 const operationPlace = (operation: Operation, index: number) =>
   `operation ${typeof operation.rpc === 'string' ? operation.rpc : index + 1}`
 
-export interface ContributionContext {
+interface ContributionContext {
   /** All permissions of all plugins. */
   readonly permissions: ReadonlySet<string>
   /** The expression language with the filters of all plugins. */

@@ -13,7 +13,7 @@ import { createConsoleLookup } from './console-sessions.ts'
 /** Characters of a key. Longer ones are unknown and are not hashed. */
 const MAX_KEY_LENGTH = 200
 
-export interface AuthenticatorDeps {
+interface AuthenticatorDeps {
   readonly keys: Pick<Keys, 'mac'>
   readonly records: Pick<RecordStore, 'changes'>
   readonly clock: Clock
@@ -23,7 +23,7 @@ export interface AuthenticatorDeps {
   >
 }
 
-export interface AuthenticatorOptions {
+interface AuthenticatorOptions {
   /** Cached credentials; the least recently used one is dropped first. */
   readonly cacheSize?: number
 }

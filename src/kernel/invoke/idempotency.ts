@@ -29,7 +29,7 @@ const LEASE = 60_000
 const TRIES = 10
 const PAUSE = 100
 
-export interface IdempotencyDeps {
+interface IdempotencyDeps {
   readonly responses: IdempotencyStore
   readonly vault: Pick<Vault, 'areCurrent'>
   readonly keys: Pick<Keys, 'tenant'>

@@ -15,7 +15,7 @@ import { deniedRecord, doneRecord } from './audit.ts'
 import { type Idempotency, isRepeatable } from './idempotency.ts'
 import { compilePrune } from './prune.ts'
 
-export interface InvokeDeps {
+interface InvokeDeps {
   readonly authenticator: Authenticator
   readonly idempotency: Idempotency
   readonly journal: Journal

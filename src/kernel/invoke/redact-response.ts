@@ -23,7 +23,7 @@ type TokenTypes = ReadonlyMap<string, unknown>
 const tokenId = ({ id, type }: Readonly<Record<string, unknown>>, types: TokenTypes): string | undefined =>
   typeof id === 'string' && typeof type === 'string' && types.has(type) ? id : undefined
 
-export interface RedactedResponse {
+interface RedactedResponse {
   readonly output: unknown
   /** Ids of the tokens whose members were removed. */
   readonly tokens: readonly string[]

@@ -10,7 +10,7 @@ import { fixOf, importFile, importNpm, isAbsent, type Module, provideSdk } from 
 /** `*`, a folder, an npm name, a `.json` file; or a plugin itself. */
 export type PluginSource = string | Plugin
 
-export interface DiscoverOptions {
+interface DiscoverOptions {
   readonly sources: readonly PluginSource[]
   /** The folder of `*`. */
   readonly pluginsDir: string

@@ -15,7 +15,7 @@ import { digestOfDeclarations, type ValidationCache } from './declarations-diges
 import { discover, type PluginSource } from './discover.ts'
 import { setUp } from './setup.ts'
 
-export interface LoadDeps {
+interface LoadDeps {
   readonly createExpressions: (options: { filters: Readonly<Record<string, Filter>> }) => Expressions
   readonly headerPrefixes: readonly string[]
   readonly clock: Clock
@@ -47,7 +47,7 @@ export interface LoadOptions {
 }
 
 /** Result of loading the plugin list. */
-export interface Loading {
+interface Loading {
   /** Plugins that could be set up, in the order of the list. */
   readonly loaded: readonly LoadedPlugin[]
   /** All plugins with a valid outer form, set up or not, and their locations. */

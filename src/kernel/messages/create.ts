@@ -15,7 +15,7 @@ import {
 import { shapeOf } from './shape.ts'
 
 /** An issue of messages: two schemas with one name, or a member with a reserved name. */
-export interface MessageIssue {
+interface MessageIssue {
   readonly rpc: string
   readonly problem: string
   readonly fix: string

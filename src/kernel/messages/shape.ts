@@ -72,7 +72,7 @@ const scalarOf = (type: string, schema: JsonSchema): Scalar | undefined => {
 }
 
 /** Makes the message of an object schema; `name` is what it is called unless its schema has a title. */
-export type MessageFor = (schema: JsonSchema, name: string) => Message
+type MessageFor = (schema: JsonSchema, name: string) => Message
 
 /** proto3 has no list of lists, no map of maps and no null inside either: such values are free JSON. */
 const itemOf = (schema: JsonSchema, name: string, messageFor: MessageFor): Item => {

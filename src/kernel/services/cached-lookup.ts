@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { type Eventual, whenReady } from '../../common/eventual.ts'
 
 /** Results of a port by key (a hash, an id), cached while nothing changes. */
-export interface CachedLookup<T> {
+interface CachedLookup<T> {
   find(key: string): Eventual<T | undefined>
   /** Cached keys, the most recently used first. */
   retained(): readonly string[]

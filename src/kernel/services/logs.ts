@@ -7,7 +7,7 @@ import type { LogListQuery, LogListRow, LogStore } from '../../store/types.ts'
 /** Rows of a page (completions §3). */
 export const MAX_SIZE = 1_000
 
-export interface LogsDeps {
+interface LogsDeps {
   readonly logs: LogStore
   readonly keys: Pick<Keys, 'tenant'>
   /** Resolves when all records from before the call are in the store. */

@@ -10,7 +10,7 @@ import { createKeyHash } from './key-hash.ts'
 const MAX_KEY_LENGTH = 200
 const RETAINED = 10_000
 
-export interface ProxyDirectoryDeps {
+interface ProxyDirectoryDeps {
   readonly keys: Pick<Keys, 'mac'>
   readonly records: Pick<RecordStore, 'changes'>
   /** Undefined when no plugin provides it: all keys are unknown then. */

@@ -10,7 +10,7 @@ import type { Collection, Mutation, Records } from '../../sdk/index.ts'
 import type { RecordRow, RecordStore } from '../../store/types.ts'
 import { type OnRejected, openRecord, rejectRecord, sealMutation } from './seal-records.ts'
 
-export interface RecordsDeps {
+interface RecordsDeps {
   readonly store: RecordStore
   readonly keys: Pick<Keys, 'tenant'>
   readonly clock: Clock

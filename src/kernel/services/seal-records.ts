@@ -8,7 +8,7 @@ import type { Collection, Mutation } from '../../sdk/index.ts'
 import type { RecordRow, StoredMutation } from '../../store/types.ts'
 
 /** The identity of a record, which its seal and its MAC are bound to. */
-export interface RecordName {
+interface RecordName {
   readonly collection: string
   readonly tenantId: string
   readonly id: string

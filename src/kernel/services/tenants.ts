@@ -10,7 +10,7 @@ import { type OnRejected, rejectRecord } from './seal-records.ts'
 
 /** Cached tenants; the least recently used one is dropped first. */
 const RETAINED = 1_000
-export interface TenantsDeps {
+interface TenantsDeps {
   readonly store: TenantStore
   readonly keys: Pick<Keys, 'tenant'>
   readonly onRejected: OnRejected

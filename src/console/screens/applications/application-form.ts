@@ -7,7 +7,7 @@ import { issuesAt, permissionBoxes, textField } from './fields.ts'
 import { rulesEditor } from './rules-editor.ts'
 import type { PermissionInfo } from './types.ts'
 
-export interface ApplicationForm {
+interface ApplicationForm {
   readonly draft: Draft
   /** Permissions that the type of the application may hold. */
   readonly permissions: readonly PermissionInfo[]

@@ -16,7 +16,7 @@ const FIELDS: readonly (readonly [member: Text, label: string, placeholder: stri
 /** Entries that a list may have (completions §14). */
 const MOST = 20
 
-export interface DestinationsEditor {
+interface DestinationsEditor {
   readonly list: readonly DestinationDraft[]
   /** Path of the list in the request, for issues: `destinations`. */
   readonly place: string

@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import type { Diff, DiffLine } from './types.ts'
 
-export type Effect = 'reveals' | 'loses' | 'gains' | 'changes'
+type Effect = 'reveals' | 'loses' | 'gains' | 'changes'
 
 /** A sentence about a difference of access, in parts: levels and verbs, which are emphasized, and text between them. */
 export interface Sentence {

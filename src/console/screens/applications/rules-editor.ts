@@ -19,7 +19,7 @@ const LEVELS: readonly (readonly [Disclosure, string])[] = [
 
 type Way = 'up' | 'down'
 
-export interface RulesEditor {
+interface RulesEditor {
   readonly rules: readonly RuleDraft[]
   readonly permissions: readonly PermissionInfo[]
   readonly error: ApiError | undefined

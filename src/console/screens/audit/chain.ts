@@ -7,7 +7,7 @@ import { resource, show } from '../../kit/resource.ts'
 import { figures, section } from '../../kit/section.ts'
 import { relativeTime } from '../../kit/time.ts'
 
-export interface Chain {
+interface Chain {
   readonly state: 'intact' | 'broken' | 'not verified yet'
   /** ms since the epoch. */
   readonly verifiedAt: number | undefined

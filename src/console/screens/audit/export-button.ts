@@ -10,7 +10,7 @@ import { signal } from '../../kit/signals.ts'
 import { download, type ExportProgress, exportLogs } from './export.ts'
 import { queryOf } from './filters.ts'
 
-export interface ExportButton {
+interface ExportButton {
   button(): TemplateResult
   /** Progress with a button that aborts; an error. */
   status(): TemplateResult | typeof nothing

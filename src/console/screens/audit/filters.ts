@@ -4,9 +4,9 @@ import type { ScreenContext } from '../../kit/screen.ts'
 import { fromLocal, toLocal } from '../../kit/time.ts'
 
 /** Filters of `GET /logs`, with the names that they have in the hash. */
-export const FILTERS = ['entity_type', 'entity_id', 'start_date', 'end_date'] as const
+const FILTERS = ['entity_type', 'entity_id', 'start_date', 'end_date'] as const
 
-export type LogQuery = Readonly<Record<(typeof FILTERS)[number], string | undefined>>
+type LogQuery = Readonly<Record<(typeof FILTERS)[number], string | undefined>>
 
 export const queryOf = (filters: URLSearchParams): LogQuery =>
   Object.fromEntries(FILTERS.map((name) => [name, filters.get(name)?.trim() || undefined])) as LogQuery

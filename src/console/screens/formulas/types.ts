@@ -1,5 +1,5 @@
 export const ELEMENT_TYPES = ['string', 'number', 'boolean'] as const
-export type ElementType = (typeof ELEMENT_TYPES)[number]
+type ElementType = (typeof ELEMENT_TYPES)[number]
 
 /** A value that a reactor of the formula is configured with. */
 export interface Element {

@@ -7,7 +7,7 @@ import { isRejected } from '../requests/filters.ts'
 const BUCKETS = 60
 
 /** A time that figures are about, in equal parts. Times in ms. */
-export interface TimeRange {
+interface TimeRange {
   readonly from: number
   readonly to: number
   readonly step: number
@@ -20,7 +20,7 @@ export const timeRange = (minutes: number, now: number): TimeRange => {
   return { from: to - BUCKETS * step, to, step }
 }
 
-export interface Figures {
+interface Figures {
   readonly calls: number
   readonly perSecond: number
   readonly p50: number | undefined

@@ -6,7 +6,7 @@ export interface Certificate {
   readonly expires_at: string
 }
 
-export interface Transform {
+interface Transform {
   readonly code: string
   readonly otherwise?: 'fail' | 'pass'
 }

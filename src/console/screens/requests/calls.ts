@@ -43,7 +43,7 @@ export const appendOlderPage = (calls: Calls, page: Calls): Calls => ({
   next: calls.entries.length + page.entries.length >= MOST ? undefined : page.next,
 })
 
-export interface LoadedCalls extends Resource<Calls> {
+interface LoadedCalls extends Resource<Calls> {
   /** Loads another page of older calls. */
   more(): void
   readonly pages: ReadonlySignal<number>

@@ -14,7 +14,7 @@ export const STAGES: Readonly<Record<string, string>> = {
   audit: 'Audit',
 }
 
-export interface Stage {
+interface Stage {
   readonly name: string
   readonly label: string
   readonly ms: number

@@ -8,7 +8,7 @@ import { signal } from '../../kit/signals.ts'
 import { relativeTime } from '../../kit/time.ts'
 import { may } from '../../session.ts'
 
-export interface Tenant {
+interface Tenant {
   readonly id: string
   readonly owner_id: string
   readonly name: string

@@ -9,7 +9,7 @@ import { link } from '../../router.ts'
 import { type AccessEntry, TOKEN_NOT_FOUND } from './types.ts'
 
 /** Entries of one way to a token with the same outcome and reason. */
-export interface AccessRow extends Pick<AccessEntry, 'application' | 'disclosure' | 'rule' | 'through'> {
+interface AccessRow extends Pick<AccessEntry, 'application' | 'disclosure' | 'rule' | 'through'> {
   /** `read`, `search`, … */
   readonly permissions: readonly string[]
 }
@@ -28,7 +28,7 @@ const mergePermissions = (entries: readonly AccessEntry[]): readonly AccessRow[]
   return [...rows.values()]
 }
 
-export interface AccessGroup {
+interface AccessGroup {
   readonly title: string
   readonly about: string
   readonly rows: readonly AccessRow[]

@@ -2,7 +2,7 @@ import { choiceField, field, valueIn } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { EXPIRIES, type Filters, metadataOf } from './query.ts'
 
-export interface FilterOptions {
+interface FilterOptions {
   readonly filters: Filters
   readonly types: readonly string[]
   /** Keys that may not search have no filter by expiry. */

@@ -7,7 +7,7 @@ import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 export const invalid = (member: string, sentence: string): ApiError =>
   new ApiError({ status: 400, issues: { [member]: [sentence] } })
 
-export interface FormDialog<T> {
+interface FormDialog<T> {
   readonly title: string
   /** Label of the button. */
   readonly submit: string

@@ -7,7 +7,7 @@ import { table } from '../../kit/table.ts'
 import { relativeTime } from '../../kit/time.ts'
 import { hashOf } from '../../router.ts'
 
-export interface History {
+interface History {
   view(by: (actor: string) => TemplateResult): TemplateResult
   /** Ids of applications. */
   actors(): readonly string[]

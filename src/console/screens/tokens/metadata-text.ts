@@ -3,7 +3,7 @@ import { html, type TemplateResult } from '../../kit/html.ts'
 import { invalid } from './form-dialog.ts'
 
 /** Metadata as lines of text: `key: value`. */
-export type Metadata = Readonly<Record<string, string>>
+type Metadata = Readonly<Record<string, string>>
 
 export const metadataText = (metadata: Metadata): string =>
   Object.entries(metadata)

@@ -13,7 +13,7 @@ import { sessionStatus } from '../../session.ts'
 /** s that a value is shown. */
 const SHOWN_S = 30
 
-export interface Reveal {
+interface Reveal {
   /** The button; the value while it is shown. */
   view(): TemplateResult
   hide(): void

@@ -2,13 +2,13 @@ import { html, live, nothing, ref, type TemplateResult } from '../../kit/html.ts
 import { batch, signal } from '../../kit/signals.ts'
 import { applySuggestion, FIELDS, type KnownValues, type Suggestion, suggest } from './suggest.ts'
 
-export interface SearchBoxOptions {
+interface SearchBoxOptions {
   readonly knownValues: () => KnownValues
   /** Called with the query when the user submits it. */
   readonly search: (query: string) => void
 }
 
-export interface SearchBox {
+interface SearchBox {
   /** `error`: what the API says about the query that was searched for. */
   view(error: string | undefined): TemplateResult
   set(query: string): void

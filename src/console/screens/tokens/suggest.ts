@@ -6,7 +6,7 @@ export interface Suggestion {
   readonly hint: string
 }
 
-export interface Suggestions {
+interface Suggestions {
   /** The word at the caret. */
   readonly from: number
   readonly to: number

@@ -29,7 +29,7 @@ const problemLine = ({ status, code, title, detail }: Problem): TemplateResult =
   html`<p class="error">${status} ${title}: ${detail} ${errorLink(code)}</p>`
 
 /** The sentence of what decided about a token. */
-export const decision = ({ use, decided_by, destination }: TokenStep): string => {
+const decision = ({ use, decided_by, destination }: TokenStep): string => {
   if (use === 'unknown') return 'no such token'
   if (use === 'denied') return 'no permission and no rule grants token:use'
   if (use === 'unresolved') return 'not looked up: the key has no token:use'
