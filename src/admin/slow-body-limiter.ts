@@ -16,8 +16,8 @@ interface ArrivingBody {
 }
 
 /**
- * A request whose body has not arrived holds one of Envoy's connections to this process, or one of their streams with its
- * part of the body. One tenant must not hold them all: beyond its share of slow bodies a further one fails with
+ * A request whose body has not arrived holds one of Envoy's connections to this process, or one of their streams with
+ * its part of the body. One tenant must not hold them all: beyond its share of slow bodies a further one fails with
  * `request_timeout`. Other bodies have as long as any request has. The returned function is called when the body has
  * arrived, or its request has ended.
  */

@@ -63,7 +63,9 @@ export interface LiveConsoleSession extends ConsoleSession {
 /** The sender of a request, from its transport. */
 export interface Invocation {
   readonly key: Presented
-  /** The key's owner, if the transport has authenticated the key. Used for a second; then the key is looked up again. */
+  /**
+   * The key's owner, if the transport has authenticated the key. Used for a second; then the key is looked up again.
+   */
   readonly identified?: Identified | undefined
   readonly traceId: string
   /** The idempotency key as sent (completions §1); absent when none was. Reads ignore it. */
@@ -88,13 +90,16 @@ export interface CodeInvocation extends Pick<Invocation, 'traceId' | 'signal'> {
 
 export interface Authenticator {
   /**
-   * `unauthenticated` without, with an unknown, an expired or a replaced key; `forbidden` for unauthorized sessions. Of the
-   * two callers of a console session, the one that holds `permission`, else its first.
+   * `unauthenticated` without, with an unknown, an expired or a replaced key; `forbidden` for unauthorized sessions. Of
+   * the two callers of a console session, the one that holds `permission`, else its first.
    */
   authenticate(key: Presented, permission?: Operation['permission']): Eventual<Caller>
   /** A console session with the callers that it is now, at least one. `unauthenticated` when it has ended. */
   consoleSession(secret: ConsoleSecret): Eventual<LiveConsoleSession>
-  /** The caller for work as a public or private application; rejects with `unauthenticated` when it was deleted or has expired. */
+  /**
+   * The caller for work as a public or private application; rejects with `unauthenticated` when it was deleted or has
+   * expired.
+   */
   identify(application: ApplicationRef): Promise<Caller>
 }
 
@@ -117,8 +122,8 @@ export interface ProxyDirectory {
 }
 
 /**
- * A started service: its registry, and one pipeline for all operations of both transports (authenticate → validate → authorize →
- * idempotency → run → audit → encode).
+ * A started service: its registry, and one pipeline for all operations of both transports (authenticate → validate →
+ * authorize → idempotency → run → audit → encode).
  */
 export interface Kernel {
   readonly registry: Registry
@@ -134,8 +139,8 @@ export interface Kernel {
    */
   invoke(operation: Operation, input: unknown, invocation: Invocation): Promise<unknown>
   /**
-   * Invokes an operation for code that acts as an application of its tenant; input and result as of `invoke`. The application
-   * is looked up for each call: rejects with `unauthenticated` when it was deleted or has expired.
+   * Invokes an operation for code that acts as an application of its tenant; input and result as of `invoke`. The
+   * application is looked up for each call: rejects with `unauthenticated` when it was deleted or has expired.
    */
   invokeAs(
     application: ApplicationRef,
@@ -147,6 +152,8 @@ export interface Kernel {
   health(): Promise<void>
   /** `missing`: collections of recently rejected records, which were altered outside the service. */
   records(): Promise<{ readonly missing: readonly string[] }>
-  /** Waits for running calls (bounded), then stops plugins in reverse order of start; a second call waits for the first. */
+  /**
+   * Waits for running calls (bounded), then stops plugins in reverse order of start; a second call waits for the first.
+   */
   stop(): Promise<void>
 }

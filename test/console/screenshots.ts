@@ -1,6 +1,6 @@
 /**
- * `npm run screenshots`: writes the pictures of the documentation, docs/console/*.png, from a vault with made-up data. With
- * names (`npm run screenshots overview`), only these.
+ * `npm run screenshots`: writes the pictures of the documentation, docs/console/*.png, from a vault with made-up data.
+ * With names (`npm run screenshots overview`), only these.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

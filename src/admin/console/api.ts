@@ -29,7 +29,9 @@ export const isConsoleCall = (request: Rewritten): boolean =>
 /** What pages of the console read every few seconds. */
 const POLLED: readonly string[] = ['Requests.List', 'Requests.Destinations']
 
-/** Whether a page of the console reads by itself. A session cannot leave out its other calls: whoever has it reads data. */
+/**
+ * Whether a page of the console reads by itself. A session cannot leave out its other calls: whoever has it reads data.
+ */
 export const isBackground = ({ state }: Pick<FastifyRequest, 'state'>, operation: string): boolean =>
   POLLED.includes(operation) && typeof state.key === 'object' && !state.key.isUse
 
@@ -47,8 +49,8 @@ export const presentedSession = (header: HeaderOf): ConsoleSecret => ({
 })
 
 /**
- * Judges a call of the console before anything else. Fails with `not_found`, `forbidden`, and `malformed` with an API key:
- * whose call it is must not depend on which of the two a server reads first.
+ * Judges a call of the console before anything else. Fails with `not_found`, `forbidden`, and `malformed` with an API
+ * key: whose call it is must not depend on which of the two a server reads first.
  */
 export const checkConsoleCall = (request: FastifyRequest, key: string | undefined): void => {
   const { operation } = request.routeOptions.config

@@ -34,8 +34,8 @@ export interface ConsoleFiles {
 }
 
 /**
- * The texts that browsers load, by path: `main.ts` and what it imports, as JavaScript, with the packages' files among them;
- * a style and pictures. Files of types alone are imported by nothing that runs.
+ * The texts that browsers load, by path: `main.ts` and what it imports, as JavaScript, with the packages' files among
+ * them; a style and pictures. Files of types alone are imported by nothing that runs.
  */
 const readTexts = async (): Promise<{
   readonly texts: ReadonlyMap<string, string>

@@ -23,8 +23,8 @@ export const INDEX_HEADERS = {
 } as const
 
 /**
- * `index.html` with the URLs of its files, and a preload of each module. `later`: those that the first view does not need; they do
- * not delay it.
+ * `index.html` with the URLs of its files, and a preload of each module. `later`: those that the first view does not
+ * need; they do not delay it.
  */
 export const indexPage = (
   text: string,

@@ -33,7 +33,9 @@ const DYNAMIC = /\bimport\('(?<specifier>\.[^']+)'\)/g
 /** Whether a served path is a file of a package. */
 export const isOfPackage = (path: string): boolean => path.startsWith(PREFIX)
 
-/** The program with bare specifiers as relative paths, and the served paths of what it imports: at once, and `later`. */
+/**
+ * The program with bare specifiers as relative paths, and the served paths of what it imports: at once, and `later`.
+ */
 export const linked = (
   path: string,
   program: string,

@@ -17,7 +17,9 @@ const send = async (
   return reply.header('content-encoding', coding).send(await compressed(coding))
 }
 
-/** The index at `/console/`, and the files of the pages, which never change under one URL. Read at the first request. */
+/**
+ * The index at `/console/`, and the files of the pages, which never change under one URL. Read at the first request.
+ */
 export const pageRoutes = (load = loadFiles): readonly OwnRoute[] => {
   let loading: Promise<ConsoleFiles> | undefined
   const loaded = (): Promise<ConsoleFiles> => {

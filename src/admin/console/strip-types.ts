@@ -4,8 +4,8 @@ import { stripTypeScriptTypes } from 'node:module'
 const ORPHAN = /^\/\*\*(?:[^*]|\*(?!\/))*\*\/$(?=\n\n)/gm
 
 /**
- * TypeScript as JavaScript: types become spaces, so that lines and columns stay. Those at the end of a line are dropped, and so are comments
- * of types.
+ * TypeScript as JavaScript: types become spaces, so that lines and columns stay. Those at the end of a line are
+ * dropped, and so are comments of types.
  */
 export const stripTypes = (text: string): string => {
   // suppresses Node's warning that the function is experimental

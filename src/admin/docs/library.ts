@@ -57,8 +57,8 @@ const served = (from: string, href: string, paths: ReadonlySet<string>): string 
 }
 
 /**
- * The documents below `docs/`, rendered. Links between them lead to the service; what else lies in the repository is named
- * without a link. HTML inside documents is shown as text.
+ * The documents below `docs/`, rendered. Links between them lead to the service; what else lies in the repository is
+ * named without a link. HTML inside documents is shown as text.
  */
 export const loadPages = async (): Promise<readonly DocumentPage[]> => {
   const { Marked } = await import('marked')

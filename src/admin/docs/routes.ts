@@ -36,8 +36,8 @@ const linksTo = ({ pages }: Library, current?: string): string =>
   }).join('')
 
 /**
- * `/docs`: the documents of the project beside the documentation of the API, with a search that needs no script. Read and
- * rendered when first asked for.
+ * `/docs`: the documents of the project beside the documentation of the API, with a search that needs no script. Read
+ * and rendered when first asked for.
  */
 export const docsRoutes = (document: () => OpenApi): readonly OwnRoute[] => {
   let loaded: Promise<Library> | undefined

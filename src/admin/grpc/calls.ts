@@ -69,8 +69,8 @@ const headersOf = (metadata: Metadata): Record<string, string> =>
   Object.fromEntries(Object.entries(metadata.getMap()).map(([name, value]) => [name, value.toString()]))
 
 /**
- * Adds to each call what all share: rate limit and authentication before its message is read, the trace id header, metrics
- * and access log.
+ * Adds to each call what all share: rate limit and authentication before its message is read, the trace id header,
+ * metrics and access log.
  */
 export const createCalls = (
   { log, metrics, authenticator, admit, watchBody, statusOf }: CallsDeps,

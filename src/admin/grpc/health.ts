@@ -12,8 +12,8 @@ interface GrpcHealth {
 const NOT_SERVING_INTERVAL_MS = 200
 
 /**
- * `grpc.health.v1.Health` for the server ('') and each service: SERVING while all components are ready, as checked in the
- * last `interval` ms. Health calls read the cached result.
+ * `grpc.health.v1.Health` for the server ('') and each service: SERVING while all components are ready, as checked in
+ * the last `interval` ms. Health calls read the cached result.
  */
 export const serveHealth = (
   server: Server,

@@ -23,8 +23,8 @@ export interface WireType {
 }
 
 /**
- * Rejects truncated text and text that is not UTF-8. The library's reader accepts the first and replaces characters in the
- * second, so that other data would be stored than was sent.
+ * Rejects truncated text and text that is not UTF-8. The library's reader accepts the first and replaces characters in
+ * the second, so that other data would be stored than was sent.
  */
 class StrictReader extends protobuf.BufferReader {
   readonly #most: number

@@ -120,7 +120,9 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
     if (isPoll) log.debug(entry, 'response sent')
     else log.info(entry, 'response sent')
   }
-  /** Probes call these every few seconds, as pages of the console do, and load all its files at once: logged at debug. */
+  /**
+   * Probes call these every few seconds, as pages of the console do, and load all its files at once: logged at debug.
+   */
   const quiet: Readonly<Record<string, true>> = {
     healthz: true,
     readyz: true,
@@ -185,7 +187,8 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
     const error = fromFramework(thrown)
     if (error.code === 'internal' && !(thrown instanceof AppError))
       log.error({ err: thrown, trace_id: request.state.traceId }, 'HTTP request failed')
-    // To close, as the framework does, resets the connection while the body is still sent: Envoy then loses the response.
+    // To close, as the framework does, resets the connection while the body is still sent: Envoy then loses the
+    // response.
     if (error.code === 'too_large' || error.code === 'request_timeout') {
       reply.removeHeader('connection')
       request.raw.resume()
@@ -195,8 +198,8 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
   })
 
   for (const { method = 'GET', path, name, bodyLimit, handler } of deps.own) {
-    // A first view loads all files of the console, which are in memory: they count as calls. Anonymous requests for other pages
-    // lock nobody out of the console, and attempts to sign in do not prevent signing out.
+    // A first view loads all files of the console, which are in memory: they count as calls. Anonymous requests for
+    // other pages lock nobody out of the console, and attempts to sign in do not prevent signing out.
     const pages =
       name === 'console_assets'
         ? {}

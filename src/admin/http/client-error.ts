@@ -68,8 +68,8 @@ export const endWithProblem = (
 }
 
 /**
- * Responds to requests that the HTTP parser rejected: the common error shape, with the trace id if it was read. Closes the
- * connection. Unknown methods get the problem of `unmatched`, as known ones do.
+ * Responds to requests that the HTTP parser rejected: the common error shape, with the trace id if it was read. Closes
+ * the connection. Unknown methods get the problem of `unmatched`, as known ones do.
  */
 export const clientErrorHandler =
   (prefixes: (headers: IncomingHttpHeaders) => PrefixedHeaders, unmatched: Unmatched) =>

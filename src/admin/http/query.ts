@@ -21,7 +21,9 @@ export const coercer = (schema: JsonSchema): ((text: string) => unknown) => {
 const branchOf = (schema: JsonSchema, type: string) =>
   branches(schema).find((branch) => branch.type === type) ?? schema
 
-/** Members of an object-valued query member: `metadata.color=red`, `metadata[color]=red`, `metadata={"color":"red"}`. */
+/**
+ * Members of an object-valued query member: `metadata.color=red`, `metadata[color]=red`, `metadata={"color":"red"}`.
+ */
 const objectMember = (
   name: string,
   schema: JsonSchema,

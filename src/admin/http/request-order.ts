@@ -13,8 +13,9 @@ interface Line {
 
 /**
  * Requests of a connection run one after the other (RFC 9112 §9.3.2), and what the parser rejects or hands over
- * (`atLast`) gets its response after those of the requests before it. A connection is closed when too many requests wait, and when the body
- * of a request that has its response turns out to be malformed: a second response would be read as that of another request.
+ * (`atLast`) gets its response after those of the requests before it. A connection is closed when too many requests
+ * wait, and when the body of a request that has its response turns out to be malformed: a second response would be read
+ * as that of another request.
  */
 export const inOrder = (
   serve: RequestListener,

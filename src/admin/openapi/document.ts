@@ -121,7 +121,10 @@ const tokenTypeSchemas = (types: Iterable<TokenType>) =>
     ]),
   )
 
-/** OpenAPI 3.1 of `/proxy` and of all operations and token types in the registry. `prefix` is the canonical header prefix. */
+/**
+ * OpenAPI 3.1 of `/proxy` and of all operations and token types in the registry. `prefix` is the canonical header
+ * prefix.
+ */
 export const openApi = (
   registry: Pick<Registry, 'operations' | 'tokenTypes'>,
   { prefix, version }: { readonly prefix: string; readonly version: string },

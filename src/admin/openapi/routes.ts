@@ -13,7 +13,9 @@ const once = <T>(make: () => T): (() => T) => {
   }
 }
 
-/** `/openapi.json` and `/docs`, made once, when first asked for: the registry does not change while the service runs. */
+/**
+ * `/openapi.json` and `/docs`, made once, when first asked for: the registry does not change while the service runs.
+ */
 export const documentationRoutes = (
   registry: Pick<Registry, 'operations' | 'tokenTypes'>,
   options: { readonly prefix: string; readonly version: string },

@@ -66,9 +66,9 @@ interface HealthOptions {
 }
 
 /**
- * `/healthz`: this process responds. `/readyz`: all components respond within `timeout` ms; 200 or 503, with each component's
- * name and the start of its state. The cause is in the log only. Degraded is ready: to take slow replicas out of service
- * makes an outage of a slowdown.
+ * `/healthz`: this process responds. `/readyz`: all components respond within `timeout` ms; 200 or 503, with each
+ * component's name and the start of its state. The cause is in the log only. Degraded is ready: to take slow replicas
+ * out of service makes an outage of a slowdown.
  */
 export const healthRoutes = (
   checks: Readonly<Record<string, Check>>,

@@ -38,7 +38,10 @@ interface CodeCheck {
   showIssues(thrown: unknown): void
 }
 
-/** Checks code by the API: at once, after each pause of typing, and before a save. `body` reads signals; undefined: no code. */
+/**
+ * Checks code by the API: at once, after each pause of typing, and before a save. `body` reads signals; undefined: no
+ * code.
+ */
 export const codeCheck = ({
   api,
   path,

@@ -7,8 +7,8 @@ import { notice } from './notice.ts'
 import { signal } from './signals.ts'
 
 /**
- * The configuration of code as JSON. Its values may be secrets, which the API returns: they enter the page when somebody
- * asks for them. `save` gets a merge patch of what was changed.
+ * The configuration of code as JSON. Its values may be secrets, which the API returns: they enter the page when
+ * somebody asks for them. `save` gets a merge patch of what was changed.
  */
 export const configurationForm = ({
   stored,

@@ -1,6 +1,6 @@
 /**
- * Asks whether a save may replace what is stored now, and again when that changed while the question was open. Resolves to
- * the stored value that was confirmed, or to undefined. `part` is the part that a save replaces; a part that equals
+ * Asks whether a save may replace what is stored now, and again when that changed while the question was open. Resolves
+ * to the stored value that was confirmed, or to undefined. `part` is the part that a save replaces; a part that equals
  * `confirmedPart` needs no question.
  */
 export const confirmLatest = async <T>({

@@ -6,8 +6,9 @@ import { notice } from './notice.ts'
 let pendingClear = new AbortController()
 
 /**
- * Copies a text, and clears the clipboard after so many seconds, unless the page copies something else before. A browser
- * may deny that to a page without focus, or without a click: it is repeated with each of them until it succeeds.
+ * Copies a text, and clears the clipboard after so many seconds, unless the page copies something else before. A
+ * browser may deny that to a page without focus, or without a click: it is repeated with each of them until it
+ * succeeds.
  */
 export const copyAndClear = async (text: string, seconds: number): Promise<void> => {
   await navigator.clipboard.writeText(text)

@@ -49,6 +49,8 @@ const differenceTable = (before: string, after: string, caption: string): Templa
   `
 }
 
-/** The difference of two texts as a table, or a sentence when there is none. `caption` names both. Made once per text. */
+/**
+ * The difference of two texts as a table, or a sentence when there is none. `caption` names both. Made once per text.
+ */
 export const difference = (before: string, after: string, caption: string): TemplateResult =>
   html`${guard([before, after, caption], () => differenceTable(before, after, caption))}`

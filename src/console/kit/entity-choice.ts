@@ -29,8 +29,8 @@ interface EntityChoice<T> {
 }
 
 /**
- * The entity of an id: one of `candidates`, or loaded by its id. `candidates` returns undefined while the list loads. The
- * value is undefined while nothing is loaded, and when there is no such entity.
+ * The entity of an id: one of `candidates`, or loaded by its id. `candidates` returns undefined while the list loads.
+ * The value is undefined while nothing is loaded, and when there is no such entity.
  */
 export const chosenEntity = <T extends { readonly id: string }>({
   api,

@@ -16,8 +16,8 @@ interface IdempotencyKey {
 }
 
 /**
- * The idempotency key of one form (completions §1). A create that is sent again after a timeout, or twice by a double click,
- * happens once; one with another input is another.
+ * The idempotency key of one form (completions §1). A create that is sent again after a timeout, or twice by a double
+ * click, happens once; one with another input is another.
  */
 export const createIdempotencyKey = (): IdempotencyKey => {
   let last: { readonly input: string; readonly key: string } | undefined

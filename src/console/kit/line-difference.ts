@@ -9,7 +9,9 @@ export interface DifferenceLine {
   readonly after?: number
 }
 
-/** Most lines that a minimal difference may add and remove. Beyond it the changed part is removed and added complete. */
+/**
+ * Most lines that a minimal difference may add and remove. Beyond it the changed part is removed and added complete.
+ */
 const MOST_CHANGES = 1_000
 
 /** Line feeds alone, as a `<textarea>` holds them. */

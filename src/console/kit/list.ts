@@ -41,7 +41,9 @@ interface ListOptions {
   readonly signal: AbortSignal
   /** Rows of a page; default 50. */
   readonly size?: number
-  /** Filters of the screen. With them, the hash holds the number of rows (`rows`), so that Back and links show as many. */
+  /**
+   * Filters of the screen. With them, the hash holds the number of rows (`rows`), so that Back and links show as many.
+   */
   readonly filters?: ReadonlySignal<URLSearchParams>
   setFilters?(changes: Readonly<Record<string, string | undefined>>): void
 }

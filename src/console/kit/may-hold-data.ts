@@ -2,8 +2,8 @@
 const NO_DATA = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|T\d\d:\d\d:\d\d\.\d{3}/gi
 
 /**
- * Whether a text may hold what tokens hold: a query by data, or nine digits in any writing, as in src/vault/safe-id.ts. Such
- * a text stays out of the address, and of the browser's history.
+ * Whether a text may hold what tokens hold: a query by data, or nine digits in any writing, as in src/vault/safe-id.ts.
+ * Such a text stays out of the address, and of the browser's history.
  */
 export const mayHoldData = (text: string): boolean =>
   /(?:^|[^\w.])data\s*[.:]/i.test(text) ||

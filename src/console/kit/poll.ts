@@ -6,8 +6,8 @@ export const pausePolls = (paused: boolean): void => {
 }
 
 /**
- * Runs `work` every `ms` while the page is visible, and at once when it becomes visible again. Calls that it makes should be
- * in the `background`, so that a page that is left open does not hold its session open.
+ * Runs `work` every `ms` while the page is visible, and at once when it becomes visible again. Calls that it makes
+ * should be in the `background`, so that a page that is left open does not hold its session open.
  */
 export const poll = (ms: number, work: () => void, signal: AbortSignal): void => {
   let ranAt = Date.now()

@@ -19,8 +19,8 @@ export interface StoredCode extends CodeEditor {
 }
 
 /**
- * An editor of code that is stored. It follows `stored`, which reads signals, until somebody types. What was typed comes
- * back when the page is opened again. `id` is unique among all pages.
+ * An editor of code that is stored. It follows `stored`, which reads signals, until somebody types. What was typed
+ * comes back when the page is opened again. `id` is unique among all pages.
  */
 export const storedCode = (
   { id, label, rows }: { readonly id: string; readonly label: string; readonly rows?: number },

@@ -32,8 +32,8 @@ const unauthenticated = (detail: string) => new AppError('unauthenticated', deta
 
 /**
  * Finds callers: by the keyed hash of an API key, and by id for work that an application does itself. Credentials are
- * cached while the change counters of their collections stand still, so an acknowledged change (a key deleted or replaced,
- * a permission removed) holds for the next request. Unknown keys are never cached.
+ * cached while the change counters of their collections stand still, so an acknowledged change (a key deleted or
+ * replaced, a permission removed) holds for the next request. Unknown keys are never cached.
  */
 export const createAuthenticator = (
   { keys, records, clock, ports }: AuthenticatorDeps,

@@ -60,8 +60,8 @@ const onlyReads = ({ permission, audit }: Operation): boolean =>
   /:(?:read|search)$/.test(permission) && (audit === 'none' || audit.verb === 'read')
 
 /**
- * Operations that only read are run again: each disclosure is decided and recorded when it happens. Those for public keys,
- * too: every visitor has the key, and what one of them was given is no other's.
+ * Operations that only read are run again: each disclosure is decided and recorded when it happens. Those for public
+ * keys, too: every visitor has the key, and what one of them was given is no other's.
  */
 export const isRepeatable = (operation: Operation): boolean =>
   ['POST', 'PUT', 'PATCH'].includes(methodOf(operation)) &&
@@ -72,7 +72,10 @@ export const isRepeatable = (operation: Operation): boolean =>
 const placeOf = ({ http }: Operation, input: unknown): readonly unknown[] =>
   pathParams(http).map((name) => (isObject(input) ? input[name] : undefined))
 
-/** Every visitor has the key of a public application: only who knows the body repeats a call. A session's key is one visitor's. */
+/**
+ * Every visitor has the key of a public application: only who knows the body repeats a call. A session's key is one
+ * visitor's.
+ */
 const isShared = ({ actorType, applicationType }: Caller): boolean =>
   actorType === 'application' && applicationType === 'public'
 
@@ -122,7 +125,10 @@ const altered = () =>
     'A stored response was altered outside the service. Give the trace id to the operator.',
   )
 
-/** True when nothing was written. Errors from 500 may follow a write; operations with code are treated as if they had written. */
+/**
+ * True when nothing was written. Errors from 500 may follow a write; operations with code are treated as if they had
+ * written.
+ */
 const isCertain = ({ uncertain, status }: AppError, { runsCode = false }: Operation): boolean =>
   !uncertain && (status < 500 || runsCode)
 
@@ -148,12 +154,11 @@ const omit = (response: unknown, names: readonly string[]): unknown =>
     : response
 
 /**
- * Idempotency keys (completions §1), by tenant, actor, operation, entity of its path, key, and the body of calls with a public key. The
- * lease is in the store, so it holds across
- * processes. Writes under a lease mark it in their own transaction, so it holds when a process is killed. Responses are
- * sealed, since they may hold data and new API keys. A response loses its token data
- * when one of the tokens is changed, deleted or expires. A caller whose grants have changed gets it without
- * token data, metadata and fingerprints. Keys are stored as keyed hashes.
+ * Idempotency keys (completions §1), by tenant, actor, operation, entity of its path, key, and the body of calls with a
+ * public key. The lease is in the store, so it holds across processes. Writes under a lease mark it in their own
+ * transaction, so it holds when a process is killed. Responses are sealed, since they may hold data and new API keys. A
+ * response loses its token data when one of the tokens is changed, deleted or expires. A caller whose grants have
+ * changed gets it without token data, metadata and fingerprints. Keys are stored as keyed hashes.
  */
 export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
   const { responses: records, vault, keys, journal, clock, log, tokenTypes } = deps

@@ -32,8 +32,8 @@ export interface Invoke {
 }
 
 /**
- * ms for which a transport's authentication holds: as long as a body takes that is not slow. A key revoked during a slow
- * body is unknown.
+ * ms for which a transport's authentication holds: as long as a body takes that is not slow. A key revoked during a
+ * slow body is unknown.
  */
 const IDENTIFIED_MS = 1_000
 

@@ -55,8 +55,8 @@ const pruneOf = (schema: JsonSchema): Prune => {
 }
 
 /**
- * Compiles a function that copies a value with only the declared members, at any depth; values that the schema leaves free
- * stay as they are. A value of another shape is left for validation to reject. Input: unknown
- * members are ignored (completions §1). Output: only declared and defined members.
+ * Compiles a function that copies a value with only the declared members, at any depth; values that the schema leaves
+ * free stay as they are. A value of another shape is left for validation to reject. Input: unknown members are ignored
+ * (completions §1). Output: only declared and defined members.
  */
 export const compilePrune = (schema: unknown): Prune => pruneOf(asSchema(schema))

@@ -1,6 +1,9 @@
 import { isObject } from '../../common/json.ts'
 
-/** Members that disclose something of a token's data: an expression may be a literal card number, a fingerprint discloses equality. */
+/**
+ * Members that disclose something of a token's data: an expression may be a literal card number, a fingerprint
+ * discloses equality.
+ */
 const REVEALING_MEMBERS: ReadonlySet<string> = new Set([
   'data',
   'mask',
@@ -50,8 +53,8 @@ export const redactResponse = (
 }
 
 /**
- * A tokenized result of code, with null in the place of each literal that the code returned; itself when it has none. Each of
- * its strings is the id of a token.
+ * A tokenized result of code, with null in the place of each literal that the code returned; itself when it has none.
+ * Each of its strings is the id of a token.
  */
 export const withoutLiterals = (response: unknown, types: TokenTypes): unknown => {
   if (Array.isArray(response)) {

@@ -15,8 +15,8 @@ const NPM = 'sidevault-npm:'
 let hooked = false
 
 /**
- * Lets all modules import `sidevault/sdk` (and tests `sidevault/testing`). It is the same module instance, so that an `AppError` of a plugin is
- * an instance of ours. Idempotent.
+ * Lets all modules import `sidevault/sdk` (and tests `sidevault/testing`). It is the same module instance, so that an
+ * `AppError` of a plugin is an instance of ours. Idempotent.
  */
 export const provideSdk = (): void => {
   if (hooked) return

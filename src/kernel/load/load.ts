@@ -40,8 +40,8 @@ export interface LoadOptions {
   /** Skips checks of operations while their declarations are unchanged. Default: always checked. */
   readonly validationCache?: ValidationCache
   /**
-   * Called with the location whose code runs next, so that the supervisor can name code that never returns; undefined when the code of
-   * plugins has returned.
+   * Called with the location whose code runs next, so that the supervisor can name code that never returns; undefined
+   * when the code of plugins has returned.
    */
   readonly onProgress?: (place: string | undefined) => void
 }

@@ -29,8 +29,9 @@ export const keyProviderIn = async (folder: string): Promise<KeyProvider | 'none
 }
 
 /**
- * The key provider of a scheme among the plugins of the list. Only modules named `key-provider` are imported, that of the
- * folder named like the scheme first: nothing else of a plugin runs before the service has its keys. `invalid` when none has it.
+ * The key provider of a scheme among the plugins of the list. Only modules named `key-provider` are imported, that of
+ * the folder named like the scheme first: nothing else of a plugin runs before the service has its keys. `invalid` when
+ * none has it.
  */
 export const findKeyProvider = async (
   scheme: string,

@@ -1,4 +1,7 @@
-/** The listener without Envoy meets what Envoy would have met: each attack on a bare socket, and the response read to its end. */
+/**
+ * The listener without Envoy meets what Envoy would have met: each attack on a bare socket, and the response read to
+ * its end.
+ */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'

@@ -20,7 +20,8 @@ export const compare = (
   api.call('POST', '/access/diff', { body: { application: { id }, permissions, rules }, signal })
 
 /**
- * Compares a draft each time that it has not changed for a moment; a newer draft cancels the comparison of an older one.
+ * Compares a draft each time that it has not changed for a moment; a newer draft cancels the comparison of an older
+ * one.
  * `draft` is undefined while nothing was changed.
  */
 export const liveDifference = (
@@ -107,8 +108,8 @@ const suggest = async (
 }
 
 /**
- * Suggestions for containers. They are loaded when a field that has them gets the focus (`onFocus`), since the comparison
- * counts tokens; an error leaves the field without.
+ * Suggestions for containers. They are loaded when a field that has them gets the focus (`onFocus`), since the
+ * comparison counts tokens; an error leaves the field without.
  * `list` is the last element of the form.
  */
 export const containerSuggestions = (

@@ -34,8 +34,8 @@ const quotedNames = (all: readonly ActingEntity[]): string =>
     .join(', ') + (all.length > 3 ? ` and ${all.length - 3} more` : '')
 
 /**
- * Sentences about what ends with an application, as far as the signed-in keys may know: its keys, its open sessions, and
- * proxies and reactors that act as it.
+ * Sentences about what ends with an application, as far as the signed-in keys may know: its keys, its open sessions,
+ * and proxies and reactors that act as it.
  */
 export const dependentsOf = async (
   api: Api,

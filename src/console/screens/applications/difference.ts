@@ -24,7 +24,10 @@ export const containerLabel = (container: string): string =>
 
 const verbOf = (permission: string): string => permission.replace(/^token:/, '')
 
-/** Lines that only their permission tells apart are one sentence. Creating and deleting show nothing, so they stand alone. */
+/**
+ * Lines that only their permission tells apart are one sentence. Creating and deleting show nothing, so they stand
+ * alone.
+ */
 const groupOf = ({ container, permission, from, to, tokens, exact }: DiffLine): string =>
   permission === 'token:create' || permission === 'token:delete'
     ? `${permission} ${container} ${from === 'none'} ${to === 'none'}`

@@ -54,8 +54,8 @@ export interface CallStatistics {
 }
 
 /**
- * Figures of a span, together and by its parts. `isAll`: no older calls exist; otherwise parts before the oldest are gaps,
- * and the sums begin there.
+ * Figures of a span, together and by its parts. `isAll`: no older calls exist; otherwise parts before the oldest are
+ * gaps, and the sums begin there.
  */
 export const callStatistics = (
   entries: readonly RequestEntry[],

@@ -21,7 +21,10 @@ export interface Calls {
 
 const NONE: Calls = { entries: [], next: undefined }
 
-/** Calls with a newer page. `isJoined`: the page reaches the calls; otherwise there is a gap, and older calls are left out. */
+/**
+ * Calls with a newer page. `isJoined`: the page reaches the calls; otherwise there is a gap, and older calls are left
+ * out.
+ */
 export const mergeNewerPage = (
   calls: Calls,
   page: Calls,

@@ -1,4 +1,6 @@
-/** The lines that `npm start` prints (src/supervisor/startup-banner.ts), as calls of the page and as lines of a shell. */
+/**
+ * The lines that `npm start` prints (src/supervisor/startup-banner.ts), as calls of the page and as lines of a shell.
+ */
 
 export const DEMO_URL = 'https://demo.sidevault.test/pay'
 

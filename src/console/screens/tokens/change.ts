@@ -15,7 +15,10 @@ const patch = async (api: Api, id: string, body: object): Promise<true> => {
   return true
 }
 
-/** The expiry of the control's text; null: never. The control holds no seconds: those of `stored` stay until it is changed. */
+/**
+ * The expiry of the control's text; null: never. The control holds no seconds: those of `stored` stay until it is
+ * changed.
+ */
 export const expiryOf = (text: string, stored: string | undefined): string | null =>
   text === toLocal(stored) && stored !== undefined ? stored : (fromLocal(text) ?? null)
 
