@@ -1,12 +1,12 @@
 import { AppError } from '../common/errors.ts'
 
-/** Most slow bodies of one tenant at a time, and ms after which a body is slow. */
+/** Maximum slow bodies of one tenant at a time, and ms after which a body is slow. */
 export interface SlowBodyLimits {
-  readonly most: number
+  readonly max: number
   readonly afterMs: number
 }
 
-const LIMITS: SlowBodyLimits = { most: 64, afterMs: 1_000 }
+const LIMITS: SlowBodyLimits = { max: 64, afterMs: 1_000 }
 
 /** The body of a request, or the message of a gRPC call, that has not arrived completely. */
 interface ArrivingBody {
@@ -21,7 +21,7 @@ interface ArrivingBody {
  * `request_timeout`. Other bodies have as long as any request has. The returned function is called when the body has
  * arrived, or its request has ended.
  */
-export const createSlowBodyLimiter = ({ most, afterMs }: SlowBodyLimits = LIMITS) => {
+export const createSlowBodyLimiter = ({ max, afterMs }: SlowBodyLimits = LIMITS) => {
   const slow = new Map<string, number>()
 
   return (tenantId: string, body: ArrivingBody): (() => void) => {
@@ -29,7 +29,7 @@ export const createSlowBodyLimiter = ({ most, afterMs }: SlowBodyLimits = LIMITS
     const timer = setTimeout(() => {
       if (body.isRejected()) return
       const count = slow.get(tenantId) ?? 0
-      if (count >= most) {
+      if (count >= max) {
         const detail = 'This tenant has too many slow request bodies. Send the request again, faster.'
         body.reject(new AppError('request_timeout', detail))
         return

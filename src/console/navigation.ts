@@ -40,12 +40,12 @@ const navigate = (hash: string): void => {
   location.hash = hash
 }
 
-const open = (path: string, found: URLSearchParams): void => {
+const open = (path: string, initial: URLSearchParams): void => {
   closeScreen()
   closeDialogs()
   const controller = new AbortController()
-  const own = signal(found)
-  const ownInAddress = signal(found)
+  const own = signal(initial)
+  const ownInAddress = signal(initial)
   filters = own
   inAddress = ownInAddress
   openPath = path

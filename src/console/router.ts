@@ -22,8 +22,8 @@ type Filters = URLSearchParams | Readonly<Record<string, string | undefined>>
 /** The hash of a screen: `hashOf('/tokens', { type: 'card' })`. undefined and `''` are left out. */
 export const hashOf = (path: string, filters: Filters = {}): string => {
   const members = new URLSearchParams()
-  const given = filters instanceof URLSearchParams ? filters : Object.entries(filters)
-  for (const [name, value] of given) if (value !== undefined && value !== '') members.append(name, value)
+  const entries = filters instanceof URLSearchParams ? filters : Object.entries(filters)
+  for (const [name, value] of entries) if (value !== undefined && value !== '') members.append(name, value)
   return `#${path}${members.size === 0 ? '' : `?${members}`}`
 }
 
@@ -79,9 +79,9 @@ export const findScreen = <T extends { readonly path: string }>(
   screens: readonly T[],
   path: string,
 ): Match<T> | undefined => {
-  const found = screens.flatMap((screen) => {
+  const matches = screens.flatMap((screen) => {
     const params = matchPath(screen.path, path)
     return params === undefined ? [] : [{ screen, params }]
   })
-  return found.sort((a, b) => Object.keys(a.params).length - Object.keys(b.params).length)[0]
+  return matches.sort((a, b) => Object.keys(a.params).length - Object.keys(b.params).length)[0]
 }

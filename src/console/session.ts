@@ -95,8 +95,8 @@ const request = (method: string, body?: unknown): Promise<Response> =>
 const parseSession = async (response: Response): Promise<Session | undefined> => {
   if (response.status === 401 || response.status === 204) return undefined
   if (!response.ok) throw await problemOf(response)
-  const found = (await response.json()) as Session
-  return found.management === undefined && found.private === undefined ? undefined : found
+  const loaded = (await response.json()) as Session
+  return loaded.management === undefined && loaded.private === undefined ? undefined : loaded
 }
 
 /** Asks the server who is signed in. */

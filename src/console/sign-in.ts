@@ -6,8 +6,8 @@ import { signIn } from './session.ts'
 
 /** The form of a key. The key lives in the field until it is sent, and nowhere else. */
 const createKeyForm = (label: string, done: () => void) => {
-  const send = formAction(async (given, form) => {
-    const key = String(given.get('key') ?? '').trim()
+  const send = formAction(async (fields, form) => {
+    const key = String(fields.get('key') ?? '').trim()
     if (key === '') return
     try {
       await signIn(key)

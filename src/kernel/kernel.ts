@@ -31,7 +31,7 @@ interface VaultServices {
 }
 
 /** The kernel's arguments for the factory of the service that runs tenants' code. */
-interface CodeParts {
+interface CodeServices {
   readonly operations: readonly Operation[]
   readonly invokeAs: Kernel['invokeAs']
 }
@@ -53,7 +53,7 @@ interface KernelDeps {
   readonly journal: Journal
   readonly createExpressions: (options: { filters: Readonly<Record<string, Filter>> }) => Expressions
   readonly createVault: (services: VaultServices) => Vault
-  readonly createCode: (parts: CodeParts) => Code
+  readonly createCode: (services: CodeServices) => Code
   readonly fetch: PluginContext['fetch']
   /** Calls of the other processes of this node. Default: there are none. */
   readonly peers?: Peers

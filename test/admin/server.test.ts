@@ -128,7 +128,7 @@ t.test('a slow body is 408, and its connection is closed', async (t) => {
 })
 
 t.test('a tenant may have few slow bodies; further ones are 408', async (t) => {
-  const limits = { most: 3, afterMs: 50 }
+  const limits = { max: 3, afterMs: 50 }
   const service = await startTestService(t, {
     openStore: openInThread,
     admin: { listen: { port: 0 }, slowBodies: limits },
@@ -147,7 +147,7 @@ t.test('a tenant may have few slow bodies; further ones are 408', async (t) => {
       socket.once('data', (text) => {
         rejected.add(socket)
         t.match(problemIn(String(text)), { status: 408, json: { code: 'request_timeout' } })
-        if (rejected.size === sockets.length - limits.most) enough.resolve()
+        if (rejected.size === sockets.length - limits.max) enough.resolve()
       })
       socket.write(head)
     }
@@ -164,7 +164,7 @@ t.test('a tenant may have few slow bodies; further ones are 408', async (t) => {
   }
   for (const what of ['first', 'once these have come']) {
     const waiting = await flood()
-    t.equal(waiting.length, limits.most, what)
+    t.equal(waiting.length, limits.max, what)
     t.equal(await responseTo(head.replace('length: 2', 'length: 9999999')), 413, 'answered before it is late')
     t.equal(await responseTo(head), 408, 'and a later one is judged as before')
     t.equal((await call('GET', '/healthz')).status, 200)

@@ -16,7 +16,7 @@ import { root } from '../kit/sources.ts'
 const FOLDER = join(root, 'docs/console')
 
 /** Bytes of a picture, at most. */
-const MOST = 120_000
+const MAX_BYTES = 120_000
 
 interface Picture {
   readonly name: string
@@ -122,7 +122,7 @@ try {
     await act?.(page, vault.ids)
     await page.mouse.move(0, 0)
     const png = toPalette(await pictureOf(page))
-    if (png.length > MOST) throw new Error(`${name}.png has ${png.length} bytes, more than ${MOST}`)
+    if (png.length > MAX_BYTES) throw new Error(`${name}.png has ${png.length} bytes, more than ${MAX_BYTES}`)
     writeFileSync(join(FOLDER, `${name}.png`), png)
     process.stdout.write(`docs/console/${name}.png ${png.length}\n`)
   }

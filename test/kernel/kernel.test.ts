@@ -84,7 +84,7 @@ const TABLE: readonly (readonly [string, readonly Plugin[], RegExp])[] = [
   [
     'a service used inside setup',
     [pluginOf({}, { setup: (kernel: PluginContext) => ({ permissions: [...kernel.permissions()] }) })],
-    /plugin "sample" used kernel\.permissions inside setup/,
+    /plugin "sample" used the service "permissions" inside setup/,
   ],
   [
     'records used inside setup',
@@ -99,7 +99,7 @@ const TABLE: readonly (readonly [string, readonly Plugin[], RegExp])[] = [
         },
       ),
     ],
-    /used kernel\.records inside setup/,
+    /used the service "records" inside setup/,
   ],
   [
     'the same operation twice',

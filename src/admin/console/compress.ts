@@ -25,13 +25,13 @@ const COMPRESS: Readonly<Record<Coding, (text: Buffer) => Promise<Buffer>>> = {
 
 export const consoleFile = (type: string, content: string): ConsoleFile => {
   const text = Buffer.from(content)
-  const made: Partial<Record<Coding, Promise<Buffer>>> = {}
+  const results: Partial<Record<Coding, Promise<Buffer>>> = {}
   return {
     type,
     text,
     compressed: (coding) => {
-      made[coding] ??= COMPRESS[coding](text)
-      return made[coding]
+      results[coding] ??= COMPRESS[coding](text)
+      return results[coding]
     },
   }
 }

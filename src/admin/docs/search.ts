@@ -50,10 +50,10 @@ export const search = (entries: readonly Entry[], query: string): readonly Hit[]
       (sum, word) => sum + 10 * times(title, word) + Math.min(5, times(text, word)),
       0,
     )
-    const found = words.map((word) => text.indexOf(word)).filter((at) => at >= 0)
-    const from = Math.max(0, Math.min(...found, text.length) - EXCERPT / 4)
+    const positions = words.map((word) => text.indexOf(word)).filter((at) => at >= 0)
+    const from = Math.max(0, Math.min(...positions, text.length) - EXCERPT / 4)
     const excerpt = `${from > 0 ? '… ' : ''}${entry.text.slice(from, from + EXCERPT)}${from + EXCERPT < text.length ? ' …' : ''}`
-    return [{ ...entry, excerpt: found.length > 0 ? excerpt : entry.text.slice(0, EXCERPT), score }]
+    return [{ ...entry, excerpt: positions.length > 0 ? excerpt : entry.text.slice(0, EXCERPT), score }]
   })
   return scored.sort((a, b) => b.score - a.score).slice(0, HITS)
 }

@@ -96,7 +96,8 @@ export const fromWire = (message: Message, wire: WireObject): Record<string, unk
   return object
 }
 
-const isOurs = (field: Field) => field.number === NULL_MEMBERS.number || field.number === EMPTY_MEMBERS.number
+const isReserved = (field: Field) =>
+  field.number === NULL_MEMBERS.number || field.number === EMPTY_MEMBERS.number
 
 const list = (value: unknown) => (Array.isArray(value) ? (value as readonly string[]) : [])
 
@@ -106,8 +107,8 @@ const list = (value: unknown) => (Array.isArray(value) ? (value as readonly stri
  */
 export const inputFrom = (request: Message, wire: WireObject): Record<string, unknown> => {
   const input = fromWire(request, wire)
-  if (!request.fields.some(isOurs)) return input
-  const declared = { ...request, fields: request.fields.filter((field) => !isOurs(field)) }
+  if (!request.fields.some(isReserved)) return input
+  const declared = { ...request, fields: request.fields.filter((field) => !isReserved(field)) }
   for (const { name } of [NULL_MEMBERS, EMPTY_MEMBERS]) {
     for (const path of list(input[name]))
       if (!setMember(declared, input, path, name === EMPTY_MEMBERS.name))

@@ -29,7 +29,7 @@ const same = (bytes: Buffer) => bytes
 /** The library's reflection services by path. They serve file descriptors. */
 const load = (descriptors: readonly Buffer[]): ReadonlyMap<string, Served> => {
   const served = new Map<string, Served>()
-  const ours = { sidevault: { fileDescriptorProtos: [...descriptors] } }
+  const services = { sidevault: { fileDescriptorProtos: [...descriptors] } }
   const server = {
     addService: (
       definition: Readonly<Record<string, MethodDefinition<object, object>>>,
@@ -40,7 +40,7 @@ const load = (descriptors: readonly Buffer[]): ReadonlyMap<string, Served> => {
       if (method && handle) served.set(method.path, { method, handle })
     },
   }
-  new ReflectionService(ours as never).addToServer(server as never)
+  new ReflectionService(services as never).addToServer(server as never)
   return served
 }
 

@@ -5,7 +5,7 @@ import { hasPresence, type Item, type Message } from '../../kernel/messages/mode
 import { PACKAGE, typeName } from '../proto/files.ts'
 
 /**
- * Most nested messages. A level of JSON needs two, bodies have up to 64 levels (completions §11), and
+ * Maximum nested messages. A level of JSON needs two, bodies have up to 64 levels (completions §11), and
  * replaced values may have as many again. The library's own limit is 100.
  */
 const DEPTH = 400
@@ -15,10 +15,10 @@ export type WireObject = { readonly [name: string]: unknown }
 
 export interface WireType {
   /**
-   * Throws on bytes that do not decode, and on text that is not UTF-8; `malformed` for more than `most` tags and
+   * Throws on bytes that do not decode, and on text that is not UTF-8; `malformed` for more than `max` tags and
    * lengths.
    */
-  decode(bytes: Uint8Array, most?: number): WireObject
+  decode(bytes: Uint8Array, max?: number): WireObject
   encode(object: WireObject): Buffer
 }
 
@@ -27,19 +27,19 @@ export interface WireType {
  * the second, so that other data would be stored than was sent.
  */
 class StrictReader extends protobuf.BufferReader {
-  readonly #most: number
+  readonly #max: number
   #read = 0
 
-  constructor(bytes: Uint8Array, most: number) {
+  constructor(bytes: Uint8Array, max: number) {
     super(bytes)
-    this.#most = most
+    this.#max = max
   }
 
   override uint32(): number {
-    if (++this.#read > this.#most)
+    if (++this.#read > this.#max)
       throw new AppError(
         'malformed',
-        `The message holds more than ${this.#most} tags and lengths of fields. Split it.`,
+        `The message holds more than ${this.#max} tags and lengths of fields. Split it.`,
       )
     return super.uint32()
   }
@@ -105,8 +105,8 @@ export const createWire = (messages: readonly Message[]): WireOf => {
   return ({ name }, within = PACKAGE) => {
     const type = root.lookupType(`${within}.${name}`)
     return {
-      decode: (bytes, most = Number.POSITIVE_INFINITY) =>
-        type.decode(new StrictReader(bytes, most)) as unknown as WireObject,
+      decode: (bytes, max = Number.POSITIVE_INFINITY) =>
+        type.decode(new StrictReader(bytes, max)) as unknown as WireObject,
       encode: (object) => Buffer.from(type.encode(object).finish()),
     }
   }

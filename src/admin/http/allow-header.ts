@@ -45,8 +45,10 @@ export const createAllowHeader = (
     })),
   ]
   return (path) => {
-    const found = templates.filter(({ pattern }) => pattern.test(path))
-    const fewest = Math.min(...found.map(({ members }) => members))
-    return [...new Set(found.filter(({ members }) => members === fewest).flatMap(({ methods }) => methods))]
+    const matching = templates.filter(({ pattern }) => pattern.test(path))
+    const fewest = Math.min(...matching.map(({ members }) => members))
+    return [
+      ...new Set(matching.filter(({ members }) => members === fewest).flatMap(({ methods }) => methods)),
+    ]
   }
 }

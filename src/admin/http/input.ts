@@ -18,7 +18,7 @@ interface InputReader {
   /** True when the operation takes members from a body; bodies of others are passed over. */
   readonly takesBody: boolean
   /** The input member by member. Throws `invalid` when the body is no object where it has to be one. */
-  read(parts: InputParts): Record<string, unknown>
+  read(request: InputParts): Record<string, unknown>
 }
 
 const set = (input: Record<string, unknown>, name: string, value: unknown) => {

@@ -29,7 +29,7 @@ const objectMember = (
   schema: JsonSchema,
   query: URLSearchParams,
 ): Record<string, unknown> | string | undefined => {
-  const found: [string, unknown][] = []
+  const members: [string, unknown][] = []
   const object = branchOf(schema, 'object')
   const memberSchema = (member: string) =>
     asSchema(
@@ -43,7 +43,7 @@ const objectMember = (
       try {
         const parsed: unknown = parseJson(text)
         if (!isObject(parsed)) return text
-        found.push(...Object.entries(parsed))
+        members.push(...Object.entries(parsed))
       } catch {
         return text
       }
@@ -52,10 +52,10 @@ const objectMember = (
     if (!key.startsWith(name)) continue
     const rest = key.slice(name.length)
     const member = rest.startsWith('.') ? rest.slice(1) : /^\[(.+)\]$/s.exec(rest)?.[1]
-    if (member) found.push([member, coercer(memberSchema(member))(text)])
+    if (member) members.push([member, coercer(memberSchema(member))(text)])
   }
   // fromEntries defines members: one called `__proto__` stays plain data.
-  return found.length === 0 ? undefined : Object.fromEntries(found)
+  return members.length === 0 ? undefined : Object.fromEntries(members)
 }
 
 /**

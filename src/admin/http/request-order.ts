@@ -5,7 +5,7 @@ import type { Socket } from 'node:net'
 const PIPELINED = 64
 
 /** The request of a connection that is being served, and what comes after it. */
-interface Line {
+interface Queue {
   request: IncomingMessage
   response: ServerResponse
   readonly waiting: (() => void)[]
@@ -24,18 +24,18 @@ export const inOrder = (
   /** Runs `respond` once no earlier request of the connection waits for its response. */
   readonly atLast: (socket: Socket, respond: () => void) => void
 } => {
-  const lines = new WeakMap<Socket, Line>()
+  const queues = new WeakMap<Socket, Queue>()
   const responded = new WeakSet<Socket>()
 
-  const start = (line: Line, request: IncomingMessage, response: ServerResponse): void => {
+  const start = (queue: Queue, request: IncomingMessage, response: ServerResponse): void => {
     const { socket } = request
     responded.delete(socket)
-    line.request = request
-    line.response = response
+    queue.request = request
+    queue.response = response
     response.once('close', () => {
       if (!request.complete) responded.add(socket)
-      const next = socket.destroyed ? undefined : line.waiting.shift()
-      if (next === undefined) lines.delete(socket)
+      const next = socket.destroyed ? undefined : queue.waiting.shift()
+      if (next === undefined) queues.delete(socket)
       else next()
     })
     serve(request, response)
@@ -44,21 +44,21 @@ export const inOrder = (
   return {
     serve: (request, response) => {
       const { socket } = request
-      const line = lines.get(socket)
-      if (line === undefined) {
-        const own: Line = { request, response, waiting: [] }
-        lines.set(socket, own)
+      const queue = queues.get(socket)
+      if (queue === undefined) {
+        const own: Queue = { request, response, waiting: [] }
+        queues.set(socket, own)
         start(own, request, response)
-      } else if (line.waiting.length < PIPELINED) line.waiting.push(() => start(line, request, response))
+      } else if (queue.waiting.length < PIPELINED) queue.waiting.push(() => start(queue, request, response))
       else socket.destroy()
     },
     atLast: (socket, respond) => {
-      const line = lines.get(socket)
-      if (line === undefined)
+      const queue = queues.get(socket)
+      if (queue === undefined)
         if (responded.has(socket)) socket.destroy()
         else respond()
-      else if (line.request.complete) line.waiting.push(respond)
-      else if (line.response.headersSent) socket.destroy()
+      else if (queue.request.complete) queue.waiting.push(respond)
+      else if (queue.response.headersSent) socket.destroy()
       else respond()
     },
   }

@@ -69,7 +69,7 @@ export interface AppOptions {
   readonly headersTimeout: number
   /** ms after which a call fails with 504. */
   readonly callTimeout: number
-  /** Most slow bodies of one tenant; default: 64 that take more than a second. */
+  /** Maximum slow bodies of one tenant; default: 64 that take more than a second. */
   readonly slowBodies?: SlowBodyLimits | undefined
   /** ms between two checks for slow connections. */
   readonly checkInterval: number

@@ -6,15 +6,15 @@ import { withNamedSchemas } from './component-schemas.ts'
 import { openApi } from './document.ts'
 
 const once = <T>(make: () => T): (() => T) => {
-  let made: { readonly value: T } | undefined
+  let created: { readonly value: T } | undefined
   return () => {
-    made ??= { value: make() }
-    return made.value
+    created ??= { value: make() }
+    return created.value
   }
 }
 
 /**
- * `/openapi.json` and `/docs`, made once, when first asked for: the registry does not change while the service runs.
+ * `/openapi.json` and `/docs`, created once, when first asked for: the registry does not change while the service runs.
  */
 export const documentationRoutes = (
   registry: Pick<Registry, 'operations' | 'tokenTypes'>,

@@ -21,10 +21,13 @@ const UP = 'sidevault_process_up'
 const LAG = 'sidevault_nodejs_eventloop_lag_'
 
 /** Metrics that have a label for the process. */
-const nameLags = (found: readonly object[], process: string) =>
-  (found as readonly MetricObjectWithValues<MetricValue<string>>[]).map((metric) =>
+const nameLags = (metrics: readonly object[], process: string) =>
+  (metrics as readonly MetricObjectWithValues<MetricValue<string>>[]).map((metric) =>
     metric.name.startsWith(LAG)
-      ? { ...metric, values: metric.values.map((one) => ({ ...one, labels: { ...one.labels, process } })) }
+      ? {
+          ...metric,
+          values: metric.values.map((value) => ({ ...value, labels: { ...value.labels, process } })),
+        }
       : metric,
   )
 
@@ -43,10 +46,10 @@ export const metricsRoute = (
     const others = await Promise.all(
       sources.map(async (source) => {
         try {
-          const found = await withTimeout(options.timeout, (signal) => source.metrics(signal))
+          const collected = await withTimeout(options.timeout, (signal) => source.metrics(signal))
           metrics.up.set({ process: source.name }, 1)
           // Only this process reports which processes are up.
-          return nameLags(found, source.name).filter((metric) => metric.name !== UP)
+          return nameLags(collected, source.name).filter((metric) => metric.name !== UP)
         } catch (err) {
           log.warn({ err, process: source.name }, 'metrics of a process unavailable')
           metrics.up.set({ process: source.name }, 0)

@@ -3,7 +3,7 @@ import { effect, type ReadonlySignal, signal } from '../kit/signals.ts'
 import type { Api } from './client.ts'
 
 /** Ids of one call. */
-const MOST = 100
+const MAX_IDS = 100
 
 /**
  * Names of applications by id, for lists that have ids only. Loads the ids that `ids` reads from signals; an
@@ -18,12 +18,12 @@ export const applicationNames = (
   const requestedIds = new Set<string>()
   if (!isAllowed) return names
   const dispose = effect(() => {
-    const missing = [...new Set(ids())].filter((id) => !requestedIds.has(id)).slice(0, MOST)
+    const missing = [...new Set(ids())].filter((id) => !requestedIds.has(id)).slice(0, MAX_IDS)
     if (missing.length === 0) return
     for (const id of missing) requestedIds.add(id)
     api
       .call<ListResponse<{ readonly id: string; readonly name: string }>>('GET', '/applications', {
-        query: { id: missing, size: MOST },
+        query: { id: missing, size: MAX_IDS },
         signal: within,
       })
       .then(

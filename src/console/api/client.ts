@@ -17,9 +17,7 @@ export interface CallOptions {
 }
 
 export interface Api {
-  /**
-   * The parsed JSON of a successful response; throws `ApiError` for others. `path`: `/tokens`, or of the tag `path`.
-   */
+  /** Parsed JSON of a successful response; throws `ApiError` for others. `path`: `/tokens`, or of the tag `path`. */
   call<T>(method: string, path: string, options?: CallOptions): Promise<T>
   /** Any response, whatever its status: for NDJSON, `/proxy` and texts. A string as `body` is sent as it is. */
   raw(method: string, path: string, options?: CallOptions): Promise<Response>

@@ -29,20 +29,20 @@ export const parseMetrics = (text: string): Metrics => {
   for (const line of text.split('\n')) {
     const [, name, labels = '', value = ''] = LINE.exec(line) ?? []
     if (name === undefined) continue
-    const found = [...labels.matchAll(LABEL)].map(
+    const pairs = [...labels.matchAll(LABEL)].map(
       ([, label = '', of = '']) => [label, unescaped(of)] as const,
     )
-    const sample = { name, labels: Object.fromEntries(found), value: numberOf(value) }
+    const sample = { name, labels: Object.fromEntries(pairs), value: numberOf(value) }
     samples.get(name)?.push(sample) ?? samples.set(name, [sample])
   }
   const of = (name: string) => samples.get(name) ?? []
   return {
     of,
     sum: (name, labels = {}) => {
-      const found = of(name).filter((sample) =>
+      const matching = of(name).filter((sample) =>
         Object.entries(labels).every(([label, value]) => sample.labels[label] === value),
       )
-      return found.length === 0 ? undefined : found.reduce((sum, { value }) => sum + value, 0)
+      return matching.length === 0 ? undefined : matching.reduce((sum, { value }) => sum + value, 0)
     },
   }
 }

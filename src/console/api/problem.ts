@@ -14,15 +14,15 @@ export class ApiError extends Error {
   /** Seconds. */
   readonly retryAfter: number | undefined
 
-  constructor(of: Partial<Omit<ApiError, 'name' | 'message' | 'stack' | 'cause'>>) {
-    super(of.detail ?? of.title ?? '')
-    this.status = of.status ?? 0
-    this.code = of.code ?? ''
-    this.title = of.title ?? 'The call failed'
-    this.detail = of.detail ?? ''
-    this.issues = of.issues ?? {}
-    this.traceId = of.traceId
-    this.retryAfter = of.retryAfter
+  constructor(members: Partial<Omit<ApiError, 'name' | 'message' | 'stack' | 'cause'>>) {
+    super(members.detail ?? members.title ?? '')
+    this.status = members.status ?? 0
+    this.code = members.code ?? ''
+    this.title = members.title ?? 'The call failed'
+    this.detail = members.detail ?? ''
+    this.issues = members.issues ?? {}
+    this.traceId = members.traceId
+    this.retryAfter = members.retryAfter
   }
 }
 

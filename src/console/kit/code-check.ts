@@ -16,10 +16,10 @@ const POSITIONED = /^line (\d+), column (\d+): (.*)$/s
 export const codeWarnings = (issues: Readonly<Record<string, readonly string[]>>): readonly CodeWarning[] =>
   Object.entries(issues).flatMap(([path, sentences]) =>
     sentences.flatMap((sentence) => {
-      const found = POSITIONED.exec(sentence)
-      return found === null
+      const match = POSITIONED.exec(sentence)
+      return match === null
         ? []
-        : [{ path, line: Number(found[1]), column: Number(found[2]), message: found[3]! }]
+        : [{ path, line: Number(match[1]), column: Number(match[2]), message: match[3]! }]
     }),
   )
 
@@ -27,7 +27,7 @@ export const codeWarnings = (issues: Readonly<Record<string, readonly string[]>>
 const QUIET_MS = 800
 
 /** Characters of a check. The save reports code that is longer than the API's limit. */
-const MOST_CHECKED = 250_000
+const MAX_CHECKED = 250_000
 
 interface CodeCheck {
   /** Problems of one member, such as `request_transform.code`. */
@@ -38,10 +38,7 @@ interface CodeCheck {
   showIssues(thrown: unknown): void
 }
 
-/**
- * Checks code by the API: at once, after each pause of typing, and before a save. `body` reads signals; undefined: no
- * code.
- */
+/** Checks code by the API: at once, after pauses of typing, before a save. `body` reads signals; undefined: none. */
 export const codeCheck = ({
   api,
   path,
@@ -53,36 +50,36 @@ export const codeCheck = ({
   readonly body: () => object | undefined
   readonly signal: AbortSignal
 }): CodeCheck => {
-  const found = signal<readonly CodeWarning[]>([])
+  const warnings = signal<readonly CodeWarning[]>([])
   let timer: ReturnType<typeof setTimeout> | undefined
   let current = new AbortController()
 
   /** Checks a body. A failed check counts as one without problems: the save reports the error. */
-  const check = async (of: object | undefined): Promise<void> => {
+  const check = async (code: object | undefined): Promise<void> => {
     clearTimeout(timer)
     current.abort()
     const own = new AbortController()
     current = own
     const next =
-      of === undefined || JSON.stringify(of).length > MOST_CHECKED
+      code === undefined || JSON.stringify(code).length > MAX_CHECKED
         ? []
         : await api
             .call<{ readonly warnings: readonly CodeWarning[] }>('POST', path, {
-              body: of,
+              body: code,
               signal: AbortSignal.any([own.signal, within]),
             })
             .then(
               ({ warnings }) => warnings,
               () => [],
             )
-    if (own === current) found.value = next
+    if (own === current) warnings.value = next
   }
 
   let isFirst = true
   const dispose = effect(() => {
-    const of = body()
+    const code = body()
     clearTimeout(timer)
-    timer = setTimeout(() => void check(of), isFirst ? 0 : QUIET_MS)
+    timer = setTimeout(() => void check(code), isFirst ? 0 : QUIET_MS)
     isFirst = false
   })
   within.addEventListener('abort', () => {
@@ -92,14 +89,14 @@ export const codeCheck = ({
   })
 
   return {
-    problems: (at) => found.value.filter(({ path }) => path === at),
+    problems: (at) => warnings.value.filter(({ path }) => path === at),
     showIssues: (thrown) => {
       const placed = thrown instanceof ApiError ? codeWarnings(thrown.issues) : []
-      if (placed.length > 0) found.value = placed
+      if (placed.length > 0) warnings.value = placed
     },
     confirm: async () => {
       await check(body())
-      const problems = found.peek()
+      const problems = warnings.peek()
       if (problems.length === 0) return true
       return confirm({
         title: 'Save code that cannot run?',

@@ -24,14 +24,14 @@ export interface CodeEditor {
 }
 
 /** Lines that an edit inserts for undo: with thousands, Chromium takes minutes. */
-const MOST_UNDONE = 200
+const MAX_UNDONE = 200
 
 /** Makes the edit where the browser records it for undo. */
 const apply = (area: HTMLTextAreaElement, edit: Edit): void => {
   area.setSelectionRange(edit.from, edit.to)
   // No other call of the platform keeps the history of undo.
   const done =
-    lineCount(edit.insert) <= MOST_UNDONE &&
+    lineCount(edit.insert) <= MAX_UNDONE &&
     document.execCommand(edit.insert === '' ? 'delete' : 'insertText', false, edit.insert)
   if (!done) {
     area.setRangeText(edit.insert)

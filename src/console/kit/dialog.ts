@@ -40,8 +40,8 @@ export const dialog = <T = void>({ title, body }: DialogOptions<T>): Promise<T |
     const id = ++last
     const before = globalThis.document?.activeElement
     const close = (value?: unknown) => {
-      if (!dialogs.peek().some((one) => one.id === id)) return
-      dialogs.value = dialogs.value.filter((one) => one.id !== id)
+      if (!dialogs.peek().some((dialog) => dialog.id === id)) return
+      dialogs.value = dialogs.value.filter((dialog) => dialog.id !== id)
       restoreFocus(before)
       resolve(value as T | undefined)
     }
@@ -53,7 +53,7 @@ export const dialog = <T = void>({ title, body }: DialogOptions<T>): Promise<T |
 
 /** Closes all dialogs, as navigation does. */
 export const closeDialogs = (): void => {
-  for (const one of dialogs.peek()) one.close()
+  for (const dialog of dialogs.peek()) dialog.close()
 }
 
 /** True while a dialog is open; the rest of the page is inert. */
@@ -64,17 +64,17 @@ export const dialogRegion = (): TemplateResult =>
   html`${repeat(
     dialogs.value,
     ({ id }) => id,
-    (one) => html`<dialog
-    aria-labelledby=${`dialog-${one.id}`}
-    ${ref(one.opened)}
+    (dialog) => html`<dialog
+    aria-labelledby=${`dialog-${dialog.id}`}
+    ${ref(dialog.opened)}
     @cancel=${(event: Event) => {
       event.preventDefault()
-      one.close()
+      dialog.close()
     }}
-    @close=${() => one.close()}
+    @close=${() => dialog.close()}
   >
-    <h2 id=${`dialog-${one.id}`}>${one.title}</h2>
-    ${one.body()} ${one === dialogs.value.at(-1) ? noticeRegion() : nothing}
+    <h2 id=${`dialog-${dialog.id}`}>${dialog.title}</h2>
+    ${dialog.body()} ${dialog === dialogs.value.at(-1) ? noticeRegion() : nothing}
   </dialog>`,
   )}`
 

@@ -2,7 +2,7 @@ import { guard, html, nothing, type TemplateResult } from './html.ts'
 import { type DifferenceLine, type DifferenceRow, foldUnchanged, lineDifference } from './line-difference.ts'
 
 /** Most rows of a table. */
-const MOST_ROWS = 2_000
+const MAX_ROWS = 2_000
 
 const SIGNS = { added: '+', removed: '−', same: '' } as const
 
@@ -42,15 +42,13 @@ const differenceTable = (before: string, after: string, caption: string): Templa
         <thead class="visually-hidden">
           <tr><th scope="col">Before</th><th scope="col">After</th><th scope="col">Change</th><th scope="col">Line</th></tr>
         </thead>
-        <tbody>${rows.slice(0, MOST_ROWS).map(rowOf)}</tbody>
+        <tbody>${rows.slice(0, MAX_ROWS).map(rowOf)}</tbody>
       </table>
-      ${rows.length > MOST_ROWS ? html`<p>Only the first ${MOST_ROWS} of ${rows.length} rows are shown.</p>` : nothing}
+      ${rows.length > MAX_ROWS ? html`<p>Only the first ${MAX_ROWS} of ${rows.length} rows are shown.</p>` : nothing}
     </div>
   `
 }
 
-/**
- * The difference of two texts as a table, or a sentence when there is none. `caption` names both. Made once per text.
- */
+/** Difference of two texts as a table, or a sentence when there is none. `caption` names both. Made once per text. */
 export const difference = (before: string, after: string, caption: string): TemplateResult =>
   html`${guard([before, after, caption], () => differenceTable(before, after, caption))}`

@@ -12,7 +12,7 @@ interface Named {
 }
 
 /** Entities that a list offers; where there are more, their id is typed. */
-const MOST = 100
+const MAX_OPTIONS = 100
 
 interface EntityChoice<T> {
   /** Undefined: they are not loaded, there are too many, or the key may not read them. */
@@ -77,7 +77,7 @@ export const entityChoice = <T extends Named>({
   const isLoading = signal(allowed)
   const load = async () => {
     const { data, pagination } = await api.call<ListResponse<T>>('GET', list, {
-      query: { ...query, size: MOST },
+      query: { ...query, size: MAX_OPTIONS },
       signal: within,
     })
     if ((pagination.total_pages ?? 1) <= 1) options.value = data

@@ -137,7 +137,7 @@ export const action = (work: () => Promise<void>): Action => {
 }
 
 /** The action of a form, with the values of its controls. `run` is for `@submit`. */
-export const formAction = (work: (given: FormData, form: HTMLFormElement) => Promise<void>): Action => {
+export const formAction = (work: (fields: FormData, form: HTMLFormElement) => Promise<void>): Action => {
   let form: HTMLFormElement | undefined
   const own = action(async () => {
     if (form !== undefined) await work(new FormData(form), form)

@@ -9,10 +9,8 @@ export interface DifferenceLine {
   readonly after?: number
 }
 
-/**
- * Most lines that a minimal difference may add and remove. Beyond it the changed part is removed and added complete.
- */
-const MOST_CHANGES = 1_000
+/** Maximum changed lines of a minimal difference. Beyond it the changed part is removed and added complete. */
+const MAX_CHANGES = 1_000
 
 /** Line feeds alone, as a `<textarea>` holds them. */
 export const normalizeLineEndings = (text: string): string => text.replace(/\r\n?/g, '\n')
@@ -34,7 +32,7 @@ const matches = (
   others: readonly string[],
 ): readonly (readonly [number, number])[] => {
   const [n, m] = [lines.length, others.length]
-  const most = Math.min(n + m, MOST_CHANGES)
+  const most = Math.min(n + m, MAX_CHANGES)
   const reached = new Int32Array(2 * most + 3)
   const at = (k: number) => k + most + 1
   const trace: Int32Array[] = []
@@ -58,7 +56,7 @@ const walkBack = (
   n: number,
   m: number,
 ): readonly (readonly [number, number])[] => {
-  const found: (readonly [number, number])[] = []
+  const pairs: (readonly [number, number])[] = []
   let [x, y] = [n, m]
   for (let d = trace.length - 1; d >= 0; d--) {
     const step = trace[d]!
@@ -66,10 +64,10 @@ const walkBack = (
     const k = x - y
     const from = k === -d || (k !== d && at(k - 1) < at(k + 1)) ? k + 1 : k - 1
     const [startX, startY] = d === 0 ? [0, 0] : [at(from), at(from) - from]
-    while (x > startX && y > startY) found.push([--x, --y])
+    while (x > startX && y > startY) pairs.push([--x, --y])
     ;[x, y] = [startX, startY]
   }
-  return found.toReversed()
+  return pairs.toReversed()
 }
 
 const commonStart = (a: readonly string[], b: readonly string[]): number => {

@@ -41,15 +41,13 @@ interface ListOptions {
   readonly signal: AbortSignal
   /** Rows of a page; default 50. */
   readonly size?: number
-  /**
-   * Filters of the screen. With them, the hash holds the number of rows (`rows`), so that Back and links show as many.
-   */
+  /** Filters of the screen. With them, the hash holds the number of rows (`rows`): Back and links show as many. */
   readonly filters?: ReadonlySignal<URLSearchParams>
   setFilters?(changes: Readonly<Record<string, string | undefined>>): void
 }
 
 /** Most rows that a link loads at once. */
-const MOST_ROWS = 500
+const MAX_ROWS = 500
 
 /** Query of the page after a response; undefined: it is the last. */
 export const nextPageQuery = ({ pagination }: ListResponse<unknown>): Rows<unknown>['next'] => {
@@ -77,7 +75,7 @@ export const listOf = <T>(options: ListOptions): List<T> => {
   const list = resource<Rows<T>>(async (signal, background) => {
     text.value
     const currentQuery = untracked(query)
-    const wantedRows = Math.min(MOST_ROWS, Number(filters?.peek().get('rows') ?? 0) || 0)
+    const wantedRows = Math.min(MAX_ROWS, Number(filters?.peek().get('rows') ?? 0) || 0)
     let rows = appendPage(undefined, await loadPage(currentQuery, signal, background))
     while (rows.rows.length < wantedRows && rows.next !== undefined)
       rows = appendPage(rows, await loadPage({ ...currentQuery, ...rows.next }, signal, background))
@@ -112,7 +110,7 @@ export const listOf = <T>(options: ListOptions): List<T> => {
       try {
         const rows = appendPage(before, await loadPage({ ...query(), ...before.next }, options.signal))
         if (list.value.peek() === base) added.value = { to: base, rows }
-        setFilters?.({ rows: String(Math.min(MOST_ROWS, rows.rows.length)) })
+        setFilters?.({ rows: String(Math.min(MAX_ROWS, rows.rows.length)) })
       } catch (thrown) {
         moreProblem.value = thrown
       } finally {

@@ -22,3 +22,7 @@ export const bytes = (value: number): string => {
 
 /** A share of one: `12 %`, `0.3 %`. */
 export const percent = (share: number): string => `${decimal(share * 100)} %`
+
+/** The value below which a share of them lies; `values` ascending. */
+export const quantile = (values: readonly number[], share: number): number | undefined =>
+  values[Math.max(0, Math.ceil(share * values.length) - 1)]

@@ -58,7 +58,7 @@ export const resource = <T>(
     }, SLOW_MS)
     void loaded
       .then(
-        (made) => finish(own, { kind: 'ready', value: made }),
+        (value) => finish(own, { kind: 'ready', value }),
         (thrown: unknown) => {
           const error = asApiError(thrown)
           finish(
@@ -99,19 +99,19 @@ export const resource = <T>(
 
 /** The value by `view`, or how far it is: loading, slow, an error with Retry. `empty` is shown for an empty array. */
 export const show = <T>(
-  of: Resource<T>,
+  source: Resource<T>,
   view: (value: T) => TemplateResult,
   { empty }: { readonly empty?: TemplateResult | string } = {},
 ): TemplateResult => {
-  const state = of.state.value
-  if (state.kind === 'error') return problem(state.error, of.reload)
+  const state = source.state.value
+  if (state.kind === 'error') return problem(state.error, source.reload)
   if (state.kind !== 'ready')
     return html`<div class="loading" aria-busy="true">
       <span class="skeleton"></span><span class="skeleton"></span><span class="skeleton"></span>
       ${state.kind === 'slow' ? html`<p class="soft" role="status">This takes longer than usual …</p>` : nothing}
     </div>`
   const isEmpty = empty !== undefined && Array.isArray(state.value) && state.value.length === 0
-  return html`<div class="loaded" aria-busy=${String(of.busy.value)}>
+  return html`<div class="loaded" aria-busy=${String(source.busy.value)}>
     ${state.problem === undefined ? nothing : html`<p class="stale" role="status">Not up to date: ${state.problem.detail}</p>`}
     ${isEmpty ? html`<div class="empty">${empty}</div>` : view(state.value)}
   </div>`

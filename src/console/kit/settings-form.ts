@@ -15,8 +15,8 @@ export const settingsForm = <T>(
     readonly done: string
   },
 ): (() => TemplateResult) => {
-  const save = formAction(async (given) => {
-    const changes = options.changes(given)
+  const save = formAction(async (fields) => {
+    const changes = options.changes(fields)
     if (changes === undefined) return notice('info', 'Nothing was changed.')
     await patch(changes)
     notice('done', options.done)

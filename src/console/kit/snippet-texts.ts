@@ -32,52 +32,56 @@ const headersOf = ({ body, headers = {} }: Snippet): readonly (readonly [name: s
   })
 }
 
-const curl = (of: Snippet): string =>
+const curl = (snippet: Snippet): string =>
   [
-    `curl${of.method === 'GET' ? '' : ` -X ${of.method}`} ${shell(urlOf(of))}`,
-    `-H "${of.prefix}-API-KEY: $SIDEVAULT_API_KEY"`,
-    ...headersOf(of).map(([name, value]) => `-H ${shell(`${name}: ${value}`)}`),
-    ...(of.body === undefined
+    `curl${snippet.method === 'GET' ? '' : ` -X ${snippet.method}`} ${shell(urlOf(snippet))}`,
+    `-H "${snippet.prefix}-API-KEY: $SIDEVAULT_API_KEY"`,
+    ...headersOf(snippet).map(([name, value]) => `-H ${shell(`${name}: ${value}`)}`),
+    ...(snippet.body === undefined
       ? []
-      : [`--data-raw ${shell(typeof of.body === 'string' ? of.body : JSON.stringify(of.body))}`]),
+      : [
+          `--data-raw ${shell(typeof snippet.body === 'string' ? snippet.body : JSON.stringify(snippet.body))}`,
+        ]),
   ].join(' \\\n  ')
 
-const fetchCall = (of: Snippet): string =>
+const fetchCall = (snippet: Snippet): string =>
   [
-    `const response = await fetch(${literal(urlOf(of))}, {`,
-    ...(of.method === 'GET' ? [] : [`  method: ${literal(of.method)},`]),
+    `const response = await fetch(${literal(urlOf(snippet))}, {`,
+    ...(snippet.method === 'GET' ? [] : [`  method: ${literal(snippet.method)},`]),
     `  headers: {`,
-    `    ${literal(`${of.prefix}-API-KEY`)}: process.env.SIDEVAULT_API_KEY,`,
-    ...headersOf(of).map(([name, value]) => `    ${literal(name)}: ${literal(value)},`),
+    `    ${literal(`${snippet.prefix}-API-KEY`)}: process.env.SIDEVAULT_API_KEY,`,
+    ...headersOf(snippet).map(([name, value]) => `    ${literal(name)}: ${literal(value)},`),
     '  },',
-    ...(of.body === undefined
+    ...(snippet.body === undefined
       ? []
-      : typeof of.body === 'string'
-        ? [`  body: ${literal(of.body)},`]
-        : [`  body: JSON.stringify(${JSON.stringify(of.body, null, 2).replaceAll('\n', '\n  ')}),`]),
+      : typeof snippet.body === 'string'
+        ? [`  body: ${literal(snippet.body)},`]
+        : [`  body: JSON.stringify(${JSON.stringify(snippet.body, null, 2).replaceAll('\n', '\n  ')}),`]),
     '})',
     'const result = await response.json()',
   ].join('\n')
 
-const python = (of: Snippet): string =>
+const python = (snippet: Snippet): string =>
   [
     'import json, os, urllib.request',
     '',
     'request = urllib.request.Request(',
-    `    ${literal(urlOf(of))},`,
-    `    method=${literal(of.method)},`,
-    `    headers={${literal(`${of.prefix}-API-KEY`)}: os.environ["SIDEVAULT_API_KEY"]${headersOf(of)
+    `    ${literal(urlOf(snippet))},`,
+    `    method=${literal(snippet.method)},`,
+    `    headers={${literal(`${snippet.prefix}-API-KEY`)}: os.environ["SIDEVAULT_API_KEY"]${headersOf(snippet)
       .map(([name, value]) => `, ${literal(name)}: ${literal(value)}`)
       .join('')}},`,
-    ...(of.body === undefined
+    ...(snippet.body === undefined
       ? []
-      : [`    data=${literal(typeof of.body === 'string' ? of.body : JSON.stringify(of.body))}.encode(),`]),
+      : [
+          `    data=${literal(typeof snippet.body === 'string' ? snippet.body : JSON.stringify(snippet.body))}.encode(),`,
+        ]),
     ')',
     'with urllib.request.urlopen(request) as response:',
     '    result = json.load(response)',
   ].join('\n')
 
-export const SNIPPETS: Readonly<Record<SnippetLanguage, (of: Snippet) => string>> = {
+export const SNIPPETS: Readonly<Record<SnippetLanguage, (snippet: Snippet) => string>> = {
   curl,
   fetch: fetchCall,
   Python: python,

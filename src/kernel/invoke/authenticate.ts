@@ -53,7 +53,7 @@ export const createAuthenticator = (
   const find = (hash: string, from = 0): Eventual<Credential | undefined> => {
     const lookup = lookups[from]
     if (lookup === undefined) return undefined
-    return whenReady(lookup.find(hash), (found) => found ?? find(hash, from + 1))
+    return whenReady(lookup.find(hash), (credential) => credential ?? find(hash, from + 1))
   }
 
   /** The one place that decides whether the owner of a credential may call at all. */

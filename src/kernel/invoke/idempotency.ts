@@ -25,9 +25,9 @@ export const RETENTION = 24 * 60 * 60_000
 const TRANSIENT_RETENTION = 10 * 60_000
 /** Lease of a running call, ms. After it a repetition may run, unless something was written. */
 const LEASE = 60_000
-/** Attempts to store the outcome of a call, and ms before the second attempt; later ones wait longer. */
-const TRIES = 10
-const PAUSE = 100
+/** Attempts to store the outcome of a call, and ms before the second; later ones wait longer. */
+const MAX_ATTEMPTS = 10
+const RETRY_DELAY = 100
 
 interface IdempotencyDeps {
   readonly responses: IdempotencyStore
@@ -161,7 +161,7 @@ const omit = (response: unknown, names: readonly string[]): unknown =>
  * changed gets it without token data, metadata and fingerprints. Keys are stored as keyed hashes.
  */
 export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
-  const { responses: records, vault, keys, journal, clock, log, tokenTypes } = deps
+  const { responses, vault, keys, journal, clock, log, tokenTypes } = deps
 
   const replay = async (
     {
@@ -180,17 +180,17 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
       return inOwnTurn(() => parseJson(text) as StoredResponse)
     }
     const grants = digestOf(call.caller.grants)
-    const holds = async (whole: StoredResponse): Promise<boolean> =>
-      whole.grants === grants && whole.until > now && (await vault.areCurrent(whole.tokens, call))
-    const outline = await opened(sealed, 'summary')
-    if (outline.until <= now) throw altered()
-    const whole = outline.grants === grants && shown ? await opened(shown, 'complete') : undefined
-    const isComplete = whole !== undefined && (await holds(whole))
+    const holds = async (complete: StoredResponse): Promise<boolean> =>
+      complete.grants === grants && complete.until > now && (await vault.areCurrent(complete.tokens, call))
+    const summary = await opened(sealed, 'summary')
+    if (summary.until <= now) throw altered()
+    const complete = summary.grants === grants && shown ? await opened(shown, 'complete') : undefined
+    const isComplete = complete !== undefined && (await holds(complete))
     const output = isComplete
-      ? whole.output
-      : outline.grants === grants
-        ? outline.output
-        : redactResponse(outline.output, tokenTypes, GUARDED).output
+      ? complete.output
+      : summary.grants === grants
+        ? summary.output
+        : redactResponse(summary.output, tokenTypes, GUARDED).output
     const read = await inOwnTurn(() => tokensIn(output, tokenTypes))
     const records = read.map(({ id, type }) => {
       const message = `${tokenTypes.get(type)?.title ?? 'Token'} retrieved from a repeated response`
@@ -203,21 +203,21 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
     return output
   }
 
-  const retryNotify = async (what: () => Promise<void>, call: Call): Promise<void> => {
-    for (let attempt = 2; attempt <= TRIES; attempt++) {
-      await setTimeout(PAUSE * 2 ** (attempt - 2), undefined, { ref: false })
+  const retryStoring = async (store: () => Promise<void>, call: Call): Promise<void> => {
+    for (let attempt = 2; attempt <= MAX_ATTEMPTS; attempt++) {
+      await setTimeout(RETRY_DELAY * 2 ** (attempt - 2), undefined, { ref: false })
       try {
-        return await what()
+        return await store()
       } catch (err) {
-        if (attempt === TRIES)
+        if (attempt === MAX_ATTEMPTS)
           log.error({ err, trace_id: call.traceId }, 'cannot store the outcome of a request')
       }
     }
   }
 
   /** Waits for the first attempt only: an outage may last longer, and the lease prevents repetitions. */
-  const notify = (what: () => Promise<void>, call: Call): Promise<void> =>
-    what().catch(() => void retryNotify(what, call))
+  const storeOutcome = (store: () => Promise<void>, call: Call): Promise<void> =>
+    store().catch(() => void retryStoring(store, call))
 
   return {
     once: async (operation, input, call, sent, work) => {
@@ -231,8 +231,8 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
       const now = clock.now()
       const lease = { tenantId, key, holder: newId(), expiresAt: now + RETENTION }
       const releaseLease = (certain: boolean) =>
-        notify(() => records.abandon({ ...lease, certain }, clock.now()), call)
-      const begin = await records
+        storeOutcome(() => responses.abandon({ ...lease, certain }, clock.now()), call)
+      const begin = await responses
         .begin(
           {
             ...lease,
@@ -253,12 +253,12 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
       if (begin.kind === 'done') return replay({ operation, input, call }, key, begin, now)
       let output: unknown
       try {
-        output = await records.runWithLease(lease, work)
+        output = await responses.runWithLease(lease, work)
       } catch (thrown) {
         const error = AppError.from(thrown)
-        const given = releaseLease(isCertain(error, operation))
+        const released = releaseLease(isCertain(error, operation))
         // An uncertain write may still arrive; the store waits for it.
-        if (!error.uncertain) await given
+        if (!error.uncertain) await released
         throw thrown
       }
       try {
@@ -272,12 +272,12 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
         const named = omit(output, transient)
         const lasting = runsCode ? await inOwnTurn(() => withoutLiterals(named, tokenTypes)) : named
         const passing = lasting !== output
-        const outline = await inOwnTurn(() => redactResponse(lasting, tokenTypes))
+        const summary = await inOwnTurn(() => redactResponse(lasting, tokenTypes))
         const done = clock.now()
         const expiresAt = done + RETENTION
         // Results of code are deleted with the tokens that they depend on.
         const states =
-          passing || runsCode ? call.used.states() : outline.tokens.map((id) => call.used.get(id))
+          passing || runsCode ? call.used.states() : summary.tokens.map((id) => call.used.get(id))
         const used = states?.every((state) => state !== undefined) ? states : undefined
         const tokens = used?.map(({ id, created_at, version }) => ({ id, created_at, version }))
         const latest = passing ? done + TRANSIENT_RETENTION : expiresAt
@@ -285,13 +285,13 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
         const response = {
           ...lease,
           expiresAt,
-          sealed: await sealed({ output: outline.output, until: expiresAt, tokens: [] }, 'summary'),
-          ...(tokens === undefined || (outline.tokens.length === 0 && !passing)
+          sealed: await sealed({ output: summary.output, until: expiresAt, tokens: [] }, 'summary'),
+          ...(tokens === undefined || (summary.tokens.length === 0 && !passing)
             ? {}
             : { shown: { sealed: await sealed({ output, until, tokens }, 'complete'), tokens, until } }),
         }
         // The call has succeeded: its response does not depend on whether it can be stored yet.
-        await notify(() => records.finish(response, done), call)
+        await storeOutcome(() => responses.finish(response, done), call)
       } catch (err) {
         log.error({ err, trace_id: call.traceId }, 'cannot store the response for its idempotency key')
       }

@@ -45,13 +45,13 @@ const ANONYMOUS: Caller = Object.freeze({
 })
 
 /** Compiled functions of one operation. */
-interface Prepared {
+interface Compiled {
   readonly validate: (input: unknown) => AppError | undefined
   readonly pruneInput: (input: unknown) => unknown
   readonly pruneOutput: (output: unknown) => unknown
 }
 
-const prepare = (operation: Operation): Prepared => ({
+const compile = (operation: Operation): Compiled => ({
   validate: compileValidator(operation.input),
   pruneInput: compilePrune(operation.input),
   pruneOutput: compilePrune(operation.output),
@@ -115,12 +115,12 @@ export const createInvoke = (
   { authenticator, idempotency, journal, clock, log, metrics }: InvokeDeps,
 ): Invoke => {
   const known = new Set(operations)
-  const prepared = new Map<Operation, Prepared>()
-  const readyFor = (operation: Operation): Prepared => {
+  const cache = new Map<Operation, Compiled>()
+  const compiledFor = (operation: Operation): Compiled => {
     if (!known.has(operation)) throw new Error(`${operation.rpc} is not an operation of this kernel`)
-    const ready = prepared.get(operation) ?? prepare(operation)
-    prepared.set(operation, ready)
-    return ready
+    const compiled = cache.get(operation) ?? compile(operation)
+    cache.set(operation, compiled)
+    return compiled
   }
   const stages = {
     authenticate: metrics.stage.labels({ stage: 'authenticate' }),
@@ -147,10 +147,10 @@ export const createInvoke = (
 
   const handle = async (
     operation: Operation,
-    given: unknown,
+    rawInput: unknown,
     invocation: Omit<Invocation, 'key'> & Pick<CodeInvocation, 'used' | 'code'>,
     depth: number,
-    who: () => Promise<Caller>,
+    findCaller: () => Promise<Caller>,
   ): Promise<unknown> => {
     const { traceId, signal, onCaller, idempotencyKey, sent, used = createUsedTokens(), code } = invocation
     const decisions = new AppliedRules()
@@ -168,15 +168,15 @@ export const createInvoke = (
     }
     let caller: Caller = ANONYMOUS
     try {
-      const ready = readyFor(operation)
-      if (operation.permission !== 'none') caller = await who()
+      const compiled = compiledFor(operation)
+      if (operation.permission !== 'none') caller = await findCaller()
       onCaller?.(caller, decisions.list)
       lap('authenticate')
 
-      const input = await inOwnTurn(() => ready.pruneInput(given))
+      const input = await inOwnTurn(() => compiled.pruneInput(rawInput))
       // A denied call gets its issues from here: `run` does not run.
       const validated = operation.validatedBy === 'run' && isAuthorized(caller, operation.permission)
-      const issue = validated ? undefined : await inOwnTurn(() => ready.validate(input))
+      const issue = validated ? undefined : await inOwnTurn(() => compiled.validate(input))
       lap('validate')
       const once = idempotencyKey !== undefined && isRepeatable(operation)
       // A stored response is repeated whatever the body is (completions §1); without one, the issues are the outcome.
@@ -200,7 +200,7 @@ export const createInvoke = (
             await journal.append([record])
             lap('audit')
           }
-          return await inOwnTurn(() => ready.pruneOutput(output))
+          return await inOwnTurn(() => compiled.pruneOutput(output))
         }
         return once ? await idempotency.once(operation, input, call, idempotencyKey, run) : await run()
       } catch (thrown) {
@@ -238,7 +238,7 @@ export const createInvoke = (
 
   const running = new Set<Promise<unknown>>()
   /** The call's outcome, or the signal's reason when that comes first; the call then continues in the background. */
-  const begin: typeof handle = (operation, given, invocation, depth, who) =>
+  const start: typeof handle = (operation, rawInput, invocation, depth, findCaller) =>
     new Promise((resolve, reject) => {
       const { signal } = invocation
       if (signal.aborted) {
@@ -247,7 +247,7 @@ export const createInvoke = (
       }
       const abort = () => reject(aborted(signal))
       signal.addEventListener('abort', abort)
-      const work = handle(operation, given, invocation, depth, who)
+      const work = handle(operation, rawInput, invocation, depth, findCaller)
       running.add(work)
       const end = () => {
         running.delete(work)
@@ -273,10 +273,10 @@ export const createInvoke = (
       : authenticator.authenticate(key, permission)
 
   return {
-    invoke: (operation, given, invocation) =>
-      begin(operation, given, invocation, 0, () => callerOf(operation, invocation)),
-    invokeAs: (application, operation, given, invocation) =>
-      begin(operation, given, invocation, invocation.depth, () => authenticator.identify(application)),
+    invoke: (operation, rawInput, invocation) =>
+      start(operation, rawInput, invocation, 0, () => callerOf(operation, invocation)),
+    invokeAs: (application, operation, rawInput, invocation) =>
+      start(operation, rawInput, invocation, invocation.depth, () => authenticator.identify(application)),
     settled: async () => {
       await Promise.allSettled(running)
     },

@@ -39,17 +39,17 @@ export const redactResponse = (
   hidden: ReadonlySet<string> = REVEALING_MEMBERS,
 ): RedactedResponse => {
   const tokens = new Set<string>()
-  const outline = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(outline)
+  const redacted = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(redacted)
     if (!isObject(value)) return value
     const entries = Object.entries(value)
     const id = tokenId(value, types)
-    if (id === undefined) return Object.fromEntries(entries.map(([name, member]) => [name, outline(member)]))
+    if (id === undefined) return Object.fromEntries(entries.map(([name, member]) => [name, redacted(member)]))
     const rest = entries.filter(([name]) => !hidden.has(name))
     if (rest.length < entries.length) tokens.add(id)
     return Object.fromEntries(rest)
   }
-  return { output: outline(response), tokens: [...tokens] }
+  return { output: redacted(response), tokens: [...tokens] }
 }
 
 /**

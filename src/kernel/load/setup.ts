@@ -10,13 +10,13 @@ const SETUP_TIMEOUT = 10_000
 /** The result of a plugin's setup, or undefined with an issue. `timeout` in ms. */
 export const setUp = async (
   plugin: Plugin,
-  kernel: PluginContext,
+  context: PluginContext,
   issues: Issue[],
   timeout = SETUP_TIMEOUT,
 ): Promise<Contribution | undefined> => {
   const at = issuesAt(`${placeOf(plugin)} › setup`, issues)
   try {
-    const result = await withTimeout(timeout, () => plugin.setup(kernel))
+    const result = await withTimeout(timeout, () => plugin.setup(context))
     return checkContributionShape(plugin, result, issues) ? result : undefined
   } catch (thrown) {
     if (thrown instanceof TimeoutError)

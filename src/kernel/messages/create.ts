@@ -82,7 +82,7 @@ const names = (field: { readonly name: string; readonly number: number }, descri
   description,
 })
 
-const ofOurs = (operation: Operation, fields: readonly Field[]): readonly Field[] => {
+const reservedFor = (operation: Operation, fields: readonly Field[]): readonly Field[] => {
   const [method = ''] = operation.http.split(' ', 1)
   const nullable = method === 'PATCH' && holds(fields, (field) => field.nullable)
   // Members from a query are never present and empty.
@@ -153,14 +153,14 @@ export const createMessages = (
   const requestOf = (operation: Operation, untitled: string, use: Use): Draft => {
     const schema = asSchema(operation.input)
     const fields = fieldsOf(schema, untitled, use)
-    for (const ours of [NULL_MEMBERS, EMPTY_MEMBERS])
-      if (fields.some(({ name, number }) => name === ours.name || number === ours.number))
+    for (const reserved of [NULL_MEMBERS, EMPTY_MEMBERS])
+      if (fields.some(({ name, number }) => name === reserved.name || number === reserved.number))
         issues.push({
           rpc: use.rpc,
-          problem: `its input has a member "${ours.name}" or a field ${ours.number}, which every request may have.`,
+          problem: `its input has a member "${reserved.name}" or a field ${reserved.number}, which every request may have.`,
           fix: 'Choose another name and number.',
         })
-    return add(untitled, [...fields, ...ofOurs(operation, fields)], use)
+    return add(untitled, [...fields, ...reservedFor(operation, fields)], use)
   }
 
   const services = new Map<string, Method[]>()

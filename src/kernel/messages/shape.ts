@@ -99,12 +99,12 @@ export const shapeOf = (
   name: string,
   messageFor: MessageFor,
 ): { readonly shape: Shape; readonly nullable: boolean } => {
-  const { schema: one, type, nullable } = narrow(schema)
-  if (one === undefined || type === undefined) return { shape: ANY, nullable: false }
-  const scalar = scalarOf(type, one)
+  const { schema: narrowed, type, nullable } = narrow(schema)
+  if (narrowed === undefined || type === undefined) return { shape: ANY, nullable: false }
+  const scalar = scalarOf(type, narrowed)
   if (scalar !== undefined) return { shape: { kind: 'scalar', type: scalar }, nullable }
-  if (type === 'object') return { shape: objectShape(one, name, messageFor), nullable }
-  if (type === 'array' && one.items !== undefined && !Array.isArray(one.items))
-    return { shape: { kind: 'list', item: itemOf(asSchema(one.items), name, messageFor) }, nullable }
+  if (type === 'object') return { shape: objectShape(narrowed, name, messageFor), nullable }
+  if (type === 'array' && narrowed.items !== undefined && !Array.isArray(narrowed.items))
+    return { shape: { kind: 'list', item: itemOf(asSchema(narrowed.items), name, messageFor) }, nullable }
   return { shape: ANY, nullable: false }
 }

@@ -28,10 +28,10 @@ export const createCachedLookup = <S, T extends object>(
   const cache = new LRUCache<string, T>({ max, ttl: MAX_AGE })
   let cachedAt: number | undefined
   const read = async (source: S, key: string, changes: number): Promise<T | undefined> => {
-    const found = await ask(source, key)
+    const value = await ask(source, key)
     // This result may be older than a change that another request has seen concurrently.
-    if (found !== undefined && cachedAt === changes) cache.set(key, found)
-    return found
+    if (value !== undefined && cachedAt === changes) cache.set(key, value)
+    return value
   }
   return {
     find(key) {

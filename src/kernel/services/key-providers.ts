@@ -50,7 +50,7 @@ export const findKeyProvider = async (
     return [join(pluginsDir, scheme), ...all]
   })
   const loaders: (() => Promise<Module | undefined>)[] = [
-    ...new Set(folders.flatMap((one) => entryOf(one) ?? [])),
+    ...new Set(folders.flatMap((folder) => entryOf(folder) ?? [])),
   ].map((path) => () => importFile(path))
   for (const name of names)
     if (name !== '*' && !name.endsWith('.json') && !name.startsWith('.'))

@@ -37,11 +37,11 @@ export const createLogs = ({ logs, keys, ingested }: LogsDeps): Logs => {
         ...(page.kind === 'offset' ? { offset: Math.min((page.page - 1) * page.size, 2 ** 50) } : {}),
       }
       const total = page.kind === 'cursor' ? undefined : await logs.count({ tenantId, ...filter })
-      const found = await logs.list(query)
-      const rows = found.slice(0, page.size)
+      const fetched = await logs.list(query)
+      const rows = fetched.slice(0, page.size)
       const data = rows.map(entryOf)
       const last = rows.at(-1)
-      if (found.length <= page.size || last === undefined) return { data, total }
+      if (fetched.length <= page.size || last === undefined) return { data, total }
       const position = [last.created_at, last.seq]
       return { data, total, next: writeCursor(await keys.tenant(tenantId), place, position) }
     },

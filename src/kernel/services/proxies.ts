@@ -21,8 +21,8 @@ const NONE: readonly StoredProxy[] = Object.freeze([])
 
 const askIntercepting = async (port: ProxySource, key: string) => {
   const at = key.indexOf(' ')
-  const found = await port.intercepting(key.slice(0, at), key.slice(at + 1))
-  return found.length === 0 ? undefined : found
+  const proxies = await port.intercepting(key.slice(0, at), key.slice(at + 1))
+  return proxies.length === 0 ? undefined : proxies
 }
 
 /** Stored proxies, cached as credentials are. */
@@ -41,7 +41,7 @@ export const createProxyDirectory = ({ keys, records, source }: ProxyDirectoryDe
     find: (key) => (key.length > MAX_KEY_LENGTH ? undefined : lookup.find(hashOf(key))),
 
     intercepting: (tenantId, host) =>
-      whenReady(intercepting.find(`${tenantId} ${host}`), (found) => found ?? NONE),
+      whenReady(intercepting.find(`${tenantId} ${host}`), (proxies) => proxies ?? NONE),
 
     changes: async () => records.changes(source()?.collections ?? []),
 
@@ -49,8 +49,8 @@ export const createProxyDirectory = ({ keys, records, source }: ProxyDirectoryDe
       const port = source()
       if (port === undefined) return []
       const used = lookup.retained().slice(0, limit)
-      const [made, found] = await Promise.all([port.newest(limit), Promise.all(used.map(lookup.find))])
-      const proxies = [...made, ...found].filter((proxy): proxy is StoredProxy => proxy !== undefined)
+      const [newest, recent] = await Promise.all([port.newest(limit), Promise.all(used.map(lookup.find))])
+      const proxies = [...newest, ...recent].filter((proxy): proxy is StoredProxy => proxy !== undefined)
       return [...new Map(proxies.map((proxy) => [proxy.id, proxy])).values()]
     },
   }

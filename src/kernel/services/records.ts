@@ -39,14 +39,14 @@ export const createRecords = <T extends { readonly id: string }>(
   const commit = async (mutation: Mutation) =>
     store.commit([await sealMutation(keys, collection, mutation)], clock.now())
 
-  /** `found`: members by which the row was found, with values of which the record must have one. */
+  /** `matched`: members by which the row was found, each with values of which the record must have one. */
   const opened = async (
     tenantId: string,
     row: RecordRow,
-    found: Readonly<Record<string, string | readonly string[]>> = {},
+    matched: Readonly<Record<string, string | readonly string[]>> = {},
   ) => {
     const record = (await openRecord(keys, collection, tenantId, row, onRejected)) as T
-    for (const [member, values] of Object.entries(found)) {
+    for (const [member, values] of Object.entries(matched)) {
       const value = textMember(record, member)
       if (value === undefined || ![values].flat().includes(value))
         rejectRecord({ collection: name, tenantId, id: row.id }, onRejected)

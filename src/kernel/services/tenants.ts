@@ -10,6 +10,7 @@ import { type OnRejected, rejectRecord } from './seal-records.ts'
 
 /** Cached tenants; the least recently used one is dropped first. */
 const RETAINED = 1_000
+
 interface TenantsDeps {
   readonly store: TenantStore
   readonly keys: Pick<Keys, 'tenant'>
@@ -54,8 +55,8 @@ const opened = async (
 /** Tenants, cached while none of them changes: each create reads its tenant's settings. */
 export const createTenants = (deps: TenantsDeps): Tenants => {
   const read = async (_: TenantStore, id: string) => {
-    const found = await opened(deps, id)
-    return found && deepFreeze(shown(found.row))
+    const current = await opened(deps, id)
+    return current && deepFreeze(shown(current.row))
   }
   const { store } = deps
   const lookup = createCachedLookup(() => store, read, { changes: () => store.changes(), max: RETAINED })
@@ -67,13 +68,13 @@ export const createTenantRecords = (deps: TenantsDeps & { readonly clock: Clock 
   ...createTenants(deps),
   update: ({ id, settings, ...change }) =>
     retryOnConflict(async () => {
-      const found = await opened(deps, id)
-      if (found === undefined) return undefined
-      const given = Object.entries(settings ?? found.row.settings).filter(
+      const current = await opened(deps, id)
+      if (current === undefined) return undefined
+      const applied = Object.entries(settings ?? current.row.settings).filter(
         (entry): entry is [string, string] => entry[1] !== undefined,
       )
-      const row = { ...found.row, ...change, settings: Object.fromEntries(given) }
-      if (await deps.store.update(row, { from: found.mac, to: macOfTenant(found.ring, row) }))
+      const row = { ...current.row, ...change, settings: Object.fromEntries(applied) }
+      if (await deps.store.update(row, { from: current.mac, to: macOfTenant(current.ring, row) }))
         return shown(row)
       throw new AppError('conflict', 'The tenant was changed concurrently. Retry.')
     }),

@@ -349,7 +349,7 @@ const frame = (message: Buffer, length = message.length): Buffer => {
 }
 
 t.test('a tenant may have few slow messages; further ones are UNAVAILABLE', async (t) => {
-  const { socketPath, key, call } = await start(t, { slowBodies: { most: 2, afterMs: 50 } })
+  const { socketPath, key, call } = await start(t, { slowBodies: { max: 2, afterMs: 50 } })
   const open = rawSession(t, socketPath)
   const ends: string[] = []
   const enough = Promise.withResolvers<void>()

@@ -1,7 +1,11 @@
 import t from 'tap'
 import type { Application } from '../../../src/console/api/types.ts'
 import { changesOf } from '../../../src/console/screens/applications/changes.ts'
-import { sentencesOf, summaryOf, textOf } from '../../../src/console/screens/applications/difference.ts'
+import {
+  type Sentence,
+  sentencesOf,
+  summaryOf,
+} from '../../../src/console/screens/applications/difference.ts'
 import {
   appendRule,
   bodyOf,
@@ -12,6 +16,9 @@ import {
 } from '../../../src/console/screens/applications/draft.ts'
 import { destinationText, phraseOf } from '../../../src/console/screens/applications/phrase.ts'
 import type { DiffLine } from '../../../src/console/screens/applications/types.ts'
+
+const textOf = ({ parts }: Sentence): string =>
+  parts.map((part) => (typeof part === 'string' ? part : part.strong)).join('')
 
 const line = (of: Partial<DiffLine>): DiffLine => ({
   container: '/pci/',

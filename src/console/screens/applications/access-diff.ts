@@ -58,7 +58,7 @@ export const liveDifference = (
 }
 
 /** Most suggestions of a field. */
-const MOST = 300
+const MAX_CONTAINERS = 300
 
 /** `/a/b/` → `/`, `/a/`, `/a/b/`. */
 const withParents = (container: string): readonly string[] =>
@@ -69,7 +69,7 @@ const withParents = (container: string): readonly string[] =>
 
 /** Containers, their parents and all of them (`/`), each once. */
 export const suggestionsOf = (containers: readonly string[]): readonly string[] =>
-  [...new Set(['/', ...containers.flatMap(withParents)])].sort().slice(0, MOST)
+  [...new Set(['/', ...containers.flatMap(withParents)])].sort().slice(0, MAX_CONTAINERS)
 
 /**
  * Containers that tokens lie in: the API has no list of them, but a comparison with grants that no application has, one
@@ -118,10 +118,13 @@ export const containerSuggestions = (
   within: AbortSignal,
 ): { readonly list: () => TemplateResult; readonly onFocus: (event: Event) => void } => {
   const isWanted = signal(false)
-  const found = resource(async (abort) => (isWanted.value ? suggest(api, application, abort) : []), within)
+  const suggestions = resource(
+    async (abort) => (isWanted.value ? suggest(api, application, abort) : []),
+    within,
+  )
   return {
     list: () => html`<datalist id="containers">
-      ${(found.value.value ?? []).map((container) => html`<option value=${container}></option>`)}
+      ${(suggestions.value.value ?? []).map((container) => html`<option value=${container}></option>`)}
     </datalist>`,
     onFocus: ({ target }) => {
       if (target instanceof HTMLInputElement && target.list !== null) isWanted.value = true

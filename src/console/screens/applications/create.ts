@@ -54,14 +54,14 @@ export const createScreen: Screen = {
         ...bodyOf(now),
         ...(expires.peek() === '' ? {} : { expires_at: fromLocal(expires.peek()) ?? expires.peek() }),
       }
-      const made = await api.call<Application>('POST', '/applications', {
+      const created = await api.call<Application>('POST', '/applications', {
         body,
         headers: idempotency.headers(body),
       })
       idempotency.reset()
-      await showKey(made.name, made.key)
+      await showKey(created.name, created.key)
       if (!within.aborted)
-        navigate(may('application:read') ? link`/applications/${made.id}` : '#/applications/new')
+        navigate(may('application:read') ? link`/applications/${created.id}` : '#/applications/new')
     })
 
     const change = (part: Partial<Draft>) => {

@@ -50,9 +50,9 @@ export const dependentsOf = async (
     permission: string,
   ): Promise<readonly T[]> => {
     if (!may(permission)) return []
-    const found = await api.call<ListResponse<T>>('GET', `/${kind}`, { query: { size: LOOKED }, signal })
-    if (nextPageQuery(found) !== undefined) truncatedKinds.push(kind)
-    return found.data
+    const page = await api.call<ListResponse<T>>('GET', `/${kind}`, { query: { size: LOOKED }, signal })
+    if (nextPageQuery(page) !== undefined) truncatedKinds.push(kind)
+    return page.data
   }
   const [keys, sessions, proxies, reactors] = await Promise.all([
     api.call<readonly ApplicationKey[]>('GET', path`/applications/${id}/keys`, { signal }),
@@ -64,8 +64,10 @@ export const dependentsOf = async (
     (one) => one.state !== 'ended' && (one.application_id === id || one.authorized_by === id),
   )
   const acting = (noun: string, all: readonly ActingEntity[]) => {
-    const found = all.filter((one) => (one.application_id ?? one.application?.id) === id)
-    return found.length === 0 ? [] : [`${subject(found, noun, 'act')} as it: ${quotedNames(found)}.`]
+    const dependents = all.filter((one) => (one.application_id ?? one.application?.id) === id)
+    return dependents.length === 0
+      ? []
+      : [`${subject(dependents, noun, 'act')} as it: ${quotedNames(dependents)}.`]
   }
   return [
     keys.length === 0 ? 'It has no key.' : `${subject(keys, 'key', 'stop')} working at once.`,

@@ -14,7 +14,7 @@ const FIELDS: readonly (readonly [member: Text, label: string, placeholder: stri
 ]
 
 /** Entries that a list may have (completions §14). */
-const MOST = 20
+const MAX_DESTINATIONS = 20
 
 interface DestinationsEditor {
   readonly list: readonly DestinationDraft[]
@@ -74,7 +74,7 @@ export const destinationsEditor = ({
     }
     ${own === undefined ? nothing : html`<p class="error">${own}</p>`}
     ${
-      list.length >= MOST
+      list.length >= MAX_DESTINATIONS
         ? nothing
         : html`<button type="button" id=${addId} aria-label=${`Add a destination of ${whose}`} @click=${add}>
             Add a destination

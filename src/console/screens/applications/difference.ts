@@ -24,10 +24,7 @@ export const containerLabel = (container: string): string =>
 
 const verbOf = (permission: string): string => permission.replace(/^token:/, '')
 
-/**
- * Lines that only their permission tells apart are one sentence. Creating and deleting show nothing, so they stand
- * alone.
- */
+/** Lines that differ by permission only are one sentence. Creating and deleting show nothing, so they stand alone. */
 const groupOf = ({ container, permission, from, to, tokens, exact }: DiffLine): string =>
   permission === 'token:create' || permission === 'token:delete'
     ? `${permission} ${container} ${from === 'none'} ${to === 'none'}`
@@ -62,10 +59,6 @@ export const sentencesOf = ({ data }: Diff): readonly Sentence[] => {
     .flatMap((lines) => sentenceOf(lines as [DiffLine, ...DiffLine[]]) ?? [])
     .toSorted((a, b) => ORDER.indexOf(a.effect) - ORDER.indexOf(b.effect))
 }
-
-/** A sentence as one line of text. */
-export const textOf = ({ parts }: Sentence): string =>
-  parts.map((part) => (typeof part === 'string' ? part : part.strong)).join('')
 
 /** `2 reveals, 1 loss, 4 gains`; `''` without sentences. */
 export const summaryOf = (sentences: readonly Sentence[]): string =>

@@ -22,10 +22,7 @@ import { ownWarning } from './views.ts'
 
 const NO_DIFFERENCE: Diff = { data: [] }
 
-/**
- * Drafts of screens that were left, by application, with what they were made of. Signing out forgets them with the
- * page.
- */
+/** Drafts of screens that were left, by application, with their originals. Signing out forgets them with the page. */
 const unsaved = new Map<string, { readonly base: Application; readonly draft: Draft }>()
 
 /** The draft of before, while what it was made of is still stored. */

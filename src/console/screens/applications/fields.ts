@@ -14,7 +14,7 @@ export const fieldPlaces = (error: ApiError | undefined): readonly string[] =>
 export const issuesAt = (error: ApiError | undefined, place: string): string | undefined => {
   const sentences = Object.entries(error?.issues ?? {})
     .filter(([at]) => at.startsWith(place) && /^(\[\d+\])?$/.test(at.slice(place.length)))
-    .flatMap(([, found]) => found)
+    .flatMap(([, types]) => types)
   return sentences.length === 0 ? undefined : [...new Set(sentences)].join(' ')
 }
 

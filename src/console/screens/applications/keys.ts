@@ -33,7 +33,7 @@ export const showKey = (name: string, key: string | undefined): Promise<void> =>
   })
 
 /** Most keys of an application, besides those of runs (completions §4). */
-const MOST = 3
+const MAX_KEYS = 3
 
 /** Keys of an application: a second one is how a caller rotates without downtime. */
 export const keysOf = ({ api, signal: within }: ScreenContext, { id, name }: Application) => {
@@ -48,10 +48,10 @@ export const keysOf = ({ api, signal: within }: ScreenContext, { id, name }: App
 
   const idempotency = createIdempotencyKey()
   const create = action(async () => {
-    const made = await api.call<ApplicationKey>('POST', where, { headers: idempotency.headers(id) })
+    const created = await api.call<ApplicationKey>('POST', where, { headers: idempotency.headers(id) })
     idempotency.reset()
     keys.reload()
-    await showKey(name, made.key)
+    await showKey(name, created.key)
   })
 
   let chosen: ApplicationKey | undefined
@@ -111,7 +111,7 @@ export const keysOf = ({ api, signal: within }: ScreenContext, { id, name }: App
     ${
       !may('application:create')
         ? nothing
-        : count >= MOST
+        : count >= MAX_KEYS
           ? html`<p class="soft">Three keys are the most. Delete one before you create another.</p>`
           : createButton(count)
     }`

@@ -9,7 +9,7 @@ import { focus, issuesAt, permissionBoxes, textField } from './fields.ts'
 import type { PermissionInfo } from './types.ts'
 
 /** Rules that an application may have (completions §4). */
-const MOST = 100
+const MAX_RULES = 100
 
 const LEVELS: readonly (readonly [Disclosure, string])[] = [
   ['redact', 'redact: no values'],
@@ -125,8 +125,8 @@ export const rulesEditor = ({ rules, permissions, error, change }: RulesEditor):
         : html`<ol class="rules">${repeat(rules, ({ key }) => key, row)}</ol>`
     }
     ${
-      rules.length >= MOST
-        ? html`<p class="soft">${MOST} rules are the most.</p>`
+      rules.length >= MAX_RULES
+        ? html`<p class="soft">${MAX_RULES} rules are the most.</p>`
         : html`<button type="button" id="add-rule" @click=${add}>Add a rule</button>`
     }
   `

@@ -18,10 +18,7 @@ export interface EntityType {
   readonly value: string
 }
 
-/**
- * The filters as a form; each change reloads the list. Inputs are not `live`: text that is being typed outlives a
- * reload.
- */
+/** Filters as a form; each change reloads the list. Inputs are not `live`: text being typed outlives a reload. */
 export const filterForm = (
   { filters, setFilters }: Pick<ScreenContext, 'filters' | 'setFilters'>,
   types: readonly EntityType[],

@@ -85,11 +85,11 @@ const open = (context: ScreenContext): ScreenInstance => {
         (type) => typeNames.get(type) ?? type,
         (id) => names.value.get(id),
       )
-      const rows = showList(list, (found) =>
+      const rows = showList(list, (entries) =>
         table({
           caption: 'Audit records',
           columns: tableColumns,
-          rows: found,
+          rows: entries,
           empty: isFiltered(queryOf(filters.value))
             ? 'No record has these properties. Change or clear the filters.'
             : 'No records yet. The first call that creates, reads or uses something writes one.',

@@ -64,8 +64,8 @@ export const formulaForm = (
       ? api.call('POST', '/reactor-formulas', { body, headers: idempotency.headers(body) })
       : api.call('PUT', path`/reactor-formulas/${first.id}`, { body })
 
-  const save = formAction(async (given) => {
-    const description = String(given.get('description') ?? '')
+  const save = formAction(async (fields) => {
+    const description = String(fields.get('description') ?? '')
     const opened = stored?.peek()
     if (!(await check.confirm())) return
     const now =
@@ -79,7 +79,7 @@ export const formulaForm = (
       }))
     if (opened !== undefined && now === undefined) return
     const body = {
-      name: String(given.get('name') ?? ''),
+      name: String(fields.get('name') ?? ''),
       type: now?.type ?? 'private',
       ...(description === '' ? {} : { description }),
       ...(now?.icon === undefined ? {} : { icon: now.icon }),

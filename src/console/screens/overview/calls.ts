@@ -96,13 +96,13 @@ export const createCalls = ({ api, filters, signal }: ScreenContext) => {
     const now = Date.now()
     const minutes = minutesOf(filters.value)
     const span = timeRange(minutes, now)
-    const made = callStatistics(entries, span, { now, isAll: next === undefined })
-    return html`${figures(made, minutes, span)}
+    const statistics = callStatistics(entries, span, { now, isAll: next === undefined })
+    return html`${figures(statistics, minutes, span)}
     ${
-      made.coveredFrom > span.from
+      statistics.coveredFrom > span.from
         ? html`<p class="soft small">
             There are more calls than are read: figures are of the newest ${count(entries.length)}, since
-            ${relativeTime(made.coveredFrom)}.
+            ${relativeTime(statistics.coveredFrom)}.
           </p>`
         : nothing
     }`

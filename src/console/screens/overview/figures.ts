@@ -1,6 +1,6 @@
 import type { RequestEntry } from '../../api/types.ts'
+import { quantile } from '../../kit/numbers.ts'
 import type { Point } from '../../kit/plot.ts'
-import { quantile } from '../../kit/quantile.ts'
 import { isRejected } from '../requests/filters.ts'
 
 /** Number of buckets, and so of points of a plot. */

@@ -36,11 +36,11 @@ const noticeItem = ({ kind, text, at, href }: Notice): TemplateResult => html`<l
 </li>`
 
 const notices = ({ health, metrics, at }: Node): TemplateResult => {
-  const found = noticesOf(health, metrics, at)
+  const notices = noticesOf(health, metrics, at)
   const [kind, text] = READY[health.status]
   return html`<div class=${`readiness ${kind}`}>
-    <p><strong>${text}</strong>${found.length === 0 ? html` <span class="soft">Nothing needs attention.</span>` : nothing}</p>
-    ${found.length === 0 ? nothing : html`<ul>${found.map(noticeItem)}</ul>`}
+    <p><strong>${text}</strong>${notices.length === 0 ? html` <span class="soft">Nothing needs attention.</span>` : nothing}</p>
+    ${notices.length === 0 ? nothing : html`<ul>${notices.map(noticeItem)}</ul>`}
   </div>`
 }
 

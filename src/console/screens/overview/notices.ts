@@ -89,6 +89,6 @@ export const noticesOf = (health: Health, metrics: Metrics, now: number): readon
     },
     ...ofComponents(health),
   ]
-  const found = all.filter((one) => one !== false)
-  return [...found.filter(({ kind }) => kind === 'bad'), ...found.filter(({ kind }) => kind === 'warn')]
+  const notices = all.filter((one) => one !== false)
+  return [...notices.filter(({ kind }) => kind === 'bad'), ...notices.filter(({ kind }) => kind === 'warn')]
 }

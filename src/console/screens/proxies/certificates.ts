@@ -37,8 +37,8 @@ export const certificatesSection = ({ stored, patch }: ProxyPage): (() => Templa
     await patch({ destination_tls })
     notice('done', done)
   }
-  const save = formAction(async (given, form) => {
-    const parts = NAMES.map((name) => [name, String(given.get(name) ?? '').trim()] as const).filter(
+  const save = formAction(async (fields, form) => {
+    const parts = NAMES.map((name) => [name, String(fields.get(name) ?? '').trim()] as const).filter(
       ([, text]) => text !== '',
     )
     if (parts.length === 0) return notice('info', 'Paste a certificate first.')

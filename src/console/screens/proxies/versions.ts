@@ -52,11 +52,11 @@ export const versionsSection = ({ context, stored, path, patch }: ProxyPage): ((
   const { api, filters, setFilters, signal } = context
   const versions = resource(async (abort) => {
     stored.value // a saved version adds one
-    const found = await api.call<ListResponse<ProxyVersion>>('GET', `${path}/versions`, {
+    const page = await api.call<ListResponse<ProxyVersion>>('GET', `${path}/versions`, {
       query: { size: 20 },
       signal: abort,
     })
-    return found.data
+    return page.data
   }, signal)
   let wanted: ProxyVersion | undefined
   const restore = action(async () => {

@@ -35,16 +35,16 @@ export const newReactorScreen: Screen = {
       body: () => (chosen() !== '' || editor.text.value === '' ? undefined : { code: editor.text.value }),
     })
     const idempotency = createIdempotencyKey()
-    const create = formAction(async (given) => {
+    const create = formAction(async (fields) => {
       if (!(await check.confirm())) return
-      const application = String(given.get('application') ?? '').trim()
+      const application = String(fields.get('application') ?? '').trim()
       const body = {
-        name: String(given.get('name') ?? ''),
+        name: String(fields.get('name') ?? ''),
         ...(chosen() === ''
           ? { code: editor.text.peek() }
           : {
               formula: { id: chosen() },
-              configuration: valuesIn(given, formula.peek()?.configuration ?? [], {}),
+              configuration: valuesIn(fields, formula.peek()?.configuration ?? [], {}),
             }),
         ...(application === '' ? {} : { application: { id: application } }),
       }

@@ -16,7 +16,7 @@ import { sampleArguments } from './values.ts'
 /** ms between two looks for a result of the background. */
 const LOOK_MS = 1_000
 /** Looks until a result of the background is no longer waited for: a run takes 30 s at most. */
-const MOST_LOOKS = 60
+const MAX_LOOKS = 60
 
 /** Runs a reactor with arguments, and shows what it returned. */
 export const runSection = ({ context, stored, path }: EntityPage<Reactor>): (() => TemplateResult) => {
@@ -31,7 +31,7 @@ export const runSection = ({ context, stored, path }: EntityPage<Reactor>): (() 
   const outcome = sessionResult<{ readonly value: Outcome; readonly ms: number }>(within)
 
   const result = async (requestId: string): Promise<Outcome> => {
-    for (let look = 0; look < MOST_LOOKS; look++) {
+    for (let look = 0; look < MAX_LOOKS; look++) {
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
       within.throwIfAborted()
       try {
@@ -56,8 +56,8 @@ export const runSection = ({ context, stored, path }: EntityPage<Reactor>): (() 
       const started = performance.now()
       const body = { args: value }
       if (!inBackground) {
-        const found = await api.call<Outcome>('POST', `${path}/react`, { body, signal: within })
-        outcome.value = { value: found, ms: performance.now() - started }
+        const ran = await api.call<Outcome>('POST', `${path}/react`, { body, signal: within })
+        outcome.value = { value: ran, ms: performance.now() - started }
         notice('done', 'The reactor ran.')
         return
       }
@@ -65,18 +65,18 @@ export const runSection = ({ context, stored, path }: EntityPage<Reactor>): (() 
         body,
         signal: within,
       })
-      const found = await result(accepted.asyncReactorRequestId)
-      outcome.value = { value: found, ms: performance.now() - started }
+      const ran = await result(accepted.asyncReactorRequestId)
+      outcome.value = { value: ran, ms: performance.now() - started }
       notice('done', 'The reactor ran in the background.')
     })
   const [run, runInBackground] = [start(false), start(true)]
 
   const resultView = (): TemplateResult | typeof nothing => {
-    const found = outcome.value
-    if (found === undefined) return nothing
-    const { error, ...returned } = found.value
+    const shown = outcome.value
+    if (shown === undefined) return nothing
+    const { error, ...returned } = shown.value
     return html`<h3>Result</h3>
-      <p class="soft">After ${milliseconds(found.ms)}.</p>
+      <p class="soft">After ${milliseconds(shown.ms)}.</p>
       ${error === undefined ? html`<pre tabindex="0" aria-label="Result">${JSON.stringify(returned, null, 2)}</pre>` : problem(new ApiError(error))}
       <div class="buttons">
         <button

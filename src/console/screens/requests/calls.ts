@@ -10,7 +10,7 @@ const POLLED = 200
 /** Pages that a poll reads until it finds a call that is known. */
 const POLL_PAGES = 5
 /** Calls in memory: those of about two processes. */
-const MOST = 20_000
+const MAX_CALLS = 20_000
 
 /** The newest calls without a gap, newest first. */
 export interface Calls {
@@ -21,10 +21,7 @@ export interface Calls {
 
 const NONE: Calls = { entries: [], next: undefined }
 
-/**
- * Calls with a newer page. `isJoined`: the page reaches the calls; otherwise there is a gap, and older calls are left
- * out.
- */
+/** Calls with a newer page. `isJoined`: the page reaches the calls; otherwise, after a gap, older ones are left out. */
 export const mergeNewerPage = (
   calls: Calls,
   page: Calls,
@@ -36,14 +33,17 @@ export const mergeNewerPage = (
   // Processes report by themselves: one of them may be behind.
   const entries = [...fresh, ...calls.entries].sort((a, b) => (a.at === b.at ? 0 : a.at < b.at ? 1 : -1))
   return {
-    calls: { entries: entries.slice(0, MOST), next: entries.length > MOST ? undefined : calls.next },
+    calls: {
+      entries: entries.slice(0, MAX_CALLS),
+      next: entries.length > MAX_CALLS ? undefined : calls.next,
+    },
     isJoined,
   }
 }
 
 export const appendOlderPage = (calls: Calls, page: Calls): Calls => ({
   entries: [...calls.entries, ...page.entries],
-  next: calls.entries.length + page.entries.length >= MOST ? undefined : page.next,
+  next: calls.entries.length + page.entries.length >= MAX_CALLS ? undefined : page.next,
 })
 
 interface LoadedCalls extends Resource<Calls> {

@@ -75,7 +75,7 @@ const times = (call: RequestEntry): TemplateResult => html`<table class="stage-t
 export const openDetail = (context: ScreenContext): ScreenInstance => {
   const { api, params, signal } = context
   const calls = loadCalls(api, signal)
-  const found = resource(async () => {
+  const loaded = resource(async () => {
     const state = calls.state.value
     if (state.kind === 'error') throw state.error
     if (state.kind !== 'ready') return new Promise<RequestEntry | undefined>(() => {})
@@ -88,7 +88,7 @@ export const openDetail = (context: ScreenContext): ScreenInstance => {
     return call
   }, signal)
   const remedy = resource(async () => {
-    const code = found.value.value?.code
+    const code = loaded.value.value?.code
     return code === undefined ? undefined : loadRemedy(code)
   }, signal)
 
@@ -103,7 +103,7 @@ export const openDetail = (context: ScreenContext): ScreenInstance => {
   return {
     actions: () => html`<a class="button" href="#/requests">All requests</a>`,
     view: () =>
-      show(found, (call) =>
+      show(loaded, (call) =>
         call === undefined
           ? html`<div class="empty">
               <p>This call is not among the newest of this node. Each process retains 10,000, until it restarts.</p>

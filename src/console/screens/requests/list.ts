@@ -2,9 +2,8 @@ import type { RequestEntry } from '../../api/types.ts'
 import { choiceField, field, valueIn } from '../../kit/form.ts'
 import { hiddenFiltersNote } from '../../kit/hidden-filters.ts'
 import { html, live, nothing, type TemplateResult } from '../../kit/html.ts'
-import { count, milliseconds } from '../../kit/numbers.ts'
+import { count, milliseconds, quantile } from '../../kit/numbers.ts'
 import { poll } from '../../kit/poll.ts'
-import { quantile } from '../../kit/quantile.ts'
 import { show } from '../../kit/resource.ts'
 import type { ScreenContext, ScreenInstance } from '../../kit/screen.ts'
 import { computed } from '../../kit/signals.ts'
@@ -157,11 +156,11 @@ export const openList = (context: ScreenContext): ScreenInstance => {
   </form>`
 
   const list = ({ entries, next }: Calls): TemplateResult => {
-    const found = sortCalls(
+    const sorted = sortCalls(
       entries.filter((call) => matchesFilters(call, requestFilters.value)),
       filters.value.get('sort'),
     )
-    const rows = found.slice(0, limit.value)
+    const rows = sorted.slice(0, limit.value)
     // A single slow call should not make all other bars invisible.
     const most =
       quantile(
@@ -181,12 +180,12 @@ export const openList = (context: ScreenContext): ScreenInstance => {
     })}
     <p class="footer soft">
       <span>
-        ${count(found.length)} of the newest ${count(entries.length)} calls of this
+        ${count(sorted.length)} of the newest ${count(entries.length)} calls of this
         node${entries.length === 0 ? nothing : html`, since ${relativeTime(entries.at(-1)?.at)}`}.
       </span>
       <span class="buttons">
         ${
-          found.length > rows.length
+          sorted.length > rows.length
             ? html`<button type="button" @click=${() => setFilters({ rows: String(limit.peek() + ROWS) })}>
                 Show more
               </button>`

@@ -20,8 +20,8 @@ interface Invitation {
 export const createInvitations = ({ api, signal }: ScreenContext): (() => TemplateResult) => {
   const invitations = listOf<Invitation>({ api, signal, path: '/tenants/self/invitations' })
 
-  const send = formAction(async (given, form) => {
-    const body = Object.fromEntries([...given].filter(([, value]) => value !== ''))
+  const send = formAction(async (fields, form) => {
+    const body = Object.fromEntries([...fields].filter(([, value]) => value !== ''))
     await api.call('POST', '/tenants/self/invitations', { body })
     form.reset()
     notice('done', 'Invitation created. Sidevault sends no mail: pass it on yourself.')

@@ -131,16 +131,16 @@ export const createTenant = ({ api, signal: within }: ScreenContext): (() => Tem
   </form>`
 
   return () =>
-    show(tenant, (found) =>
+    show(tenant, (loaded) =>
       draftTenant.value === undefined
-        ? html`${tenantFacts(found)}
+        ? html`${tenantFacts(loaded)}
           ${
             may('tenant:update')
               ? html`<div class="buttons">
                   <button
                     type="button"
                     @click=${() => {
-                      draftTenant.value = found
+                      draftTenant.value = loaded
                     }}
                   >
                     Change

@@ -1,6 +1,4 @@
-/**
- * The lines that `npm start` prints (src/supervisor/startup-banner.ts), as calls of the page and as lines of a shell.
- */
+/** Lines that `npm start` prints (src/supervisor/startup-banner.ts), as calls of the page and as lines of a shell. */
 
 export const DEMO_URL = 'https://demo.sidevault.test/pay'
 

@@ -88,7 +88,7 @@ const columns: readonly Column<AccessRow>[] = [
 ]
 
 /** Pages of one list: an entry that reveals may be on any of them. */
-const MOST_PAGES = 20
+const MAX_PAGES = 20
 
 /** All entries of a token, and how many there are. */
 export const allAccess = async (
@@ -105,19 +105,19 @@ export const allAccess = async (
       { query, signal },
     )
     entries.push(...data)
-    if (page >= Math.min(MOST_PAGES, pagination.total_pages ?? 1))
+    if (page >= Math.min(MAX_PAGES, pagination.total_pages ?? 1))
       return { entries, total: pagination.total_items ?? entries.length }
   }
 }
 
 /** "Who can see it and through what": needs `application:read`. */
 export const createAccess = ({ api, signal }: ScreenContext, id: string): (() => TemplateResult) => {
-  const found = resource((own) => allAccess(api, id, own), signal)
+  const loaded = resource((own) => allAccess(api, id, own), signal)
   return () => {
-    const state = found.state.value
+    const state = loaded.state.value
     if (state.kind === 'error' && state.error.status === 404)
       return html`<p class="empty">${TOKEN_NOT_FOUND}</p>`
-    return show(found, ({ entries, total }) =>
+    return show(loaded, ({ entries, total }) =>
       entries.length === 0
         ? html`<p class="empty">No key can see or use this token.</p>`
         : html`${entries.length === total ? nothing : html`<p role="status">These are ${count(entries.length)} of ${count(total)} ways. Look for others by their applications' rules.</p>`}

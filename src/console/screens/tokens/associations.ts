@@ -24,8 +24,8 @@ interface Side {
 const createSide = ({ api, signal }: ScreenContext, side: Side): (() => TemplateResult) => {
   const { title, role, association } = side
   const list = listOf<Token>({ api, signal, path: side.list, query: () => MASK_ONLY, size: 20 })
-  const add = formAction(async (given, form) => {
-    const other = String(given.get('id') ?? '').trim()
+  const add = formAction(async (fields, form) => {
+    const other = String(fields.get('id') ?? '').trim()
     if (other === '') return
     await api.call('POST', association(other))
     form.reset()

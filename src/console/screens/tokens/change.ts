@@ -15,10 +15,7 @@ const patch = async (api: Api, id: string, body: object): Promise<true> => {
   return true
 }
 
-/**
- * The expiry of the control's text; null: never. The control holds no seconds: those of `stored` stay until it is
- * changed.
- */
+/** Expiry of the control's text; null: never. The control holds no seconds: those of `stored` stay until it changes. */
 export const expiryOf = (text: string, stored: string | undefined): string | null =>
   text === toLocal(stored) && stored !== undefined ? stored : (fromLocal(text) ?? null)
 

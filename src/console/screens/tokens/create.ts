@@ -64,8 +64,8 @@ export const createToken = async ({ api, signal: within, navigate }: ScreenConte
     title: 'Create a token',
     submit: 'Create',
     fields: (sentence) =>
-      show(description, (found) => {
-        const types = typesOf(found)
+      show(description, (loaded) => {
+        const types = typesOf(loaded)
         return html`${choiceField({
           label: 'Type',
           error: sentence('type'),

@@ -35,9 +35,9 @@ export const containerOf = (text: string): string => {
 
 /** `order=7` or `order: 7` → both parts; without a value: the key. Undefined: it is no key of metadata. */
 export const metadataOf = (text: string): { readonly key: string; readonly value?: string } | undefined => {
-  const found = /^\s*([\w.-]{1,200})\s*(?:[=:]\s*(.*?)\s*)?$/su.exec(text)
-  if (found?.[1] === undefined) return undefined
-  return found[2] === undefined || found[2] === '' ? { key: found[1] } : { key: found[1], value: found[2] }
+  const match = /^\s*([\w.-]{1,200})\s*(?:[=:]\s*(.*?)\s*)?$/su.exec(text)
+  if (match?.[1] === undefined) return undefined
+  return match[2] === undefined || match[2] === '' ? { key: match[1] } : { key: match[1], value: match[2] }
 }
 
 const expiryTerm = (expiry: string, now: number): string | undefined => {

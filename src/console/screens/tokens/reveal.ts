@@ -30,16 +30,16 @@ export const createReveal = (api: Api, id: string, within: AbortSignal, onRead: 
   let button: Element | undefined
   let timer: ReturnType<typeof setInterval> | undefined
   let request: AbortController | undefined
-  const bindElement = (found: Element | undefined) => {
+  const bindElement = (bound: Element | undefined) => {
     // The view of the token was replaced, e.g. by an error.
-    if (found === undefined && left.peek() !== undefined) {
+    if (bound === undefined && left.peek() !== undefined) {
       element?.replaceChildren()
       queueMicrotask(hide)
     }
-    element = found
+    element = bound
   }
-  const bindButton = (found: Element | undefined) => {
-    button = found
+  const bindButton = (bound: Element | undefined) => {
+    button = bound
   }
 
   const hide = () => {

@@ -22,7 +22,7 @@ export const createSearchBox = ({ knownValues, search }: SearchBoxOptions): Sear
   const active = signal(-1)
   let input: HTMLInputElement | undefined
 
-  const found = () => (isOpen.value ? suggest(text.value, caret.value, knownValues()) : undefined)
+  const suggestions = () => (isOpen.value ? suggest(text.value, caret.value, knownValues()) : undefined)
   const read = (open: boolean) =>
     batch(() => {
       text.value = input?.value ?? ''
@@ -34,7 +34,7 @@ export const createSearchBox = ({ knownValues, search }: SearchBoxOptions): Sear
     isOpen.value = false
   }
   const accept = (suggestion: Suggestion) => {
-    const place = found()
+    const place = suggestions()
     if (place === undefined || input === undefined) return
     const next = applySuggestion(text.value, place, suggestion)
     input.value = next.text
@@ -44,7 +44,7 @@ export const createSearchBox = ({ knownValues, search }: SearchBoxOptions): Sear
   }
 
   const onKey = (event: KeyboardEvent) => {
-    const options = found()?.options ?? []
+    const options = suggestions()?.options ?? []
     if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
       event.preventDefault()
       if (!isOpen.value) read(true)
@@ -64,7 +64,7 @@ export const createSearchBox = ({ knownValues, search }: SearchBoxOptions): Sear
   }
 
   const view = (error: string | undefined): TemplateResult => {
-    const options = found()?.options ?? []
+    const options = suggestions()?.options ?? []
     const isShown = options.length > 0
     return html`<form
       role="search"

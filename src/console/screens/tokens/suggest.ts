@@ -41,7 +41,7 @@ const OPERATORS: readonly Suggestion[] = [
   { insert: 'NOT ', hint: 'all but these' },
 ]
 
-const MOST = 8
+const MAX_OPTIONS = 8
 const DAY_MS = 86_400_000
 
 const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
@@ -96,7 +96,7 @@ export const suggest = (text: string, caret: number, knownValues: KnownValues): 
   const options = all.filter(
     ({ insert }) => insert.toLowerCase().startsWith(typed) && insert.trim() !== typed,
   )
-  return { from, to: caret, options: options.slice(0, MOST) }
+  return { from, to: caret, options: options.slice(0, MAX_OPTIONS) }
 }
 
 /** The text with a suggestion in the place of the word, and the caret behind it. */

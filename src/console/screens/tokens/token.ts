@@ -93,20 +93,20 @@ export const openToken = (context: ScreenContext): ScreenInstance => {
     of: () => ({ id, name: id }),
   })
 
-  const data = (of: TokenDetail): TemplateResult => html`${
-    of.data === undefined
+  const data = (shown: TokenDetail): TemplateResult => html`${
+    shown.data === undefined
       ? html`<p class="soft">This token has no mask.</p>`
-      : html`<pre tabindex="0" aria-label="Masked data">${json(of.data)}</pre>`
+      : html`<pre tabindex="0" aria-label="Masked data">${json(shown.data)}</pre>`
   }
     ${
-      of.disclosure === 'reveal'
+      shown.disclosure === 'reveal'
         ? reveal.view()
         : html`<p class="soft small">
-            ${of.egress_only ? 'Only proxies send this value. No response holds it.' : 'This key sees masks. A key whose rules reveal this container sees the value.'}
+            ${shown.egress_only ? 'Only proxies send this value. No response holds it.' : 'This key sees masks. A key whose rules reveal this container sees the value.'}
           </p>`
     }`
-  const metadata = (of: TokenDetail): TemplateResult => {
-    const entries = Object.entries(of.metadata ?? {})
+  const metadata = (shown: TokenDetail): TemplateResult => {
+    const entries = Object.entries(shown.metadata ?? {})
     return html`${
       entries.length === 0
         ? html`<span class="soft">none</span>`
@@ -116,50 +116,50 @@ export const openToken = (context: ScreenContext): ScreenInstance => {
     }
     ${
       may('token:update')
-        ? html`<button type="button" @click=${() => void change(editMetadata(api, of), 'Metadata is saved.')}>Edit metadata …</button>`
+        ? html`<button type="button" @click=${() => void change(editMetadata(api, shown), 'Metadata is saved.')}>Edit metadata …</button>`
         : nothing
     }`
   }
-  const details = (of: TokenDetail): TemplateResult => html`${section('data', 'Data', data(of))}
+  const details = (shown: TokenDetail): TemplateResult => html`${section('data', 'Data', data(shown))}
     ${section(
       'details',
       'Details',
       html`
       <dl class="facts">
-        ${fact('Id', copyable(of.id))}
-        ${fact('Type', html`<a href=${hashOf('/tokens', { type: of.type })}>${of.type}</a>`)}
+        ${fact('Id', copyable(shown.id))}
+        ${fact('Type', html`<a href=${hashOf('/tokens', { type: shown.type })}>${shown.type}</a>`)}
         ${fact(
           'Container',
-          of.containers?.map(
+          shown.containers?.map(
             (one) => html`<a href=${hashOf('/tokens', { container: one })}><code>${one}</code></a> `,
           ),
         )}
-        ${fact('Metadata', metadata(of))}
-        ${fact('Expires', of.expires_at === undefined ? html`<span class="soft">never</span>` : relativeTime(of.expires_at))}
-        ${fact('Created', html`${relativeTime(of.created_at)}${of.created_by && html` by ${by(of.created_by)}`}`)}
-        ${fact('Changed', of.modified_at && html`${relativeTime(of.modified_at)}${of.modified_by && html` by ${by(of.modified_by)}`}`)}
-        ${fact('Fingerprint', of.fingerprint && html`<a href=${search(`fingerprint:${quotePhrase(of.fingerprint)}`)} title="Tokens with the same value"><code>${of.fingerprint}</code></a>`)}
-        ${fact('Destinations', of.destinations ? html`<ul>${of.destinations.map(destination)}</ul>` : html`<span class="soft">any that the service allows</span>`)}
-        ${fact('Egress only', of.egress_only ? 'yes: proxies send the value, and nothing else reads it' : undefined)}
+        ${fact('Metadata', metadata(shown))}
+        ${fact('Expires', shown.expires_at === undefined ? html`<span class="soft">never</span>` : relativeTime(shown.expires_at))}
+        ${fact('Created', html`${relativeTime(shown.created_at)}${shown.created_by && html` by ${by(shown.created_by)}`}`)}
+        ${fact('Changed', shown.modified_at && html`${relativeTime(shown.modified_at)}${shown.modified_by && html` by ${by(shown.modified_by)}`}`)}
+        ${fact('Fingerprint', shown.fingerprint && html`<a href=${search(`fingerprint:${quotePhrase(shown.fingerprint)}`)} title="Tokens with the same value"><code>${shown.fingerprint}</code></a>`)}
+        ${fact('Destinations', shown.destinations ? html`<ul>${shown.destinations.map(destination)}</ul>` : html`<span class="soft">any that the service allows</span>`)}
+        ${fact('Egress only', shown.egress_only ? 'yes: proxies send the value, and nothing else reads it' : undefined)}
       </dl>
-      ${definition(of)}`,
+      ${definition(shown)}`,
     )}`
 
-  const ownData = (of: Resource<TokenDetail>): TemplateResult => {
-    const state = of.state.value
+  const ownData = (source: Resource<TokenDetail>): TemplateResult => {
+    const state = source.state.value
     return state.kind === 'error' && state.error.status === 404
       ? html`<p class="empty">${TOKEN_NOT_FOUND}</p>`
-      : show(of, details)
+      : show(source, details)
   }
 
   return {
     actions: () => {
-      const of = token?.value.value
+      const shown = token?.value.value
       return html`${token === undefined ? nothing : snippet('GET', path`/tokens/${id}`, { query: MASK_ONLY })}${
-        of !== undefined && may('token:update')
-          ? html`<button type="button" @click=${() => void change(editExpiry(api, of), 'The expiry is set.')}>Set expiry …</button>`
+        shown !== undefined && may('token:update')
+          ? html`<button type="button" @click=${() => void change(editExpiry(api, shown), 'The expiry is set.')}>Set expiry …</button>`
           : nothing
-      }${of !== undefined && may('token:delete') ? html`<button type="button" class="danger" @click=${remove.run}>Delete …</button>` : nothing}`
+      }${shown !== undefined && may('token:delete') ? html`<button type="button" class="danger" @click=${remove.run}>Delete …</button>` : nothing}`
     },
     view: () => {
       const state = token?.state.value

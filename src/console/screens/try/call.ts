@@ -67,7 +67,7 @@ export const headerJson = (text: string): string | undefined => {
 }
 
 /** Characters of code in a header; all headers have 60 KiB. */
-const MOST_CODE = 50_000
+const MAX_CODE = 50_000
 
 /** Issues of a draft, by the name of the field. */
 export const issuesOf = (draft: Draft): Readonly<Partial<Record<keyof Draft, string>>> => {
@@ -83,7 +83,7 @@ export const issuesOf = (draft: Draft): Readonly<Partial<Record<keyof Draft, str
       : {}),
     ...(isPath ? {} : { path: 'Begin it with / or ?, without dot segments and #.' }),
     ...(headers === '' ? {} : { headers }),
-    ...(draft.code.length > MOST_CODE
+    ...(draft.code.length > MAX_CODE
       ? { code: 'The changed code is too long for a dry run. Save it first, on the page of the proxy.' }
       : {}),
     ...(response === undefined ? {} : { response }),

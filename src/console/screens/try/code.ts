@@ -11,10 +11,7 @@ export interface DraftCode {
   view(): TemplateResult | typeof nothing
 }
 
-/**
- * The code of the chosen proxy, to be tried before it is saved. What is typed here is a draft on the proxy's own page,
- * too.
- */
+/** Code of the chosen proxy, to be tried before it is saved. Typed code is a draft on the proxy's own page, too. */
 export const draftCode = (proxy: ReadonlySignal<StoredProxy | undefined>, within: AbortSignal): DraftCode => {
   const editors = signal<readonly StoredCode[]>([])
   let own = new AbortController()

@@ -7,7 +7,7 @@ import { type ProxyRequest, prettyJson } from './call.ts'
 import type { DryRun, ProxyResponse } from './types.ts'
 
 /** Bytes of a response that are read. */
-const MOST = 512 * 1024
+const MAX_BYTES = 512 * 1024
 
 const call = (api: Api, { method, path, headers, body }: ProxyRequest, signal: AbortSignal) =>
   api.raw(method, path, { headers, ...(body === undefined ? {} : { body }), signal })
@@ -29,7 +29,7 @@ const beginning = async ({ body }: Response): Promise<{ readonly text: string; r
     if (done) break
     text += decoder.decode(value, { stream: true })
     bytes += value.length
-    if (bytes < MOST) continue
+    if (bytes < MAX_BYTES) continue
     await reader.cancel()
     return { text, isCut: true }
   }
