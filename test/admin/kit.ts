@@ -5,19 +5,19 @@ const id = Type.String({ field: 1 })
 
 const Echo = Type.Object({ input: Type.Unknown({ field: 1 }) })
 
-/** Answers its input as it reached the operation. */
+/** Returns its input as it reached the operation. */
 const echo = async (input: unknown) => ({ input })
 
 const open = { permission: 'none', audit: 'none', summary: 'Echo', output: Echo, run: echo } as const
 
-/** Tells tests that `Things.Wait` runs, with its signal, and holds it back until they release it. */
+/** Reports to a test that `Things.Wait` runs, with its signal, and blocks it until the test releases it. */
 export const gate = () => {
   const entered = Promise.withResolvers<AbortSignal>()
   const left = Promise.withResolvers<void>()
   return { entered: entered.promise, left: left.promise, enter: entered.resolve, leave: left.resolve }
 }
 
-/** One operation for each trait of the transport. */
+/** Operations for each trait of the transport. */
 export const thingsPlugin = (held = gate()): Plugin => {
   const operations: Operation[] = [
     defineOperation({
@@ -108,7 +108,7 @@ export const thingsPlugin = (held = gate()): Plugin => {
       input: Type.Object({}),
       run: async (_input: unknown, call: Call) => {
         held.enter(call.signal)
-        // Whoever waits for nothing any more lets go as well.
+        // A call that was aborted ends too.
         await Promise.race([
           held.left,
           new Promise((resolve) => call.signal.addEventListener('abort', resolve)),

@@ -40,7 +40,7 @@ const open = async (port: number): Promise<Socket> => {
   return socket
 }
 
-/** What is said to one raw request on a connection of its own. */
+/** Response to a raw request on a connection of its own. */
 const raw = async (port: number, text: string): Promise<string> => {
   const socket = await open(port)
   const response = everything(socket)
@@ -154,19 +154,23 @@ t.test('a tenant may have few slow bodies; further ones are 408', async (t) => {
     await enough.promise
     return sockets.filter((socket) => !rejected.has(socket))
   }
-  /** What is answered on a connection that sends only this head, and stays. */
+  /** Status of the response on a connection that sends only this head, and stays open. */
   const responseTo = async (text: string) => {
     const socket = await open(port)
     t.teardown(() => socket.destroy())
     socket.write(text)
-    const [said] = await once(socket, 'data')
-    return problemIn(String(said)).status
+    const [received] = await once(socket, 'data')
+    return problemIn(String(received)).status
   }
   for (const what of ['first', 'once these have come']) {
     const waiting = await flood()
     t.equal(waiting.length, limits.max, what)
-    t.equal(await responseTo(head.replace('length: 2', 'length: 9999999')), 413, 'answered before it is late')
-    t.equal(await responseTo(head), 408, 'and a later one is judged as before')
+    t.equal(
+      await responseTo(head.replace('length: 2', 'length: 9999999')),
+      413,
+      'the response comes before the body is slow',
+    )
+    t.equal(await responseTo(head), 408, 'and a later request is limited as before')
     t.equal((await call('GET', '/healthz')).status, 200)
     for (const socket of waiting) {
       socket.removeAllListeners('data')

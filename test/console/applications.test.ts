@@ -164,9 +164,9 @@ t.test('Applications: shows and offers what the key permits', async (t) => {
   const { call, managementKey } = sidevault
   const make = async (body: object) =>
     (await call('POST', '/applications', { key: managementKey, body: { name: 'One', ...body } })).json
-  const one = await make({ type: 'private', permissions: ['token:create'] })
+  const application = await make({ type: 'private', permissions: ['token:create'] })
   const { key } = await make({ type: 'management', permissions: ['application:read', 'application:update'] })
-  const page = await openConsole(t, sidevault, { key, hash: `#/applications/${one.id}` })
+  const page = await openConsole(t, sidevault, { key, hash: `#/applications/${application.id}` })
   await page
     .getByRole('cell', { name: 'Key 1' })
     .or(page.getByRole('rowheader', { name: 'Key 1' }))
@@ -180,7 +180,7 @@ t.test('Applications: shows and offers what the key permits', async (t) => {
   await page.getByText('Grants on tokens need a caller that holds').waitFor()
   t.ok(await page.getByRole('checkbox', { name: /token:read/ }).isChecked(), 'the draft is still there')
 
-  await call('DELETE', `/applications/${one.id}`, { key: managementKey })
+  await call('DELETE', `/applications/${application.id}`, { key: managementKey })
   await page.getByRole('button', { name: 'Save …' }).click()
   await page.getByRole('alert').getByRole('heading', { name: 'Not found' }).first().waitFor()
 })

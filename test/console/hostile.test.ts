@@ -17,7 +17,10 @@ const shown = (page: Page): Promise<string> =>
     return [
       document.body.textContent ?? '',
       ...controls.map(({ value }) => value),
-      ...names.flatMap((one) => [one.getAttribute('aria-label') ?? '', one.getAttribute('title') ?? '']),
+      ...names.flatMap((element) => [
+        element.getAttribute('aria-label') ?? '',
+        element.getAttribute('title') ?? '',
+      ]),
     ].join('\n')
   })
 
@@ -26,7 +29,9 @@ const intruders = (page: Page): Promise<readonly string[]> =>
   page.evaluate((mark) => {
     const links = [...document.querySelectorAll<HTMLAnchorElement>('a[href]')]
     return [
-      ...[...document.querySelectorAll(`[${mark}], iframe, object, embed, base`)].map((one) => one.outerHTML),
+      ...[...document.querySelectorAll(`[${mark}], iframe, object, embed, base`)].map(
+        (element) => element.outerHTML,
+      ),
       ...links
         .filter(({ protocol }) => !['http:', 'https:', 'blob:'].includes(protocol))
         .map(({ href }) => href),
@@ -111,5 +116,5 @@ t.test('hostile texts of errors are shown as text on every screen', async (t) =>
   await visitAll(t, page, allHashes(vault), async () => {
     seen += await shown(page)
   })
-  t.ok(HOSTILE.some((one) => seen.includes(one)))
+  t.ok(HOSTILE.some((text) => seen.includes(text)))
 })

@@ -53,7 +53,7 @@ let turn = 0
 export const poison = (value: unknown, isFree = false): unknown => {
   if (typeof value === 'string')
     return isFree ? (turn++ % 17 === 0 ? LONG : HOSTILE[turn % HOSTILE.length]) : value
-  if (Array.isArray(value)) return value.map((one) => poison(one, isFree))
+  if (Array.isArray(value)) return value.map((item) => poison(item, isFree))
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
     Object.entries(value).map(([name, one]) => [

@@ -16,7 +16,7 @@ const credentials = {
   install: async () => {},
 }
 
-/** What is wrong, the plugin that has it, and the one fault that must be told. */
+/** A case, its plugins, and the only issue that they must have. */
 const TABLE: readonly (readonly [string, readonly Plugin[], RegExp])[] = [
   ['another api', [pluginOf({}, { api: 2 })], /plugin "sample": it is written for plugin API 2\. .*api: 1/],
   ['a bad name', [pluginOf({}, { name: 'Sample!' })], /its name is not valid\. .*lower-case/],
@@ -36,7 +36,7 @@ const TABLE: readonly (readonly [string, readonly Plugin[], RegExp])[] = [
     /in a circle: a → b → a/,
   ],
   [
-    'a config that its schema refuses',
+    'a config that its schema rejects',
     [pluginOf({}, { config: Type.Object({ port: Type.Integer() }) })],
     /plugin "sample" › config: "port" is required/,
   ],
@@ -83,7 +83,7 @@ const TABLE: readonly (readonly [string, readonly Plugin[], RegExp])[] = [
   ['a start that is no function', [pluginOf({ start: 1 })], /"start" is not a function/],
   [
     'a service used inside setup',
-    [pluginOf({}, { setup: (kernel: PluginContext) => ({ permissions: [...kernel.permissions()] }) })],
+    [pluginOf({}, { setup: (context: PluginContext) => ({ permissions: [...context.permissions()] }) })],
     /plugin "sample" used the service "permissions" inside setup/,
   ],
   [
@@ -92,8 +92,8 @@ const TABLE: readonly (readonly [string, readonly Plugin[], RegExp])[] = [
       pluginOf(
         {},
         {
-          setup: async (kernel: PluginContext) => {
-            await kernel.records(Things).get('a', 'b')
+          setup: async (context: PluginContext) => {
+            await context.records(Things).get('a', 'b')
             return {}
           },
         },
@@ -185,7 +185,7 @@ const TABLE: readonly (readonly [string, readonly Plugin[], RegExp])[] = [
   ],
   ['a bad permission', [pluginOf({ permissions: [{ ...read, type: 'read' }] })], /it is not "resource:verb"/],
   [
-    'a permission for nobody',
+    'a permission without application types',
     [pluginOf({ permissions: [{ ...read, application_types: [] }] })],
     /its application types are not valid/,
   ],
@@ -272,8 +272,8 @@ t.test('when one start fails, plugins started before are stopped and their signa
   let signal: AbortSignal | undefined
   const first = pluginOf(
     {
-      start: (given: AbortSignal) => {
-        signal = given
+      start: (stopping: AbortSignal) => {
+        signal = stopping
       },
       stop: () => void seen.push('stop first'),
     },
@@ -296,17 +296,17 @@ t.test('when one start fails, plugins started before are stopped and their signa
 })
 
 t.test('a plugin whose health rejects makes the kernel unhealthy', async (t) => {
-  let well = true
+  let isHealthy = true
   const kernel = await startOverNothing([
     pluginOf({
       health: async () => {
-        if (!well) throw new Error('ill')
+        if (!isHealthy) throw new Error('broken')
       },
     }),
   ])
   await t.resolves(kernel.health())
-  well = false
-  await t.rejects(kernel.health(), { message: 'ill' })
+  isHealthy = false
+  await t.rejects(kernel.health(), { message: 'broken' })
 })
 
 t.test('configuration reaches the plugin with its defaults', async (t) => {
@@ -315,8 +315,8 @@ t.test('configuration reaches the plugin with its defaults', async (t) => {
     {},
     {
       config: Type.Object({ a: Type.Integer({ default: 3 }), b: Type.String() }),
-      setup: (kernel: PluginContext) => {
-        seen = kernel.config
+      setup: (context: PluginContext) => {
+        seen = context.config
         return {}
       },
     },
@@ -343,41 +343,44 @@ t.test('services work from start on: lists, hashes, records and commits of own c
     schema: Type.Object({ id: Type.String(), name: Type.String() }),
     lookups: ['name'],
   }
-  let kernel: PluginContext | undefined
+  let services: PluginContext | undefined
   const plugin: Plugin = {
     api: 1,
     name: 'owners',
     version: '1.0.0',
-    setup: (given) => {
-      kernel = given
+    setup: (context) => {
+      services = context
       return { collections: [Owners], tokenTypes: [typeOf()], permissions: [read as never] }
     },
   }
   const service = await startTestService(t, { openStore: openInThread, plugins: [plugin] })
   const { tenantId } = service
-  const records = kernel!.records(Owners) as unknown as {
+  const records = services!.records(Owners) as unknown as {
     get(tenant: string, id: string): Promise<unknown>
     insertMutation(tenant: string, record: unknown): never
   }
-  await kernel!.commit([
+  await services!.commit([
     records.insertMutation(tenantId, { id: '1', name: 'Ann' }),
     records.insertMutation(tenantId, { id: '2', name: 'Bob' }),
   ])
   t.same(await records.get(tenantId, '2'), { id: '2', name: 'Bob' })
   await t.rejects(
-    kernel!.commit([
+    services!.commit([
       records.insertMutation(tenantId, { id: '3', name: 'Cid' }),
       records.insertMutation(tenantId, { id: '4', name: 'Ann' }),
     ]),
     { code: 'conflict' },
   )
   t.equal(await records.get(tenantId, '3'), undefined, 'all or none')
-  t.throws(() => kernel!.records(Things).get(tenantId, '1'), /collection "things", which it does not declare/)
+  t.throws(
+    () => services!.records(Things).get(tenantId, '1'),
+    /collection "things", which it does not declare/,
+  )
   t.same(
-    kernel!.tokenTypes().map(({ name }) => name),
+    services!.tokenTypes().map(({ name }) => name),
     ['locker'],
   )
-  t.same(kernel!.permissions(), [read])
-  t.match(await kernel!.tenants.get(tenantId), { id: tenantId, name: 'First' })
-  t.equal(await kernel!.tenants.get('other'), undefined)
+  t.same(services!.permissions(), [read])
+  t.match(await services!.tenants.get(tenantId), { id: tenantId, name: 'First' })
+  t.equal(await services!.tenants.get('other'), undefined)
 })

@@ -7,7 +7,7 @@ import { type KernelOptions, startKernel } from '../../src/kernel/kernel.ts'
 import type { Contribution, Operation, Plugin, TokenType } from '../../src/sdk/index.ts'
 import { testClock } from '../kit/service.ts'
 
-/** A plugin that brings what is given. */
+/** A plugin with this contribution. */
 export const pluginOf = (
   contribution: unknown = {},
   rest: Partial<Record<keyof Plugin, unknown>> = {},
@@ -42,7 +42,7 @@ export const typeOf = (rest: Partial<Record<keyof TokenType, unknown>> = {}): To
     ...rest,
   }) as TokenType
 
-/** A kernel over nothing: enough to be told what is wrong with plugins, since then nothing starts. */
+/** A kernel without store and vault, to check plugins: with an issue nothing starts. */
 export const startOverNothing = (plugins: KernelOptions['plugins'], options: Partial<KernelOptions> = {}) =>
   startKernel(
     {
@@ -58,12 +58,12 @@ export const startOverNothing = (plugins: KernelOptions['plugins'], options: Par
       createExpressions,
       createVault: () => ({}) as never,
       createCode: () => ({}) as never,
-      fetch: () => Promise.reject(new Error('nothing is asked for')),
+      fetch: () => Promise.reject(new Error('nothing is fetched')),
     },
     { plugins, pluginsDir: '/nowhere', ...options },
   )
 
-/** The faults of a start as text, one each; none when it starts. */
+/** The issues of a start as text; none when it starts. */
 export const issuesOf = async (
   plugins: KernelOptions['plugins'],
   options: Partial<KernelOptions> = {},

@@ -129,9 +129,9 @@ t.test('all files are below their size, and each is loaded by the index or by an
 
 t.test('the URL of the files changes with any of them', async (t) => {
   t.equal((await loadFiles()).hash, (await loadFiles()).hash)
-  const one = linked('kit/html.ts', `import { html } from 'lit-html'\nexport { a } from './a.ts'\n`)
-  t.equal(one.text, `import { html } from '../packages/lit-html/lit-html.js'\nexport { a } from './a.ts'\n`)
-  t.same(one.imports, ['packages/lit-html/lit-html.js', 'kit/a.ts'])
+  const file = linked('kit/html.ts', `import { html } from 'lit-html'\nexport { a } from './a.ts'\n`)
+  t.equal(file.text, `import { html } from '../packages/lit-html/lit-html.js'\nexport { a } from './a.ts'\n`)
+  t.same(file.imports, ['packages/lit-html/lit-html.js', 'kit/a.ts'])
   t.throws(() => linked('main.ts', `import fs from 'node:fs'`), /not served/)
   t.throws(() => packageFile('packages/fastify/fastify.js'), /in no package/)
   t.throws(() => packageFile('packages/lit-html/../fastify/fastify.js'), /in no package/)

@@ -199,7 +199,7 @@ t.test('a session ends on sign-out, when idle, after 8 hours, or with its keys',
   clock.advance(5 * MINUTE)
   t.equal(await status(long), 401)
 
-  const one = cookieOf(await signIn(privateKey))
+  const cookie = cookieOf(await signIn(privateKey))
   const other = await application({ permissions: ['application:read', 'log:read'] }, 'management')
   const both = cookieOf(await signIn(other, cookieOf(await signIn(privateKey))))
   const { json } = await call('GET', '/applications/key', { headers: { 'svc-api-key': privateKey } })
@@ -209,7 +209,7 @@ t.test('a session ends on sign-out, when idle, after 8 hours, or with its keys',
   await call('DELETE', `/applications/${json.id}/keys/${key.id}`, {
     headers: { 'svc-api-key': managementKey },
   })
-  t.equal(await status(one), 401)
+  t.equal(await status(cookie), 401)
   const rest = await call('GET', '/console/session', { headers: { cookie: both } })
   t.match([rest.status, rest.json], [200, { management: {}, private: undefined }])
   t.equal((await call('GET', '/console/api/tokens', { headers: { cookie: both } })).status, 403)

@@ -27,9 +27,9 @@ t.test('/docs links to every page, and no link of any page is dead', async (t) =
     for (const target of linksIn(page)) {
       if (/^https?:|^\/openapi\.json$/.test(target)) continue
       const [file, anchor] = target.split('#')
-      const found = pages.get(file || path)
+      const page = pages.get(file || path)
       t.ok(
-        found !== undefined && (anchor === undefined || found.includes(`id="${anchor}"`)),
+        page !== undefined && (anchor === undefined || page.includes(`id="${anchor}"`)),
         `${path}: ${target}`,
       )
     }

@@ -151,13 +151,13 @@ t.test('absent, null and empty members are distinguished', async (t) => {
     const { output } = await call('Tokens.Search', { query: 'data:1120' }, { key: searcher })
     return (output as { data: { id: string }[] }).data.some((each) => each.id === id)
   }
-  const made = await call('Tokens.Create', {
+  const created = await call('Tokens.Create', {
     type,
     data: '078-05-1120',
     metadata: { a: '1', b: '2' },
     expires_at: '2030-01-01T00:00:00Z',
   })
-  const id = made.output?.id
+  const id = created.output?.id
   const patch = async (input: object) => (await call('Tokens.Update', { id, ...input })).output ?? {}
   t.match(await patch({ metadata: { a: null } }), { metadata: { b: '2' }, expires_at: /^2030/ })
   t.ok(await isFound(id))
@@ -268,16 +268,16 @@ t.test('the trace id is returned under the header prefix that was used, whatever
 })
 
 t.test('a deadline, a cancellation and the time limit of calls abort the signal', async (t) => {
-  const given = new AbortController()
+  const cancelling = new AbortController()
   for (const [options, code, limits] of [
     [{ deadline: 3_000 }, status.DEADLINE_EXCEEDED, {}],
-    [{ signal: given.signal }, status.CANCELLED, {}],
+    [{ signal: cancelling.signal }, status.CANCELLED, {}],
     [{}, status.UNAVAILABLE, { callTimeout: 2_000 }],
   ] as const) {
     const { client, key, slow } = await start(t, limits)
     const response = client.call('Slow.Wait', {}, { metadata: { 'svc-api-key': key }, ...options })
     const signal = await slow.began
-    if ('signal' in options) given.abort()
+    if ('signal' in options) cancelling.abort()
     t.equal((await response).code, code)
     if (!signal.aborted)
       await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
@@ -370,7 +370,7 @@ t.test('a tenant may have few slow messages; further ones are UNAVAILABLE', asyn
 const FILE_REQUEST = Buffer.concat([Buffer.from([0x22, 19]), Buffer.from('sidevault.v1.Tokens')])
 const REFLECTION = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo'
 
-t.test('reflection reads no further requests while its responses are not taken', async (t) => {
+t.test('reflection reads no further requests while its responses are not read', async (t) => {
   let read = 0
   const { socketPath, call } = await start(t, {
     admit: ({ pages }) => {
@@ -534,7 +534,7 @@ t.test('health follows the components, and watchers are notified when the servic
   )
   await until('SERVING')
   t.equal((await check(client, ''))?.status, 'SERVING')
-  await t.rejects(check(client, 'nobody'), { code: status.NOT_FOUND })
+  await t.rejects(check(client, 'unknown'), { code: status.NOT_FOUND })
   broken = true
   await until('NOT_SERVING')
   t.equal((await check(client, ''))?.status, 'NOT_SERVING')

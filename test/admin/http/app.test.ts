@@ -502,8 +502,8 @@ t.test('header prefixes and trace ids', async (t) => {
       t.equal(await echoed('x'.repeat(200)), 'x'.repeat(200))
       for (const id of ['x'.repeat(201), 'tab\there', 'é', ''])
         t.match(await echoed(id), /^[0-9a-f]{8}-[0-9a-f]{4}-4/, JSON.stringify(id))
-      const [one, two] = [await call('GET', '/things'), await call('GET', '/things')]
-      t.not(one.headers['svc-trace-id'], two.headers['svc-trace-id'])
+      const [first, second] = [await call('GET', '/things'), await call('GET', '/things')]
+      t.not(first.headers['svc-trace-id'], second.headers['svc-trace-id'])
     },
   )
 })

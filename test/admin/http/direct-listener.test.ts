@@ -42,7 +42,7 @@ const exchange = async (port: number, ...parts: readonly (string | Buffer)[]): P
 
 const responsesIn = (text: string): readonly string[] => text.split(/(?=HTTP\/1\.1 \d{3} )/).filter(Boolean)
 const statusesIn = (text: string): readonly number[] =>
-  responsesIn(text).map((one) => Number(one.slice(9, 12)))
+  responsesIn(text).map((response) => Number(response.slice(9, 12)))
 const problemIn = (text: string) => JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4))
 
 const HOST = 'host: a\r\n'
@@ -65,7 +65,7 @@ t.test('requests that Envoy would reject get the same problem, and the connectio
     ['3,000 header lines', get('/healthz', 'x: y\r\n'.repeat(3_000)), 431],
     ['headers above 64 KiB', get('/healthz', `x: ${'y'.repeat(66_000)}\r\n`), 431],
     ['a path above 64 KiB', get(`/${'y'.repeat(66_000)}`), 431],
-    ['a method that nobody knows', `BREW /healthz HTTP/1.1\r\n${HOST}\r\n`, 405],
+    ['an unknown method', `BREW /healthz HTTP/1.1\r\n${HOST}\r\n`, 405],
     [
       'a coding besides chunked',
       `POST /tokenize HTTP/1.1\r\n${HOST}transfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n`,

@@ -63,7 +63,7 @@ t.test('named component schemas do not change the meaning of the document', asyn
     t.ok(schemas[name], name)
   const titles = JSON.stringify(named.paths).match(/"title":"[A-Z][A-Za-z0-9]*","type":\["?object/g)
   t.equal(titles, null, 'nothing with a name is left where it was used')
-  t.notMatch(JSON.stringify(named), /"patternProperties"/, 'maps are told as additionalProperties')
+  t.notMatch(JSON.stringify(named), /"patternProperties"/, 'maps are written as additionalProperties')
   const { post } = named.paths['/tokens'] ?? {}
   t.same(post?.requestBody?.content['application/json']?.schema, { $ref: `${PREFIX}TokensCreateRequest` })
 })

@@ -75,7 +75,7 @@ const { service, callers, names, clock } = world
 const { operations, tokenTypes, permissions } = service.kernel.registry
 const check = createResponseCheck(openApi({ operations, tokenTypes }, { prefix: 'SVC', version: '0.0.0' }))
 
-/** Callers whom the permission does not tell. */
+/** Callers that do not follow from the permission. */
 const CALLERS: Readonly<Record<string, () => string>> = {
   'Applications.GetByKey': () => names.get(SECOND_KEY) ?? callers.private,
   'Sessions.Create': () => callers.public,

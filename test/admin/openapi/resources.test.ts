@@ -18,8 +18,8 @@ const shownBy = (rpc: string, kind: 'input' | 'output'): unknown[] => {
 /** All values at a path of members; `*` is every item or member. */
 const valuesAt = (values: readonly unknown[], path: string): unknown[] =>
   path.split('.').reduce<unknown[]>(
-    (found, step) =>
-      found.flatMap((value) => {
+    (values, step) =>
+      values.flatMap((value) => {
         if (step === '') return [value]
         if (step === '*') return Object.values(value ?? {})
         return isObject(value) && step in value ? [value[step]] : []

@@ -13,7 +13,7 @@ const token = await service.call('POST', '/tokens', { key, body: { type: 'token'
 const missing = await service.call('GET', '/tenants/none')
 const gone = await service.call('DELETE', `/tokens/${token.json.id}`, { key })
 
-/** The same answer with other members in its body. */
+/** The same response with other members in its body. */
 const saying = (response: typeof token, members: object) => ({
   ...response,
   text: JSON.stringify({ ...response.json, ...members }),

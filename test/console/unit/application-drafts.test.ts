@@ -85,7 +85,7 @@ t.test('a draft of the stored application equals it, whatever the order of its r
 
 t.test('moved rules exchange priorities; a new one gets the next', async (t) => {
   const { rules } = draftOf(application)
-  const order = (list: typeof rules) => list.map((one) => `${one.priority} ${one.description}`)
+  const order = (list: typeof rules) => list.map((rule) => `${rule.priority} ${rule.description}`)
   t.strictSame(order(moveRule(rules, 2, -1)), ['1 first', '2 third', '7 second'])
   t.equal(moveRule(rules, 0, -1), rules)
   t.equal(moveRule(rules, 2, 1), rules)
@@ -106,8 +106,8 @@ t.test('changes that affect no token are listed, too', async (t) => {
     name: 'Payments',
     permissions: ['token:use'],
     destinations: [{ ...destinationDraft(), host: 'new.test', methods: 'post', path: '/v1/**' }],
-    rules: appendRule(moveRule(draft.rules.slice(0, 2), 0, 1), []).map((one, index) =>
-      index === 0 ? { ...one, transform: 'reveal' as const } : one,
+    rules: appendRule(moveRule(draft.rules.slice(0, 2), 0, 1), []).map((rule, index) =>
+      index === 0 ? { ...rule, transform: 'reveal' as const } : rule,
     ),
   }
   t.strictSame(changesOf(before, next).map(textOf), [

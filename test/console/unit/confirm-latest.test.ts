@@ -23,7 +23,7 @@ const run = async (names: readonly string[], confirmations: readonly boolean[], 
   return { name: result?.name, asked, reads }
 }
 
-t.test('what changes while a question is open is asked about before it is replaced', async (t) => {
+t.test('a value that changes during a confirmation is confirmed again before it is replaced', async (t) => {
   t.strictSame(await run(['a', 'a'], [true]), { name: 'a', asked: ['a'], reads: 2 })
   t.strictSame(await run(['a', 'b', 'b'], [true, true]), { name: 'b', asked: ['a', 'b'], reads: 3 })
   t.strictSame(await run(['a', 'b'], [true, false]), { name: undefined, asked: ['a', 'b'], reads: 2 })

@@ -19,8 +19,8 @@ t.test('the patch turns one object into the other, and is undefined without chan
   fc.assert(
     fc.property(object, object, (before, after) => {
       const patch = mergePatch(before, after)
-      const made = patch === undefined ? before : applyPatch(before, patch)
-      if (!isDeepStrictEqual(plain(made), plain(after))) throw new Error(JSON.stringify(patch))
+      const patched = patch === undefined ? before : applyPatch(before, patch)
+      if (!isDeepStrictEqual(plain(patched), plain(after))) throw new Error(JSON.stringify(patch))
       t.equal(mergePatch(after, after), undefined)
     }),
     { numRuns: 500 },

@@ -51,7 +51,7 @@ t.test('"more" is one call, and adds its rows to those that are shown', async (t
   t.equal(String(filters.value), 'type=a&rows=6')
 })
 
-t.test('a list goes on beyond the rows that a link loads', async (t) => {
+t.test('a list continues beyond the rows that a link loads', async (t) => {
   const { list, calls } = open(t, '', 100)
   await settled()
   for (let page = 2; page <= 8; page++) await list.more()

@@ -30,8 +30,8 @@ const TABLE: readonly (readonly [string, Partial<Record<keyof TokenType, unknown
   ],
   ['a normalize that promises', { normalize: async (data: Json) => data }, /normalize: it is asynchronous/],
   ['a check that promises', { check: async () => [] }, /check: it is asynchronous/],
-  ['a check that answers yes', { check: () => true }, /check: it does not return a list of issues/],
-  ['a check that answers sentences', { check: () => ['bad'] }, /check: it does not return a list of issues/],
+  ['a check that returns true', { check: () => true }, /check: it does not return a list of issues/],
+  ['a check that returns texts', { check: () => ['bad'] }, /check: it does not return a list of issues/],
   [
     'a check whose message holds the value',
     { check: ({ code }: Locker) => [{ at: '/code', message: `${code} is wrong` }] },

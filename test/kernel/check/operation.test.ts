@@ -135,7 +135,7 @@ const TABLE: readonly (readonly [string, Partial<Record<keyof Operation, unknown
   ['a status of failure', { status: 404 }, /404 is not a status of success/],
   ['a 201 without location', { http: 'POST /things', status: 201 }, /a 201 has no Location/],
   ['content types that are none', { http: 'POST /things', consumes: ['json'] }, /"consumes" is not a list/],
-  ['no word on audit', { audit: undefined }, /it has no audit record/],
+  ['no audit declaration', { audit: undefined }, /it has no audit record/],
   [
     'an audit record of nothing',
     {
@@ -172,7 +172,7 @@ t.test('operations that use every feature have no issue', async (t) => {
       body: 'part',
       consumes: ['application/merge-patch+json'],
       responseBody: 'part',
-      audit: { entity: 'thing', verb: 'create', message: 'Thing made' },
+      audit: { entity: 'thing', verb: 'create', message: 'Thing created' },
       input: input({ part: Type.Unknown({ field: 536870911 }) }),
       output: input({ part: Type.Unknown({ field: 2 }) }),
     }),

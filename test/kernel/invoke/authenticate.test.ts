@@ -33,9 +33,9 @@ const setUp = (options: { cacheSize?: number } = {}) => {
           collections: ['keys'],
           authenticate: async (hash) => {
             asked.push(hash)
-            const found = known.get(hash)
+            const credential = known.get(hash)
             await state.during(hash)
-            return found
+            return credential
           },
           install: async () => {},
         },
@@ -71,7 +71,7 @@ t.test('no key, an empty key and an unknown key are unauthenticated', async (t) 
   await t.rejects(async () => authenticator.authenticate('key_x'), { code: 'unauthenticated' })
 })
 
-t.test('a key of more than 200 characters is not even hashed', async (t) => {
+t.test('a key of more than 200 characters is not hashed', async (t) => {
   const { authenticator, hashed, known } = setUp()
   const longest = 'k'.repeat(200)
   known.set(`api-key:${longest}`, { caller })
@@ -80,16 +80,19 @@ t.test('a key of more than 200 characters is not even hashed', async (t) => {
   t.same(hashed, [longest])
 })
 
-t.test('unknown keys are not cached: one that becomes known is found, and none takes room', async (t) => {
-  const { authenticator, known, asked } = setUp({ cacheSize: 2 })
-  known.set('api-key:good', { caller })
-  await authenticator.authenticate('good')
-  for (let i = 0; i < 10; i++) await t.rejects(async () => authenticator.authenticate(`bad${i}`))
-  await authenticator.authenticate('good')
-  t.equal(asked.filter((hash) => hash === 'api-key:good').length, 1, 'the good one was not pushed out')
-  known.set('api-key:bad1', { caller })
-  t.equal(await authenticator.authenticate('bad1'), caller)
-})
+t.test(
+  'unknown keys are not cached: one that becomes known is found, and none fills the cache',
+  async (t) => {
+    const { authenticator, known, asked } = setUp({ cacheSize: 2 })
+    known.set('api-key:good', { caller })
+    await authenticator.authenticate('good')
+    for (let i = 0; i < 10; i++) await t.rejects(async () => authenticator.authenticate(`bad${i}`))
+    await authenticator.authenticate('good')
+    t.equal(asked.filter((hash) => hash === 'api-key:good').length, 1, 'the good one was not pushed out')
+    known.set('api-key:bad1', { caller })
+    t.equal(await authenticator.authenticate('bad1'), caller)
+  },
+)
 
 t.test('a change of the collections applies to the next request', async (t) => {
   const { known, state, authenticator } = setUp()

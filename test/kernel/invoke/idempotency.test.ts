@@ -15,10 +15,10 @@ const clock = testClock()
 const { store, keys, tenantId } = await startTestService(t, { openStore: openInThread, clock, plugins: [] })
 let finished = 0
 let abandoned = 0
-/** How often it fails that an answer is kept. */
+/** Number of the next attempts to store a response that fail. */
 let rejects = 0
 let started: BeginResult | undefined
-/** What the store holds in place of what is there. */
+/** Result of the store in place of its own. */
 let putBack: BeginResult | undefined
 let append: Journal['append'] = async () => {}
 const { once } = createIdempotency({
@@ -127,7 +127,7 @@ t.test('client errors are not stored, whatever was written before', async (t) =>
 
 for (const how of ['is started again', 'stays away'])
   t.test(
-    `the call of a process that dies, and ${how}, may be repeated unless it wrote something`,
+    `the call of a process that exits, and ${how}, may be repeated unless it wrote something`,
     async (t) => {
       const never = () => new Promise<never>(() => {})
       const keyOf = (name: string) => `${name}, ${how}`

@@ -72,13 +72,13 @@ const setUp = async (
   const { kernel } = service
   const invoke = (
     operation: Operation,
-    given: unknown,
+    input: unknown,
     {
       key = 'key_good',
       signal = new AbortController().signal,
       identified,
     }: { key?: string | null; signal?: AbortSignal; identified?: Identified } = {},
-  ) => kernel.invoke(operation, given, { key: key ?? undefined, traceId: 'trace-1', signal, identified })
+  ) => kernel.invoke(operation, input, { key: key ?? undefined, traceId: 'trace-1', signal, identified })
   return { service, invoke, appended }
 }
 
@@ -88,8 +88,8 @@ t.test('an operation gets its pruned and validated input, and returns its declar
     permission: 'thing:read',
     input,
     output: Type.Object({ id: Type.String({ field: 1 }), note: Type.Optional(Type.String({ field: 2 })) }),
-    run: async (given: unknown, call: Call) => {
-      seen = { input: given, call }
+    run: async (input: unknown, call: Call) => {
+      seen = { input, call }
       return { id: '1', note: undefined, hash: 'never to be shown' }
     },
   })
@@ -263,7 +263,7 @@ t.test('a call without the permission is recorded as denied, also when it is not
       message: 'Denied: Thing read',
       actor_id: 'app-1',
     },
-    // nobody looked this one up: it may be anything
+    // this id was not looked up: it may be anything
     { entity_type: 'token', entity_id: '', operation: 'read', message: 'Denied: Token read' },
   ])
 })
@@ -331,14 +331,14 @@ t.test('any thrown value becomes an AppError; causes are logged with the trace i
   const { invoke } = await setUp(t, [broken, odd, sync, expected], { log })
   for (const operation of [broken, odd, sync]) {
     const thrown = await invoke(operation, { id: '1' }).catch((error: unknown) => error as AppError)
-    if (!(thrown instanceof AppError)) return t.fail('it was not refused')
+    if (!(thrown instanceof AppError)) return t.fail('it was not rejected')
     t.equal(thrown.code, 'internal')
     t.notMatch(thrown.message, /4242|text|promise/)
   }
   t.equal(lines.length, 3)
   for (const [entry] of lines) t.match(entry, { trace_id: 'trace-1', operation: /^Things\./ })
   await t.rejects(invoke(expected, { id: '1' }), { code: 'conflict' })
-  t.equal(lines.length, 3, 'what a caller did wrong is no fault of ours')
+  t.equal(lines.length, 3, 'errors of callers are not logged')
 })
 
 t.test('a call rejects with the reason of its signal when that aborts first', async (t) => {

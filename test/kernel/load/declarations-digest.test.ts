@@ -32,7 +32,7 @@ t.test('valid operations are checked once, until a declaration changes', async (
   t.same(await start([good], 'Another'), [])
   t.equal(retained.length, 2)
   t.match(await start([bad]), [/"id" must be a string/])
-  t.match(await start([bad]), [/"id" must be a string/], 'a fault is told each time')
+  t.match(await start([bad]), [/"id" must be a string/], 'an issue is reported each time')
   t.equal(retained.length, 2)
 })
 

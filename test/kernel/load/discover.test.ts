@@ -150,12 +150,12 @@ t.test('an npm package is found from each base in order, by its import condition
   })
   const issues: Issue[] = []
   const bases = [join(folder, 'config'), join(folder, 'project')]
-  const found = await discover(
+  const candidates = await discover(
     { sources: ['acme', 'other', '@acme/scoped', '@acme/none'], bases, pluginsDir: folder },
     issues,
   )
   t.same(
-    found.map(({ value }) => (value as Plugin).name),
+    candidates.map(({ value }) => (value as Plugin).name),
     ['first', 'other', 'scoped'],
   )
   t.match(issues, [{ location: 'plugin list › "@acme/none"', message: /no npm package of this name/ }])
@@ -179,7 +179,7 @@ t.test('the fix for a module that does not load depends on the cause', async (t)
     'package.json': '{"type":"module","name":"somebody-else"}',
     node_modules: { typed: packaged('typed', { 'index.ts': source('typed') }, { main: 'index.ts' }) },
     enum: { 'index.ts': `enum A { B }\n${source('enum')}` },
-    packages: { 'index.ts': `import 'typebox-of-nobody'\n` },
+    packages: { 'index.ts': `import 'typebox-unknown'\n` },
     file: { 'index.ts': "import './other.ts'\n" },
     lacking: { 'index.ts': "import { nothing } from 'sidevault/sdk'\nexport const plugin = nothing\n" },
   })

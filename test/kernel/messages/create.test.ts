@@ -113,7 +113,7 @@ t.test('a title names a message, which is one message wherever it is used', asyn
   const things = messages.messages.filter(({ name }) => name === 'Thing')
   t.equal(things.length, 1)
   t.same([...things[0]!.services], ['Things', 'Others'])
-  t.ok(hasPresence(things[0]!, things[0]!.fields[0]!), 'sent by clients too, so unset is told from empty')
+  t.ok(hasPresence(things[0]!, things[0]!.fields[0]!), 'sent by clients too, so unset differs from empty')
 })
 
 t.test('one title with two layouts, and reserved names and numbers, are issues', async (t) => {

@@ -11,7 +11,7 @@ const PROXY: StoredProxy = {
 }
 
 const setUp = () => {
-  const state = { changes: 1, found: new Map([['hash of key', PROXY]]), asked: [] as string[] }
+  const state = { changes: 1, stored: new Map([['hash of key', PROXY]]), asked: [] as string[] }
   const directory = createProxyDirectory({
     keys: { mac: (_purpose, key) => `hash of ${key}` },
     records: { changes: async () => state.changes },
@@ -19,7 +19,7 @@ const setUp = () => {
       collections: ['proxies'],
       find: async (hash) => {
         state.asked.push(hash)
-        return state.found.get(hash)
+        return state.stored.get(hash)
       },
       intercepting: async () => [],
       nameOf: async () => undefined,
@@ -38,14 +38,14 @@ t.test(
     t.equal(await directory.find('key'), PROXY)
     t.equal(state.asked.length, 1)
     state.changes++
-    state.found.clear()
+    state.stored.clear()
     t.equal(await directory.find('key'), undefined, 'a deleted one is gone')
-    state.found.set('hash of key', { ...PROXY, requireAuth: false })
+    state.stored.set('hash of key', { ...PROXY, requireAuth: false })
     t.equal((await directory.find('key'))?.requireAuth, false, 'unknown ones are not kept')
   },
 )
 
-t.test('a key that is too long is not even hashed', async (t) => {
+t.test('a key that is too long is not hashed', async (t) => {
   const { state, directory } = setUp()
   t.equal(await directory.find('x'.repeat(201)), undefined)
   t.same(state.asked, [])
@@ -56,7 +56,7 @@ t.test(
   async (t) => {
     const { state, directory } = setUp()
     await directory.find('key')
-    state.found.set('hash of key', { ...PROXY, requestTransform: 'new' })
+    state.stored.set('hash of key', { ...PROXY, requestTransform: 'new' })
     state.changes++
     t.same(await directory.changes(), 2)
     const ids = (await directory.recentlyUsed(10)).map(({ id, requestTransform }) => [id, requestTransform])
