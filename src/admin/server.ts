@@ -61,7 +61,7 @@ export interface AdminOptions {
   readonly headersTimeout?: number
   /** ms after which a call fails with 504; default 45,000: a reactor may take 30,000. */
   readonly callTimeout?: number
-  /** Most slow bodies of one tenant; default: 64 that take more than a second. */
+  /** Maximum slow bodies of one tenant; default: 64 that take more than a second. */
   readonly slowBodies?: SlowBodyLimits
   /** ms between two checks for slow requests; default 1,000. */
   readonly checkInterval?: number

@@ -1,7 +1,7 @@
 import { AppError } from '../common/errors.ts'
 import { type JsonStructure, structureOfText } from '../common/json-structure.ts'
 
-/** Most levels of nested arrays and objects (completions §11). */
+/** Maximum levels of nested arrays and objects (completions §11). */
 export const MAX_DEPTH = 64
 
 /** Limits of a body's structure. More takes too much CPU time, even within 1 MiB. */

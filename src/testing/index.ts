@@ -42,7 +42,7 @@ export interface TestCall {
 export interface TestVault {
   /** Key of the first tenant's management application. */
   readonly key: string
-  /** One call of the management API; `path` with its query. */
+  /** Calls the management API; `path` with its query. */
   call(method: string, path: string, sent?: TestCall): Promise<TestResponse>
   /** Creates an application with these permissions; returns its key. */
   application(permissions: readonly string[], type?: 'private' | 'public' | 'management'): Promise<string>

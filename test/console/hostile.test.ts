@@ -9,7 +9,7 @@ import { allHashes } from './all-screens.ts'
 import { HOSTILE, HOSTILE_VAULT, LONG, MARK, poison } from './hostile.ts'
 import { sharedVault } from './shared-vault.ts'
 
-/** What the page shows as text, also in controls and names of elements. */
+/** Text that the page shows, also in controls and names of elements. */
 const shown = (page: Page): Promise<string> =>
   page.evaluate(() => {
     const controls = [...document.querySelectorAll<HTMLInputElement>('input, textarea, select')]

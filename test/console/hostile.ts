@@ -1,6 +1,6 @@
 import type { VaultTexts } from '../kit/demo-vault.ts'
 
-/** What each text does if it becomes more than text: a title, and an element with this attribute. */
+/** The effect of each text if it becomes more than text: a title, and an element with this attribute. */
 export const MARK = 'data-hostile'
 const RUN = `document.title='hostile'`
 

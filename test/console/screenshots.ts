@@ -22,7 +22,7 @@ interface Picture {
   readonly name: string
   readonly colorScheme?: 'light' | 'dark'
   readonly hash: (ids: FilledVault['ids']) => string
-  /** What a person does before the picture is made. */
+  /** Steps of a person before the picture is taken. */
   readonly act?: (page: Page, ids: FilledVault['ids']) => Promise<void>
 }
 

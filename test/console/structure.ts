@@ -12,7 +12,7 @@ const withoutData = (line: string): string =>
 
 /**
  * Headings, regions, tables with their columns, and controls of a page, in order: from `ariaSnapshot` of Playwright.
- * What lies in a row of a table is data, except for the heads of its columns.
+ * A row of a table holds data, except for the heads of its columns.
  */
 export const structureOf = (snapshot: string): readonly string[] => {
   let row = Number.POSITIVE_INFINITY

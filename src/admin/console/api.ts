@@ -26,7 +26,7 @@ export const routedPath = ({ url = '/' }: IncomingMessage): string =>
 export const isConsoleCall = (request: Rewritten): boolean =>
   request.originalUrl !== undefined && request.originalUrl !== request.url
 
-/** What pages of the console read every few seconds. */
+/** Operations that pages of the console call every few seconds. */
 const POLLED: readonly string[] = ['Requests.List', 'Requests.Destinations']
 
 /**

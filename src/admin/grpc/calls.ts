@@ -14,7 +14,7 @@ import type { AppliedRule } from '../../common/request-ring.ts'
 import type { Authenticator, Identified } from '../../kernel/types.ts'
 import type { Caller, Operation } from '../../sdk/index.ts'
 import { createHeaderPrefixes, type PrefixedHeaders } from '../http/header-prefixes.ts'
-import { recentCall } from '../recent-call.ts'
+import { createCallRecorder } from '../record-call.ts'
 import type { createSlowBodyLimiter } from '../slow-body-limiter.ts'
 
 /** State of one call, besides its message. */
@@ -29,7 +29,7 @@ export interface CallState extends PrefixedHeaders {
   caller?: Caller
   /** The key's owner, when the method takes a key. */
   identified?: Identified
-  /** What decided about the tokens of the call. */
+  /** Rules and permissions that decided about the tokens of the call. */
   rules: readonly AppliedRule[]
   /** The error, when it is more exact than the gRPC status. */
   error?: AppError
@@ -62,8 +62,8 @@ const STATUS: Readonly<Record<number, number>> = {
   [grpc.NOT_FOUND]: 404,
 }
 
-/** Probes call these every few seconds: they are logged at debug. */
-const isQuiet = (operation: string) => operation.startsWith('grpc.health.')
+/** Probes call the methods of this package every few seconds. */
+const HEALTH = 'grpc.health.'
 
 const headersOf = (metadata: Metadata): Record<string, string> =>
   Object.fromEntries(Object.entries(metadata.getMap()).map(([name, value]) => [name, value.toString()]))
@@ -80,38 +80,23 @@ export const createCalls = (
   const states = new WeakMap<Metadata, CallState>()
   const streams = new Set<ServerInterceptingCallInterface>()
 
+  const recordCall = createCallRecorder({ log, metrics })
   const record = (state: CallState, code: grpc) => {
-    const { operation, startedAt, traceId, caller, received } = state
     // Before a message was decoded, INTERNAL from the library means a message that it could not read.
-    const other = STATUS[code] ?? (code === grpc.INTERNAL && !received ? 400 : 500)
-    const status = code === grpc.OK ? state.success : (state.error?.status ?? other)
-    const ms = performance.now() - startedAt
-    metrics.requests.inc({ operation, status })
-    if (!isQuiet(operation)) metrics.duration.observe({ kind: 'management' }, ms / 1000)
-    if (caller !== undefined)
-      metrics.recent.push(
-        recentCall(caller, {
-          traceId,
-          method: 'POST',
-          route: operation,
-          status,
-          code: state.error?.code,
-          durationMs: ms,
-          rules: state.rules,
-        }),
-      )
-    const entry = {
-      operation,
-      transport: 'grpc',
-      status,
-      grpc_status: code,
-      ...(state.error === undefined ? {} : { code: state.error.code }),
-      ms: Math.round(ms * 1000) / 1000,
-      trace_id: traceId,
-      ...(caller && caller.tenantId !== '' ? { tenant_id: caller.tenantId, actor_id: caller.actorId } : {}),
-    }
-    if (isQuiet(operation) && status < 400) log.debug(entry, 'response sent')
-    else log.info(entry, 'response sent')
+    const failure = STATUS[code] ?? (code === grpc.INTERNAL && !state.received ? 400 : 500)
+    recordCall({
+      operation: state.operation,
+      method: 'POST',
+      route: state.operation,
+      startedAt: state.startedAt,
+      traceId: state.traceId,
+      caller: state.caller,
+      rules: state.rules,
+      status: code === grpc.OK ? state.success : (state.error?.status ?? failure),
+      code: state.error?.code,
+      isProbe: state.operation.startsWith(HEALTH),
+      logged: { transport: 'grpc', grpc_status: code },
+    })
   }
 
   /** Rejects with AppError for a call whose message is not to be read. */

@@ -29,7 +29,7 @@ interface MethodOptions {
   readonly callTimeout: number
 }
 
-/** Most tags and lengths of fields in a request. More take too much CPU time to decode, even within 1 MiB. */
+/** Maximum tags and lengths of fields in a request. More take too much CPU time to decode, even within 1 MiB. */
 export const MAX_READS = 120_000
 
 const malformed = (why: string, cause?: unknown) =>

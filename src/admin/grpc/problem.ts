@@ -12,7 +12,7 @@ const DETAILS = 'grpc-status-details-bin'
 /** Bytes of details. Clients accept 8 KiB of metadata by default, which base64 and the message have to share. */
 const DETAILS_BYTES = 4_500
 
-/** Most bytes of a custom response's JSON. */
+/** Maximum bytes of a custom response's JSON. */
 const BODY_BYTES = 2_000
 
 /** Characters of the message itself. */

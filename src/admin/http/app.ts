@@ -10,7 +10,7 @@ import {
   presentedSession,
   routedPath,
 } from '../console/api.ts'
-import { recentCall } from '../recent-call.ts'
+import { createCallRecorder } from '../record-call.ts'
 import { createAllowHeader } from './allow-header.ts'
 import { clientErrorHandler, type Unmatched } from './client-error.ts'
 import { createHeaderPrefixes } from './header-prefixes.ts'
@@ -41,7 +41,7 @@ const NO_PROXY_HERE =
  * shape, 404 or 405, metrics and access log. Not listening yet.
  */
 export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => {
-  const { kernel, log, metrics } = deps
+  const { kernel, log } = deps
   const { admit } = options
   const prefixes = createHeaderPrefixes(options.prefixes)
   const ownHeaders = options.prefixes.map((prefix) => `${prefix.toLowerCase()}-`)
@@ -88,42 +88,27 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
     if (isConsole) guardResponse(reply, ownHeaders)
   }
 
+  const recordCall = createCallRecorder(deps)
   const record = (request: FastifyRequest, reply: FastifyReply, operation: string) => {
-    const { startedAt, traceId, caller, errorCode, rules } = request.state
-    const status = reply.statusCode
-    const ms = performance.now() - startedAt
-    metrics.requests.inc({ operation, status })
-    if (!(operation in quiet)) metrics.duration.observe({ kind: 'management' }, ms / 1000)
-    const isPoll = (operation in quiet || isBackground(request, operation)) && status < 400
-    if (caller !== undefined && !isPoll)
-      metrics.recent.push(
-        recentCall(caller, {
-          traceId,
-          method: request.method,
-          route: request.routeOptions.url ?? operation,
-          status,
-          code: errorCode,
-          durationMs: ms,
-          rules,
-          requestBytes: bytesOf(request.raw.headers['content-length']),
-          responseBytes: bytesOf(reply.getHeader('content-length')),
-        }),
-      )
-    const entry = {
+    const { startedAt, traceId, caller, rules, errorCode } = request.state
+    recordCall({
       operation,
-      status,
-      ...(errorCode === undefined ? {} : { code: errorCode }),
-      ms: Math.round(ms * 1000) / 1000,
-      trace_id: traceId,
-      ...(caller && caller.tenantId !== '' ? { tenant_id: caller.tenantId, actor_id: caller.actorId } : {}),
-    }
-    if (isPoll) log.debug(entry, 'response sent')
-    else log.info(entry, 'response sent')
+      startedAt,
+      traceId,
+      caller,
+      rules,
+      method: request.method,
+      route: request.routeOptions.url ?? operation,
+      status: reply.statusCode,
+      code: errorCode,
+      requestBytes: bytesOf(request.raw.headers['content-length']),
+      responseBytes: bytesOf(reply.getHeader('content-length')),
+      isProbe: operation in probes,
+      isBackground: isBackground(request, operation),
+    })
   }
-  /**
-   * Probes call these every few seconds, as pages of the console do, and load all its files at once: logged at debug.
-   */
-  const quiet: Readonly<Record<string, true>> = {
+  /** Probes call these every few seconds, as pages of the console do, which load all files at once. */
+  const probes: Readonly<Record<string, true>> = {
     healthz: true,
     readyz: true,
     metrics: true,

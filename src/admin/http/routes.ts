@@ -73,7 +73,7 @@ const response = async (
   return reply.type(JSON_TYPE).send(await writeJson(body))
 }
 
-/** One route for each operation of the registry. */
+/** A route for each operation of the registry. */
 export const addOperations = (app: FastifyInstance, kernel: Kernel, options: AppOptions): void => {
   const { admit } = options
   const watchBody = createSlowBodyLimiter(options.slowBodies)

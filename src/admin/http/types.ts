@@ -18,7 +18,7 @@ export interface RequestState extends Omit<PrefixedHeaders, 'key'> {
   readonly contentType: string | undefined
   readonly startedAt: number
   caller: Caller | undefined
-  /** What decided about the tokens of the call. */
+  /** Rules and permissions that decided about the tokens of the call. */
   rules: readonly AppliedRule[]
   /** The caller as authenticated before the body. */
   identified: Identified | undefined
@@ -49,7 +49,7 @@ export interface OwnRoute {
   readonly handler: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 }
 
-/** What an app serves, and its logs and metrics. */
+/** The routes of an app, its logs and its metrics. */
 export interface AppDeps {
   readonly kernel: Kernel
   readonly log: Log

@@ -122,7 +122,7 @@ ${exampleSections(operation)}
 </div></details>`
 }
 
-/** What tokens of each type hold: the schemas named `data.<type>`. */
+/** Data of tokens by type: the schemas named `data.<type>`. */
 const tokenTypeSections = (document: OpenApi): string => {
   const sections = Object.entries(document.components.schemas ?? {}).flatMap(([name, schema]) => {
     if (!name.startsWith('data.') || !isObject(schema)) return []

@@ -23,7 +23,7 @@ export interface OpenApiParameter {
   readonly examples?: PrintedExamples
 }
 
-/** One method of one path. */
+/** A method of a path. */
 export interface OpenApiOperation {
   readonly operationId: string
   readonly tags: readonly string[]

@@ -4,7 +4,7 @@ export const PACKAGE = 'sidevault.v1'
 
 const STRUCT = 'google/protobuf/struct.proto'
 
-/** One .proto file: a service with the messages that only its methods use, or shared messages. */
+/** A .proto file: a service with the messages that only its methods use, or shared messages. */
 export interface ProtoFile {
   /** e.g. `sidevault/v1/tokens.proto`. */
   readonly name: string

@@ -27,7 +27,7 @@ export const printProtos = (operations: readonly Operation[], frozen: Frozen): P
   }
 }
 
-/** One line for each field. */
+/** A line for each field. */
 const printFrozen = (frozen: Frozen): string => {
   const messages = Object.entries(frozen).map(([message, fields]) => {
     const lines = Object.entries(fields).map(

@@ -49,7 +49,7 @@ export const lineCount = (text: string): number => {
   return count
 }
 
-/** One level of indentation: a tab where the text indents with tabs, else two blanks. */
+/** A level of indentation: a tab where the text indents with tabs, else two blanks. */
 export const indentUnit = (text: string): string => (/^\t/m.test(text) ? '\t' : '  ')
 
 const lineStart = (text: string, offset: number) => text.lastIndexOf('\n', offset - 1) + 1

@@ -1,7 +1,7 @@
 import { guard, html, nothing, type TemplateResult } from './html.ts'
 import { type DifferenceLine, type DifferenceRow, foldUnchanged, lineDifference } from './line-difference.ts'
 
-/** Most rows of a table. */
+/** Rows of a table. */
 const MAX_ROWS = 2_000
 
 const SIGNS = { added: '+', removed: '−', same: '' } as const

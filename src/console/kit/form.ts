@@ -7,7 +7,7 @@ interface FieldOptions {
   readonly label: string
   readonly hint?: TemplateResult | string
   readonly error?: string | undefined
-  /** One input, select or textarea. */
+  /** An input, select or textarea. */
   readonly control: TemplateResult
 }
 

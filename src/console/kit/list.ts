@@ -46,7 +46,7 @@ interface ListOptions {
   setFilters?(changes: Readonly<Record<string, string | undefined>>): void
 }
 
-/** Most rows that a link loads at once. */
+/** Rows that a link loads at once. */
 const MAX_ROWS = 500
 
 /** Query of the page after a response; undefined: it is the last. */

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** One issue of the plugins: location, message and fix. */
+/** An issue of the plugins: location, message and fix. */
 export interface Issue {
   /** e.g. `plugin "loyalty" › token type "loyalty_card" › mask`. */
   readonly location: string

@@ -57,7 +57,7 @@ export const liveDifference = (
   return { ...difference, waiting }
 }
 
-/** Most suggestions of a field. */
+/** Suggestions of a field. */
 const MAX_CONTAINERS = 300
 
 /** `/a/b/` → `/`, `/a/`, `/a/b/`. */

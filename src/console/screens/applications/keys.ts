@@ -32,7 +32,7 @@ export const showKey = (name: string, key: string | undefined): Promise<void> =>
             </div>`,
   })
 
-/** Most keys of an application, besides those of runs (completions §4). */
+/** Keys of an application, besides those of runs (completions §4). */
 const MAX_KEYS = 3
 
 /** Keys of an application: a second one is how a caller rotates without downtime. */
