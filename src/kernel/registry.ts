@@ -1,12 +1,8 @@
-import type { Filter, Operation, Plugin, Ports, TokenType } from '../sdk/index.ts'
+import type { Operation, Plugin, Ports, TokenType } from '../sdk/index.ts'
 import { entityTypesOf } from './entity-types.ts'
 import { deepFreeze } from './freeze.ts'
-import { orderByRequirement } from './load/order.ts'
+import { orderByRequirement } from './order.ts'
 import type { LoadedPlugin, Registry } from './types.ts'
-
-/** The filters of all plugins by name. */
-export const filtersOf = (loaded: readonly LoadedPlugin[]): Readonly<Record<string, Filter>> =>
-  Object.assign({}, ...loaded.map(({ contribution }) => contribution.filters ?? {}))
 
 /** All declarations of checked plugins, in the order in which they start; frozen. */
 export const createRegistry = (loaded: readonly LoadedPlugin[]): Registry => {

@@ -95,7 +95,7 @@ export interface Authenticator {
    */
   authenticate(key: Presented, permission?: Operation['permission']): Eventual<Caller>
   /** A console session with the callers that it is now, at least one. `unauthenticated` when it has ended. */
-  consoleSession(secret: ConsoleSecret): Eventual<LiveConsoleSession>
+  consoleSession(secret: ConsoleSecret): Promise<LiveConsoleSession>
   /**
    * The caller for work as a public or private application; rejects with `unauthenticated` when it was deleted or has
    * expired.

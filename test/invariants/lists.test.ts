@@ -1,7 +1,7 @@
 import t from 'tap'
 import { isObject } from '../../src/common/json.ts'
-import { allows, asSchema } from '../../src/kernel/check/json-schema.ts'
 import { methodOf, pathOf, pathParams } from '../../src/kernel/check/operation.ts'
+import { allows, asSchema } from '../../src/kernel/json-schema.ts'
 import type { Operation } from '../../src/sdk/index.ts'
 import { startCallers } from '../kit/callers.ts'
 import { sampleOf } from '../kit/samples.ts'

@@ -1,6 +1,6 @@
 import { isObject } from '../../src/common/json.ts'
 import { compileValidator } from '../../src/common/validate.ts'
-import { allows, asSchema, type JsonSchema } from '../../src/kernel/check/json-schema.ts'
+import { allows, asSchema, type JsonSchema } from '../../src/kernel/json-schema.ts'
 
 /** The bounds that samples keep and faults break. */
 interface Bounded extends JsonSchema {

@@ -1,7 +1,7 @@
 import { invalid } from '../../common/errors.ts'
 import { isObject } from '../../common/json.ts'
-import { asSchema } from '../../kernel/check/json-schema.ts'
 import { methodOf, pathOf, pathParams } from '../../kernel/check/operation.ts'
+import { asSchema } from '../../kernel/json-schema.ts'
 import type { Operation } from '../../sdk/index.ts'
 import { coercer, queryMember } from './query.ts'
 

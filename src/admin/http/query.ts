@@ -1,6 +1,6 @@
 import { isObject } from '../../common/json.ts'
 import { parseJson } from '../../common/parse-json.ts'
-import { allows, asSchema, branches, type JsonSchema } from '../../kernel/check/json-schema.ts'
+import { allows, asSchema, branches, type JsonSchema } from '../../kernel/json-schema.ts'
 
 /** As many digits as a double may have, so that every page past the end is one. */
 const NUMBER = /^-?\d{1,308}(?:\.\d{1,20})?$/

@@ -1,5 +1,5 @@
-import { allows, asSchema, type JsonSchema } from '../../kernel/check/json-schema.ts'
 import { methodOf, pathOf, pathParams, returnsNothing } from '../../kernel/check/operation.ts'
+import { allows, asSchema, type JsonSchema } from '../../kernel/json-schema.ts'
 import type { Registry } from '../../kernel/types.ts'
 import type { Operation, TokenType } from '../../sdk/index.ts'
 import { bodyExamples, type PrintedExamples, parameterExamples, responseExamples } from './examples.ts'

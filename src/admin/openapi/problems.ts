@@ -1,6 +1,6 @@
 import { AppError, ERRORS, type ErrorCode, invalid } from '../../common/errors.ts'
-import { asSchema } from '../../kernel/check/json-schema.ts'
 import { methodOf, pathOf, pathParams } from '../../kernel/check/operation.ts'
+import { asSchema } from '../../kernel/json-schema.ts'
 import type { Operation } from '../../sdk/index.ts'
 import { failureExamples } from './examples.ts'
 

@@ -1,9 +1,9 @@
 import type { TSchema } from 'typebox'
 import { Type } from '../../common/json-schema.ts'
 import type { Collection } from '../../sdk/index.ts'
+import { allows, asSchema } from '../json-schema.ts'
 import { checkCompiles, checkDeclaration, issue, issueOfHolder, noOthers } from './declaration.ts'
 import type { Issues } from './issues.ts'
-import { allows, asSchema } from './json-schema.ts'
 
 const names = (member: string) =>
   Type.Optional(

@@ -4,7 +4,7 @@ import type { Json } from '../../common/json.ts'
 import { Type } from '../../common/json-schema.ts'
 import { compileValidator } from '../../common/validate.ts'
 import type { Operation, TokenType } from '../../sdk/index.ts'
-import { compilePrune } from '../invoke/prune.ts'
+import { compilePrune } from '../prune.ts'
 import { type IsValid, issue, issueOfHolder } from './declaration.ts'
 import { firstLine, type Issues } from './issues.ts'
 

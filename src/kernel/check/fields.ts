@@ -1,5 +1,5 @@
+import { children, type JsonSchema } from '../json-schema.ts'
 import type { Issues } from './issues.ts'
-import { children, type JsonSchema } from './json-schema.ts'
 
 /** https://protobuf.dev/programming-guides/proto3/#assigning */
 const MAX_FIELD = 2 ** 29 - 1

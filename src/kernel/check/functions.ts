@@ -1,7 +1,7 @@
 import { type Json, pointerParts, without } from '../../common/json.ts'
 import type { TokenType } from '../../sdk/index.ts'
+import type { JsonSchema } from '../json-schema.ts'
 import type { Issues } from './issues.ts'
-import type { JsonSchema } from './json-schema.ts'
 import { example, replacedAt, SAMPLES } from './mask-leak-check.ts'
 
 const VALUES = SAMPLES.flatMap(({ string, number }) => [string, number] as readonly Json[])

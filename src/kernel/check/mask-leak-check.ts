@@ -1,6 +1,6 @@
 import { isObject, type Json, pointerParts } from '../../common/json.ts'
 import type { Expressions } from '../../expressions/types.ts'
-import { branches, type JsonSchema } from './json-schema.ts'
+import { branches, type JsonSchema } from '../json-schema.ts'
 
 /** Two sample strings and two sample numbers for expressions and filters. */
 export const SAMPLES = [

@@ -3,6 +3,7 @@ import { isKeyClass } from '../../access/authorize.ts'
 import { ERRORS } from '../../common/errors.ts'
 import { Type } from '../../common/json-schema.ts'
 import type { AuditDeclaration, Operation } from '../../sdk/index.ts'
+import { allows, asSchema, type JsonSchema } from '../json-schema.ts'
 import {
   Callable,
   checkCompiles,
@@ -15,7 +16,6 @@ import {
 import { checkExamples, ExampleCalls } from './examples.ts'
 import { checkFields } from './fields.ts'
 import type { Issues } from './issues.ts'
-import { allows, asSchema, type JsonSchema } from './json-schema.ts'
 
 const HTTP = /^(?:GET|POST|PUT|PATCH|DELETE) \/\S*$/
 const SEGMENT = /^(?:[A-Za-z0-9._~-]+|\{[A-Za-z_][A-Za-z0-9_]*\})$/

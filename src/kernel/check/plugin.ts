@@ -4,7 +4,7 @@ import { Type } from '../../common/json-schema.ts'
 import { compileValidator } from '../../common/validate.ts'
 import type { Plugin } from '../../sdk/index.ts'
 import type { Candidate } from '../load/discover.ts'
-import { orderByRequirement } from '../load/order.ts'
+import { orderByRequirement } from '../order.ts'
 import { Callable, checkDeclaration, issue, issueOfHolder, noOthers } from './declaration.ts'
 import { type Issue, issuesAt } from './issues.ts'
 

@@ -3,11 +3,11 @@ import { isObject, type Json, pointerParts } from '../../common/json.ts'
 import { Type } from '../../common/json-schema.ts'
 import type { Expressions } from '../../expressions/types.ts'
 import type { NamedCheck, TokenType } from '../../sdk/index.ts'
+import { asSchema, branches, type JsonSchema } from '../json-schema.ts'
 import { Callable, checkCompiles, checkDeclaration, issue, issueOfHolder, noOthers } from './declaration.ts'
 import { checkDataExamples, ExampleData } from './examples.ts'
 import { checkCheck, checkNormalize } from './functions.ts'
 import type { Issues } from './issues.ts'
-import { asSchema, branches, type JsonSchema } from './json-schema.ts'
 import { shows } from './mask-leak-check.ts'
 
 const MAX_EXPRESSION = 400

@@ -76,8 +76,7 @@ export const createAuthenticator = (
 
     authenticate: (key, permission = 'any key') => {
       if (typeof key === 'object')
-        return whenReady(
-          consoleSession(key),
+        return consoleSession(key).then(
           ({ callers }) => callers.find((caller) => isAuthorized(caller, permission)) ?? callers[0],
         )
       if (key === undefined || key === '')

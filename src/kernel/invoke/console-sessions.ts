@@ -1,11 +1,10 @@
 import type { Clock } from '../../common/clock.ts'
 import { AppError } from '../../common/errors.ts'
-import { type Eventual, whenReady } from '../../common/eventual.ts'
 import { traceIdFor } from '../../common/trace-id.ts'
 import type { ConsoleSession, ConsoleSessions, Ports } from '../../sdk/index.ts'
 import type { RecordStore } from '../../store/types.ts'
 import { createCachedLookup } from '../services/cached-lookup.ts'
-import type { Authenticator, LiveConsoleSession } from '../types.ts'
+import type { Authenticator } from '../types.ts'
 
 /** Cached sessions: people, not programs. */
 const CACHED = 1_000
@@ -33,25 +32,23 @@ export const createConsoleLookup = ({
     (port, hash) => port.find(hash),
     { changes: ({ collections }) => records.changes(collections), max: CACHED },
   )
-  return ({ secret, isUse }) => {
-    if (secret === undefined) throw ended()
-    return whenReady(lookup.find(hashOf(secret)), (session): Eventual<LiveConsoleSession> => {
-      const port = ports().console
-      if (session === undefined || port === undefined) throw ended()
-      const now = clock.now()
-      const end = async (why: string): Promise<never> => {
-        // It has ended either way; the next call tries again to delete it.
-        await port.end(session, why, traceIdFor(undefined)).catch(() => {})
-        throw ended()
-      }
-      if (session.expiresAt <= now) return end('after its longest time')
-      if (session.idleExpiresAt <= now) return end('idle')
-      const [first, ...others] = session.credentials
-        .filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now)
-        .map(({ caller }) => caller)
-      if (first === undefined) return end('its keys have ended')
-      const live: LiveConsoleSession = { ...session, callers: [first, ...others] }
-      return isUse && session.renewsAt <= now ? port.renew(session).then(() => live) : live
-    })
+  return async ({ secret, isUse }) => {
+    const session = secret === undefined ? undefined : await lookup.find(hashOf(secret))
+    const port = ports().console
+    if (session === undefined || port === undefined) throw ended()
+    const now = clock.now()
+    const end = async (why: string): Promise<never> => {
+      // It has ended either way; the next call tries again to delete it.
+      await port.end(session, why, traceIdFor(undefined)).catch(() => {})
+      throw ended()
+    }
+    if (session.expiresAt <= now) return end('after its longest time')
+    if (session.idleExpiresAt <= now) return end('idle')
+    const [first, ...others] = session.credentials
+      .filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now)
+      .map(({ caller }) => caller)
+    if (first === undefined) return end('its keys have ended')
+    if (isUse && session.renewsAt <= now) await port.renew(session)
+    return { ...session, callers: [first, ...others] }
   }
 }

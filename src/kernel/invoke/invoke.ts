@@ -9,11 +9,11 @@ import { createLogThrottle } from '../../common/log-throttle.ts'
 import type { Metrics } from '../../common/metrics.ts'
 import { compileValidator } from '../../common/validate.ts'
 import type { Call, Caller, CodeScope, Decisions, Held, Operation, UsedTokens } from '../../sdk/index.ts'
+import { compilePrune } from '../prune.ts'
 import type { Authenticator, CodeInvocation, Invocation, Kernel } from '../types.ts'
 import { createUsedTokens } from '../used-tokens.ts'
 import { deniedRecord, doneRecord } from './audit.ts'
 import { type Idempotency, isRepeatable } from './idempotency.ts'
-import { compilePrune } from './prune.ts'
 
 interface InvokeDeps {
   readonly authenticator: Authenticator

@@ -7,7 +7,6 @@ import { checkContribution, FILTER_NAME } from '../check/contribution.ts'
 import type { Issue } from '../check/issues.ts'
 import { checkMessages } from '../check/messages.ts'
 import { checkConfig, checkPlugins, placeOf } from '../check/plugin.ts'
-import { filtersOf } from '../registry.ts'
 import { createContext } from '../services/context.ts'
 import type { ServiceDeps } from '../services/services.ts'
 import type { LoadedPlugin } from '../types.ts'
@@ -62,6 +61,19 @@ interface Loading {
   readonly issues: Issue[]
 }
 
+/** The valid filters of all plugins, without those of the language. */
+const filtersOf = (
+  loaded: readonly LoadedPlugin[],
+  builtIn: ReadonlySet<string>,
+): Readonly<Record<string, Filter>> =>
+  Object.fromEntries(
+    loaded
+      .flatMap(({ contribution }) => Object.entries(contribution.filters ?? {}))
+      .filter(
+        ([name, filter]) => FILTER_NAME.test(name) && !builtIn.has(name) && typeof filter === 'function',
+      ),
+  )
+
 /** A duplicate operation is reported once: its messages would be reported as issues of the other. */
 const withoutTwins = (loaded: readonly LoadedPlugin[]): readonly LoadedPlugin[] => {
   const names = new Set<unknown>()
@@ -103,19 +115,13 @@ export const loadPlugins = async (deps: LoadDeps, options: LoadOptions): Promise
   loaded.push(...(await Promise.all(settling)).filter((result) => result !== undefined))
 
   const builtIn = new Set(deps.createExpressions({ filters: {} }).filters.keys())
-  const expressions = deps.createExpressions({
-    filters: Object.fromEntries(
-      Object.entries(filtersOf(loaded)).filter(
-        ([name, filter]) => FILTER_NAME.test(name) && !builtIn.has(name) && typeof filter === 'function',
-      ),
-    ),
-  })
+  const expressions = deps.createExpressions({ filters: filtersOf(loaded, builtIn) })
   const permissions = new Set(
     loaded.flatMap(({ contribution }) => (contribution.permissions ?? []).map(({ type }) => type)),
   )
-  const { operations: serves = true, validationCache: sound } = options
-  const digest = serves && sound ? digestOfDeclarations(loaded) : undefined
-  const operations = serves && !(digest !== undefined && sound?.has(digest))
+  const { operations: serves = true, validationCache } = options
+  const digest = serves && validationCache ? digestOfDeclarations(loaded) : undefined
+  const operations = serves && !(digest !== undefined && validationCache?.has(digest))
   for (const { plugin, contribution } of loaded) {
     onProgress?.(`${placeOf(plugin)} › checks`)
     checkContribution(plugin, contribution, { permissions, expressions, builtIn, operations }, issues)
@@ -123,7 +129,7 @@ export const loadPlugins = async (deps: LoadDeps, options: LoadOptions): Promise
   onProgress?.(undefined)
   checkConflicts(loaded, issues)
   if (serves) checkMessages(withoutTwins(loaded), issues)
-  if (operations && digest !== undefined && issues.length === 0) sound?.keep(digest)
+  if (operations && digest !== undefined && issues.length === 0) validationCache?.keep(digest)
   const comesFrom = (plugin: Plugin) => {
     const { place = '', folder } = candidates.find(({ value }) => value === plugin) ?? {}
     return { plugin, place, folder }

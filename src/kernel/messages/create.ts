@@ -1,5 +1,5 @@
 import type { Operation } from '../../sdk/index.ts'
-import { asSchema, type JsonSchema } from '../check/json-schema.ts'
+import { asSchema, type JsonSchema } from '../json-schema.ts'
 import {
   EMPTY_MEMBERS,
   type Field,

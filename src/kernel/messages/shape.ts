@@ -1,4 +1,4 @@
-import { asSchema, type JsonSchema } from '../check/json-schema.ts'
+import { asSchema, type JsonSchema } from '../json-schema.ts'
 import type { Item, Message, Scalar, Shape } from './model.ts'
 
 const INT32 = { minimum: -(2 ** 31), maximum: 2 ** 31 - 1 }

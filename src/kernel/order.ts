@@ -1,4 +1,4 @@
-import type { Plugin } from '../../sdk/index.ts'
+import type { Plugin } from '../sdk/index.ts'
 
 /**
  * Plugins so that each comes after those it requires, else as given; and the cycles that prevent it, each as the names

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Type } from 'typebox'
-import { compilePrune } from '../../../src/kernel/invoke/prune.ts'
+import { compilePrune } from '../../src/kernel/prune.ts'
 
 t.test('only members declared by the schema are copied, at any depth', async (t) => {
   const pick = compilePrune(

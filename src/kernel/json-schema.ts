@@ -1,4 +1,4 @@
-import { isObject } from '../../common/json.ts'
+import { isObject } from '../common/json.ts'
 
 /** The parts of a JSON Schema that the kernel looks at; typebox schemas are such objects. */
 export interface JsonSchema {

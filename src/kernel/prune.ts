@@ -1,5 +1,5 @@
-import { isObject } from '../../common/json.ts'
-import { allows, asSchema, branches, type JsonSchema } from '../check/json-schema.ts'
+import { isObject } from '../common/json.ts'
+import { allows, asSchema, branches, type JsonSchema } from './json-schema.ts'
 
 type Prune = (value: unknown) => unknown
 
