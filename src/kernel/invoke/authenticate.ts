@@ -10,9 +10,6 @@ import { createKeyHash } from '../services/key-hash.ts'
 import type { Authenticator } from '../types.ts'
 import { createConsoleLookup } from './console-sessions.ts'
 
-/** Characters of a key. Longer ones are unknown and are not hashed. */
-const MAX_KEY_LENGTH = 200
-
 interface AuthenticatorDeps {
   readonly keys: Pick<Keys, 'mac'>
   readonly records: Pick<RecordStore, 'changes'>
@@ -81,7 +78,8 @@ export const createAuthenticator = (
         )
       if (key === undefined || key === '')
         throw unauthenticated('This call needs an API key. Send one in the API-KEY header.')
-      return whenReady(key.length > MAX_KEY_LENGTH ? undefined : find(hashOf(key)), (credential) =>
+      const hash = hashOf(key)
+      return whenReady(hash === undefined ? undefined : find(hash), (credential) =>
         callerOf(credential, 'The API key is unknown, expired, deleted or replaced. Send a valid one.'),
       )
     },

@@ -25,7 +25,7 @@ export const createConsoleLookup = ({
   readonly records: Pick<RecordStore, 'changes'>
   readonly clock: Clock
   readonly ports: () => Readonly<Partial<Pick<Ports, 'console'>>>
-  readonly hashOf: (secret: string) => string
+  readonly hashOf: (secret: string) => string | undefined
 }): Authenticator['consoleSession'] => {
   const lookup = createCachedLookup<ConsoleSessions, ConsoleSession>(
     () => ports().console,
@@ -33,7 +33,8 @@ export const createConsoleLookup = ({
     { changes: ({ collections }) => records.changes(collections), max: CACHED },
   )
   return async ({ secret, isUse }) => {
-    const session = secret === undefined ? undefined : await lookup.find(hashOf(secret))
+    const hash = secret === undefined ? undefined : hashOf(secret)
+    const session = hash === undefined ? undefined : await lookup.find(hash)
     const port = ports().console
     if (session === undefined || port === undefined) throw ended()
     const now = clock.now()

@@ -6,8 +6,6 @@ import type { ProxyDirectory } from '../types.ts'
 import { createCachedLookup } from './cached-lookup.ts'
 import { createKeyHash } from './key-hash.ts'
 
-/** Characters of a proxy key. Longer ones are unknown and are not hashed. */
-const MAX_KEY_LENGTH = 200
 const RETAINED = 10_000
 
 interface ProxyDirectoryDeps {
@@ -38,7 +36,10 @@ export const createProxyDirectory = ({ keys, records, source }: ProxyDirectoryDe
   })
   const hashOf = createKeyHash(keys)
   return {
-    find: (key) => (key.length > MAX_KEY_LENGTH ? undefined : lookup.find(hashOf(key))),
+    find: (key) => {
+      const hash = hashOf(key)
+      return hash === undefined ? undefined : lookup.find(hash)
+    },
 
     intercepting: (tenantId, host) =>
       whenReady(intercepting.find(`${tenantId} ${host}`), (proxies) => proxies ?? NONE),
