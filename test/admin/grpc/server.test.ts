@@ -30,7 +30,7 @@ const createSlow = () => {
     api: 1,
     name: 'slow',
     version: '1.0.0',
-    setup: (_kernel: PluginContext) => ({
+    setup: (_context: PluginContext) => ({
       operations: [
         defineOperation({
           rpc: 'Slow.Wait',
