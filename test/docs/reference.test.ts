@@ -5,6 +5,8 @@ import { loadRegistry } from '../../src/commands/operations.ts'
 import { settingNames, variableOf } from '../../src/config/schema.ts'
 import { createProgram } from '../../src/main.ts'
 import { root, sourcesIn } from '../kit/sources.ts'
+import { draw } from './drawings/draw.ts'
+import { drawings, parseDrawing } from './drawings/drawings.ts'
 import { UNDECLARED } from './reference/audit-format.ts'
 import { declaredMetrics } from './reference/metrics.ts'
 import { pages } from './reference/pages.ts'
@@ -15,6 +17,12 @@ t.test('docs/reference/ is what the code says', async (t) => {
   for (const { name, text } of pages)
     t.equal(readFileSync(join(folder, `${name}.md`), 'utf8'), await text(), `${name}.md: run "npm run docs"`)
   t.same(readdirSync(folder).sort(), pages.map(({ name }) => `${name}.md`).sort(), 'no other page')
+})
+
+t.test('drawings match their sources', async (t) => {
+  for (const { path, text } of drawings)
+    t.equal(readFileSync(join(root, path), 'utf8'), text(), `${path}: run "npm run docs"`)
+  t.throws(() => draw(parseDrawing('x', 'a | A | | ours\na -> b')), /no node/)
 })
 
 t.test('the reference of metrics has every metric', async (t) => {
