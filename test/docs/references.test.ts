@@ -31,6 +31,8 @@ const headingsOf = (path: string): readonly string[] =>
     ([, text = '']) => text,
   )
 
+const titleOf = (path: string): string => /^# (.+)$/m.exec(readFileSync(join(root, path), 'utf8'))?.[1] ?? ''
+
 /** A quoted name is part of a heading, or the beginning of a paragraph or item. */
 const hasSection = (path: string, name: string): boolean => {
   const wanted = name.toLowerCase()
@@ -161,6 +163,16 @@ t.test('the architecture lists every folder of src, and each has a README', asyn
     listed.sort(),
     [...new Set(globSync('src/*/', { cwd: root }).map((path) => path.split('/')[1]))].sort(),
   )
+})
+
+t.test('the index of decisions has each one, by its number and title', async (t) => {
+  const listed = [...readFileSync(join(root, 'docs/adr/README.md'), 'utf8').matchAll(/^- (\[.*)$/gm)]
+  const files = globSync('docs/adr/[0-9]*.md', { cwd: root }).map((path) => posix.basename(path))
+  t.same(
+    listed.map(([, line]) => line).sort(),
+    files.map((name) => `[${name.slice(0, 4)}](${name}) ${titleOf(`docs/adr/${name}`)}`).sort(),
+  )
+  t.equal(new Set(files.map((name) => name.slice(0, 4))).size, files.length, 'no number twice')
 })
 
 t.test('the README has at most 150 lines', async (t) => {
