@@ -68,7 +68,10 @@ export const checkout = (commit: string) => {
   if (existsSync(folder)) remove()
   mkdirSync(join(root, '.cache', 'bench'), { recursive: true })
   git('worktree', 'add', '--quiet', '--detach', folder, sha)
-  const lock = (project: string) => readFileSync(join(project, 'package-lock.json'), 'utf8')
+  const lock = (project: string) => {
+    const { packages } = JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8'))
+    return JSON.stringify({ ...packages, '': undefined })
+  }
   if (lock(folder) === lock(root)) symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   return { sha, folder, remove }
 }
