@@ -43,14 +43,14 @@ t.test('the reference of metrics has every metric', async (t) => {
 })
 
 t.test('the audit format names every record that no operation declares', async (t) => {
-  const found = sourcesIn('src', 'plugins').flatMap(({ path, text }) => {
+  const written = sourcesIn('src', 'plugins').flatMap(({ path, text }) => {
     const events = text.matchAll(/\{\s*entity: '(\w+)',\s*id\b/g)
     const commands = path.startsWith('src/maintenance/')
       ? text.matchAll(/\brecord\(\s*[\w']+,\s*'(\w+)'/g)
       : []
     return [...new Set([...events, ...commands].map(([, entity]) => `${path}: ${entity}`))]
   })
-  t.same(UNDECLARED.map(({ path, entity }) => `${path}: ${entity}`).sort(), found.sort())
+  t.same(UNDECLARED.map(({ path, entity }) => `${path}: ${entity}`).sort(), written.sort())
   for (const { path, operations } of UNDECLARED) {
     const text = readFileSync(join(root, path), 'utf8')
     // Commands of operators record updates (src/maintenance/open-vault.ts).

@@ -50,14 +50,14 @@ const deadLinks = ({ path, text }: SourceFile): readonly string[] =>
   [...withoutFences(text).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, target = '']) => {
     if (/^[a-z]+:/.test(target) || target.startsWith('/')) return []
     const [file = '', anchor] = target.split('#')
-    const found = file === '' ? path : posix.join(dirname(path), file)
-    if (!existsSync(join(root, found))) return [`${path}: ${target}`]
-    return anchor === undefined || hasAnchor(found, anchor) ? [] : [`${path}: ${target}`]
+    const document = file === '' ? path : posix.join(dirname(path), file)
+    if (!existsSync(join(root, document))) return [`${path}: ${target}`]
+    return anchor === undefined || hasAnchor(document, anchor) ? [] : [`${path}: ${target}`]
   })
 
 const programs = sourcesIn('src', 'plugins', 'bin', 'test', 'examples').map(({ path }) => `/${path}`)
 
-/** Files of ours that a document names in backticks, and programs that it lists: those of its folder by their name alone. */
+/** Files that a document names in backticks; programs also by their name alone. */
 const deadPaths = ({ path, text }: SourceFile): readonly string[] => [
   ...[
     ...withoutFences(text).matchAll(
@@ -68,32 +68,26 @@ const deadPaths = ({ path, text }: SourceFile): readonly string[] => [
       ? []
       : [`${path}: ${name}`],
   ),
-  ...[...text.matchAll(/^([\w./-]+\.ts) {2,}|`([\w./-]+\.ts)`/gm)].flatMap(([, listed, named]) => {
-    const name = listed ?? named ?? ''
-    const folder = path.startsWith('src/') ? `/${dirname(path)}/` : '/'
-    const known = programs.some(
-      (each) => each.endsWith(`/${name}`) && (listed === undefined || each.startsWith(folder)),
-    )
-    return known || OF_READERS.test(name) ? [] : [`${path}: ${name}`]
-  }),
+  ...[...text.matchAll(/`([\w./-]+\.ts)`/g)].flatMap(([, name = '']) =>
+    programs.some((each) => each.endsWith(`/${name}`)) || OF_READERS.test(name) ? [] : [`${path}: ${name}`],
+  ),
 ]
 
 /** `x.md`, `x.md, "Section"`. */
 const deadDocuments = ({ path, text }: SourceFile): readonly string[] =>
   [...text.matchAll(/(?<![\w/.<*-])([\w./-]+\.md)\b(?:,? "([^"]+)")?/g)].flatMap(
-    ([whole, name = '', section]) => {
-      const found = candidates(path, name)
-      const holds = found.some((each) => section === undefined || hasSection(each, section))
-      return holds ? [] : [`${path}: ${whole}`]
+    ([mention, name = '', section]) => {
+      const holds = candidates(path, name).some((each) => section === undefined || hasSection(each, section))
+      return holds ? [] : [`${path}: ${mention}`]
     },
   )
 
 /** `completions §5`, `interface, "Tokenize", "Errors"`; of other marks a standard must be named before them. */
 const deadSections = ({ path, text }: SourceFile): readonly string[] => {
   const dead: string[] = []
-  for (const [whole, names = ''] of text.matchAll(/\binterface,? ((?:"[^"]+"(?:, | and )?)+)/g))
+  for (const [mention, names = ''] of text.matchAll(/\binterface,? ((?:"[^"]+"(?:, | and )?)+)/g))
     for (const [, name = ''] of names.matchAll(/"([^"]+)"/g))
-      if (!hasSection('spec/interface.md', name)) dead.push(`${path}: ${whole}`)
+      if (!hasSection('spec/interface.md', name)) dead.push(`${path}: ${mention}`)
   let source = ''
   const marks =
     /(RFC \d+|NIST SP [\w-]+|XML 1\.0|ICAO [\d-]+|\bcompletions|[\w./-]+\.md)\b|§ ?(\d+[a-z]?)?|\n/g

@@ -1,6 +1,6 @@
 /**
- * Layout by layers (Sugiyama, Tagawa and Toda, 1981): rows by longest path, few crossings by barycenters, then columns as
- * near to the neighbours as widths allow.
+ * Layout by layers (Sugiyama, Tagawa and Toda, 1981): rows by longest path, few crossings by barycenters, then columns
+ * as near to the neighbours as widths allow.
  */
 export interface Edge {
   readonly from: string

@@ -1,5 +1,5 @@
 import { MAX_READS } from '../../../src/admin/grpc/methods.ts'
-import { MAX_DEPTH, STRUCTURE_LIMITS as MOST_JSON } from '../../../src/admin/structure.ts'
+import { STRUCTURE_LIMITS as JSON_LIMITS, MAX_DEPTH } from '../../../src/admin/structure.ts'
 import { CODE_JSON_LIMITS } from '../../../src/common/json-structure.ts'
 import { type settingNames, variableOf } from '../../../src/config/schema.ts'
 import { loadConfig } from '../../../src/config.ts'
@@ -59,9 +59,9 @@ export const limits: Page = {
         ['Body of a management call', bytes(config.bodyLimit), setting('body_limit')],
         ['Body of a proxied request, buffered', bytes(config.proxyBodyLimit), setting('proxy_body_limit')],
         ['Nesting of JSON', `${MAX_DEPTH} levels`],
-        ['Arrays and objects of a body', count(MOST_JSON.containers)],
-        ['Members of a body', count(MOST_JSON.members)],
-        ['Different names of members of a body', count(MOST_JSON.names)],
+        ['Arrays and objects of a body', count(JSON_LIMITS.containers)],
+        ['Members of a body', count(JSON_LIMITS.members)],
+        ['Different names of members of a body', count(JSON_LIMITS.names)],
         ['Tags and lengths of fields of a gRPC message', count(MAX_READS)],
         ['Calls a minute with one key', count(rateLimits.perKey ?? 0), setting('rate_limit_per_key')],
         [

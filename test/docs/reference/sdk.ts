@@ -12,12 +12,12 @@ const declarations = (): readonly (readonly [file: string, text: string])[] => {
     const { compilerOptions } = JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8'))
     const { target, module, types } = compilerOptions
     const flags = { target, module, types: types.join(), outDir: folder, rootDir: join(root, 'src') }
-    const given = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value])
+    const options = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value])
     const plain = ['declaration', 'emitDeclarationOnly', 'removeComments', 'strict', 'skipLibCheck']
     const imports = ['allowImportingTsExtensions', 'rewriteRelativeImportExtensions']
     const switches = [...plain, ...imports, 'ignoreConfig'].map((name) => `--${name}`)
     const tsc = join(root, 'node_modules/.bin/tsc')
-    execFileSync(tsc, [...switches, ...given, join(root, 'src/sdk/index.ts')], { cwd: root })
+    execFileSync(tsc, [...switches, ...options, join(root, 'src/sdk/index.ts')], { cwd: root })
     const files = readdirSync(join(folder, 'sdk')).sort()
     return files.map((file) => [
       file.replace('.d.ts', '.ts'),
