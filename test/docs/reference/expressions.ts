@@ -13,7 +13,7 @@ const DESCRIBED: Readonly<Record<string, Described>> = {
   reveal_last: ["n, char='X'", 'masks all but the last n; keeps `-`', ['123-45-6789', 'reveal_last: 4']],
   reveal: [
     "first=0, last=0, char='X', keep=''",
-    'masks all but the first and last; everything when that would show the whole',
+    'masks all but the first and last; everything when that would show the complete value',
     ['4242424242424242', 'reveal: 4, 4'],
   ],
   card_mask: [
@@ -139,7 +139,7 @@ export const expressions: Page = {
         [
           [
             'proxied bodies, reactor `args`, `/detokenize`',
-            'a token id: `{{ <id> }}` is its data, `{{ token: <id> }}` the whole token; or a literal in quotes',
+            'a token id: `{{ <id> }}` is its data, `{{ token: <id> }}` the complete token; or a literal in quotes',
           ],
           [
             'path and query of proxied requests ([where they count](../guides/proxying.md#headers-path-and-query))',
