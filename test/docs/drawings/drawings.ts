@@ -21,10 +21,7 @@ export const parseDrawing = (title: string, text: string): Drawing => {
   return { title, boxes, arrows }
 }
 
-/** Rooms that nearly all others import: their arrows would hide the rest. */
-const EVERYWHERE = ['common', 'sdk']
-
-/** Rooms without an arrow then. */
+/** All rooms import common/, whose arrows would hide the rest; console/ imports types of sdk/ only. */
 const UNDRAWN = ['common', 'console']
 
 /** Whether `to` is reached from `from` by other arrows. */
@@ -55,9 +52,10 @@ export const roomsDrawing = (): Drawing => {
   const types: Arrow[] = []
   for (const [, from = '', imported = '', handed = ''] of rows) {
     names.push(from)
-    const targets = (list: string) => list.split(' ').filter((to) => to && !EVERYWHERE.includes(to))
+    const targets = (list: string, ...others: readonly string[]) =>
+      list.split(' ').filter((to) => to && to !== 'common' && !others.includes(to))
     values.push(...targets(imported).map((to) => ({ from, to })))
-    types.push(...targets(handed).map((to) => ({ from, to, dashed: true })))
+    types.push(...targets(handed, 'sdk').map((to) => ({ from, to, dashed: true })))
   }
   // Types that run back up would close a circle.
   const down = types.filter(({ from, to }) => !isReached(values, to, from))

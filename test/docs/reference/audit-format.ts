@@ -13,7 +13,7 @@ const MEANING: Readonly<Record<keyof AuditRecord, string>> = {
   entity_type: 'Token type or resource.',
   entity_id:
     'Id within the entity type; empty for a denied create or list, and for a search by `data` that matched no token.',
-  operation: 'What was done, or denied.',
+  operation: 'The operation that was done, or denied.',
   actor_id: 'Application or session; null for anonymous callers and operators.',
   actor_type:
     '`application`, `session` or `operator` (a command on the machine); null for anonymous callers.',

@@ -36,7 +36,7 @@ export const sdk: Page = {
   text: () =>
     page(
       'SDK',
-      `What a plugin imports from \`sidevault/sdk\`: the contract, and nothing else. [A plugin in twenty minutes](../guides/plugins.md) is
+      `The names that a plugin imports from \`sidevault/sdk\`: the contract, and nothing else. [A plugin in twenty minutes](../guides/plugins.md) is
 the guide; the comments are in \`src/sdk/\`. \`index.ts\` is the list of exports. Between minor versions this page may grow; it loses
 nothing ([upgrade policy](../upgrade-policy.md)).`,
       ...declarations().map(([file, text]) => `## \`${file}\`\n\n\`\`\`ts\n${text}\n\`\`\``),
