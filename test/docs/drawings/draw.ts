@@ -72,9 +72,9 @@ export const draw = ({ title, boxes, arrows, notes = [] }: Drawing): string => {
     }
     return `<path${arrow.dashed ? ' class="dashed"' : ''} d="${shape}" marker-end="url(#head)"/>`
   })
-  const labels = arrows.map(({ label = '', ...arrow }) => {
-    const [start, next] =
-      layout.routes.get(arrows.find(({ from, to }) => from === arrow.from && to === arrow.to) ?? arrow) ?? []
+  const labels = arrows.map((arrow) => {
+    const { label } = arrow
+    const [start, next] = layout.routes.get(arrow) ?? []
     if (!label || !start || !next) return ''
     const x = (start.x + next.x) / 2 + MARGIN
     const y = top(next.row) - (step - height) / 2

@@ -112,7 +112,7 @@ export const layOut = (widths: ReadonlyMap<string, number>, edges: readonly Edge
         row.map((cell) => mean([...cell.above, ...cell.below], cell.x)),
       )
   const cells = rows.flat()
-  const edge = Math.min(...cells.map(({ x, width }) => x - width / 2))
-  for (const cell of cells) cell.x -= edge
+  const left = Math.min(...cells.map(({ x, width }) => x - width / 2))
+  for (const cell of cells) cell.x -= left
   return { nodes, rows: rows.length, routes, width: Math.max(...cells.map(({ x, width }) => x + width / 2)) }
 }
