@@ -40,12 +40,12 @@ const shown = (check: Check) => ({ ...check, checked_at: isoTime(check.checked_a
 const DAY_MS = 86_400_000
 
 /** The operations on checks; a passport counts as expired `graceDays` after its date. */
-export const checkOperations = (kernel: PluginContext, graceDays: number) => {
-  const checks = kernel.records(Checks)
+export const checkOperations = (context: PluginContext, graceDays: number) => {
+  const checks = context.records(Checks)
 
   /** Uses the caller's own grants: the vault authorizes and records the disclosure as for the proxy. */
   const expiryOf = async (tokenId: string, { caller, traceId, now }: Call): Promise<number> => {
-    const used = await kernel.vault.use([tokenId], { caller, traceId, now })
+    const used = await context.vault.use([tokenId], { caller, traceId, now })
     const token = used.get(tokenId)
     if (token?.type !== 'passport' || !isPassport(token.data))
       throw new AppError(

@@ -9,13 +9,13 @@ export const plugin = definePlugin({
   name: 'passport',
   version: '1.0.0',
   config: Type.Object({ grace_days: Type.Integer({ minimum: 0, maximum: 365, default: 0 }) }),
-  setup: (kernel) => ({
+  setup: (context) => ({
     tokenTypes: [passport],
     filters: { mrz_number: mrzNumber },
     collections: [Checks],
     permissions: [
       { type: 'passport:check', description: 'Check passports for expiry', application_types: ['private'] },
     ],
-    operations: checkOperations(kernel, kernel.config.grace_days),
+    operations: checkOperations(context, context.config.grace_days),
   }),
 })

@@ -26,7 +26,9 @@ export const createContext = (
     if (services === undefined) {
       const ready = deps()
       if (ready === undefined)
-        throw new Error(`${placeOf(plugin)} used kernel.${name} inside setup; services work from start() on`)
+        throw new Error(
+          `${placeOf(plugin)} used the service "${name}" inside setup; services work from start() on`,
+        )
       services = createServices(plugin, ready)
     }
     return services[name]
