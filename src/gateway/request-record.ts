@@ -96,7 +96,10 @@ export class RequestTelemetry {
     const line: Record<string, unknown> = { operation: this.#operation }
     if (typeof ended === 'number') line.status = ended
     else line.outcome = ended
-    if (error !== undefined) line.code = error.code
+    if (error !== undefined) {
+      line.code = error.code
+      line.host = this.host
+    }
     line.tokens = tokens
     line.ms = Math.round(ms * 10) / 10
     line.trace_id = traceId

@@ -119,24 +119,34 @@ t.test('above the admission limits the response is 503 with Retry-After', async 
   t.equal(problem.headers.get('retry-after'), '1')
 })
 
-t.test('log lines name no path, query, host, key, header, token id or value', async (t) => {
-  const lines: unknown[] = []
-  const log = { ...silentLog() } as Record<string, unknown>
-  for (const level of ['info', 'warn', 'error'])
-    log[level] = (fields: Record<string, unknown>, message: string) => {
-      const { err, ...rest } = fields
-      lines.push({ ...rest, err: err === undefined ? undefined : 'an error', message })
+t.test(
+  'log lines name no path, query, key, header, token id or value, and a host for errors only',
+  async (t) => {
+    const lines: unknown[] = []
+    const log = { ...silentLog() } as Record<string, unknown>
+    for (const level of ['info', 'warn', 'error'])
+      log[level] = (fields: Record<string, unknown>, message: string) => {
+        const { err, ...rest } = fields
+        lines.push({ ...rest, err: err === undefined ? undefined : 'an error', message })
+      }
+    for (const body of ['{{ name | raw }}', '{{ down }}', '{{ unknown-secret }}', '{{ denied }}']) {
+      const { exchange } = setUp({ log: log as unknown as Log })
+      await exchange.onRequestHeaders(head({ 'x-secret': 'secret-header' }), false)
+      await exchange.onRequestBody(Buffer.from(`secret-body ${body}`))
     }
-  for (const body of ['{{ name | raw }}', '{{ down }}', '{{ unknown-secret }}', '{{ denied }}']) {
-    const { exchange } = setUp({ log: log as unknown as Log })
-    await exchange.onRequestHeaders(head({ 'x-secret': 'secret-header' }), false)
-    await exchange.onRequestBody(Buffer.from(`secret-body ${body}`))
-  }
-  t.equal(lines.length, 4)
-  t.notMatch(JSON.stringify(lines), /secret|key_private|Lovelace|42424242|denied"/)
-  t.match(lines[0], { operation: 'proxy', outcome: 'forwarded', tokens: 1, tenant_id: 'tenant' })
-  t.match(lines[2], { operation: 'proxy', status: 400, code: 'invalid_expression' })
-})
+    t.equal(lines.length, 4)
+    t.notMatch(
+      JSON.stringify(lines).replaceAll('"secret-host.test"', ''),
+      /secret|key_private|Lovelace|42424242|denied"/,
+    )
+    t.same(
+      lines.map((line) => (line as { host?: string }).host),
+      [undefined, 'secret-host.test', 'secret-host.test', 'secret-host.test'],
+    )
+    t.match(lines[0], { operation: 'proxy', outcome: 'forwarded', tokens: 1, tenant_id: 'tenant' })
+    t.match(lines[2], { operation: 'proxy', status: 400, code: 'invalid_expression' })
+  },
+)
 
 const PROXY: StoredProxy = {
   id: 'proxy-id',

@@ -12,6 +12,7 @@ import { first } from '../steps.ts'
 import type { ExtProcReply } from '../types.ts'
 import { authenticate } from './authenticate.ts'
 import { authorizeCaller } from './authorize.ts'
+import { parsed } from './resolve.ts'
 
 /** A CONNECT whose target is known, and what binds it. */
 interface Target extends Identified {
@@ -29,11 +30,11 @@ const denied = (host: string) =>
   )
 
 /** Where to, in the form that everything inside is compared with. Throws as the parser of URLs does. */
-const destinationOf = ({ head }: Accepted, { gateway }: RequestContext): Destination => {
+const destinationOf = ({ head }: Accepted, context: RequestContext): Destination => {
   const authority = single(head, ':authority') ?? ''
   if (!AUTHORITY.test(authority))
     throw new AppError('malformed', 'The target of CONNECT is not a host and a port. Send "host:port".')
-  return gateway.destinations.parse(`https://${authority}`)
+  return parsed(`https://${authority}`, context)
 }
 
 const authorized = first(authenticate).next(authorizeCaller)

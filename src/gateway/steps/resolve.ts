@@ -12,17 +12,27 @@ import type { Step } from '../steps.ts'
 import { mayHoldBraces } from '../surfaces/url.ts'
 import { shapeOf } from '../transform/content.ts'
 
+/** The destination of a URL. The host of one that is denied is noted: its log line names it. */
+export const parsed = (url: string, { gateway, telemetry }: RequestContext): Destination => {
+  try {
+    return gateway.destinations.parse(url)
+  } catch (thrown) {
+    if (URL.canParse(url)) telemetry.host = new URL(url).hostname
+    throw thrown
+  }
+}
+
 /** A stored proxy's destination, else the one in the request's header, whose bytes are UTF-8. */
-const destinationOf = ({ head, proxy }: Identified, { gateway, prefix }: RequestContext): Destination => {
-  const { prefixes, destinations } = gateway
-  if (proxy !== undefined) return destinations.parse(proxy.destinationUrl)
-  const url = prefixed(head, prefixes, 'proxyUrl')
+const destinationOf = ({ head, proxy }: Identified, context: RequestContext): Destination => {
+  const { gateway, prefix } = context
+  if (proxy !== undefined) return parsed(proxy.destinationUrl, context)
+  const url = prefixed(head, gateway.prefixes, 'proxyUrl')
   if (url === undefined)
     throw new AppError(
       'malformed',
       `The request names no destination. Send its base URL in the header "${prefixHeaders(prefix).proxyUrl}".`,
     )
-  return destinations.parse(Buffer.from(url, 'latin1').toString('utf8'))
+  return parsed(Buffer.from(url, 'latin1').toString('utf8'), context)
 }
 
 /** The cluster's name of a proxy with certificates of its own; such a proxy calls https:// destinations only. */

@@ -1,12 +1,13 @@
 import t from 'tap'
 import { AppError } from '../../../src/common/errors.ts'
+import type { Log } from '../../../src/common/log.ts'
 import { createShares } from '../../../src/common/shares.ts'
 import { ATTRIBUTES, FORWARD_CHAINS } from '../../../src/ext-proc/contract.ts'
 import type { Bindings } from '../../../src/forward-proxy/bindings.ts'
 import type { ExchangeDeps } from '../../../src/gateway/exchange-deps.ts'
 import { encodeTunnel, type Origin, tunnelOf } from '../../../src/gateway/forward/tunnel.ts'
 import type { ExtProcReply } from '../../../src/gateway/types.ts'
-import { createFarSide, exchangesOf, KEYS } from '../../kit/egress.ts'
+import { createFarSide, exchangesOf, KEYS, silentLog } from '../../kit/egress.ts'
 import { basic } from '../../kit/tunnel.ts'
 
 const origin = (attributes: Readonly<Record<string, string>>): Origin => ({
@@ -64,6 +65,22 @@ t.test('an unbound host is dialed by its address, after a record', async (t) => 
     audit: () => Promise.reject(new Error('disk full')),
   })
   t.equal(codeOf(await failing.connect('free.test:443').reply), 'internal')
+})
+
+t.test('the log line of a denied CONNECT names its host', async (t) => {
+  const lines: Record<string, unknown>[] = []
+  const log = { ...silentLog(), info: (line: Record<string, unknown>) => void lines.push(line) }
+  const { connect } = setUp({
+    log: log as unknown as Log,
+    bindings: { connect: () => 'deny', request: () => undefined },
+  })
+  await connect('free.test:443').reply
+  await connect('169.254.169.254:443').reply
+  const code = 'destination_not_allowed'
+  t.match(lines, [
+    { code, host: 'free.test' },
+    { code, host: '169.254.169.254' },
+  ])
 })
 
 t.test('an unbound host with a denied address is recorded as denied only', async (t) => {
