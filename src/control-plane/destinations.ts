@@ -26,6 +26,13 @@ const KEEP_ALIVE = '60s'
 /** Header limits of a destination's response, which bound Envoy's memory. */
 const RESPONSE_HEADERS = { max_headers_count: 1_000, max_response_headers_kb: 256 }
 
+/**
+ * Queries for one name. c-ares shortens `query_timeout_seconds` to five times the average latency of a name server, at
+ * least 250 ms, and doubles it with each try, less a jitter of up to a half: two tries may end after 500 ms, while another
+ * tenant's quick names keep the average low. Five last 4 s at least, so that `dns_query_timeout` alone decides.
+ */
+const DNS_TRIES = 5
+
 /** DNS cache of destination clusters; its address filter is the first egress guard. */
 const dnsCacheConfig = ({ egress }: Settings) => ({
   dns_lookup_family: 'V4_PREFERRED',
@@ -50,7 +57,7 @@ const dnsCacheConfig = ({ egress }: Settings) => ({
         : {}),
       dns_resolver_options: { no_default_search_domain: true },
       query_timeout_seconds: 2,
-      query_tries: 2,
+      query_tries: DNS_TRIES,
     },
   },
   resolved_address_filter: resolvedAddressFilter(deniedRanges(egress.allow)),
