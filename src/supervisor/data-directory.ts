@@ -2,6 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, 
 import { dirname, join } from 'node:path'
 import { codeOf } from '../common/errors.ts'
 import { lockFile } from '../common/file-lock.ts'
+import { shellQuote } from '../common/shell-quote.ts'
 import { type Role, runDirOf } from './messages.ts'
 import { StartError } from './start-error.ts'
 
@@ -63,7 +64,7 @@ const rejectSharedFolder = (path: string): void => {
   const entries = readdirSync(path).filter((name) => name !== 'lost+found')
   if (entries.length === 0 || entries.some((name) => isOurs(path, name))) return
   throw new StartError(
-    `"${path}" is open to other users and contains files that are not Sidevault's. Set SIDEVAULT_DATA_DIR to a separate folder, or close this one first: chmod 700 '${path}'`,
+    `"${path}" is open to other users and contains files that are not Sidevault's. Set SIDEVAULT_DATA_DIR to a separate folder, or close this one first: chmod 700 ${shellQuote(path)}`,
   )
 }
 

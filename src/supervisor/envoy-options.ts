@@ -2,6 +2,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { authorityError, identityErrors, signerError } from '../common/certificates.ts'
 import { AppError } from '../common/errors.ts'
 import { readSecretFile } from '../common/secret-file.ts'
+import { shellQuote } from '../common/shell-quote.ts'
 import { type SettingName, variableOf } from '../config/schema.ts'
 import { type Config, ConfigError, type ConfigIssue } from '../config.ts'
 import type { BootstrapOptions } from '../control-plane/options.ts'
@@ -44,7 +45,7 @@ export const openKeyWarning = async ({ tls }: Pick<Config, 'tls'>): Promise<stri
   if (tls === undefined) return undefined
   const mode = (await stat(tls.key).catch(() => undefined))?.mode ?? 0
   if ((mode & 0o007) === 0) return undefined
-  return `The file "${tls.key}" of ${variableOf('tls_key')} is open to all users (mode ${(mode & 0o777).toString(8)}). Run: chmod 600 '${tls.key}'`
+  return `The file "${tls.key}" of ${variableOf('tls_key')} is open to all users (mode ${(mode & 0o777).toString(8)}). Run: chmod 600 ${shellQuote(tls.key)}`
 }
 
 /** Undefined without a file, and for an invalid one. */

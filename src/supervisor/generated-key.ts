@@ -1,6 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { codeOf } from '../common/errors.ts'
+import { shellQuote } from '../common/shell-quote.ts'
 
 /** The generated first management key: its text for a terminal, otherwise the file that contains it. */
 export type GeneratedKey =
@@ -35,4 +36,4 @@ export const shownKey = (key: GeneratedKey): string => {
 
 /** The key as shell text between double quotes. */
 export const keyInShell = (key: GeneratedKey): string =>
-  'text' in key ? key.text : `$(cat '${key.file.replaceAll("'", "'\\''")}')`
+  'text' in key ? key.text : `$(cat ${shellQuote(key.file)})`

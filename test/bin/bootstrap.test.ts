@@ -184,7 +184,7 @@ t.test('installers get no secret of the service, but the environment that they n
     SIDEVAULT_ROOT_KEY: 'passphrase:marker',
     DATABASE_PASSWORD: 'marker',
   }
-  const script = `import { run, toolEnvironment } from '${bootstrap('run')}'
+  const script = `import { run, toolEnvironment } from ${JSON.stringify(bootstrap('run'))}
     console.log(JSON.stringify([toolEnvironment(process.cwd()), JSON.parse((await run('node', ['-p', 'JSON.stringify(process.env)'])).output)]))`
   const got: readonly Record<string, string>[] = JSON.parse(isolated(script, env, t.testdir()).stdout)
   t.equal(got.length, 2)
@@ -198,9 +198,8 @@ t.test('a descriptor inherited by the service is closed before it starts anythin
   const leaked = openSync(join(t.testdir({ leaked: '' }), 'leaked'), 'r')
   t.teardown(() => closeSync(leaked))
   const FD = 30 // those up to 15 Node closes at exec(2) itself
-  const script = `import { closeInherited } from '${bootstrap('descriptors')}'
+  const script = `import { closeInherited } from ${JSON.stringify(bootstrap('descriptors'))}
     import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
     const below = () => spawnSync('/bin/sh', ['-c', 'test -e /proc/self/fd/${FD}']).status === 0
     const before = below()
     closeInherited()

@@ -15,7 +15,7 @@ const ON_FILES = [
 ]
 const ON_SOCKETS = [['reload'], ['tenants', 'list'], ['tenants', 'create', 'Second']]
 
-t.test('a command of another user reports the permission, not an absent vault or service', async (t) => {
+t.test('a command reports a missing permission, not an absent vault or service', async (t) => {
   const cwd = t.testdir()
   const dataDir = join(cwd, 'data')
   const [run, database] = [join(dataDir, 'run'), join(dataDir, 'sidevault.db')]

@@ -14,20 +14,24 @@ export interface Outcome {
   readonly left: number
 }
 
-/** A user whom the modes of files bind: not root. */
-export const UNPRIVILEGED = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+/**
+ * Prefix of a command that the modes of files bind. Root without capabilities, not another user, who may not enter the
+ * folder of the project.
+ */
+export const UNPRIVILEGED: readonly string[] =
+  process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-all', '--inh-caps=-all'] : []
 
 /** Runs a command to its end. */
 export const sidevault = async (
   cwd: string,
   args: readonly string[],
   env: Record<string, string> = {},
-  user: { readonly uid?: number; readonly gid?: number } = {},
+  prefix: readonly string[] = [],
 ): Promise<Outcome> => {
   const { PATH = '', HOME = '', ENVOY_BIN } = process.env
-  const child = spawn(process.execPath, [join(root, 'bin/sidevault.js'), ...args], {
+  const command = [...prefix, process.execPath, join(root, 'bin/sidevault.js'), ...args]
+  const child = spawn(command[0] as string, command.slice(1), {
     cwd,
-    ...user,
     env: { PATH, HOME, ...(ENVOY_BIN ? { ENVOY_BIN } : {}), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

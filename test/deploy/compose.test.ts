@@ -81,7 +81,7 @@ t.test('the root key is created once, for its owner only, and never again', asyn
   const path = join(t.testdir({}), 'root.key')
   const [file, ...args] = entrypoint
   t.equal(file, 'node')
-  const script = command[0].replace('/etc/sidevault/root.key', path)
+  const script = command[0].replace("'/etc/sidevault/root.key'", JSON.stringify(path))
   t.match(command[0], '/etc/sidevault/root.key')
   const make = () => {
     execFileSync(process.execPath, [...args, script])

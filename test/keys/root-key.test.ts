@@ -4,6 +4,7 @@ import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, statSync, w
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { shellQuote } from '../../src/common/shell-quote.ts'
 import { loadRootKey } from '../../src/keys/root-key.ts'
 import { problemOf } from '../kit/problem.ts'
 
@@ -54,7 +55,7 @@ t.test('a key file that others may read is rejected with the command that fixes 
     chmodSync(path, mode)
     const problem = await problemOf(loadRootKey(undefined, { dataDir, create: true, env: {} }))
     t.match(problem, /open to other users/)
-    t.ok(problem.includes(`chmod 600 '${path}'`))
+    t.ok(problem.includes(`chmod 600 ${shellQuote(path)}`))
   }
   if (process.getuid?.() === 0) {
     chmodSync(path, 0o440)

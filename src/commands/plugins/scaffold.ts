@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { basename, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { codeOf } from '../../common/errors.ts'
+import { shellQuote } from '../../common/shell-quote.ts'
 import { StartError } from '../../supervisor/start-error.ts'
 import { folderFiles, jsonFiles, type Names, npmFiles } from './templates.ts'
 
@@ -64,14 +65,15 @@ export const scaffold = ({ kind, path, cwd }: Scaffold): string => {
   writeFiles(path, folder, files)
   const here = typed(folder, cwd)
   const source = kind === 'json' ? `${here}/${names.name}.json` : here
-  const bin = `node ${typed(BIN, cwd).replace(/^\.\//, '')}`
+  const bin = `node ${shellQuote(typed(BIN, cwd).replace(/^\.\//, ''))}`
+  const [shellSource, shellFolder] = [shellQuote(source), shellQuote(here)]
   return `${Object.keys(files)
     .map((name) => `wrote ${here}/${name}`)
     .join('\n')}
 
 Next:
-  ${bin} plugins check ${source}
-  ${bin} plugins test ${here}
-  SIDEVAULT_PLUGINS='*,${source}' ${bin} start
+  ${bin} plugins check ${shellSource}
+  ${bin} plugins test ${shellFolder}
+  SIDEVAULT_PLUGINS=${shellQuote(`*,${source}`)} ${bin} start
 `
 }
