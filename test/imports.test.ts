@@ -5,8 +5,8 @@ import t from 'tap'
 import { root, type SourceFile, sourcesIn } from './kit/sources.ts'
 
 /**
- * Who may import whom (docs/architecture.md, "Imports"). `types`: of these only types, so that a part is handed its collaborators and can be
- * read, tested and replaced without them.
+ * Who may import whom (docs/architecture.md, "Imports"). `types`: of these only types, so that a part is handed its
+ * collaborators and can be read, tested and replaced without them.
  */
 const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types?: string }>> = {
   common: { values: '' },

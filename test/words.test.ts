@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { root, sourcesIn } from './kit/sources.ts'
+import { root, type SourceFile, sourcesIn } from './kit/sources.ts'
 
-const FOLDERS = ['src', 'plugins', 'bin', 'test'] as const
+const FOLDERS = ['src', 'plugins', 'bin', 'test', 'examples'] as const
 
 /** Words that names had before they had the field's; docs/glossary.md has those that names have now. */
 const RETIRED = new Set(
@@ -27,9 +27,30 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   brands: ['test/sandbox/compat/programs/card-brand.js'],
 }
 
+const FAULT_INJECTION = /^test\/(faults\/|kit\/fault|e2e\/fail-closed)/
+
+/** Words that comments, test titles, messages and examples do not have. */
+const RETIRED_IN_TEXT = new RegExp(
+  String.raw`\b(?:${[
+    'answer(?:s|ed|ing)?|faults?|faulty|brand|patience|stillborn|born|litter|leftovers?|rehears(?:al|ed)',
+    'refus(?:e|es|ed|al|als)|told|nobody|whoever|begun|upkeep|unsaid|farewell|meanwhile',
+  ].join('|')})\b`,
+  'gi',
+)
+
+/** Phrases in which a word means what its field means by it. */
+const ALLOWED_TEXT: readonly (readonly [path: RegExp, phrase: RegExp])[] = [
+  // the account of Unix
+  [/^test\/kit\/postgres-binaries/, /nobody/g],
+  // of cards, and of the product
+  [/./, /card.?brands?\b|class="brand"/gi],
+  // paths
+  [/./, /\/faults\b/g],
+  [FAULT_INJECTION, /fault/gi],
+]
+
 /** Files whose name is right: fault injection, and card brands. */
 const ALLOWED_FILES = /^test\/(faults\/|faults$|kit\/fault|store\/postgres\/faults|sandbox\/.*card-brand)/
-const FAULT_INJECTION = /^test\/(faults\/|kit\/fault|e2e\/fail-closed)/
 
 /** Comments, strings and regular expressions are skipped; the group is an identifier. */
 const TOKENS =
@@ -38,11 +59,30 @@ const TOKENS =
 const wordsOf = (name: string): readonly string[] =>
   name.split(/[^A-Za-z]+|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/).map((word) => word.toLowerCase())
 
-const retired = (name: string): boolean => wordsOf(name).some((word) => RETIRED.has(word))
+const retired = (name: string): boolean =>
+  name.startsWith('MOST_') || wordsOf(name).some((word) => RETIRED.has(word))
 
 const namesIn = (text: string): readonly string[] => [
   ...new Set([...text.matchAll(TOKENS)].flatMap(({ groups }) => groups?.name ?? [])),
 ]
+
+/** Retired words of comments, strings and regular expressions. Tests of the interface quote it in their titles. */
+const retiredTexts = ({ path, text }: SourceFile): readonly string[] =>
+  [...text.matchAll(TOKENS)].flatMap(({ 0: part, index: start, groups }) => {
+    if (groups?.name !== undefined || (path.startsWith('test/spec/') && part.startsWith('\'"'))) return []
+    const searched = ALLOWED_TEXT.filter(([where]) => where.test(path)).reduce(
+      (rest, [, phrase]) => rest.replaceAll(phrase, (found) => ' '.repeat(found.length)),
+      part,
+    )
+    return [...searched.matchAll(RETIRED_IN_TEXT)].map(({ 0: word, index }) => {
+      const line = text.slice(0, start + index).split('\n').length
+      return `${path}:${line}: ${word} in "${part.slice(Math.max(0, index - 15), index + 30)}"`
+    })
+  })
+
+const files = sourcesIn(...FOLDERS).filter(
+  ({ path }) => path !== 'test/words.test.ts' && !path.startsWith('test/sandbox/compat/programs/'),
+)
 
 t.test('file names have no retired word', async (t) => {
   const paths = FOLDERS.flatMap((folder) =>
@@ -56,7 +96,6 @@ t.test('file names have no retired word', async (t) => {
 })
 
 t.test('identifiers have no retired word', async (t) => {
-  const files = sourcesIn(...FOLDERS).filter(({ path }) => path !== 'test/words.test.ts')
   const found = files.flatMap(({ path, text }) =>
     namesIn(text)
       .filter((name) => retired(name) && !ALLOWED[name]?.includes(path))
@@ -66,7 +105,28 @@ t.test('identifiers have no retired word', async (t) => {
   t.same(found, [], 'take the word of docs/glossary.md')
 })
 
-t.test('the search sees identifiers and their words, never text', async (t) => {
+t.test('comments and strings have no retired word', async (t) => {
+  t.same(files.flatMap(retiredTexts), [], 'take the word of docs/glossary.md')
+})
+
+t.test('comment lines have 120 columns at most', async (t) => {
+  const found = files.flatMap(({ path, text }) =>
+    text
+      .split('\n')
+      .flatMap((line, index) =>
+        line.length > 120 && /^\s*(?:\/\/|\/?\*)/.test(line) ? [`${path}:${index + 1}`] : [],
+      ),
+  )
+  t.same(found, [])
+})
+
+t.test('the search distinguishes identifiers from text', async (t) => {
   const text = "const isRefused = told`taken` + 'nobody' // begun\nread(/answer/, { xAnswer: 1 }) /* brand */"
   t.same(namesIn(text).filter(retired), ['isRefused', 'told', 'xAnswer'])
+  t.same(
+    retiredTexts({ path: 'x.ts', text: "read('nobody') // begun\n/*\n * a card brand, told */" }).map(
+      (issue) => issue.split(' ', 2).join(' '),
+    ),
+    ['x.ts:1: nobody', 'x.ts:1: begun', 'x.ts:3: told'],
+  )
 })

@@ -55,7 +55,10 @@ export const median = (values: readonly number[]): number => {
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN
 }
 
-/** A checkout of `commit` in the cache folder, removed by `remove`. It shares the packages, or installs others at its first start. */
+/**
+ * A checkout of `commit` in the cache folder, removed by `remove`. It shares the packages, or installs others at its
+ * first start.
+ */
 export const checkout = (commit: string) => {
   const git = (...args: readonly string[]) =>
     execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()

@@ -98,8 +98,8 @@ const measure = async (
 }
 
 /**
- * The management API through the edge and on the direct listener, beside a bare Fastify on the same paths. All take turns
- * in each round. A ratio is the median of those of the rounds.
+ * The management API through the edge and on the direct listener, beside a bare Fastify on the same paths. All take
+ * turns in each round. A ratio is the median of those of the rounds.
  */
 export const benchApiPaths = async (options: Options): Promise<string> => {
   const groups = [await bareTargets(), await sidevaultTargets()]

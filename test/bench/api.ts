@@ -87,7 +87,7 @@ export const fill = async (sidevault: Sidevault, key: string, from: number, to: 
       const body = Array.from({ length: 100 }, (_, i) => `value ${first + i}`)
       const response = await sidevault.call('POST', '/tokenize', { key, body })
       if (response.status !== 200)
-        throw new Error(`tokenize answered ${response.status}: ${response.text.slice(0, 200)}`)
+        throw new Error(`tokenize returned ${response.status}: ${response.text.slice(0, 200)}`)
       if (ids.length < READ) ids.push(...response.json)
       if (stored % 100_000 === 0) process.stderr.write(`  ${stored.toLocaleString('en')} tokens stored\n`)
     }

@@ -31,7 +31,7 @@ const HOSTILE_MS = 1_500
 
 const at = (sorted: readonly number[], part: number) => sorted[Math.floor((sorted.length - 1) * part)] ?? 0
 
-/** An open loop: calls are begun when they are due, whatever became of those before. */
+/** Open loop: each call starts when it is due, whether or not earlier ones have ended. */
 export const benchBystanders = async (options: {
   readonly seconds: number
   readonly perSecond: number

@@ -18,7 +18,7 @@ const portOf = (pid: number): number | undefined => {
       try {
         return /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1] ?? []
       } catch {
-        return [] // closed meanwhile
+        return [] // closed in the meantime
       }
     }),
   )

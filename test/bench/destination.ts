@@ -20,7 +20,7 @@ export interface BenchDestination {
   stop(): Promise<void>
 }
 
-/** A destination that answers over TLS with keep-alive, and a name server that knows it. */
+/** A TLS destination with keep-alive, and a name server that resolves it. */
 export const startDestination = async (): Promise<BenchDestination> => {
   const host = 'destination.bench.test'
   const directory = mkdtempSync(join(tmpdir(), 'sidevault-bench-'))

@@ -35,7 +35,7 @@ const listener = (port: number, filter: object, tls?: object) => ({
   ],
 })
 
-/** A TLS destination that reads the whole request and answers 200 with a short JSON body. */
+/** A TLS destination that reads the whole request and returns 200 with a short JSON body. */
 export const destinationConfig = (port: number, certificate: string, key: string) => ({
   static_resources: {
     listeners: [
@@ -51,7 +51,7 @@ export const destinationConfig = (port: number, certificate: string, key: string
           ],
           [
             {
-              // Without it the answer would start before the request's end, and HTTP/1.1 connections would close.
+              // Without it the response would start before the request's end, and HTTP/1.1 connections would close.
               name: 'envoy.filters.http.buffer',
               typed_config: { '@type': `${TYPE}.filters.http.buffer.v3.Buffer`, max_request_bytes: 16777216 },
             },

@@ -56,8 +56,8 @@ interface OpenCall {
 }
 
 /**
- * Closed loop on one connection: headers, their reply, the body, its reply, then end and reset of the stream, which is how
- * Envoy ends one.
+ * Closed loop on one connection: headers, their reply, the body, its reply, then end and reset of the stream, which is
+ * how Envoy ends one.
  */
 export const extProcLoad = async (options: ExtProcLoadOptions): Promise<ExtProcLoadResult> => {
   const { calls, concurrency, seconds, most = Number.POSITIVE_INFINITY } = options

@@ -10,8 +10,9 @@ import { allBelow, titleOf } from './processes.ts'
 import { table } from './report.ts'
 
 /**
- * `node test/bench/footprint.ts [--role gateway] [--settle 30] [--idle 30] [--rounds 3] [--project <checkout>]` (with `ENVOY_BIN`) prints
- * memory of each process of an idle service, its CPU, the time of a second start, and of the restart of a killed process.
+ * `node test/bench/footprint.ts [--role gateway] [--settle 30] [--idle 30] [--rounds 3] [--project <checkout>]` (with
+ * `ENVOY_BIN`) prints memory of each process of an idle service, its CPU, the time of a second start, and of the
+ * restart of a killed process.
  */
 const { role, settle, idle, project, ...given } = parseArgs({
   options: {

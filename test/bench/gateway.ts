@@ -1,6 +1,6 @@
 /**
- * The gateway process alone: a service with everything on, whose gateway is asked on its own socket, without Envoy. Each
- * call has a body of 1 KB with one token.
+ * The gateway process alone: a service with everything on, whose gateway is asked on its own socket, without Envoy.
+ * Each call has a body of 1 KB with one token.
  */
 import { join } from 'node:path'
 import { encodeRequest } from '../kit/ext-proc.ts'

@@ -21,10 +21,13 @@ export interface LoadOptions {
   readonly most?: number
 }
 
-/** Requests until a Node process has compiled what a call runs: a read costs three times as much before, on a busy machine. */
+/**
+ * Requests until a Node process has compiled what a call runs: a read costs three times as much before, on a busy
+ * machine.
+ */
 const WARM = 30_000
 
-/** Load that nobody measures, until the target is warm or the time is over. */
+/** Unmeasured load, until the target is warm or the time is over. */
 export const warm = (options: Omit<LoadOptions, 'concurrency' | 'most'>): Promise<LoadResult> =>
   load({ ...options, concurrency: 8, most: WARM })
 
@@ -45,7 +48,9 @@ export const httpRequest = (
 
 const CONTENT_LENGTH = /\r\ncontent-length: *(\d+)/i
 
-/** Where the first answer in `data` ends, and its status; undefined while it is incomplete. Answers carry a length. */
+/**
+ * Where the first response in `data` ends, and its status. Undefined while it is incomplete. Responses have a length.
+ */
 const responseEnd = (data: Buffer): { end: number; status: number } | undefined => {
   const head = data.indexOf('\r\n\r\n')
   if (head < 0) return undefined
@@ -53,14 +58,15 @@ const responseEnd = (data: Buffer): { end: number; status: number } | undefined 
   const status = Number(text.slice(9, 12))
   const length = CONTENT_LENGTH.exec(text)
   if (length === null && status !== 204)
-    throw new Error('the load generator needs answers with Content-Length')
+    throw new Error('the load generator needs responses with Content-Length')
   const end = head + 4 + Number(length?.[1] ?? 0)
   return data.length >= end ? { end, status } : undefined
 }
 
 /**
- * Closed-loop load over keep-alive connections: each sends its next request when the answer to the last is complete.
- * Written on bare sockets because it shares two cores with what it measures; a client library costs more than Envoy does.
+ * Closed-loop load over keep-alive connections: each sends its next request when the response to the last is complete.
+ * Written on bare sockets because it shares two cores with what it measures; a client library costs more than Envoy
+ * does.
  */
 export const load = async (options: LoadOptions): Promise<LoadResult> => {
   const latencies: number[] = []

@@ -3,8 +3,8 @@ import { Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-j
 import { loadSync } from '@grpc/proto-loader'
 
 /**
- * The least that an external processor can do: "continue" to headers and body. Run as `node no-op-processor.ts <socket>`.
- * It says what grpc-js and the extra hop cost before Sidevault does anything.
+ * The least that an external processor can do: "continue" to headers and body. Run as `node no-op-processor.ts
+ * <socket>`. It says what grpc-js and the extra hop cost before Sidevault does anything.
  */
 const definition = loadSync(fileURLToPath(new URL('../../proto/sidevault/ext-proc.proto', import.meta.url)), {
   keepCase: true,

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** A file of `/proc`; undefined when the process has ended meanwhile. */
+/** A file of `/proc`; undefined when the process has ended. */
 const reported = (pid: number, file: 'stat' | 'cmdline'): string | undefined => {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8')

@@ -47,7 +47,8 @@ export const bodyWith = (expression: string, bytes: number): string => {
 /**
  * (a) Envoy straight to the destination, (b) Envoy with a no-op processor, (c) Sidevault with one token in a
  * 1 KB JSON body and everything on, (d) the same through a stored proxy, (e) with a request
- * transform that edits, (f) with one that signs and a response transform. Targets are interleaved; each figure is the median of `rounds` stretches.
+ * transform that edits, (f) with one that signs and a response transform. Targets are interleaved; each figure is the
+ * median of `rounds` stretches.
  */
 export const benchProxy = async (options: {
   /** Each target is asked for so long at most before it is measured. */

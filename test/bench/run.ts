@@ -14,7 +14,8 @@ import { benchTunnel } from './tunnel.ts'
 /**
  * `npm run bench [-- --quick]` prints Markdown tables; method and last results: test/bench/README.md.
  * `npm run bench -- --against <commit> [--fail-above <ratio>] [--quick]` compares with a commit.
- * `npm run bench -- api [--quick]` measures the management API at the edge and on the direct listener, beside bare Fastify.
+ * `npm run bench -- api [--quick]` measures the management API at the edge and on the direct listener, beside bare
+ * Fastify.
  * `npm run bench -- tunnel [--quick]` measures the forward proxy beside `/proxy`.
  * `npm run bench -- gateway [--against <commit>] [--quick]` measures the gateway process alone.
  * `npm run bench -- proxy [--quick]` measures proxied calls only.

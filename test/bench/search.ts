@@ -44,7 +44,9 @@ try {
     'container:/general/*',
     'created_at:[2020-01-01 TO *]',
   ]
-  /** Those that find tokens which were filled in, and cannot be opened, are asked of the store: a page and the total. */
+  /**
+   * Those that find tokens which were filled in, and cannot be opened, are asked of the store: a page and the total.
+   */
   const ofStore = [
     '',
     'container:/c0/ OR container:/c1/',

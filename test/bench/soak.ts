@@ -1,9 +1,9 @@
 /**
  * A moderate mixed load for a long time: `node test/bench/soak.ts [--minutes 30] [--rate 60]`, with ENVOY_BIN set. Each
- * second it creates, reads, updates, lists, searches and deletes tokens, calls a destination through ephemeral and stored
- * proxies, one of them with a transform. Samples memory and handles of every process, and files; once a minute also what
- * admin and gateway hold when their garbage is collected, since V8 leaves that lying at such a load: memory that is not
- * held in the end is no growth. Prints the second half's trends. Exit code 1: something grows.
+ * second it creates, reads, updates, lists, searches and deletes tokens, calls a destination through ephemeral and
+ * stored proxies, one of them with a transform. Samples memory and handles of every process, and files; once a minute
+ * also what admin and gateway hold when their garbage is collected, since V8 leaves that lying at such a load: memory
+ * that is not held in the end is no growth. Prints the second half's trends. Exit code 1: something grows.
  */
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -79,7 +79,7 @@ try {
   })
   const ids: string[] = []
   let turn = 0
-  /** One of the newer half: the oldest may be deleted meanwhile. */
+  /** A token of the newer half: the oldest may be deleted at any time. */
   const pick = () => ids[(ids.length >> 1) + (turn % Math.ceil(ids.length / 2))] as string
   const card = () => ({ card: `{{ ${pick()} | json: '$.number' }}` })
   const through = (headers: Record<string, string>) =>

@@ -1,7 +1,7 @@
 /**
- * The forward proxy beside `/proxy`: CPU of a call in an open tunnel, and of a new tunnel with one call. `npm run bench --
- * tunnel [--quick]`. The same call in turns, so that the machine's moods are in both; figures are medians of the rounds.
- * A tunnel has TLS to its client, so it is compared with `/proxy` of a second service too, whose edge has TLS.
+ * The forward proxy beside `/proxy`: CPU of a call in an open tunnel, and of a new tunnel with one call. `npm run bench
+ * -- tunnel [--quick]`. The same call in turns, so that the machine's moods are in both; figures are medians of the
+ * rounds. A tunnel has TLS to its client, so it is compared with `/proxy` of a second service too, whose edge has TLS.
  */
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'

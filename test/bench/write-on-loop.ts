@@ -1,7 +1,7 @@
 /**
  * Creates by the writer thread beside the same on the event loop, whose groups are synced by one `fdatasync` of the log
- * file before they are acknowledged: `node test/bench/write-on-loop.ts [rounds]`. What is compared is cost; the second is
- * no store: nothing of it handles checkpoints, a full disk or a failed sync.
+ * file before they are acknowledged: `node test/bench/write-on-loop.ts [rounds]`. What is compared is cost; the second
+ * is no store: nothing of it handles checkpoints, a full disk or a failed sync.
  */
 import { fdatasync, mkdtempSync, openSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -16,7 +16,7 @@ t.test('Try a call: dry-runs with a token, sends, and shows the response as text
     "module.exports = async ({ args }) => { console.log('signed'); return { body: { ...args.body, signed: true }, headers: args.headers } }"
   const { json: proxy } = await sidevault.call('POST', '/proxies', {
     key: sidevault.managementKey,
-    body: { name: 'Payments <b>', destination_url: url('/answer'), request_transform: { code } },
+    body: { name: 'Payments <b>', destination_url: url('/response'), request_transform: { code } },
   })
   const page = await openConsole(t, sidevault, { hash: '#/try' })
   await page.getByText('To send, add the key').waitFor()
@@ -92,7 +92,7 @@ t.test('Try a call: dry-runs with a token, sends, and shows the response as text
       },
       body: evil,
     })
-    await page.getByLabel('Headers').fill(`x-answer: ${reply}`)
+    await page.getByLabel('Headers').fill(`x-response: ${reply}`)
     await page.getByRole('button', { name: 'Send' }).click()
     await page.getByText('the destination sent 307').waitFor()
     t.equal(await page.getByLabel('Body of the response').textContent(), evil)
@@ -117,7 +117,7 @@ t.test('Try a call: dry-runs with a token, sends, and shows the response as text
     'the end of the session, in another tab too, takes the response out of the page',
     async (t) => {
       await page.getByLabel('Body', { exact: true }).fill(`{"card": "{{ ${token.id} | json: '$.number' }}"}`)
-      await page.getByLabel('Headers').fill(`x-answer: {"body":"${NUMBER}"}`)
+      await page.getByLabel('Headers').fill(`x-response: {"body":"${NUMBER}"}`)
       await page.getByRole('button', { name: 'Send' }).click()
       await page.getByText('the destination sent').waitFor()
       t.match(await page.getByLabel('Body of the response').textContent(), NUMBER)

@@ -43,7 +43,7 @@ const tokenTypeContract = (t: Test, type: TokenType, examples: TokenTypeExamples
   }
   const accept = (data: Json): Json => {
     const outcome = compiled.accept(data)
-    if ('issues' in outcome) throw new Error(`refused: ${JSON.stringify(outcome.issues)}`)
+    if ('issues' in outcome) throw new Error(`rejected: ${JSON.stringify(outcome.issues)}`)
     return outcome.data
   }
   const render = (expression: string, data: Json) =>
@@ -80,7 +80,7 @@ const tokenTypeContract = (t: Test, type: TokenType, examples: TokenTypeExamples
       }
       t.ok(
         outcome.issues.some((issue) => issue.at === at),
-        `fault at "${at}" for ${JSON.stringify(data)}`,
+        `issue at "${at}" for ${JSON.stringify(data)}`,
       )
       const reported = JSON.stringify(outcome.issues)
       for (const value of scalars(data)) if (value.length > 3) t.notOk(reported.includes(value), reported)
@@ -124,7 +124,7 @@ export interface ContractInput {
   readonly examples: Readonly<Record<string, TokenTypeExamples>>
 }
 
-/** What holds for every plugin, whoever wrote it. */
+/** Contract of every plugin, built-in or not. */
 export const pluginContract = (t: Test, input: ContractInput): void => {
   const { folder, plugin, permissions, examples } = input
 

@@ -9,7 +9,7 @@ export interface TokenTypeExamples {
     readonly masked: Json | undefined
     readonly indexes?: readonly string[]
   }[]
-  /** Refused, with a fault at the pointer. */
+  /** Rejected, with an issue at the pointer. */
   readonly invalid: readonly { readonly data: Json; readonly at: string }[]
   /** Groups of data that have one fingerprint; no two groups share one. */
   readonly fingerprints: readonly (readonly Json[])[]
@@ -18,7 +18,7 @@ export interface TokenTypeExamples {
 const number = '4242424242424242'
 const bank = { routing_number: '021000021', account_number: '1234567890' }
 
-/** Test numbers of card networks and public checksummed examples; nobody's data. */
+/** Test numbers of card networks and public checksummed examples; no person's data. */
 export const examples: Readonly<Record<string, TokenTypeExamples>> = {
   token: {
     valid: [

@@ -11,7 +11,7 @@ export const sharedStateContract = (t: Test, open: (t: Test, clock: Clock) => Pr
     const take = async (bucket: string) => (await state.take([{ bucket, perMinute: 6 }]))?.ms ?? 0
     for (let i = 0; i < 6; i++) t.equal(await take('a'), 0)
     t.equal(await take('a'), 10_000)
-    t.equal(await take('a'), 10_000, 'being refused costs nothing')
+    t.equal(await take('a'), 10_000, 'a rejected call costs nothing')
     t.equal(await take('b'), 0, 'another bucket')
     clock.advance(9_999)
     t.equal(await take('a'), 1)

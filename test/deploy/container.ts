@@ -10,9 +10,9 @@ const last = (name: string): string => image.findLast((instruction) => instructi
 const rootFiles = ['passwd', 'group', 'nsswitch.conf', 'hosts', 'resolv.conf', 'ld.so.cache', 'ssl']
 
 /**
- * What a kubelet and a container runtime do before the first process, as far as it can be had without them: a root of its
- * own, read-only; the volumes; user, groups, capabilities and no_new_privs as the manifest says. A chroot refuses user
- * namespaces, as the runtimes' default seccomp profiles do.
+ * What a kubelet and a container runtime do before the first process, as far as it can be had without them: a root of
+ * its own, read-only; the volumes; user, groups, capabilities and no_new_privs as the manifest says. A chroot rejects
+ * user namespaces, as the runtimes' default seccomp profiles do.
  */
 const SCRIPT = `set -e
 at=$1; shift
@@ -62,7 +62,7 @@ export const startContainer = (
     readonly env: Readonly<Record<string, string>>
     /** A folder that it finds at the same place: a socket, instead of another machine. */
     readonly shared: string
-    /** Descriptors that whoever starts it has left open. */
+    /** Descriptors that the starting process left open. */
     readonly leaked?: readonly number[]
   },
 ): ChildProcess => {

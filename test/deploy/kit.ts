@@ -13,7 +13,7 @@ export type Manifest = any
 
 export const textOf = (path: string): string => readFileSync(join(root, path), 'utf8')
 
-/** The documents of a YAML file, with anchors and merges put in; faults and doubled keys are thrown. */
+/** The documents of a YAML file, with anchors and merges resolved. Throws on errors and duplicate keys. */
 export const manifestsOf = (path: string): readonly Manifest[] =>
   parseAllDocuments(textOf(path), { merge: true, uniqueKeys: true, version: '1.2' }).map((document) => {
     const [issue] = [...document.errors, ...document.warnings]

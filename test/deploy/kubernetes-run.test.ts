@@ -64,7 +64,7 @@ interface Readiness {
   readonly components: readonly { readonly name: string; readonly missing?: readonly string[] }[]
 }
 
-/** What `/readyz` answers when it says yes. */
+/** Body of `/readyz` when it is ready. */
 const readiness = (tls: boolean, listen: string) =>
   new Promise<Readiness | undefined>((resolve) => {
     const options = { rejectUnauthorized: false, agent: false }
@@ -135,7 +135,7 @@ if (process.getuid?.() === 0 && process.platform === 'linux')
         t.notOk(opens(pid, fstatSync(leaked).ino), `${status.Name} has nothing that its starter left open`)
       }
       if (container.args.includes('admin')) continue
-      // its sandbox starts once it answers
+      // its sandbox starts once it responds
       const missing = (of: Readiness | undefined) =>
         of?.components.find(({ name }) => name === 'sandbox')?.missing
       while (missing(ready) === undefined && child.exitCode === null) ready = await setTimeout(100).then(ask)

@@ -92,7 +92,7 @@ t.test('a request transform gets the card, and signs what goes out', async (t) =
 
 t.test('a response transform tokenizes the card: the caller receives a token', async (t) => {
   const proxy = await create({
-    destination_url: url('/answer'),
+    destination_url: url('/response'),
     application: { id: applicationMade.id },
     require_auth: false,
     response_transform: code(
@@ -107,7 +107,7 @@ t.test('a response transform tokenizes the card: the caller receives a token', a
   }
   const response = await sidevault.call('POST', '/proxy', {
     body: {},
-    headers: { 'svc-proxy-key': proxy.key, 'x-answer': JSON.stringify(theirs) },
+    headers: { 'svc-proxy-key': proxy.key, 'x-response': JSON.stringify(theirs) },
   })
   t.equal(response.status, 201, response.text)
   t.notMatch(response.text, /5555555555554444/)

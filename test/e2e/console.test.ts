@@ -99,8 +99,8 @@ t.test('a destination does not act on the console by its headers', async (t) => 
   }
   for (const status of [200, 307, 401, 500]) {
     const response = await proxied(
-      { 'x-answer': JSON.stringify({ status, headers: hostile, body: '<script>1</script>' }) },
-      { to: url('/answer'), body: {} },
+      { 'x-response': JSON.stringify({ status, headers: hostile, body: '<script>1</script>' }) },
+      { to: url('/response'), body: {} },
     )
     t.equal(response.status, status)
     t.equal(response.text, '<script>1</script>')
@@ -152,7 +152,7 @@ t.test('responses of transforms, of the gateway and of Envoy have guard headers 
   for (const [sent, status] of [
     [{ 'svc-proxy-url': 'ftp://x' }, 400],
     [{ 'svc-proxy-url': url('/reset') }, 502],
-    [{ 'svc-proxy-url': 'https://nobody.invalid/' }, 502],
+    [{ 'svc-proxy-url': 'https://unknown.invalid/' }, 502],
     [{ cookie: 'a=b' }, 401],
   ] as const) {
     const response = await proxied(sent, { body: {} })

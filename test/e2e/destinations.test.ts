@@ -75,7 +75,7 @@ t.test('a bound token reaches its destination, and no other', async (t) => {
   t.ok(data.some(({ message }: { message: string }) => message === 'Card use denied'))
 })
 
-t.test('no expression tells about a value that its caller may only send', async (t) => {
+t.test('no expression reveals a value that its caller may only send', async (t) => {
   arrived()
   const limited = await application({
     permissions: [],

@@ -333,7 +333,7 @@ t.test('only private and management keys may request a dry run', async (t) => {
       body,
       headers: { 'svc-proxy-dry-run': 'true', ...headers },
     })
-  t.equal((await call({ 'svc-proxy-key': open.key })).status, 403, 'nobody')
+  t.equal((await call({ 'svc-proxy-key': open.key })).status, 403, 'unknown')
   t.equal((await call({ 'svc-proxy-key': open.key }, made.key)).status, 403, 'public')
   t.equal((await call(to, made.key)).status, 403, 'public')
   t.equal((await call(to, idle.key)).status, 403, 'without token:use')

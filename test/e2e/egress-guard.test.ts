@@ -100,7 +100,7 @@ const isRejected = (
   name: string,
   statuses: number[],
 ) => {
-  t.ok(statuses.includes(response.status), `${name} is refused with ${response.status}`)
+  t.ok(statuses.includes(response.status), `${name} is rejected with ${response.status}`)
   t.equal(response.json?.proxy_error?.status, response.status, name)
   t.equal(response.headers['svc-proxy-destination-status'], undefined)
 }
@@ -176,7 +176,7 @@ t.test('a name that moves from an allowed to a private address gets no requests 
   open.dns.set('dest.test', (count) => ({ a: [count === 0 ? '127.0.0.1' : '127.0.0.2'], ttl: 1 }))
   t.equal((await open.post('/proxy', { method: 'GET', to: open.url() })).status, 200)
   const asked = () => open.dns.asked.filter((question) => question === 'dest.test A').length
-  // Envoy asks again by itself; each request meanwhile keeps the name in its cache.
+  // Envoy asks again by itself; each request keeps the name in its cache.
   while (asked() < 2) await open.post('/proxy', { method: 'GET', to: open.url() })
   for (let round = 0; round < 5; round++) {
     const { status } = await open.post('/proxy', {
@@ -184,7 +184,7 @@ t.test('a name that moves from an allowed to a private address gets no requests 
       to: open.url('/status/201'),
       headers: { connection: 'close' },
     })
-    t.ok(status === 201 || status === 403, `answered ${status}`)
+    t.ok(status === 201 || status === 403, `status ${status}`)
   }
   t.equal(inside.connections(), 0)
 })

@@ -14,7 +14,7 @@ await startProcessor()
 
 const NEEDS_RESTART = /kill|stop/
 
-/** The answer that the destination gave is not the caller's. */
+/** The caller does not get the destination's response. */
 const responseIsRetained = (t: Test, response: Responded, status: number) => {
   t.equal(response.status, status)
   t.notMatch(response.text, /rawHeaders|x-fault|httpVersion/, 'nothing of the destination arrives')
@@ -25,7 +25,7 @@ const responseIsRetained = (t: Test, response: Responded, status: number) => {
   world.destination.received.length = 0
 }
 
-for (const phase of ['answer-headers', 'answer-body'] as const)
+for (const phase of ['response-headers', 'response-body'] as const)
   for (const fault of ISSUES[phase])
     for (const options of [{ body: SECRET }, { method: 'GET' }])
       t.test(
@@ -44,7 +44,7 @@ for (const phase of ['answer-headers', 'answer-body'] as const)
       )
 
 t.test('a response that the processor replaces is returned as replaced', async (t) => {
-  const response = await send('answer-body:', { body: SECRET })
+  const response = await send('response-body:', { body: SECRET })
   t.equal(response.status, 200)
   t.equal(response.text, 'replaced')
   t.equal(response.headers['x-from'], 'destination')

@@ -64,7 +64,7 @@ const FAULTS: Readonly<
   'replies to the headers twice': [(call) => call.send(release), (call) => call.send(release)],
 }
 
-/** Envoy 1.40 never answers these, in which it has nowhere to go with the body at hand: the caller's patience ends them. */
+/** Envoy 1.40 never responds to these, because it has no destination for the body: the caller's timeout ends them. */
 const UNRESPONDED: readonly string[] = ['replies with buffered', 'names no address']
 
 for (const [fault, [onHeaders, onBody = () => {}]] of Object.entries(FAULTS))

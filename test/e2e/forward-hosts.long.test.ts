@@ -1,4 +1,6 @@
-/** The forward proxy with a thousand bound hosts and ten thousand names of clients, and processes killed inside tunnels. */
+/**
+ * The forward proxy with a thousand bound hosts and ten thousand names of clients, and processes killed inside tunnels.
+ */
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'

@@ -159,8 +159,8 @@ for (const protocol of ['request', 'request2'] as const) {
     const pieces = await world[protocol]({ body: [BODY], headers: JSON_TYPE, path: '/stored/a' })
     t.equal(sent(pieces), `{"was":{"pan":"${PAN}"}}`)
     const headers = { ...JSON_TYPE, 'content-length': String(BODY.length) }
-    const answered = await world[protocol]({ body: BODY, headers, path: '/responding/a' })
-    t.same(answered.json, { code: true })
+    const custom = await world[protocol]({ body: BODY, headers, path: '/responding/a' })
+    t.same(custom.json, { code: true })
   })
 
   t.test(`a body that a stored proxy's code cannot read is rejected over ${protocol}`, async (t) => {

@@ -74,7 +74,7 @@ const isOpen = async (host: string): Promise<boolean> => {
 }
 for (const host of HOSTS) while (!(await isOpen(host)));
 
-/** The command with what `sidevault run` sets, and requests that arrived meanwhile. */
+/** The result of a command with what `sidevault run` sets, and the requests that arrived during it. */
 const started = async (command: readonly string[], more: Readonly<Record<string, string>> = {}) => {
   const before = arrived.length
   const args = [join(root, 'bin/sidevault.js'), 'run', '--application', application.id, '--', ...command]

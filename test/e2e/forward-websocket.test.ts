@@ -27,13 +27,13 @@ const world = await startForwardWorld({
 })
 const { cert, key } = await world.authority.issue(['api.test'])
 const upgrades: (readonly [path: string | undefined, headers: object])[] = []
-/** Echoes what comes after the handshake. `/refused` is answered with 200. */
+/** Echoes what comes after the handshake. `/rejected` returns 200. */
 const server: Server = createServer({ cert, key, ALPNProtocols: ['http/1.1'] }, (_, response) => {
   response.end('no upgrade')
 })
 server.on('upgrade', (request, socket: Socket) => {
   upgrades.push([request.url, request.headers])
-  if (request.url === '/refused') {
+  if (request.url === '/rejected') {
     socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nno')
     return
   }
@@ -94,7 +94,7 @@ t.test('a WebSocket is opened, and its frames pass unchanged', async (t) => {
 })
 
 t.test('a handshake that the destination rejects opens nothing', async (t) => {
-  const { tunnel, head } = await handshake('/refused')
+  const { tunnel, head } = await handshake('/rejected')
   t.match(head, /^HTTP\/1.1 200 /)
   t.match(head, /svc-proxy-destination-status: 200\r/)
   const before = upgrades.length

@@ -82,7 +82,7 @@ t.test('health is served without a key', async (t) => {
   t.pass()
 })
 
-/** The head of the answer to one HTTP/2 request with exactly these headers; `open`: the request does not end. */
+/** The head of the response to one HTTP/2 request with exactly these headers; `open`: the request does not end. */
 const raw = async (
   headers: Record<string, string>,
   open = false,
@@ -114,7 +114,7 @@ t.test('gRPC requests are routed to gRPC, others as before', async (t) => {
   )
   const typed = { ...post, 'content-type': 'application/grpcx' }
   t.equal((await raw({ ...typed, ':path': '/sidevault.v1.Tokens/Create' }))[':status'], 404)
-  // A gRPC call to a destination is the proxy's: without a key it says so, and nothing is answered by our services.
+  // A gRPC call to a destination is the proxy's: without a key it is rejected, and does not reach our services.
   const proxied = await raw({
     ...grpc,
     ':path': '/proxy/some.Service/Method',

@@ -347,7 +347,7 @@ t.test('responses of the destination pass unchanged, with any status', async (t)
   t.equal(redirect.headers.location, 'https://elsewhere.test/')
 })
 
-/** A destination that answers so, heads of HTTP/1.1 one after the other. */
+/** A destination that responds with these HTTP/1.1 heads, one after the other. */
 const raw = (...heads: readonly string[]) =>
   world.url(`/raw?bytes=${encodeURIComponent(heads.map((head) => `HTTP/1.1 ${head}\r\n\r\n`).join(''))}`)
 
@@ -366,14 +366,14 @@ t.test('interim responses of the destination are dropped, and the final one arri
 t.test('denied requests are rejected before anything is forwarded', async (t) => {
   const cases: readonly (readonly [string, number, Parameters<typeof call>[2], string?])[] = [
     ['no key', 401, { key: null, to: world.url() }],
-    ['an unknown key', 401, { key: 'nobody', to: world.url() }],
+    ['an unknown key', 401, { key: 'unknown', to: world.url() }],
     ['a public application', 403, { key: KEYS.public, to: world.url() }],
     ['a management application', 403, { key: KEYS.management, to: world.url() }],
     ['no token:use', 403, { key: KEYS.idle, to: world.url() }],
     ['no destination', 400, {}],
     ['an unknown proxy key', 404, { headers: { 'svc-proxy-key': 'abc' }, to: world.url() }],
     ['an unknown proxy key, no API key', 404, { key: null }, '/proxy?svc-proxy-key=abc'],
-    ['an unknown token', 400, { to: world.url(), body: '{{ nobody }}' }],
+    ['an unknown token', 400, { to: world.url(), body: '{{ unknown }}' }],
     ['a token that may not be used', 403, { to: world.url(), body: '{{ denied }}' }],
     ['an unclosed expression', 400, { to: world.url(), body: '{{ name' }],
     ['a vault that fails', 500, { to: world.url(), body: '{{ down }}' }],
@@ -418,7 +418,7 @@ t.test('connection failures to the destination have the statuses of the table', 
   const cases: readonly (readonly [string, string, number, number])[] = [
     ['an unknown name', world.url('', 'nx.test'), 502, 0],
     ['a failing name server', world.url('', 'failing.test'), 502, 0],
-    ['a name server that does not answer', world.url('', 'silent.test'), 502, 0],
+    ['a name server that does not respond', world.url('', 'silent.test'), 502, 0],
     ['a name that the certificate does not have', world.url('', 'untrusted.test'), 502, 0],
     ['a closed port', 'https://dest.test:1', 502, 0],
     ['a connection that breaks', world.url('/reset'), 502, 1],

@@ -81,7 +81,7 @@ t.test(
       return Number(/^sidevault_rate_limit_checks_total\{backend="process"\} (\d+)/m.exec(metrics)?.[1] ?? 0)
     }
     const together = await served()
-    // A machine that is too busy to answer within the patience counts by itself.
+    // On a machine too busy to respond within the timeout, each replica counts alone.
     const more = refilled(began) + (await own())
     t.ok(together >= 20 && together <= 20 + more, `${together} served`)
     await redis.kill()

@@ -7,7 +7,10 @@ import { startReplicas } from '../kit/replicas.ts'
 import type { Response, Sidevault } from '../kit/sidevault.ts'
 import { until } from '../supervisor/processes.ts'
 
-/** docs/guides/postgresql-and-scaling.md: a change is in force everywhere so many ms after its answer; where no clock judges, it is once. */
+/**
+ * ms after its response until a change is in force everywhere (docs/guides/postgresql-and-scaling.md). At once where no
+ * clock judges.
+ */
 const IN_FORCE_MS = LONG ? 1_000 : Number.POSITIVE_INFINITY
 /** Between two looks at one replica. */
 const LOOK_MS = 20
@@ -20,13 +23,13 @@ interface Change {
   readonly what: string
   /** Makes the change at the first replica. */
   readonly make: () => Promise<Response>
-  /** Whether an answer of a replica is of the time before. */
+  /** Whether a response of a replica is from before the change. */
   readonly isOld: (replica: Sidevault) => Promise<boolean | 'unknown'>
   /** Where it can be seen; default everywhere. */
   readonly at?: readonly Sidevault[]
 }
 
-/** The ms after `since` at which the last call began that was still answered in the old way; negative: none was. */
+/** ms after `since` at which the last call with a response from before the change began. Negative: no such call. */
 const lastOld = async (
   replica: Sidevault,
   isOld: (replica: Sidevault) => Promise<boolean | 'unknown'>,
@@ -36,10 +39,10 @@ const lastOld = async (
   for (let fresh = 0; fresh < 3; await sleep(LOOK_MS)) {
     const began = performance.now() - since
     const old = await isOld(replica)
-    if (old === 'unknown') continue // it refused, for it could not know
+    if (old === 'unknown') continue // it rejected the call, since it could not know
     fresh = old ? 0 : fresh + 1
     if (old) last = began
-    if (began > GIVE_UP_MS) throw new Error(`a replica answers as before the change for ${GIVE_UP_MS} ms`)
+    if (began > GIVE_UP_MS) throw new Error(`a replica responds as before the change for ${GIVE_UP_MS} ms`)
   }
   return last
 }
@@ -58,11 +61,11 @@ t.test('three replicas over one PostgreSQL', { skip }, async (t) => {
   const dryRun = (replica: Sidevault, key: string, headers: Record<string, string>, body: object = {}) =>
     replica.call('POST', '/proxy', { key, body, headers: { 'svc-proxy-dry-run': 'true', ...headers } })
   const URL_ONE = { 'svc-proxy-url': 'https://one.example.com/' }
-  /** 503 is no answer of either time: the replica could not find out, and refused. */
+  /** 503 belongs to neither time: the replica could not find out, and rejected the call. */
   const status = ({ status }: Response, old: number): boolean | 'unknown' =>
     status === 503 ? 'unknown' : status === old
 
-  /** Each change anew for each round, with everything that it needs. */
+  /** Each change with everything that it needs, for each round. */
   const changes = async (): Promise<readonly Change[]> => {
     const use = { permissions: ['token:create', 'token:read', 'token:use', 'token:delete'] }
     const [revoked, ruled, user, owner, visitor] = await Promise.all([
@@ -182,7 +185,7 @@ t.test('three replicas over one PostgreSQL', { skip }, async (t) => {
     until(`Redis is ${status}`, async () => (await reach(replica)) === status)
 
   t.test('replicas report Redis in /readyz, and only those that use it', async (t) => {
-    // A busy machine may answer Redis late; then it is degraded until the next probe.
+    // A busy machine may reply to Redis late; then it is degraded until the next probe.
     await Promise.all([first, second].map((replica) => redisIs('ok', replica)))
     t.equal(await reach(gateway), undefined)
   })

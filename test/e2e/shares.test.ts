@@ -6,8 +6,8 @@ import { upload } from '../kit/upload.ts'
 
 const MIB = 1024 * 1024
 /**
- * The flood holds up to six eighths: half as its tenant, and half of the rest without a key. Of what is left a bystander
- * gets half, which has room for its calls of a round when its body of unknown length is slow (8.25 MiB).
+ * The flood holds up to six eighths: half as its tenant, and half of the rest without a key. Of what is left a
+ * bystander gets half, which has room for its calls of a round when its body of unknown length is slow (8.25 MiB).
  */
 const HELD = 88 * MIB
 /** Calls of each kind; a tenant's share has room for none of these alone. */
@@ -54,7 +54,7 @@ t.test('a flood of one tenant is rejected above its share, and no call of anothe
     if (failed.length > 0) t.comment(failed, world.envoy.stderr())
     t.same(failed, [], `round ${rounds}`)
   } while (rounds < 20 || kinds.some((kind) => flood.rejected(kind) === 0))
-  for (const kind of kinds) t.ok(flood.rejected(kind) > EACH / 2, `${kind}: ${flood.rejected(kind)} refused`)
+  for (const kind of kinds) t.ok(flood.rejected(kind) > EACH / 2, `${kind}: ${flood.rejected(kind)} rejected`)
   t.same(flood.unexpected(), [])
   const held = await open()
   t.ok(held <= HELD / (256 * 1024), `${held} calls are open`)

@@ -84,7 +84,7 @@ for (const protocol of ['h1', 'h2'] as const) {
     store(world)
     for (const [name, status, options] of [
       ['no key', 401, { key: null }],
-      ['an unknown key', 401, { key: 'nobody' }],
+      ['an unknown key', 401, { key: 'unknown' }],
       ['a public application', 403, { key: KEYS.public }],
       ['no token:use', 403, { key: KEYS.idle }],
       ["another tenant's key", 404, { key: KEYS.stranger }],
@@ -125,14 +125,14 @@ for (const protocol of ['h1', 'h2'] as const) {
   t.test(`${protocol}: without require_auth no key is needed, and a given one is ignored`, async (t) => {
     fresh()
     store(world, { requireAuth: false })
-    for (const key of [null, 'nobody', KEYS.stranger]) {
+    for (const key of [null, 'unknown', KEYS.stranger]) {
       const response = await send('/proxy', { key, headers: JSON_TYPE, body: '{"a":1}' })
       t.equal(response.status, 200)
       t.notOk('svc-api-key' in last().headers)
     }
     t.match(far.records[0], { entity_id: 'proxy-id', actor_id: null, actor_type: null })
     destination.received.length = 0
-    for (const body of ['{"a":"{{ name }}"}', '{"a":"{{ nobody }}"}', '{"a":"{{ \'x\' }}"}']) {
+    for (const body of ['{"a":"{{ name }}"}', '{"a":"{{ unknown }}"}', '{"a":"{{ \'x\' }}"}']) {
       const response = await send('/proxy', { key: KEYS.private, headers: JSON_TYPE, body })
       t.equal(response.status, 403, body)
       t.equal(response.json.proxy_error.status, 403)

@@ -183,7 +183,7 @@ t.test('invalid lists, and a list beside a stored proxy, are 400', async (t) => 
   )
   const unknown = await rejected(
     t,
-    send('/proxy', { headers: { 'x-a': '{{ nobody }}' } }, 'header:x-a'),
+    send('/proxy', { headers: { 'x-a': '{{ unknown }}' } }, 'header:x-a'),
     400,
     'invalid_expression',
   )

@@ -46,7 +46,7 @@ for (const protocol of ['h1', 'h2'] as const) {
     store(world, { requestTransform: text })
     return send(path, options)
   }
-  /** One call through a proxy whose response transform is this, to a destination that answers so. */
+  /** One call through a proxy with this response transform, to a destination with this response. */
   const response = async (
     text: string,
     response: {
@@ -59,8 +59,8 @@ for (const protocol of ['h1', 'h2'] as const) {
     options: Parameters<typeof call>[2] = {},
   ) => {
     clear()
-    store(world, { responseTransform: text, destinationUrl: world.url('/answer'), ...more })
-    return send('/proxy', { body: 'x', ...options, headers: { 'x-answer': JSON.stringify(response) } })
+    store(world, { responseTransform: text, destinationUrl: world.url('/response'), ...more })
+    return send('/proxy', { body: 'x', ...options, headers: { 'x-response': JSON.stringify(response) } })
   }
 
   t.test(
@@ -360,10 +360,10 @@ for (const protocol of ['h1', 'h2'] as const) {
         [{ requestTransform: code("headers['x-r'] = '1'; return { body, headers }") }, {}],
       ] as const) {
         clear()
-        store(world, { responseTransform: replaced, destinationUrl: world.url('/answer'), ...more })
+        store(world, { responseTransform: replaced, destinationUrl: world.url('/response'), ...more })
         const got = await send('/proxy', {
           ...('body' in options ? { method: 'GET' } : { body: '{}' }),
-          headers: { ...JSON_TYPE, 'x-answer': JSON.stringify(response) },
+          headers: { ...JSON_TYPE, 'x-response': JSON.stringify(response) },
         })
         t.same(got.json, { replaced: { a: 1 } })
         if ('requestTransform' in more) t.equal(last().headers['x-r'], '1')
@@ -511,10 +511,10 @@ t.test('a response that is incomplete in time for its transform is 408', async (
   t.teardown(() => world.close())
   const headers = { ...JSON_TYPE, 'content-length': '100' }
   for (const more of [{}, { responseOtherwise: 'pass' }] as const) {
-    store(world, { responseTransform: IDENTITY, destinationUrl: world.url('/answer'), ...more })
+    store(world, { responseTransform: IDENTITY, destinationUrl: world.url('/response'), ...more })
     const got = await world.post('/proxy', {
       body: 'x',
-      headers: { 'svc-proxy-key': 'proxy', 'x-answer': JSON.stringify({ headers, body: '{"card":"4242' }) },
+      headers: { 'svc-proxy-key': 'proxy', 'x-response': JSON.stringify({ headers, body: '{"card":"4242' }) },
     })
     t.equal(got.status, 408)
     t.match(got.json.proxy_error, { status: 408, detail: /not complete in time/ })

@@ -242,7 +242,7 @@ const raw = async (port: number, text: string): Promise<string> => {
   await once(socket, 'connect')
   socket.write(text)
   let response = ''
-  socket.setTimeout(60_000, () => socket.destroy(new Error(`no answer to ${text.slice(0, 40)}`)))
+  socket.setTimeout(60_000, () => socket.destroy(new Error(`no response to ${text.slice(0, 40)}`)))
   for await (const chunk of socket) {
     response += chunk
     if (/\r\n\r\n.*\}/s.test(response)) break
@@ -287,7 +287,7 @@ t.test("Envoy's local replies have the error shape and a trace id", async (t) =>
       true,
     ],
     ['CONNECT', `CONNECT dest.test:443 HTTP/1.1\r\nhost: dest.test:443\r\n${auth}\r\n`, 405, false],
-    ['a method of nobody', `FOO /proxy HTTP/1.1\r\nhost: x\r\n${auth}\r\n`, 405, true],
+    ['an unknown method', `FOO /proxy HTTP/1.1\r\nhost: x\r\n${auth}\r\n`, 405, true],
     ['QUERY', `QUERY /proxy HTTP/1.1\r\nhost: x\r\n${auth}\r\n`, 405, true],
     [
       'its own deadline',
@@ -331,7 +331,7 @@ t.test('a request that never completes times out, and is not forwarded', async (
 })
 
 t.test('an API that does not respond is 504 in the bare error shape, with the trace id', async (t) => {
-  const world = await startWorld({ bootstrap: { apiSocket: 'nobody.sock' } })
+  const world = await startWorld({ bootstrap: { apiSocket: 'absent.sock' } })
   t.teardown(() => world.close())
   const response = await world.post('/tokens', { method: 'GET', headers: { 'svc-trace-id': 'mine' } })
   t.equal(response.status, 504)
@@ -342,7 +342,7 @@ t.test('an API that does not respond is 504 in the bare error shape, with the tr
 })
 
 t.test('a gRPC service that does not respond is UNAVAILABLE, with the problem as its message', async (t) => {
-  const world = await startWorld({ bootstrap: { grpcSocket: 'nobody.sock' } })
+  const world = await startWorld({ bootstrap: { grpcSocket: 'absent.sock' } })
   t.teardown(() => world.close())
   const session = connectHttp2(`http://127.0.0.1:${world.port}`)
   t.teardown(() => session.close())

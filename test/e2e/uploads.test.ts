@@ -288,7 +288,7 @@ const MIDWAY: Readonly<Record<string, readonly [status: number, last: string]>> 
   'an unknown token': [400, '{{ nonesuch }}'],
   'a token that may not be used': [403, '{{ denied }}'],
   'a vault that fails': [500, '{{ down }}'],
-  'a vault that does not answer': [504, '{{ slow }}'],
+  'a vault that does not respond': [504, '{{ slow }}'],
   'an expression that does not end': [400, `{{ ${'a'.repeat(2_000)}`],
 }
 
@@ -478,7 +478,7 @@ t.test('a caller who expects 100 Continue gets it, and a slow body is awaited', 
       'svc-proxy-stream: true\r\nexpect: 100-continue\r\ncontent-type: text/plain\r\ncontent-length: 18\r\n\r\n',
   )
   while (!text.includes('100 Continue')) await once(socket, 'data')
-  // Longer than a body that is wanted whole may take, Envoy waits for the gateway, and for a destination's answer.
+  // Envoy waits for the gateway and for a destination's response longer than a buffered body may take.
   const arrival = await started(receiver, before, 0)
   socket.write('a {{ n')
   await new Promise((resolve) => setTimeout(resolve, 3_500))

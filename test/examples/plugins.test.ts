@@ -14,7 +14,7 @@ t.teardown(() => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-/** One data of each type with its plain, masked and refused forms. */
+/** Data of each type, with its plain and masked forms, and data that is rejected. */
 const TYPES = {
   passport: {
     data: { country: 'gbr', number: 'L898902 C3', expires: '2020-01-31', can: '571846' },
@@ -162,7 +162,7 @@ t.test('plugins named in a configuration file beside them serve HTTP and /proxy'
     t.equal(found.json.data[0]?.id, id, `${type} is found`)
     const rejected = await vault.call('POST', '/tokens', { key: masking, body: { type, data: wrong } })
     t.equal(rejected.status, 400, `${type}: ${rejected.text}`)
-    t.notOk(rejected.text.includes(JSON.stringify(wrong).slice(1, -1)), 'the refusal does not repeat it')
+    t.notOk(rejected.text.includes(JSON.stringify(wrong).slice(1, -1)), 'the error does not repeat it')
     const sent = await send(vault, { value: `{{ ${id} }}` })
     t.strictSame(sent.json.body, { value: used }, 'code and proxies may use what is never returned')
   }

@@ -46,7 +46,7 @@ t.test('a clock that jumps by hours, forward and back, affects only what has exp
     t.equal(shown.status, 200, `${what}: a disclosure`)
     t.match(shown.text, what)
     await until(
-      'the logs tell of it',
+      'the logs report it',
       async () => {
         const path = `/logs?entity_id=${made.json.id}`
         const { json } = await sidevault.call('GET', path, { key: sidevault.managementKey })
@@ -67,7 +67,7 @@ t.test('a clock that jumps by hours, forward and back, affects only what has exp
   const later = await goesOn('two hours later')
   t.equal(await read(expiring), 404, 'what has expired by the clock is gone')
   t.equal(await read(forGood), 200)
-  t.equal((await create({ data: 'once' }, idempotency)).json.id, first, 'an answer that is kept for a day')
+  t.equal((await create({ data: 'once' }, idempotency)).json.id, first, 'a response that is stored for a day')
 
   await jump(-3 * HOUR)
   const earlier = await goesOn('three hours ago')

@@ -57,7 +57,7 @@ t.test(
       const calls = await Promise.all(
         both.flatMap((replica) => Array.from({ length: 20 }, () => read(replica, retained[0] as string))),
       )
-      t.strictSame([...new Set(calls)], [200], `${what}: nobody waits for a limit`)
+      t.strictSame([...new Set(calls)], [200], `${what}: no call waits for a limit`)
 
       // The same request on both at once: whose lease is over by whose clock must not matter.
       const keys = Array.from({ length: 6 }, () => randomUUID())
@@ -76,7 +76,7 @@ t.test(
       for (const [idempotency, id] of firsts)
         for (const replica of both) {
           const body = { data: 'once', metadata: { unique: idempotency } }
-          t.equal((await create(replica, body, idempotency)).json.id, id, `${what}: the first answer`)
+          t.equal((await create(replica, body, idempotency)).json.id, id, `${what}: the first response`)
         }
 
       for (const maker of both) {

@@ -31,13 +31,13 @@ export interface FailingDisk {
   readonly path: string
   /**
    * Until `release` nothing can be written any more, not through open files either: neither files but those whose names
-   * end so, nor directories. (A kernel refuses to make a file system read-only in an orderly way then.)
+   * end so, nor directories. (A kernel then rejects an orderly remount as read-only.)
    */
   freeze(except?: string): void
   release(): void
   /** The kernel finds the file system broken and makes it read-only, which holds for as long as it is mounted. */
   abort(): void
-  /** Mounted anew, as after a repair; false while somebody has files of it open. */
+  /** Mounts it again, as after a repair. False while a process has files of it open. */
   mountAgain(): boolean
   unmount(): void
 }

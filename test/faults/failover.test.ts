@@ -52,9 +52,9 @@ t.test(
     await primary.kill()
     line?.lead(standby)
     const first = replicas[0] as Sidevault
-    // Calls of the time between have nobody to ask: what is in force is not known to a server that may be late.
+    // Calls in between have no server to ask: a standby that may lag does not know what is in force.
     await until(
-      'it refuses, and says why',
+      'it rejects with the reason',
       async () => {
         const { status, text } = await first.call('POST', '/tokens', { key: load.key, body: { data: 'x' } })
         return status === 503 && /standby at the moment/.test(text)
@@ -70,9 +70,9 @@ t.test(
     await until('creates are acknowledged again', () => acknowledged().length > before + 5, TIMEOUT)
     await load.stop()
     t.comment(`${load.sent.size} proxied calls, ${acknowledged().length} creates acknowledged`)
-    t.comment(`refused meanwhile: ${JSON.stringify(Object.fromEntries(load.rejected))}`)
+    t.comment(`rejected in the meantime: ${JSON.stringify(Object.fromEntries(load.rejected))}`)
     t.same(load.violations, [], 'nothing failed but as the table of errors says, and nothing hung')
-    t.strictSame(replicas.map(processesOf), processes, 'no process had to start anew')
+    t.strictSame(replicas.map(processesOf), processes, 'no process restarted')
 
     const lost = []
     for (const id of acknowledged())

@@ -50,8 +50,8 @@ t.test(
         .map(({ pid }) => pid)
         .sort()
 
-    /** Calls in lanes, while `happens`, and until each kind was refused often; their answers. */
-    const meanwhile = async (happens: () => void, rejections: number): Promise<Response[]> => {
+    /** Responses of calls in lanes while `happens`, until each kind was rejected often. */
+    const during = async (happens: () => void, rejections: number): Promise<Response[]> => {
       const kinds = [() => create('under load'), read, disclose]
       const responses: Response[] = []
       const lanes = kinds.map(async (call) => {
@@ -74,8 +74,8 @@ t.test(
     await until('it works', works, TIMEOUT)
     const before = processes()
     const printed = sidevault.stderr().length
-    // What processes share by memory maps stays as it is: nobody dies of a page that cannot be written.
-    const responses = await meanwhile(() => disk.freeze('-shm'), REJECTED)
+    // What processes share by memory maps stays as it is: no process is killed by a page that cannot be written.
+    const responses = await during(() => disk.freeze('-shm'), REJECTED)
     clearly(responses, /disk/i)
     t.ok(responses.filter(({ status }) => status === 503 || status === 504).length >= 3 * REJECTED)
     const ready = await sidevault.call('GET', '/readyz')
@@ -84,7 +84,7 @@ t.test(
     const lines = sidevault.stderr().slice(printed).split('\n')
     t.match(lines.join('\n'), /audit journal cannot be written/)
     const failed = lines.filter((line) => line.includes('"a call failed"'))
-    t.ok(failed.length < REJECTED, `${failed.length} lines tell of ${responses.length} calls`)
+    t.ok(failed.length < REJECTED, `${failed.length} lines for ${responses.length} calls`)
     disk.release()
     await until('it works again', works, TIMEOUT)
     t.strictSame(processes(), before, 'by itself, in the same processes')
@@ -92,8 +92,8 @@ t.test(
 
     // Now shared pages cannot be written either, which kills who tries: no process can say more than that it is away.
     clearly(
-      await meanwhile(() => disk.freeze(), DYING),
-      /disk|does not (answer|respond)|Retry|may have (received|processed)/,
+      await during(() => disk.freeze(), DYING),
+      /disk|does not respond|Retry|may have (received|processed)/,
     )
     await until('it is not ready', async () => (await sidevault.call('GET', '/readyz')).status >= 500)
     disk.release()
@@ -113,11 +113,8 @@ t.test(
       TIMEOUT,
     )
 
-    // As a kernel does that finds errors: read-only with everything open, until it is mounted anew.
-    clearly(
-      await meanwhile(disk.abort, DYING),
-      /disk|does not (answer|respond)|Retry|may have (received|processed)/,
-    )
+    // As a kernel does that finds errors: read-only with everything open, until it is mounted again.
+    clearly(await during(disk.abort, DYING), /disk|does not respond|Retry|may have (received|processed)/)
     await sidevault.kill()
     await until('all are gone', disk.mountAgain, TIMEOUT)
     const again = await startSidevault({ dataDir, env })

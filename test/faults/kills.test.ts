@@ -87,7 +87,7 @@ t.test(
     t.comment(
       `${load.sent.size} proxied calls, ${acknowledged.length} of ${load.creates.length} creates acknowledged`,
     )
-    t.comment(`refused meanwhile: ${JSON.stringify(Object.fromEntries(load.rejected))}`)
+    t.comment(`rejected in the meantime: ${JSON.stringify(Object.fromEntries(load.rejected))}`)
     t.same(load.violations, [], 'nothing failed but as the table of errors says, and nothing hung')
 
     const whole = destination.received.filter(({ body }) => body !== undefined)
@@ -137,7 +137,7 @@ t.test(
     let unknown = 0
     for (const create of acknowledged.slice(-60)) {
       const again = await settled(create)
-      // Its process was killed before PostgreSQL was back: the caller is told so, and nothing is done twice.
+      // Its process was killed before PostgreSQL was back: the response says so, and nothing is done twice.
       if (NOT_KNOWN.test(again.text)) unknown++
       else if (again.json?.id !== create.id) differing.push(`${create.key}: ${again.status} ${again.text}`)
     }
@@ -147,7 +147,7 @@ t.test(
       `of what each lane was at when its process was killed: ${unknown} not known`,
     )
 
-    // As if a minute had gone by: nobody is waited for any more.
+    // As if a minute had passed: no lease is waited for any more.
     await queryPostgres(
       world.database,
       `update idempotency_keys set running_until = 1,
@@ -158,7 +158,7 @@ t.test(
     t.same(
       ends.filter((status) => status !== 201 && status !== 409),
       [],
-      `what was never acknowledged is done now, or refused as unknown: ${ends}`,
+      `what was never acknowledged is done now, or rejected as unknown: ${ends}`,
     )
     const doubled = await queryPostgres<{ value: string; count: string }>(
       world.database,

@@ -7,7 +7,7 @@ export interface Line {
   readonly port: number
   /** From the next connection on it leads to this server; connections that are there stay. */
   lead(server: PostgresServer): void
-  /** While `on`, nothing passes in either direction and nothing is refused. */
+  /** While `on`, nothing passes in either direction and no connection is rejected. */
   silence(on: boolean): void
   close(): void
 }

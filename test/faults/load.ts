@@ -7,7 +7,7 @@ import type { FaultWorld } from './world.ts'
 const EXPECTED = new Set([429, 502, 503, 504])
 /** The first of two calls with one idempotency key is still at work, or was until its process was killed. */
 const IN_PROGRESS = /"status":409,"detail":"Another request with this idempotency key is in progress/
-/** The database was killed between a commit and its answer: the caller is told to look, and to use a new key. */
+/** The database was killed between a commit and its reply: the error says to check, and to use a new key. */
 export const NOT_KNOWN =
   /"status":409,"detail":"Whether the first request with this idempotency key was carried out is not known/
 /** Everything has its deadline far below this (ms). */
@@ -60,7 +60,7 @@ export const startLoad = async ({ replicas, destinationUrl }: FaultWorld): Promi
   const count = (what: string) => rejected.set(what, (rejected.get(what) ?? 0) + 1)
   let running = true
 
-  /** The last answer that there will be to this call, or undefined for one that failed as it may. */
+  /** The last response to this call. Undefined: it failed as it may. */
   const attempt = async (what: string, call: Promise<Response>): Promise<Response | undefined> => {
     const late = new AbortController()
     const hangs = delay(HANGS, 'hangs' as const, { signal: late.signal, ref: false }).catch(() => undefined)

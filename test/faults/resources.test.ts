@@ -50,11 +50,11 @@ t.test(
         t.match(response, { status: 503, json: { detail: /room|disk|written|store/i } })
       }
     }
-    t.equal(rejected, 10, 'writes are refused')
+    t.equal(rejected, 10, 'writes are rejected')
     const before = await disclose(retained[0] as string)
     t.ok(
       before.status === 503 || before.status === 200,
-      `a disclosure is refused, or still had room for its record: ${before.status} ${before.text}`,
+      `a disclosure is denied, or still had room for its record: ${before.status} ${before.text}`,
     )
     t.notMatch(before.status === 503 ? before.text : '', /the first one/)
     t.equal((await sidevault.call('GET', '/healthz')).status, 200, 'it is alive')
@@ -92,7 +92,7 @@ t.test(
 
     line.silence(true)
     const responses = await Promise.all([
-      create('refused'),
+      create('rejected'),
       sidevault.call('GET', `/tokens/${id}`, { key }),
       disclose(id),
     ])

@@ -3,11 +3,11 @@ import type { Test } from 'tap'
 import { type Outcome, preparedVault } from './prepared-vault.ts'
 import { type Attack, edits, keyOf, type Row, replace, rollbacks, rowsOf, tablesOf } from './row-edits.ts'
 
-/** What an attack gained: a call that was refused, a secret that was not shown, another destination or caller. */
+/** Gain of an attack: a call that was denied, a secret that was not shown, another destination or caller. */
 const gained = (before: readonly Outcome[], after: readonly Outcome[]): readonly string[] =>
   after.flatMap(({ ok, shows, leads }, at) => {
     const was = before[at]!
-    if (ok && !was.ok) return [`call ${at} is not refused any more`]
+    if (ok && !was.ok) return [`call ${at} is not denied any more`]
     if (shows.some((secret) => !was.shows.includes(secret))) return [`call ${at} shows ${shows}`]
     if (ok && leads !== '' && leads !== was.leads) return [`call ${at} leads to ${leads}`]
     return []
@@ -30,7 +30,7 @@ export const attackRows = async (t: Test, { all }: { readonly all: boolean }): P
   const honest = await look()
   t.ok(
     honest.some(({ shows }) => shows.length > 0) && honest.some(({ ok }) => !ok),
-    'some calls show, some are refused',
+    'some calls disclose, some are denied',
   )
   let tried = 0
   const attack = async (...parts: readonly Attack[]) => {
@@ -41,7 +41,7 @@ export const attackRows = async (t: Test, { all }: { readonly all: boolean }): P
     } catch {
       return
     }
-    // Whoever edits a row makes sure that it is read.
+    // An attacker who edits a row makes sure that it is read.
     db.prepare('update changes set version = version + 1').run()
     const gains = gained(honest, await look())
     for (const { table, from, to } of parts) {

@@ -10,7 +10,7 @@ const PROXIED = 900
 const REACTED = 400
 const CONCURRENCY = 16
 
-/** What callers can cause. 500, 503 and 504 are never among it; 502 is an answer that a transform cannot run on. */
+/** Statuses that callers can cause: never 500, 503 or 504. 502: a response that a transform cannot process. */
 const ALLOWED = new Set([200, 201, 202, 204, 299, 302, 400, 401, 403, 404, 405, 408, 411, 413, 415, 422, 502])
 
 const JSON_TYPE = 'application/json'
@@ -292,7 +292,7 @@ const coded = (text: string, coding: string, honest: boolean): Buffer => {
 }
 
 t.test('generated calls through proxies with code never end as an internal error', async (t) => {
-  const destination_url = url('/answer')
+  const destination_url = url('/response')
   const made_ = { name: 'proxy', destination_url, application: { id: application.id } }
   const proxies: readonly { readonly key: string }[] = await Promise.all(
     [
@@ -324,7 +324,7 @@ t.test('generated calls through proxies with code never end as an internal error
         'svc-api-key': as,
         'svc-proxy-key': proxy.key,
         'x-choice': `${choice}`,
-        'x-answer': JSON.stringify(response),
+        'x-response': JSON.stringify(response),
         ...(type === '' ? {} : { 'content-type': type }),
         ...(coding === '' ? {} : { 'content-encoding': coding }),
         ...(dry === 0 ? { 'svc-proxy-dry-run': 'true' } : {}),
@@ -333,7 +333,7 @@ t.test('generated calls through proxies with code never end as an internal error
     }
   })
   const { wrong, statuses } = await askAll(asked)
-  t.comment(`answers by status: ${JSON.stringify(statuses)}`)
+  t.comment(`responses by status: ${JSON.stringify(statuses)}`)
   for (const line of wrong.slice(0, 20)) t.fail(line)
   t.equal(wrong.length, 0)
 })
@@ -374,7 +374,7 @@ t.test('generated calls of reactors never end as an internal error', async (t) =
     }
   })
   const { wrong, statuses } = await askAll(asked)
-  t.comment(`answers by status: ${JSON.stringify(statuses)}`)
+  t.comment(`responses by status: ${JSON.stringify(statuses)}`)
   for (const line of wrong.slice(0, 20)) t.fail(line)
   t.equal(wrong.length, 0)
 })

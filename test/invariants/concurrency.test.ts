@@ -42,7 +42,7 @@ const race = (make: (index: number) => readonly [method: string, path: string, s
     }),
   )
 
-/** How many answers had each status. */
+/** Number of responses by status. */
 const statuses = (responses: readonly Response[]): Record<number, number> => {
   const counted: Record<number, number> = {}
   for (const { status } of responses) counted[status] = (counted[status] ?? 0) + 1
@@ -267,7 +267,7 @@ t.test('retries with one idempotency key have one effect', async (t) => {
   t.ok(made.length >= 1)
   const later = await retry()
   t.strictSame(statuses(later), { 201: COUNT })
-  t.equal(new Set([...made, ...later].map(({ text }) => text)).size, 1, 'all were answered the same')
+  t.equal(new Set([...made, ...later].map(({ text }) => text)).size, 1, 'all responses are equal')
   t.equal((await call('GET', '/proxies')).json.pagination.total_items, before + 1)
 })
 

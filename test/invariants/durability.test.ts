@@ -14,7 +14,7 @@ const descendants = (pid: number): number[] => {
       const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
       parents.set(parent, [...(parents.get(parent) ?? []), Number(name)])
     } catch {
-      // gone meanwhile
+      // it has ended
     }
   }
   const below = (one: number): number[] =>
@@ -71,7 +71,7 @@ t.test(
       try {
         process.kill(pid, 'SIGKILL')
       } catch {
-        // gone meanwhile
+        // it has ended
       }
     }
     running = false

@@ -48,7 +48,7 @@ const filesBelow = (directory: string): string[] =>
     return entry.isFile() ? [path] : []
   })
 
-/** A process of each kind has its own: some may come and go meanwhile. */
+/** By kind of process: some may start and end during the test. */
 const PARTS = [/^sidevault: admin/, /^sidevault: gateway/, /^sidevault: sandbox/, /envoy\.json/]
 
 /** What of a process's memory a core file would hold (core(5)); undefined when it has ended. */

@@ -254,7 +254,7 @@ t.test(
           redirect: 'manual',
         })
       } catch (error) {
-        // What fetch itself refuses to send (a header with a line break, a bad URL) never reached the service.
+        // What fetch itself does not send (a header with a line break, a bad URL) never reached the service.
         if (
           error instanceof TypeError &&
           !String(error.cause ?? '').includes('ECONN') &&
@@ -336,16 +336,16 @@ t.test(
       while (next < requests.length) await send(requests[next++]!)
     }
     await Promise.all(Array.from({ length: CONCURRENCY }, lane))
-    t.comment(`answers by status: ${JSON.stringify(Object.fromEntries([...responded].sort()))}`)
+    t.comment(`responses by status: ${JSON.stringify(Object.fromEntries([...responded].sort()))}`)
     for (const line of wrong.slice(0, 20)) t.fail(line)
-    t.equal(wrong.length, 0, 'every answer was of the table and had the error shape')
+    t.equal(wrong.length, 0, 'every error is of the table and has the error shape')
     t.equal((await vault.call('GET', '/readyz')).status, 200, 'the service is as ready as before')
     const still = await vault.call('POST', '/proxy', {
       key,
       headers: { 'svc-proxy-url': 'https://demo.sidevault.test/echo' },
       body: { n: `{{ ${create.json.id} | json: '$.number' }}` },
     })
-    t.ok(still.status === 200 || still.status === 400, `the proxy still answers: ${still.status}`)
+    t.ok(still.status === 200 || still.status === 400, `the proxy still responds: ${still.status}`)
     t.notMatch(vault.stderr(), /heap|FATAL|uncaught/i, 'nothing crashed')
   },
 )

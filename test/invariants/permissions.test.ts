@@ -53,7 +53,7 @@ over(
         const lacking = await keyWith(type, others)
         const rejected = await call(operation, inputOf(operation), lacking)
         t.equal(rejected?.status, 403, `${operation.rpc} by a ${type} application: ${rejected?.detail}`)
-        t.ok(rejected?.detail.includes(operation.permission), 'and told which it lacks')
+        t.ok(rejected?.detail.includes(operation.permission), 'the error names the missing permission')
         const allowed = await call(
           operation,
           inputOf(operation),

@@ -26,7 +26,8 @@ const keyed = (at: number) => ({ 'svc-idempotency-key': `once ${at}` })
 const SECRETS = /secret-[a-z]+-\d/g
 
 /**
- * A vault with a record of every kind, in two tenants, and what became of it: `change` takes rights away, moves, deletes.
+ * A vault with a record of every kind, in two tenants, and what became of it: `change` takes rights away, moves,
+ * deletes.
  * `look` makes the same calls each time.
  */
 export const preparedVault = async (t: Test) => {
@@ -182,7 +183,7 @@ export const preparedVault = async (t: Test) => {
     for (const [key, part] of reads) http('GET', `/tokens/${name}-${part}`, key)
     http('GET', '/tokens', reader.key)
     http('GET', `/tokens/${name}-parent/children`, session.session_key)
-    // Were one carried out again, it would be refused: what is looked at stays as it is.
+    // A second run would be rejected, so what is compared stays as it is.
     const over = { data: 'over', expires_at: '2020-01-01T00:00:00Z' }
     for (const [at, [path, body]] of more.repeated.entries())
       http('POST', path, full.key, path === '/tokens' ? over : body, keyed(at))

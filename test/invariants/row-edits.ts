@@ -52,7 +52,7 @@ export const keyOf = ({ columns }: Table, row: Row): string =>
 const same = (a: unknown, b: unknown): boolean =>
   Buffer.isBuffer(a) && Buffer.isBuffer(b) ? a.equals(b) : a === b
 
-/** Takes `from` away and puts `to` there; false when the engine itself refuses. */
+/** Replaces `from` with `to`. False when the engine itself rejects it. */
 export const replace = (
   db: Db,
   { name, columns }: Table,

@@ -129,7 +129,7 @@ t.test(
       t.equal(reached.status, 404, `${operation.http} with their id`)
       const shape = (response: typeof reached, ids: Record<string, string>) =>
         Object.values(ids).reduce((text, id) => text.replaceAll(id, '<id>'), response.text)
-      t.equal(shape(reached, theirs), shape(absent, free), `${operation.http} answers as for a free id`)
+      t.equal(shape(reached, theirs), shape(absent, free), `${operation.http} responds as for a free id`)
       walked.push(operation.http)
     }
     t.ok(walked.length >= 25, `walked ${walked.join(', ')}`)

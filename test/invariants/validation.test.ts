@@ -88,7 +88,7 @@ const many = (count: number, of: (index: number) => unknown) =>
 const members = (count: number) =>
   Object.fromEntries(many(count, (index) => [`k${index}`, 'v']) as [string, string][])
 
-/** What schemas cannot say of a token: changes of a valid input, and the path of the fault. */
+/** Rules beyond the schemas of tokens: changes of a valid input, and the path of the issue. */
 const tokenIssues: readonly Change[] = [
   ['metadata', { metadata: members(51) }],
   ['metadata.a', { metadata: { a: 'x'.repeat(501) } }],
@@ -194,7 +194,10 @@ const state = () => ({
 const keyOf = ({ rpc, permission }: Operation) =>
   permission.startsWith('token:') || rpc === 'Sessions.Authorize' ? privateKey : managementKey
 
-/** Every fault of an input: those that its schema describes, path and whole body apart, and those of the table above. */
+/**
+ * Invalid forms of an input: those that its schema describes, without path and whole body, and those of the table
+ * above.
+ */
 const issuesFor = (operation: Operation, valid: Input): readonly Issue[] => {
   const inPath = pathParams(pathOf(operation))
   const declared = issuesOf(operation.input as object, valid).filter(
@@ -234,7 +237,7 @@ for (const operation of service.kernel.registry.operations.filter(takesBody))
     for (const { path, what, value } of issuesFor(operation, valid))
       for (const transport of ['http', 'grpc'] as const) {
         const response = await callers[transport](operation, value as Input, key)
-        // proto3 has no way to say it, so there is nothing to refuse.
+        // proto3 has no way to say it, so there is nothing to reject.
         if (response === undefined) continue
         walked++
         const name = `${path} ${what} over ${transport}`
@@ -243,7 +246,7 @@ for (const operation of service.kernel.registry.operations.filter(takesBody))
       }
     t.strictSame(state(), before, 'nothing was written')
     const response = await callers.http(operation, valid, key)
-    t.ok((response?.status ?? 500) < 300, `without a fault it succeeds: ${response?.detail}`)
+    t.ok((response?.status ?? 500) < 300, `the valid input succeeds: ${response?.detail}`)
     await backgroundEnds()
     const changes = !/:(read|search|use)$/.test(operation.permission)
     if (changes) t.notSame(state().commits, before.commits, 'and that is seen')

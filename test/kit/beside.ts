@@ -6,7 +6,7 @@ import type { CallOptions, Response, TestService } from './service.ts'
 
 const CHILD = fileURLToPath(new URL('./beside-process.ts', import.meta.url))
 
-/** What the process of the second service is told first. */
+/** The first message to the process of the second service. */
 export interface Beginning {
   readonly directory: string
   readonly location: string

@@ -79,7 +79,10 @@ const contrastOf = (element: Element, style: Element['style'] & object): number 
   return (high + 0.05) / (low + 0.05)
 }
 
-/** Texts with less contrast than WCAG 2.2 AA asks (https://www.w3.org/TR/WCAG22/#contrast-minimum). Disabled controls are exempt. */
+/**
+ * Texts with less contrast than WCAG 2.2 AA asks (https://www.w3.org/TR/WCAG22/#contrast-minimum). Disabled controls
+ * are exempt.
+ */
 export const contrastIssues = (elements: readonly Element[]): readonly string[] =>
   elements.flatMap((element) => {
     const { style, text, path } = element

@@ -37,8 +37,8 @@ const write = (response: Response, chunk: string | Buffer): boolean =>
 
 /**
  * Behaviours by path: `/sse?n=&ms=` events, `/large?bytes=`, `/gzip`, `/slow?ms=`, `/reset`, `/halfway` (breaks off in
- * the body), `/status/<n>`, `/redirect`, `/forge` (headers in our brand), `/large-json?bytes=&length=1` (a JSON
- * text; with or without a length), `/answer` (what the header `x-answer` says), `/headers?n=&bytes=`, `/raw?bytes=`
+ * the body), `/status/<n>`, `/redirect`, `/forge` (headers with our prefix), `/large-json?bytes=&length=1` (a JSON
+ * text; with or without a length), `/response` (what the header `x-response` says), `/headers?n=&bytes=`, `/raw?bytes=`
  * (HTTP/1.1 as given, which must end its connection); anything else echoes the request as JSON.
  */
 const behave = async (request: Request, response: Response, record: Received): Promise<void> => {
@@ -80,8 +80,8 @@ const behave = async (request: Request, response: Response, record: Received): P
     ;(response as ServerResponse).writeHead(200, { 'content-type': 'application/json', ...length })
     write(response, body.slice(0, 10))
     response.end(body.slice(10))
-  } else if (url.pathname.startsWith('/answer')) {
-    const { status = 200, headers = {}, body = '', base64 } = JSON.parse(String(record.headers['x-answer']))
+  } else if (url.pathname.startsWith('/response')) {
+    const { status = 200, headers = {}, body = '', base64 } = JSON.parse(String(record.headers['x-response']))
     end(status, headers, base64 === undefined ? body : Buffer.from(base64, 'base64'))
   } else if (url.pathname === '/headers') {
     const names = Array.from({ length: number('n', 100) }, (_, index) => `x-header-${index}`)
@@ -103,7 +103,9 @@ const behave = async (request: Request, response: Response, record: Received): P
     )
 }
 
-/** A destination on 127.0.0.1 (or `host`) that remembers every request. Without a certificate it speaks plain HTTP/1.1. */
+/**
+ * A destination on 127.0.0.1 (or `host`) that remembers every request. Without a certificate it speaks plain HTTP/1.1.
+ */
 export const startDestination = async (
   certificate: Certificate | undefined,
   options: {
@@ -141,7 +143,7 @@ export const startDestination = async (
       : options.protocol === 'h2'
         ? createSecureServer({ ...certificate, allowHTTP1: true }, onRequest as never)
         : createTlsServer(
-            // More than the edge takes: an answer to headers that are too large can be lost with its connection.
+            // More than the edge accepts: a response to headers that are too large can be lost with its connection.
             { ...certificate, ALPNProtocols: ['http/1.1'], maxHeaderSize: 128 * 1024 },
             onRequest as never,
           )

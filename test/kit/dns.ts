@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import packet, { type Answer } from 'dns-packet'
 
-/** Addresses of a name; `fail` answers SERVFAIL, `silent` nothing at all. Unknown names get NXDOMAIN. */
+/** Addresses of a name. `fail`: SERVFAIL. `silent`: no response. Unknown names get NXDOMAIN. */
 interface Script {
   readonly a?: readonly string[]
   readonly aaaa?: readonly string[]
@@ -16,7 +16,7 @@ export interface DnsServer {
   readonly port: number
   /** Names asked for, in order, with their type. */
   readonly asked: string[]
-  /** What a name answers from now on; a function is asked each time with the count of questions so far. */
+  /** Sets the responses for a name. A function is called with the count of queries so far. */
   set(name: string, script: Script | ((count: number) => Script)): void
   close(): Promise<void>
 }

@@ -113,7 +113,7 @@ export interface FarSide {
   readonly uses: { readonly ids: readonly string[]; readonly context: UseContext }[]
 }
 
-/** Code as the sandbox would run it, without its walls: a function's fault is what the code service says of it. */
+/** Runs code without the isolation of the sandbox. Errors are those of the code service. */
 const runHere = async ({
   name,
   code,
@@ -176,7 +176,8 @@ export const createFarSide = (log: Log = silentLog()): FarSide => {
           if (found === undefined) throw new AppError('unauthenticated', 'The key is not known.')
           return found
         },
-        consoleSession: () => Promise.reject(new AppError('unauthenticated', 'Nobody has signed in here.')),
+        consoleSession: () =>
+          Promise.reject(new AppError('unauthenticated', 'No console session exists here.')),
         identify: async ({ tenantId, id }) => {
           const found = [...CALLERS.values()].find(
             (each) => each.tenantId === tenantId && each.actorId === id,
@@ -235,12 +236,12 @@ export const exchangesOf = (
     },
   )
 
-/** An answer, body whole. */
+/** A response with its complete body. */
 export interface Responded {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly text: string
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: tests read responses of every shape
   readonly json: any
 }
 

@@ -3,7 +3,7 @@ import { isObject } from '../../src/common/json.ts'
 import { methodOf, pathOf, pathParams } from '../../src/kernel/check/operation.ts'
 import type { Example, Operation } from '../../src/sdk/index.ts'
 
-/** Values that every service makes anew: what an example writes for them stands for what is answered. */
+/** Values that differ in each service: those of an example stand for those of the response. */
 const MADE = {
   id: /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
   key: /^key_[1-9A-HJ-NP-Za-km-z]+$/,
@@ -48,10 +48,10 @@ export const translated = (value: unknown, names: Names): unknown => {
 }
 
 /**
- * Throws unless an answer is what the example says: the same members with the same values, made values of the same kind,
- * each standing for the same thing everywhere. Of a list the example may show a part. Fills `names`.
+ * Throws unless a response is what the example says: the same members with the same values, made values of the same
+ * kind, each standing for the same thing everywhere. Of a list the example may show a part. Fills `names`.
  */
-export const assertAgrees = (shown: unknown, responded: unknown, names: Names, path = 'answer'): void => {
+export const assertAgrees = (shown: unknown, responded: unknown, names: Names, path = 'response'): void => {
   if (Array.isArray(shown)) {
     assert.ok(Array.isArray(responded), `${path} is a list`)
     const rest = [...responded]

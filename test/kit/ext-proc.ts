@@ -1,7 +1,7 @@
 /**
  * Envoy's messages as proto-loader and protobufjs make them of proto/sidevault/ext-proc.proto: the reference that the
- * gateway's own codec is compared with, and what faulty answers are built from. A oneof names its set member, bytes are
- * Buffers, absent members are absent.
+ * gateway's own codec is compared with, and what invalid replies are built from. A oneof names its set member, bytes
+ * are Buffers, absent members are absent.
  */
 import { fileURLToPath } from 'node:url'
 import * as protoLoader from '@grpc/proto-loader'
@@ -97,7 +97,7 @@ export const encodeRequest = processMethod.requestSerialize as (message: Process
 export const encodeResponse = processMethod.responseSerialize as (message: object) => Buffer
 export const decodeResponse = processMethod.responseDeserialize as (bytes: Buffer) => ProcessingResponse
 
-/** The gateway's message for an answer. */
+/** The gateway's message for a reply. */
 export const messageFor = (response: ExtProcReply, phase: Phase): Buffer =>
   Buffer.concat(encodeReply(response, phase))
 

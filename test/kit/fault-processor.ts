@@ -77,11 +77,11 @@ export const ISSUES = {
     'response-phase',
     'no-upstream',
     'unknown-upstream',
-    'no-brand',
+    'no-prefix',
     'only-metadata',
     'longer-than-said',
     'shorter-than-said',
-    'length-unsaid',
+    'length-absent',
     'illegal-name',
     'illegal-value',
     'remove-authority',
@@ -90,7 +90,7 @@ export const ISSUES = {
     'bare-immediate',
   ],
   // A clean end is missing: Envoy takes it for consent, and the gateway has none in these phases.
-  'answer-headers': [
+  'response-headers': [
     'error',
     'hang',
     'kill',
@@ -104,7 +104,7 @@ export const ISSUES = {
     'envoy-header',
     'bare-immediate',
   ],
-  'answer-body': [
+  'response-body': [
     'error',
     'hang',
     'kill',
@@ -194,12 +194,12 @@ const serve = (call: ProcessStream) => {
         call.end()
         return
       case 'no-upstream':
-      case 'no-brand':
+      case 'no-prefix':
       case 'unknown-upstream': {
         const released = responseMessage(
           {
             kind: 'continue',
-            prefix: name === 'no-brand' ? 'other' : prefix,
+            prefix: name === 'no-prefix' ? 'other' : prefix,
             upstream: (name === 'unknown-upstream' ? 'elsewhere' : 'https') as 'https',
             edits: { set: new Map([['content-length', String(REPLACED.length)]]), remove: [] },
             body: REPLACED,
@@ -221,7 +221,7 @@ const serve = (call: ProcessStream) => {
       case 'shorter-than-said':
         write(withHeader(good, phase, 'content-length', '300'))
         return
-      case 'length-unsaid':
+      case 'length-absent':
         write({
           ...good,
           [phase]: {
@@ -290,7 +290,7 @@ const serve = (call: ProcessStream) => {
         return respond('connect', 'request_headers', good)
       }
       const ends = message.endOfStream
-      const modeOverride = issue.startsWith('answer-') ? 'responseBody' : undefined
+      const modeOverride = issue.startsWith('response-') ? 'responseBody' : undefined
       const good: ExtProcReply = ends
         ? { kind: 'continue', prefix, edits, upstream: 'https', modeOverride }
         : { kind: 'buffered', prefix, edits, modeOverride }
@@ -311,10 +311,10 @@ const serve = (call: ProcessStream) => {
       }
       respond('body', 'request_body', good)
     } else if (message.kind === 'response_headers') {
-      respond('answer-headers', 'response_headers', { kind: 'bufferedResponse', destinationStatus: '200' })
+      respond('response-headers', 'response_headers', { kind: 'bufferedResponse', destinationStatus: '200' })
     } else if (message.kind === 'response_body') {
       const edits = { set: new Map([['content-length', String(REPLACED.length)]]), remove: [] }
-      respond('answer-body', 'response_body', { kind: 'replaceResponse', edits, body: REPLACED })
+      respond('response-body', 'response_body', { kind: 'replaceResponse', edits, body: REPLACED })
     }
   })
   call.on('error', () => {})

@@ -19,7 +19,9 @@ export interface FaultyWorld<W extends World = World> {
   /** One call during which the processor has this fault; its trace id is `trace`. */
   send(fault: string, options?: { body?: string; method?: string }): Promise<Responded>
   startProcessor(): Promise<void>
-  /** One that is ready where Envoy does not look; the function that is answered puts it where Envoy does. */
+  /**
+   * Starts a processor on a path that Envoy does not use; the returned function moves it to the path that Envoy uses.
+   */
   prepareProcessor(): Promise<() => void>
   killProcessor(): Promise<void>
   close(): Promise<void>

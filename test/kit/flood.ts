@@ -4,7 +4,7 @@ import { KEYS, type World } from './egress.ts'
 
 const MIB = 1024 * 1024
 
-/** One call, which stands still once it is answered. */
+/** A call that is never read further than its status line. */
 interface Standing {
   status: number | undefined
 }
@@ -13,7 +13,7 @@ export interface Flood {
   /** The calls of each kind. */
   readonly calls: Readonly<Record<string, readonly Standing[]>>
   rejected(kind: string): number
-  /** Answered with something else than 429 or a 200 that does not end. */
+  /** Statuses other than 429 and that of a 200 that does not end. */
   unexpected(): readonly number[]
   end(): void
 }
@@ -55,7 +55,7 @@ export const startFlood = (world: World, each: number): Flood => {
     'slow bodies with a length': (at) => post(at, [`content-length: ${4 * MIB}`], 'x'.repeat(65_536)),
     'slow bodies without one': (at) => post(at, [chunked], chunk(65_536)),
     'slow readers of an endless response': (at) => get('/large?bytes=1000000000000', as(at)),
-    'destinations that never answer': (at) => get('/slow?ms=1000000', as(at)),
+    'destinations that never respond': (at) => get('/slow?ms=1000000', as(at)),
     'names that never resolve': (at) => get('', own(`https://${at}.silent.test`)),
     'uploads that never end': (at) => post(at, ['svc-proxy-stream: true', chunked], chunk(65_536)),
   }

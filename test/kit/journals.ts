@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { root } from './sources.ts'
 
-/** Asserts that the audit journals of a data directory hold, by `sidevault audit verify`; `env`: more of its settings. */
+/**
+ * Asserts that the audit journals of a data directory hold, by `sidevault audit verify`; `env`: more of its settings.
+ */
 export const journalsHold = (t: Test, dataDir: string, env: Readonly<Record<string, string>> = {}): void => {
   const program = join(root, 'bin/sidevault.js')
   const { status, stdout, stderr } = spawnSync(process.execPath, [program, 'audit', 'verify'], {

@@ -23,8 +23,8 @@ const start = async (env: Readonly<Record<string, string>>) => {
 const started = new Map<string, ReturnType<typeof start>>()
 
 /**
- * A tenant of the whole program, and a TLS destination `dest.test` on this machine that it may go to. Test files of this
- * process with the same settings share both.
+ * A tenant of the whole program, and a TLS destination `dest.test` on this machine that it may go to. Test files of
+ * this process with the same settings share both.
  */
 export const startOutside = async (env: Readonly<Record<string, string>> = {}): Promise<Outside> => {
   const name = JSON.stringify(env)

@@ -15,7 +15,7 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Who runs the server: it refuses to be root. */
+/** The user who runs the server, which does not start as root. */
 interface Runner {
   readonly uid?: number
   readonly gid?: number
@@ -85,8 +85,7 @@ const installed = (): readonly string[] => [
 /** The PostgreSQL that tests run: the package's, else an installed one. A string: why there is none. */
 export const findPostgres = (): Binaries | string => {
   const who = runner()
-  if (who === undefined)
-    return 'PostgreSQL refuses to run as root, and there is no user "postgres" or "nobody"'
+  if (who === undefined) return 'PostgreSQL does not run as root, and there is no user "postgres" or "nobody"'
   for (const directory of packaged()) if (runs(directory, who)) return { directory, runner: who }
   for (const directory of installed())
     if (existsSync(join(directory, 'initdb')) && runs(directory, who)) return { directory, runner: who }

@@ -10,7 +10,7 @@ import { descendants } from '../supervisor/processes.ts'
 import { type Binaries, findPostgres } from './postgres-binaries.ts'
 
 export interface PostgresOptions {
-  /** Commits reach the disk before they are answered, as in production. Default false: faster. */
+  /** Commits reach the disk before they return, as in production. Default false: faster. */
   readonly durable?: boolean
   /** A server that only this test uses, and may kill, even where `SIDEVAULT_TEST_POSTGRES` names one. */
   readonly own?: boolean
@@ -24,8 +24,8 @@ export interface PostgresServer {
   /** The directory of its unix socket; undefined when it is not ours. */
   readonly socketDirectory: string | undefined
   /**
-   * Address of a new database, whose owner may do nothing else: an empty one, or a copy of that with the address `like`,
-   * to which nobody is connected. Its collation is not the code points' order.
+   * Address of a new database, whose owner may do nothing else: an empty one, or a copy of that with the address
+   * `like`, which has no connections. Its collation is not the code points' order.
    */
   database(like?: string): Promise<string>
   /** `kill -9` of the whole server. */

@@ -1,4 +1,7 @@
-/** How many characters strings were asked for while `work` ran: one at a time, or searched through by `indexOf` and patterns. */
+/**
+ * How many characters strings were asked for while `work` ran: one at a time, or searched through by `indexOf` and
+ * patterns.
+ */
 export const charactersRead = (work: () => void): number => {
   const text = String.prototype
   const pattern = RegExp.prototype

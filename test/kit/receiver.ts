@@ -34,8 +34,9 @@ export interface Receiver {
 const HEAD = 65_536
 
 /**
- * A TLS destination that counts and hashes what it receives, and tells a body's end from its being broken off. `/held`
- * reads nothing until it is let go; `/early` answers 413 before it reads; `/early-keep` answers and reads on.
+ * A TLS destination that counts and hashes what it receives, and distinguishes the end of a body from an aborted one.
+ * `/held` reads nothing until it is let go; `/early` responds with 413 before it reads; `/early-keep` responds and
+ * reads on.
  */
 export const startReceiver = async (certificate: Certificate, protocol: 'h1' | 'h2'): Promise<Receiver> => {
   const arrivals: Arrival[] = []

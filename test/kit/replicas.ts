@@ -16,7 +16,7 @@ export interface ReplicaOptions {
 export interface Replicas {
   readonly all: readonly Sidevault[]
   readonly redis: TestRedis
-  /** Ends the connections by which PostgreSQL tells of changes; each replica makes another a second later. */
+  /** Ends the connections on which PostgreSQL notifies of changes; each replica makes another a second later. */
   deafen(): Promise<void>
   /** What each of them is started with. */
   readonly env: Readonly<Record<string, string>>

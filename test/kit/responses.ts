@@ -6,7 +6,7 @@ import { isObject } from '../../src/common/json.ts'
 
 const addFormats = addFormatsModule as unknown as typeof addFormatsModule.default
 
-/** A schema that refuses members which it does not name, wherever it names any. */
+/** A schema that rejects members which it does not name, wherever it names any. */
 const closed = (schema: unknown): unknown => {
   if (Array.isArray(schema)) return schema.map(closed)
   if (!isObject(schema)) return schema
@@ -35,7 +35,7 @@ export interface GivenResponse {
 const NO_OPERATION = [404, 405]
 
 /**
- * Says whether answers are as an OpenAPI document has them: the status is one that the operation names, with its content
+ * Checks responses against an OpenAPI document: the status is one that the operation names, with its content
  * type, headers and body, and no member that the document does not name; and that a body which was accepted is one that
  * the document allows. Throws an AssertionError otherwise.
  */
@@ -84,7 +84,7 @@ export const createResponseCheck = (document: OpenApi) => {
   return (method: string, target: string, { status, headers, text }: GivenResponse, sent?: unknown): void => {
     const operation = operationOf(method, target)
     if (operation && status < 300) checkSent(operation, sent)
-    const place = `${operation?.operationId ?? `${method} ${target.split('?', 1)[0]}`} answered ${status}`
+    const place = `${operation?.operationId ?? `${method} ${target.split('?', 1)[0]}`} returned ${status}`
     if (operation === undefined)
       assert.ok(NO_OPERATION.includes(status), `${place}, and no operation is documented there`)
     const declared = operation?.responses[status] ?? operation?.responses[`${Math.floor(status / 100)}XX`]

@@ -2,7 +2,7 @@ import { isObject } from '../../src/common/json.ts'
 import { compileValidator } from '../../src/common/validate.ts'
 import { allows, asSchema, type JsonSchema } from '../../src/kernel/json-schema.ts'
 
-/** The bounds that samples keep and faults break. */
+/** Bounds that samples respect and invalid values exceed. */
 interface Bounded extends JsonSchema {
   readonly minLength?: number
   readonly maxLength?: number
@@ -62,7 +62,7 @@ export const sampleOf = (schema: Bounded): unknown => {
   return 'x'
 }
 
-/** A value with one thing wrong, at `path` (written as answers write it). */
+/** A value with one thing wrong, at `path` (written as responses write it). */
 export interface Issue {
   readonly path: string
   readonly what: string
@@ -123,7 +123,7 @@ const memberIssues = (
     return [...missing, ...wrong.map((issue) => ({ ...issue, value: { ...value, [name]: issue.value } }))]
   })
 
-/** All values that are one fault away from the valid `value`, at any depth that its schema describes. */
+/** Values with one error, made from the valid `value`, at any depth that its schema describes. */
 export const issuesOf = (schema: Bounded, value: unknown, path = ''): readonly Issue[] => {
   const whole = [...typeIssues(schema), ...boundIssues(schema)].map((issue) => ({ ...issue, path }))
   if (schema.properties !== undefined && isObject(value))

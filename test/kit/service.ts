@@ -81,12 +81,12 @@ export interface ServiceOptions {
   readonly journal?: (real: Journal) => Journal
 }
 
-/** An answer with its body both as text and, where it is JSON, parsed. */
+/** A response with its body both as text and, where it is JSON, parsed. */
 export interface Response {
   readonly status: number
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly text: string
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: tests read responses of every shape
   readonly json: any
 }
 
@@ -139,8 +139,8 @@ const parsed = (text: string): unknown => {
 }
 
 /**
- * The admin role in this process: real store (SQLite, or what test-store.ts says), keys, journal, expressions, vault, kernel and HTTP, in a
- * directory of its own, with a first tenant. Everything is closed when the test ends.
+ * The admin role in this process: real store (SQLite, or what test-store.ts says), keys, journal, expressions, vault,
+ * kernel and HTTP, in a directory of its own, with a first tenant. Everything is closed when the test ends.
  */
 export const startTestService = async (t: Test, options: ServiceOptions = {}) => {
   const { beside } = options

@@ -11,7 +11,7 @@ import { rememberChecks, shareChecks } from './checked.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Ports below those that a system gives to whoever names none: no other connection gets one before its server listens. */
+/** Ports below the ephemeral range, so that no connection gets one before its server listens. */
 const PORTS = { first: 10_240, count: 20_000 }
 
 /** False for a port that another process of this test run has been given. */
@@ -42,12 +42,12 @@ export const freePort = async (): Promise<number> => {
   }
 }
 
-/** An answer with its body both as text and, where it is JSON, parsed. */
+/** A response with its body both as text and, where it is JSON, parsed. */
 export interface Response {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: tests read responses of every shape
   readonly json: any
 }
 

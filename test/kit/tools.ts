@@ -49,7 +49,9 @@ export const pythonWith = async (
   return { python: 'python3', packages: folder }
 }
 
-/** The folder of these packages of npm, kept below `.cache/`; or why they could not be had. No script of theirs runs. */
+/**
+ * The folder of these packages of npm, kept below `.cache/`; or why they could not be had. No script of theirs runs.
+ */
 export const npmWith = async (
   name: string,
   packages: readonly string[],

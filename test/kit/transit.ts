@@ -20,8 +20,8 @@ const bodyOf = async (request: IncomingMessage): Promise<Record<string, unknown>
 
 /**
  * A server of ours with one Transit key (aes256-gcm96), written after the public API of OpenBao and Vault
- * (https://openbao.org/api-docs/secret/transit/): tokens, statuses, error bodies, key versions with their minimum, associated
- * data.
+ * (https://openbao.org/api-docs/secret/transit/): tokens, statuses, error bodies, key versions with their minimum,
+ * associated data.
  */
 export const startTransit = async (
   t: Test,

@@ -7,7 +7,7 @@ export interface UploadOptions {
   readonly headers?: Readonly<Record<string, string>>
   readonly protocol?: 'h1' | 'h2'
   readonly trailers?: Readonly<Record<string, string>>
-  /** Told of each chunk that was taken. */
+  /** Called with the length of each chunk that was accepted. */
   readonly onSent?: (bytes: number) => void
   readonly signal?: AbortSignal
 }
@@ -21,7 +21,7 @@ const responded = (status: number, headers: Responded['headers'], chunks: readon
   return { status, headers, text, json }
 }
 
-/** POST /proxy with a body in pieces, each sent when the one before was taken. Resolves to the answer, whenever it comes. */
+/** POST /proxy with a body in chunks, each sent after the previous one was accepted. Resolves with the response. */
 export const upload = async (
   port: number,
   to: string,
@@ -47,7 +47,7 @@ export const upload = async (
     stream.on('error', reject)
     stream.on('close', () => {
       over = true
-      reject(new Error('closed without an answer'))
+      reject(new Error('closed without a response'))
     })
     if ('sendTrailers' in stream) {
       let status = 0

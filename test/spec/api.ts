@@ -9,7 +9,7 @@ export interface Response {
   readonly status: number
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly text: string
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: tests read responses of every shape
   readonly body: any
 }
 
@@ -21,7 +21,7 @@ export interface CallOptions {
   /** Sent as it is, as JSON unless the headers say otherwise. */
   readonly raw?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** It leaves traces that the test counts, so it is not made again over the other transport to compare answers. */
+  /** It leaves traces that the test counts, so it is not repeated over the other transport to compare responses. */
   readonly once?: boolean
 }
 

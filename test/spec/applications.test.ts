@@ -247,7 +247,7 @@ t.test(
       'token:create',
       'token:update',
     ])
-    t.equal((await api.call('GET', '/permissions?application_type=nobody', { key })).status, 400)
+    t.equal((await api.call('GET', '/permissions?application_type=unknown', { key })).status, 400)
   },
 )
 

@@ -51,16 +51,16 @@ t.test('"existing association → 409, missing one → 404, a token with itself 
   t.equal((await associate(a, a)).status, 400)
   t.strictSame(await childrenOf(a), [b])
   for (const [parent, child] of [
-    ['nobody', b],
-    [a, 'nobody'],
+    ['unknown', b],
+    [a, 'unknown'],
   ] as const) {
     t.equal((await associate(parent, child)).status, 404)
     t.equal((await dissociate(parent, child)).status, 404)
   }
-  t.equal((await list('nobody')).status, 404)
-  t.equal((await api.call('POST', '/tokens/nobody/children', { key, body: { data: 1 } })).status, 404)
+  t.equal((await list('unknown')).status, 404)
+  t.equal((await api.call('POST', '/tokens/unknown/children', { key, body: { data: 1 } })).status, 404)
   t.equal(
-    (await api.call('POST', '/tokens/nobody/children', { key, body: { data: 1, id: 'x' } })).status,
+    (await api.call('POST', '/tokens/unknown/children', { key, body: { data: 1, id: 'x' } })).status,
     400,
   )
 })
@@ -146,7 +146,7 @@ t.test(
     t.strictSame(await childrenOf(parent, '?type=card'), [card])
     t.strictSame(await childrenOf(parent, '?type=card&type=token&size=2&page=2'), ids.slice(1))
     t.strictSame(await childrenOf(parent, `?id=${ids[2]}&id=${card}&id=${parent}`), [card, ids[2]])
-    t.strictSame(await childrenOf(parent, '?id=&page=1'), [], 'an empty id is nobody')
+    t.strictSame(await childrenOf(parent, '?id=&page=1'), [], 'an empty id matches no token')
     t.strictSame((await list(parent, '?size=2')).body.pagination, {
       total_items: 4,
       page_number: 1,
@@ -190,7 +190,7 @@ t.test('"GET /tokens/{id}/parents": newest first, as far as the caller may read'
   t.equal(seen.data.length, 1)
   t.not((await parents(child, '?disclosure=mask', some)).body.data[0].data, 'x')
   t.equal((await parents(theirs, '', some)).status, 403, 'the child too')
-  t.equal((await parents('nobody')).status, 404)
+  t.equal((await parents('unknown')).status, 404)
 
   await dissociate(theirs, child)
   await api.call('DELETE', `/tokens/${mine}`, { key })

@@ -29,7 +29,7 @@ t.test(
 )
 
 t.test('an invalid body gets the stored response like any other', async (t) => {
-  const first = await send('POST', '/tokens', { data: 'a' }, 'refused')
+  const first = await send('POST', '/tokens', { data: 'a' }, 'rejected')
   const invalid = (idempotency: string, as = key) => {
     const headers = { 'svc-idempotency-key': idempotency }
     return api.call('POST', '/tokens', {
@@ -39,12 +39,12 @@ t.test('an invalid body gets the stored response like any other', async (t) => {
       once: true,
     })
   }
-  const again = await invalid('refused')
+  const again = await invalid('rejected')
   t.strictSame([again.status, again.body], [201, first.body])
-  t.equal((await invalid('refused first')).status, 400)
-  t.equal((await send('POST', '/tokens', { data: 'a' }, 'refused first')).status, 201)
+  t.equal((await invalid('rejected first')).status, 400)
+  t.equal((await send('POST', '/tokens', { data: 'a' }, 'rejected first')).status, 201)
   const { key: reader } = await api.application('private', ['token:read'])
-  t.equal((await invalid('refused', reader)).status, 400, 'validated before it is refused')
+  t.equal((await invalid('rejected', reader)).status, 400, 'validated before it is denied')
 })
 
 t.test('"per tenant, application and key"', async (t) => {

@@ -41,7 +41,7 @@ t.test(
       t.equal((await send(method, `invitations/${body.id}${path}`)).status, 404)
     for (const wrong of [
       {},
-      { email: 'nobody' },
+      { email: 'unknown' },
       { email: 'a@b.c', role: 'owner' },
       { email: 'a@example.com', role: 'OWNER' },
     ])
@@ -58,7 +58,7 @@ t.test('"the owner cannot be deleted: 422"', async (t) => {
   t.equal((await send('PUT', `members/${tenant.owner_id}`, { role: 'READ' })).status, 422)
   t.equal((await send('GET', `members/${tenant.owner_id}`)).status, 200)
   for (const [method, body] of [['GET'], ['DELETE'], ['PUT', { role: 'READ' }]] as const)
-    t.equal((await send(method, 'members/nobody', body)).status, 404)
+    t.equal((await send(method, 'members/unknown', body)).status, 404)
 })
 
 t.test('a user who accepts an invitation is a member, once', async (t) => {

@@ -125,7 +125,7 @@ t.test('"checked and cast against request_parameters (dotted names nest; "123" �
   const rejected = await react(id, { args: { amount: '4242x', card: {}, capture: 'maybe' } })
   t.equal(rejected.status, 400)
   t.same(Object.keys(rejected.body.errors), ['args.amount', 'args.card.number', 'args.capture'])
-  t.notMatch(rejected.text, '4242x', 'the value is not told')
+  t.notMatch(rejected.text, '4242x', 'the error does not contain the value')
 })
 
 t.test('"Invoking a reactor needs token:use", on each container', async (t) => {
@@ -281,7 +281,7 @@ t.test('"react-async → 202 … results → 200 or 404 until ready"', async (t)
   t.equal(
     (await api.call('POST', `/reactors/${id}/react-async`, { key, body: { args: '{{ nothing }}' } })).status,
     400,
-    'what is wrong with the request is told at once',
+    'an invalid request is rejected at once',
   )
 })
 
@@ -348,7 +348,7 @@ t.test('"go with a token that they used": results are deleted with a deleted or 
   t.equal((await api.call('DELETE', `/tokens/${gone}`, { key: owner })).status, 204)
   t.equal(await row(used), undefined, 'nothing of it is kept')
   t.equal((await resultNow(id, used, owner)).status, 404)
-  t.strictSame((await idempotent()).body, {}, 'nor is a repeated answer')
+  t.strictSame((await idempotent()).body, {}, 'nor is a replayed response')
   t.equal((await resultNow(id, beside, owner)).body.raw.b, 'plain-77f1')
 
   const expires_at = new Date(clock.now() + 60_000).toISOString()

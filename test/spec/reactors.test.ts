@@ -104,11 +104,11 @@ t.test('other validation rules, which create or change nothing', async (t) => {
   const wrong: [object, string][] = [
     [{ name: '' }, 'name'],
     [{ name: 'x'.repeat(201) }, 'name'],
-    [{ code: undefined, formula: { id: 'nobody' } }, 'formula.id'],
+    [{ code: undefined, formula: { id: 'unknown' } }, 'formula.id'],
     [{ code: undefined, formula: { id: theirs.body.id } }, 'formula.id'],
     [{ code: 'x'.repeat(50_001) }, 'code'],
     [{ application: { id: managementId } }, 'application.id'],
-    [{ application: { id: 'nobody' } }, 'application.id'],
+    [{ application: { id: 'unknown' } }, 'application.id'],
     [
       { configuration: Object.fromEntries(Array.from({ length: 26 }, (_, i) => [`k${i}`, 1])) },
       'configuration',

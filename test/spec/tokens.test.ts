@@ -188,11 +188,11 @@ t.test('no oracle: fingerprints and duplicates are for callers who see the data'
     key: seeing,
     body: { query: `fingerprint:${first.fingerprint}` },
   })
-  t.equal(found.body.pagination.total_items, 12, 'whoever sees data finds all that are equal')
+  t.equal(found.body.pagination.total_items, 12, 'a caller who sees data finds all equal tokens')
 })
 
 t.test(
-  'no oracle: callers who do not see data cannot tell an existing value from a missing one',
+  'no oracle: callers who do not see data cannot distinguish an existing value from a missing one',
   async (t) => {
     const [there, missing] = ['4000056655665556', '4000002760003184']
     await create({ type: 'card', data: { number: there }, deduplicate_token: true }, seeing)
@@ -265,7 +265,7 @@ t.test('"values of data searched for without seeing the data": 60 a minute', asy
   const rejected = await search(11)
   t.equal(rejected.status, 429)
   t.equal(rejected.headers['retry-after'], '1')
-  t.equal((await search(10)).status, 200, 'what was refused has not been counted')
+  t.equal((await search(10)).status, 200, 'rejected calls are not counted')
   t.equal((await search(61)).status, 400)
   const { key: other } = await api.application('private', ['token:search'])
   t.equal((await search(60, other)).status, 200, 'each application for itself')

@@ -47,7 +47,7 @@ const createMapper = (operations: readonly Operation[]) => {
   }
 }
 
-/** An answer as proto3 can carry it: optional lists and maps that are empty are absent, and so are messages that are null. */
+/** A response as proto3 can carry it: without empty optional lists and maps, and without messages that are null. */
 const carried = (message: Message, object: Record<string, unknown>): Record<string, unknown> => {
   const item = (of: Item, value: unknown) =>
     of.kind === 'message' ? carried(of.message, value as Record<string, unknown>) : value
@@ -72,17 +72,17 @@ const JSON_TYPES = ['application/json', 'application/merge-patch+json']
 /** Cursors differ from call to call. */
 const comparable = (text: string) => text.replaceAll(/"next":"[^"]*"/g, '"next":"<cursor>"')
 
-/** Calls that change nothing, so that they can be made again to see what the other transport answers. */
+/** Calls that change nothing, and can be repeated to compare the responses of the other transport. */
 const READING = new Set(['Tokens.Search', 'Tokens.SearchByCursor', 'Tokens.Detokenize'])
 
 const isRepeatable = ({ http, rpc }: Operation, status: number) =>
   http.startsWith('GET ') || READING.has(rpc) || (status >= 400 && status !== 429)
 
 /**
- * The same calls over gRPC: what HTTP says with method, path, query and body is the input of one operation. An answer
+ * The same calls over gRPC: what HTTP says with method, path, query and body is the input of one operation. A response
  * gets the status and body that HTTP has for it, and of headers those that gRPC has too, besides what follows from the
- * declaration (Location, content type). Answers of calls that change nothing are compared with HTTP's own, in full.
- * Undefined is answered for calls that only HTTP can make: other methods and paths, bodies that are no JSON, values
+ * declaration (Location, content type). Responses of calls that change nothing are compared with HTTP's own, in full.
+ * Undefined is returned for calls that only HTTP can make: other methods and paths, bodies that are no JSON, values
  * that proto3 types exclude.
  */
 export const startGrpcCalls = async (service: TestService) => {
@@ -136,7 +136,7 @@ export const startGrpcCalls = async (service: TestService) => {
     assert.deepEqual(
       JSON.parse(comparable(JSON.stringify(ours.body ?? null))),
       JSON.parse(comparable(JSON.stringify(body ?? null))),
-      `${rpc}: answer over HTTP`,
+      `${rpc}: response over HTTP`,
     )
   }
 
