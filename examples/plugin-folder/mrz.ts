@@ -4,7 +4,7 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ'
 const WEIGHTS = [7, 3, 1]
 
 /** Check digit of a machine-readable field (ICAO 9303-3 §4.9); `<` counts as 0. */
-export const checkDigit = (field: string): number =>
+const checkDigit = (field: string): number =>
   [...field].reduce(
     (sum, character, i) => sum + Math.max(0, ALPHABET.indexOf(character)) * (WEIGHTS[i % 3] ?? 0),
     0,

@@ -9,7 +9,7 @@ const Passport = Type.Object({
   can: Type.Optional(Type.String({ pattern: '^[0-9]{6}$' })),
 })
 
-export type Passport = Static<typeof Passport>
+type Passport = Static<typeof Passport>
 
 export const isPassport = (data: Json): data is Passport => isObject(data) && typeof data.expires === 'string'
 

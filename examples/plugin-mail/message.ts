@@ -1,4 +1,4 @@
-export interface Invitation {
+interface Invitation {
   readonly tenant_id: string
   readonly id: string
   readonly email: string

@@ -11,7 +11,7 @@ import { allBelow } from './processes.ts'
 import { bodyWith, EDIT } from './proxy.ts'
 import { table } from './report.ts'
 
-export interface AgainstOptions {
+interface AgainstOptions {
   /** A commit of this repository. */
   readonly commit: string
   readonly rounds: number
@@ -35,7 +35,7 @@ interface Sample {
 }
 
 /** What one version did beside the other; ratios are this version's figure over the commit's, by round. */
-export interface Comparison {
+interface Comparison {
   readonly name: string
   readonly concurrency: number
   readonly before: Sample
@@ -130,7 +130,7 @@ const casesOf = async (sidevault: Sidevault, destination: string): Promise<reado
  * This version beside a commit: both run at once, and take turns in being asked. A ratio belongs to one round, so that
  * the machine's changes of pace meet both. Throws when a request fails.
  */
-export const benchAgainst = async (options: AgainstOptions) => {
+const benchAgainst = async (options: AgainstOptions) => {
   const { sha, folder, remove } = checkout(options.commit)
   const destination = await startDestination()
   const systems: Sidevault[] = []

@@ -6,7 +6,7 @@ import { CPU, NATIVE } from '../sandbox/hostile/loops.ts'
 import { MEMORY } from '../sandbox/hostile/memory.ts'
 
 /** Calls of a well-behaved program beside hostile ones; milliseconds from when each was due. */
-export interface BystanderFigures {
+interface BystanderFigures {
   readonly perSecond: number
   readonly calls: number
   /** How many ended otherwise than they should, by how. */

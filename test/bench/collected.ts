@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 /** In the environment of processes that are to be asked: SIGUSR1 then opens an inspector on a port of its own. */
 export const INSPECTABLE = { NODE_OPTIONS: '--inspect-port=0' }
 
-export interface Held {
+interface Held {
   /** MiB of V8's heap that is in use, and of what its objects hold outside it. */
   readonly used: number
   readonly external: number

@@ -194,7 +194,7 @@ const accepts = (port: number) =>
     socket.once('error', () => resolve(false))
   })
 
-export interface RunningEnvoy {
+interface RunningEnvoy {
   readonly pid: number
   stop(): Promise<void>
 }

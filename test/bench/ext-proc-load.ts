@@ -19,7 +19,7 @@ export interface ExtProcCall {
   readonly expected: Buffer
 }
 
-export interface ExtProcLoadOptions {
+interface ExtProcLoadOptions {
   readonly socketPath: string
   /** Taken in turn. */
   readonly calls: readonly ExtProcCall[]
@@ -29,7 +29,7 @@ export interface ExtProcLoadOptions {
   readonly most?: number
 }
 
-export interface ExtProcLoadResult {
+interface ExtProcLoadResult {
   readonly calls: number
   readonly failures: number
   readonly seconds: number

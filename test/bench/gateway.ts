@@ -14,7 +14,7 @@ import { partsBelow } from './processes.ts'
 import { bodyWith } from './proxy.ts'
 import { table } from './report.ts'
 
-export interface GatewayOptions {
+interface GatewayOptions {
   /** A commit of this repository to compare with, in turns. */
   readonly against?: string | undefined
   readonly rounds: number
@@ -34,7 +34,7 @@ interface Cost {
   readonly kib: number
 }
 
-export interface GatewayFigures extends Cost {
+interface GatewayFigures extends Cost {
   readonly version: string
   readonly concurrency: number
   /** The lowest and the highest CPU of a call in a round. */
@@ -64,7 +64,7 @@ const headersOf = (key: string, length: number) => ({
   'x-sidevault-client-address': '127.0.0.1',
 })
 
-export const callOf = (key: string, id: string): ExtProcCall => {
+const callOf = (key: string, id: string): ExtProcCall => {
   const body = Buffer.from(bodyWith(`{{ ${id} | json: '$.number' }}`, 1024))
   const headers = Object.entries(headersOf(key, body.length)).map(([name, value]) => ({
     key: name,
@@ -107,7 +107,7 @@ const WATCH = `(() => {
   return true
 })()`
 
-export interface Target {
+interface Target {
   readonly version: string
   readonly pid: number
   readonly socketPath: string
@@ -116,7 +116,7 @@ export interface Target {
   stop(): Promise<unknown>
 }
 
-export const startTarget = async (version: string, project: string): Promise<Target> => {
+const startTarget = async (version: string, project: string): Promise<Target> => {
   const sidevault = await startSidevault({ env: INSPECTABLE, project })
   const key = await sidevault.application({ permissions: ['token:create', 'token:use'] })
   const calls: ExtProcCall[] = []
@@ -137,7 +137,7 @@ export const startTarget = async (version: string, project: string): Promise<Tar
   }
 }
 
-export const measure = async (target: Target, concurrency: number, seconds: number): Promise<Cost> => {
+const measure = async (target: Target, concurrency: number, seconds: number): Promise<Cost> => {
   const { pid, socketPath, calls, inspector } = target
   await inspector.evaluate(WATCH)
   const before = threadSeconds(pid)

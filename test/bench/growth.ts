@@ -7,7 +7,7 @@ import { httpRequest, load, warm } from './load.ts'
 import { partsBelow } from './processes.ts'
 import { table } from './report.ts'
 
-export interface GrowthOptions {
+interface GrowthOptions {
   /** Tokens stored before the measuring: few, and many. */
   readonly sizes: readonly [number, number]
   readonly rounds: number

@@ -10,7 +10,7 @@ export interface LoadResult {
   readonly p99: number
 }
 
-export interface LoadOptions {
+interface LoadOptions {
   readonly host: string
   readonly port: number
   /** Complete HTTP/1.1 requests; each connection takes them in turn. */

@@ -5,7 +5,7 @@ import type { Program, Sandbox, SandboxHost } from '../../src/sandbox/types.ts'
 import { cpuSeconds, residentMiB } from './cpu.ts'
 
 /** One stretch of invocations. Latencies in milliseconds, CPU in milliseconds of each invocation. */
-export interface InvocationFigures {
+interface InvocationFigures {
   readonly name: string
   readonly concurrency: number
   readonly perSecond: number
@@ -16,7 +16,7 @@ export interface InvocationFigures {
   readonly childrenCpu: number
 }
 
-export interface SandboxFigures {
+interface SandboxFigures {
   readonly invocations: readonly InvocationFigures[]
   /** Milliseconds of the first call after the code was checked, as saving does. */
   readonly firstCall: { readonly p50: number; readonly worst: number }
@@ -24,7 +24,7 @@ export interface SandboxFigures {
   readonly memoryPerProgram: number
 }
 
-export interface SandboxBenchOptions {
+interface SandboxBenchOptions {
   readonly seconds: number
   readonly concurrencies: readonly number[]
   /** Different programs that take turns. */

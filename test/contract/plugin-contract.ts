@@ -116,7 +116,7 @@ const tokenTypeContract = (t: Test, type: TokenType, examples: TokenTypeExamples
 /** Import specifiers of a module's text. */
 const imports = (text: string): string[] => [...text.matchAll(/\bfrom '([^']+)'/g)].map((match) => match[1]!)
 
-export interface ContractInput {
+interface ContractInput {
   readonly folder: string
   readonly plugin: Plugin
   /** Permissions that any plugin declares. */

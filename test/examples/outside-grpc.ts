@@ -17,7 +17,7 @@ type Method = (
 ) => void
 
 /** `service.method(message)` under a key. */
-export type Grpc = (service: string, method: string, message: object) => Promise<Record<string, unknown>>
+type Grpc = (service: string, method: string, message: object) => Promise<Record<string, unknown>>
 
 /**
  * Clients of the .proto files that are printed for a project's plugins, as anybody's loader makes them:

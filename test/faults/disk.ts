@@ -27,7 +27,7 @@ export const smallDisk = (
 }
 
 /** A disk that programs have files of open. */
-export interface FailingDisk {
+interface FailingDisk {
   readonly path: string
   /**
    * Until `release` nothing can be written any more, not through open files either: neither files but those whose names

@@ -16,7 +16,7 @@ const HANGS = 90_000
 const PAUSE = 50
 const TOKENS = 12
 
-export interface Load {
+interface Load {
   /** What every token stands for, by its id. */
   readonly values: ReadonlyMap<string, string>
   /** Proxied calls by trace id: the value that the destination has to see. */

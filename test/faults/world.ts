@@ -26,7 +26,7 @@ export interface FaultWorld {
   readonly env: Readonly<Record<string, string>>
 }
 
-export interface FaultOptions {
+interface FaultOptions {
   /** Replicas; default: three. */
   readonly count?: number
   /** Settings of one replica alone. */

@@ -8,7 +8,7 @@ interface Column {
   readonly key: boolean
 }
 
-export interface Table {
+interface Table {
   readonly name: string
   readonly columns: readonly Column[]
 }

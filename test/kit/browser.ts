@@ -7,7 +7,7 @@ import type { Sidevault } from './sidevault.ts'
 import { root } from './sources.ts'
 
 /** What these helpers use of a test. */
-export type BrowserTest = Pick<Test, 'name' | 'passing' | 'teardown'>
+type BrowserTest = Pick<Test, 'name' | 'passing' | 'teardown'>
 
 export interface PageOptions {
   readonly colorScheme?: 'light' | 'dark'
@@ -19,7 +19,7 @@ export interface PageOptions {
   readonly expectedStatuses?: readonly number[]
 }
 
-export interface ConsoleOptions extends PageOptions {
+interface ConsoleOptions extends PageOptions {
   /** Signs in with this key; default: the management key. `null`: stays on the sign-in form. */
   readonly key?: string | null
   /** The test sets the time of the page: `page.clock.runFor(30_000)`. It passes by itself too. */

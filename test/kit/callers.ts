@@ -17,7 +17,7 @@ interface Outcome {
 }
 
 /** Calls an operation with an input, which need not be valid. Undefined when the transport cannot say it. */
-export type Caller = (
+type Caller = (
   operation: Operation,
   input: Readonly<Record<string, unknown>>,
   key?: string,

@@ -19,7 +19,7 @@ export interface FilledVault {
 }
 
 /** A shop that takes cards. All of it is made up; the card numbers are the public ones of card networks' tests. */
-export const SHOP: VaultTexts = {
+const SHOP: VaultTexts = {
   tenant: 'Northwind Outfitters',
   names: [
     'Checkout',

@@ -101,7 +101,7 @@ export const silentLog = (): Log => {
   return log as unknown as Log
 }
 
-export interface FarSide {
+interface FarSide {
   readonly deps: GatewayDeps
   /** Stored proxies by their keys; tests put their own. */
   readonly proxies: Map<string, StoredProxy>

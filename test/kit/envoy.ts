@@ -83,7 +83,7 @@ export interface RunningEnvoy {
   stop(): Promise<void>
 }
 
-export type EnvoyOptions = Omit<BootstrapOptions, 'listen' | 'envoyAdminSocket'> & {
+type EnvoyOptions = Omit<BootstrapOptions, 'listen' | 'envoyAdminSocket'> & {
   readonly listen?: BootstrapOptions['listen']
 }
 

@@ -10,7 +10,7 @@ const PROGRAM = fileURLToPath(new URL('./fault-processor.ts', import.meta.url))
 /** A body that must not arrive as it is. */
 export const SECRET = 'a body with {{ a token }} in it'
 
-export interface FaultyWorld<W extends World = World> {
+interface FaultyWorld<W extends World = World> {
   readonly world: W
   /** Where Envoy looks for its processor. */
   readonly socket: string

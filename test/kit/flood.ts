@@ -9,7 +9,7 @@ interface Standing {
   status: number | undefined
 }
 
-export interface Flood {
+interface Flood {
   /** The calls of each kind. */
   readonly calls: Readonly<Record<string, readonly Standing[]>>
   rejected(kind: string): number

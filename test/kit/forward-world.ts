@@ -15,7 +15,7 @@ import {
 } from './tunnel.ts'
 
 /** An Envoy with a forward proxy whose bound hosts are given. */
-export interface ForwardWorld extends World {
+interface ForwardWorld extends World {
   readonly proxy: number
   /** Signs the certificates of bound hosts. */
   readonly ca: Authority
@@ -29,7 +29,7 @@ export interface ForwardWorld extends World {
   request2(options?: InsideOptions, key?: string): ReturnType<typeof overHttp2>
 }
 
-export interface ForwardWorldOptions extends WorldOptions {
+interface ForwardWorldOptions extends WorldOptions {
   readonly bindings: Bindings
   /** Default: `api.test`. */
   readonly hosts?: readonly string[]

@@ -16,7 +16,7 @@ import {
 import type { Operation } from '../../src/sdk/index.ts'
 
 /** What came back from a call. `problem`: the detail of a failed one, when it carries one of ours. */
-export interface GrpcResponse {
+interface GrpcResponse {
   readonly code: number
   readonly message: string
   readonly output: Record<string, unknown> | undefined
@@ -25,7 +25,7 @@ export interface GrpcResponse {
   readonly metadata: Readonly<Record<string, string>>
 }
 
-export interface GrpcCallOptions {
+interface GrpcCallOptions {
   readonly metadata?: Readonly<Record<string, string>>
   /** ms from now. */
   readonly deadline?: number

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 
 /** An element that got the focus by the Tab key. */
-export interface Stop {
+interface Stop {
   /** Tag, role and text, for messages. */
   readonly label: string
   /** Its place among all elements of the page. */
@@ -47,7 +47,7 @@ const REACHABLE = `(() => {
 })()`
 
 /** The elements that the Tab key visits from where the focus is, once around the page, at most `limit`. */
-export const tabStops = async (page: Page, limit = 200): Promise<readonly Stop[]> => {
+const tabStops = async (page: Page, limit = 200): Promise<readonly Stop[]> => {
   await page.evaluate(`document.activeElement?.blur?.()`)
   const stops: Stop[] = []
   let turns = 0

@@ -9,7 +9,7 @@ const ownBytes = (pid: number): number => {
   return Number(/RssAnon:\s+(\d+)/.exec(status)?.[1]) * 1024
 }
 
-export interface MemoryWatch {
+interface MemoryWatch {
   readonly idle: number
   /** Since the watch began, looked at every 100 ms. */
   readonly highest: () => number

@@ -3,7 +3,7 @@ import { startLocalNetwork } from './local-network.ts'
 import { atProcessEnd } from './process-end.ts'
 import { type SharedSidevault, sharedSidevault } from './shared-sidevault.ts'
 
-export interface Outside {
+interface Outside {
   readonly sidevault: SharedSidevault
   readonly destination: Destination
   /** URL at the destination, `https://dest.test:<port>`. */

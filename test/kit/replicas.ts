@@ -7,13 +7,13 @@ import { queryPostgres, startPostgres } from './postgres.ts'
 import { startRedis, type TestRedis } from './redis.ts'
 import { type Sidevault, startSidevault } from './sidevault.ts'
 
-export interface ReplicaOptions {
+interface ReplicaOptions {
   readonly role?: Role
   /** Default: the Redis that the others use. */
   readonly redis?: 'none'
 }
 
-export interface Replicas {
+interface Replicas {
   readonly all: readonly Sidevault[]
   readonly redis: TestRedis
   /** Ends the connections on which PostgreSQL notifies of changes; each replica makes another a second later. */

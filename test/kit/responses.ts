@@ -25,7 +25,7 @@ const closed = (schema: unknown): unknown => {
     : own
 }
 
-export interface GivenResponse {
+interface GivenResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly text: string

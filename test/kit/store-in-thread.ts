@@ -12,7 +12,7 @@ import type { Writer } from '../../src/store/writer.ts'
 /** When tables are made: 2033-05-18T03:33:20Z. */
 const MADE_AT = 2_000_000_000_000
 
-export interface InThreadOptions {
+interface InThreadOptions {
   /** Receives each statement, values filled in. */
   readonly verbose?: (sql: unknown) => void
   /** Commits reach the disk. Default false: faster. */

@@ -18,7 +18,7 @@ export interface ConnectOptions {
   readonly version?: '1.0' | '1.1'
 }
 
-export interface Connected {
+interface Connected {
   readonly status: number
   readonly head: string
   readonly body: string
