@@ -26,7 +26,7 @@ interface Case {
   readonly requests: readonly Buffer[]
 }
 
-/** One measured stretch. */
+/** A measured stretch. */
 interface Sample {
   readonly perSecond: number
   readonly p50: number
@@ -34,7 +34,7 @@ interface Sample {
   readonly cpu: number
 }
 
-/** What one version did beside the other; ratios are this version's figure over the commit's, by round. */
+/** Figures of one version beside the other; ratios are this version's figure over the commit's, by round. */
 interface Comparison {
   readonly name: string
   readonly concurrency: number

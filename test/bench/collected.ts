@@ -1,4 +1,4 @@
-/** What Node processes hold when their garbage is collected, by their inspectors (Chrome DevTools protocol). */
+/** Memory of Node processes after garbage collection, by their inspectors (Chrome DevTools protocol). */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 

@@ -82,7 +82,7 @@ const callOf = (key: string, id: string): ExtProcCall => {
 
 /**
  * Bytes that were allocated between two moments: by how much the young generation grew from one collection to the next.
- * What V8 allocates among the old objects at once, and buffers outside its heap, are not in it.
+ * Objects that V8 allocates in the old space at once, and buffers outside its heap, are not in it.
  */
 const WATCH = `(() => {
   const { GCProfiler, getHeapSpaceStatistics } = process.getBuiltinModule('node:v8')

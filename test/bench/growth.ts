@@ -1,4 +1,4 @@
-/** What a create and a read cost among many stored tokens with random ids, beside the same among few. */
+/** Cost of a create and a read among many stored tokens with random ids, beside the same among few. */
 import { startSidevault } from '../kit/sidevault.ts'
 import { median } from './against.ts'
 import { CARD, fill, JSON_BODY } from './api.ts'

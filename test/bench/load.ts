@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 
-/** One measured stretch of load. Latencies in milliseconds. */
+/** A measured stretch of load. Latencies in milliseconds. */
 export interface LoadResult {
   readonly requests: number
   readonly failures: number

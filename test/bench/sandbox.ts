@@ -4,7 +4,7 @@ import { createSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Program, Sandbox, SandboxHost } from '../../src/sandbox/types.ts'
 import { cpuSeconds, residentMiB } from './cpu.ts'
 
-/** One stretch of invocations. Latencies in milliseconds, CPU in milliseconds of each invocation. */
+/** A stretch of invocations. Latencies in milliseconds, CPU in milliseconds of each invocation. */
 interface InvocationFigures {
   readonly name: string
   readonly concurrency: number

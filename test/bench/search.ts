@@ -1,4 +1,4 @@
-/** What searches cost in process, one after the other, HTTP included: `node test/bench/search.ts [tokens stored]`. */
+/** Cost of searches in process, one after the other, HTTP included: `node test/bench/search.ts [tokens stored]`. */
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Test } from 'tap'
@@ -19,7 +19,7 @@ try {
   fillTokens(db, 1, stored + 1, service.tenantId)
   db.close()
   const key = await service.application({ permissions: ALL_TOKEN_PERMISSIONS })
-  const made = await Promise.all(
+  const created = await Promise.all(
     Array.from({ length: 40 }, (_, index) =>
       service.call('POST', '/tokens', {
         key,
@@ -32,7 +32,7 @@ try {
       }),
     ),
   )
-  const { id, fingerprint } = made[0]!.json
+  const { id, fingerprint } = created[0]!.json
   const throughApi = [
     'data:"needle-1"',
     'data:"needle-1" AND type:token AND metadata.of:1',
@@ -45,7 +45,7 @@ try {
     'created_at:[2020-01-01 TO *]',
   ]
   /**
-   * Those that find tokens which were filled in, and cannot be opened, are asked of the store: a page and the total.
+   * Searches that match generated rows, which cannot be opened, run on the store: a page and the total.
    */
   const ofStore = [
     '',

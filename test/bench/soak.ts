@@ -23,7 +23,7 @@ const minutes = Number(given.minutes)
 const rate = Number(given.rate)
 /** A process whose memory grows by more than this in an hour, of its size, is said to grow. */
 const GROWTH_AN_HOUR = 0.1
-/** What is less in an hour is noise: handles, or MiB. */
+/** Growth below this in an hour is noise: handles, or MiB. */
 const LEAST = { held: 2, memory: 8, handles: 3 }
 /** So many tokens live at a time: what is created is deleted again. */
 const ALIVE = 500

@@ -1,4 +1,4 @@
-/** What it costs that no sandbox child runs code of two tenants: node test/bench/tenants.ts [seconds] */
+/** Cost of sandbox children that each run code of one tenant only: node test/bench/tenants.ts [seconds] */
 import { createLog } from '../../src/common/log.ts'
 import { createMetrics } from '../../src/common/metrics.ts'
 import { createSandbox } from '../../src/sandbox/sandbox.ts'

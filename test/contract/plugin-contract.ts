@@ -22,7 +22,7 @@ const closedKernel = (config: unknown): PluginContext =>
     },
   })
 
-/** What a plugin brings when set up with its default configuration. */
+/** The contribution of a plugin with its default configuration. */
 export const contributionOf = async (plugin: Plugin): Promise<Contribution> => {
   const issues: Issue[] = []
   const config = checkConfig(plugin, undefined, issues)

@@ -1,6 +1,6 @@
 import type { Json } from '#sdk'
 
-/** What a token type must do with some data. */
+/** Required behavior of a token type for some data. */
 export interface TokenTypeExamples {
   /** Accepted; `stored`, `masked`, `indexes` are what becomes of it. `masked` undefined: the type has no mask. */
   readonly valid: readonly {

@@ -10,7 +10,7 @@ const last = (name: string): string => image.findLast((instruction) => instructi
 const rootFiles = ['passwd', 'group', 'nsswitch.conf', 'hosts', 'resolv.conf', 'ld.so.cache', 'ssl']
 
 /**
- * What a kubelet and a container runtime do before the first process, as far as it can be had without them: a root of
+ * Work of a kubelet and a container runtime before the first process, as far as possible without them: a root of
  * its own, read-only; the volumes; user, groups, capabilities and no_new_privs as the manifest says. A chroot rejects
  * user namespaces, as the runtimes' default seccomp profiles do.
  */
@@ -29,7 +29,7 @@ while [ "$1" != -- ]; do mount_at "$1" "$2" "$3"; shift 3; done; shift
 mount -o remount,ro "$at"
 exec chroot "$at" "$@"`
 
-/** What Kubernetes makes of a volume: a folder of the pod's group, secrets behind links and of root. */
+/** A volume as Kubernetes mounts it: a folder of the pod's group, secrets behind links and owned by root. */
 const volumeOf = (
   folder: string,
   volume: Manifest,

@@ -18,10 +18,13 @@ t.test('Envoy and Node have the versions of the bootstrap', async (t) => {
     ['${ENVOY_IMAGE}', '${NODE_IMAGE}', '${NODE_IMAGE}'],
     'a build may name each by digest',
   )
-  const given = all
+  const versions = all
     .filter(({ name }) => name === 'ARG')
     .map(({ rest }) => rest.replace(/@sha256:[0-9a-f]{64}$/, ''))
-  t.strictSame(given, [`ENVOY_IMAGE=envoyproxy/envoy:v${version}`, `NODE_IMAGE=node:${node}-bookworm-slim`])
+  t.strictSame(versions, [
+    `ENVOY_IMAGE=envoyproxy/envoy:v${version}`,
+    `NODE_IMAGE=node:${node}-bookworm-slim`,
+  ])
 })
 
 t.test('every copied file exists, and is in the build context', async (t) => {

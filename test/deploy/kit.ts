@@ -21,7 +21,7 @@ export const manifestsOf = (path: string): readonly Manifest[] =>
     return document.toJS()
   })
 
-/** What the stages of the Dockerfile say, line ends joined: instruction and arguments. */
+/** Instructions of the Dockerfile's stages with their arguments, continued lines joined. */
 export const instructionsOf = (text: string): readonly { readonly name: string; readonly rest: string }[] =>
   text
     .replace(/^#.*\n/gm, '')
@@ -59,7 +59,7 @@ export const roleOf = (t: Test, command: readonly string[]): string => {
 
 const FOLDER = 'examples/kubernetes'
 
-/** What the example's manifests hold. */
+/** Documents of the example's manifests. */
 export const kubernetes = () => {
   const manifests = readdirSync(join(root, FOLDER))
     .filter((name) => name.endsWith('.yaml'))

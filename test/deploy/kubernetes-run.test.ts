@@ -50,7 +50,7 @@ const statusOf = (pid: number): Readonly<Record<string, string>> =>
       .map((line) => line.split(/:\s*/, 2) as [string, string]),
   )
 
-/** Whether a process has this file open. */
+/** True if a process has this file open. */
 const opens = (pid: number, inode: number): boolean =>
   readdirSync(`/proc/${pid}/fd`).some((fd) => {
     try {

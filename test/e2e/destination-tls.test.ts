@@ -45,14 +45,14 @@ const manage = (method: string, path: string, body?: unknown) =>
     ...(method === 'PATCH' ? { headers: { 'content-type': 'application/merge-patch+json' } } : {}),
   })
 const make = async (destination_tls: object, more: object = {}) => {
-  const made = await manage('POST', '/proxies', {
+  const created = await manage('POST', '/proxies', {
     name: 'test',
     destination_url: destination,
     destination_tls,
     ...more,
   })
-  if (made.status !== 201) throw new Error(made.text)
-  return made.json as { id: string; key: string; destination_tls: Record<string, { fingerprint: string }> }
+  if (created.status !== 201) throw new Error(created.text)
+  return created.json as { id: string; key: string; destination_tls: Record<string, { fingerprint: string }> }
 }
 const send = (proxyKey: string, headers: Record<string, string> = {}) =>
   vault.call('POST', '/proxy', { key, body: {}, headers: { 'svc-proxy-key': proxyKey, ...headers } })

@@ -38,7 +38,7 @@ const code = (text: string) => ({
   code: `module.exports = async (req) => { const { args, configuration, bt } = req; ${text} }`,
 })
 
-/** One dry run; nothing may arrive, and nothing of a value may come back. */
+/** Makes a dry run, which may send nothing, and return no part of a value. */
 const dryRun = async (
   options: {
     key?: string
@@ -323,7 +323,7 @@ t.test('failing code is reported with its console; bt and fetch do nothing', asy
 
 t.test('only private and management keys may request a dry run', async (t) => {
   const open = await create({ require_auth: false })
-  const made = await application({ type: 'public', permissions: ['token:create'] })
+  const created = await application({ type: 'public', permissions: ['token:create'] })
   const idle = await application({ permissions: ['token:read'] })
   const body = { a: 1 }
   const to = { 'svc-proxy-url': url() }
@@ -334,8 +334,8 @@ t.test('only private and management keys may request a dry run', async (t) => {
       headers: { 'svc-proxy-dry-run': 'true', ...headers },
     })
   t.equal((await call({ 'svc-proxy-key': open.key })).status, 403, 'unknown')
-  t.equal((await call({ 'svc-proxy-key': open.key }, made.key)).status, 403, 'public')
-  t.equal((await call(to, made.key)).status, 403, 'public')
+  t.equal((await call({ 'svc-proxy-key': open.key }, created.key)).status, 403, 'public')
+  t.equal((await call(to, created.key)).status, 403, 'public')
   t.equal((await call(to, idle.key)).status, 403, 'without token:use')
   t.equal((await call(to)).status, 401)
   t.equal((await call({ 'svc-proxy-key': open.key }, 'key_unknown')).status, 401)

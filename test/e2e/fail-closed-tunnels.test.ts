@@ -16,7 +16,7 @@ const nothingLeft = (t: Test) => {
   t.equal(world.destination.connections(), 0, 'nor a connection')
 }
 
-/** One request in a tunnel of its own, during which the processor has this fault. */
+/** Sends a request in a tunnel of its own, during which the processor has this fault. */
 const send = async (fault: string, protocol: 'h1' | 'h2', body: string | readonly string[] = SECRET) => {
   const tunnel = await world.open('api.test', { alpn: [protocol === 'h1' ? 'http/1.1' : 'h2'] })
   const length = typeof body === 'string' ? { 'content-length': String(body.length) } : {}

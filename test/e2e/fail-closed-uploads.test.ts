@@ -27,7 +27,7 @@ const headers = (response: ExtProcReply) => messageFor(response, 'request_header
 const release = headers(RELEASE)
 const piece = messageFor({ kind: 'streamed', body: Buffer.from('piece'), isLast: false }, 'request_body')
 
-/** What a gateway does with the headers, and with the first piece of the body. */
+/** Reactions of a gateway to the headers, and to the first chunk of the body. */
 const FAULTS: Readonly<
   Record<string, readonly [headers: (call: Call) => void, body?: (call: Call) => void]>
 > = {

@@ -66,11 +66,11 @@ const sidevault = await startSidevault({
 t.teardown(() => sidevault.stop())
 
 const management = sidevault.managementKey
-const made = await sidevault.call('POST', '/applications', {
+const created = await sidevault.call('POST', '/applications', {
   key: management,
   body: { name: 'client', type: 'private', permissions: ['token:create', 'token:use'] },
 })
-const apiKey: string = made.json.key
+const apiKey: string = created.json.key
 const token: string = (
   await sidevault.call('POST', '/tokens', {
     key: apiKey,

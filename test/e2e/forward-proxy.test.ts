@@ -31,7 +31,7 @@ const PROXIES: Readonly<Record<string, Partial<StoredProxy>>> = {
   },
 }
 
-/** Who asked for which path, as the gateway looked it up. */
+/** Callers and paths, as the gateway looked them up. */
 const asked: (readonly [actor: string, path: string])[] = []
 const SURFACES = ['body', 'path', 'header:authorization', 'query:key'] as const
 const unbound = new Set<string>()

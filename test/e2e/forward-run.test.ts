@@ -47,19 +47,19 @@ const sidevault = await startSidevault({
   env: { ...network, SIDEVAULT_FORWARD_LISTEN: `127.0.0.1:${proxy}` },
 })
 t.teardown(() => sidevault.stop())
-const made = async (path: string, body: object, key = sidevault.managementKey) => {
+const create = async (path: string, body: object, key = sidevault.managementKey) => {
   const { status, json, text } = await sidevault.call('POST', path, { key, body })
   if (status !== 201) throw new Error(text)
   return json
 }
-const application = await made('/applications', {
+const application = await create('/applications', {
   name: 'run',
   type: 'private',
   permissions: ['token:create', 'token:use'],
 })
-const { id: token } = await made('/tokens', { type: 'token', data: SECRET }, application.key)
+const { id: token } = await create('/tokens', { type: 'token', data: SECRET }, application.key)
 for (const host of HOSTS)
-  await made('/proxies', {
+  await create('/proxies', {
     name: host,
     destination_url: `https://${host}:${port}`,
     intercept: true,

@@ -21,11 +21,11 @@ const call = (
 
 t.test('one port serves HTTP and gRPC over the same data', async (t) => {
   const metadata = { one: '1' }
-  const made = await call('Tokens.Create', { data: { a: [1, null, 'x'] }, metadata })
-  t.equal(made.code, status.OK, made.message)
-  const id = String(made.output?.id)
+  const created = await call('Tokens.Create', { data: { a: [1, null, 'x'] }, metadata })
+  t.equal(created.code, status.OK, created.message)
+  const id = String(created.output?.id)
   const http = await vault.call('GET', `/tokens/${id}`, { key })
-  t.strictSame(http.json, made.output)
+  t.strictSame(http.json, created.output)
   t.equal((await vault.call('DELETE', `/tokens/${id}`, { key })).status, 204)
   t.equal((await call('Tokens.Get', { id })).code, status.NOT_FOUND)
 })

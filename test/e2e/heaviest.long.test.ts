@@ -362,7 +362,7 @@ interface Turn {
 const longTurns = async (send: () => Promise<unknown>): Promise<readonly Turn[]> => {
   writeFileSync(turns, '')
   await send()
-  // What a request leaves to be done behind its response belongs to it.
+  // Work of a request after its response counts for it.
   await setTimeout(30)
   return readFileSync(turns, 'utf8')
     .split('\n')
@@ -372,7 +372,7 @@ const longTurns = async (send: () => Promise<unknown>): Promise<readonly Turn[]>
 
 const table: string[] = []
 
-/** What is too long is sent twice more, and the one in the middle counts: a collection of garbage may fall into any. */
+/** Requests that take too long are repeated twice, and the median counts: garbage collection may fall into any. */
 const judge = async (t: Test, name: string, send: () => Promise<string>): Promise<void> => {
   const longest: number[] = []
   let outcome = ''

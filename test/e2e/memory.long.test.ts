@@ -11,7 +11,7 @@ import { startSidevault } from '../kit/sidevault.ts'
 
 const MIB = 1024 * 1024
 /**
- * What a process may hold: 200 MiB more than an idle one held when this limit was set (114 and 266 MiB). An idle
+ * Memory limit of a process: 200 MiB more than an idle one held when this limit was set (114 and 266 MiB). An idle
  * process holds some 60 and 130 MiB less since then, and one call of 32 MiB takes up to 230 MiB.
  */
 const MOST: Readonly<Record<string, number>> = { gateway: 314 * MIB, admin: 466 * MIB }

@@ -23,7 +23,7 @@ interface Change {
   readonly what: string
   /** Makes the change at the first replica. */
   readonly make: () => Promise<Response>
-  /** Whether a response of a replica is from before the change. */
+  /** True if a response of a replica is from before the change. */
   readonly isOld: (replica: Sidevault) => Promise<boolean | 'unknown'>
   /** Where it can be seen; default everywhere. */
   readonly at?: readonly Sidevault[]

@@ -40,13 +40,13 @@ for (const protocol of ['h1', 'h2'] as const) {
     far.uses.length = 0
     far.records.length = 0
   }
-  /** One call through a proxy whose request transform is this. */
+  /** Calls through a proxy with this request transform. */
   const request = async (text: string, options: Parameters<typeof call>[2], path = '/proxy') => {
     clear()
     store(world, { requestTransform: text })
     return send(path, options)
   }
-  /** One call through a proxy with this response transform, to a destination with this response. */
+  /** Calls through a proxy with this response transform, to a destination with this response. */
   const response = async (
     text: string,
     response: {
@@ -242,7 +242,7 @@ for (const protocol of ['h1', 'h2'] as const) {
       const added = code(
         "for (let i = 0; i < 25; i++) headers['x-added-' + i] = 'v'; headers['x-list'] = Array(4).fill('v'); return { body, headers }",
       )
-      // One name, so that code sees one.
+      // The same name, so that code sees one.
       const many = { headers: { ...JSON_TYPE, 'x-many': Array(80).fill('v') }, body: '{"a":1}' }
       t.equal((await request(added, many)).status, 200)
       const sent = last().rawHeaders.filter(

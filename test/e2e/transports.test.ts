@@ -15,10 +15,10 @@ import { KEYS, startWorld, TOKENS, type World } from '../kit/egress.ts'
 import { listenFor } from '../kit/listen.ts'
 import { LONG } from '../kit/long.ts'
 
-const one = await startWorld()
+const h1 = await startWorld()
 const two = await startWorld({ protocol: 'h2' })
 t.teardown(async () => {
-  await one.close()
+  await h1.close()
   await two.close()
 })
 
@@ -56,7 +56,7 @@ const proxied = (world: World, path = '') => ({
 })
 
 for (const [name, world, version] of [
-  ['HTTP/1.1', one, '1.1'],
+  ['HTTP/1.1', h1, '1.1'],
   ['HTTP/2', two, '2.0'],
 ] as const)
   t.test(
@@ -92,38 +92,38 @@ for (const [name, world, version] of [
   )
 
 t.test('an HTTP/2 request with trailers and no data is not forwarded', async (t) => {
-  const session = connectHttp2(`http://127.0.0.1:${one.port}`)
+  const session = connectHttp2(`http://127.0.0.1:${h1.port}`)
   t.teardown(() => session.destroy())
-  one.destination.received.length = 0
-  const response = await http2Call(session, proxied(one), 'only trailers')
+  h1.destination.received.length = 0
+  const response = await http2Call(session, proxied(h1), 'only trailers')
   t.same(
-    one.destination.received.filter(({ body }) => body?.includes('{{')),
+    h1.destination.received.filter(({ body }) => body?.includes('{{')),
     [],
   )
-  if (one.destination.received.length === 0) t.equal(response.status, 504)
+  if (h1.destination.received.length === 0) t.equal(response.status, 504)
   else t.equal(response.status, 200)
 })
 
 t.test('many requests share connections, and no stream reset loses one', async (t) => {
-  const session = connectHttp2(`http://127.0.0.1:${one.port}`)
+  const session = connectHttp2(`http://127.0.0.1:${h1.port}`)
   t.teardown(() => session.destroy())
   let failed = 0
   for (let round = 0; round < 30; round++) {
     const responses = await Promise.all(
-      Array.from({ length: 50 }, () => http2Call(session, proxied(one), Buffer.from('{{ name | raw }}'))),
+      Array.from({ length: 50 }, () => http2Call(session, proxied(h1), Buffer.from('{{ name | raw }}'))),
     )
     failed += responses.filter(({ status }) => status !== 200).length
   }
   t.equal(failed, 0, '1,500 requests, more than the resets that Node allows by itself')
-  t.equal(await one.envoy.stat('cluster.gateway.upstream_cx_total'), 1)
+  t.equal(await h1.envoy.stat('cluster.gateway.upstream_cx_total'), 1)
 })
 
 t.test('server-sent events arrive without delay', async (t) => {
   const request = get({
     host: '127.0.0.1',
-    port: one.port,
+    port: h1.port,
     path: `/proxy/sse?n=2&ms=${24 * 3_600_000}`,
-    headers: { 'svc-api-key': KEYS.private, 'svc-proxy-url': one.url() },
+    headers: { 'svc-api-key': KEYS.private, 'svc-proxy-url': h1.url() },
   })
   const [response] = await once(request, 'response')
   const [event] = await once(response, 'data')
@@ -133,7 +133,7 @@ t.test('server-sent events arrive without delay', async (t) => {
 
 t.test('200 MB stream through without being buffered', async (t) => {
   const bytes = 200_000_000
-  for (const world of [one, two]) {
+  for (const world of [h1, two]) {
     const request = get({
       host: '127.0.0.1',
       port: world.port,
@@ -153,28 +153,28 @@ t.test('200 MB stream through without being buffered', async (t) => {
 })
 
 t.test('a truncated response is truncated for the caller too', async (t) => {
-  await t.rejects(one.post('/proxy/halfway', { method: 'GET', to: one.url() }))
+  await t.rejects(h1.post('/proxy/halfway', { method: 'GET', to: h1.url() }))
 })
 
 t.test('a response that is not valid HTTP is 502 "bad_gateway"', async (t) => {
-  const { cert, key } = await one.authority.issue(['garbage.test'])
-  one.dns.set('garbage.test', { a: ['127.0.0.1'] })
+  const { cert, key } = await h1.authority.issue(['garbage.test'])
+  h1.dns.set('garbage.test', { a: ['127.0.0.1'] })
   const server = createTlsServer({ cert, key, ALPNProtocols: ['http/1.1'] }, (socket) => {
     socket.on('error', () => {})
     socket.once('data', () => socket.end('garbage\r\n\r\n'))
   })
   const port = await listenFor(t, server)
-  const response = await one.post('/proxy', { method: 'GET', to: `https://garbage.test:${port}` })
+  const response = await h1.post('/proxy', { method: 'GET', to: `https://garbage.test:${port}` })
   t.match(response, { status: 502, json: { proxy_error: { code: 'bad_gateway' } } })
 })
 
 t.test('a compressed response keeps its bytes and its coding', async (t) => {
-  const response = await one.post('/proxy/gzip', { method: 'GET', to: one.url() })
+  const response = await h1.post('/proxy/gzip', { method: 'GET', to: h1.url() })
   t.equal(response.headers['content-encoding'], 'gzip')
 })
 
 t.test('a response may have many and large headers', async (t) => {
-  for (const far of [one, two])
+  for (const far of [h1, two])
     for (const [n, bytes] of [
       [900, 1],
       [8, 1_500],
@@ -233,7 +233,7 @@ t.test('the demo destination is reached by its name without DNS, with its own au
   t.same(world.dns.asked, [])
   const elsewhere = await world.post('/proxy', { to: 'https://demo.sidevault.test:8443', headers, body: 'x' })
   t.equal(elsewhere.status, 502, 'another port is an ordinary destination')
-  const off = await one.post('/proxy', { to, headers, body: 'x' })
+  const off = await h1.post('/proxy', { to, headers, body: 'x' })
   t.equal(off.status, 502, 'without the option it is an ordinary name')
 })
 
@@ -260,7 +260,7 @@ const errorOf = (response: string) => {
 }
 
 t.test("Envoy's local replies have the error shape and a trace id", async (t) => {
-  const auth = `svc-api-key: ${KEYS.private}\r\nsvc-proxy-url: ${one.url()}\r\n`
+  const auth = `svc-api-key: ${KEYS.private}\r\nsvc-proxy-url: ${h1.url()}\r\n`
   const cases: readonly (readonly [string, string, number, boolean])[] = [
     ['a broken request line', 'NONSENSE\r\n\r\n', 400, false],
     ['HTTP/1.0', 'GET /tokens HTTP/1.0\r\nhost: x\r\n\r\n', 426, false],
@@ -298,10 +298,10 @@ t.test("Envoy's local replies have the error shape and a trace id", async (t) =>
     ['QUERY of the API', `QUERY /tokens HTTP/1.1\r\nhost: x\r\n${auth}\r\n`, 405, false],
     ['TRACE', `TRACE /proxy HTTP/1.1\r\nhost: x\r\n${auth}\r\n`, 405, true],
   ]
-  one.destination.received.length = 0
-  one.apiPaths.length = 0
+  h1.destination.received.length = 0
+  h1.apiPaths.length = 0
   for (const [name, text, status, inProxy] of cases) {
-    const { head, body } = errorOf(await raw(one.port, text))
+    const { head, body } = errorOf(await raw(h1.port, text))
     t.match(head, new RegExp(`^http/1\\.1 ${status} `), name)
     t.match(head, /content-type: application\/json; charset=utf-8/, name)
     t.match(head, /svc-trace-id: \S+/, name)
@@ -310,8 +310,8 @@ t.test("Envoy's local replies have the error shape and a trace id", async (t) =>
     t.match(problem, { type: `/docs/errors#${problem.code}`, status, title: String, detail: String }, name)
     t.equal(ERRORS[problem.code as ErrorCode]?.title, problem.title, name)
   }
-  t.same(one.destination.received, [])
-  t.same(one.apiPaths, [])
+  t.same(h1.destination.received, [])
+  t.same(h1.apiPaths, [])
 })
 
 t.test('a request that never completes times out, and is not forwarded', async (t) => {

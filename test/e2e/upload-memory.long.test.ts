@@ -17,8 +17,8 @@ t.teardown(async () => {
 })
 const key = await sidevault.application({ permissions: ['token:create', 'token:use'] })
 const PAN = '4242424242424242'
-const made = await sidevault.call('POST', '/tokens', { key, body: { type: 'token', data: PAN } })
-const token = `{{ ${made.json.id} }}`
+const created = await sidevault.call('POST', '/tokens', { key, body: { type: 'token', data: PAN } })
+const token = `{{ ${created.json.id} }}`
 const { gateway = 0, envoy = 0 } = partsBelow(sidevault.pid)
 
 /** Resident bytes now, and at most since the last look. */

@@ -73,7 +73,7 @@ const send = (
   return upload(world.port, `https://dest.test:${receiver.port}${path}`, body, rest)
 }
 
-/** What arrived of the one request that `work` makes; undefined: nothing did. */
+/** The received part of the request that `work` makes; undefined: none. */
 const arrivalOf = async <T>(
   receiver: Receiver,
   work: () => Promise<T>,

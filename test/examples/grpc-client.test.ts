@@ -102,7 +102,7 @@ if ('missing' in found) {
       const isOurs = file.name.startsWith('sidevault/')
       return {
         ...rest,
-        // What is reserved concerns those who write the files; options of Google's are about its own packages.
+        // Reserved names concern authors of the files; options of Google's are about its own packages.
         messageType: file.messageType?.map(
           ({ reservedRange: _range, reservedName: _name, ...message }) => message,
         ),
@@ -157,9 +157,9 @@ if ('missing' in found) {
       'sidevault.v1.Tokens': { status: /SERVING/ },
     })
     const application = { name: 'explored', type: 'private', permissions: ['token:read'] }
-    const made = JSON.parse(
+    const created = JSON.parse(
       await explore('call', 'sidevault.v1.Applications/Create', JSON.stringify(application)),
     )
-    t.match(made, { ...application, key: /^key_/ })
+    t.match(created, { ...application, key: /^key_/ })
   })
 }

@@ -87,11 +87,11 @@ const bringsMore = async (t: Test, vault: Sidevault) => {
   t.strictSame((await send(vault, { line })).json.body, { line: 'L898902C36' }, 'ICAO 9303 example')
 
   const body = { token_id: tokens.passport }
-  const made = await vault.call('POST', '/passport-checks', { key: masking, body })
-  t.match(made, { status: 201, json: { token_id: tokens.passport, expired: true } })
-  check = made.json.id
-  t.equal(made.headers.get('location'), `${vault.url}/passport-checks/${check}`)
-  t.strictSame((await vault.call('GET', `/passport-checks/${check}`, { key: masking })).json, made.json)
+  const created = await vault.call('POST', '/passport-checks', { key: masking, body })
+  t.match(created, { status: 201, json: { token_id: tokens.passport, expired: true } })
+  check = created.json.id
+  t.equal(created.headers.get('location'), `${vault.url}/passport-checks/${check}`)
+  t.strictSame((await vault.call('GET', `/passport-checks/${check}`, { key: masking })).json, created.json)
   const list = await vault.call('GET', `/passport-checks?token_id=${tokens.passport}`, { key: masking })
   t.match(list.json, { pagination: { total_items: 1 }, data: [{ id: check }] })
   t.equal((await vault.call('GET', `/passport-checks/${check}`, { key: revealing })).status, 403)
@@ -149,9 +149,9 @@ t.test('plugins named in a configuration file beside them serve HTTP and /proxy'
 
   for (const type of names) {
     const { data, shown, used, masked, query, wrong } = TYPES[type]
-    const made = await vault.call('POST', '/tokens', { key: masking, body: { type, data } })
-    t.equal(made.status, 201, `${type}: ${made.text}`)
-    const { id } = made.json
+    const created = await vault.call('POST', '/tokens', { key: masking, body: { type, data } })
+    t.equal(created.status, 201, `${type}: ${created.text}`)
+    const { id } = created.json
     tokens[type] = id
     t.strictSame((await vault.call('GET', `/tokens/${id}`, { key: masking })).json.data, masked)
     t.strictSame((await vault.call('GET', `/tokens/${id}`, { key: revealing })).json.data, shown)
@@ -176,9 +176,9 @@ t.test('plugins named in a configuration file beside them serve HTTP and /proxy'
     const reveal = grpcOf(vault.port, revealing)
     for (const type of names) {
       const { data, shown, masked, wrong } = TYPES[type]
-      const made = await grpc('Tokens', 'Create', { type, data: toValue(data) })
-      t.strictSame(jsonOf(made.data), masked, type)
-      const { id } = made
+      const created = await grpc('Tokens', 'Create', { type, data: toValue(data) })
+      t.strictSame(jsonOf(created.data), masked, type)
+      const { id } = created
       t.strictSame(jsonOf((await grpc('Tokens', 'Get', { id })).data), masked, type)
       t.strictSame(jsonOf((await reveal('Tokens', 'Get', { id })).data), shown, type)
       t.strictSame((await send(vault, { value: `{{ ${id} }}` })).json.body, { value: TYPES[type].used }, type)

@@ -34,27 +34,27 @@ t.test('a clock that jumps by hours, forward and back, affects only what has exp
   /** Jumps, and waits until the admin and the gateway go by it. */
   const jump = async (ms: number): Promise<void> => {
     await clock.jump(ms, create, TIMEOUT)
-    // Who has called before a clock is put back may have to wait for a moment.
+    // A caller from before the clock moved back may have to wait for a moment.
     await until('calls are let through', async () => (await disclose(probe)).status === 200, TIMEOUT)
   }
   /** Everything that goes on under any clock. */
   const goesOn = async (what: string): Promise<string> => {
-    const made = await create({ data: what })
-    t.equal(made.status, 201, `${what}: a create`)
-    t.equal(await newest(), made.json.id, `${what}: the newest one is first in lists`)
-    const shown = await disclose(made.json.id)
+    const created = await create({ data: what })
+    t.equal(created.status, 201, `${what}: a create`)
+    t.equal(await newest(), created.json.id, `${what}: the newest one is first in lists`)
+    const shown = await disclose(created.json.id)
     t.equal(shown.status, 200, `${what}: a disclosure`)
     t.match(shown.text, what)
     await until(
       'the logs report it',
       async () => {
-        const path = `/logs?entity_id=${made.json.id}`
+        const path = `/logs?entity_id=${created.json.id}`
         const { json } = await sidevault.call('GET', path, { key: sidevault.managementKey })
         return json?.data?.length >= 2
       },
       TIMEOUT,
     )
-    return made.json.id
+    return created.json.id
   }
 
   const forGood = await goesOn('now')

@@ -47,11 +47,11 @@ t.test(
     /** Checks every kind of call while the clocks differ. */
     const checkAll = async (what: string): Promise<void> => {
       for (const replica of both) {
-        const made = await create(replica, { data: what })
-        t.equal(made.status, 201, what)
-        retained.push(made.json.id)
-        for (const reader of both) t.equal(await read(reader, made.json.id), 200, what)
-        const shown = await disclose(replica, made.json.id)
+        const created = await create(replica, { data: what })
+        t.equal(created.status, 201, what)
+        retained.push(created.json.id)
+        for (const reader of both) t.equal(await read(reader, created.json.id), 200, what)
+        const shown = await disclose(replica, created.json.id)
         t.equal(shown.status, 200, `${what}: ${shown.text}`)
       }
       const calls = await Promise.all(

@@ -74,7 +74,7 @@ t.test(
     await until('it works', works, TIMEOUT)
     const before = processes()
     const printed = sidevault.stderr().length
-    // What processes share by memory maps stays as it is: no process is killed by a page that cannot be written.
+    // Memory maps that processes share stay writable: no process is killed by a page that cannot be written.
     const responses = await during(() => disk.freeze('-shm'), REJECTED)
     clearly(responses, /disk/i)
     t.ok(responses.filter(({ status }) => status === 503 || status === 504).length >= 3 * REJECTED)

@@ -38,7 +38,7 @@ const PARTS = {
   sandbox: /^sidevault: sandbox/,
 } as const
 
-/** One process of this kind, picked by chance. */
+/** A random process of this kind. */
 const partOf = (replica: Sidevault, kind: keyof typeof PARTS): number | undefined =>
   shuffled(descendants(replica.pid).filter(({ command }) => PARTS[kind].test(command)))[0]?.pid
 

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { ALL_TOKEN_PERMISSIONS, type Response, type Sidevault } from '../kit/sidevault.ts'
 import type { FaultWorld } from './world.ts'
 
-/** What a call may end as while something is broken: interface, "Errors"; completions §7. */
+/** Permitted results of a call while something is broken: interface, "Errors"; completions §7. */
 const EXPECTED = new Set([429, 502, 503, 504])
 /** The first of two calls with one idempotency key is still at work, or was until its process was killed. */
 const IN_PROGRESS = /"status":409,"detail":"Another request with this idempotency key is in progress/
@@ -17,13 +17,13 @@ const PAUSE = 50
 const TOKENS = 12
 
 interface Load {
-  /** What every token stands for, by its id. */
+  /** Data of every token, by its id. */
   readonly values: ReadonlyMap<string, string>
   /** Proxied calls by trace id: the value that the destination has to see. */
   readonly sent: ReadonlyMap<string, string>
   /** Idempotent creates: key, what is unique in its token, and the token's id when it was acknowledged. */
   readonly creates: readonly { readonly key: string; readonly unique: string; readonly id?: string }[]
-  /** What should not have happened. */
+  /** Violations. */
   readonly violations: readonly string[]
   /** Calls that failed as they may. */
   readonly rejected: ReadonlyMap<string, number>

@@ -14,7 +14,7 @@ const gained = (before: readonly Outcome[], after: readonly Outcome[]): readonly
   })
 
 /**
- * What only counts and lists: it leads to rows that are decided on by themselves.
+ * Calls that only count and list: their rows are authorized one by one.
  */
 const COUNTING = /^(?:logs?|log_.*|journal_.*|active_.*|schema_.*|token_counts)$/
 

@@ -203,18 +203,18 @@ const TIMEOUTS = [undefined, undefined, undefined, HASTE, 0, -1, 1.5, 1e9, '5', 
 
 const { sidevault, url } = await startOutside({ SIDEVAULT_HEADER_PREFIXES: 'SVC,BT' })
 const management = sidevault.managementKey
-const made = async (path: string, body: object, key = management) => {
+const create = async (path: string, body: object, key = management) => {
   const response = await sidevault.call('POST', path, { key, body })
   if (response.status !== 201) throw new Error(response.text)
   return response.json
 }
-const application = await made('/applications', {
+const application = await create('/applications', {
   name: 'code',
   type: 'private',
   permissions: ALL_TOKEN_PERMISSIONS,
 })
 const { key } = application
-const card = await made('/tokens', { type: 'card', data: { number: '5555555555554444' } }, key)
+const card = await create('/tokens', { type: 'card', data: { number: '5555555555554444' } }, key)
 const withCard = (text: string) => text.replaceAll('CARD', card.id)
 
 /** Code that returns what the numbered expression says; the number comes with the message. */
@@ -300,7 +300,7 @@ t.test('generated calls through proxies with code never end as an internal error
       { response_transform: { code: chosen } },
       { request_transform: { code: IDENTITY }, response_transform: { code: chosen } },
       { request_transform: { code: chosen }, response_transform: { code: IDENTITY }, require_auth: false },
-    ].map((transforms) => made('/proxies', { ...made_, ...transforms })),
+    ].map((transforms) => create('/proxies', { ...made_, ...transforms })),
   )
   const calls = fc.record({
     proxy: one(proxies),
@@ -340,7 +340,7 @@ t.test('generated calls through proxies with code never end as an internal error
 
 t.test('generated calls of reactors never end as an internal error', async (t) => {
   const made_ = { name: 'reactor', application: { id: application.id } }
-  const { id } = await made('/reactors', {
+  const { id } = await create('/reactors', {
     ...made_,
     code: chosen.replace('req.args\n', 'Object(req.args)\n'),
   })

@@ -8,12 +8,12 @@ const COUNT = process.env.SPEC_STORE === 'postgres' ? 16 : 32
 /** Members that they set, each more than once. */
 const MEMBERS = COUNT - 7
 
-const one = await startTestService(t)
+const first = await startTestService(t)
 /** The same, in a process of its own. */
-const two = await startBeside(t, one)
-const { managementKey } = one
-const tokenKey = await one.application({ permissions: ALL_TOKEN_PERMISSIONS })
-const publicKey = await one.application({ permissions: ['token:create'] }, 'public')
+const two = await startBeside(t, first)
+const { managementKey } = first
+const tokenKey = await first.application({ permissions: ALL_TOKEN_PERMISSIONS })
+const publicKey = await first.application({ permissions: ['token:create'] }, 'public')
 
 interface Sent {
   readonly body?: object
@@ -23,14 +23,14 @@ interface Sent {
 
 const keyFor = (path: string) => (/^\/(v2\/)?tokens/.test(path) ? tokenKey : managementKey)
 
-type Service = Pick<typeof one, 'call'>
+type Service = Pick<typeof first, 'call'>
 
-const call = (method: string, path: string, sent: Sent = {}, service: Service = one) =>
+const call = (method: string, path: string, sent: Sent = {}, service: Service = first) =>
   service.call(method, path, { key: keyFor(path), ...sent })
 
 t.test('the two services are separate processes', async (t) => {
   t.not(two.pid, process.pid)
-  t.equal((await call('GET', '/tenants/self', {}, two)).json.id, one.tenantId)
+  t.equal((await call('GET', '/tenants/self', {}, two)).json.id, first.tenantId)
 })
 
 /** `COUNT` calls at once, by turns to either service. */
@@ -38,7 +38,7 @@ const race = (make: (index: number) => readonly [method: string, path: string, s
   Promise.all(
     Array.from({ length: COUNT }, (_, index) => {
       const [method, path, sent] = make(index)
-      return call(method, path, sent, index % 2 ? two : one)
+      return call(method, path, sent, index % 2 ? two : first)
     }),
   )
 
@@ -62,7 +62,7 @@ const permissions = ['token:read']
 
 const newMember = async (user: string) => {
   const { id } = await make('/tenants/self/invitations', { body: { email: 'a@example.com' } })
-  return one.kernel.registry.ports.members!.acceptInvitation(one.tenantId, id, user)
+  return first.kernel.registry.ports.members!.acceptInvitation(first.tenantId, id, user)
 }
 
 /** A thing of each kind that has an id and can be deleted. */
@@ -91,7 +91,7 @@ t.test('merges at once into one token lose no metadata', async (t) => {
 })
 
 t.test('merges at once into the data of one token lose none', async (t) => {
-  const revealing = await one.application({
+  const revealing = await first.application({
     rules: [{ description: 'all', priority: 1, container: '/', transform: 'reveal', permissions }],
   })
   const { id } = await make('/tokens', { body: { data: {} } })
@@ -109,7 +109,7 @@ for (const [path, status] of [
   ['/proxies', 204],
   ['/reactors', 204],
 ] as const)
-  t.test(`merges at once into one of ${path} lose no configuration`, async (t) => {
+  t.test(`merges at once into first of ${path} lose no configuration`, async (t) => {
     const id = await KINDS[path]!()
     const responses = await race((index) => [
       'PATCH',
@@ -130,7 +130,7 @@ const REPLACED: readonly (readonly [path: string, body: (index: number) => objec
   ['/reactors', (index) => ({ code, name: `n${index}`, configuration: { of: `n${index}` } })],
 ]
 for (const [path, body] of REPLACED)
-  t.test(`replacements of one of ${path} all succeed, and the last state is one of them`, async (t) => {
+  t.test(`replacements of first of ${path} all succeed, and the last state is first of them`, async (t) => {
     const id = await KINDS[path]!()
     const responses = await race((index) => ['PUT', `${path}/${id}`, { body: body(index) }])
     t.strictSame(statuses(responses), { 200: COUNT })
@@ -179,7 +179,7 @@ t.test('a tenant renamed many times keeps the settings of a concurrent request',
 })
 
 for (const [path, create] of Object.entries(KINDS))
-  t.test(`of concurrent deletes of one of ${path}, one succeeds`, async (t) => {
+  t.test(`of concurrent deletes of first of ${path}, first succeeds`, async (t) => {
     const id = await create()
     const responses = await race(() => ['DELETE', `${path}/${id}`])
     t.strictSame(statuses(responses), { 204: 1, 404: COUNT - 1 })
@@ -200,11 +200,11 @@ for (const path of ['/tokens', '/applications', '/proxies', '/reactor-formulas',
       Object.keys(statuses(responses)).filter((status) => !['200', '204', '404'].includes(status)),
       [],
     )
-    for (const service of [one, two]) t.equal((await call('GET', `${path}/${id}`, {}, service)).status, 404)
+    for (const service of [first, two]) t.equal((await call('GET', `${path}/${id}`, {}, service)).status, 404)
   })
 
 t.test('of concurrent deletes of a tenant, one succeeds, and its key is invalid everywhere', async (t) => {
-  const { key } = await one.newTenant('Deleted')
+  const { key } = await first.newTenant('Deleted')
   const responses = await race(() => ['DELETE', '/tenants/self', { key }])
   const { 204: done, ...others } = statuses(responses)
   t.equal(done, 1)
@@ -212,7 +212,7 @@ t.test('of concurrent deletes of a tenant, one succeeds, and its key is invalid 
     Object.keys(others).filter((status) => !['401', '404'].includes(status)),
     [],
   )
-  for (const service of [one, two])
+  for (const service of [first, two])
     t.equal((await call('GET', '/tenants/self', { key }, service)).status, 401)
 })
 
@@ -259,15 +259,15 @@ t.test('retries with one idempotency key have one effect', async (t) => {
   const retry = () =>
     race(() => ['POST', '/proxies', { body: proxyBody, headers: { 'svc-idempotency-key': 'k' } }])
   const responses = await retry()
-  const made = responses.filter(({ status }) => status === 201)
+  const created = responses.filter(({ status }) => status === 201)
   t.strictSame(
     Object.keys(statuses(responses)).filter((status) => !['201', '409'].includes(status)),
     [],
   )
-  t.ok(made.length >= 1)
+  t.ok(created.length >= 1)
   const later = await retry()
   t.strictSame(statuses(later), { 201: COUNT })
-  t.equal(new Set([...made, ...later].map(({ text }) => text)).size, 1, 'all responses are equal')
+  t.equal(new Set([...created, ...later].map(({ text }) => text)).size, 1, 'all responses are equal')
   t.equal((await call('GET', '/proxies')).json.pagination.total_items, before + 1)
 })
 
@@ -285,7 +285,7 @@ t.test('of many regenerated keys one is valid at the end, on either service', as
   t.strictSame(statuses(responses), { 200: COUNT })
   const works = async (candidate: string, service: Service) =>
     (await call('GET', '/applications/key', { key: candidate }, service)).status === 200
-  for (const service of [one, two]) {
+  for (const service of [first, two]) {
     t.notOk(await works(key, service), 'the first one is dead')
     const working = await Promise.all(responses.map(({ json }) => works(json.key, service)))
     t.equal(working.filter(Boolean).length, 1)
@@ -295,8 +295,8 @@ t.test('of many regenerated keys one is valid at the end, on either service', as
 
 t.test('of concurrent creates or deletes of one association, one succeeds each', async (t) => {
   const [parent, child] = [await KINDS['/tokens']!(), await KINDS['/tokens']!()]
-  const made = await race(() => ['POST', `/tokens/${parent}/children/${child}`])
-  t.strictSame(statuses(made), { 204: 1, 409: COUNT - 1 })
+  const created = await race(() => ['POST', `/tokens/${parent}/children/${child}`])
+  t.strictSame(statuses(created), { 204: 1, 409: COUNT - 1 })
   const dissolved = await race(() => ['DELETE', `/tokens/${parent}/children/${child}`])
   t.strictSame(statuses(dissolved), { 204: 1, 404: COUNT - 1 })
 })
@@ -308,8 +308,8 @@ t.test('of many users who accept one invitation, one becomes a member', async (t
   const joins = await Promise.allSettled(
     Array.from({ length: COUNT }, (_, index) =>
       index % 2
-        ? two.join(one.tenantId, id, `user-${index}`)
-        : one.kernel.registry.ports.members!.acceptInvitation(one.tenantId, id, `user-${index}`),
+        ? two.join(first.tenantId, id, `user-${index}`)
+        : first.kernel.registry.ports.members!.acceptInvitation(first.tenantId, id, `user-${index}`),
     ),
   )
   t.equal(joins.filter(({ status }) => status === 'fulfilled').length, 1)

@@ -51,7 +51,7 @@ const filesBelow = (directory: string): string[] =>
 /** By kind of process: some may start and end during the test. */
 const PARTS = [/^sidevault: admin/, /^sidevault: gateway/, /^sidevault: sandbox/, /envoy\.json/]
 
-/** What of a process's memory a core file would hold (core(5)); undefined when it has ended. */
+/** Memory of a process that a core file would contain (core(5)); undefined when it has ended. */
 const coreFilterOf = (pid: number): string | undefined => {
   try {
     return readFileSync(`/proc/${pid}/coredump_filter`, 'utf8').trim()

@@ -46,7 +46,7 @@ const { id: proxy } = (
   await service.call('POST', '/proxies', { body: { name: 'p', destination_url: 'https://api.example.com' } })
 ).json
 
-/** What members that filter may hold; those not named here take the least that their schema allows. */
+/** Values of filter members; others have the least that their schema allows. */
 const VALUES: Readonly<Record<string, unknown>> = {
   id: [token],
   type: ['token', 'card_number'],

@@ -57,7 +57,7 @@ const nasty = [
   '\\u007b\\u007b x }}',
 ]
 
-/** One mutation of `text`: a slice cut, doubled, replaced by something nasty, or a byte changed. */
+/** A mutation of `text`: a slice cut, doubled, replaced by something nasty, or a byte changed. */
 const mutateText = (text: string, kind: number, at: number, length: number, pick: number): string => {
   const start = text.length === 0 ? 0 : at % text.length
   const end = Math.min(text.length, start + (length % 40))
@@ -254,7 +254,7 @@ t.test(
           redirect: 'manual',
         })
       } catch (error) {
-        // What fetch itself does not send (a header with a line break, a bad URL) never reached the service.
+        // Requests that fetch itself rejects (a header with a line break, a bad URL) never reach the service.
         if (
           error instanceof TypeError &&
           !String(error.cause ?? '').includes('ECONN') &&

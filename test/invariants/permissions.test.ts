@@ -15,7 +15,7 @@ const guarded = operations.filter(({ permission }) => !isKeyClass(permission))
 
 const typesOf = (permission: string) => permissions.find(({ type }) => type === permission)!.application_types
 
-/** What an application of a type may hold at most. */
+/** All permissions that an application of a type may hold. */
 const allOf = (type: ApplicationType) =>
   permissions
     .filter((permission) => permission.application_types.includes(type))

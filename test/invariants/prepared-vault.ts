@@ -11,7 +11,7 @@ const rule = (transform: string, permissions: readonly string[], container = '/'
   permissions,
 })
 
-/** What a call showed: secrets by their text, where a proxy leads, and what its caller may do. */
+/** Observations of a call: secrets in its text, the destination of a proxy, the rights of its caller. */
 export interface Outcome {
   readonly ok: boolean
   readonly shows: readonly string[]
@@ -34,7 +34,7 @@ export const preparedVault = async (t: Test) => {
   const clock = testClock()
   const service = await startTestService(t, { clock })
   const { call, kernel } = service
-  const made = async (
+  const create = async (
     method: string,
     path: string,
     body?: object,
@@ -48,13 +48,13 @@ export const preparedVault = async (t: Test) => {
   const tenant = async (management: string, name: string) => {
     const all = ['token:create', 'token:read', 'token:update', 'token:delete', 'token:use', 'token:search']
     const app = (type: string, grants: object) =>
-      made('POST', '/applications', { name: `${name} ${type}`, type, ...grants }, management)
+      create('POST', '/applications', { name: `${name} ${type}`, type, ...grants }, management)
     const full = await app('private', { rules: [rule('reveal', all)] })
     const reader = await app('private', { rules: [rule('reveal', ['token:read', 'token:use'], '/open/')] })
     const page = await app('public', { permissions: ['token:create'] })
     const lost = await app('private', { rules: [rule('reveal', all)] })
     const token = (id: string, data: string, containers: readonly string[], more: object = {}) =>
-      made('POST', '/tokens', { id, data: `secret-${data}`, containers, ...more }, full.key)
+      create('POST', '/tokens', { id, data: `secret-${data}`, containers, ...more }, full.key)
     await token(`${name}-open`, `${name}-1`, ['/open/'], {
       metadata: { a: name },
       search_indexes: ['{{ data }}'],
@@ -65,34 +65,34 @@ export const preparedVault = async (t: Test) => {
     await token(`${name}-moved`, `${name}-4`, ['/open/'])
     await token(`${name}-limited`, `${name}-5`, ['/open/'])
     const later = new Date(clock.now() + 3_600_000).toISOString()
-    const session = await made('POST', '/sessions', {}, page.key)
-    await made(
+    const session = await create('POST', '/sessions', {}, page.key)
+    await create(
       'POST',
       '/sessions/authorize',
       { nonce: session.nonce, expires_at: later, rules: [rule('reveal', ['token:read'], '/open/')] },
       full.key,
     )
-    const ended = await made('POST', '/sessions', {}, page.key)
-    await made(
+    const ended = await create('POST', '/sessions', {}, page.key)
+    await create(
       'POST',
       '/sessions/authorize',
       { nonce: ended.nonce, expires_at: later, rules: [rule('reveal', ['token:read'], '/open/')] },
       full.key,
     )
-    const proxy = await made(
+    const proxy = await create(
       'POST',
       '/proxies',
       { name: `${name} proxy`, destination_url: `https://old-${name}.example/`, application_id: full.id },
       management,
     )
     const code = 'module.exports = async ({ args }) => ({ raw: args })'
-    const formula = await made('POST', '/reactor-formulas', { name, type: 'private', code }, management)
-    const newReactor = () => made('POST', '/reactors', { name, formula: { id: formula.id } }, management)
+    const formula = await create('POST', '/reactor-formulas', { name, type: 'private', code }, management)
+    const newReactor = () => create('POST', '/reactors', { name, formula: { id: formula.id } }, management)
     const [reactor, brief] = [await newReactor(), await newReactor()]
-    await made('POST', '/tenants/self/invitations', { email: `${name}@example.com` }, management)
+    await create('POST', '/tenants/self/invitations', { email: `${name}@example.com` }, management)
     await token(`${name}-parent`, 'none', ['/open/'])
     for (const child of ['open', 'gone', 'moved'])
-      await made('POST', `/tokens/${name}-parent/children/${name}-${child}`, undefined, full.key)
+      await create('POST', `/tokens/${name}-parent/children/${name}-${child}`, undefined, full.key)
     const soon = new Date(clock.now() + 60_000).toISOString()
     const repeated: readonly Repeated[] = [
       ['/tokens', { id: `${name}-same`, data: `secret-${name}-6` }],
@@ -101,11 +101,11 @@ export const preparedVault = async (t: Test) => {
       ['/tokens', { id: `${name}-ended`, data: `secret-${name}-0`, expires_at: soon }],
       [`/reactors/${brief.id}/react`, { args: { a: `secret-${name}-9` } }],
     ]
-    for (const [at, [path, body]] of repeated.entries()) await made('POST', path, body, full.key, keyed(at))
+    for (const [at, [path, body]] of repeated.entries()) await create('POST', path, body, full.key, keyed(at))
     const results: string[] = []
     for (const at of ['taken', 'kept']) {
       const args = { a: `secret-${at}-1` }
-      const started = await made('POST', `/reactors/${reactor.id}/react-async`, { args }, full.key)
+      const started = await create('POST', `/reactors/${reactor.id}/react-async`, { args }, full.key)
       results.push(`/reactors/${reactor.id}/results/${started.asyncReactorRequestId}`)
       const found = () =>
         service.store.records.get('reactor_requests', full.tenant_id, started.asyncReactorRequestId)
@@ -120,7 +120,7 @@ export const preparedVault = async (t: Test) => {
 
   const change = async (): Promise<void> => {
     for (const { management, full, reader, lost, ended, proxy, brief, results, name } of [one, two]) {
-      await made(
+      await create(
         'PUT',
         `/applications/${reader.id}`,
         { name: 'reader', type: 'private', rules: [rule('redact', ['token:read'], '/open/')] },
@@ -128,24 +128,24 @@ export const preparedVault = async (t: Test) => {
       )
       await call('DELETE', `/applications/${lost.id}`, { key: management })
       await call('DELETE', `/sessions/${ended.id}`, { key: management })
-      await made(
+      await create(
         'PUT',
         `/proxies/${proxy.id}`,
         { name: 'proxy', destination_url: `https://honest.example/${name}`, application_id: full.id },
         management,
       )
-      await made('PUT', '/tenants/self', { name, settings: { deduplicate_tokens: 'true' } }, management)
+      await create('PUT', '/tenants/self', { name, settings: { deduplicate_tokens: 'true' } }, management)
       await call('DELETE', `/tokens/${name}-gone`, { key: full.key })
       const moved = { containers: ['/closed/'], data: `secret-${name}-5` }
-      await made('PATCH', `/tokens/${name}-moved`, moved, full.key)
-      await made('PATCH', `/tokens/${name}-edited`, { data: 'none' }, full.key)
+      await create('PATCH', `/tokens/${name}-moved`, moved, full.key)
+      await create('PATCH', `/tokens/${name}-edited`, { data: 'none' }, full.key)
       const limits = { destinations: [{ host: `${name}.example` }], egress_only: true }
-      await made('PATCH', `/tokens/${name}-limited`, limits, full.key)
+      await create('PATCH', `/tokens/${name}-limited`, limits, full.key)
       await call('DELETE', `/tokens/${name}-dropped`, { key: full.key })
       await call('DELETE', `/reactors/${brief.id}`, { key: management })
-      await made('GET', results[0]!, undefined, full.key)
+      await create('GET', results[0]!, undefined, full.key)
     }
-    // What code returned is repeated for ten minutes.
+    // Results of code are replayed for ten minutes.
     clock.advance(11 * 60_000)
   }
 

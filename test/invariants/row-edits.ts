@@ -13,7 +13,7 @@ interface Table {
   readonly columns: readonly Column[]
 }
 
-/** One row as it is to be, in place of another (`from`), or of none. */
+/** A row to be written, in place of another (`from`) or of none. */
 export interface Attack {
   readonly title: string
   readonly table: Table
@@ -73,7 +73,7 @@ export const replace = (
 
 const LATER = 9_000_000_000_000
 
-/** What an attacker makes of a text: more rights, another place, a later end; and another text. */
+/** Changes of a text by an attacker: more rights, another place, a later expiry, another text. */
 const texts = (text: string): readonly string[] => [
   text
     .replaceAll('redact', 'reveal')

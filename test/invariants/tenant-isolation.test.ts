@@ -40,9 +40,9 @@ t.test(
     const formulaBody = { name: 'theirs', type: 'private', code }
     const reactorBody = { name: 'theirs', code }
     const make = async (path: string, body: object): Promise<string> => {
-      const made = await service.call('POST', path, { key: other.key, body })
-      t.equal(made.status, 201, made.text)
-      return made.json.id
+      const created = await service.call('POST', path, { key: other.key, body })
+      t.equal(created.status, 201, created.text)
+      return created.json.id
     }
     const theirs: Record<string, string> = {
       tokens: token.json.id,
@@ -167,7 +167,7 @@ t.test(
       ['/reactors', { ...reactorBody, application: { id: theirs.applications } }],
     ]
     for (const [path, body] of dependent)
-      t.equal((await service.call('POST', path, { body })).status, 400, `${path} made of what is theirs`)
+      t.equal((await service.call('POST', path, { body })).status, 400, `${path} created of what is theirs`)
 
     const publicKey = await service.application({ permissions: ['token:create'] }, 'public', other.key)
     const { session_key: session, nonce } = (await service.call('POST', '/sessions', { key: publicKey })).json

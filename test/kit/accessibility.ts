@@ -112,7 +112,7 @@ const pageIssues = (nodes: readonly Node[], elements: readonly Element[]): reado
 }
 
 /**
- * What is wrong with the page for those who do not see it or not well: controls without a name, unknown roles, ids and
+ * Accessibility issues of the page: controls without a name, unknown roles, ids and
  * references, headings out of order, landmarks, and text with a contrast below 4.5:1 (3:1 where it is large). Each
  * issue is a sentence with the path of its element.
  */

@@ -14,7 +14,7 @@ export interface Beginning {
   readonly rootKey: string
   readonly tenantId: string
   readonly managementKey: string
-  /** What its clock, which nothing moves, says. */
+  /** Time of its clock, which no test moves. */
   readonly now: number
 }
 

@@ -6,7 +6,7 @@ import { browser } from './chromium.ts'
 import type { Sidevault } from './sidevault.ts'
 import { root } from './sources.ts'
 
-/** What these helpers use of a test. */
+/** Members of a test that these helpers use. */
 type BrowserTest = Pick<Test, 'name' | 'passing' | 'teardown'>
 
 export interface PageOptions {
@@ -58,7 +58,7 @@ const watch = (context: BrowserContext, origin: string, expected: readonly numbe
   return issues
 }
 
-/** What the pages of a failed test show, as files below `.cache/console/failures/`. */
+/** Screenshots of the pages of a failed test, as files below `.cache/console/failures/`. */
 const describe = async (context: BrowserContext, name: string): Promise<void> => {
   const folder = join(root, '.cache/console/failures')
   mkdirSync(folder, { recursive: true })

@@ -9,7 +9,7 @@ const here = new Set<string>()
 
 const fileOf = (digest: string): string | undefined => directory && join(directory, digest)
 
-/** What plugins declare is checked once in a run, by whichever test comes first: half a second each time. */
+/** Declarations of plugins are checked once in a run, by the first test that needs them: half a second each time. */
 export const checkedBefore: ValidationCache = {
   has: (digest) => {
     const file = fileOf(digest)
@@ -33,7 +33,7 @@ export const rememberChecks = (dataDir: string): void => {
   copyFileSync(retained, join(dataDir, MEMORY))
 }
 
-/** What it has checked, for others with the plugins of the service. */
+/** The checked declarations, for tests with the plugins of the service. */
 export const shareChecks = (dataDir: string): void => {
   const own = join(dataDir, MEMORY)
   if (!directory || !existsSync(own)) return

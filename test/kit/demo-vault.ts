@@ -73,7 +73,7 @@ export const fillVault = async (
   { call, managementKey }: Pick<Sidevault, 'call' | 'managementKey'>,
   texts: VaultTexts = SHOP,
 ): Promise<FilledVault> => {
-  const made = async (path: string, body: unknown, key = managementKey): Promise<Response['json']> => {
+  const create = async (path: string, body: unknown, key = managementKey): Promise<Response['json']> => {
     const response = await call('POST', path, { key, body })
     if (response.status >= 300) throw new Error(`cannot fill the vault: POST ${path}: ${response.text}`)
     return response.json
@@ -90,8 +90,8 @@ export const fillVault = async (
 
   await call('PUT', '/tenants/self', { key: managementKey, body: { name: texts.tenant } })
   const all = ['create', 'read', 'update', 'delete', 'use', 'search'].map((verb) => `token:${verb}`)
-  const checkout = await made('/applications', { name: name(), type: 'private', permissions: all })
-  const office = await made('/applications', {
+  const checkout = await create('/applications', { name: name(), type: 'private', permissions: all })
+  const office = await create('/applications', {
     name: name(),
     type: 'private',
     rules: [
@@ -100,8 +100,8 @@ export const fillVault = async (
       rule('/people/', 'reveal', ['token:read', 'token:search'], 3),
     ],
   })
-  await made('/applications', { name: name(), type: 'public', permissions: ['token:create'] })
-  const reports = await made('/applications', {
+  await create('/applications', { name: name(), type: 'public', permissions: ['token:create'] })
+  const reports = await create('/applications', {
     name: name(),
     type: 'private',
     rules: [rule('/', 'redact', ['token:read'], 1)],
@@ -126,12 +126,12 @@ export const fillVault = async (
             search_indexes: ['{{ data.number }}'],
             ...(order === 0 ? { fingerprint_expression: '{{ data.number }}' } : {}),
           }
-    tokens.push((await made('/tokens', body, checkout.key)).id)
+    tokens.push((await create('/tokens', body, checkout.key)).id)
   }
   const [token = '', child = ''] = tokens
-  await made(`/tokens/${token}/children/${child}`, undefined, checkout.key)
+  await create(`/tokens/${token}/children/${child}`, undefined, checkout.key)
 
-  const proxy = await made('/proxies', {
+  const proxy = await create('/proxies', {
     name: name(),
     destination_url: `${DEMO}/pay`,
     request_transform: { code: TRANSFORM },
@@ -143,8 +143,8 @@ export const fillVault = async (
     body: { request_transform: { code: TRANSFORM.replace('EUR', 'USD') } },
     headers: { 'content-type': 'application/merge-patch+json' },
   })
-  await made('/proxies', { name: name(), destination_url: `${DEMO}/payouts`, require_auth: true })
-  const formula = await made('/reactor-formulas', {
+  await create('/proxies', { name: name(), destination_url: `${DEMO}/payouts`, require_auth: true })
+  const formula = await create('/reactor-formulas', {
     name: name(),
     description: at(texts.descriptions, 3),
     type: 'private',
@@ -152,13 +152,13 @@ export const fillVault = async (
     configuration: [{ name: 'limit', description: at(texts.descriptions, 3), type: 'number' }],
     request_parameters: [{ name: 'amount', description: at(texts.descriptions, 3), type: 'number' }],
   })
-  const reactor = await made('/reactors', {
+  const reactor = await create('/reactors', {
     name: name(),
     formula: { id: formula.id },
     configuration: { limit: '100' },
     application: { id: checkout.id },
   })
-  await made('/tenants/self/invitations', { email: 'ada@example.com' })
+  await create('/tenants/self/invitations', { email: 'ada@example.com' })
 
   // Calls for Requests, Overview and Audit; their responses do not matter.
   const pay = (key: string, body: unknown, headers: Record<string, string>) =>

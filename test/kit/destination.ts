@@ -6,7 +6,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import type { Certificate } from './authority.ts'
 
-/** One request as it arrived. */
+/** A request as it arrived. */
 interface Received {
   readonly method: string
   readonly path: string
@@ -153,7 +153,7 @@ export const startDestination = async (
     connections++
     socket.on('error', () => {})
   })
-  // Those in the middle of their handshake too, which keep the server open.
+  // Connections in a TLS handshake would keep the server open.
   server.on('connection', (socket: Socket) => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))

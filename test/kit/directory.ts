@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** What closes with a test, or with its process. */
+/** Closed with a test, or with its process. */
 export interface Owner {
   teardown(close: () => unknown): unknown
 }

@@ -332,13 +332,13 @@ export const startWorld = async (options: WorldOptions = {}): Promise<World> => 
   dns.set('dest.test', { a: ['127.0.0.1'] })
   writeFileSync(join(directory, 'trust.pem'), authority.pem)
   const egress = { allow: ['127.0.0.1/32'], http: false, ...options.bootstrap?.egress }
-  const made = createFarSide(options.log)
+  const farSide = createFarSide(options.log)
   const addresses = createAddresses(createResolve([{ address: '127.0.0.1', port: dns.port }]), {
     allow: egress.allow,
     own: undefined,
   })
   const dial = (host: string, port: number) => dialed(addresses, host, port)
-  const far: FarSide = { ...made, deps: { ...made.deps, dial, ...options.deps } }
+  const far: FarSide = { ...farSide, deps: { ...farSide.deps, dial, ...options.deps } }
   const apiPaths: string[] = []
   const api = createServer((request, response) => {
     apiPaths.push(`${request.method} ${request.url}`)

@@ -61,7 +61,7 @@ export const renderStatic = (options: BootstrapOptions): object => {
   )
 }
 
-/** What `envoy --mode validate` says of a configuration; '' when it is fine. */
+/** Output of `envoy --mode validate` for a configuration; '' when it is valid. */
 export const validateBootstrap = (directory: string, options: BootstrapOptions): string => {
   writeFileSync(join(directory, 'validate.json'), JSON.stringify(renderStatic(options)))
   const { status, stderr } = spawnSync(

@@ -18,7 +18,7 @@ const kindOf = (text: string) => Object.entries(MADE).find(([, pattern]) => patt
 /** Numbers that depend on all that happened before. */
 const COUNTS = ['total_items', 'total_pages', 'count', 'monthly_active_tokens', 'total_tokens']
 
-/** What the made values of examples are in one service. */
+/** Values of one service for the placeholders of examples. */
 export type Names = Map<string, string>
 
 const stringsIn = (value: unknown): readonly string[] =>
@@ -121,7 +121,7 @@ export interface Step {
 
 const READS = /:(read|search|use)$/
 
-/** What is made first, then looked at, then changed, then deleted, the last made first; tenants at the very end. */
+/** Order of calls: creates, reads, changes, then deletes in reverse order; tenants at the end. */
 const phaseOf = ({ http, status, permission }: Operation): number => {
   if (http === 'DELETE /tenants/self') return 4
   if (http.startsWith('DELETE')) return 3

@@ -16,7 +16,7 @@ interface FaultyWorld<W extends World = World> {
   readonly socket: string
   /** The destination's authority. */
   readonly to: string
-  /** One call during which the processor has this fault; its trace id is `trace`. */
+  /** Makes a call during which the processor has this fault; its trace id is `trace`. */
   send(fault: string, options?: { body?: string; method?: string }): Promise<Responded>
   startProcessor(): Promise<void>
   /**
@@ -27,7 +27,7 @@ interface FaultyWorld<W extends World = World> {
   close(): Promise<void>
 }
 
-/** One Envoy for all faults: none may leave anything behind for the next request. */
+/** A shared Envoy for all faults, so that an effect of a fault on the next request is seen. */
 export const startFaultyWorld = (): Promise<FaultyWorld> => inFaultyWorld(startWorld(FAULTY))
 
 /** Options of a world whose gateway the processor replaces. */

@@ -1,4 +1,4 @@
-/** What one tenant may do to Envoy at its worst, as itself and through a proxy that asks for no key. */
+/** The worst load on Envoy by one tenant, with its key and through a proxy that needs none. */
 import { connect, type Socket } from 'node:net'
 import { KEYS, type World } from './egress.ts'
 

@@ -24,7 +24,7 @@ interface ForwardWorld extends World {
   connect(host?: string, options?: Partial<ConnectOptions>): ReturnType<typeof connect>
   /** TLS in a new tunnel. */
   open(host?: string, options?: Partial<ConnectOptions> & Partial<TlsOptions>): ReturnType<typeof secure>
-  /** One request over HTTP/1.1 in a tunnel of its own. */
+  /** Sends a request over HTTP/1.1 in a tunnel of its own. */
   request(options?: InsideOptions, key?: string): ReturnType<typeof overHttp1>
   request2(options?: InsideOptions, key?: string): ReturnType<typeof overHttp2>
 }

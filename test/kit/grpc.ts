@@ -15,7 +15,7 @@ import {
 } from '../../src/kernel/messages/model.ts'
 import type { Operation } from '../../src/sdk/index.ts'
 
-/** What came back from a call. `problem`: the detail of a failed one, when it carries one of ours. */
+/** Result of a call. `problem`: the detail of a failed call, when it carries one of Sidevault. */
 interface GrpcResponse {
   readonly code: number
   readonly message: string

@@ -6,7 +6,7 @@ interface Stop {
   readonly label: string
   /** Its place among all elements of the page. */
   readonly index: number
-  /** Whether the focus changes its outline, shadow, border or background. */
+  /** True if focus changes its outline, shadow, border or background. */
   readonly visible: boolean
 }
 

@@ -1,2 +1,2 @@
-/** Whether clocks and memory judge, and rounds are many: `npm run test:long` (bin/test.js). */
+/** True in `npm run test:long` (bin/test.js): clocks and memory are checked, and rounds are many. */
 export const LONG = process.env.SIDEVAULT_TEST_LONG === '1'

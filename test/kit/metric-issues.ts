@@ -11,7 +11,7 @@ interface Family {
   readonly type: string
 }
 
-/** What is wrong with the names of a page of metrics in Prometheus' text format, as its own linter judges them. */
+/** Issues of metric names in Prometheus' text format, by the rules of its own linter. */
 export const metricIssues = (page: string): string[] => {
   const families = new Map<string, Family>()
   const issues: string[] = []

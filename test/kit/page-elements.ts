@@ -43,17 +43,17 @@ export const elementsOf = async (page: Page): Promise<readonly Element[]> => {
       texts.set(parent, (texts.get(parent) ?? '') + text(layout.text[row]))
     }
 
-  const found = new Map<number, Element>()
+  const elements = new Map<number, Element>()
   nodes.nodeType?.forEach((type, index) => {
     if (type !== 1) return
-    const parent = found.get(nodes.parentIndex?.[index] ?? -1)
+    const parent = elements.get(nodes.parentIndex?.[index] ?? -1)
     const tag = text(nodes.nodeName?.[index]).toLowerCase()
     const list = nodes.attributes?.[index] ?? []
     const attributes = Object.fromEntries(
       Array.from({ length: list.length / 2 }, (_, at) => [text(list[2 * at]), text(list[2 * at + 1])]),
     )
     const values = layout.styles[rows.get(index) ?? -1]
-    found.set(index, {
+    elements.set(index, {
       id: nodes.backendNodeId?.[index] ?? 0,
       index,
       tag,
@@ -66,5 +66,5 @@ export const elementsOf = async (page: Page): Promise<readonly Element[]> => {
       text: (texts.get(index) ?? '').trim(),
     })
   })
-  return [...found.values()]
+  return [...elements.values()]
 }

@@ -35,7 +35,7 @@ export interface PostgresServer {
   close(): Promise<void>
 }
 
-/** One connection for one statement, e.g. as another program would look into a database. */
+/** Runs a statement on a connection of its own, as another program would. */
 export const queryPostgres = async <R extends object>(
   address: string,
   text: string,

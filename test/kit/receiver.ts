@@ -6,7 +6,7 @@ import { createServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Certificate } from './authority.ts'
 
-/** What arrived of one request's body. */
+/** The received part of a request's body. */
 export interface Arrival {
   readonly path: string
   readonly httpVersion: string
@@ -96,7 +96,7 @@ export const startReceiver = async (certificate: Certificate, protocol: 'h1' | '
       : createServer({ ...certificate, ALPNProtocols: ['http/1.1'] }, take)
   // Node's 5 s end a resting connection just as Envoy uses it again, where a machine is slow.
   if ('keepAliveTimeout' in server) server.keepAliveTimeout = 0
-  // Those in the middle of their handshake too, which keep the server open.
+  // Connections in a TLS handshake would keep the server open.
   server.on('connection', (socket: Socket) => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))

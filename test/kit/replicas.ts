@@ -18,7 +18,7 @@ interface Replicas {
   readonly redis: TestRedis
   /** Ends the connections on which PostgreSQL notifies of changes; each replica makes another a second later. */
   deafen(): Promise<void>
-  /** What each of them is started with. */
+  /** Environment of each replica. */
   readonly env: Readonly<Record<string, string>>
 }
 

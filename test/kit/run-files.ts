@@ -22,7 +22,7 @@ let current: Test = root
 
 const SYMBOL = 'sidevault.test'
 
-/** What a test file, and what it shares with others, imports as tap. */
+/** The module that test files and their helpers import as tap. */
 const ofFile = `data:text/javascript,export default globalThis[Symbol.for('${SYMBOL}')]`
 
 Object.defineProperty(globalThis, Symbol.for(SYMBOL), {

@@ -48,7 +48,7 @@ export const testClock = (
   }
 }
 
-/** What services on one data directory have in common. */
+/** Parts that services on one data directory share. */
 interface Shared {
   readonly directory: string
   /** Of the store. */

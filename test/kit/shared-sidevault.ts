@@ -25,8 +25,8 @@ export const sharedSidevault = async (
 ): Promise<SharedSidevault> => {
   const { url, port, dataDir, stdout, stderr, call } = await started(env)
   const socket = join(dataDir, socketsIn('run', 1).operator)
-  const made = await unixHttp(socket, 'POST', '/tenants', { body: { name: 'Of a test file' } })
-  const { key } = JSON.parse(made.body) as { key: string }
+  const created = await unixHttp(socket, 'POST', '/tenants', { body: { name: 'Of a test file' } })
+  const { key } = JSON.parse(created.body) as { key: string }
   return {
     url,
     port,

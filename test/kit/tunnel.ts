@@ -5,7 +5,7 @@ import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import type { Responded } from './egress.ts'
 
-/** What a client sends to open a tunnel. */
+/** Request that opens a tunnel. */
 export interface ConnectOptions {
   /** Port of the forward proxy. */
   readonly proxy: number
@@ -95,7 +95,7 @@ export interface InsideOptions {
   readonly body?: string | Buffer | readonly (string | Buffer)[]
 }
 
-/** One request over HTTP/1.1 on a connection that lives on. */
+/** Sends a request over HTTP/1.1 on a connection that stays open. */
 export const overHttp1 = (socket: TLSSocket, host: string, options: InsideOptions = {}): Promise<Responded> =>
   new Promise((resolve, reject) => {
     const { method = 'POST', path = '/x', headers = {}, body } = options
@@ -131,7 +131,7 @@ export const overHttp1 = (socket: TLSSocket, host: string, options: InsideOption
 export const http2Session = (socket: TLSSocket, host: string): ClientHttp2Session =>
   connectHttp2(`https://${host}`, { createConnection: () => socket })
 
-/** One request over HTTP/2; rejects when its stream is reset. */
+/** Sends a request over HTTP/2. Rejects when its stream is reset. */
 export const overHttp2 = (
   session: ClientHttp2Session,
   options: InsideOptions & { readonly authority?: string } = {},

@@ -28,7 +28,7 @@ interface Entry {
   readonly through?: { readonly type: string; readonly id: string; readonly name?: string }
 }
 
-/** What an application, or something that acts as it, may do with the token. */
+/** Rights of an application, or of a caller that acts as it, to the token. */
 const levels = (entries: readonly Entry[], application: string, through?: string) =>
   Object.fromEntries(
     entries

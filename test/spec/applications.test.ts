@@ -152,12 +152,12 @@ t.test(
 
 t.test('"Two keys at once is how a caller rotates without downtime"', async (t) => {
   const { id, key } = await api.application('private', ['token:create'])
-  const made = await call('POST', `/applications/${id}/keys`)
-  t.equal(made.status, 201)
-  t.match(made.headers.location, new RegExp(`/applications/${id}/keys/${made.body.id}$`))
-  t.match(made.body, { id: String, key: /^key_/, version: String, created_by: String, created_at: String })
+  const created = await call('POST', `/applications/${id}/keys`)
+  t.equal(created.status, 201)
+  t.match(created.headers.location, new RegExp(`/applications/${id}/keys/${created.body.id}$`))
+  t.match(created.body, { id: String, key: /^key_/, version: String, created_by: String, created_at: String })
   t.ok(await isValid(key))
-  t.ok(await isValid(made.body.key))
+  t.ok(await isValid(created.body.key))
 
   const keys = (await call('GET', `/applications/${id}/keys`)).body
   t.equal(keys.length, 2, 'bare array')
@@ -165,16 +165,16 @@ t.test('"Two keys at once is how a caller rotates without downtime"', async (t) 
     t.strictSame(Object.keys(each).sort(), ['created_at', 'created_by', 'id', 'version'], 'without key')
     t.strictSame((await call('GET', `/applications/${id}/keys/${each.id}`)).body, each)
   }
-  const old = keys.find((each: { id: string }) => each.id !== made.body.id)
+  const old = keys.find((each: { id: string }) => each.id !== created.body.id)
   t.equal((await call('DELETE', `/applications/${id}/keys/${old.id}`)).status, 204)
   t.notOk(await isValid(key))
-  t.ok(await isValid(made.body.key))
+  t.ok(await isValid(created.body.key))
   t.equal((await call('DELETE', `/applications/${id}/keys/${old.id}`)).status, 404)
   t.equal((await call('GET', `/applications/${id}/keys/${old.id}`)).status, 404)
 
   const other = await api.application('private', ['token:create'])
-  t.equal((await call('GET', `/applications/${other.id}/keys/${made.body.id}`)).status, 404, 'not its key')
-  t.equal((await call('DELETE', `/applications/${other.id}/keys/${made.body.id}`)).status, 404)
+  t.equal((await call('GET', `/applications/${other.id}/keys/${created.body.id}`)).status, 404, 'not its key')
+  t.equal((await call('DELETE', `/applications/${other.id}/keys/${created.body.id}`)).status, 404)
 })
 
 t.test('"at most 3 keys → 422"', async (t) => {
@@ -186,12 +186,12 @@ t.test('"at most 3 keys → 422"', async (t) => {
 
 t.test('an application deleted while keys are created leaves no valid key', async (t) => {
   const { id } = await api.application('private', ['token:create'])
-  const [deleted, ...made] = await Promise.all([
+  const [deleted, ...created] = await Promise.all([
     call('DELETE', `/applications/${id}`),
     ...Array.from({ length: 8 }, () => call('POST', `/applications/${id}/keys`)),
   ])
   t.equal(deleted?.status, 204)
-  for (const { status, body } of made) {
+  for (const { status, body } of created) {
     t.ok([201, 404, 422].includes(status), String(status))
     if (status === 201) t.notOk(await isValid(body.key))
   }
@@ -453,11 +453,11 @@ t.test(
     t.equal(await set((await api.application('management', permissions, [], { expires_at })).key, off), 403)
     const { key: creator } = await api.application('management', ['application:create'])
     const body = { name: 'x', type: 'private', permissions: [], rules: [reveal] }
-    const made = async () => (await api.call('POST', '/applications', { key: creator, body })).status
-    t.equal(await made(), 403)
+    const status = async () => (await api.call('POST', '/applications', { key: creator, body })).status
+    t.equal(await status(), 403)
     t.equal(await set(api.management, off), 200)
-    t.equal(await made(), 201)
+    t.equal(await status(), 201)
     t.equal(await set(api.management, {}), 200)
-    t.equal(await made(), 403, 'left out it is on')
+    t.equal(await status(), 403, 'left out it is on')
   },
 )

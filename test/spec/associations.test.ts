@@ -26,9 +26,9 @@ t.test(
   '"A two-way association is made by creating a second association with the two ids swapped."',
   async (t) => {
     const [a, b] = [await create(), await create()]
-    const made = await associate(a, b)
-    t.equal(made.status, 204)
-    t.equal(made.text, '')
+    const created = await associate(a, b)
+    t.equal(created.status, 204)
+    t.equal(created.text, '')
     t.strictSame(await childrenOf(a), [b])
     t.strictSame(await childrenOf(b), [])
     t.equal((await associate(b, a)).status, 204)
@@ -97,9 +97,9 @@ t.test('"Create child token | token:create on the child, token:read on the paren
   const body = { data: 'child', metadata: { a: 'b' }, containers: ['/c/'] }
   const child = (as: string, more: object = {}) =>
     api.call('POST', `/tokens/${parent}/children`, { key: as, body: { ...body, ...more } })
-  const made = await child(key)
-  t.equal(made.status, 201)
-  t.match(made.body, {
+  const created = await child(key)
+  t.equal(created.status, 201)
+  t.match(created.body, {
     id: String,
     tenant_id: /^[0-9a-f-]{36}$/,
     type: 'token',
@@ -108,9 +108,9 @@ t.test('"Create child token | token:create on the child, token:read on the paren
     created_at: api.time(),
     metadata: { a: 'b' },
   })
-  t.notOk('data' in made.body)
-  t.match(made.headers.location, new RegExp(`/tokens/${made.body.id}$`))
-  t.strictSame(await childrenOf(parent), [made.body.id])
+  t.notOk('data' in created.body)
+  t.match(created.headers.location, new RegExp(`/tokens/${created.body.id}$`))
+  t.strictSame(await childrenOf(parent), [created.body.id])
 
   const rules = [rule('/p/', ['token:read']), { ...rule('/c/', ['token:create']), priority: 2 }]
   for (const some of [rules.slice(0, 1), rules.slice(1)]) {
@@ -124,7 +124,7 @@ t.test('"Create child token | token:create on the child, token:read on the paren
   const before = await childrenOf(parent)
   const wrong = await child(key, { type: 'card' })
   t.equal(wrong.status, 400, '"an error on validation failure"')
-  t.equal((await child(key, { id: made.body.id })).status, 409)
+  t.equal((await child(key, { id: created.body.id })).status, 409)
   t.strictSame(await childrenOf(parent), before, 'and nothing is created')
 })
 

@@ -84,12 +84,12 @@ t.test('literals in the tokenized result of code are replayed for ten minutes, a
       list: [true, { type: 'token', data: 'y', metadata: { a: 'b' } }],
     },
   })`
-  const made = await api.call('POST', '/reactors', { key: api.management, body: { name: 'r', code } })
+  const created = await api.call('POST', '/reactors', { key: api.management, body: { name: 'r', code } })
   const { key: user } = await api.application('private', ['token:use', 'token:create', 'token:delete'])
   const body = { data: '4242424242424242' }
   const token: string = (await api.call('POST', '/tokens', { key: user, body })).body.id
   const react = (name: string) =>
-    send('POST', `/reactors/${made.body.id}/react`, { args: { n: `{{ ${token} }}` } }, name, user)
+    send('POST', `/reactors/${created.body.id}/react`, { args: { n: `{{ ${token} }}` } }, name, user)
   const firsts = [await react('literals'), await react('literals, deleted')] as const
   for (const { body } of firsts)
     t.match(body.tokens, { pan: 4242424242424242, exp: 12, text: String, list: [true, { type: 'token' }] })
@@ -116,11 +116,11 @@ t.test(
   'a result of code shows no created token in full after a token that the code was given is gone',
   async (t) => {
     const code = `module.exports = ({ args }) => ({ tokenize: { type: 'token', data: args.n, mask: 'literal' } })`
-    const made = await api.call('POST', '/reactors', { key: api.management, body: { name: 'r', code } })
+    const created = await api.call('POST', '/reactors', { key: api.management, body: { name: 'r', code } })
     const { key: user } = await api.application('private', [...ALL, 'token:use'], [])
     const token: string = (await api.call('POST', '/tokens', { key: user, body: { data: 'given' } })).body.id
     const react = () =>
-      send('POST', `/reactors/${made.body.id}/react`, { args: { n: `{{ ${token} }}` } }, 'derived', user)
+      send('POST', `/reactors/${created.body.id}/react`, { args: { n: `{{ ${token} }}` } }, 'derived', user)
     const first = await react()
     t.match(first.body.tokens, { mask: 'literal' })
     api.clock.advance(3_600_000)
@@ -134,14 +134,14 @@ t.test(
 
 t.test('a result of code is recorded each time that it is replayed, before the response', async (t) => {
   const code = 'module.exports = ({ args }) => ({ raw: args })'
-  const made = await api.call('POST', '/reactors', { key: api.management, body: { name: 'r', code } })
+  const created = await api.call('POST', '/reactors', { key: api.management, body: { name: 'r', code } })
   const { id: actor_id, key: user } = await api.application('private', ['token:use', 'token:create'])
   const { body: token } = await api.call('POST', '/tokens', { key: user, body: { data: 'plain-31b7' } })
   const react = () =>
-    send('POST', `/reactors/${made.body.id}/react`, { args: { n: `{{ ${token.id} }}` } }, 'recorded', user)
+    send('POST', `/reactors/${created.body.id}/react`, { args: { n: `{{ ${token.id} }}` } }, 'recorded', user)
   const records = async () =>
     (
-      await api.call('GET', `/logs?entity_type=reactor&entity_id=${made.body.id}`, { key: api.management })
+      await api.call('GET', `/logs?entity_type=reactor&entity_id=${created.body.id}`, { key: api.management })
     ).body.data.filter(({ operation }: { operation: string }) => operation === 'read')
   t.strictSame((await react()).body, { raw: { n: 'plain-31b7' } })
   t.strictSame(await records(), [])
@@ -170,8 +170,8 @@ t.test('new keys are replayed for ten minutes, and the rest of the response for 
     t.strictSame(body, Object.fromEntries(rest))
     return first.body
   }
-  const made = { name: 'n', type: 'private', permissions: ['token:read'] }
-  const { id } = await repeated('/applications', ['key'], made)
+  const created = { name: 'n', type: 'private', permissions: ['token:read'] }
+  const { id } = await repeated('/applications', ['key'], created)
   await repeated(`/applications/${id}/regenerate`, ['key'], {})
   await repeated(`/applications/${id}/keys`, ['key'], {})
 })
@@ -223,12 +223,12 @@ t.test(
     const responses = await Promise.all(
       Array.from({ length: 64 }, (_, i) => send('POST', '/tokens', { data: i }, 'race')),
     )
-    const made = responses.filter(({ status }) => status === 201)
-    t.ok(made.length >= 1)
-    t.equal(new Set(made.map(({ body }) => body.id)).size, 1)
+    const created = responses.filter(({ status }) => status === 201)
+    t.ok(created.length >= 1)
+    t.equal(new Set(created.map(({ body }) => body.id)).size, 1)
     t.ok(responses.every(({ status }) => status === 201 || status === 409))
     t.equal(await count(), before + 1)
-    t.equal((await send('POST', '/tokens', { data: 'x' }, 'race')).body.id, made[0]!.body.id)
+    t.equal((await send('POST', '/tokens', { data: 'x' }, 'race')).body.id, created[0]!.body.id)
   },
 )
 
@@ -352,20 +352,20 @@ t.test('stored responses are encrypted, and a replay that shows data is recorded
   const secret = 'plain-5f0e77aa91'
   const first = await send('POST', '/tokens', { data: secret }, 'idem-9d1c', revealing)
   t.equal(first.body.data, secret)
-  const made = await send(
+  const created = await send(
     'POST',
     '/applications',
     { name: 'x', type: 'private', permissions: ['token:read'] },
     'application',
     api.management,
   )
-  t.match(made.body.key, /^key_/)
+  t.match(created.body.key, /^key_/)
   const again = await send('POST', '/tokens', { data: secret }, 'idem-9d1c', revealing)
   t.strictSame(again.body, first.body)
   const { body: logs } = await api.call('GET', `/logs?entity_id=${first.body.id}`, { key: api.management })
   t.match(logs.data, [{ operation: 'read', message: /repeated/ }, { operation: 'create' }])
   const files = await textAtRest(api.service.location)
-  for (const text of [secret, made.body.key, 'idem-9d1c'])
+  for (const text of [secret, created.body.key, 'idem-9d1c'])
     t.ok(
       files.every((file) => !file.includes(text)),
       text,

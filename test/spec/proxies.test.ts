@@ -41,10 +41,10 @@ t.test('"Create | POST /proxies | … The created Proxy"', async (t) => {
   }
   const application_id = privateId
   const embedded = { id: privateId, name: 'other members do not count', type: 'private' }
-  const made = await send('POST', '/proxies', { ...full, application: embedded })
-  t.equal(made.status, 201)
-  t.match(made.body, { ...full, application_id })
-  t.strictSame((await send('GET', `/proxies/${made.body.id}`)).body, made.body)
+  const created = await send('POST', '/proxies', { ...full, application: embedded })
+  t.equal(created.status, 201)
+  t.match(created.body, { ...full, application_id })
+  t.strictSame((await send('GET', `/proxies/${created.body.id}`)).body, created.body)
   const passing = await create({ response_transform: { code: CODE, otherwise: 'pass' } })
   t.same(passing.response_transform, { code: CODE, otherwise: 'pass' })
   const none = await create({ request_transform: {}, response_transform: null, configuration: null })
@@ -98,8 +98,8 @@ t.test('"an error on validation failure"', async (t) => {
 
 t.test('"List | GET /proxies | id (array), name (string, wildcard search)"', async (t) => {
   const names = ['Alpha one', 'alpha two', 'Beta 100%', 'beta_x']
-  const made: Record<string, string> = {}
-  for (const name of names) made[name] = (await create({ name })).id
+  const created: Record<string, string> = {}
+  for (const name of names) created[name] = (await create({ name })).id
   const list = async (query: string) =>
     (await send('GET', `/proxies?${query}`)).body.data.map(({ name }: { name: string }) => name)
   t.strictSame(await list('size=4'), names.toReversed())
@@ -108,14 +108,14 @@ t.test('"List | GET /proxies | id (array), name (string, wildcard search)"', asy
   t.strictSame(await list('name=*one'), ['Alpha one'])
   t.strictSame(await list('name=beta%3Fx'), ['beta_x'])
   t.strictSame(await list('name=100%25'), ['Beta 100%'])
-  t.strictSame(await list(`id=${made.beta_x}&id=${made['Alpha one']}`), ['beta_x', 'Alpha one'])
+  t.strictSame(await list(`id=${created.beta_x}&id=${created['Alpha one']}`), ['beta_x', 'Alpha one'])
   const page = (await send('GET', '/proxies?size=2&page=2')).body
   t.match(page.pagination, { page_number: 2, page_size: 2 })
   t.equal(page.data.length, 2)
 })
 
 t.test('"PUT replaces all (an omitted application is cleared) 200"', async (t) => {
-  const made = await create({
+  const created = await create({
     application: { id: privateId },
     configuration: { a: 'b' },
     request_transform: { code: CODE },
@@ -123,41 +123,41 @@ t.test('"PUT replaces all (an omitted application is cleared) 200"', async (t) =
   })
   api.clock.advance(1_000)
   const { body: application } = await api.call('GET', '/applications/key', { key })
-  const { status, body } = await send('PUT', `/proxies/${made.id}`, { ...BODY, name: 'New' })
+  const { status, body } = await send('PUT', `/proxies/${created.id}`, { ...BODY, name: 'New' })
   t.equal(status, 200)
   t.strictSame(body, {
-    id: made.id,
-    key: made.key,
+    id: created.id,
+    key: created.key,
     ...BODY,
     name: 'New',
-    tenant_id: made.tenant_id,
+    tenant_id: created.tenant_id,
     require_auth: true,
     evaluate: ['body'],
     intercept: false,
-    created_by: made.created_by,
-    created_at: made.created_at,
+    created_by: created.created_by,
+    created_at: created.created_at,
     modified_by: application.id,
     modified_at: api.time(),
   })
 })
 
 t.test('null removes "otherwise", also in a merge patch (RFC 7386)', async (t) => {
-  const made = await create({ response_transform: { code: CODE, otherwise: 'pass' } })
+  const created = await create({ response_transform: { code: CODE, otherwise: 'pass' } })
   const body = { response_transform: { otherwise: null } }
-  t.equal((await send('PATCH', `/proxies/${made.id}`, body)).status, 204)
-  t.strictSame((await send('GET', `/proxies/${made.id}`)).body.response_transform, { code: CODE })
+  t.equal((await send('PATCH', `/proxies/${created.id}`, body)).status, 204)
+  t.strictSame((await send('GET', `/proxies/${created.id}`)).body.response_transform, { code: CODE })
   const other = await create({ response_transform: { code: CODE, otherwise: null } })
   t.strictSame(other.response_transform, { code: CODE })
 })
 
 t.test('"PATCH (merge) 204"', async (t) => {
-  const made = await create({
+  const created = await create({
     application: { id: privateId },
     configuration: { a: '1', b: '2' },
     request_transform: { code: CODE },
   })
   const patch = (body: object, type = 'application/merge-patch+json') =>
-    api.call('PATCH', `/proxies/${made.id}`, {
+    api.call('PATCH', `/proxies/${created.id}`, {
       key,
       raw: JSON.stringify(body),
       headers: { 'content-type': type },
@@ -165,11 +165,11 @@ t.test('"PATCH (merge) 204"', async (t) => {
   const done = await patch({ configuration: { b: null, c: '3' }, name: 'Patched' })
   t.equal(done.status, 204)
   t.equal(done.text, '')
-  const get = async () => (await send('GET', `/proxies/${made.id}`)).body
+  const get = async () => (await send('GET', `/proxies/${created.id}`)).body
   t.match(await get(), {
     name: 'Patched',
     destination_url: BODY.destination_url,
-    key: made.key,
+    key: created.key,
     application_id: privateId,
     configuration: { a: '1', c: '3' },
     request_transform: { code: CODE },
@@ -208,16 +208,16 @@ t.test(
   '"Code that does not parse is saved … and answered with warnings; with the setting strict_code it is refused"',
   async (t) => {
     const code = 'module.exports = async (req) => {\n  return { body: }\n}'
-    const made = await create({ request_transform: { code } })
-    t.match(made.warnings, [
+    const created = await create({ request_transform: { code } })
+    t.match(created.warnings, [
       { path: 'request_transform.code', line: 2, column: 18, message: /Unexpected token/ },
     ])
-    t.equal(made.request_transform.code, code)
-    t.notOk('warnings' in (await send('GET', `/proxies/${made.id}`)).body)
+    t.equal(created.request_transform.code, code)
+    t.notOk('warnings' in (await send('GET', `/proxies/${created.id}`)).body)
     await send('PUT', '/tenants/self', { name: 'x', settings: { strict_code: 'true' } })
     for (const [method, path] of [
       ['POST', '/proxies'],
-      ['PUT', `/proxies/${made.id}`],
+      ['PUT', `/proxies/${created.id}`],
     ] as const) {
       const rejected = await send(method, path, { ...BODY, response_transform: { code } })
       t.equal(rejected.status, 400)
@@ -242,30 +242,30 @@ t.test('"Delete | DELETE /proxies/{id} | No payload"', async (t) => {
 })
 
 t.test('keys, configuration, code and destination are encrypted at rest', async (t) => {
-  const made = await create({
+  const created = await create({
     configuration: { SECRET: 'sk_live_7f3a91c2' },
     request_transform: { code: `${CODE} // sk_code_55d1` },
     destination_url: 'https://hooks.example.com/services/T00-secret',
   })
   await api.service.store.health()
   const files = await textAtRest(api.service.location)
-  for (const secret of ['sk_live_7f3a91c2', 'sk_code_55d1', 'T00-secret', made.key])
+  for (const secret of ['sk_live_7f3a91c2', 'sk_code_55d1', 'T00-secret', created.key])
     t.ok(
       files.every((text) => !text.includes(secret)),
       secret,
     )
   t.ok(
-    files.some((text) => text.includes(made.id)),
+    files.some((text) => text.includes(created.id)),
     'the files are those of the store',
   )
 })
 
 t.test('completions §13: evaluate is a list of at most 20 surfaces, stored as they count', async (t) => {
   t.same((await create()).evaluate, ['body'], 'the default')
-  const made = await create({
+  const created = await create({
     evaluate: ['body', 'header:Authorization', 'header:authorization', 'query:Key'],
   })
-  t.same(made.evaluate, ['body', 'header:authorization', 'query:Key'])
+  t.same(created.evaluate, ['body', 'header:authorization', 'query:Key'])
   const none = await create({ evaluate: [] })
   t.same(none.evaluate, [])
   t.same((await create({ evaluate: null })).evaluate, ['body'])
@@ -282,9 +282,9 @@ t.test('completions §13: evaluate is a list of at most 20 surfaces, stored as t
   }
   for (const surface of ['', 'headers', 'query:', 'Body', 'fragment'])
     t.equal((await send('POST', '/proxies', { ...BODY, evaluate: [surface] })).body.code, 'invalid_surface')
-  const { id } = made
+  const { id } = created
   t.equal((await send('PATCH', `/proxies/${id}`, { name: 'Other' })).status, 204)
-  t.same((await send('GET', `/proxies/${id}`)).body.evaluate, made.evaluate, 'a patch without it keeps it')
+  t.same((await send('GET', `/proxies/${id}`)).body.evaluate, created.evaluate, 'a patch without it keeps it')
   t.equal((await send('PATCH', `/proxies/${id}`, { evaluate: ['header:host'] })).body.code, 'invalid_surface')
   t.equal((await send('PATCH', `/proxies/${id}`, { evaluate: [] })).status, 204)
   t.same((await send('GET', `/proxies/${id}`)).body.evaluate, [])

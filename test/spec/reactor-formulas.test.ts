@@ -40,10 +40,10 @@ t.test('"Create | POST /reactor-formulas | … The Reactor Formula"', async (t) 
       { name: 'amount', type: 'number', optional: true },
     ],
   }
-  const made = await create(full)
-  t.match(made, full)
-  t.equal(made.icon, full.icon, '"kept byte for byte"')
-  t.strictSame((await send('GET', `/reactor-formulas/${made.id}`)).body, made)
+  const created = await create(full)
+  t.match(created, full)
+  t.equal(created.icon, full.icon, '"kept byte for byte"')
+  t.strictSame((await send('GET', `/reactor-formulas/${created.id}`)).body, created)
   const defaulted = await create({ request_parameters: [{ name: 'a', type: 'string' }] })
   t.strictSame(defaulted.request_parameters, [{ name: 'a', type: 'string', optional: false }])
   for (const type of ['png', 'jpg', 'jpeg'])
@@ -108,18 +108,18 @@ t.test('"List | GET /reactor-formulas | name (string, wildcard search)"', async 
 })
 
 t.test('"Update | PUT /reactor-formulas/{id} | Same body fields and rules as Create."', async (t) => {
-  const made = await create({ description: 'old', icon: 'data:image/png;base64,AAAA' })
+  const created = await create({ description: 'old', icon: 'data:image/png;base64,AAAA' })
   api.clock.advance(1_000)
   const { body: application } = await api.call('GET', '/applications/key', { key })
-  const { status, body } = await send('PUT', `/reactor-formulas/${made.id}`, { ...BODY, name: 'New' })
+  const { status, body } = await send('PUT', `/reactor-formulas/${created.id}`, { ...BODY, name: 'New' })
   t.equal(status, 200)
   t.strictSame(body, {
     ...BODY,
-    id: made.id,
+    id: created.id,
     name: 'New',
     status: 'verified',
-    created_by: made.created_by,
-    created_at: made.created_at,
+    created_by: created.created_by,
+    created_at: created.created_at,
     modified_by: application.id,
     modified_at: api.time(),
   })

@@ -257,7 +257,7 @@ t.test('reactors may call reactors to a limited depth', async (t) => {
   t.match((await react(id, { args: { self: id, depth: 20 } })).body, { status: 403, detail: /deep/ })
 })
 
-/** What the request has come to, as soon as it has. */
+/** The outcome of the request, as soon as it has one. */
 const resultOf = async (reactor: string, request: string, as = key) => {
   for (;;) {
     const response = await api.call('GET', `/reactors/${reactor}/results/${request}`, { key: as, once: true })

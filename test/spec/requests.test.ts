@@ -17,13 +17,13 @@ t.test(
   '"GET /requests … newest first … { id, trace_id, at, kind, application, method, route, … }"',
   async (t) => {
     const { id, key } = await api.application('private', ['token:create'], [], { name: 'Checkout' })
-    const made = await api.call('POST', '/tokens', {
+    const created = await api.call('POST', '/tokens', {
       key,
       body: { data: SECRET, metadata: { a: SECRET } },
       once: true,
     })
-    t.equal(made.status, 201)
-    const denied = await api.call('GET', `/tokens/${made.body.id}?${SECRET}=${SECRET}`, {
+    t.equal(created.status, 201)
+    const denied = await api.call('GET', `/tokens/${created.body.id}?${SECRET}=${SECRET}`, {
       key,
       once: true,
       headers: { 'x-secret': SECRET },

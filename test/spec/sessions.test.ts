@@ -328,17 +328,17 @@ t.test('"A session lives 24 hours at most"', async (t) => {
 t.test(
   'GET /sessions lists them by cursor, never a key; DELETE /sessions/{id} ends one at once',
   async (t) => {
-    const made = []
-    for (let count = 0; count < 3; count++) made.push(await authorized())
+    const created = []
+    for (let count = 0; count < 3; count++) created.push(await authorized())
     await session()
     const [pending, newest] = (await sessions('?size=2')).body.data
     t.strictSame(Object.keys(pending).sort(), ['application_id', 'created_at', 'expires_at', 'id', 'state'])
     t.match(pending, { application_id: publicId, state: 'pending' })
     t.match(newest, {
-      id: made[2]!.id,
+      id: created[2]!.id,
       state: 'authorized',
       application_id: publicId,
-      authorized_by: made[2]!.authority.id,
+      authorized_by: created[2]!.authority.id,
       authorized_at: String,
       created_at: String,
       expires_at: String,
@@ -350,18 +350,18 @@ t.test(
       t.notMatch(text, /key_/)
       for (const { id } of body.data) {
         walked.push(id)
-        if (made.some((one) => one.id === id))
+        if (created.some((one) => one.id === id))
           t.equal((await manage('DELETE', `/sessions/${id}`)).status, 204, 'ended while the list is walked')
       }
       start = body.pagination.next ? `&start=${encodeURIComponent(body.pagination.next)}` : ''
     } while (start)
     t.equal(new Set(walked).size, walked.length)
-    for (const { id, key } of made) {
+    for (const { id, key } of created) {
       t.ok(walked.includes(id))
       t.equal((await create(key)).status, 401)
       t.equal((await manage('DELETE', `/sessions/${id}`)).status, 404)
     }
-    const logs = await manage('GET', `/logs?entity_type=session&entity_id=${made[0]!.id}`)
+    const logs = await manage('GET', `/logs?entity_type=session&entity_id=${created[0]!.id}`)
     t.match(logs.body.data, [{ operation: 'delete', message: 'Session deleted' }, {}, {}])
 
     for (const query of ['?size=101', '?start=x']) t.equal((await sessions(query)).status, 400)

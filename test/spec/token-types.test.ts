@@ -50,9 +50,9 @@ t.test('"search indexes: data, data without dashes, last 4" of social security n
   const data = '078-05-1120'
   const { body } = await api.call('POST', '/tokens', { key, body: { type: 'social_security_number', data } })
   for (const query of ['data:"078-05-1120"', 'data:078051120', 'data:1120']) {
-    const found = await api.call('POST', '/tokens/search', { key, body: { query } })
+    const page = await api.call('POST', '/tokens/search', { key, body: { query } })
     t.strictSame(
-      found.body.data?.map(({ id }: { id: string }) => id),
+      page.body.data?.map(({ id }: { id: string }) => id),
       [body.id],
       query,
     )

@@ -55,9 +55,9 @@ t.test(
 )
 
 t.test('"an alias expression, with UUID as fallback when no free alias is found"', async (t) => {
-  const made = await create({ id: '{{ data | alias_preserve_format: 2, 2 }}', data: 'AB-1234-CD' })
-  t.equal(made.status, 201)
-  t.match(made.body.id, /^AB-\d{4}-CD$/)
+  const created = await create({ id: '{{ data | alias_preserve_format: 2, 2 }}', data: 'AB-1234-CD' })
+  t.equal(created.status, 201)
+  t.match(created.body.id, /^AB-\d{4}-CD$/)
   const ids = new Set<string>()
   for (let i = 0; i < 12; i++) {
     const { status, body } = await create({ id: '{{ data | alias_preserve_format: 3, 0 }}', data: 'ab-1' })
@@ -130,9 +130,9 @@ t.test('"Deduplication: … the existing token is returned (201)"', async (t) =>
     Array.from({ length: 16 }, () => create({ ...card, data: { number: '4000056655665556' } }, seeing)),
   )
   t.equal(new Set(racing.map(({ body }) => body.id)).size, 1, '"Two racing creates leave one token."')
-  const found = await api.call('GET', `/v2/tokens?fingerprint=${first.body.fingerprint}`, { key: seeing })
+  const page = await api.call('GET', `/v2/tokens?fingerprint=${first.body.fingerprint}`, { key: seeing })
   t.strictSame(
-    found.body.data.map(({ id }: { id: string }) => id),
+    page.body.data.map(({ id }: { id: string }) => id),
     [first.body.id],
   )
 })
@@ -150,16 +150,16 @@ t.test('no oracle: fingerprints and duplicates are for callers who see the data'
     ['token:create', 'token:read', 'token:search', 'token:update'],
     [{ description: 'other', priority: 1, container: '/lab/', transform: 'reveal', permissions: see }],
   )
-  const made = []
+  const created = []
   for (const caller of [masked, browser, elsewhere]) {
     const { status, body } = await api.call('POST', '/tokens', { key: caller, body: card })
     t.equal(status, 201)
     t.notOk('fingerprint' in body)
     const listed = await api.call('POST', '/tokenize', { key: caller, body: [card, card] })
     t.notOk(listed.body.some((token: object) => 'fingerprint' in token))
-    made.push(body.id, ...listed.body.map(({ id }: { id: string }) => id))
+    created.push(body.id, ...listed.body.map(({ id }: { id: string }) => id))
   }
-  t.equal(new Set([first.id, ...made]).size, 10, 'each guess has a token of its own')
+  t.equal(new Set([first.id, ...created]).size, 10, 'each guess has a token of its own')
   t.equal((await api.call('POST', '/tokens', { key: elsewhere, body: card })).status, 201)
   const lab = { ...card, containers: ['/lab/'] }
   const twice = [1, 2].map(() => api.call('POST', '/tokens', { key: elsewhere, body: lab }))
@@ -184,11 +184,11 @@ t.test('no oracle: fingerprints and duplicates are for callers who see the data'
     const filtered = await api.call('GET', `/v2/tokens?fingerprint=${first.fingerprint}`, { key: caller })
     t.equal(filtered.status, 403)
   }
-  const found = await api.call('POST', '/tokens/search', {
+  const page = await api.call('POST', '/tokens/search', {
     key: seeing,
     body: { query: `fingerprint:${first.fingerprint}` },
   })
-  t.equal(found.body.pagination.total_items, 12, 'a caller who sees data finds all equal tokens')
+  t.equal(page.body.pagination.total_items, 12, 'a caller who sees data finds all equal tokens')
 })
 
 t.test(
@@ -214,8 +214,8 @@ t.test(
       const seen: unknown[] = []
       for (const [method, path, body, more] of calls) {
         const response = await api.call(method, path, { key: guessing, body, once: true, ...more })
-        const made: string[] = response.text.match(/"id":"[^"]*"/g) ?? []
-        if (more === undefined) ids.push(...made)
+        const created: string[] = response.text.match(/"id":"[^"]*"/g) ?? []
+        if (more === undefined) ids.push(...created)
         const text = response.text
           .replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'id')
           .replaceAll(/\d{4}-\d\d-\d\dT[^"]*/g, 'time')
@@ -313,9 +313,9 @@ t.test(
 
 t.test('"GET /v2/tokens (container, type, fingerprint, metadata …)"', async (t) => {
   const { body } = await create({ data: 'x', containers: ['/one/two/'] })
-  const found = await api.call('GET', '/v2/tokens?container=/one/two/', { key })
+  const page = await api.call('GET', '/v2/tokens?container=/one/two/', { key })
   t.strictSame(
-    found.body.data.map(({ id }: { id: string }) => id),
+    page.body.data.map(({ id }: { id: string }) => id),
     [body.id],
   )
 })

@@ -11,7 +11,7 @@ import { createGrpcClient } from '../kit/grpc.ts'
 import type { TestService } from '../kit/service.ts'
 import type { CallOptions, Response } from './api.ts'
 
-/** What a call over HTTP is on gRPC. */
+/** The gRPC form of a call over HTTP. */
 interface Mapped {
   readonly operation: Operation
   readonly input: Record<string, unknown>
