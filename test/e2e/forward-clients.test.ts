@@ -156,11 +156,11 @@ t.test("Node's fetch", async (t) => {
 })
 
 t.test("Python's requests and urllib", async (t) => {
-  const found = await pythonWith('requests', ['requests==2.34.2'])
-  if ('missing' in found) return t.pass(`NOT RUN: ${found.missing}`, { skip: found.missing })
+  const client = await pythonWith('requests', ['requests==2.34.2'])
+  if ('missing' in client) return t.pass(`NOT RUN: ${client.missing}`, { skip: client.missing })
   const before = arrived.length
   const args = [join(HERE, 'client.py'), `${echo}/python`, token]
-  const { code, output } = await program(found.python, args, { PYTHONPATH: found.packages })
+  const { code, output } = await program(client.python, args, { PYTHONPATH: client.packages })
   t.equal(code, 0, output)
   t.same(
     arrived.slice(before).map(([, body]) => JSON.parse(body)),

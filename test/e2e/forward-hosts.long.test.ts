@@ -30,15 +30,15 @@ writeFileSync(caFile, `${ca.pem}${ca.key}`, { mode: 0o600 })
 /** Requests at the destination, whether they ended as HTTP says. */
 const arrived: { path: string; bytes: number; text: string; complete: boolean }[] = []
 const destination = createServer(network.certificate, (request, response) => {
-  const one = { path: request.url ?? '', bytes: 0, text: '', complete: false }
-  arrived.push(one)
+  const received = { path: request.url ?? '', bytes: 0, text: '', complete: false }
+  arrived.push(received)
   request.on('data', (chunk: Buffer) => {
-    one.bytes += chunk.length
-    if (one.text.length < 1_000) one.text += chunk.toString('latin1')
+    received.bytes += chunk.length
+    if (received.text.length < 1_000) received.text += chunk.toString('latin1')
   })
   request.on('error', () => {})
   request.on('end', () => {
-    one.complete = request.complete
+    received.complete = request.complete
     response.end('{}')
   })
 })

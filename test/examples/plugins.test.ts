@@ -155,11 +155,11 @@ t.test('plugins named in a configuration file beside them serve HTTP and /proxy'
     tokens[type] = id
     t.strictSame((await vault.call('GET', `/tokens/${id}`, { key: masking })).json.data, masked)
     t.strictSame((await vault.call('GET', `/tokens/${id}`, { key: revealing })).json.data, shown)
-    const found = await vault.call('POST', '/v2/tokens/search', {
+    const matches = await vault.call('POST', '/v2/tokens/search', {
       key: masking,
       body: { query: `type:${type} AND data:"${query}"` },
     })
-    t.equal(found.json.data[0]?.id, id, `${type} is found`)
+    t.equal(matches.json.data[0]?.id, id, `${type} is found`)
     const rejected = await vault.call('POST', '/tokens', { key: masking, body: { type, data: wrong } })
     t.equal(rejected.status, 400, `${type}: ${rejected.text}`)
     t.notOk(rejected.text.includes(JSON.stringify(wrong).slice(1, -1)), 'the error does not repeat it')
@@ -206,8 +206,8 @@ t.test('without their plugins tokens are safe, unreadable and deletable', async 
   const grpc = grpcOf(vault.port, revealing)
   for (const type of names) {
     const id = tokens[type]
-    const found = await grpc('Tokens', 'Get', { id })
-    t.match(found, { id, type, privacy: { restriction_policy: 'redact' }, data: null, mask: null })
+    const token = await grpc('Tokens', 'Get', { id })
+    t.match(token, { id, type, privacy: { restriction_policy: 'redact' }, data: null, mask: null })
     const body = toValue({ value: `{{ ${id} }}` })
     await t.rejects(grpc('Tokens', 'Detokenize', { body }), { code: status.FAILED_PRECONDITION })
     const unmasked = grpc('Tokens', 'Update', { id, mask: toValue('{{ data }}') })

@@ -47,11 +47,11 @@ export const startLoad = async ({ replicas, destinationUrl }: FaultWorld): Promi
   const transform = {
     code: 'module.exports = async ({ args: { body, headers } }) => ({ body: { ...body, seen: true }, headers })',
   }
-  const made = await first.call('POST', '/proxies', {
+  const proxy = await first.call('POST', '/proxies', {
     key: first.managementKey,
     body: { ...body, request_transform: transform },
   })
-  const proxyKey: string = made.json.key
+  const proxyKey: string = proxy.json.key
 
   const sent = new Map<string, string>()
   const creates: { key: string; unique: string; id?: string }[] = []

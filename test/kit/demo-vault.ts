@@ -60,9 +60,9 @@ const FORMULA = `module.exports = async ({ args, configuration }) => ({
 })`
 
 const at = <T>(list: readonly T[], index: number): T => {
-  const found = list[index % list.length]
-  if (found === undefined) throw new Error('an empty list')
-  return found
+  const item = list[index % list.length]
+  if (item === undefined) throw new Error('an empty list')
+  return item
 }
 
 /**

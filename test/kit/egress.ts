@@ -172,18 +172,18 @@ export const createFarSide = (log: Log = silentLog()): FarSide => {
       expressions: createExpressions(),
       authenticator: {
         authenticate: async (key) => {
-          const found = typeof key === 'string' ? CALLERS.get(key) : undefined
-          if (found === undefined) throw new AppError('unauthenticated', 'The key is not known.')
-          return found
+          const caller = typeof key === 'string' ? CALLERS.get(key) : undefined
+          if (caller === undefined) throw new AppError('unauthenticated', 'The key is not known.')
+          return caller
         },
         consoleSession: () =>
           Promise.reject(new AppError('unauthenticated', 'No console session exists here.')),
         identify: async ({ tenantId, id }) => {
-          const found = [...CALLERS.values()].find(
+          const caller = [...CALLERS.values()].find(
             (each) => each.tenantId === tenantId && each.actorId === id,
           )
-          if (found === undefined) throw new AppError('unauthenticated', 'The application is gone.')
-          return found
+          if (caller === undefined) throw new AppError('unauthenticated', 'The application is gone.')
+          return caller
         },
       },
       vault: {
@@ -192,14 +192,14 @@ export const createFarSide = (log: Log = silentLog()): FarSide => {
           if (ids.includes('slow')) await new Promise(() => {})
           if (ids.includes('down')) throw new Error('the disk is full of 4242424242424242')
           if (ids.includes('denied')) throw new AppError('forbidden', 'Token "denied" may not be used.')
-          const found = new Map<string, UsedToken>()
+          const tokens = new Map<string, UsedToken>()
           for (const id of ids) {
             const token = TOKENS[id]
             if (token === undefined) throw new AppError('invalid_expression', `No token has the id "${id}".`)
-            found.set(id, token)
+            tokens.set(id, token)
           }
           uses.push({ ids, context })
-          return found
+          return tokens
         },
       } as unknown as GatewayDeps['vault'],
     },

@@ -121,9 +121,9 @@ export const createGrpcClient = (address: string, operations: readonly Operation
     input: Record<string, unknown>,
     options: GrpcCallOptions = {},
   ): Promise<GrpcResponse> => {
-    const found = methods.get(rpc)
-    if (found === undefined) throw new Error(`there is no ${rpc}`)
-    const { method, path } = found
+    const known = methods.get(rpc)
+    if (known === undefined) throw new Error(`there is no ${rpc}`)
+    const { method, path } = known
     const bytes = options.bytes ?? wireOf(method.request).encode(requestOf(method, input))
     const sent = new Metadata()
     for (const [name, value] of Object.entries(options.metadata ?? {})) sent.set(name, value)

@@ -11,15 +11,15 @@ const chunk = (type: string, data: Buffer): Buffer => {
 }
 
 const chunksOf = (png: Buffer): ReadonlyMap<string, Buffer> => {
-  const found = new Map<string, Buffer>()
+  const chunks = new Map<string, Buffer>()
   for (let at = SIGNATURE.length; at < png.length; ) {
     const length = png.readUInt32BE(at)
     const type = png.toString('latin1', at + 4, at + 8)
     const data = png.subarray(at + 8, at + 8 + length)
-    found.set(type, Buffer.concat([found.get(type) ?? Buffer.alloc(0), data]))
+    chunks.set(type, Buffer.concat([chunks.get(type) ?? Buffer.alloc(0), data]))
     at += 12 + length
   }
-  return found
+  return chunks
 }
 
 /** The predictor "Paeth" of PNG (https://www.w3.org/TR/png-3/#9Filter-types). */

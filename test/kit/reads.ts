@@ -13,16 +13,16 @@ export const charactersRead = (work: () => void): number => {
     return charCodeAt.call(this, at)
   }
   text.indexOf = function (sought, from = 0) {
-    const found = indexOf.call(this, sought, from)
-    read += (found < 0 ? this.length : found + sought.length) - from
-    return found
+    const index = indexOf.call(this, sought, from)
+    read += (index < 0 ? this.length : index + sought.length) - from
+    return index
   }
   pattern.exec = function (subject) {
     const from = this.global || this.sticky ? this.lastIndex : 0
-    const found = exec.call(this, subject)
-    const end = found ? found.index + found[0].length : this.sticky ? from + 1 : subject.length
+    const match = exec.call(this, subject)
+    const end = match ? match.index + match[0].length : this.sticky ? from + 1 : subject.length
     read += Math.max(1, end - from)
-    return found
+    return match
   }
   try {
     work()

@@ -50,9 +50,9 @@ export const createResponseCheck = (document: OpenApi) => {
     return resolved(parts.reduce<unknown>((at, part) => (isObject(at) ? at[part] : undefined), document))
   }
   const compiledOnce = (schema: unknown, make: () => unknown): ValidateFunction => {
-    const made = compiled.get(schema) ?? ajv.compile(make() as object)
-    compiled.set(schema, made)
-    return made
+    const validator = compiled.get(schema) ?? ajv.compile(make() as object)
+    compiled.set(schema, validator)
+    return validator
   }
   const responseValidator = (schema: unknown) => compiledOnce(schema, () => closed(resolved(schema)))
   /** Unknown members of a request are ignored (completions §1). */

@@ -28,8 +28,8 @@ const ofFile = `data:text/javascript,export default globalThis[Symbol.for('${SYM
 Object.defineProperty(globalThis, Symbol.for(SYMBOL), {
   value: new Proxy(root, {
     get: (_, name) => {
-      const found = Reflect.get(current, name, current)
-      return typeof found === 'function' ? found.bind(current) : found
+      const member = Reflect.get(current, name, current)
+      return typeof member === 'function' ? member.bind(current) : member
     },
     set: (_, name, value) => Reflect.set(current, name, value, current),
   }),

@@ -28,9 +28,10 @@ const TEXTS = [
 ]
 
 const first = <T>(candidates: readonly T[], matches: (candidate: T) => boolean, what: string): T => {
-  const found = candidates.find(matches)
-  if (found === undefined) throw new Error(`no example of ${what} is known: add one to test/kit/samples.ts`)
-  return found
+  const candidate = candidates.find(matches)
+  if (candidate === undefined)
+    throw new Error(`no example of ${what} is known: add one to test/kit/samples.ts`)
+  return candidate
 }
 
 const isValid = (schema: JsonSchema) => {

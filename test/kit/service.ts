@@ -114,7 +114,7 @@ const overHttp = (
     const { method, path, payload } = sent
     const length = payload === undefined ? {} : { 'content-length': String(Buffer.byteLength(payload)) }
     const headers = { host: 'localhost:80', ...length, ...sent.headers }
-    const made = request(address, { method, path, headers, agent }, (response) => {
+    const outgoing = request(address, { method, path, headers, agent }, (response) => {
       const chunks: Buffer[] = []
       response.on('data', (chunk) => chunks.push(chunk))
       response.on('end', () =>
@@ -126,8 +126,8 @@ const overHttp = (
       )
       response.on('error', reject)
     })
-    made.on('error', reject)
-    made.end(payload)
+    outgoing.on('error', reject)
+    outgoing.end(payload)
   })
 
 const parsed = (text: string): unknown => {

@@ -67,9 +67,9 @@ t.test('"Cursor list: start (opaque, ≤ 500 characters), size; … next absent 
 
 t.test('"Always consistent: a token is findable in the answer after its create."', async (t) => {
   for (const path of ['/tokens/search', '/v2/tokens/search']) {
-    const found = await api.call('POST', path, { key, body: { query: 'data:"value 3"', size: 5 } })
-    t.equal(found.status, 200)
-    t.strictSame(idsOf(found), [ids[1]])
+    const matches = await api.call('POST', path, { key, body: { query: 'data:"value 3"', size: 5 } })
+    t.equal(matches.status, 200)
+    t.strictSame(idsOf(matches), [ids[1]])
   }
 })
 
