@@ -28,8 +28,8 @@ const RESPONSE_HEADERS = { max_headers_count: 1_000, max_response_headers_kb: 25
 
 /**
  * Queries for one name. c-ares shortens `query_timeout_seconds` to five times the average latency of a name server, at
- * least 250 ms, and doubles it with each try, less a jitter of up to a half: two tries may end after 500 ms, while another
- * tenant's quick names keep the average low. Five last 4 s at least, so that `dns_query_timeout` alone decides.
+ * least 250 ms, and doubles it with each try, less a jitter of up to a half: two tries may end after 500 ms, while
+ * another tenant's quick names keep the average low. Five last 4 s at least, so that `dns_query_timeout` alone decides.
  */
 const DNS_TRIES = 5
 

@@ -7,7 +7,7 @@ import { root } from '../kit/sources.ts'
 import { descendants } from '../supervisor/processes.ts'
 import type { BadPlugin } from './bad-plugins.ts'
 
-export interface Outcome {
+interface Outcome {
   readonly code: number | null
   readonly text: string
   /** Processes of a service (`start`) that outlived it. */
