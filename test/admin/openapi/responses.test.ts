@@ -38,7 +38,7 @@ t.test('the check finds undocumented responses that the spec suite would miss', 
   const headers = { ...token.headers, 'content-type': 'application/problem+json' }
   const { location: _, ...elsewhere } = token.headers
   for (const [method, path, response, issue] of [
-    ['POST', '/tokens', { ...token, status: 200 }, /Tokens\.Create answered 200, which is not documented/],
+    ['POST', '/tokens', { ...token, status: 200 }, /Tokens\.Create returned 200, which is not documented/],
     ['POST', '/tokens', saying(token, { cvc: '123' }), /must NOT have additional properties/],
     ['POST', '/tokens', saying(token, { privacy: { classification: 'pci' } }), /impact_level/],
     ['POST', '/tokens', saying(token, { id: 1 }), /id must be string/],
