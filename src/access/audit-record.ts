@@ -1,5 +1,5 @@
 import type { AuditEvent, AuditOrigin } from '../sdk/index.ts'
-import type { LogRow } from '../store/types.ts'
+import type { LogRow } from '../store/logs/types.ts'
 
 /** An event of an entity. Never holds data, keys, bodies or query strings (completions §10, §12). */
 export type AuditRecord = Omit<LogRow, 'journal' | 'journal_seq' | 'hash'>

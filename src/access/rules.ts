@@ -1,6 +1,6 @@
 import { parseScope } from '../common/containers.ts'
 import type { AccessRule, Condition, Disclosure, Grants, TokenPermission } from '../sdk/index.ts'
-import type { Visibility } from '../store/types.ts'
+import type { Visibility } from '../store/tokens/types.ts'
 
 /** The parts of a token that rules look at. `id` is `''` while a token to be created has none. */
 export interface Located {

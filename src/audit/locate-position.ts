@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises'
-import type { LogStore } from '../store/types.ts'
+import type { LogStore } from '../store/logs/types.ts'
 import { isLossLine } from './acknowledged-loss.ts'
 import { type ChainError, type ChainPosition, nextPiece } from './chain-reader.ts'
 import { CHECKPOINT } from './checkpoint.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { LogRow, LogStore } from '../store/types.ts'
+import type { LogRow, LogStore } from '../store/logs/types.ts'
 import { lossContinuesAfter } from './acknowledged-loss.ts'
 import { genesis, hashOf, type Mac } from './line.ts'
 

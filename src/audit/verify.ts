@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises'
-import type { LogStore } from '../store/types.ts'
+import type { LogStore } from '../store/logs/types.ts'
 import type { ChainError } from './chain-reader.ts'
 import { CHECKPOINT, type Checkpoint } from './checkpoint.ts'
 import type { ChainLine, Mac } from './line.ts'

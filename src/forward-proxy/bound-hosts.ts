@@ -1,6 +1,6 @@
 /** The hosts that some tenant binds. Names that clients send never come here. */
 import type { Log } from '../common/log.ts'
-import type { RecordStore } from '../store/types.ts'
+import type { RecordStore } from '../store/records/types.ts'
 
 /** ms after which the hosts are read again although no counter has moved. */
 const MAX_AGE_MS = 60_000

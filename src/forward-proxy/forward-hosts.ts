@@ -1,7 +1,7 @@
 /** Hosts that Envoy opens: those that some tenant binds, each with its certificate. */
 import type { Clock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
-import type { RecordStore } from '../store/types.ts'
+import type { RecordStore } from '../store/records/types.ts'
 import type { Authority } from './authority.ts'
 import { createBoundHosts, type MAX_HOSTS } from './bound-hosts.ts'
 import type { Leaf } from './certificates.ts'

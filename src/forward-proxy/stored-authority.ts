@@ -4,7 +4,7 @@ import type { Clock } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
 import { FORWARD_CA_CERTIFICATE as CERTIFICATE } from '../keys/root-key-rows.ts'
 import type { Keys, ServiceKey } from '../keys/types.ts'
-import type { KeyRow, KeyStore } from '../store/types.ts'
+import type { KeyRow, KeyStore } from '../store/keys/types.ts'
 import { authorityCertificate, keyFromScalar, newKey, pemOf, type SigningAuthority } from './certificates.ts'
 
 /**

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { AppError } from '../common/errors.ts'
 import { Secret } from '../common/secret.ts'
 import type { KeyProvider, KeyProviderContext } from '../sdk/key-provider.ts'
-import type { KeyRow } from '../store/types.ts'
+import type { KeyRow } from '../store/keys/types.ts'
 import { WRAPPED_ROOT } from './root-key-rows.ts'
 
 /** First byte of the row. Rows wrapped by a root key have format 1 there (wrap.ts). */

@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
 import bs58 from 'bs58'
-import type { KeyRow } from '../store/types.ts'
+import type { KeyRow } from '../store/keys/types.ts'
 import { lengthPrefixed } from './bytes.ts'
 import type { Roots } from './root-key-rows.ts'
 import { createSealer, macOf, open, versionOf } from './seal.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { AppError } from '../common/errors.ts'
 import type { Secret } from '../common/secret.ts'
-import type { KeyChange, KeyRow, KeyStore } from '../store/types.ts'
+import type { KeyChange, KeyRow, KeyStore } from '../store/keys/types.ts'
 import { NEXT_ROOT, NOT_REWRAPPED, PREVIOUS_ROOT, rootsFrom } from './root-key-rows.ts'
 import { createWrapper, rootIdOf } from './wrap.ts'
 

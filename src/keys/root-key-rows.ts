@@ -1,4 +1,4 @@
-import type { KeyRow } from '../store/types.ts'
+import type { KeyRow } from '../store/keys/types.ts'
 import { createWrapper, rootIdOf, type Wrapper } from './wrap.ts'
 
 /** During a root key rotation the store contains each root key wrapped by the other, so either one gives both. */

@@ -1,5 +1,5 @@
 import type { Secret } from '../common/secret.ts'
-import type { KeyStore } from '../store/types.ts'
+import type { KeyStore } from '../store/keys/types.ts'
 import { type Roots, rootsFrom } from './root-key-rows.ts'
 import { createWrapper } from './wrap.ts'
 

@@ -1,6 +1,6 @@
 import type { Eventual } from '../common/eventual.ts'
 import type { Secret } from '../common/secret.ts'
-import type { KeyRow } from '../store/types.ts'
+import type { KeyRow } from '../store/keys/types.ts'
 
 /** Associated data of a sealed value; it can be opened only with the same (docs/security-model.md, "Encryption"). */
 export interface SealContext {

@@ -6,7 +6,7 @@ import {
   type KeyObject,
   randomBytes,
 } from 'node:crypto'
-import type { KeyName, KeyRow } from '../store/types.ts'
+import type { KeyName, KeyRow } from '../store/keys/types.ts'
 import { lengthPrefixed } from './bytes.ts'
 
 const FORMAT = 1

@@ -11,7 +11,7 @@ import { acquireJournal } from '../roles/acquire-journal.ts'
 import { journalDirectory } from '../roles/replica.ts'
 import { openStoreKeys, storeLocation } from '../roles/runtime.ts'
 import { openStore } from '../store/open.ts'
-import type { Store } from '../store/types.ts'
+import type { Store } from '../store/store.ts'
 import { cannotOpen, StartError } from '../supervisor/start-error.ts'
 
 export type Print = (line: string) => void

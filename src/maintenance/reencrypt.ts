@@ -3,7 +3,9 @@ import { responseBinding } from '../kernel/invoke/idempotency.ts'
 import { resealRecord } from '../kernel/services/seal-records.ts'
 import { isTenantValid, macOfTenant } from '../kernel/services/tenants.ts'
 import type { SealContext, TenantKeys } from '../keys/types.ts'
-import type { Replacement, Reseal, SealedStore, TenantStore } from '../store/types.ts'
+import type { Replacement } from '../store/bytes.ts'
+import type { Reseal, SealedStore } from '../store/reencrypt/types.ts'
+import type { TenantStore } from '../store/tenants/types.ts'
 import { tokenBinding } from '../vault/seal.ts'
 
 /** Rows of one transaction: few, so that writes of the service do not wait long. */

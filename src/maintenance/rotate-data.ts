@@ -3,7 +3,7 @@ import type { Clock } from '../common/clock.ts'
 import { isoTime } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
 import { CLOSED, REENCRYPTING } from '../keys/root-key-rows.ts'
-import type { KeyRow } from '../store/types.ts'
+import type { KeyRow } from '../store/keys/types.ts'
 import type { OperatedVault, Print } from './open-vault.ts'
 import { type Reencrypted, reencryptTenant } from './reencrypt.ts'
 

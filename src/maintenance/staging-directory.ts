@@ -11,7 +11,7 @@ import { storeLocation } from '../roles/runtime.ts'
 import { openStore } from '../store/open.ts'
 import { sqliteTarget } from '../store/snapshot/sqlite.ts'
 import type { SnapshotTarget } from '../store/snapshot/types.ts'
-import type { Store } from '../store/types.ts'
+import type { Store } from '../store/store.ts'
 import { partialIssue, publish } from './atomic-rename.ts'
 import { rejectOtherOwner } from './open-vault.ts'
 

@@ -6,7 +6,7 @@ import { withRetainedFiles } from '../audit/retention-lock.ts'
 import type { Journal } from '../audit/types.ts'
 import { AppError } from '../common/errors.ts'
 import type { Config } from '../config.ts'
-import type { Store } from '../store/types.ts'
+import type { Store } from '../store/store.ts'
 import { journalDirectory, journalName } from './replica.ts'
 
 /** Only machines that share a database have ids. */

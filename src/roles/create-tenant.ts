@@ -3,7 +3,8 @@ import type { Secret } from '../common/secret.ts'
 import { macOfTenant } from '../kernel/services/tenants.ts'
 import type { Keys } from '../keys/types.ts'
 import type { Ports } from '../sdk/index.ts'
-import type { Store, TenantRow } from '../store/types.ts'
+import type { Store } from '../store/store.ts'
+import type { TenantRow } from '../store/tenants/types.ts'
 
 /**
  * Creates a tenant with its keys and a management application, whose API key is `key`; only its keyed hash is stored.

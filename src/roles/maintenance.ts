@@ -11,7 +11,7 @@ import { Secret } from '../common/secret.ts'
 import { readJson, serveSocket } from '../common/serve-socket.ts'
 import type { Keys } from '../keys/types.ts'
 import type { Ports } from '../sdk/index.ts'
-import type { Store } from '../store/types.ts'
+import type { Store } from '../store/store.ts'
 import { createTenant } from './create-tenant.ts'
 
 /** Characters of a tenant's name (interface, "Limits"). */

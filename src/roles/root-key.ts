@@ -6,7 +6,7 @@ import { findKeyProvider } from '../kernel/services/key-providers.ts'
 import { newProvidedKey, type ProvidedKey, placeOf, providedKey } from '../keys/kms-root-key.ts'
 import { loadRootKey, RootKeySourceError } from '../keys/root-key.ts'
 import { rootChangeIn } from '../keys/root-key-rotation.ts'
-import type { Store } from '../store/types.ts'
+import type { Store } from '../store/store.ts'
 
 const BUILT_IN = /^(file|env|passphrase):/
 

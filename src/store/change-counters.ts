@@ -1,5 +1,5 @@
 import { type Eventual, whenReady } from '../common/eventual.ts'
-import { allChanges, totalOfChanges } from './records/statements.ts'
+import { allChanges, totalOfChanges } from './changes.ts'
 import type { Session } from './session.ts'
 import type { Writer } from './writer.ts'
 

@@ -2,8 +2,8 @@ import { AppError } from '../common/errors.ts'
 import type { Log } from '../common/log.ts'
 import type { PostgresSettings } from './postgres/open.ts'
 import { openSqlite } from './sqlite/open.ts'
-import type { WriterLimits } from './sqlite/writer.ts'
-import type { Store } from './types.ts'
+import type { Store } from './store.ts'
+import type { WriterLimits } from './writer.ts'
 
 export interface OpenStoreOptions {
   /** Path of a SQLite file in an existing directory, or `postgres://…`. */

@@ -1,18 +1,54 @@
 import { systemClock } from '../common/clock.ts'
 import { type ChangeCounters, createChangeCounters, shareChangeCounters } from './change-counters.ts'
+import { allChanges } from './changes.ts'
 import { withLease } from './idempotency/lease.ts'
 import { createIdempotencyStore } from './idempotency/repository.ts'
+import type { IdempotencyStore } from './idempotency/types.ts'
+import { createKeyStore } from './keys/repository.ts'
+import type { KeyStore } from './keys/types.ts'
+import type { LockOptions, StoreLock } from './lock.ts'
 import { createLogStore } from './logs/repository.ts'
+import type { LogStore } from './logs/types.ts'
 import { createTenantPurge } from './purge/repository.ts'
+import type { TenantPurge } from './purge/types.ts'
 import { createRecordStore } from './records/repository.ts'
-import { allChanges } from './records/statements.ts'
+import type { RecordStore } from './records/types.ts'
 import { createSealedStore } from './reencrypt/repository.ts'
+import type { SealedStore } from './reencrypt/types.ts'
 import type { Session } from './session.ts'
-import { createKeyStore, createTenantStore } from './tenants/repository.ts'
+import { createTenantStore } from './tenants/repository.ts'
+import type { TenantStore } from './tenants/types.ts'
 import { createTokenStore } from './tokens/repository.ts'
-import type { Store } from './types.ts'
+import type { TokenStore } from './tokens/types.ts'
 import { createUsageStore } from './usage/repository.ts'
+import type { UsageStore } from './usage/types.ts'
 import type { Writer } from './writer.ts'
+
+export interface Store {
+  readonly engine: 'sqlite' | 'postgres'
+  readonly tokens: TokenStore
+  readonly records: RecordStore
+  readonly tenants: TenantStore
+  readonly keys: KeyStore
+  readonly sealed: SealedStore
+  readonly logs: LogStore
+  readonly usage: UsageStore
+  readonly idempotency: IdempotencyStore
+  readonly tenantPurge: TenantPurge
+  /** Rejects when the store cannot read or, for `writable`, write. */
+  health(): Promise<void>
+  /** Runs `work` while no other process of the store runs work of this name. */
+  withLock<T>(name: string, work: () => Promise<T>): Promise<T>
+  /**
+   * Acquires a lock that one process of the store holds at a time, until it is released or this process exits. Undefined
+   * when another live process holds it.
+   */
+  acquireLock(name: string, options: LockOptions): Promise<StoreLock | undefined>
+  /** ms since the epoch by the clock of the database server, which its machines share; without one, of this machine. */
+  time(): Promise<number>
+  /** Waits for acknowledged writes. */
+  close(): Promise<void>
+}
 
 /** Creates the repositories over one engine's session and writer. */
 export const createStore = (

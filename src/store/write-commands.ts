@@ -6,6 +6,7 @@ import {
   requireLease,
 } from './idempotency/commands.ts'
 import { addKeys, closeDataKeys, endRootChange, removeKeys, rewrapKeys } from './keys/commands.ts'
+import type { IdempotencyLease } from './lease.ts'
 import { ingestLogs } from './logs/ingest.ts'
 import { purgeDeletedTenant, purgeExpired } from './purge/commands.ts'
 import { commitRecords } from './records/commit.ts'
@@ -15,7 +16,6 @@ import { createTenant, deleteTenant, updateTenant } from './tenants/commands.ts'
 import { associateTokens, dissociateTokens } from './tokens/associate.ts'
 import { deleteOneToken, purgeDue, updateOneToken } from './tokens/change.ts'
 import { createTokens } from './tokens/create.ts'
-import type { IdempotencyLease } from './types.ts'
 import { probeWrite } from './write-probe.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { bumpChange } from './records/statements.ts'
+import { bumpChange } from './changes.ts'
 import type { Session } from './session.ts'
 
 /** A durable write for health checks. No collection can have this name. */

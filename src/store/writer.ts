@@ -1,4 +1,5 @@
-import type { IdempotencyLease } from './types.ts'
+import { AppError } from '../common/errors.ts'
+import type { IdempotencyLease } from './lease.ts'
 import type { CommandName, Commands } from './write-commands.ts'
 
 /** Runs commands in transactions. A result arrives after its commit is on disk. */
@@ -15,4 +16,22 @@ export interface Writer {
   ): Promise<Commands[N]['result']>
   /** Waits for accepted writes. */
   close(): Promise<void>
+}
+
+export interface WriterLimits {
+  /** Maximum queued writes. */
+  readonly maxQueued: number
+  /** Maximum bytes of queued writes. */
+  readonly maxBytes: number
+}
+
+export const DEFAULT_LIMITS: WriterLimits = { maxQueued: 8_192, maxBytes: 64 * 1024 * 1024 }
+
+/** A writer that rejects every write, for read-only processes. */
+export const readOnlyWriter: Writer = {
+  write: () =>
+    Promise.reject(
+      new AppError('internal', 'This process opened the store read-only; only the admin role writes.'),
+    ),
+  close: async () => {},
 }

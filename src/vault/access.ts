@@ -12,7 +12,7 @@ import type {
   TokenPermission,
   UseContext,
 } from '../sdk/index.ts'
-import type { TokenTraits } from '../store/types.ts'
+import type { TokenTraits } from '../store/tokens/types.ts'
 import { effectiveDisclosure } from './disclosure.ts'
 import { shownTo } from './egress.ts'
 import { tokenNotFound } from './read.ts'

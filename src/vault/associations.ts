@@ -8,7 +8,7 @@ import type {
   TokenPermission,
   UseContext,
 } from '../sdk/index.ts'
-import type { Association, SearchNode } from '../store/types.ts'
+import type { Association, SearchNode } from '../store/tokens/types.ts'
 import { createTokens } from './create.ts'
 import { listTokens } from './list.ts'
 import { findToken } from './read.ts'

@@ -12,7 +12,7 @@ import type {
   TokenState,
   UseContext,
 } from '../sdk/index.ts'
-import type { SearchNode, TokenHead, TokenListQuery } from '../store/types.ts'
+import type { SearchNode, TokenHead, TokenListQuery } from '../store/tokens/types.ts'
 import { deniedRecord, doneRecord, NO_TOKEN, searchedRecord } from './audit-records.ts'
 import { shownTo } from './egress.ts'
 import { bytesOf, type OpenedRow, openEach, withoutSeals } from './open.ts'

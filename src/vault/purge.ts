@@ -1,6 +1,6 @@
 import type { Clock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
-import type { TenantPurge } from '../store/types.ts'
+import type { TenantPurge } from '../store/purge/types.ts'
 
 interface Purge {
   start(): void

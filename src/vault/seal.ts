@@ -2,7 +2,7 @@ import { AppError, invalid } from '../common/errors.ts'
 import { type Json, pointerParts, valueAt, without } from '../common/json.ts'
 import { parseJson } from '../common/parse-json.ts'
 import type { SealContext, TenantKeys } from '../keys/types.ts'
-import type { TokenRow } from '../store/types.ts'
+import type { TokenRow } from '../store/tokens/types.ts'
 import type { CompiledType } from './token-types.ts'
 
 /** The opened content of a token, in memory for the time of a call only. */

@@ -1,5 +1,5 @@
 import type { TokenState, UseContext } from '../sdk/index.ts'
-import type { TokenRow } from '../store/types.ts'
+import type { TokenRow } from '../store/tokens/types.ts'
 import { bytesOf, headsOf, openEach } from './open.ts'
 import type { Opened } from './seal.ts'
 import type { VaultDeps } from './vault-deps.ts'

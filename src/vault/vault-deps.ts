@@ -6,7 +6,7 @@ import type { Shares } from '../common/shares.ts'
 import type { Expressions } from '../expressions/types.ts'
 import type { Keys } from '../keys/types.ts'
 import type { Tenants, TokenType, UseContext } from '../sdk/index.ts'
-import type { TokenStore } from '../store/types.ts'
+import type { TokenStore } from '../store/tokens/types.ts'
 import type { TokenTypes } from './token-types.ts'
 
 /** Dependencies of the vault. */

@@ -14,7 +14,7 @@ import t from 'tap'
 import { createIngest } from '../../src/audit/ingest.ts'
 import { openJournal } from '../../src/audit/journal.ts'
 import { verifyJournals } from '../../src/audit/verify.ts'
-import type { LogStore } from '../../src/store/types.ts'
+import type { LogStore } from '../../src/store/logs/types.ts'
 import {
   acknowledgedAtLeast,
   idsOf,

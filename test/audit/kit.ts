@@ -7,7 +7,7 @@ import { openJournal } from '../../src/audit/journal.ts'
 import { type ChainLine, recordsOf } from '../../src/audit/line.ts'
 import type { AuditRecord } from '../../src/audit/types.ts'
 import type { Log } from '../../src/common/log.ts'
-import type { LogRow } from '../../src/store/types.ts'
+import type { LogRow } from '../../src/store/logs/types.ts'
 import { storeInThread } from '../kit/store-in-thread.ts'
 
 export const mac = (data: string | Buffer): string =>

@@ -16,7 +16,7 @@ import { openJournal } from '../../src/audit/journal.ts'
 import { createRetention, type RetentionLimits } from '../../src/audit/retention.ts'
 import { withRetainedFiles } from '../../src/audit/retention-lock.ts'
 import { verifyJournals } from '../../src/audit/verify.ts'
-import type { LogStore } from '../../src/store/types.ts'
+import type { LogStore } from '../../src/store/logs/types.ts'
 import { linesOf, mac, openLogs, record, recordingLog, type Test } from './kit.ts'
 
 const NAME = 'gateway-1'

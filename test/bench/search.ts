@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Test } from 'tap'
-import type { SearchNode } from '../../src/store/types.ts'
+import type { SearchNode } from '../../src/store/tokens/types.ts'
 import { parseQuery } from '../../src/vault/search/parser.ts'
 import { startTestService } from '../kit/service.ts'
 import { ALL_TOKEN_PERMISSIONS } from '../kit/sidevault.ts'

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { NewToken, SearchNode, TokenRow, Visibility } from '../../src/store/types.ts'
+import type { NewToken, SearchNode, TokenRow, Visibility } from '../../src/store/tokens/types.ts'
 import { aToken, NOW } from '../store/kit.ts'
 import { numbers } from './numbers.ts'
 import type { OpenStore } from './store-contract.ts'

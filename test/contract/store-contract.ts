@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Store } from '../../src/store/types.ts'
+import type { Store } from '../../src/store/store.ts'
 import { storeCombined } from './store-combined.ts'
 import { storeLists } from './store-lists.ts'
 import { storeLogs } from './store-logs.ts'

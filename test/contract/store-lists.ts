@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import type { Condition } from '../../src/sdk/index.ts'
-import type { NewToken, SearchNode, TokenListQuery, Visibility } from '../../src/store/types.ts'
+import type { NewToken, SearchNode, TokenListQuery, Visibility } from '../../src/store/tokens/types.ts'
 import { aToken, NOW } from '../store/kit.ts'
 import type { OpenStore } from './store-contract.ts'
 

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { LogFilter } from '../../src/store/types.ts'
+import type { LogFilter } from '../../src/store/logs/types.ts'
 import { aLog, NOW } from '../store/kit.ts'
 import { numbers } from './numbers.ts'
 import type { OpenStore } from './store-contract.ts'

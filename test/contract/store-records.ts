@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
 import type { RecordQuery } from '../../src/sdk/index.ts'
-import type { CollectionShape, Store } from '../../src/store/types.ts'
+import type { CollectionShape } from '../../src/store/records/types.ts'
+import type { Store } from '../../src/store/store.ts'
 import { NOW } from '../store/kit.ts'
 import type { OpenStore } from './store-contract.ts'
 

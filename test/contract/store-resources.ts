@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
-import type { Created, SearchNode, TenantRow } from '../../src/store/types.ts'
+import type { TenantRow } from '../../src/store/tenants/types.ts'
+import type { Created, SearchNode } from '../../src/store/tokens/types.ts'
 import { aLog, aToken, NOW } from '../store/kit.ts'
 import type { OpenStore } from './store-contract.ts'
 

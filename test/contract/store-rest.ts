@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
-import type { KeyRow, TenantRow } from '../../src/store/types.ts'
+import type { KeyRow } from '../../src/store/keys/types.ts'
+import type { TenantRow } from '../../src/store/tenants/types.ts'
 import { aLog, NOW } from '../store/kit.ts'
 import type { OpenStore } from './store-contract.ts'
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Test } from 'tap'
-import type { KeyRow } from '../../src/store/types.ts'
+import type { KeyRow } from '../../src/store/keys/types.ts'
 import { aToken, NOW } from '../store/kit.ts'
 import type { OpenStore } from './store-contract.ts'
 

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { TokenRow, TokenUpdate } from '../../src/store/types.ts'
+import type { TokenRow, TokenUpdate } from '../../src/store/tokens/types.ts'
 import { aToken, NOW } from '../store/kit.ts'
 import type { OpenStore } from './store-contract.ts'
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import type { KeyRow, Store } from '../../src/store/types.ts'
+import type { KeyRow } from '../../src/store/keys/types.ts'
+import type { Store } from '../../src/store/store.ts'
 import { storeInThread } from '../kit/store-in-thread.ts'
 
 /** Members of a tap test that a kit needs. */

@@ -5,7 +5,7 @@ import { AppError } from '../../src/common/errors.ts'
 import { Secret } from '../../src/common/secret.ts'
 import { openKeys } from '../../src/keys/open.ts'
 import { createWrapper } from '../../src/keys/wrap.ts'
-import type { KeyRow, KeyStore } from '../../src/store/types.ts'
+import type { KeyRow, KeyStore } from '../../src/store/keys/types.ts'
 import { problemOf } from '../kit/problem.ts'
 import { addTenant, openTestStore } from './kit.ts'
 

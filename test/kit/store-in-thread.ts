@@ -5,8 +5,8 @@ import { fromWire } from '../../src/store/sqlite/errors.ts'
 import { createGroupCommit } from '../../src/store/sqlite/group-commit.ts'
 import { migrate } from '../../src/store/sqlite/migrate.ts'
 import { createSqliteSession } from '../../src/store/sqlite/session.ts'
+import type { Store } from '../../src/store/store.ts'
 import { createStore } from '../../src/store/store.ts'
-import type { Store } from '../../src/store/types.ts'
 import type { Writer } from '../../src/store/writer.ts'
 
 /** When tables are made: 2033-05-18T03:33:20Z. */

@@ -6,7 +6,8 @@ import { type Config, loadConfig } from '../../src/config.ts'
 import { openKeys } from '../../src/keys/open.ts'
 import { loadRootKey } from '../../src/keys/root-key.ts'
 import { rotateRoot } from '../../src/maintenance/rotate-root.ts'
-import type { KeyStore, Store } from '../../src/store/types.ts'
+import type { KeyStore } from '../../src/store/keys/types.ts'
+import type { Store } from '../../src/store/store.ts'
 import { addTenant, openTestStore, type Test } from '../keys/kit.ts'
 
 const clock = { now: () => 1_000 }

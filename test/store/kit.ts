@@ -1,7 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { pino } from 'pino'
 import type { Log } from '../../src/common/log.ts'
-import type { LogRow, NewToken } from '../../src/store/types.ts'
+import type { LogRow } from '../../src/store/logs/types.ts'
+import type { NewToken } from '../../src/store/tokens/types.ts'
 
 export const silent: Log = pino({ level: 'silent' })
 

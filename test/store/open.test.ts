@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openStore } from '../../src/store/open.ts'
-import type { Store } from '../../src/store/types.ts'
+import type { Store } from '../../src/store/store.ts'
 import { storeContract } from '../contract/store-contract.ts'
 import { storeInThread } from '../kit/store-in-thread.ts'
 import { silent } from './kit.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createLog } from '../../src/common/log.ts'
-import type { TokenStore } from '../../src/store/types.ts'
+import type { TokenStore } from '../../src/store/tokens/types.ts'
 import { createPurge } from '../../src/vault/purge.ts'
 import { CARD, openTestVault, START } from './kit.ts'
 

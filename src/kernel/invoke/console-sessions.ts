@@ -2,7 +2,7 @@ import type { Clock } from '../../common/clock.ts'
 import { AppError } from '../../common/errors.ts'
 import { traceIdFor } from '../../common/trace-id.ts'
 import type { ConsoleSession, ConsoleSessions, Ports } from '../../sdk/index.ts'
-import type { RecordStore } from '../../store/types.ts'
+import type { RecordStore } from '../../store/records/types.ts'
 import { createCachedLookup } from '../services/cached-lookup.ts'
 import type { Authenticator } from '../types.ts'
 

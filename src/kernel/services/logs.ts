@@ -2,7 +2,7 @@ import { readCursor, writeCursor } from '../../common/cursor.ts'
 import { invalid } from '../../common/errors.ts'
 import type { Keys } from '../../keys/types.ts'
 import type { LogEntry, Logs } from '../../sdk/index.ts'
-import type { LogListQuery, LogListRow, LogStore } from '../../store/types.ts'
+import type { LogListQuery, LogListRow, LogStore } from '../../store/logs/types.ts'
 
 /** Rows of a page (completions §3). */
 export const MAX_SIZE = 1_000

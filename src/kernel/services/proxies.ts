@@ -1,7 +1,7 @@
 import { whenReady } from '../../common/eventual.ts'
 import type { Keys } from '../../keys/types.ts'
 import type { ProxySource, StoredProxy } from '../../sdk/index.ts'
-import type { RecordStore } from '../../store/types.ts'
+import type { RecordStore } from '../../store/records/types.ts'
 import type { ProxyDirectory } from '../types.ts'
 import { createCachedLookup } from './cached-lookup.ts'
 import { createKeyHash } from './key-hash.ts'

@@ -7,7 +7,7 @@ import { isConflict, retryOnConflict } from '../../common/retry-on-conflict.ts'
 import { compileValidator } from '../../common/validate.ts'
 import type { Keys } from '../../keys/types.ts'
 import type { Collection, Mutation, Records } from '../../sdk/index.ts'
-import type { RecordRow, RecordStore } from '../../store/types.ts'
+import type { RecordRow, RecordStore } from '../../store/records/types.ts'
 import { type OnRejected, openRecord, rejectRecord, sealMutation } from './seal-records.ts'
 
 interface RecordsDeps {

@@ -5,7 +5,7 @@ import { endOf, nameOf, textMember } from '../../common/record-members.ts'
 import { SEALED_MEMBER as SEALED } from '../../common/sealed-member.ts'
 import type { Keys, SealContext, TenantKeys } from '../../keys/types.ts'
 import type { Collection, Mutation } from '../../sdk/index.ts'
-import type { RecordRow, StoredMutation } from '../../store/types.ts'
+import type { RecordRow, StoredMutation } from '../../store/records/types.ts'
 
 /** The identity of a record, which its seal and its MAC are bound to. */
 interface RecordName {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../common/clock.ts'
 import type { Keys } from '../../keys/types.ts'
 import type { Code, Collection, Mutation, Plugin, PluginContext, Records, Vault } from '../../sdk/index.ts'
-import type { Store } from '../../store/types.ts'
+import type { Store } from '../../store/store.ts'
 import { placeOf } from '../check/plugin.ts'
 import type { Registry } from '../types.ts'
 import { createLogs } from './logs.ts'

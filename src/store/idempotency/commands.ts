@@ -1,15 +1,10 @@
 import { AppError } from '../../common/errors.ts'
+import { buffer } from '../bytes.ts'
 import { requireKeys } from '../keys/data-key-guard.ts'
+import type { IdempotencyLease } from '../lease.ts'
 import type { Session } from '../session.ts'
+import { insertRecordToken } from '../token-bindings.ts'
 import { tokenStatesForShare } from '../tokens/statements.ts'
-import { buffer } from '../tokens/token-row.ts'
-import type {
-  BeginResult,
-  FinishedRequest,
-  IdempotencyLease,
-  IdempotencyStore,
-  ShownToken,
-} from '../types.ts'
 import {
   deleteExpired,
   deleteUnfinished,
@@ -18,11 +13,11 @@ import {
   endRunning,
   endRunningOf,
   insertRecord,
-  insertRecordToken,
   markEffects,
   recordByKey,
   storeResponse,
 } from './statements.ts'
+import type { BeginResult, FinishedRequest, IdempotencyStore, ShownToken } from './types.ts'
 
 export const beginRequest = async (
   session: Session,

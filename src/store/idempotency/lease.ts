@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { own } from '../tokens/token-row.ts'
+import { own } from '../bytes.ts'
+import type { IdempotencyLease } from '../lease.ts'
 import type { CommandName } from '../write-commands.ts'
 import type { Writer } from '../writer.ts'
-import type { IdempotencyLease } from './types.ts'
 
 /** Commands of callers. Other writes (maintenance, audit records, keys, the leases themselves) run without a lease. */
 const EFFECTS: ReadonlySet<CommandName> = new Set([

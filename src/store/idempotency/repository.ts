@@ -1,9 +1,9 @@
+import { buffer, own } from '../bytes.ts'
 import type { Session } from '../session.ts'
-import { buffer, own } from '../tokens/token-row.ts'
-import type { IdempotencyStore } from '../types.ts'
 import type { Writer } from '../writer.ts'
 import { runWithLease } from './lease.ts'
 import { heldByProcess } from './statements.ts'
+import type { IdempotencyStore } from './types.ts'
 
 export const createIdempotencyStore = ({
   session,

@@ -122,27 +122,3 @@ export const endRunningOf = serviceStatement<{ process: string; running_until: n
       .where('process', '=', slot('process'))
       .where('sealed', 'is', null),
 )
-
-export const insertRecordToken = statement<{ tenant_id: string; token_id: string; key: Uint8Array }>(
-  ({ builder, valuesOf }, slot) =>
-    builder
-      .insertInto('idempotency_key_tokens')
-      .columns(['tenant_id', 'token_id', 'key'])
-      .expression(valuesOf(slot, { tenant_id: 'text', token_id: 'text', key: 'bytea' }))
-      .onConflict((conflict) => conflict.doNothing()),
-)
-
-/** Stored responses that show data of a token. */
-export const clearShown = statement<{ tenant_id: string; token_id: string }>(({ builder }, slot) =>
-  builder
-    .updateTable('idempotency_keys')
-    .set({ shown: null, shown_until: null })
-    .where('tenant_id', '=', slot('tenant_id'))
-    .where('key', 'in', (eb) =>
-      eb
-        .selectFrom('idempotency_key_tokens')
-        .where('idempotency_key_tokens.tenant_id', '=', slot('tenant_id'))
-        .where('token_id', '=', slot('token_id'))
-        .select('idempotency_key_tokens.key'),
-    ),
-)

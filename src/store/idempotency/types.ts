@@ -1,9 +1,4 @@
-/** Idempotency record: the response stored for a repeated request, and the lease to produce it. */
-interface IdempotencyKey {
-  readonly tenantId: string
-  /** Keyed hash. */
-  readonly key: Buffer
-}
+import type { IdempotencyKey, IdempotencyLease } from '../lease.ts'
 
 export type BeginResult =
   | { readonly kind: 'started' }
@@ -39,13 +34,6 @@ export interface FinishedRequest extends IdempotencyKey {
     readonly tokens: readonly ShownToken[]
     readonly until: number
   }
-}
-
-/** Lease to produce the response for an idempotency key. */
-export interface IdempotencyLease extends IdempotencyKey {
-  readonly holder: string
-  /** End of the period in which a write under the lease counts, ms. */
-  readonly expiresAt: number
 }
 
 export interface IdempotencyStore {

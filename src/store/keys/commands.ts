@@ -1,6 +1,8 @@
 import { AppError } from '../../common/errors.ts'
-import { bumpChange } from '../records/statements.ts'
+import { buffer } from '../bytes.ts'
+import { bumpChange } from '../changes.ts'
 import type { Session } from '../session.ts'
+import { keyLock } from './data-key-guard.ts'
 import {
   CLOSED,
   dateKey,
@@ -10,10 +12,8 @@ import {
   keyOutside,
   keysOfTenant,
   replaceKey,
-} from '../tenants/statements.ts'
-import { buffer } from '../tokens/token-row.ts'
-import type { KeyChange, KeyName, KeyRow, RootChangeEnd } from '../types.ts'
-import { keyLock } from './data-key-guard.ts'
+} from './statements.ts'
+import type { KeyChange, KeyName, KeyRow, RootChangeEnd } from './types.ts'
 
 /** Serializes key creation and root key changes. */
 const ROOT_LOCK = 'root key'

@@ -2,7 +2,7 @@ import { AppError } from '../../common/errors.ts'
 import { isObject } from '../../common/json.ts'
 import { SEALED_MEMBER } from '../../common/sealed-member.ts'
 import type { Session } from '../session.ts'
-import { CLOSED, dataVersions } from '../tenants/statements.ts'
+import { CLOSED, dataVersions } from './statements.ts'
 
 /** A sealed value or MAC starts with its format and the version of its data key (keys/seal.ts). */
 const FORMAT = 1

@@ -1,7 +1,7 @@
 import type { Session } from '../session.ts'
-import type { Forked, LogRow } from '../types.ts'
 import { writeActiveTokens } from '../usage/active.ts'
 import { insertLog, movePosition, presentLogs } from './statements.ts'
+import type { Forked, LogRow } from './types.ts'
 
 interface Sorted {
   /** Records of one journal that the store does not have yet, each once. */

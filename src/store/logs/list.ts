@@ -1,6 +1,6 @@
 import { type SqlBool, sql } from 'kysely'
 import type { Session } from '../session.ts'
-import type { LogFilter, LogListQuery, LogListRow } from '../types.ts'
+import type { LogFilter, LogListQuery, LogListRow } from './types.ts'
 
 const COLUMNS = [
   'seq',

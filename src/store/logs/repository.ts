@@ -1,6 +1,5 @@
 import type { Session } from '../session.ts'
 import { createTotals } from '../totals.ts'
-import type { LogRow, LogStore } from '../types.ts'
 import type { Writer } from '../writer.ts'
 import { countLogs, listLogs } from './list.ts'
 import {
@@ -12,6 +11,7 @@ import {
   rowsOfJournal,
   type StoredLog,
 } from './statements.ts'
+import type { LogRow, LogStore } from './types.ts'
 
 const toLogRow = ({ token_seq, surfaces, ...row }: StoredLog): LogRow => ({
   ...row,

@@ -1,6 +1,6 @@
 import type { Schema } from '../schema.ts'
 import { openStatement, serviceStatement, statement } from '../statement.ts'
-import type { LogRow } from '../types.ts'
+import type { LogRow } from './types.ts'
 
 const LOG_COLUMNS = [
   'tenant_id',

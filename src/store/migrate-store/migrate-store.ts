@@ -5,8 +5,8 @@ import { prepare, withClient } from '../postgres/open.ts'
 import { enterScope, SERVICE } from '../postgres/tenant-scope.ts'
 import { type Connection, connect } from '../sqlite/connection.ts'
 import { schemaVersion } from '../sqlite/migrate.ts'
+import { addReadOnlyTriggers, rejectMigrated } from '../sqlite/migrated.ts'
 import { createChecksum, type Row, type Sum } from './checksum.ts'
-import { addReadOnlyTriggers, rejectMigrated } from './read-only-triggers.ts'
 import { insertInto, selectAll, type Table, tablesOf } from './tables.ts'
 
 /** Rows of one statement, and an estimate of their bytes. */

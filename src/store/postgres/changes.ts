@@ -1,6 +1,6 @@
 import { AppError } from '../../common/errors.ts'
 import type { ChangeCounters } from '../change-counters.ts'
-import { allChanges } from '../records/statements.ts'
+import { allChanges } from '../changes.ts'
 import type { Session } from '../session.ts'
 import type { Writer } from '../writer.ts'
 import { movesCounters } from './transaction.ts'

@@ -1,5 +1,5 @@
 import { type ClientBase, DatabaseError } from 'pg'
-import type { IdempotencyLease } from '../types.ts'
+import type { IdempotencyLease } from '../lease.ts'
 import { type CommandName, runCommand } from '../write-commands.ts'
 import { unknownOutcome, unreplicatedOutcome } from './errors.ts'
 import { discard } from './pool.ts'

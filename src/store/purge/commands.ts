@@ -1,5 +1,5 @@
+import { allKinds } from '../changes.ts'
 import type { Session } from '../session.ts'
-import { allKinds } from '../tenants/statements.ts'
 import { monthOf } from '../usage/month.ts'
 import {
   markEmptied,

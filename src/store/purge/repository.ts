@@ -1,7 +1,7 @@
 import type { Session } from '../session.ts'
-import type { TenantPurge } from '../types.ts'
 import type { Writer } from '../writer.ts'
 import { fullTenants } from './statements.ts'
+import type { TenantPurge } from './types.ts'
 
 /** Each deleted tenant has a transaction of its own: a failure leaves the others purged, and is thrown at the end. */
 export const createTenantPurge = ({

@@ -1,13 +1,13 @@
 import { AppError } from '../../common/errors.ts'
 import { isObject } from '../../common/json.ts'
 import { endOf, nameOf, textMember, textsMember } from '../../common/record-members.ts'
+import { bumpChange } from '../changes.ts'
 import { requireKeys, sealedIn } from '../keys/data-key-guard.ts'
 import type { Schema } from '../schema.ts'
 import type { Session } from '../session.ts'
+import { tokenEntry, tokensOfRecord } from '../token-bindings.ts'
 import { tokenStatesForShare } from '../tokens/statements.ts'
-import type { StoredMutation } from '../types.ts'
 import {
-  bumpChange,
   deleteIndexes,
   deleteLookups,
   deleteObsoleteLookup,
@@ -19,9 +19,8 @@ import {
   insertRecord,
   recordByIdForUpdate,
   replaceRecord,
-  tokenEntry,
-  tokensOfRecord,
 } from './statements.ts'
+import type { StoredMutation } from './types.ts'
 
 const notUnique = () =>
   new AppError('conflict', 'Another record has this id, or a value that must be unique. Choose another.')

@@ -1,10 +1,10 @@
+import { buffer, own } from '../bytes.ts'
 import type { ChangeCounters } from '../change-counters.ts'
 import type { Session } from '../session.ts'
-import { buffer, own } from '../tokens/token-row.ts'
-import type { RecordRow, RecordStore } from '../types.ts'
 import type { Writer } from '../writer.ts'
 import { findRecords } from './find.ts'
 import { boundHosts, newestRecords, recordById, recordByLookup, type StoredRecord } from './statements.ts'
+import type { RecordRow, RecordStore } from './types.ts'
 
 const toRecordRow = ({ seq, id, version, body, name, expires_at, mac }: StoredRecord): RecordRow => ({
   seq,

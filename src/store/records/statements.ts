@@ -184,46 +184,6 @@ export const deleteIndexes = statement<{ seq: number; collection: string }>(({ b
     .where('collection', 'in', [slot('collection'), sql.lit(HOSTS)]),
 )
 
-/** Index entries from a token to the records, of any collection, that are deleted with it. */
-const TOKENS = '$tokens'
-
-/** Index entry of a record that is deleted with a token. */
-export const tokenEntry = (
-  token: { readonly tenant_id: string; readonly token_id: string },
-  seq: number,
-) => ({
-  collection: TOKENS,
-  tenant_id: token.tenant_id,
-  member: '',
-  value: token.token_id,
-  seq,
-})
-
-/** Tokens that a record is bound to. */
-export const tokensOfRecord = statement<{ seq: number }, { value: string }>(({ builder }, slot) =>
-  builder
-    .selectFrom('record_indexes')
-    .where('seq', '=', slot('seq'))
-    .where('collection', '=', TOKENS)
-    .select('value'),
-)
-
-/** Deletes the records of a token in all collections. Change counters do not change, so no cacheable collection is bound to tokens. */
-export const deleteRecordsOfToken = statement<{ tenant_id: string; token_id: string }>(({ builder }, slot) =>
-  builder
-    .deleteFrom('records')
-    .where('tenant_id', '=', slot('tenant_id'))
-    .where('seq', 'in', (eb) =>
-      eb
-        .selectFrom('record_indexes')
-        .where('record_indexes.collection', '=', TOKENS)
-        .where('record_indexes.tenant_id', '=', slot('tenant_id'))
-        .where('record_indexes.member', '=', '')
-        .where('record_indexes.value', '=', slot('token_id'))
-        .select('record_indexes.seq'),
-    ),
-)
-
 /** Writes no row when the value is in use. */
 export const insertLookup = openStatement<Schema['record_lookups']>(({ builder }, slot) =>
   builder
@@ -256,21 +216,4 @@ export const deleteObsoleteLookup = serviceStatement<Omit<Schema['record_lookups
 
 export const deleteLookups = openStatement<{ seq: number }>(({ builder }, slot) =>
   builder.deleteFrom('record_lookups').where('seq', '=', slot('seq')),
-)
-
-export const bumpChange = openStatement<{ kind: string }>(({ builder }, slot) =>
-  builder
-    .insertInto('changes')
-    .values({ kind: slot('kind'), version: 1 })
-    .onConflict((conflict) =>
-      conflict.column('kind').doUpdateSet((eb) => ({ version: eb('changes.version', '+', 1) })),
-    ),
-)
-
-export const allChanges = openStatement<object, { kind: string; version: number }>(({ builder }) =>
-  builder.selectFrom('changes').select(['kind', 'version']),
-)
-
-export const totalOfChanges = openStatement<object, { total: number | null }>(({ builder }) =>
-  builder.selectFrom('changes').select((eb) => eb.fn.sum<number | null>('version').as('total')),
 )

@@ -1,9 +1,11 @@
+import type { Replacement } from '../bytes.ts'
+import { buffer, own } from '../bytes.ts'
+import { allKinds } from '../changes.ts'
 import type { Session } from '../session.ts'
-import { allKinds } from '../tenants/statements.ts'
-import { buffer, own, toTokenRow } from '../tokens/token-row.ts'
+import { toTokenRow } from '../tokens/token-row.ts'
 import type { Writer } from '../writer.ts'
 import { associationsAfter, recordsAfter, responsesAfter, sizeOfTenant, tokensAfter } from './statements.ts'
-import type { Replacement, Reseal, SealedStore } from './types.ts'
+import type { Reseal, SealedStore } from './types.ts'
 
 const maybe = (bytes: Uint8Array | null): Buffer | null => (bytes === null ? null : buffer(bytes))
 

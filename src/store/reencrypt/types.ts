@@ -1,10 +1,5 @@
+import type { Replacement } from '../bytes.ts'
 import type { TokenRow } from '../tokens/types.ts'
-
-/** One sealed value and its replacement. Compared by bytes: each seal has its own nonce. */
-export interface Replacement {
-  readonly from: Buffer
-  readonly to: Buffer
-}
 
 interface SealedRecord {
   readonly seq: number

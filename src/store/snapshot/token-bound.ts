@@ -1,4 +1,4 @@
-import { tokenEntry } from '../records/statements.ts'
+import { tokenEntry } from '../token-bindings.ts'
 
 /** `records`, and the tables that refer to it. */
 const RECORD_TABLES: readonly string[] = ['records', 'record_macs', 'record_indexes', 'record_lookups']

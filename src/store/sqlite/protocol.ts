@@ -1,4 +1,4 @@
-import type { IdempotencyLease } from '../types.ts'
+import type { IdempotencyLease } from '../lease.ts'
 import type { CommandName } from '../write-commands.ts'
 import type { WireError } from './errors.ts'
 

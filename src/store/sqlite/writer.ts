@@ -2,21 +2,13 @@ import { Worker } from 'node:worker_threads'
 import { AppError } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
 import { WORKER_ENV } from '../../common/worker-env.ts'
-import type { IdempotencyLease } from '../types.ts'
+import type { IdempotencyLease } from '../lease.ts'
 import type { CommandName } from '../write-commands.ts'
 import type { Writer } from '../writer.ts'
+import { DEFAULT_LIMITS, type WriterLimits } from '../writer.ts'
 import { fromWire } from './errors.ts'
 import type { FromWorker, Job, ToWorker, WorkerOptions } from './protocol.ts'
 import { createJobQueue } from './queue.ts'
-
-export interface WriterLimits {
-  /** Maximum queued writes. */
-  readonly maxQueued: number
-  /** Maximum bytes of queued writes. */
-  readonly maxBytes: number
-}
-
-export const DEFAULT_LIMITS: WriterLimits = { maxQueued: 8_192, maxBytes: 64 * 1024 * 1024 }
 
 interface Pending {
   readonly resolve: (value: unknown) => void
@@ -223,13 +215,4 @@ export const onFirstWrite = (start: () => Promise<Writer>): Writer => {
       (await writer()).write(...args)) as Writer['write'],
     close: async () => (await started?.catch(() => undefined))?.close(),
   }
-}
-
-/** A writer that rejects every write, for read-only processes. */
-export const readOnlyWriter: Writer = {
-  write: () =>
-    Promise.reject(
-      new AppError('internal', 'This process opened the store read-only; only the admin role writes.'),
-    ),
-  close: async () => {},
 }

@@ -1,23 +1,22 @@
 import { AppError } from '../../common/errors.ts'
+import type { Replacement } from '../bytes.ts'
+import { allKinds, bumpChange } from '../changes.ts'
 import { addKeys } from '../keys/commands.ts'
 import { requireKeys } from '../keys/data-key-guard.ts'
-import { bumpChange } from '../records/statements.ts'
-import type { Replacement } from '../reencrypt/types.ts'
+import { deleteTenantKeys, KEY_CHANGES } from '../keys/statements.ts'
+import type { KeyRow } from '../keys/types.ts'
 import type { Session } from '../session.ts'
-import type { KeyRow, TenantRow } from '../types.ts'
 import {
-  allKinds,
   anyRecordOf,
-  deleteTenantKeys,
   deleteTenantRow,
   insertDeletedTenant,
   insertTenant,
   insertTenantMac,
-  KEY_CHANGES,
   replaceTenantMac,
   TENANT_CHANGES,
   updateTenant as updateTenantRow,
 } from './statements.ts'
+import type { TenantRow } from './types.ts'
 
 /** Atomic: a tenant never exists without its keys. */
 export const createTenant = async (

@@ -1,5 +1,5 @@
 import type { Schema } from '../schema.ts'
-import type { TenantRow } from '../types.ts'
+import type { TenantRow } from './types.ts'
 
 /** Converts a stored tenant. */
 export const toTenantRow = (row: Schema['tenants']): TenantRow => ({

@@ -1,4 +1,4 @@
-import { type SqlBool, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Schema } from '../schema.ts'
 import { openStatement, serviceStatement, statement } from '../statement.ts'
 
@@ -12,8 +12,6 @@ const TENANT_COLUMNS = [
   'modified_by',
   'modified_at',
 ] as const
-
-const KEY_COLUMNS = ['tenant_id', 'purpose', 'version', 'wrapped', 'created_at'] as const
 
 export const tenantById = statement<{ tenant_id: string }, Schema['tenants'] & { mac: Uint8Array | null }>(
   ({ builder }, slot) =>
@@ -90,15 +88,6 @@ export const deleteTenantRow = serviceStatement<{ id: string }>(({ builder }, sl
   builder.deleteFrom('tenants').where('id', '=', slot('id')),
 )
 
-export const deleteTenantKeys = statement<{ tenant_id: string }>(({ builder }, slot) =>
-  builder.deleteFrom('tenant_keys').where('tenant_id', '=', slot('tenant_id')),
-)
-
-/** Names of all collections that were ever written. */
-export const allKinds = openStatement<object, { kind: string }>(({ builder }) =>
-  builder.selectFrom('changes').orderBy('kind').select('kind'),
-)
-
 export const anyRecordOf = statement<{ collection: string; tenant_id: string }, { seq: number }>(
   ({ builder }, slot) =>
     builder
@@ -116,108 +105,5 @@ export const insertDeletedTenant = openStatement<{ id: string; deleted_at: numbe
     .onConflict((conflict) => conflict.doNothing()),
 )
 
-export const keysOfTenant = statement<{ tenant_id: string }, Schema['tenant_keys']>(({ builder }, slot) =>
-  builder
-    .selectFrom('tenant_keys')
-    .where('tenant_id', '=', slot('tenant_id'))
-    .orderBy('purpose')
-    .orderBy('version')
-    .select(KEY_COLUMNS),
-)
-
-/** Rows up to this version open values and seal none; such a row holds no key. */
-export const CLOSED = 'data-closed'
-
-export const dataVersions = statement<
-  { tenant_id: string },
-  Pick<Schema['tenant_keys'], 'purpose' | 'version'>
->(({ builder }, slot) =>
-  builder
-    .selectFrom('tenant_keys')
-    .where('tenant_id', '=', slot('tenant_id'))
-    .where('purpose', 'in', [sql.lit('data'), sql.lit(CLOSED)])
-    .select(['purpose', 'version']),
-)
-
-/** Change counter of keys. No collection can have this name. */
-export const KEY_CHANGES = '#keys'
-
 /** Change counter of existing tenants. */
 export const TENANT_CHANGES = '#tenants'
-
-/** Writes no row when that purpose and version exist. */
-export const insertKey = statement<Schema['tenant_keys']>(({ builder }, slot) =>
-  builder
-    .insertInto('tenant_keys')
-    .values({
-      tenant_id: slot('tenant_id'),
-      purpose: slot('purpose'),
-      version: slot('version'),
-      wrapped: slot('wrapped'),
-      created_at: slot('created_at'),
-    })
-    .onConflict((conflict) => conflict.doNothing()),
-)
-
-/** Keys of all owners, by owner, purpose and version, after a row. */
-export const keysAfter = serviceStatement<
-  Pick<Schema['tenant_keys'], 'tenant_id' | 'purpose' | 'version'> & { limit: number },
-  Schema['tenant_keys']
->(({ builder }, slot) =>
-  builder
-    .selectFrom('tenant_keys')
-    .where(
-      sql<SqlBool>`(tenant_id, purpose, version) > (${slot('tenant_id')}, ${slot('purpose')}, ${slot('version')})`,
-    )
-    .orderBy('tenant_id')
-    .orderBy('purpose')
-    .orderBy('version')
-    .limit(slot('limit'))
-    .select(KEY_COLUMNS),
-)
-
-type KeyOf = Pick<Schema['tenant_keys'], 'tenant_id' | 'purpose' | 'version'>
-
-/** Writes only over the bytes that were read. */
-export const replaceKey = statement<KeyOf & { from: Uint8Array; to: Uint8Array }>(({ builder }, slot) =>
-  builder
-    .updateTable('tenant_keys')
-    .set({ wrapped: slot('to') })
-    .where('tenant_id', '=', slot('tenant_id'))
-    .where('purpose', '=', slot('purpose'))
-    .where('version', '=', slot('version'))
-    .where('wrapped', '=', slot('from')),
-)
-
-export const dateKey = statement<KeyOf & { created_at: number }>(({ builder }, slot) =>
-  builder
-    .updateTable('tenant_keys')
-    .set({ created_at: slot('created_at') })
-    .where('tenant_id', '=', slot('tenant_id'))
-    .where('purpose', '=', slot('purpose'))
-    .where('version', '=', slot('version')),
-)
-
-export const deleteKey = statement<KeyOf>(({ builder }, slot) =>
-  builder
-    .deleteFrom('tenant_keys')
-    .where('tenant_id', '=', slot('tenant_id'))
-    .where('purpose', '=', slot('purpose'))
-    .where('version', '=', slot('version')),
-)
-
-/**
- * A key wrapped by another root key than `root`, except purposes in `drop`. Rows of another `format` contain no key.
- */
-export const keyOutside = serviceStatement<
-  { format: Uint8Array; root: Uint8Array; drop: unknown },
-  { tenant_id: string }
->((dialect, slot) =>
-  dialect.builder
-    .selectFrom('tenant_keys')
-    .where(sql<SqlBool>`substr(wrapped, 1, 1) = ${slot('format')}`)
-    .where(sql<SqlBool>`substr(wrapped, 2, 8) <> ${slot('root')}`)
-    .where((eb) => eb.not(dialect.memberOf('purpose', slot('drop'))))
-    .limit(sql.lit(1))
-    .select('tenant_id'),
-)

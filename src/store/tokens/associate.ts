@@ -1,6 +1,6 @@
 import type { Session } from '../session.ts'
-import type { Association } from '../types.ts'
 import { deleteAssociation, insertAssociation, liveTokenBySeq } from './statements.ts'
+import type { Association } from './types.ts'
 
 const rowOf = ({ tenantId, parentSeq, childSeq }: Association) => ({
   tenant_id: tenantId,

@@ -1,13 +1,10 @@
-import { clearShown } from '../idempotency/statements.ts'
 import { requireKeys } from '../keys/data-key-guard.ts'
-import { deleteRecordsOfToken } from '../records/statements.ts'
 import type { Session } from '../session.ts'
-import type { TokenUpdate, Updated } from '../types.ts'
+import { clearShown, deleteRecordsOfToken, deleteRecordsOutliving } from '../token-bindings.ts'
 import { createCounts } from './counts.ts'
 import { findDuplicate, lockFingerprint, writeSearchRows } from './create.ts'
 import {
   deleteMetadata,
-  deleteRecordsOutliving,
   deleteTerms,
   deleteToken,
   expiredTokens,
@@ -17,6 +14,7 @@ import {
   updateToken,
 } from './statements.ts'
 import { jsonColumns } from './token-row.ts'
+import type { TokenUpdate, Updated } from './types.ts'
 
 export const updateOneToken = async (
   session: Session,

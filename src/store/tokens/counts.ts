@@ -1,7 +1,7 @@
 import type { Schema } from '../schema.ts'
 import type { Session } from '../session.ts'
 import { statement } from '../statement.ts'
-import type { TokenRow } from '../types.ts'
+import type { TokenRow } from './types.ts'
 
 const addCount = statement<Schema['token_counts']>(({ builder, valuesOf: rows }, slot) =>
   builder

@@ -1,7 +1,6 @@
 import { AppError } from '../../common/errors.ts'
 import { requireKeys } from '../keys/data-key-guard.ts'
 import type { Session } from '../session.ts'
-import type { Created, NewToken, TokenRow } from '../types.ts'
 import { type Counts, createCounts } from './counts.ts'
 import {
   deleteExpiredToken,
@@ -13,6 +12,7 @@ import {
   tokenByFingerprint,
 } from './statements.ts'
 import { jsonColumns, toTokenRow } from './token-row.ts'
+import type { Created, NewToken, TokenRow } from './types.ts'
 
 /** Maximum bytes of existing tokens that one call returns as duplicates: one may occur very often. */
 const DUPLICATES = 32 * 1024 * 1024

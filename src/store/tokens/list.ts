@@ -1,11 +1,11 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Session } from '../session.ts'
-import type { TokenHead, TokenListQuery } from '../types.ts'
 import { drivingIndexOf, type SeqRange, seqAtOffset, seqRangeOf } from './driving-index.ts'
 import { type DrivingIndex, type ListPlan, planList } from './plan.ts'
 import type { PredicateContext } from './predicate.ts'
 import { candidates, groupPredicate } from './rows.ts'
 import { BYTES, HEAD_COLUMNS } from './token-row.ts'
+import type { TokenHead, TokenListQuery } from './types.ts'
 
 /** A list of more groups walks all tokens of the tenant and filters them. */
 const MAX_MERGED = 16

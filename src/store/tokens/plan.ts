@@ -1,5 +1,5 @@
-import type { SearchNode, TokenListQuery } from '../types.ts'
 import { type EntryNode, isGrouped, isGroupedVisibility } from './predicate.ts'
+import type { SearchNode, TokenListQuery } from './types.ts'
 
 /** Query plan of a list. All parts of `grouped` and `rest` must match. */
 export interface ListPlan {

@@ -2,7 +2,7 @@ import { type Expression, type RawBuilder, type SqlBool, sql } from 'kysely'
 import { AppError } from '../../common/errors.ts'
 import type { Condition } from '../../sdk/index.ts'
 import type { Dialect } from '../dialect.ts'
-import type { Bound, SearchNode, Visibility } from '../types.ts'
+import type { Bound, SearchNode, Visibility } from './types.ts'
 
 type Predicate = RawBuilder<SqlBool>
 

@@ -1,13 +1,14 @@
 import { whenReady } from '../../common/eventual.ts'
+import { own } from '../bytes.ts'
 import type { Session } from '../session.ts'
 import { createTotals } from '../totals.ts'
-import type { NewToken, TokenStore } from '../types.ts'
 import type { Writer } from '../writer.ts'
 import { listTokens } from './list.ts'
 import { locatedToken, tokenById, tokenHeadsByIds, tokensByIds } from './statements.ts'
-import { egressOf, own, revive, toTokenHead, toTokenRow } from './token-row.ts'
+import { egressOf, revive, toTokenHead, toTokenRow } from './token-row.ts'
 import { countTokens } from './total.ts'
 import { groupsAfter, traitsOf } from './traits.ts'
+import type { NewToken, TokenStore } from './types.ts'
 
 /** Packs the bytes of all tokens into one buffer: sending each to another thread would cost an allocation. */
 const packed = (tokens: readonly NewToken[]): NewToken[] => {

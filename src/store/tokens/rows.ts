@@ -1,8 +1,8 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
-import type { SearchNode, TokenListQuery } from '../types.ts'
 import type { DrivingIndex, ListPlan } from './plan.ts'
 import { allOf, matches, type PredicateContext, searchPredicate, visibilityPredicate } from './predicate.ts'
 import { live, tenantTokens } from './statements.ts'
+import type { SearchNode, TokenListQuery } from './types.ts'
 
 export type CountQuery = Omit<TokenListQuery, 'size' | 'offset' | 'beforeSeq'>
 

@@ -1,10 +1,9 @@
 import { type ExpressionBuilder, sql } from 'kysely'
 import type { Dialect } from '../dialect.ts'
-import { tokenEntry } from '../records/statements.ts'
 import type { Schema } from '../schema.ts'
 import { serviceStatement, statement } from '../statement.ts'
-import type { TokenHead } from '../types.ts'
 import { BYTES, HEAD_COLUMNS, TOKEN_COLUMNS, type TokenRecord } from './token-row.ts'
+import type { TokenHead } from './types.ts'
 
 /**
  * Tokens of one tenant. Every read of tokens starts here, so that tenant isolation is one line
@@ -172,27 +171,6 @@ export const deleteToken = statement<{ tenant_id: string; id: string }, CountedR
     .where('tenant_id', '=', slot('tenant_id'))
     .where('id', '=', slot('id'))
     .returning(COUNTED_COLUMNS),
-)
-
-/** Records of all collections that are deleted with the token and would outlive its new expiry. */
-export const deleteRecordsOutliving = statement<{ tenant_id: string; token_id: string; expires_at: number }>(
-  ({ builder }, slot) => {
-    const token = { tenant_id: slot('tenant_id'), token_id: slot('token_id') }
-    const { collection, tenant_id, member, value } = tokenEntry(token, 0)
-    return builder
-      .deleteFrom('records')
-      .where('tenant_id', '=', tenant_id)
-      .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', slot('expires_at'))]))
-      .where('seq', 'in', (eb) =>
-        eb
-          .selectFrom('record_indexes')
-          .where('record_indexes.collection', '=', collection)
-          .where('record_indexes.tenant_id', '=', tenant_id)
-          .where('record_indexes.member', '=', member)
-          .where('record_indexes.value', '=', value)
-          .select('record_indexes.seq'),
-      )
-  },
 )
 
 export const deleteExpiredToken = statement<{ tenant_id: string; id: string; now: number }, CountedRecord>(

@@ -1,8 +1,9 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { parseJson } from '../../common/parse-json.ts'
 import type { EgressLimits } from '../../sdk/index.ts'
+import { buffer } from '../bytes.ts'
 import type { TokensTable } from '../schema.ts'
-import type { TokenHead, TokenRow } from '../types.ts'
+import type { TokenHead, TokenRow } from './types.ts'
 
 /** A token as the engine returns it. */
 export type TokenRecord = Selectable<TokensTable>
@@ -43,14 +44,6 @@ export const jsonColumns = ({ metadata, egress }: Pick<TokenRow, 'metadata' | 'e
   metadata: metadata === null ? null : JSON.stringify(metadata),
   egress: egress === null ? null : JSON.stringify(egress),
 })
-
-/** A Buffer over the given bytes: engines and threads may return plain Uint8Arrays. */
-export const buffer = (bytes: Uint8Array): Buffer =>
-  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-
-/** A copy with its own memory if needed: sending a slice of a pooled buffer would send the complete pool. */
-export const own = (bytes: Uint8Array): Buffer =>
-  bytes.byteLength === bytes.buffer.byteLength ? (bytes as Buffer) : (Uint8Array.from(bytes) as Buffer)
 
 /** Converts a row, which the caller must not use any more. Due ephemerals are removed, even before the purge. */
 export const toTokenRow = (record: TokenRecord, now: number): TokenRow => {

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import type { Session } from '../session.ts'
-import type { TokenGroup, TokenTraits } from '../types.ts'
 import { live, tenantTokens } from './statements.ts'
 import { egressOf } from './token-row.ts'
+import type { TokenGroup, TokenTraits } from './types.ts'
 
 /** Groups of a tenant behind one of them, in order of container and type. */
 export const groupsAfter = (

@@ -1,7 +1,6 @@
 import type { Schema } from '../schema.ts'
 import type { Session } from '../session.ts'
 import { statement } from '../statement.ts'
-import type { LogRow } from '../types.ts'
 import { monthOf } from './month.ts'
 
 /** Writes no row when the token was active in that month before. */
@@ -24,8 +23,15 @@ const addActive = statement<Schema['active_counts']>(({ builder }, slot) =>
     ),
 )
 
+/** What is counted of a log. */
+interface Activity {
+  readonly tenant_id: string
+  readonly created_at: number
+  readonly token_seq?: number
+}
+
 /** Counts the tokens that newly ingested logs show as active in a month for the first time, by tenant. */
-export const writeActiveTokens = async (session: Session, logs: readonly LogRow[]): Promise<void> => {
+export const writeActiveTokens = async (session: Session, logs: readonly Activity[]): Promise<void> => {
   const seqs = new Map<string, Set<number>>()
   for (const { tenant_id, created_at, token_seq } of logs) {
     if (token_seq === undefined) continue

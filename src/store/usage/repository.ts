@@ -1,8 +1,8 @@
 import { type SqlBool, sql } from 'kysely'
 import type { Session } from '../session.ts'
 import { statement } from '../statement.ts'
-import type { TypeUsage, UsageStore } from '../types.ts'
 import { monthOf } from './month.ts'
+import type { TypeUsage, UsageStore } from './types.ts'
 
 const countsByType = statement<
   { tenant_id: string },

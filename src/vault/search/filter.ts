@@ -1,7 +1,7 @@
 import { parseScope } from '../../common/containers.ts'
 import { invalid } from '../../common/errors.ts'
 import type { TokenFilter } from '../../sdk/index.ts'
-import type { SearchNode } from '../../store/types.ts'
+import type { SearchNode } from '../../store/tokens/types.ts'
 import { parseQuery } from './parser.ts'
 
 /** Values of one filter member. */

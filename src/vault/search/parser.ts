@@ -1,5 +1,5 @@
 import { invalid } from '../../common/errors.ts'
-import type { SearchNode } from '../../store/types.ts'
+import type { SearchNode } from '../../store/tokens/types.ts'
 import { FIELDS, matchNode, type Range, rangeNode, SearchIssue, type Value } from './values.ts'
 
 /** Limits of a query: characters, nesting of parentheses and negations, clauses. */

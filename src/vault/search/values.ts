@@ -1,5 +1,5 @@
 import { parseScope } from '../../common/containers.ts'
-import type { Bound, SearchField, SearchNode } from '../../store/types.ts'
+import type { Bound, SearchField, SearchNode } from '../../store/tokens/types.ts'
 import { parseInstant } from '../expiry.ts'
 
 /** A value as written: `wild` when an unescaped `*` ended it (not part of `text`). */

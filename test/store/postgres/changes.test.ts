@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { MAX_AGE_MS, watchChanges } from '../../../src/store/postgres/changes.ts'
 import type { Session } from '../../../src/store/session.ts'
-import type { Store } from '../../../src/store/types.ts'
+import type { Store } from '../../../src/store/store.ts'
 import type { Writer } from '../../../src/store/writer.ts'
 import { postgresMissing } from '../../kit/postgres.ts'
 import { NOW } from '../kit.ts'

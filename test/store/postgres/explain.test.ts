@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import t from 'tap'
 import type { Condition } from '../../../src/sdk/index.ts'
-import type { SearchNode, TokenListQuery, Visibility } from '../../../src/store/types.ts'
+import type { SearchNode, TokenListQuery, Visibility } from '../../../src/store/tokens/types.ts'
 import { postgresMissing } from '../../kit/postgres.ts'
 import { newVaultDatabase } from '../../kit/test-store.ts'
 import { NOW } from '../kit.ts'

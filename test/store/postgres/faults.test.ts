@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { AppError } from '../../../src/common/errors.ts'
-import type { Store } from '../../../src/store/types.ts'
+import type { Store } from '../../../src/store/store.ts'
 import { postgresMissing, queryPostgres } from '../../kit/postgres.ts'
 import { newVaultDatabase } from '../../kit/test-store.ts'
 import { aToken, NOW } from '../kit.ts'

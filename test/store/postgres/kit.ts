@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import { type OpenStoreOptions, openStore } from '../../../src/store/open.ts'
-import type { Store } from '../../../src/store/types.ts'
+import type { Store } from '../../../src/store/store.ts'
 import { type PostgresOptions, type PostgresServer, startPostgres } from '../../kit/postgres.ts'
 import { silent } from '../kit.ts'
 

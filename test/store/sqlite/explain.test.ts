@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
 import type { Condition } from '../../../src/sdk/index.ts'
-import type { SearchNode, TokenListQuery, Visibility } from '../../../src/store/types.ts'
+import type { SearchNode, TokenListQuery, Visibility } from '../../../src/store/tokens/types.ts'
 import { aLog, aToken, NOW } from '../kit.ts'
 import { tracedStore } from './kit.ts'
 import { plansOf as explained, scansOf } from './plans.ts'

@@ -1,5 +1,5 @@
 import type { Connection } from '../../../src/store/sqlite/connection.ts'
-import type { Store } from '../../../src/store/types.ts'
+import type { Store } from '../../../src/store/store.ts'
 import { storeInThread } from '../../kit/store-in-thread.ts'
 
 export interface TracedStore {

@@ -7,7 +7,7 @@ import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { openStore } from '../../../src/store/open.ts'
-import type { Store } from '../../../src/store/types.ts'
+import type { Store } from '../../../src/store/store.ts'
 import { aToken, NOW, silent } from '../kit.ts'
 
 const CHILD = fileURLToPath(new URL('./opens.ts', import.meta.url))

@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { openStore } from '../../../src/store/open.ts'
-import type { Store } from '../../../src/store/types.ts'
+import type { Store } from '../../../src/store/store.ts'
 import { addTenant } from '../../keys/kit.ts'
 import { aToken, NOW, silent } from '../kit.ts'
 

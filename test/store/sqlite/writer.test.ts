@@ -4,7 +4,7 @@ import type { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import { AppError } from '../../../src/common/errors.ts'
 import { openStore } from '../../../src/store/open.ts'
-import type { WriterLimits } from '../../../src/store/sqlite/writer.ts'
+import type { WriterLimits } from '../../../src/store/writer.ts'
 import { aToken, NOW, silent } from '../kit.ts'
 
 const open = async (t: Test, limits: Partial<WriterLimits> = {}) => {

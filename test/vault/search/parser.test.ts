@@ -1,6 +1,6 @@
 import t from 'tap'
 import { AppError } from '../../../src/common/errors.ts'
-import type { SearchNode } from '../../../src/store/types.ts'
+import type { SearchNode } from '../../../src/store/tokens/types.ts'
 import { parseQuery } from '../../../src/vault/search/parser.ts'
 import { charactersRead } from '../../kit/reads.ts'
 
