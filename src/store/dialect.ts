@@ -9,6 +9,12 @@ type ColumnType = 'text' | 'bigint' | 'bytea'
 
 type ColumnTypes<P> = { readonly [K in keyof P & string]?: ColumnType }
 
+/** A written row, with the number that it was given. */
+export interface NumberedRow {
+  readonly id: string
+  readonly seq: number
+}
+
 /** Differences between the engines. Kysely builds everything else once for both. */
 export interface Dialect {
   readonly engine: 'sqlite' | 'postgres'
@@ -22,13 +28,14 @@ export interface Dialect {
   readonly unindexed: <T>(column: string) => RawBuilder<T>
   /** A condition on rows found by their number: it must not select another index, whatever the planner expects. */
   readonly byRowNumber: (condition: RawBuilder<SqlBool>) => RawBuilder<SqlBool>
-  /** An insert of one row that `Session.insert` runs. */
+  /** An insert that `Session.insert` or `Session.insertAll` runs. */
   readonly numbered: <T extends Compilable>(
-    insert: T & { returning(column: 'seq'): Compilable<{ seq: number }> },
-  ) => Compilable<{ seq: number }>
-  /** Parameters of one row, in this order, in a statement run by `Session.runAll`. */
-  readonly columnsOf: <P>(slot: Slots<P>, types: ColumnTypes<P>) => readonly RawBuilder<unknown>[]
-  /** Values that an insert run by `Session.runAll` writes: these parameters of every row. */
+    insert: T & { returning(columns: readonly ['id', 'seq']): Compilable<NumberedRow> },
+  ) => Compilable<NumberedRow>
+  /**
+   * Values that an insert run by `Session.runAll` or `Session.insertAll` writes: these parameters of every row, in this
+   * order.
+   */
   readonly valuesOf: <P>(slot: Slots<P>, types: ColumnTypes<P>) => RawBuilder<never>
   /** One stream of a merged list, newest first; the list shows at most `limit` rows of it. */
   readonly stream: <T extends SelectQueryBuilder<Schema, 'tokens', object>>(query: T, limit: number) => T

@@ -1,7 +1,13 @@
 import type { Compilable } from 'kysely'
 import type { Eventual } from '../common/eventual.ts'
-import type { Dialect } from './dialect.ts'
+import type { Dialect, NumberedRow } from './dialect.ts'
 import type { Statement } from './statement.ts'
+
+/** A row that is numbered as it is inserted. */
+interface Numbered {
+  readonly tenant_id: string
+  readonly id: string
+}
 
 /** One connection, as repositories and commands use it on either engine. */
 export interface Session {
@@ -9,12 +15,17 @@ export interface Session {
   all<P extends object, R>(statement: Statement<P, R>, values: P): Eventual<readonly R[]>
   get<P extends object, R>(statement: Statement<P, R>, values: P): Eventual<R | undefined>
   /** An insert of one row, built by `dialect.numbered`: the row's `seq`, undefined when none was written. */
-  insert<P extends object>(statement: Statement<P, { seq: number }>, values: P): Promise<number | undefined>
+  insert<P extends object>(statement: Statement<P, NumberedRow>, values: P): Promise<number | undefined>
+  /** `insert` for each of these rows, in order, without those that were not written. An id is unique in its tenant. */
+  insertAll<P extends Numbered>(
+    statement: Statement<P, NumberedRow>,
+    rows: readonly P[],
+  ): Promise<ReadonlyMap<P, number>>
   /** Number of rows written. */
   run<P extends object, R>(statement: Statement<P, R>, values: P): Promise<number>
   /**
    * `run` for each of these rows, in order; one statement for all rows of a tenant where the engine supports it. The
-   * statement must be built with `dialect.columnsOf` or `dialect.valuesOf`.
+   * statement must be built with `dialect.valuesOf`.
    */
   runAll<P extends object>(statement: Statement<P, unknown>, rows: readonly P[]): Promise<number>
   /** For queries of one tenant whose text depends on the request (lists, searches): compiled on each call. */
@@ -27,4 +38,6 @@ export interface Session {
    * `shared`: concurrent with other shared holders.
    */
   lock(name: string, how?: 'shared'): Promise<void>
+  /** `lock` for each of these names, in one order everywhere. */
+  lockAll(names: readonly string[]): Promise<void>
 }

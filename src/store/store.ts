@@ -1,6 +1,7 @@
 import { systemClock } from '../common/clock.ts'
 import { type ChangeCounters, createChangeCounters, shareChangeCounters } from './change-counters.ts'
 import { allChanges } from './changes.ts'
+import { probeWrite } from './health.ts'
 import { withLease } from './idempotency/lease.ts'
 import { createIdempotencyStore } from './idempotency/repository.ts'
 import type { IdempotencyStore } from './idempotency/types.ts'
@@ -83,7 +84,7 @@ export const createStore = (
     tenantPurge: createTenantPurge(deps),
     health: async () => {
       await deps.session.all(allChanges, {})
-      if (writable) await deps.writer.write('health.touch', {})
+      if (writable) await deps.writer.write(probeWrite, {})
     },
     withLock: options.withLock ?? ((_, work) => work()),
     acquireLock: options.acquireLock ?? (async () => ({ release: async () => {} })),

@@ -1,6 +1,6 @@
 import { AppError } from '../common/errors.ts'
+import type { Command } from './command.ts'
 import type { IdempotencyLease } from './lease.ts'
-import type { CommandName, Commands } from './write-commands.ts'
 
 /** Runs commands in transactions. A result arrives after its commit is on disk. */
 export interface Writer {
@@ -8,12 +8,12 @@ export interface Writer {
    * `bytes`: estimated size of the arguments, for the bound on the queue. `lease`: under which the command runs
    * (`IdempotencyStore.runWithLease`). Rejects with AppError only.
    */
-  write<N extends CommandName>(
-    command: N,
-    args: Commands[N]['args'],
+  write<A extends object, R>(
+    command: Command<A, R>,
+    args: A,
     bytes?: number,
     lease?: IdempotencyLease,
-  ): Promise<Commands[N]['result']>
+  ): Promise<R>
   /** Waits for accepted writes. */
   close(): Promise<void>
 }

@@ -50,7 +50,7 @@ const openOnLoop = async (path: string): Promise<Store> => {
       new Promise((resolve, reject) => {
         const done = (result: Result) =>
           result.ok ? resolve(result.value as never) : reject(new Error('failed'))
-        waiting.push({ job: { number: 1, command, args, lease }, done })
+        waiting.push({ job: { number: 1, command: command.name, args, lease }, done })
         if (!running) setImmediate(run)
         running = true
       }),

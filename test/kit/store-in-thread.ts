@@ -38,7 +38,7 @@ export const storeInThread = (
   const writer: Writer = {
     write: async (command, args, _bytes, lease) => {
       if (closing) throw new AppError('gateway_timeout', 'The store is closed.')
-      const jobs = structuredClone([{ number: 1, command, args, lease }])
+      const jobs = structuredClone([{ number: 1, command: command.name, args, lease }])
       const written = last.then(() => commit(jobs))
       last = written
       const [result] = structuredClone(await written)

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createChangeCounters, shareChangeCounters } from '../../src/store/change-counters.ts'
+import { probeWrite } from '../../src/store/health.ts'
 import { openStore } from '../../src/store/open.ts'
 import { connect } from '../../src/store/sqlite/connection.ts'
 import { createSqliteSession } from '../../src/store/sqlite/session.ts'
@@ -79,7 +80,7 @@ t.test('an acknowledged write is visible at once, in the same turn too', async (
   })
   await nextTurn()
   t.equal(await changes.sum(['things']), 1)
-  await writer.write('health.touch', {})
+  await writer.write(probeWrite, {})
   t.equal(await changes.sum(['things']), 1)
   t.equal(reads(), 2)
 })

@@ -1,7 +1,6 @@
-import { AppError } from '../../common/errors.ts'
 import { buffer } from '../bytes.ts'
+import { defineCommand } from '../command.ts'
 import { requireKeys } from '../keys/data-key-guard.ts'
-import type { IdempotencyLease } from '../lease.ts'
 import type { Session } from '../session.ts'
 import { insertRecordToken } from '../token-bindings.ts'
 import { tokenStatesForShare } from '../tokens/statements.ts'
@@ -13,42 +12,39 @@ import {
   endRunning,
   endRunningOf,
   insertRecord,
-  markEffects,
   recordByKey,
   storeResponse,
 } from './statements.ts'
 import type { BeginResult, FinishedRequest, IdempotencyStore, ShownToken } from './types.ts'
 
-export const beginRequest = async (
-  session: Session,
-  { record, now }: { readonly record: Parameters<IdempotencyStore['begin']>[0]; readonly now: number },
-): Promise<BeginResult> => {
-  const { tenantId: tenant_id, key, operation, holder, process = '', runningUntil: running_until } = record
-  const expires_at = record.effects ? record.expiresAt : running_until
-  await session.lock(`idempotency ${tenant_id} ${buffer(key).toString('hex')}`)
-  const there = await session.get(recordByKey, { tenant_id, key })
-  if (there && there.expires_at > now) {
-    const { sealed, shown, shown_until } = there
-    if (sealed === null) return { kind: there.running_until > now ? 'running' : 'indeterminate' }
-    const isShown = shown !== null && (shown_until === null || shown_until > now)
-    return { kind: 'done', sealed: buffer(sealed), ...(isShown ? { shown: buffer(shown) } : {}) }
-  }
-  // Since it was read, its holder may have written, or the purge removed it.
-  if (there) await session.run(deleteExpired, { tenant_id, key, now })
-  const row = { tenant_id, key, operation, holder, process, running_until, expires_at }
-  return { kind: (await session.run(insertRecord, row)) > 0 ? 'started' : 'running' }
-}
-
-/** Runs at the end of a holder's write, in its transaction. */
-export const requireLease = async (session: Session, lease: IdempotencyLease): Promise<void> => {
-  const { tenantId: tenant_id, key, holder, expiresAt: expires_at } = lease
-  if ((await session.run(markEffects, { tenant_id, key, holder, expires_at })) === 0)
-    throw new AppError(
-      'conflict',
-      'Another request with this idempotency key started because this one took too long; nothing was written. Retry after it completes.',
-      { retryAfter: 1 },
-    )
-}
+export const beginRequest = defineCommand({
+  name: 'idempotency.begin',
+  run: async (
+    session: Session,
+    { record, now }: { readonly record: Parameters<IdempotencyStore['begin']>[0]; readonly now: number },
+  ): Promise<BeginResult> => {
+    const { tenantId: tenant_id, key, operation, holder, process = '', runningUntil: running_until } = record
+    const expires_at = record.effects ? record.expiresAt : running_until
+    await session.lock(`idempotency ${tenant_id} ${buffer(key).toString('hex')}`)
+    const there = await session.get(recordByKey, { tenant_id, key })
+    if (there && there.expires_at > now) {
+      const { sealed, shown, shown_until } = there
+      if (sealed === null) return { kind: there.running_until > now ? 'running' : 'indeterminate' }
+      const isShown = shown !== null && (shown_until === null || shown_until > now)
+      return { kind: 'done', sealed: buffer(sealed), ...(isShown ? { shown: buffer(shown) } : {}) }
+    }
+    // Since it was read, its holder may have written, or the purge removed it.
+    if (there) await session.run(deleteExpired, { tenant_id, key, now })
+    const row = { tenant_id, key, operation, holder, process, running_until, expires_at }
+    return { kind: (await session.run(insertRecord, row)) > 0 ? 'started' : 'running' }
+  },
+  tenantOf: ({ record }) => record.tenantId,
+  scope: 'tenant',
+  isEffect: false,
+  isMaintenance: false,
+  movesCounters: false,
+  destroysKeys: false,
+})
 
 /** False when a token is gone or differs from the stored response: its writer did not know this response yet. */
 const areAsShown = async (
@@ -67,37 +63,64 @@ const areAsShown = async (
   })
 }
 
-export const finishRequest = async (
-  session: Session,
-  { record, now }: { readonly record: FinishedRequest; readonly now: number },
-): Promise<void> => {
-  const { tenantId: tenant_id, key, holder, sealed, expiresAt: expires_at, shown } = record
-  await requireKeys(session, tenant_id, [sealed, shown?.sealed])
-  const stored = shown && (await areAsShown(session, tenant_id, shown.tokens, now)) ? shown : undefined
-  const row = { tenant_id, key, holder, sealed, expires_at }
-  const shownRow = { shown: stored?.sealed ?? null, shown_until: stored?.until ?? null }
-  if ((await session.run(storeResponse, { ...row, ...shownRow })) === 0) return
-  const ids = [...new Set(stored?.tokens.map(({ id }) => id))]
-  await session.runAll(
-    insertRecordToken,
-    ids.map((token_id) => ({ tenant_id, token_id, key })),
-  )
-}
+export const finishRequest = defineCommand({
+  name: 'idempotency.finish',
+  run: async (
+    session: Session,
+    { record, now }: { readonly record: FinishedRequest; readonly now: number },
+  ): Promise<void> => {
+    const { tenantId: tenant_id, key, holder, sealed, expiresAt: expires_at, shown } = record
+    await requireKeys(session, tenant_id, [sealed, shown?.sealed])
+    const stored = shown && (await areAsShown(session, tenant_id, shown.tokens, now)) ? shown : undefined
+    const row = { tenant_id, key, holder, sealed, expires_at }
+    const shownRow = { shown: stored?.sealed ?? null, shown_until: stored?.until ?? null }
+    if ((await session.run(storeResponse, { ...row, ...shownRow })) === 0) return
+    const ids = [...new Set(stored?.tokens.map(({ id }) => id))]
+    await session.runAll(
+      insertRecordToken,
+      ids.map((token_id) => ({ tenant_id, token_id, key })),
+    )
+  },
+  tenantOf: ({ record }) => record.tenantId,
+  scope: 'tenant',
+  isEffect: false,
+  isMaintenance: false,
+  movesCounters: false,
+  destroysKeys: false,
+})
 
-export const abandonRequest = async (
-  session: Session,
-  { record, now }: { readonly record: Parameters<IdempotencyStore['abandon']>[0]; readonly now: number },
-): Promise<void> => {
-  const { tenantId: tenant_id, key, holder, certain } = record
-  const lease = { tenant_id, key, holder }
-  if ((await session.run(certain ? deleteUnfinished : deleteUnused, lease)) > 0 || certain) return
-  await session.run(endRunning, { ...lease, running_until: now })
-}
+export const abandonRequest = defineCommand({
+  name: 'idempotency.abandon',
+  run: async (
+    session: Session,
+    { record, now }: { readonly record: Parameters<IdempotencyStore['abandon']>[0]; readonly now: number },
+  ): Promise<void> => {
+    const { tenantId: tenant_id, key, holder, certain } = record
+    const lease = { tenant_id, key, holder }
+    if ((await session.run(certain ? deleteUnfinished : deleteUnused, lease)) > 0 || certain) return
+    await session.run(endRunning, { ...lease, running_until: now })
+  },
+  tenantOf: ({ record }) => record.tenantId,
+  scope: 'tenant',
+  isEffect: false,
+  isMaintenance: false,
+  movesCounters: false,
+  destroysKeys: false,
+})
 
-export const abandonRequestsOf = async (
-  session: Session,
-  { process, now }: { readonly process: string; readonly now: number },
-): Promise<void> => {
-  await session.run(deleteUnusedOf, { process })
-  await session.run(endRunningOf, { process, running_until: now })
-}
+export const abandonRequestsOf = defineCommand({
+  name: 'idempotency.abandon-of',
+  run: async (
+    session: Session,
+    { process, now }: { readonly process: string; readonly now: number },
+  ): Promise<void> => {
+    await session.run(deleteUnusedOf, { process })
+    await session.run(endRunningOf, { process, running_until: now })
+  },
+  tenantOf: () => undefined,
+  scope: 'service',
+  isEffect: false,
+  isMaintenance: false,
+  movesCounters: false,
+  destroysKeys: false,
+})

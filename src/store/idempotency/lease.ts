@@ -1,21 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { own } from '../bytes.ts'
 import type { IdempotencyLease } from '../lease.ts'
-import type { CommandName } from '../write-commands.ts'
 import type { Writer } from '../writer.ts'
-
-/** Commands of callers. Other writes (maintenance, audit records, keys, the leases themselves) run without a lease. */
-const EFFECTS: ReadonlySet<CommandName> = new Set([
-  'tokens.create',
-  'tokens.update',
-  'tokens.delete',
-  'tokens.associate',
-  'tokens.dissociate',
-  'records.commit',
-  'tenants.create',
-  'tenants.update',
-  'tenants.delete',
-])
 
 /** Work that outlives the call that started it does not run under its lease. */
 interface Running {
@@ -34,14 +20,9 @@ export const runWithLease = async <T>(lease: IdempotencyLease, work: () => Promi
   }
 }
 
-/** Adds the lease of the current call to each of its writes. */
+/** Adds the lease of the current call to each of its effects. */
 export const withLease = (writer: Writer): Writer => ({
   write: (command, args, bytes, lease) =>
-    writer.write(
-      command,
-      args,
-      bytes,
-      lease ?? (EFFECTS.has(command) ? running.getStore()?.lease : undefined),
-    ),
+    writer.write(command, args, bytes, lease ?? (command.isEffect ? running.getStore()?.lease : undefined)),
   close: () => writer.close(),
 })

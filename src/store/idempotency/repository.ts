@@ -1,6 +1,7 @@
 import { buffer, own } from '../bytes.ts'
 import type { Session } from '../session.ts'
 import type { Writer } from '../writer.ts'
+import { abandonRequest, abandonRequestsOf, beginRequest, finishRequest } from './commands.ts'
 import { runWithLease } from './lease.ts'
 import { heldByProcess } from './statements.ts'
 import type { IdempotencyStore } from './types.ts'
@@ -13,7 +14,7 @@ export const createIdempotencyStore = ({
   readonly writer: Writer
 }): IdempotencyStore => ({
   begin: async (record, now) => {
-    const started = await writer.write('idempotency.begin', {
+    const started = await writer.write(beginRequest, {
       record: { ...record, key: own(record.key) },
       now,
     })
@@ -31,13 +32,13 @@ export const createIdempotencyStore = ({
       ...(shown === undefined ? {} : { shown: { ...shown, sealed: own(shown.sealed) } }),
     }
     const bytes = 1_000 + sealed.byteLength + (shown?.sealed.byteLength ?? 0)
-    return writer.write('idempotency.finish', { record: owned, now }, bytes)
+    return writer.write(finishRequest, { record: owned, now }, bytes)
   },
   abandon: (record, now) =>
-    writer.write('idempotency.abandon', { record: { ...record, key: own(record.key) }, now }),
+    writer.write(abandonRequest, { record: { ...record, key: own(record.key) }, now }),
   abandonAllOf: async (process, now) => {
     // Most processes have nothing to abandon at start.
     if (Number((await session.get(heldByProcess, { process }))?.count ?? 0) > 0)
-      await writer.write('idempotency.abandon-of', { process, now })
+      await writer.write(abandonRequestsOf, { process, now })
   },
 })

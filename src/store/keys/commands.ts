@@ -1,6 +1,7 @@
 import { AppError } from '../../common/errors.ts'
 import { buffer } from '../bytes.ts'
 import { bumpChange } from '../changes.ts'
+import { defineCommand } from '../command.ts'
 import type { Session } from '../session.ts'
 import { keyLock } from './data-key-guard.ts'
 import {
@@ -53,66 +54,110 @@ const rejectOldRoot = async (session: Session, keys: readonly KeyRow[]): Promise
 }
 
 /** All or nothing: `conflict` when one of them exists already. */
-export const addKeys = async (
-  session: Session,
-  { keys }: { readonly keys: readonly KeyRow[] },
-): Promise<void> => {
-  await rejectOldRoot(session, keys)
-  for (const key of keys)
-    if ((await session.run(insertKey, key)) === 0)
-      throw new AppError('conflict', 'A key of this purpose and version exists already. Read the keys again.')
-  await session.run(bumpChange, { kind: KEY_CHANGES })
-}
+export const addKeys = defineCommand({
+  name: 'keys.add',
+  run: async (session: Session, { keys }: { readonly keys: readonly KeyRow[] }): Promise<void> => {
+    await rejectOldRoot(session, keys)
+    for (const key of keys)
+      if ((await session.run(insertKey, key)) === 0)
+        throw new AppError(
+          'conflict',
+          'A key of this purpose and version exists already. Read the keys again.',
+        )
+    await session.run(bumpChange, { kind: KEY_CHANGES })
+  },
+  tenantOf: () => undefined,
+  scope: 'tenant',
+  isEffect: false,
+  isMaintenance: false,
+  movesCounters: true,
+  destroysKeys: false,
+})
 
 /** Number of rows that still matched the expected value and were replaced. */
-export const rewrapKeys = async (
-  session: Session,
-  { changes }: { readonly changes: readonly KeyChange[] },
-): Promise<number> => {
-  let replaced = 0
-  for (const change of changes) replaced += await session.run(replaceKey, change)
-  if (replaced > 0) await session.run(bumpChange, { kind: KEY_CHANGES })
-  return replaced
-}
+export const rewrapKeys = defineCommand({
+  name: 'keys.rewrap',
+  run: async (session: Session, { changes }: { readonly changes: readonly KeyChange[] }): Promise<number> => {
+    let replaced = 0
+    for (const change of changes) replaced += await session.run(replaceKey, change)
+    if (replaced > 0) await session.run(bumpChange, { kind: KEY_CHANGES })
+    return replaced
+  },
+  tenantOf: () => undefined,
+  scope: 'tenant',
+  isEffect: false,
+  isMaintenance: false,
+  movesCounters: true,
+  destroysKeys: false,
+})
 
 /** After the commit no value is sealed under these versions. */
-export const closeDataKeys = async (
-  session: Session,
-  {
-    tenantId: tenant_id,
-    version,
-    now,
-  }: { readonly tenantId: string; readonly version: number; readonly now: number },
-): Promise<void> => {
-  await session.lock(keyLock(tenant_id))
-  const row = { tenant_id, purpose: CLOSED, version, wrapped: Buffer.alloc(0), created_at: now }
-  await session.run(insertKey, row)
-  await session.run(bumpChange, { kind: KEY_CHANGES })
-}
+export const closeDataKeys = defineCommand({
+  name: 'keys.close',
+  run: async (
+    session: Session,
+    {
+      tenantId: tenant_id,
+      version,
+      now,
+    }: { readonly tenantId: string; readonly version: number; readonly now: number },
+  ): Promise<void> => {
+    await session.lock(keyLock(tenant_id))
+    const row = { tenant_id, purpose: CLOSED, version, wrapped: Buffer.alloc(0), created_at: now }
+    await session.run(insertKey, row)
+    await session.run(bumpChange, { kind: KEY_CHANGES })
+  },
+  tenantOf: () => undefined,
+  scope: 'tenant',
+  isEffect: false,
+  isMaintenance: false,
+  movesCounters: true,
+  destroysKeys: false,
+})
 
-export const removeKeys = async (
-  session: Session,
-  { keys }: { readonly keys: readonly KeyName[] },
-): Promise<void> => {
-  for (const tenant of new Set(keys.map(({ tenant_id }) => tenant_id))) await session.lock(keyLock(tenant))
-  for (const key of keys) await session.run(deleteKey, key)
-  await session.run(bumpChange, { kind: KEY_CHANGES })
-}
+export const removeKeys = defineCommand({
+  name: 'keys.remove',
+  run: async (session: Session, { keys }: { readonly keys: readonly KeyName[] }): Promise<void> => {
+    for (const tenant of new Set(keys.map(({ tenant_id }) => tenant_id))) await session.lock(keyLock(tenant))
+    for (const key of keys) await session.run(deleteKey, key)
+    await session.run(bumpChange, { kind: KEY_CHANGES })
+  },
+  tenantOf: () => undefined,
+  scope: 'tenant',
+  isEffect: false,
+  isMaintenance: false,
+  movesCounters: true,
+  destroysKeys: true,
+})
 
 /** False, and no change, while another root key still wraps a key. */
-export const endRootChange = async (
-  session: Session,
-  { end: { root, drop } }: { readonly end: RootChangeEnd },
-): Promise<boolean> => {
-  await session.lock(ROOT_LOCK)
-  const left = await session.get(keyOutside, { format: FORMAT, root, drop: session.dialect.list(drop) })
-  if (left !== undefined) return false
-  const rotated = (await session.all(keysOfTenant, { tenant_id: '' })).find(
-    ({ purpose }) => purpose === PREVIOUS_ROOT,
-  )
-  if (rotated !== undefined)
-    await session.run(dateKey, { tenant_id: '', purpose: CHECK, version: 1, created_at: rotated.created_at })
-  for (const purpose of drop) await session.run(deleteKey, { tenant_id: '', purpose, version: 1 })
-  await session.run(bumpChange, { kind: KEY_CHANGES })
-  return true
-}
+export const endRootChange = defineCommand({
+  name: 'keys.end-root-change',
+  run: async (
+    session: Session,
+    { end: { root, drop } }: { readonly end: RootChangeEnd },
+  ): Promise<boolean> => {
+    await session.lock(ROOT_LOCK)
+    const left = await session.get(keyOutside, { format: FORMAT, root, drop: session.dialect.list(drop) })
+    if (left !== undefined) return false
+    const rotated = (await session.all(keysOfTenant, { tenant_id: '' })).find(
+      ({ purpose }) => purpose === PREVIOUS_ROOT,
+    )
+    if (rotated !== undefined)
+      await session.run(dateKey, {
+        tenant_id: '',
+        purpose: CHECK,
+        version: 1,
+        created_at: rotated.created_at,
+      })
+    for (const purpose of drop) await session.run(deleteKey, { tenant_id: '', purpose, version: 1 })
+    await session.run(bumpChange, { kind: KEY_CHANGES })
+    return true
+  },
+  tenantOf: () => undefined,
+  scope: 'tenant',
+  isEffect: false,
+  isMaintenance: false,
+  movesCounters: true,
+  destroysKeys: true,
+})

@@ -3,6 +3,7 @@ import { buffer, own } from '../bytes.ts'
 import type { ChangeCounters } from '../change-counters.ts'
 import type { Session } from '../session.ts'
 import type { Writer } from '../writer.ts'
+import { addKeys, closeDataKeys, endRootChange, removeKeys, rewrapKeys } from './commands.ts'
 import { KEY_CHANGES, keysAfter, keysOfTenant } from './statements.ts'
 import type { KeyStore } from './types.ts'
 
@@ -24,7 +25,7 @@ export const createKeyStore = ({
   changes: () => changes.sum(KEY_KINDS),
   add: async (keys) => {
     try {
-      await writer.write('keys.add', { keys: keys.map((key) => ({ ...key, wrapped: own(key.wrapped) })) })
+      await writer.write(addKeys, { keys: keys.map((key) => ({ ...key, wrapped: own(key.wrapped) })) })
       return true
     } catch (thrown) {
       if (thrown instanceof AppError && thrown.code === 'conflict') return false
@@ -37,10 +38,10 @@ export const createKeyStore = ({
       wrapped: buffer(row.wrapped),
     })),
   rewrap: (changes) =>
-    writer.write('keys.rewrap', {
+    writer.write(rewrapKeys, {
       changes: changes.map((change) => ({ ...change, from: own(change.from), to: own(change.to) })),
     }),
-  close: (tenantId, version, now) => writer.write('keys.close', { tenantId, version, now }),
-  remove: (keys) => writer.write('keys.remove', { keys }),
-  endRootChange: (end) => writer.write('keys.end-root-change', { end: { ...end, root: own(end.root) } }),
+  close: (tenantId, version, now) => writer.write(closeDataKeys, { tenantId, version, now }),
+  remove: (keys) => writer.write(removeKeys, { keys }),
+  endRootChange: (end) => writer.write(endRootChange, { end: { ...end, root: own(end.root) } }),
 })

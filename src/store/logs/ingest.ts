@@ -1,3 +1,4 @@
+import { defineCommand } from '../command.ts'
 import type { Session } from '../session.ts'
 import { writeActiveTokens } from '../usage/active.ts'
 import { insertLog, movePosition, presentLogs } from './statements.ts'
@@ -24,29 +25,38 @@ const sorted = async (session: Session, rows: readonly LogRow[]): Promise<Sorted
 }
 
 /** Writes rows, activity and journal positions in one transaction; a fork writes nothing. */
-export const ingestLogs = async (
-  session: Session,
-  { rows }: { readonly rows: readonly LogRow[] },
-): Promise<Forked | undefined> => {
-  // One ingest at a time decides what is present and acts on it.
-  await session.lock('logs.ingest')
-  const journals = Map.groupBy(rows, (row) => row.journal)
-  const fresh: LogRow[] = []
-  for (const records of journals.values()) {
-    const { fresh: some, fork } = await sorted(session, records)
-    if (fork !== undefined) return { journal: fork.journal, journal_seq: fork.journal_seq }
-    fresh.push(...some)
-  }
-  await session.runAll(
-    insertLog,
-    fresh.map((row) => ({ ...row, token_seq: row.token_seq ?? null, surfaces: row.surfaces ?? null })),
-  )
-  for (const [journal, records] of journals) {
-    const { journal_seq: seq, hash } = records.reduce((last, row) =>
-      row.journal_seq > last.journal_seq ? row : last,
+export const ingestLogs = defineCommand({
+  name: 'logs.ingest',
+  run: async (
+    session: Session,
+    { rows }: { readonly rows: readonly LogRow[] },
+  ): Promise<Forked | undefined> => {
+    // One ingest at a time decides what is present and acts on it.
+    await session.lock('logs.ingest')
+    const journals = Map.groupBy(rows, (row) => row.journal)
+    const fresh: LogRow[] = []
+    for (const records of journals.values()) {
+      const { fresh: some, fork } = await sorted(session, records)
+      if (fork !== undefined) return { journal: fork.journal, journal_seq: fork.journal_seq }
+      fresh.push(...some)
+    }
+    await session.runAll(
+      insertLog,
+      fresh.map((row) => ({ ...row, token_seq: row.token_seq ?? null, surfaces: row.surfaces ?? null })),
     )
-    await session.run(movePosition, { journal, seq, hash })
-  }
-  await writeActiveTokens(session, fresh)
-  return undefined
-}
+    for (const [journal, records] of journals) {
+      const { journal_seq: seq, hash } = records.reduce((last, row) =>
+        row.journal_seq > last.journal_seq ? row : last,
+      )
+      await session.run(movePosition, { journal, seq, hash })
+    }
+    await writeActiveTokens(session, fresh)
+    return undefined
+  },
+  tenantOf: () => undefined,
+  scope: 'service',
+  isEffect: false,
+  isMaintenance: true,
+  movesCounters: false,
+  destroysKeys: false,
+})

@@ -1,6 +1,7 @@
 import type { Session } from '../session.ts'
 import { createTotals } from '../totals.ts'
 import type { Writer } from '../writer.ts'
+import { ingestLogs } from './ingest.ts'
 import { countLogs, listLogs } from './list.ts'
 import {
   journalNames,
@@ -29,7 +30,7 @@ export const createLogStore = ({
   const totals = createTotals()
   return {
     ingest: async (rows) =>
-      rows.length === 0 ? undefined : writer.write('logs.ingest', { rows }, rows.length * 500),
+      rows.length === 0 ? undefined : writer.write(ingestLogs, { rows }, rows.length * 500),
     position: async (journal) => session.get(positionOf, { journal }),
     journals: async () => (await session.all(journalNames, {})).map(({ journal }) => journal),
     rows: async (journal, after, limit) =>

@@ -3,7 +3,6 @@ import type { ChangeCounters } from '../change-counters.ts'
 import { allChanges } from '../changes.ts'
 import type { Session } from '../session.ts'
 import type { Writer } from '../writer.ts'
-import { movesCounters } from './transaction.ts'
 
 /** ms between two reads of the counters. */
 const POLL_MS = 200
@@ -107,7 +106,7 @@ export const watchChanges = ({
         try {
           return await writer.write(command, ...args)
         } finally {
-          if (movesCounters(command)) invalidate()
+          if (command.movesCounters) invalidate()
         }
       },
       close: () => writer.close(),

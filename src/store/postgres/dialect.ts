@@ -10,6 +10,12 @@ import type { Dialect } from '../dialect.ts'
 import { rejectNul } from '../reject-nul.ts'
 import type { Schema } from '../schema.ts'
 
+/**
+ * SQL condition: the transaction has started (`BEGIN` of transaction.ts). A write with it may be sent before the response
+ * to `begin`: after a failed one it writes nothing, where others would commit by themselves.
+ */
+export const IS_STARTED = "current_setting('sidevault.started', true) = 'true'"
+
 const builder = new Kysely<Schema>({
   dialect: {
     createAdapter: () => new PostgresAdapter(),
@@ -18,11 +24,6 @@ const builder = new Kysely<Schema>({
     createQueryCompiler: () => new PostgresQueryCompiler(),
   },
 })
-
-const each: Dialect['columnsOf'] = (slot, types) =>
-  (Object.keys(types) as (keyof typeof types)[]).map(
-    (name) => sql`unnest(${slot(name)}::${sql.raw(types[name] as string)}[])`,
-  )
 
 export const postgresDialect: Dialect = {
   engine: 'postgres',
@@ -33,9 +34,13 @@ export const postgresDialect: Dialect = {
   unindexed: (column) => sql.ref(column),
   // For a new table, or a new tenant in a large one, the planner expects one row and would compare all with all.
   byRowNumber: (condition) => sql`case when ${condition} then true else false end`,
-  numbered: (insert) => insert.returning('seq'),
-  columnsOf: each,
-  valuesOf: (slot, types) => sql`select ${sql.join(each(slot, types))}`,
+  numbered: (insert) => insert.returning(['id', 'seq']),
+  valuesOf: (slot, types) => {
+    const lists = (Object.keys(types) as (keyof typeof types)[]).map(
+      (name) => sql`unnest(${slot(name)}::${sql.raw(types[name] as string)}[])`,
+    )
+    return sql`select ${sql.join(lists)} where ${sql.raw(IS_STARTED)}`
+  },
   // The planner sorts a union of streams with conditions: limit the rows of each.
   stream: (query, limit) => {
     const stream = query.orderBy('tokens.seq', 'desc').limit(limit).as('stream')

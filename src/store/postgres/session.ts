@@ -1,11 +1,13 @@
 import type { ClientBase, QueryResult } from 'pg'
 import { AppError } from '../../common/errors.ts'
 import { createKeyedSemaphore } from '../../common/keyed-mutex.ts'
+import type { Command } from '../command.ts'
+import type { NumberedRow } from '../dialect.ts'
 import { rejectNul } from '../reject-nul.ts'
 import type { Session } from '../session.ts'
 import { type CompiledStatement, compileStatement, type Statement } from '../statement.ts'
 import { tooSlow } from '../too-slow.ts'
-import { postgresDialect } from './dialect.ts'
+import { IS_STARTED, postgresDialect } from './dialect.ts'
 import { fromPostgres, isInterrupted, isLost } from './errors.ts'
 import type { Connections } from './pool.ts'
 import { enterScope, SERVICE, scopeOf } from './tenant-scope.ts'
@@ -13,7 +15,8 @@ import { enterScope, SERVICE, scopeOf } from './tenant-scope.ts'
 interface Named extends CompiledStatement {
   /** Name of the prepared statement on each connection. */
   readonly name: string
-  readonly writes: boolean
+  /** True: must not be sent before the response to `begin`. */
+  readonly awaitsStart: boolean
 }
 
 const compiled = new WeakMap<object, Named>()
@@ -22,8 +25,9 @@ let names = 0
 const nameOf = <P, R>(statement: Statement<P, R>): Named => {
   const known = compiled.get(statement)
   if (known) return known
-  const one = compileStatement(postgresDialect, statement)
-  const fresh = { ...one, name: `s${++names}`, writes: !one.sql.startsWith('select ') }
+  const text = compileStatement(postgresDialect, statement)
+  const awaitsStart = !text.sql.startsWith('select ') && !text.sql.includes(IS_STARTED)
+  const fresh = { ...text, name: `s${++names}`, awaitsStart }
   compiled.set(statement, fresh)
   return fresh
 }
@@ -50,17 +54,38 @@ const inScope = async <T>(
 type Ask = <T>(
   scope: string | undefined,
   send: (client: ClientBase) => Promise<T>,
-  writes?: boolean,
+  awaitsStart?: boolean,
 ) => Promise<T>
 
 const sessionOver = (
-  { ask, lock }: { readonly ask: Ask; readonly lock: Session['lock'] },
+  { ask, lock, lockAll }: { readonly ask: Ask } & Pick<Session, 'lock' | 'lockAll'>,
   scopeOfRow = scopeFor,
 ): Session => {
   const send = <P extends object, R>(statement: Statement<P, R>, values: P): Promise<QueryResult> => {
-    const { name, sql: text, bind, writes } = nameOf(statement)
+    const { name, sql: text, bind, awaitsStart } = nameOf(statement)
     const scope = scopeOfRow(statement as Statement<never, unknown>, values)
-    return ask(scope, (client) => client.query({ name, text, values: bind(values) }), writes)
+    return ask(scope, (client) => client.query({ name, text, values: bind(values) }), awaitsStart)
+  }
+  /**
+   * One statement for the rows of each scope. Throws at once for a value that cannot be bound, so that no commit follows;
+   * a statement that fails on the server aborts its transaction, also when nobody awaits it.
+   */
+  const sendAll = <P extends object, R, T>(
+    statement: Statement<P, R>,
+    rows: readonly P[],
+    toResult: (sent: readonly { readonly some: readonly P[]; readonly result: QueryResult }[]) => T,
+  ): Promise<T> => {
+    const { name, sql: text, bindAll, awaitsStart } = nameOf(statement)
+    const groups = Map.groupBy(rows, (row) => scopeOfRow(statement as Statement<never, unknown>, row))
+    const bound = [...groups].map(([scope, some]) => ({ scope, some, values: bindAll(some) }))
+    const results = Promise.all(
+      bound.map(async ({ scope, some, values }) => ({
+        some,
+        result: await ask(scope, (client) => client.query({ name, text, values }), awaitsStart),
+      })),
+    ).then(toResult)
+    results.catch(() => {})
+    return results
   }
   const query: Session['query'] = async (wanted, tenantId) => {
     const { sql: text, parameters } = wanted.compile()
@@ -73,19 +98,27 @@ const sessionOver = (
     get: async (statement, values) => (await send(statement, values)).rows[0],
     insert: async (statement, values) => (await send(statement, values)).rows[0]?.seq,
     run: async (statement, values) => (await send(statement, values)).rowCount ?? 0,
-    runAll: async (statement, rows) => {
-      const { name, sql: text, bindAll } = nameOf(statement)
-      const groups = Map.groupBy(rows, (row) => scopeOfRow(statement as Statement<never, unknown>, row))
-      const results = await Promise.all(
-        [...groups].map(([scope, some]) =>
-          ask(scope, (client) => client.query({ name, text, values: bindAll(some) }), true),
-        ),
-      )
-      return results.reduce((written, { rowCount }) => written + (rowCount ?? 0), 0)
-    },
+    runAll: (statement, rows) =>
+      sendAll(statement, rows, (sent) =>
+        sent.reduce((written, { result }) => written + (result.rowCount ?? 0), 0),
+      ),
+    insertAll: (statement, rows) =>
+      sendAll(statement, rows, (sent) => {
+        const numbered = sent.flatMap(({ some, result }) => {
+          const seqs = new Map((result.rows as NumberedRow[]).map(({ id, seq }) => [id, seq]))
+          return some.flatMap((row) => {
+            const seq = seqs.get(row.id)
+            // A second row with the id was not written.
+            seqs.delete(row.id)
+            return seq === undefined ? [] : [[row, seq] as const]
+          })
+        })
+        return new Map(numbered)
+      }),
     query,
     search: query,
     lock,
+    lockAll,
   }
 }
 
@@ -93,6 +126,13 @@ const sessionOver = (
 const LOCK = {
   name: 'lock',
   text: "select pg_advisory_xact_lock(hashtextextended('sidevault ' || $1, 0))",
+}
+
+// In the order of the hashes, so that two transactions never deadlock.
+const LOCK_ALL = {
+  name: 'lock all',
+  text: `select pg_advisory_xact_lock(hash) from (select distinct hashtextextended('sidevault ' || name, 0) as hash
+    from unnest($1::text[]) as name order by 1) as hashes`,
 }
 
 const SHARE = {
@@ -117,23 +157,23 @@ const onceStarted = <T>(client: ClientBase, send: () => Promise<T>): Promise<T> 
   starting.get(client)?.then(send) ?? send()
 
 /**
- * Inside a transaction. `serviceWide`: every statement sees rows of all tenants. Errors are those of the engine.
+ * Inside a transaction. `scope`: with `service` every statement sees rows of all tenants. Errors are those of the engine.
  */
-export const transactionSession = (
-  client: ClientBase,
-  { serviceWide }: { readonly serviceWide: boolean },
-): Session =>
+export const transactionSession = (client: ClientBase, scope: Command['scope']): Session =>
   sessionOver(
     {
-      ask: (scope, send, writes = false) => {
+      ask: (scope, send, awaitsStart = false) => {
         const ask = () => inScope(client, scope, () => send(client))
-        return writes ? onceStarted(client, ask) : ask()
+        return awaitsStart ? onceStarted(client, ask) : ask()
       },
       lock: async (name, how) => {
         await client.query({ ...(how === 'shared' ? SHARE : LOCK), values: [name] })
       },
+      lockAll: async (names) => {
+        await client.query({ ...LOCK_ALL, values: [names] })
+      },
     },
-    serviceWide ? () => SERVICE : scopeFor,
+    scope === 'service' ? () => SERVICE : scopeFor,
   )
 
 /**
@@ -157,7 +197,7 @@ export const readSession = (connections: Connections, size: number): Session => 
   const lock = async () => {
     throw new AppError('internal', 'Locks require a command.')
   }
-  const session = sessionOver({ ask, lock })
+  const session = sessionOver({ ask, lock, lockAll: lock })
   return {
     ...session,
     search: async (wanted, tenantId) => {

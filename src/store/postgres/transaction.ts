@@ -1,57 +1,18 @@
 import { type ClientBase, DatabaseError } from 'pg'
+import type { Command, Work } from '../command.ts'
 import type { IdempotencyLease } from '../lease.ts'
-import { type CommandName, runCommand } from '../write-commands.ts'
+import { runCommand } from '../run-command.ts'
 import { unknownOutcome, unreplicatedOutcome } from './errors.ts'
 import { discard } from './pool.ts'
 import { setStarting, transactionSession } from './session.ts'
 import { isUnreplicated } from './standby-check.ts'
 import { forgetScope } from './tenant-scope.ts'
 
-/** Commands of the service itself, on rows of all tenants. */
-const SERVICE_WIDE: ReadonlySet<CommandName> = new Set([
-  'logs.ingest',
-  'tokens.purge',
-  'purge.expired',
-  'purge.deleted-tenant',
-  'tenants.create',
-  'tenants.update',
-  'tenants.delete',
-  'idempotency.abandon-of',
-])
-
-/** Commands that change no change counter used for caching. */
-const SILENT: ReadonlySet<CommandName> = new Set([
-  'tokens.create',
-  'tokens.update',
-  'tokens.delete',
-  'tokens.purge',
-  'purge.expired',
-  'purge.deleted-tenant',
-  'tokens.associate',
-  'tokens.dissociate',
-  'logs.ingest',
-  'idempotency.begin',
-  'idempotency.finish',
-  'idempotency.abandon',
-  'idempotency.abandon-of',
-  'health.touch',
-])
-
-export const movesCounters = (command: CommandName): boolean => !SILENT.has(command)
-
-/** Result of a transaction, and its last statements, which are sent in one packet with the commit. */
-export interface Work<T> {
-  readonly result: T
-  readonly last?: Promise<unknown>
-}
-
 /**
  * Whatever the database default: commands take locks, then read what others committed before. A write that is sent
  * before the response to this checks the setting (`IS_STARTED`): after a failed `begin` it would commit by itself.
  */
 const BEGIN = "begin isolation level read committed; set local sidevault.started to 'true'"
-/** SQL condition: this transaction has started. */
-export const IS_STARTED = "current_setting('sidevault.started', true) = 'true'"
 
 /**
  * Runs `work` in a transaction and resolves once its commit is on disk. An error thrown before the commit was sent has no
@@ -71,10 +32,14 @@ export const inTransaction = async <T>(client: ClientBase, work: () => Promise<W
     forgetScope(client)
     await client.query('rollback').catch(() => discard(client))
     setStarting(client, undefined)
+    // Without a start the work's own error is only a consequence.
+    await started
     throw thrown
   }
   const [last, committed] = await Promise.allSettled([done.last, client.query('commit')])
   if (committed.status === 'fulfilled' && committed.value.command === 'COMMIT') {
+    // A last statement that was never sent: the session throws for those before the commit.
+    if (last.status === 'rejected') throw unknownOutcome(last.reason)
     if (isUnreplicated(client)) throw unreplicatedOutcome()
     return done.result
   }
@@ -91,13 +56,13 @@ const commitFailure = (thrown: unknown): unknown =>
   thrown instanceof DatabaseError && thrown.severity === 'ERROR' ? thrown : unknownOutcome(thrown)
 
 /** One command in its own transaction. */
-export const runInTransaction = (
+export const runInTransaction = <A extends object, R>(
   client: ClientBase,
-  command: CommandName,
-  args: unknown,
+  command: Command<A, R>,
+  args: A,
   lease?: IdempotencyLease,
-): Promise<unknown> =>
+): Promise<R> =>
   inTransaction(client, async () => {
-    const session = transactionSession(client, { serviceWide: SERVICE_WIDE.has(command) })
+    const session = transactionSession(client, command.scope)
     return { result: await runCommand(session, command, args, lease) }
   })

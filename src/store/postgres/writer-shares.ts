@@ -1,25 +1,4 @@
 import { createKeyedSemaphore, type RunExclusive } from '../../common/keyed-mutex.ts'
-import type { CommandName, Commands } from '../write-commands.ts'
-
-type TenantOf = { readonly [N in CommandName]?: (args: Commands[N]['args']) => string | undefined }
-
-/** Commands of callers. The others are the service's own. */
-const TENANT: TenantOf = {
-  'tokens.create': ({ tokens }) => tokens[0]?.tenant_id,
-  'tokens.update': ({ update }) => update.row.tenant_id,
-  'tokens.delete': ({ tenantId }) => tenantId,
-  'tokens.associate': ({ association }) => association.tenantId,
-  'tokens.dissociate': ({ association }) => association.tenantId,
-  'records.commit': ({ mutations }) => mutations[0]?.tenantId,
-  'tenants.update': ({ tenant }) => tenant.id,
-  'idempotency.begin': ({ record }) => record.tenantId,
-  'idempotency.finish': ({ record }) => record.tenantId,
-  'idempotency.abandon': ({ record }) => record.tenantId,
-}
-
-/** Tenant for which a command runs; undefined for the service. */
-export const tenantOf = (command: CommandName, args: unknown): string | undefined =>
-  (TENANT[command] as ((args: unknown) => string | undefined) | undefined)?.(args)
 
 /** Connections of `size` that one tenant may write on: half of them, at least one. */
 export const shareOf = (size: number): number => Math.max(1, Math.floor(size / 2))

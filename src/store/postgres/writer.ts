@@ -1,20 +1,20 @@
 import { setTimeout } from 'node:timers/promises'
 import { AppError } from '../../common/errors.ts'
+import type { Command } from '../command.ts'
 import type { IdempotencyLease } from '../lease.ts'
-import type { CommandName, Commands } from '../write-commands.ts'
 import type { Writer, WriterLimits } from '../writer.ts'
-import { createTokenQueue } from './create-queue.ts'
+import { createBatchQueue } from './batch-queue.ts'
 import { fromPostgres, isContended, isLost } from './errors.ts'
 import type { Connections } from './pool.ts'
 import { runInTransaction } from './transaction.ts'
-import { createWriterShares, shareOf, tenantOf } from './writer-shares.ts'
+import { createWriterShares, shareOf } from './writer-shares.ts'
 
 /** Attempts of a transaction that met a conflict, or lost its connection before the commit. */
 const TRIES = 5
 /** ms before the second attempt; each further one waits twice as long, ± 50 %. */
 const BACKOFF = 5
 
-/** Concurrent batches of one tenant's creates: one writes while another waits for the disk. */
+/** Concurrent batches of a command for one tenant: one writes while another waits for the disk. */
 const LANES = 2
 
 const overloaded = () =>
@@ -34,8 +34,8 @@ const retried = async <T>(work: () => Promise<T>): Promise<T> => {
 }
 
 /**
- * Runs each command except creates in its own transaction, on any free one of `size` connections, of which each tenant
- * uses a share. The queue is bounded.
+ * Runs each command in its own transaction, or those that have batches together, on any free one of `size` connections, of
+ * which each tenant uses a share. The queue is bounded.
  */
 export const createPostgresWriter = (
   connections: Connections,
@@ -47,33 +47,37 @@ export const createPostgresWriter = (
   let closing: Promise<void> | undefined
   let idle: (() => void) | undefined
 
-  const run = (command: CommandName, args: unknown, lease?: IdempotencyLease): Promise<unknown> => {
-    const tenantId = tenantOf(command, args)
-    const once = () => connections.use((client) => runInTransaction(client, command, args, lease))
-    return retried(() => (tenantId === undefined ? once() : inShare(tenantId, once)))
+  /** Runs `work` of a call, within the share of its tenant, until it succeeds or must not be repeated. */
+  const attempt = <A extends object, R, T>(
+    command: Command<A, R>,
+    args: A,
+    work: () => Promise<T>,
+  ): Promise<T> => {
+    const tenantId = command.tenantOf(args)
+    return retried(() => (tenantId === undefined ? work() : inShare(tenantId, work)))
   }
-  const create = createTokenQueue(
-    { connections, retried, inShare },
-    {
-      lanes: Math.min(LANES, shareOf(size)),
-      alone: (args) => run('tokens.create', args) as Promise<Commands['tokens.create']['result']>,
-    },
+  const run = <A extends object, R>(command: Command<A, R>, args: A, lease?: IdempotencyLease): Promise<R> =>
+    attempt(command, args, () => connections.use((client) => runInTransaction(client, command, args, lease)))
+  const runInBatch = createBatchQueue(
+    { connections, retried: attempt, alone: run },
+    { lanes: Math.min(LANES, shareOf(size)) },
   )
 
-  const write = async (
-    command: CommandName,
-    args: unknown,
+  const write = async <A extends object, R>(
+    command: Command<A, R>,
+    args: A,
     bytes = 1_000,
     lease?: IdempotencyLease,
-  ): Promise<unknown> => {
+  ): Promise<R> => {
     if (closing) throw closed()
     if (waiting >= limits.maxQueued || (waiting > 0 && bytesWaiting + bytes > limits.maxBytes))
       throw overloaded()
     waiting++
     bytesWaiting += bytes
+    const { batch } = command
     try {
-      return await (command === 'tokens.create' && lease === undefined
-        ? create(args as Commands['tokens.create']['args'])
+      return await (batch !== undefined && lease === undefined
+        ? runInBatch(command, batch, args)
         : run(command, args, lease))
     } finally {
       waiting--
@@ -87,5 +91,5 @@ export const createPostgresWriter = (
     await connections.close()
   }
 
-  return { write: write as Writer['write'], close: () => (closing ??= stop()) }
+  return { write, close: () => (closing ??= stop()) }
 }

@@ -1,5 +1,6 @@
 import type { Session } from '../session.ts'
 import type { Writer } from '../writer.ts'
+import { purgeDeletedTenant, purgeExpired } from './commands.ts'
 import { fullTenants } from './statements.ts'
 import type { TenantPurge } from './types.ts'
 
@@ -21,9 +22,9 @@ export const createTenantPurge = ({
         errors.push(thrown)
       }
     }
-    await add(writer.write('purge.expired', { now, limit }))
+    await add(writer.write(purgeExpired, { now, limit }))
     for (const { id: tenantId, deleted_at: deletedAt } of await session.all(fullTenants, {}))
-      await add(writer.write('purge.deleted-tenant', { tenantId, deletedAt, now, limit }))
+      await add(writer.write(purgeDeletedTenant, { tenantId, deletedAt, now, limit }))
     if (errors.length > 0) throw errors[0]
     return removed
   },

@@ -2,6 +2,7 @@ import { AppError } from '../../common/errors.ts'
 import { isObject } from '../../common/json.ts'
 import { endOf, nameOf, textMember, textsMember } from '../../common/record-members.ts'
 import { bumpChange } from '../changes.ts'
+import { defineCommand } from '../command.ts'
 import { requireKeys, sealedIn } from '../keys/data-key-guard.ts'
 import type { Schema } from '../schema.ts'
 import type { Session } from '../session.ts'
@@ -118,18 +119,27 @@ const apply = async (session: Session, mutation: StoredMutation, now: number): P
 }
 
 /** All or nothing, in order; then each collection's change counter moves by one. */
-export const commitRecords = async (
-  session: Session,
-  { mutations, now }: { readonly mutations: readonly StoredMutation[]; readonly now: number },
-): Promise<void> => {
-  for (const [tenantId, own] of Map.groupBy(mutations, (mutation) => mutation.tenantId))
-    await requireKeys(
-      session,
-      tenantId,
-      own.flatMap(({ record, mac }) => [...sealedIn(record), mac]),
-    )
-  for (const mutation of mutations) await apply(session, mutation, now)
-  // One order everywhere, so that two transactions never deadlock.
-  for (const kind of [...new Set(mutations.map(({ collection }) => collection))].sort())
-    await session.run(bumpChange, { kind })
-}
+export const commitRecords = defineCommand({
+  name: 'records.commit',
+  run: async (
+    session: Session,
+    { mutations, now }: { readonly mutations: readonly StoredMutation[]; readonly now: number },
+  ): Promise<void> => {
+    for (const [tenantId, own] of Map.groupBy(mutations, (mutation) => mutation.tenantId))
+      await requireKeys(
+        session,
+        tenantId,
+        own.flatMap(({ record, mac }) => [...sealedIn(record), mac]),
+      )
+    for (const mutation of mutations) await apply(session, mutation, now)
+    // One order everywhere, so that two transactions never deadlock.
+    for (const kind of [...new Set(mutations.map(({ collection }) => collection))].sort())
+      await session.run(bumpChange, { kind })
+  },
+  tenantOf: ({ mutations }) => mutations[0]?.tenantId,
+  scope: 'tenant',
+  isEffect: true,
+  isMaintenance: false,
+  movesCounters: true,
+  destroysKeys: false,
+})

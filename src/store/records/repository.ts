@@ -2,6 +2,7 @@ import { buffer, own } from '../bytes.ts'
 import type { ChangeCounters } from '../change-counters.ts'
 import type { Session } from '../session.ts'
 import type { Writer } from '../writer.ts'
+import { commitRecords } from './commit.ts'
 import { findRecords } from './find.ts'
 import { boundHosts, newestRecords, recordById, recordByLookup, type StoredRecord } from './statements.ts'
 import type { RecordRow, RecordStore } from './types.ts'
@@ -42,7 +43,7 @@ export const createRecordStore = ({
 
   commit: async (mutations, now) => {
     const owned = mutations.map(({ mac, ...rest }) => (mac ? { ...rest, mac: own(mac) } : rest))
-    if (owned.length > 0) await writer.write('records.commit', { mutations: owned, now })
+    if (owned.length > 0) await writer.write(commitRecords, { mutations: owned, now })
   },
 
   newest: async (collection, limit) =>

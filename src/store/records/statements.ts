@@ -1,4 +1,5 @@
 import { type SqlBool, sql } from 'kysely'
+import type { NumberedRow } from '../dialect.ts'
 import type { Schema } from '../schema.ts'
 import { openStatement, serviceStatement, statement } from '../statement.ts'
 
@@ -93,7 +94,7 @@ export const newestRecords = serviceStatement<{ collection: string; limit: numbe
 /** Writes no row when the id is in use. */
 export const insertRecord = statement<
   RecordKey & { name: string | null; body: string; created_at: number; expires_at: number | null },
-  { seq: number }
+  NumberedRow
 >(({ builder, numbered }, slot) =>
   numbered(
     builder

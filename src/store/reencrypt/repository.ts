@@ -4,6 +4,7 @@ import { allKinds } from '../changes.ts'
 import type { Session } from '../session.ts'
 import { toTokenRow } from '../tokens/token-row.ts'
 import type { Writer } from '../writer.ts'
+import { replaceSealed } from './commands.ts'
 import { associationsAfter, recordsAfter, responsesAfter, sizeOfTenant, tokensAfter } from './statements.ts'
 import type { Reseal, SealedStore } from './types.ts'
 
@@ -63,6 +64,6 @@ export const createSealedStore = ({
         ...(shown ? { shown: ownChange(shown) } : {}),
       })),
     }
-    return writer.write('reencrypt.replace', { change: owned }, bytes)
+    return writer.write(replaceSealed, { change: owned }, bytes)
   },
 })

@@ -198,7 +198,7 @@ export const postgresTarget = async (address: string, schema: number): Promise<P
         }
       },
       store: createStore(
-        { session: transactionSession(client, { serviceWide: true }), writer: readOnlyWriter },
+        { session: transactionSession(client, 'service'), writer: readOnlyWriter },
         { writable: false, close: async () => {} },
       ),
       commit: async () => {

@@ -7,7 +7,7 @@ import {
   SqliteQueryCompiler,
   sql,
 } from 'kysely'
-import type { Dialect } from '../dialect.ts'
+import type { Dialect, NumberedRow } from '../dialect.ts'
 import { rejectNul } from '../reject-nul.ts'
 import type { Schema } from '../schema.ts'
 
@@ -20,9 +20,6 @@ const builder = new Kysely<Schema>({
   },
 })
 
-const each: Dialect['columnsOf'] = (slot, types) =>
-  (Object.keys(types) as (keyof typeof types)[]).map((name) => sql`${slot(name)}`)
-
 export const sqliteDialect: Dialect = {
   engine: 'sqlite',
   builder,
@@ -33,9 +30,11 @@ export const sqliteDialect: Dialect = {
   // SQLite joins the tables of a cross join in their order.
   byRowNumber: (condition) => condition,
   // A connection knows the last row id; RETURNING creates a temporary table each time, a fifth of an insert's cost.
-  numbered: (insert) => insert as unknown as Compilable<{ seq: number }>,
-  columnsOf: each,
-  valuesOf: (slot, types) => sql`values (${sql.join(each(slot, types))})`,
+  numbered: (insert) => insert as unknown as Compilable<NumberedRow>,
+  valuesOf: (slot, types) => {
+    const names = Object.keys(types) as (keyof typeof types)[]
+    return sql`values (${sql.join(names.map((name) => slot(name)))})`
+  },
   // SQLite merges ordered streams by itself.
   stream: (query) => query,
   // Writers run one after the other.

@@ -1,23 +1,25 @@
-import { type Create, createTogether } from '../tokens/create.ts'
-import { runCommand } from '../write-commands.ts'
+import type { Batch } from '../command.ts'
+import { commandNamed } from '../commands.ts'
+import { runCommand } from '../run-command.ts'
 import type { Connection } from './connection.ts'
 import { toWire } from './errors.ts'
 import type { Job, Result } from './protocol.ts'
 import { createSqliteSession } from './session.ts'
 
-/** A create that may be batched; one under a lease checks that lease at its own end. */
-const isPlainCreate = ({ command, lease }: Job): boolean => command === 'tokens.create' && lease === undefined
+type AnyBatch = Batch<never, unknown>
 
-/** Groups consecutive plain creates; every other job stays alone. */
-const runsOf = (jobs: readonly Job[]): readonly (readonly Job[])[] => {
-  const runs: Job[][] = []
-  let last: Job | undefined
-  for (const job of jobs) {
-    if (last !== undefined && isPlainCreate(last) && isPlainCreate(job)) runs.at(-1)?.push(job)
-    else runs.push([job])
-    last = job
-  }
-  return runs
+/** The batch of a command; a job under a lease stays alone, since it checks that lease at its own end. */
+const batchOf = ({ command, lease }: Job): AnyBatch | undefined =>
+  lease === undefined ? commandNamed(command).batch : undefined
+
+/** Jobs from the front that are run together: one, or consecutive ones of a command that has batches. */
+const nextRun = (jobs: readonly Job[]): readonly Job[] => {
+  const [first] = jobs
+  const batch = first && batchOf(first)
+  if (batch === undefined) return jobs.slice(0, 1)
+  const end = jobs.findIndex((job) => batchOf(job) !== batch)
+  const same = end === -1 ? jobs : jobs.slice(0, end)
+  return same.slice(0, batch.size(same.map(({ args }) => args as never)))
 }
 
 /**
@@ -36,19 +38,20 @@ export const createGroupCommit = (db: Connection): ((jobs: readonly Job[]) => Pr
   const run = async ({ number, command, args, lease }: Job): Promise<Result> => ({
     number,
     ok: true,
-    value: await runCommand(session, command, args, lease),
+    value: await runCommand(session, commandNamed(command), args as never, lease),
   })
 
-  /** Writes the counters of all creates once: they cost as much as a token's own row. */
   const runTogether = async (jobs: readonly Job[]): Promise<readonly Result[]> => {
     const [first, second] = jobs
     if (first === undefined) return []
-    if (second === undefined) return [await run(first)]
-    const values = await createTogether(
+    const batch = batchOf(first)
+    if (second === undefined || batch === undefined) return [await run(first)]
+    const { result, last } = await batch.run(
       session,
-      jobs.map(({ args }) => args as Create),
+      jobs.map(({ args }) => args as never),
     )
-    return jobs.map(({ number }, at) => ({ number, ok: true, value: values[at] }))
+    await last
+    return jobs.map(({ number }, at) => ({ number, ok: true, value: result[at] }))
   }
 
   /** Some failures (disk full, I/O) end the entire transaction: then no job of it has succeeded. */
@@ -74,7 +77,8 @@ export const createGroupCommit = (db: Connection): ((jobs: readonly Job[]) => Pr
   const runAll = async (jobs: readonly Job[]): Promise<readonly Result[] | undefined> => {
     const results: Result[] = []
     try {
-      for (const together of runsOf(jobs)) results.push(...(await runTogether(together)))
+      while (results.length < jobs.length)
+        results.push(...(await runTogether(nextRun(jobs.slice(results.length)))))
       return results
     } catch (thrown) {
       rethrowIfEnded(thrown)

@@ -1,5 +1,4 @@
 import type { IdempotencyLease } from '../lease.ts'
-import type { CommandName } from '../write-commands.ts'
 import type { WireError } from './errors.ts'
 
 /** Options of the writer thread. */
@@ -9,7 +8,8 @@ export interface WorkerOptions {
 
 export interface Job {
   readonly number: number
-  readonly command: CommandName
+  /** Its name. */
+  readonly command: string
   readonly args: unknown
   readonly lease?: IdempotencyLease | undefined
 }

@@ -1,4 +1,4 @@
-import type { CommandName } from '../write-commands.ts'
+import type { Command } from '../command.ts'
 import type { Job } from './protocol.ts'
 
 /** Maximum jobs of one commit: the first of them waits for the last. */
@@ -8,19 +8,15 @@ const TIMEOUT = 25
 /** While calls wait, maintenance pauses this many times as long as the last group with maintenance took. */
 const REST = 4
 
-/** Maintenance commands: large, and no caller waits for them. */
-const MAINTENANCE: ReadonlySet<CommandName> = new Set([
-  'logs.ingest',
-  'tokens.purge',
-  'purge.expired',
-  'purge.deleted-tenant',
-  'reencrypt.replace',
-])
+/** A write that waits for the thread. */
+export interface WaitingJob extends Omit<Job, 'command'> {
+  readonly command: Command
+}
 
 export interface JobQueue {
-  push(job: Job): void
+  push(job: WaitingJob): void
   /** Removes the jobs of the next commit: calls in order, and one maintenance job when no call waits or it is due. */
-  take(): readonly Job[]
+  take(): readonly WaitingJob[]
   /** Reports that the last group is done. */
   settled(): void
   /** Waiting calls. */
@@ -32,13 +28,13 @@ export interface JobQueue {
 
 /** Queue of the writer thread. `now`: ms of a monotonic clock. */
 export const createJobQueue = (now: () => number): JobQueue => {
-  let calls: Job[] = []
-  let maintenance: { readonly job: Job; readonly since: number }[] = []
+  let calls: WaitingJob[] = []
+  let maintenance: { readonly job: WaitingJob; readonly since: number }[] = []
   let began: number | undefined
   let restUntil = Number.NEGATIVE_INFINITY
   return {
     push: (job) => {
-      if (MAINTENANCE.has(job.command)) maintenance.push({ job, since: now() })
+      if (job.command.isMaintenance) maintenance.push({ job, since: now() })
       else calls.push(job)
     },
     take: () => {

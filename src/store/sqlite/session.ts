@@ -1,5 +1,6 @@
 import type { Compilable } from 'kysely'
 import { LRUCache } from 'lru-cache'
+import type { NumberedRow } from '../dialect.ts'
 import { rejectNul } from '../reject-nul.ts'
 import type { Session } from '../session.ts'
 import { type CompiledStatement, compileStatement, type Statement } from '../statement.ts'
@@ -62,11 +63,21 @@ export const createSqliteSession = (db: Connection, reader?: Reader): Session =>
         const { compiled, run } = prepare(statement)
         return run.get(compiled.bind(values)) as R | undefined
       }),
-    insert: async <P extends object>(statement: Statement<P, { seq: number }>, values: P) =>
+    insert: async <P extends object>(statement: Statement<P, NumberedRow>, values: P) =>
       guarded(() => {
         const { compiled, run } = prepare(statement)
         const { changes, lastInsertRowid } = run.run(compiled.bind(values))
         return changes === 0 ? undefined : Number(lastInsertRowid)
+      }),
+    insertAll: async <P extends object>(statement: Statement<P, NumberedRow>, rows: readonly P[]) =>
+      guarded(() => {
+        const { compiled, run } = prepare(statement)
+        const seqs = new Map<P, number>()
+        for (const row of rows) {
+          const { changes, lastInsertRowid } = run.run(compiled.bind(row))
+          if (changes > 0) seqs.set(row, Number(lastInsertRowid))
+        }
+        return seqs
       }),
     run: async <P extends object, R>(statement: Statement<P, R>, values: P) =>
       guarded(() => {
@@ -85,5 +96,6 @@ export const createSqliteSession = (db: Connection, reader?: Reader): Session =>
       return (await reader.query(sql, parameters.map(rejectNul), tenantId)) as R[]
     },
     lock: async () => {},
+    lockAll: async () => {},
   }
 }

@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
+import { commandNamed } from '../commands.ts'
 import { connect } from './connection.ts'
 import { createGroupCommit } from './group-commit.ts'
 import type { FromWorker, ToWorker, WorkerOptions } from './protocol.ts'
@@ -13,9 +14,6 @@ const db = connect((workerData as WorkerOptions).path, { readonly: false })
 const groupCommit = createGroupCommit(db)
 const checkpointer = createWalCheckpointer(db)
 
-/** After these commands the WAL holds bytes of destroyed keys. */
-const DESTROYING: ReadonlySet<string> = new Set(['tenants.delete', 'keys.remove', 'keys.end-root-change'])
-
 const post = (message: FromWorker): void => port.postMessage(message)
 
 const handle = async (message: ToWorker): Promise<void> => {
@@ -26,7 +24,7 @@ const handle = async (message: ToWorker): Promise<void> => {
     return
   }
   const results = await groupCommit(message.jobs)
-  if (message.jobs.some(({ command }) => DESTROYING.has(command))) checkpointer.truncate()
+  if (message.jobs.some(({ command }) => commandNamed(command).destroysKeys)) checkpointer.truncate()
   post({ kind: 'results', results })
 }
 

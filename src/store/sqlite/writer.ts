@@ -2,13 +2,13 @@ import { Worker } from 'node:worker_threads'
 import { AppError } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
 import { WORKER_ENV } from '../../common/worker-env.ts'
+import type { Command } from '../command.ts'
 import type { IdempotencyLease } from '../lease.ts'
-import type { CommandName } from '../write-commands.ts'
 import type { Writer } from '../writer.ts'
 import { DEFAULT_LIMITS, type WriterLimits } from '../writer.ts'
 import { fromWire } from './errors.ts'
 import type { FromWorker, Job, ToWorker, WorkerOptions } from './protocol.ts'
-import { createJobQueue } from './queue.ts'
+import { createJobQueue, type WaitingJob } from './queue.ts'
 
 interface Pending {
   readonly resolve: (value: unknown) => void
@@ -110,7 +110,8 @@ export const startWriter = async (
     return thread
   }
 
-  const post = (thread: Worker, jobs: readonly Job[]): void => {
+  const post = (thread: Worker, waiting: readonly WaitingJob[]): void => {
+    const jobs = waiting.map((job): Job => ({ ...job, command: job.command.name }))
     thread.postMessage({ kind: 'jobs', jobs } satisfies ToWorker)
     sent += jobs.length
   }
@@ -155,7 +156,7 @@ export const startWriter = async (
   }
 
   const write = (
-    command: CommandName,
+    command: Command,
     args: unknown,
     bytes = 1_000,
     lease?: IdempotencyLease,

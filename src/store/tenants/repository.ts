@@ -2,6 +2,7 @@ import { buffer, own } from '../bytes.ts'
 import type { ChangeCounters } from '../change-counters.ts'
 import type { Session } from '../session.ts'
 import type { Writer } from '../writer.ts'
+import { createTenant, deleteTenant, updateTenant } from './commands.ts'
 import { toTenantRow } from './row.ts'
 import { allTenants, anyTenant, TENANT_CHANGES, tenantById } from './statements.ts'
 import type { TenantStore } from './types.ts'
@@ -25,10 +26,10 @@ export const createTenantStore = ({ session, writer, changes }: Deps): TenantSto
   changes: () => changes.sum(TENANT_KINDS),
   isNew: async () => (await session.get(anyTenant, {})) === undefined,
   update: (tenant, { from, to }) =>
-    writer.write('tenants.update', { tenant, mac: { from: own(from), to: own(to) } }),
-  delete: (id, now) => writer.write('tenants.delete', { id, now }),
+    writer.write(updateTenant, { tenant, mac: { from: own(from), to: own(to) } }),
+  delete: (id, now) => writer.write(deleteTenant, { id, now }),
   create: ({ mac, ...tenant }, keys) =>
-    writer.write('tenants.create', {
+    writer.write(createTenant, {
       tenant,
       keys: keys.map((key) => ({ ...key, wrapped: own(key.wrapped) })),
       ...(mac ? { mac: own(mac) } : {}),

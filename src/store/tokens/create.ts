@@ -1,12 +1,12 @@
 import { AppError } from '../../common/errors.ts'
+import { defineCommand, type Work } from '../command.ts'
 import { requireKeys } from '../keys/data-key-guard.ts'
 import type { Session } from '../session.ts'
 import { type Counts, createCounts } from './counts.ts'
+import { type SearchedToken, writeSearchRows } from './search-rows.ts'
 import {
   deleteExpiredToken,
   insertAssociation,
-  insertMetadata,
-  insertTerm,
   insertToken,
   liveTokenBySeq,
   tokenByFingerprint,
@@ -15,49 +15,42 @@ import { jsonColumns, toTokenRow } from './token-row.ts'
 import type { Created, NewToken, TokenRow } from './types.ts'
 
 /** Maximum bytes of existing tokens that one call returns as duplicates: one may occur very often. */
-const DUPLICATES = 32 * 1024 * 1024
+const MAX_DUPLICATE_BYTES = 32 * 1024 * 1024
 
-/** Fingerprints of one call that are locked one by one. A server's table of locks is small. */
-const MAX_LOCKS = 64
+/**
+ * Fingerprints that are locked one by one and looked up at once, each of which may be that of a token of 1 MiB. A server's
+ * table of locks is small, too.
+ */
+const MAX_DEDUPLICATED = 64
+
+/** Tokens of one batch: its first call waits for the last. */
+const MAX_BATCH = 1_000
 
 /** Lock of all fingerprints of a tenant. Those who lock single ones share it. */
-export const fingerprintsLock = (tenantId: string): string => `fingerprints ${tenantId}`
+const fingerprintsLock = (tenantId: string): string => `fingerprints ${tenantId}`
+
+type Fingerprinted = Pick<TokenRow, 'tenant_id' | 'fingerprint' | 'container'>
 
 /** Name of the lock of one fingerprint in a container. */
-export const fingerprintLock = ({
-  tenant_id,
-  fingerprint,
-  container,
-}: Pick<TokenRow, 'tenant_id' | 'fingerprint' | 'container'>): string =>
+const fingerprintLock = ({ tenant_id, fingerprint, container }: Fingerprinted): string =>
   `fingerprint ${tenant_id} ${fingerprint} ${container}`
 
 /** True when a write of the token returns an existing one with its fingerprint. */
-export const deduplicates = ({ deduplicate, fingerprint }: NewToken): boolean =>
-  deduplicate && fingerprint !== null
+const deduplicates = ({ deduplicate, fingerprint }: NewToken): boolean => deduplicate && fingerprint !== null
 
-/** Blind terms and metadata of a token, as rows of their own. */
-export const writeSearchRows = async (
+/** Locks fingerprints of a tenant until the end of the command. */
+export const lockFingerprints = async (
   session: Session,
-  tenant_id: string,
-  seq: number,
-  terms: readonly Uint8Array[],
-  metadata: TokenRow['metadata'],
+  tenantId: string,
+  tokens: readonly Fingerprinted[],
 ): Promise<void> => {
-  for (const term of terms) await session.run(insertTerm, { tenant_id, term, seq })
-  if (metadata === null) return
-  for (const [key, value] of Object.entries(metadata))
-    await session.run(insertMetadata, { tenant_id, key, value, seq })
-}
-
-/** Locks the token's fingerprint until the end of the command. */
-export const lockFingerprint = async (
-  session: Session,
-  token: Pick<TokenRow, 'tenant_id' | 'fingerprint' | 'container'>,
-): Promise<void> => {
-  await Promise.all([
-    session.lock(fingerprintsLock(token.tenant_id), 'shared'),
-    session.lock(fingerprintLock(token)),
-  ])
+  if (tokens.length === 0) return
+  if (tokens.length > MAX_DEDUPLICATED) await session.lock(fingerprintsLock(tenantId))
+  else
+    await together([
+      session.lock(fingerprintsLock(tenantId), 'shared'),
+      session.lockAll(tokens.map(fingerprintLock)),
+    ])
 }
 
 /**
@@ -66,65 +59,150 @@ export const lockFingerprint = async (
  */
 export const findDuplicate = async (
   session: Session,
-  token: Pick<TokenRow, 'tenant_id' | 'fingerprint' | 'container'>,
+  { tenant_id, fingerprint, container }: Fingerprinted,
   seq: number,
   now: number,
 ): Promise<TokenRow | undefined> => {
-  const { tenant_id, fingerprint, container } = token
   if (fingerprint === null) return undefined
-  const found = await session.get(tokenByFingerprint, { tenant_id, fingerprint, container, seq, now })
-  return found && toTokenRow(found, now)
+  const duplicate = await session.get(tokenByFingerprint, { tenant_id, fingerprint, container, seq, now })
+  return duplicate && toTokenRow(duplicate, now)
 }
 
-/** The new row's number; undefined when a live token has the id. An expired one is replaced. */
-const insert = async (
-  session: Session,
-  token: NewToken,
-  id: string,
-  counts: Counts,
-  now: number,
-): Promise<number | undefined> => {
-  const values = { ...token, ...jsonColumns(token), id }
-  const seq = await session.insert(insertToken, values)
-  if (seq !== undefined) return seq
-  const { tenant_id } = token
-  // None when a live token has the id, or when the purge has removed the expired one since.
-  const expired = await session.get(deleteExpiredToken, { tenant_id, id, now })
-  if (expired) counts.removed(expired)
-  return session.insert(insertToken, values)
+/** Results of statements that were sent together. The first error is reported; those after it only follow from it. */
+const together = async <T extends readonly unknown[]>(
+  sent: readonly [...{ [K in keyof T]: Promise<T[K]> }],
+): Promise<T> => {
+  const results = await Promise.allSettled(sent)
+  return results.map((result) => {
+    if (result.status === 'rejected') throw result.reason
+    return result.value
+  }) as unknown as T
 }
 
-/** Associates the requested parent with a child; a token that duplicates its own parent gets none. */
-const associate = async (session: Session, token: NewToken, seq: number): Promise<void> => {
-  const { parentSeq: parent_seq, tenant_id } = token
-  if (parent_seq === undefined || parent_seq === seq) return
-  await session.run(insertAssociation, { parent_seq, child_seq: seq, tenant_id })
+export interface Create {
+  /** Of one tenant. */
+  readonly tokens: readonly NewToken[]
+  readonly now: number
 }
 
-/** `locked`: all fingerprints of the tenant are locked. */
-const createOne = async (
-  session: Session,
-  token: NewToken,
-  { counts, now, locked }: { readonly counts: Counts; readonly now: number; readonly locked: boolean },
-): Promise<Created> => {
-  const { tenant_id, parentSeq } = token
-  if (parentSeq !== undefined && !(await session.get(liveTokenBySeq, { tenant_id, seq: parentSeq, now })))
-    throw new AppError('token_not_found', 'The parent token was deleted.')
-  if (deduplicates(token)) {
-    if (!locked) await lockFingerprint(session, token)
-    const duplicate = await findDuplicate(session, token, 0, now)
-    if (duplicate) {
-      await associate(session, token, duplicate.seq)
-      return { kind: 'duplicate', token: duplicate }
-    }
+/** A token to create, and the call that it belongs to. */
+interface Wanted {
+  readonly token: NewToken
+  readonly call: Create
+}
+
+/** Creates in progress, in one transaction. */
+interface Creation {
+  readonly session: Session
+  readonly all: readonly Wanted[]
+  /** Statements that were sent already; those that follow are sent before their response. */
+  readonly sent: Promise<unknown>[]
+  readonly results: Map<Wanted, Created>
+  readonly counts: Counts
+  /** Rejects a duplicate with which its call would return too many bytes. */
+  readonly limit: (call: Create, duplicate: TokenRow) => void
+}
+
+const limitDuplicates = (): Creation['limit'] => {
+  const bytes = new Map<Create, number>()
+  return (call, { sealed }) => {
+    const sum = (bytes.get(call) ?? 0) + sealed.length
+    if (sum > MAX_DUPLICATE_BYTES)
+      throw new AppError(
+        'too_large',
+        `The existing duplicate tokens are larger than ${MAX_DUPLICATE_BYTES} bytes in total. Send fewer at once.`,
+      )
+    bytes.set(call, sum)
   }
+}
+
+/** Sends what guards the tokens: locks on the keys that seal them, then on their fingerprints. */
+const sendGuards = ({ session, all, sent }: Creation): void => {
+  const tenants = [...Map.groupBy(all, ({ token }) => token.tenant_id)]
+  for (const [tenantId, wanted] of tenants)
+    sent.push(
+      requireKeys(
+        session,
+        tenantId,
+        wanted.flatMap(({ token: { sealed, ephemeral } }) => [sealed, ephemeral]),
+      ),
+    )
+  for (const [tenantId, wanted] of tenants)
+    sent.push(lockFingerprints(session, tenantId, wanted.map(({ token }) => token).filter(deduplicates)))
+  for (const statement of sent) statement.catch(() => {})
+}
+
+const requireParents = async ({ session, all, sent }: Creation): Promise<void> => {
+  const children = all.filter(({ token }) => token.parentSeq !== undefined)
+  if (children.length === 0) return
+  const requireParent = async ({ token: { tenant_id, parentSeq = 0 }, call: { now } }: Wanted) => {
+    if (!(await session.get(liveTokenBySeq, { tenant_id, seq: parentSeq, now })))
+      throw new AppError('token_not_found', 'The parent token was deleted.')
+  }
+  await together([...sent, ...children.map(requireParent)])
+}
+
+/** The tokens whose id and fingerprint no other one before them has. */
+const firstOf = (all: readonly Wanted[]): readonly Wanted[] => {
+  const marks = new Set<string>()
+  return all.filter(({ token }) => {
+    const { tenant_id, id } = token
+    const own = [`id ${tenant_id} ${id}`, ...(deduplicates(token) ? [fingerprintLock(token)] : [])]
+    const isFirst = !own.some((mark) => marks.has(mark))
+    for (const mark of own) marks.add(mark)
+    return isFirst
+  })
+}
+
+/** Looks for an existing token that a deduplicating one duplicates. */
+const findDuplicateOf = async ({ session, results, limit }: Creation, wanted: Wanted): Promise<void> => {
+  const { token, call } = wanted
+  const duplicate = await findDuplicate(session, token, 0, call.now)
+  if (duplicate === undefined) return
+  limit(call, duplicate)
+  results.set(wanted, { kind: 'duplicate', token: duplicate })
+}
+
+const findDuplicates = async (creation: Creation, first: readonly Wanted[]): Promise<void> => {
+  const deduplicated = first.filter(({ token }) => deduplicates(token))
+  for (let at = 0; at < deduplicated.length; at += MAX_DEDUPLICATED)
+    await together([
+      ...creation.sent,
+      ...deduplicated.slice(at, at + MAX_DEDUPLICATED).map((wanted) => findDuplicateOf(creation, wanted)),
+    ])
+}
+
+const rowOf = (token: NewToken, id: string) => ({ ...token, ...jsonColumns(token), id, version: 1 })
+
+/** Inserts tokens whose ids are free. */
+const insertFree = async ({ session, sent, results }: Creation, wanted: readonly Wanted[]): Promise<void> => {
+  const rows = wanted.map(({ token }) => rowOf(token, token.id))
+  const inserted = session.insertAll(insertToken, rows)
+  await together([...sent, inserted])
+  const seqs = await inserted
+  for (const [at, row] of rows.entries()) {
+    const seq = seqs.get(row)
+    if (seq !== undefined) results.set(wanted[at] as Wanted, { kind: 'created', id: row.id, seq })
+  }
+}
+
+/** Inserts a token under the first of its ids that no live token has. An expired one is replaced. */
+const insertUnderAnyId = async (
+  { session, counts }: Creation,
+  { token, call: { now } }: Wanted,
+): Promise<Created> => {
+  const { tenant_id } = token
   for (const id of [token.id, ...token.fallbackIds]) {
-    const seq = await insert(session, token, id, counts, now)
-    if (seq === undefined) continue
-    await writeSearchRows(session, token.tenant_id, seq, token.terms, token.metadata)
-    await associate(session, token, seq)
-    counts.created(token)
-    return { kind: 'created', id, seq }
+    const row = rowOf(token, id)
+    const insert = async () => (await session.insertAll(insertToken, [row])).get(row)
+    let seq = await insert()
+    if (seq === undefined) {
+      // None when a live token has the id, or when the purge has removed the expired one since.
+      const expired = await session.get(deleteExpiredToken, { tenant_id, id, now })
+      if (expired) counts.removed(expired)
+      seq = await insert()
+    }
+    if (seq !== undefined) return { kind: 'created', id, seq }
   }
   // The error does not name the id: an alias may contain digits of the data.
   throw new AppError(
@@ -133,54 +211,83 @@ const createOne = async (
   )
 }
 
-export interface Create {
-  readonly tokens: readonly NewToken[]
-  readonly now: number
+/** Sends search rows, associations and counts. */
+const sendRest = ({ session, all, results, counts }: Creation): Promise<unknown> => {
+  const created: SearchedToken[] = []
+  const associations: { tenant_id: string; parent_seq: number; child_seq: number }[] = []
+  for (const wanted of all) {
+    const { token } = wanted
+    const { tenant_id, parentSeq: parent_seq } = token
+    const result = results.get(wanted) as Created
+    const child_seq = result.kind === 'created' ? result.seq : result.token.seq
+    // A token that duplicates its own parent gets none.
+    if (parent_seq !== undefined && parent_seq !== child_seq)
+      associations.push({ tenant_id, parent_seq, child_seq })
+    if (result.kind === 'duplicate') continue
+    counts.created(token)
+    created.push({ ...token, seq: result.seq })
+  }
+  return together([
+    writeSearchRows(session, created),
+    session.runAll(insertAssociation, associations),
+    counts.write(session),
+  ])
 }
 
-/** Atomic, in order; finds duplicates among the new tokens too. The tokens of one call belong to one tenant. */
-export const createTogether = async (
+/**
+ * Creates the tokens of all calls with as many statements as one token needs. On PostgreSQL they take two round trips,
+ * with begin and commit, and another where fingerprints are looked up. A token whose id is in use, or whose id or
+ * fingerprint another one of them has, follows after the others.
+ */
+const createTogether = async (
   session: Session,
   calls: readonly Create[],
-): Promise<readonly (readonly Created[])[]> => {
-  const tenants = Map.groupBy(
-    calls.flatMap(({ tokens }) => tokens),
-    ({ tenant_id }) => tenant_id,
+): Promise<Work<readonly (readonly Created[])[]>> => {
+  const wanted = calls.map((call) => call.tokens.map((token): Wanted => ({ token, call })))
+  const all = wanted.flat()
+  const results = new Map<Wanted, Created>()
+  const creation = { session, all, sent: [], results, counts: createCounts(), limit: limitDuplicates() }
+  sendGuards(creation)
+  await requireParents(creation)
+  const first = firstOf(all)
+  await findDuplicates(creation, first)
+  await insertFree(
+    creation,
+    first.filter((token) => !results.has(token)),
   )
-  for (const [tenantId, tokens] of tenants)
-    await requireKeys(
-      session,
-      tenantId,
-      tokens.flatMap(({ sealed, ephemeral }) => [sealed, ephemeral]),
-    )
-  const locked = new Set<string>()
-  for (const [tenantId, tokens] of tenants) {
-    if (tokens.filter(deduplicates).length <= MAX_LOCKS) continue
-    await session.lock(fingerprintsLock(tenantId))
-    locked.add(tenantId)
+  for (const token of all) {
+    if (!results.has(token) && deduplicates(token.token)) await findDuplicateOf(creation, token)
+    if (!results.has(token)) results.set(token, await insertUnderAnyId(creation, token))
   }
-  const counts = createCounts()
-  const results: Created[][] = []
-  for (const { tokens, now } of calls) {
-    const created: Created[] = []
-    let left = DUPLICATES
-    for (const token of tokens) {
-      const one = await createOne(session, token, { counts, now, locked: locked.has(token.tenant_id) })
-      if (one.kind === 'duplicate') left -= one.token.sealed.length
-      if (left < 0)
-        throw new AppError(
-          'too_large',
-          `The existing duplicate tokens are larger than ${DUPLICATES} bytes in total. Send fewer at once.`,
-        )
-      created.push(one)
-    }
-    results.push(created)
-  }
-  await counts.write(session)
-  return results
+  const result = wanted.map((tokens) => tokens.map((token) => results.get(token) as Created))
+  return { result, last: sendRest(creation) }
 }
 
-export const createTokens = async (session: Session, call: Create): Promise<readonly Created[]> => {
-  const [created = []] = await createTogether(session, [call])
-  return created
+/** Calls of which each, and all, have a bounded number of tokens that may have large duplicates. */
+const batchSize = (calls: readonly Create[]): number => {
+  let tokens = 0
+  let deduplicated = 0
+  const end = calls.findIndex((call, at) => {
+    tokens += call.tokens.length
+    deduplicated += call.tokens.filter(deduplicates).length
+    return at > 0 && (tokens > MAX_BATCH || deduplicated > MAX_DEDUPLICATED)
+  })
+  return end === -1 ? calls.length : end
 }
+
+/** Atomic, in order; finds duplicates among the new tokens too. */
+export const createTokens = defineCommand({
+  name: 'tokens.create',
+  run: async (session: Session, call: Create): Promise<readonly Created[]> => {
+    const { result, last } = await createTogether(session, [call])
+    await last
+    return result[0] ?? []
+  },
+  tenantOf: ({ tokens }) => tokens[0]?.tenant_id,
+  scope: 'tenant',
+  isEffect: true,
+  isMaintenance: false,
+  movesCounters: false,
+  destroysKeys: false,
+  batch: { size: batchSize, run: createTogether },
+})

@@ -3,6 +3,9 @@ import { own } from '../bytes.ts'
 import type { Session } from '../session.ts'
 import { createTotals } from '../totals.ts'
 import type { Writer } from '../writer.ts'
+import { associateTokens, dissociateTokens } from './associate.ts'
+import { deleteOneToken, purgeDueTokens, updateOneToken } from './change.ts'
+import { createTokens } from './create.ts'
 import { listTokens } from './list.ts'
 import { locatedToken, tokenById, tokenHeadsByIds, tokensByIds } from './statements.ts'
 import { egressOf, revive, toTokenHead, toTokenRow } from './token-row.ts'
@@ -45,7 +48,7 @@ export const createTokenStore = ({
     create: async (tokens, now) => {
       if (tokens.length === 0) return []
       const bytes = tokens.reduce((sum, token) => sum + sizeOf(token), 0)
-      const created = await writer.write('tokens.create', { tokens: packed(tokens), now }, bytes)
+      const created = await writer.write(createTokens, { tokens: packed(tokens), now }, bytes)
       return created.map((one) =>
         one.kind === 'duplicate' ? { kind: 'duplicate', token: revive(one.token) } : one,
       )
@@ -90,7 +93,7 @@ export const createTokenStore = ({
     update: async (update, now) => {
       const { row, terms } = update
       const updated = await writer.write(
-        'tokens.update',
+        updateOneToken,
         {
           update: {
             ...update,
@@ -104,12 +107,12 @@ export const createTokenStore = ({
       return updated.kind === 'duplicate' ? { kind: 'duplicate', token: revive(updated.token) } : updated
     },
 
-    associate: (association, now) => writer.write('tokens.associate', { association, now }),
+    associate: (association, now) => writer.write(associateTokens, { association, now }),
 
-    dissociate: (association) => writer.write('tokens.dissociate', { association }),
+    dissociate: (association) => writer.write(dissociateTokens, { association }),
 
-    delete: (tenantId, id, now) => writer.write('tokens.delete', { tenantId, id, now }),
+    delete: (tenantId, id, now) => writer.write(deleteOneToken, { tenantId, id, now }),
 
-    purge: (now, limit) => writer.write('tokens.purge', { now, limit }),
+    purge: (now, limit) => writer.write(purgeDueTokens, { now, limit }),
   }
 }

@@ -1,5 +1,5 @@
 import { type ExpressionBuilder, sql } from 'kysely'
-import type { Dialect } from '../dialect.ts'
+import type { Dialect, NumberedRow } from '../dialect.ts'
 import type { Schema } from '../schema.ts'
 import { serviceStatement, statement } from '../statement.ts'
 import { BYTES, HEAD_COLUMNS, TOKEN_COLUMNS, type TokenRecord } from './token-row.ts'
@@ -84,35 +84,38 @@ export const locatedToken = statement<
     .select(['container', 'type', 'masked', 'egress']),
 )
 
-export type TokenValues = Omit<TokenRecord, 'seq' | 'version' | 'modified_by' | 'modified_at'>
+type TokenValues = Omit<TokenRecord, 'seq' | 'modified_by' | 'modified_at'>
+
+const INSERTED = {
+  tenant_id: 'text',
+  id: 'text',
+  type: 'text',
+  container: 'text',
+  sealed: 'bytea',
+  ephemeral: 'bytea',
+  ephemeral_until: 'bigint',
+  version: 'bigint',
+  metadata: 'text',
+  fingerprint: 'text',
+  egress: 'text',
+  masked: 'bigint',
+  expires_at: 'bigint',
+  created_by: 'text',
+  created_at: 'bigint',
+} as const satisfies Record<keyof TokenValues, string>
 
 /** Writes no row when the id is in use. */
-export const insertToken = statement<TokenValues, { seq: number }>(({ builder, numbered }, slot) =>
+export const insertToken = statement<TokenValues, NumberedRow>(({ builder, numbered, valuesOf }, slot) =>
   numbered(
     builder
       .insertInto('tokens')
-      .values({
-        tenant_id: slot('tenant_id'),
-        id: slot('id'),
-        type: slot('type'),
-        container: slot('container'),
-        sealed: slot('sealed'),
-        ephemeral: slot('ephemeral'),
-        ephemeral_until: slot('ephemeral_until'),
-        version: 1,
-        metadata: slot('metadata'),
-        fingerprint: slot('fingerprint'),
-        egress: slot('egress'),
-        masked: slot('masked'),
-        expires_at: slot('expires_at'),
-        created_by: slot('created_by'),
-        created_at: slot('created_at'),
-      })
+      .columns(Object.keys(INSERTED) as (keyof TokenValues)[])
+      .expression(valuesOf(slot, INSERTED))
       .onConflict((conflict) => conflict.columns(['tenant_id', 'id']).doNothing()),
   ),
 )
 
-export type TokenChange = Pick<
+type TokenChange = Pick<
   TokenRecord,
   | 'seq'
   | 'tenant_id'
@@ -219,10 +222,11 @@ export const purgeEphemerals = serviceStatement<{ now: number; limit: number }>(
     .where('ephemeral_until', '<=', slot('now')),
 )
 
-export const insertTerm = statement<Schema['token_terms']>(({ builder }, slot) =>
+export const insertTerm = statement<Schema['token_terms']>(({ builder, valuesOf }, slot) =>
   builder
     .insertInto('token_terms')
-    .values({ tenant_id: slot('tenant_id'), term: slot('term'), seq: slot('seq') })
+    .columns(['tenant_id', 'term', 'seq'])
+    .expression(valuesOf(slot, { tenant_id: 'text', term: 'bytea', seq: 'bigint' }))
     .onConflict((conflict) => conflict.doNothing()),
 )
 
@@ -230,10 +234,11 @@ export const deleteTerms = statement<{ seq: number }>(({ builder }, slot) =>
   builder.deleteFrom('token_terms').where('seq', '=', slot('seq')),
 )
 
-export const insertMetadata = statement<Schema['token_metadata']>(({ builder }, slot) =>
+export const insertMetadata = statement<Schema['token_metadata']>(({ builder, valuesOf }, slot) =>
   builder
     .insertInto('token_metadata')
-    .values({ tenant_id: slot('tenant_id'), key: slot('key'), value: slot('value'), seq: slot('seq') }),
+    .columns(['tenant_id', 'key', 'value', 'seq'])
+    .expression(valuesOf(slot, { tenant_id: 'text', key: 'text', value: 'text', seq: 'bigint' })),
 )
 
 export const deleteMetadata = statement<{ seq: number }>(({ builder }, slot) =>
@@ -241,10 +246,11 @@ export const deleteMetadata = statement<{ seq: number }>(({ builder }, slot) =>
 )
 
 /** Writes no row when the association exists. */
-export const insertAssociation = statement<Schema['token_associations']>(({ builder }, slot) =>
+export const insertAssociation = statement<Schema['token_associations']>(({ builder, valuesOf }, slot) =>
   builder
     .insertInto('token_associations')
-    .values({ parent_seq: slot('parent_seq'), child_seq: slot('child_seq'), tenant_id: slot('tenant_id') })
+    .columns(['tenant_id', 'parent_seq', 'child_seq'])
+    .expression(valuesOf(slot, { tenant_id: 'text', parent_seq: 'bigint', child_seq: 'bigint' }))
     .onConflict((conflict) => conflict.doNothing()),
 )
 

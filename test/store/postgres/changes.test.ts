@@ -1,7 +1,9 @@
 import t, { type Test } from 'tap'
 import { MAX_AGE_MS, watchChanges } from '../../../src/store/postgres/changes.ts'
+import { commitRecords } from '../../../src/store/records/commit.ts'
 import type { Session } from '../../../src/store/session.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { createTokens } from '../../../src/store/tokens/create.ts'
 import type { Writer } from '../../../src/store/writer.ts'
 import { postgresMissing } from '../../kit/postgres.ts'
 import { NOW } from '../kit.ts'
@@ -80,7 +82,7 @@ t.test('reads fail when the store is down and the cached value is too old', asyn
 t.test('a write of this process counts at once, even during a read', async (t) => {
   const { watched, sum, reads, set } = setUp(t)
   const before = sum()
-  await watched.writer.write('records.commit', { mutations: [], now: 0 })
+  await watched.writer.write(commitRecords, { mutations: [], now: 0 })
   reads[0]?.response()
   t.equal(await before, 1)
   set(2)
@@ -88,7 +90,7 @@ t.test('a write of this process counts at once, even during a read', async (t) =
   t.equal(reads.length, 2, 'the look that began before the write is not used')
   reads[1]?.response()
   t.equal(await after, 2)
-  await watched.writer.write('tokens.create', { tokens: [], now: 0 })
+  await watched.writer.write(createTokens, { tokens: [], now: 0 })
   t.equal(await sum(), 2)
   t.equal(reads.length, 2, 'tokens move no counter')
 })

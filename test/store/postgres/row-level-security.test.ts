@@ -145,7 +145,7 @@ t.test('tenant isolation by row-level security in PostgreSQL', { skip: postgresM
     )
     const changed = await pool.use((client) =>
       inTransaction(client, async () => ({
-        result: await transactionSession(client, { serviceWide: false }).run(change, {
+        result: await transactionSession(client, 'tenant').run(change, {
           tenant_id: 'tenant-a',
         }),
       })),
@@ -163,7 +163,7 @@ t.test('tenant isolation by row-level security in PostgreSQL', { skip: postgresM
     await t.rejects(
       pool.use((client) =>
         inTransaction(client, async () => {
-          await transactionSession(client, { serviceWide: false }).get(tokenById, {
+          await transactionSession(client, 'tenant').get(tokenById, {
             ...asB,
             tenant_id: 'tenant-a',
           })

@@ -1,11 +1,12 @@
 import { setTimeout } from 'node:timers/promises'
 import { Client, type ClientBase, DatabaseError } from 'pg'
 import t from 'tap'
-import { createBatch } from '../../../src/store/postgres/create-batch.ts'
 import { fromPostgres, isLost } from '../../../src/store/postgres/errors.ts'
 import { openPool, USUAL } from '../../../src/store/postgres/pool.ts'
 import { transactionSession } from '../../../src/store/postgres/session.ts'
 import { inTransaction, runInTransaction } from '../../../src/store/postgres/transaction.ts'
+import { commitRecords } from '../../../src/store/records/commit.ts'
+import { createTokens } from '../../../src/store/tokens/create.ts'
 import { postgresMissing, queryPostgres } from '../../kit/postgres.ts'
 import { newVaultDatabase } from '../../kit/test-store.ts'
 import { aToken, NOW, silent } from '../kit.ts'
@@ -148,17 +149,17 @@ t.test('over a real server', { skip: postgresMissing() }, async (t) => {
     const count = (table: string) =>
       queryPostgres(admin.href, `select from ${table} where tenant_id = 'unstarted'`)
     await t.rejects(
-      use((client) => runInTransaction(client, 'records.commit', { mutations, now: NOW })),
+      use((client) => runInTransaction(client, commitRecords, { mutations, now: NOW })),
       { code: '22012' },
     )
     t.strictSame(await count('records'), [])
     const batch = use((client) =>
       inTransaction(client, () => {
-        const session = transactionSession(client, { serviceWide: false })
-        return createBatch(client, session, [{ tokens: [aToken({ tenant_id: 'unstarted' })], now: NOW }])
+        const session = transactionSession(client, 'tenant')
+        return createTokens.batch!.run(session, [{ tokens: [aToken({ tenant_id: 'unstarted' })], now: NOW }])
       }),
     )
-    await t.rejects(batch)
+    await t.rejects(batch, { code: '22012' })
     t.strictSame(await count('tokens'), [])
   })
 

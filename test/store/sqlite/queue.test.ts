@@ -1,12 +1,12 @@
 import t from 'tap'
+import { commandNamed } from '../../../src/store/commands.ts'
 import { createJobQueue } from '../../../src/store/sqlite/queue.ts'
-import type { CommandName } from '../../../src/store/write-commands.ts'
 
 const setUp = () => {
   const clock = { now: 0 }
   const queue = createJobQueue(() => clock.now)
   let number = 0
-  const push = (command: CommandName) => queue.push({ number: ++number, command, args: {} })
+  const push = (name: string) => queue.push({ number: ++number, command: commandNamed(name), args: {} })
   const take = () => queue.take().map((job) => job.number)
   return { clock, queue, push, take }
 }
