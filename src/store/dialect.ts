@@ -37,6 +37,15 @@ export interface Dialect {
    * order.
    */
   readonly valuesOf: <P>(slot: Slots<P>, types: ColumnTypes<P>) => RawBuilder<never>
+  /**
+   * A query of one row for each of the rows that `Session.getAll` binds. `query` must take these parameters from its
+   * argument.
+   */
+  readonly forEachRow: <P, R>(
+    slot: Slots<P>,
+    types: ColumnTypes<P>,
+    query: (value: Slots<P>) => Compilable<R> & Expression<R>,
+  ) => Compilable<R>
   /** One stream of a merged list, newest first; the list shows at most `limit` rows of it. */
   readonly stream: <T extends SelectQueryBuilder<Schema, 'tokens', object>>(query: T, limit: number) => T
   /** Locks the rows that a command reads against changes until its end (`for share`). */

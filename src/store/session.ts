@@ -14,6 +14,8 @@ export interface Session {
   readonly dialect: Dialect
   all<P extends object, R>(statement: Statement<P, R>, values: P): Eventual<readonly R[]>
   get<P extends object, R>(statement: Statement<P, R>, values: P): Eventual<R | undefined>
+  /** `get` for each of these rows, those that were found. The statement must be built with `dialect.forEachRow`. */
+  getAll<P extends object, R>(statement: Statement<P, R>, rows: readonly P[]): Promise<ReadonlyMap<P, R>>
   /** An insert of one row, built by `dialect.numbered`: the row's `seq`, undefined when none was written. */
   insert<P extends object>(statement: Statement<P, NumberedRow>, values: P): Promise<number | undefined>
   /** `insert` for each of these rows, in order, without those that were not written. An id is unique in its tenant. */

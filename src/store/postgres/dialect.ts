@@ -1,12 +1,14 @@
 import {
+  type Compilable,
   DummyDriver,
+  type Expression,
   Kysely,
   PostgresAdapter,
   PostgresIntrospector,
   PostgresQueryCompiler,
   sql,
 } from 'kysely'
-import type { Dialect } from '../dialect.ts'
+import type { Dialect, Slots } from '../dialect.ts'
 import { rejectNul } from '../reject-nul.ts'
 import type { Schema } from '../schema.ts'
 
@@ -40,6 +42,19 @@ export const postgresDialect: Dialect = {
       (name) => sql`unnest(${slot(name)}::${sql.raw(types[name] as string)}[])`,
     )
     return sql`select ${sql.join(lists)} where ${sql.raw(IS_STARTED)}`
+  },
+  forEachRow: <P, R>(
+    slot: Slots<P>,
+    types: object,
+    query: (value: Slots<P>) => Compilable<R> & Expression<R>,
+  ): Compilable<R> => {
+    const names = Object.keys(types) as (keyof P & string)[]
+    const lists = names.map((name) => sql`${slot(name)}::${sql.raw(types[name as never] as string)}[]`)
+    const columns = sql.join([...names, 'at'].map((name) => sql.ref(name)))
+    const value = (name: string) => sql.ref(`wanted.${name}`)
+    const rows = sql`(select wanted.at, found.* from unnest(${sql.join(lists)}) with ordinality as wanted (${columns})
+      join lateral ${query(value as unknown as Slots<P>)} as found on true)`
+    return builder.selectFrom(rows.as('rows')).selectAll() as unknown as Compilable<R>
   },
   // The planner sorts a union of streams with conditions: limit the rows of each.
   stream: (query, limit) => {

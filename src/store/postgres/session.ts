@@ -98,6 +98,19 @@ const sessionOver = (
     get: async (statement, values) => (await send(statement, values)).rows[0],
     insert: async (statement, values) => (await send(statement, values)).rows[0]?.seq,
     run: async (statement, values) => (await send(statement, values)).rowCount ?? 0,
+    getAll: <P extends object, R>(statement: Statement<P, R>, rows: readonly P[]) =>
+      sendAll(
+        statement,
+        rows,
+        (sent) =>
+          new Map(
+            sent.flatMap(({ some, result }) =>
+              (result.rows as (R & { readonly at: number })[]).map(
+                ({ at, ...row }) => [some[at - 1] as P, row as unknown as R] as const,
+              ),
+            ),
+          ),
+      ),
     runAll: (statement, rows) =>
       sendAll(statement, rows, (sent) =>
         sent.reduce((written, { result }) => written + (result.rowCount ?? 0), 0),

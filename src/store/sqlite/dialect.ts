@@ -35,6 +35,7 @@ export const sqliteDialect: Dialect = {
     const names = Object.keys(types) as (keyof typeof types)[]
     return sql`values (${sql.join(names.map((name) => slot(name)))})`
   },
+  forEachRow: (slot, _, query) => query(slot),
   // SQLite merges ordered streams by itself.
   stream: (query) => query,
   // Writers run one after the other.

@@ -69,6 +69,16 @@ export const createSqliteSession = (db: Connection, reader?: Reader): Session =>
         const { changes, lastInsertRowid } = run.run(compiled.bind(values))
         return changes === 0 ? undefined : Number(lastInsertRowid)
       }),
+    getAll: async <P extends object, R>(statement: Statement<P, R>, rows: readonly P[]) =>
+      guarded(() => {
+        const { compiled, run } = prepare(statement)
+        return new Map(
+          rows.flatMap((row) => {
+            const result = run.get(compiled.bind(row)) as R | undefined
+            return result === undefined ? [] : [[row, result] as const]
+          }),
+        )
+      }),
     insertAll: async <P extends object>(statement: Statement<P, NumberedRow>, rows: readonly P[]) =>
       guarded(() => {
         const { compiled, run } = prepare(statement)

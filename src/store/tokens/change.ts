@@ -3,7 +3,7 @@ import { requireKeys } from '../keys/data-key-guard.ts'
 import type { Session } from '../session.ts'
 import { clearShown, deleteRecordsOfToken, deleteRecordsOutliving } from '../token-bindings.ts'
 import { createCounts } from './counts.ts'
-import { findDuplicate, lockFingerprints } from './create.ts'
+import { lockFingerprints } from './create.ts'
 import { writeSearchRows } from './search-rows.ts'
 import {
   deleteMetadata,
@@ -12,10 +12,11 @@ import {
   expiredTokens,
   purgeEphemerals,
   purgeTokens,
+  tokenByFingerprint,
   tokenById,
   updateToken,
 } from './statements.ts'
-import { jsonColumns } from './token-row.ts'
+import { jsonColumns, toTokenRow } from './token-row.ts'
 import type { TokenUpdate, Updated } from './types.ts'
 
 export const updateOneToken = defineCommand({
@@ -33,8 +34,9 @@ export const updateOneToken = defineCommand({
     await requireKeys(session, tenant_id, [row.sealed, row.ephemeral])
     if (deduplicate && row.fingerprint !== null) {
       await lockFingerprints(session, tenant_id, [row])
-      const duplicate = await findDuplicate(session, row, seq, now)
-      if (duplicate) return { kind: 'duplicate', token: duplicate }
+      const key = { tenant_id, fingerprint: row.fingerprint, container: row.container, seq, now }
+      const duplicate = (await session.getAll(tokenByFingerprint, [key])).get(key)
+      if (duplicate) return { kind: 'duplicate', token: toTokenRow(duplicate, now) }
     }
     if ((await session.run(updateToken, { ...row, ...jsonColumns(row), version })) === 0)
       return { kind: 'stale' }
@@ -44,7 +46,7 @@ export const updateOneToken = defineCommand({
       await session.run(deleteRecordsOutliving, { tenant_id, token_id: id, expires_at })
     await session.run(deleteTerms, { seq })
     await session.run(deleteMetadata, { seq })
-    await writeSearchRows(session, [{ ...row, terms }])
+    await Promise.all(writeSearchRows(session, [{ ...row, terms }]))
     const counts = createCounts()
     counts.removed(current)
     counts.arrived(row)

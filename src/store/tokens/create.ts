@@ -44,28 +44,12 @@ export const lockFingerprints = async (
   tenantId: string,
   tokens: readonly Fingerprinted[],
 ): Promise<void> => {
-  if (tokens.length === 0) return
   if (tokens.length > MAX_DEDUPLICATED) await session.lock(fingerprintsLock(tenantId))
   else
     await together([
       session.lock(fingerprintsLock(tenantId), 'shared'),
       session.lockAll(tokens.map(fingerprintLock)),
     ])
-}
-
-/**
- * The live token that a deduplicating write of `token` would duplicate. Its fingerprint must be locked. `seq`: the
- * writer's own, 0 when new.
- */
-export const findDuplicate = async (
-  session: Session,
-  { tenant_id, fingerprint, container }: Fingerprinted,
-  seq: number,
-  now: number,
-): Promise<TokenRow | undefined> => {
-  if (fingerprint === null) return undefined
-  const duplicate = await session.get(tokenByFingerprint, { tenant_id, fingerprint, container, seq, now })
-  return duplicate && toTokenRow(duplicate, now)
 }
 
 /** Results of statements that were sent together. The first error is reported; those after it only follow from it. */
@@ -127,8 +111,10 @@ const sendGuards = ({ session, all, sent }: Creation): void => {
         wanted.flatMap(({ token: { sealed, ephemeral } }) => [sealed, ephemeral]),
       ),
     )
-  for (const [tenantId, wanted] of tenants)
-    sent.push(lockFingerprints(session, tenantId, wanted.map(({ token }) => token).filter(deduplicates)))
+  for (const [tenantId, wanted] of tenants) {
+    const deduplicated = wanted.map(({ token }) => token).filter(deduplicates)
+    if (deduplicated.length > 0) sent.push(lockFingerprints(session, tenantId, deduplicated))
+  }
   for (const statement of sent) statement.catch(() => {})
 }
 
@@ -154,22 +140,24 @@ const firstOf = (all: readonly Wanted[]): readonly Wanted[] => {
   })
 }
 
-/** Looks for an existing token that a deduplicating one duplicates. */
-const findDuplicateOf = async ({ session, results, limit }: Creation, wanted: Wanted): Promise<void> => {
-  const { token, call } = wanted
-  const duplicate = await findDuplicate(session, token, 0, call.now)
-  if (duplicate === undefined) return
-  limit(call, duplicate)
-  results.set(wanted, { kind: 'duplicate', token: duplicate })
-}
-
-const findDuplicates = async (creation: Creation, first: readonly Wanted[]): Promise<void> => {
-  const deduplicated = first.filter(({ token }) => deduplicates(token))
-  for (let at = 0; at < deduplicated.length; at += MAX_DEDUPLICATED)
-    await together([
-      ...creation.sent,
-      ...deduplicated.slice(at, at + MAX_DEDUPLICATED).map((wanted) => findDuplicateOf(creation, wanted)),
-    ])
+/** Looks for live tokens of which these, whose fingerprints are locked, are duplicates. */
+const findDuplicates = async (
+  { session, results, limit }: Creation,
+  deduplicated: readonly Wanted[],
+): Promise<void> => {
+  const keys = deduplicated.map(({ token, call }) => {
+    const { tenant_id, container } = token
+    return { tenant_id, fingerprint: token.fingerprint as string, container, seq: 0, now: call.now }
+  })
+  const records = await session.getAll(tokenByFingerprint, keys)
+  for (const [at, wanted] of deduplicated.entries()) {
+    const key = keys[at]
+    const record = key && records.get(key)
+    if (record === undefined) continue
+    const duplicate = toTokenRow(record, wanted.call.now)
+    limit(wanted.call, duplicate)
+    results.set(wanted, { kind: 'duplicate', token: duplicate })
+  }
 }
 
 const rowOf = (token: NewToken, id: string) => ({ ...token, ...jsonColumns(token), id, version: 1 })
@@ -217,7 +205,7 @@ const sendRest = ({ session, all, results, counts }: Creation): Promise<unknown>
   const associations: { tenant_id: string; parent_seq: number; child_seq: number }[] = []
   for (const wanted of all) {
     const { token } = wanted
-    const { tenant_id, parentSeq: parent_seq } = token
+    const { tenant_id, parentSeq: parent_seq, terms, metadata } = token
     const result = results.get(wanted) as Created
     const child_seq = result.kind === 'created' ? result.seq : result.token.seq
     // A token that duplicates its own parent gets none.
@@ -225,13 +213,11 @@ const sendRest = ({ session, all, results, counts }: Creation): Promise<unknown>
       associations.push({ tenant_id, parent_seq, child_seq })
     if (result.kind === 'duplicate') continue
     counts.created(token)
-    created.push({ ...token, seq: result.seq })
+    created.push({ tenant_id, seq: result.seq, terms, metadata })
   }
-  return together([
-    writeSearchRows(session, created),
-    session.runAll(insertAssociation, associations),
-    counts.write(session),
-  ])
+  const statements = [...writeSearchRows(session, created), counts.write(session)]
+  if (associations.length > 0) statements.push(session.runAll(insertAssociation, associations))
+  return together(statements)
 }
 
 /**
@@ -250,13 +236,18 @@ const createTogether = async (
   sendGuards(creation)
   await requireParents(creation)
   const first = firstOf(all)
-  await findDuplicates(creation, first)
+  const deduplicated = first.filter(({ token }) => deduplicates(token))
+  for (let at = 0; at < deduplicated.length; at += MAX_DEDUPLICATED)
+    await together([
+      ...creation.sent,
+      findDuplicates(creation, deduplicated.slice(at, at + MAX_DEDUPLICATED)),
+    ])
   await insertFree(
     creation,
     first.filter((token) => !results.has(token)),
   )
   for (const token of all) {
-    if (!results.has(token) && deduplicates(token.token)) await findDuplicateOf(creation, token)
+    if (!results.has(token) && deduplicates(token.token)) await findDuplicates(creation, [token])
     if (!results.has(token)) results.set(token, await insertUnderAnyId(creation, token))
   }
   const result = wanted.map((tokens) => tokens.map((token) => results.get(token) as Created))

@@ -6,17 +6,14 @@ export interface SearchedToken extends Pick<TokenRow, 'tenant_id' | 'seq' | 'met
   readonly terms: readonly Uint8Array[]
 }
 
-/** Blind terms and metadata of tokens, as rows of their own. */
-export const writeSearchRows = (session: Session, tokens: readonly SearchedToken[]): Promise<unknown> =>
-  Promise.all([
-    session.runAll(
-      insertTerm,
-      tokens.flatMap(({ tenant_id, seq, terms }) => terms.map((term) => ({ tenant_id, term, seq }))),
-    ),
-    session.runAll(
-      insertMetadata,
-      tokens.flatMap(({ tenant_id, seq, metadata }) =>
-        Object.entries(metadata ?? {}).map(([key, value]) => ({ tenant_id, key, value, seq })),
-      ),
-    ),
-  ])
+/** Sends the statements that write blind terms and metadata of tokens, as rows of their own. */
+export const writeSearchRows = (session: Session, tokens: readonly SearchedToken[]): Promise<unknown>[] => {
+  const terms = tokens.flatMap(({ tenant_id, seq, terms }) => terms.map((term) => ({ tenant_id, term, seq })))
+  const entries = tokens.flatMap(({ tenant_id, seq, metadata }) =>
+    Object.entries(metadata ?? {}).map(([key, value]) => ({ tenant_id, key, value, seq })),
+  )
+  return [
+    ...(terms.length > 0 ? [session.runAll(insertTerm, terms)] : []),
+    ...(entries.length > 0 ? [session.runAll(insertMetadata, entries)] : []),
+  ]
+}

@@ -63,14 +63,19 @@ export const tokenByFingerprint = statement<
   { tenant_id: string; fingerprint: string; container: string; seq: number; now: number },
   TokenRecord
 >((dialect, slot) =>
-  tenantTokens(dialect, slot('tenant_id'))
-    .where('fingerprint', '=', slot('fingerprint'))
-    .where('container', '=', slot('container'))
-    .where('seq', '<>', slot('seq'))
-    .where(live(slot('now')))
-    .$if(dialect.engine === 'postgres', (query) => query.orderBy('seq'))
-    .limit(sql.lit(1))
-    .select(TOKEN_COLUMNS),
+  dialect.forEachRow(
+    slot,
+    { tenant_id: 'text', fingerprint: 'text', container: 'text', seq: 'bigint', now: 'bigint' },
+    (value) =>
+      tenantTokens(dialect, value('tenant_id'))
+        .where('fingerprint', '=', value('fingerprint'))
+        .where('container', '=', value('container'))
+        .where('seq', '<>', value('seq'))
+        .where(live(value('now')))
+        .$if(dialect.engine === 'postgres', (query) => query.orderBy('seq'))
+        .limit(sql.lit(1))
+        .select(TOKEN_COLUMNS),
+  ),
 )
 
 /** Container and traits of a token. */
