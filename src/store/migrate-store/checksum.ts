@@ -1,25 +1,31 @@
 import { createHash } from 'node:crypto'
+import type { Cell } from '../snapshot/types.ts'
 
-export type Row = Readonly<Record<string, unknown>>
-
-/** Row count and a hash over all values in order; equal on both engines for equal rows. */
+/** Row count and the sum of the hashes of all rows: equal on both engines for equal rows, in any order. */
 export interface Sum {
   readonly rows: number
-  readonly hash: string
+  readonly hash: bigint
 }
 
-const plain = (value: unknown): unknown =>
+const HASH_BITS = 256
+
+const plain = (value: Cell): unknown =>
   value instanceof Uint8Array ? { bytes: Buffer.from(value).toString('base64') } : value
 
-export const createChecksum = (columns: readonly { readonly name: string }[]) => {
-  const hash = createHash('sha256')
-  let rows = 0
+const hashOf = (row: readonly Cell[]): bigint =>
+  BigInt(
+    `0x${createHash('sha256')
+      .update(JSON.stringify(row.map(plain)))
+      .digest('hex')}`,
+  )
+
+export const createChecksum = () => {
+  let sum: Sum = { rows: 0, hash: 0n }
   return {
-    add: (row: Row): void => {
-      rows++
-      hash.update(JSON.stringify(columns.map(({ name }) => plain(row[name]))))
-      hash.update('\n')
+    add: (rows: readonly (readonly Cell[])[]): void => {
+      const hash = rows.reduce((total, row) => total + hashOf(row), sum.hash)
+      sum = { rows: sum.rows + rows.length, hash: BigInt.asUintN(HASH_BITS, hash) }
     },
-    sum: (): Sum => ({ rows, hash: hash.digest('hex') }),
+    sum: (): Sum => sum,
   }
 }

@@ -1,17 +1,12 @@
-import { type Client, DatabaseError } from 'pg'
 import { AppError } from '../../common/errors.ts'
 import { SCHEMA_VERSION } from '../migrations/index.ts'
-import { prepare, withClient } from '../postgres/open.ts'
-import { enterScope, SERVICE } from '../postgres/tenant-scope.ts'
+import { type PostgresTarget, postgresTarget } from '../snapshot/postgres.ts'
+import { sqliteContent } from '../snapshot/sqlite.ts'
+import type { SnapshotContent, SnapshotTable } from '../snapshot/types.ts'
 import { type Connection, connect } from '../sqlite/connection.ts'
 import { schemaVersion } from '../sqlite/migrate.ts'
 import { addReadOnlyTriggers, rejectMigrated } from '../sqlite/migrated.ts'
-import { createChecksum, type Row, type Sum } from './checksum.ts'
-import { insertInto, selectAll, type Table, tablesOf } from './tables.ts'
-
-/** Rows of one statement, and an estimate of their bytes. */
-const BATCH = 1_000
-const BATCH_BYTES = 8 * 1024 * 1024
+import { createChecksum } from './checksum.ts'
 
 export interface MigrateOptions {
   /** Path of the SQLite file. */
@@ -24,95 +19,47 @@ export interface MigrateOptions {
   readonly onRows?: (name: string, rows: number) => void
 }
 
-const sizeOf = (row: Row): number =>
-  Object.values(row).reduce<number>(
-    (sum, value) => sum + (typeof value === 'string' || value instanceof Uint8Array ? value.length : 8),
-    0,
-  )
-
+/** Copies a table, then compares what was written. Returns the row count. */
 const copyTable = async (
-  db: Connection,
-  client: Client,
-  table: Table,
+  source: SnapshotContent,
+  target: PostgresTarget,
+  table: SnapshotTable,
   onRows: (rows: number) => void,
-): Promise<Sum> => {
-  const checksum = createChecksum(table.columns)
-  let batch: Row[] = []
-  let bytes = 0
-  let copied = 0
-  const flush = async (): Promise<void> => {
-    if (batch.length === 0) return
-    const values = table.columns.map(({ name }) => batch.map((row) => row[name]))
-    await client.query({ name: `copy ${table.name}`, text: insertInto(table), values })
-    copied += batch.length
-    onRows(copied)
-    batch = []
-    bytes = 0
+): Promise<number> => {
+  const read = createChecksum()
+  for await (const rows of source.rows(table)) {
+    read.add(rows)
+    await target.insert(table, rows)
+    onRows(read.sum().rows)
   }
-  for (const row of db.prepare(selectAll(table)).iterate() as IterableIterator<Row>) {
-    checksum.add(row)
-    batch.push(row)
-    bytes += sizeOf(row)
-    if (batch.length >= BATCH || bytes >= BATCH_BYTES) await flush()
-  }
-  await flush()
-  return checksum.sum()
+  const written = createChecksum()
+  for await (const rows of target.rows(table)) written.add(rows)
+  const [before, after] = [read.sum(), written.sum()]
+  if (before.rows !== after.rows || before.hash !== after.hash)
+    throw new AppError(
+      'internal',
+      `Table "${table.name}" differs in PostgreSQL (${after.rows} of ${before.rows} rows). Nothing was stored; the vault in the file is unchanged.`,
+    )
+  return before.rows
 }
 
-/** Rows in the database, in the order of the source. */
-const sumOf = async (client: Client, table: Table): Promise<Sum> => {
-  const checksum = createChecksum(table.columns)
-  await client.query(`declare copied no scroll cursor for ${selectAll(table)}`)
-  for (;;) {
-    const { rows } = await client.query<Row>(`fetch ${BATCH} from copied`)
-    if (rows.length === 0) break
-    for (const row of rows) checksum.add(row)
+const copyAll = async (source: SnapshotContent, { to, onTable, onRows }: MigrateOptions): Promise<number> => {
+  const target = await postgresTarget(to, SCHEMA_VERSION)
+  try {
+    let rows = 0
+    for (const table of source.tables) {
+      const { name } = table
+      const copied = await copyTable(source, target, table, (count) => onRows?.(name, count))
+      onTable?.(name, copied)
+      rows += copied
+    }
+    await target.finish(source.sequences)
+    await target.commit()
+    return rows
+  } catch (thrown) {
+    await target.abort()
+    throw thrown
   }
-  await client.query('close copied')
-  return checksum.sum()
-}
-
-/** Used sequence numbers are never issued again. */
-const restoreSequences = async (db: Connection, client: Client): Promise<void> => {
-  const last = db.prepare('select name, seq from sqlite_sequence').all() as { name: string; seq: number }[]
-  for (const { name, seq } of last)
-    if (seq > 0) await client.query("select setval(pg_get_serial_sequence($1, 'seq'), $2)", [name, seq])
-}
-
-const rejectFull = async (client: Client, tables: readonly Table[]): Promise<void> => {
-  for (const { name } of tables)
-    if ((await client.query(`select 1 from "${name}" limit 1`)).rows.length > 0)
-      throw new AppError(
-        'invalid',
-        'The target database is not empty. Name an empty one. Nothing was changed.',
-      )
-}
-
-const copyAll = async (db: Connection, client: Client, options: MigrateOptions): Promise<number> => {
-  const tables = await tablesOf(db, client)
-  await client.query('begin')
-  await client.query(
-    `lock table ${tables.map(({ name }) => `"${name}"`).join(', ')} in access exclusive mode`,
-  )
-  await enterScope(client, SERVICE)
-  await rejectFull(client, tables)
-  let rows = 0
-  for (const table of tables) {
-    const { name } = table
-    const read = await copyTable(db, client, table, (count) => options.onRows?.(name, count))
-    const written = await sumOf(client, table)
-    if (read.rows !== written.rows || read.hash !== written.hash)
-      throw new AppError(
-        'internal',
-        `Table "${name}" differs in PostgreSQL (${written.rows} of ${read.rows} rows). Nothing was stored; the vault in the file is unchanged.`,
-      )
-    rows += read.rows
-    options.onTable?.(name, read.rows)
-  }
-  await restoreSequences(db, client)
-  const { command } = await client.query('commit')
-  if (command !== 'COMMIT') throw new Error('PostgreSQL rolled back the copy')
-  return rows
 }
 
 /** `invalid` for a file with another schema version, or one that was migrated already. */
@@ -131,24 +78,19 @@ const rejectUnfit = (db: Connection): void => {
  * so the copy holds everything it acknowledged. A failure before the commit leaves both unchanged. Returns the row count.
  */
 export const copyToPostgres = async (options: MigrateOptions): Promise<number> => {
-  const { from, to } = options
-  const db = connect(from, { readonly: false })
+  const db = connect(options.from, { readonly: false })
   try {
     rejectUnfit(db)
-    await prepare(to, true)
     // Writers wait 5 s, then fail with "busy"; readers are not affected.
     db.exec('begin immediate')
     // Creating triggers does not wait: a failure here comes before any copying.
     addReadOnlyTriggers(db)
-    const rows = await withClient(to, (client) => copyAll(db, client, options))
+    const rows = await copyAll(sqliteContent(db), options)
     db.exec('commit')
     return rows
   } catch (thrown) {
     if (db.inTransaction) db.exec('rollback')
-    // The original message may quote a row.
-    throw thrown instanceof DatabaseError
-      ? new AppError('internal', `PostgreSQL rejected the copy (${thrown.code}); the file is unchanged.`)
-      : thrown
+    throw thrown
   } finally {
     db.close()
   }

@@ -84,7 +84,7 @@ export const withClient = async <T>(address: string, work: (client: Client) => P
 }
 
 /** True when the schema has this program's version. `owner`: migrates it. */
-export const prepare = (address: string, owner: boolean): Promise<boolean> =>
+const prepare = (address: string, owner: boolean): Promise<boolean> =>
   withClient(address, async (client) => {
     await rejectBypassRls(client)
     const version = await schemaVersion(client)

@@ -1,7 +1,6 @@
 import { Client, type ClientBase, DatabaseError } from 'pg'
 import { systemClock } from '../../common/clock.ts'
 import { AppError } from '../../common/errors.ts'
-import { insertInto } from '../migrate-store/tables.ts'
 import { SCHEMA_VERSION } from '../migrations/index.ts'
 import { fromPostgres, unknownOutcome } from '../postgres/errors.ts'
 import {
@@ -67,6 +66,26 @@ const sequencesOf = async (client: ClientBase): Promise<ReadonlyMap<string, stri
   return new Map(rows.map(({ table_name, sequence }) => [table_name, sequence]))
 }
 
+const listOf = (columns: SnapshotTable['columns']): string =>
+  columns.map(({ name }) => quoted(name)).join(', ')
+
+/** Rows of a table in batches, within a transaction. `where`: SQL clause that selects them. */
+async function* rowsOf(
+  client: ClientBase,
+  { name, columns }: SnapshotTable,
+  where = '',
+): AsyncGenerator<readonly (readonly Cell[])[]> {
+  await client.query(
+    `declare copied no scroll cursor for select ${listOf(columns)} from ${quoted(name)}${where}`,
+  )
+  for (;;) {
+    const { rows } = await client.query<Record<string, Cell>>(`fetch ${BATCH} from copied`)
+    if (rows.length === 0) break
+    yield rows.map((row) => columns.map((column) => row[column.name] as Cell))
+  }
+  await client.query('close copied')
+}
+
 /** Consistent snapshot of the database in a read-only transaction, which blocks no other one. */
 export const postgresSnapshot = async (address: string): Promise<Snapshot> => {
   const client = await connected(address)
@@ -86,18 +105,7 @@ export const postgresSnapshot = async (address: string): Promise<Snapshot> => {
       schema: await schemaVersion(client),
       tables,
       sequences: Object.fromEntries(sequences),
-      async *rows({ name, columns }) {
-        const list = columns.map((column) => quoted(column.name)).join(', ')
-        await client.query(
-          `declare copied no scroll cursor for select ${list} from ${quoted(name)}${withoutTokenBound(name)}`,
-        )
-        for (;;) {
-          const { rows } = await client.query<Record<string, Cell>>(`fetch ${BATCH} from copied`)
-          if (rows.length === 0) break
-          yield rows.map((row) => columns.map((column) => row[column.name] as Cell))
-        }
-        await client.query('close copied')
-      },
+      rows: (table) => rowsOf(client, table, withoutTokenBound(table.name)),
       close: () => client.end(),
     }
   } catch (thrown) {
@@ -106,15 +114,25 @@ export const postgresSnapshot = async (address: string): Promise<Snapshot> => {
   }
 }
 
-const rejectTables = async (client: ClientBase): Promise<void> => {
-  const { rows } = await client.query(
-    'select 1 from pg_catalog.pg_tables where schemaname = current_schema() limit 1',
-  )
-  if (rows.length > 0)
-    throw new AppError(
-      'invalid',
-      'The database of SIDEVAULT_STORE is not empty. Name an empty one. Nothing was changed.',
+const notEmpty = () =>
+  new AppError('invalid', 'The target database is not empty. Name an empty one. Nothing was changed.')
+
+/** Creates the tables of this schema version; a database that has them already must be empty, and stays locked. */
+const prepareEmpty = async (client: ClientBase, now: number, schema: number): Promise<void> => {
+  const current = await schemaVersion(client)
+  if (current === 0) {
+    const { rows } = await client.query(
+      'select 1 from pg_catalog.pg_tables where schemaname = current_schema() limit 1',
     )
+    if (rows.length > 0) throw notEmpty()
+    await applySteps(client, now, 0, schema)
+    return
+  }
+  if (current !== schema) throw notEmpty()
+  const names = (await tablesOf(client)).map(({ name }) => quoted(name))
+  await client.query(`lock table ${names.join(', ')} in access exclusive mode`)
+  for (const name of names)
+    if ((await client.query(`select 1 from ${name} limit 1`)).rows.length > 0) throw notEmpty()
 }
 
 /** Drops foreign keys, because tables are copied in any order; returns statements that add and check them again. */
@@ -137,20 +155,21 @@ const copyIssue = (thrown: unknown, what: string): unknown =>
 
 /** A copy into an empty database, readable as a store before it is visible to others. */
 export interface PostgresTarget extends SnapshotTarget {
+  /** Rows as they were written, in batches. */
+  rows(table: SnapshotTable): AsyncIterable<readonly (readonly Cell[])[]>
   readonly store: Store
   /** `gateway_timeout` when the outcome of the commit is unknown. */
   commit(): Promise<void>
 }
 
-/** Copies in one transaction: until `commit`, and when this process exits, the database stays empty. */
+/** Copies into a database without tables, or with empty ones of this schema version, in one transaction: until `commit`, and when this process exits, the database stays empty. */
 export const postgresTarget = async (address: string, schema: number): Promise<PostgresTarget> => {
   const client = await connected(address)
   const abort = () => client.end().catch(() => {})
   try {
     const now = systemClock.now()
     await beginSchema(client)
-    await rejectTables(client)
-    await applySteps(client, now, 0, schema)
+    await prepareEmpty(client, now, schema)
     const foreignKeys = await dropForeignKeys(client)
     const known = new Map((await tablesOf(client)).map((table) => [table.name, table.columns]))
 
@@ -161,8 +180,8 @@ export const postgresTarget = async (address: string, schema: number): Promise<P
       for (const { name, kind } of table.columns)
         if (!known.get(table.name)?.some((column) => column.name === name && column.kind === kind))
           throw corruptSnapshot(`column "${name}" of "${table.name}" is not in schema version ${schema}`)
-      const columns = table.columns.map(({ name, kind }) => ({ name, type: TYPES[kind] }))
-      const text = insertInto({ name: table.name, columns, key: [] })
+      const lists = table.columns.map(({ kind }, at) => `$${at + 1}::${TYPES[kind]}[]`).join(', ')
+      const text = `insert into ${quoted(table.name)} (${listOf(table.columns)}) select * from unnest(${lists})`
       statements.set(table, text)
       return text
     }
@@ -175,6 +194,7 @@ export const postgresTarget = async (address: string, schema: number): Promise<P
           throw copyIssue(thrown, `a row of "${table.name}" does not fit`)
         })
       },
+      rows: (table) => rowsOf(client, table),
       finish: async (sequences) => {
         try {
           for (const foreignKey of foreignKeys)

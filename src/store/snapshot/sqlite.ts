@@ -5,10 +5,11 @@ import { type Connection, connect } from '../sqlite/connection.ts'
 import { migrate, schemaVersion } from '../sqlite/migrate.ts'
 import { corruptSnapshot } from './corrupt.ts'
 import { withoutTokenBound } from './token-bound.ts'
-import type { Cell, Snapshot, SnapshotTable, SnapshotTarget } from './types.ts'
+import type { Cell, Snapshot, SnapshotContent, SnapshotTable, SnapshotTarget } from './types.ts'
 
-/** Rows of a batch. */
+/** Rows of a batch, and an estimate of their bytes. */
 const BATCH = 500
+const BATCH_BYTES = 8 * 1024 * 1024
 
 const KINDS: Readonly<Record<string, SnapshotTable['columns'][number]['kind']>> = {
   TEXT: 'text',
@@ -37,10 +38,17 @@ const tablesOf = (db: Connection): readonly SnapshotTable[] => {
   }))
 }
 
-/** Consistent snapshot of the file until it is closed. The write-ahead log grows during that time. */
-export const sqliteSnapshot = (path: string): Snapshot => {
-  const db = connect(path, { readonly: true })
-  db.exec('begin')
+const sizeOf = (row: readonly Cell[]): number =>
+  row.reduce<number>(
+    (sum, cell) => sum + (typeof cell === 'string' || cell instanceof Uint8Array ? cell.length : 8),
+    0,
+  )
+
+/** Content of the file, within a transaction of this connection. `where`: SQL clause that selects rows of a table. */
+export const sqliteContent = (
+  db: Connection,
+  where: (table: string) => string = () => '',
+): SnapshotContent => {
   const sequences = db.prepare('select name, seq from sqlite_sequence').all() as {
     name: string
     seq: number
@@ -51,18 +59,30 @@ export const sqliteSnapshot = (path: string): Snapshot => {
     sequences: Object.fromEntries(sequences.map(({ name, seq }) => [name, seq])),
     async *rows({ name, columns }) {
       let batch: Cell[][] = []
+      let bytes = 0
       const rows = db
-        .prepare(`select ${listOf(columns)} from ${quoted(name)}${withoutTokenBound(name)}`)
+        .prepare(`select ${listOf(columns)} from ${quoted(name)}${where(name)}`)
         .raw()
         .iterate()
       for (const row of rows as IterableIterator<Cell[]>) {
         batch.push(row)
-        if (batch.length < BATCH) continue
+        bytes += sizeOf(row)
+        if (batch.length < BATCH && bytes < BATCH_BYTES) continue
         yield batch
         batch = []
+        bytes = 0
       }
       if (batch.length > 0) yield batch
     },
+  }
+}
+
+/** Consistent snapshot of the file until it is closed. The write-ahead log grows during that time. */
+export const sqliteSnapshot = (path: string): Snapshot => {
+  const db = connect(path, { readonly: true })
+  db.exec('begin')
+  return {
+    ...sqliteContent(db, withoutTokenBound),
     close: async () => {
       db.close()
     },

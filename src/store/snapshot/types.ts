@@ -7,14 +7,18 @@ export interface SnapshotTable {
 }
 
 /** Consistent content of a store at one moment; concurrent writes continue. */
-export interface Snapshot {
+export interface SnapshotContent {
   /** Version of the schema. */
   readonly schema: number
   readonly tables: readonly SnapshotTable[]
-  /** In batches. Records that are bound to tokens are excluded: they are short-lived, as results of reactors are. */
+  /** In batches. */
   rows(table: SnapshotTable): AsyncIterable<readonly (readonly Cell[])[]>
   /** Last issued sequence number by table. */
   readonly sequences: Readonly<Record<string, number>>
+}
+
+/** For a backup: without records that are bound to tokens, which are short-lived, as results of reactors are. */
+export interface Snapshot extends SnapshotContent {
   close(): Promise<void>
 }
 
