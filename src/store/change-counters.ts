@@ -31,8 +31,8 @@ const sumOf = (counters: Counters, kinds: readonly string[]): number =>
   kinds.reduce((sum, kind) => sum + (counters.get(kind) ?? 0), 0)
 
 /**
- * Reads the counters once for each callback of the event loop, at their first use in it. A request had arrived before the
- * callback that reads it started, so the counters include every change acknowledged before the request was sent.
+ * Reads the counters once for each callback of the event loop, at their first use in it. A request had arrived before
+ * the callback that reads it started, so the counters include every change acknowledged before the request was sent.
  */
 export const createChangeCounters = (deps: { readonly session: Session }): ChangeCounters => {
   const read = readCounters(deps)
@@ -54,9 +54,9 @@ export const createChangeCounters = (deps: { readonly session: Session }): Chang
 }
 
 /**
- * For the writing process: calls within one turn of the event loop share one read, unless a write of the process (through
- * the returned `writer`) is acknowledged in between. An acknowledged change is visible to everything after it; a change
- * by another process at most one turn later.
+ * For the writing process: calls within one turn of the event loop share one read, unless a write of the process
+ * (through the returned `writer`) is acknowledged in between. An acknowledged change is visible to everything after it;
+ * a change by another process at most one turn later.
  */
 export const shareChangeCounters = ({
   session,

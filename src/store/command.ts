@@ -15,8 +15,8 @@ export interface Batch<A, R> {
 }
 
 /**
- * A write of the store: all that engines, queues, leases and caches must know of it. It runs in a transaction of its own;
- * arguments and result are plain data, so that it can run on another thread.
+ * A write of the store: all that engines, queues, leases and caches must know of it. It runs in a transaction of its
+ * own; arguments and result are plain data, so that it can run on another thread.
  */
 export interface Command<A extends object = never, R = unknown> {
   /** `<entity>.<verb>`, unique; a writer thread finds the command by it. */

@@ -21,7 +21,9 @@ export interface OpenStoreOptions {
   readonly postgres?: PostgresSettings
 }
 
-/** Errors, each with a fix: `invalid` (not a Sidevault database, or a newer version), `gateway_timeout`, `overloaded`. */
+/**
+ * Errors, each with a fix: `invalid` (not a Sidevault database, or a newer version), `gateway_timeout`, `overloaded`.
+ */
 export const openStore = async (options: OpenStoreOptions): Promise<Store> => {
   const { location, mode, log, timeout = 15_000, limits, postgres } = options
   if (/^postgres(ql)?:\/\//.test(location)) {

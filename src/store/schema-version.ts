@@ -2,8 +2,8 @@ import { AppError } from '../common/errors.ts'
 import { FIRST_VERSION, SCHEMA_VERSION } from './migrations/index.ts'
 
 /**
- * Throws `invalid` for a schema newer than this program's, since writing to it could lose data, and for one of before the
- * first migration. 0: an empty database.
+ * Throws `invalid` for a schema newer than this program's, since writing to it could lose data, and for one of before
+ * the first migration. 0: an empty database.
  */
 export const rejectUnsupportedVersion = (version: number): void => {
   if (version > 0 && version < FIRST_VERSION)

@@ -25,7 +25,7 @@ export interface Schema {
   schema_migrations: { version: number; name: string; applied_at: number }
 }
 
-export interface TenantsTable {
+interface TenantsTable {
   id: string
   owner_id: string
   name: string
@@ -36,7 +36,7 @@ export interface TenantsTable {
   modified_at: number | null
 }
 
-export interface TenantKeysTable {
+interface TenantKeysTable {
   tenant_id: string
   purpose: string
   version: number
@@ -68,7 +68,7 @@ export interface TokensTable {
 }
 
 /** Token rows for each container and type of a tenant, expired but unpurged ones included. */
-export interface TokenCountsTable {
+interface TokenCountsTable {
   tenant_id: string
   container: string
   type: string
@@ -76,7 +76,7 @@ export interface TokenCountsTable {
   last_created_at: number
 }
 
-export interface RecordsTable {
+interface RecordsTable {
   seq: Generated<number>
   collection: string
   tenant_id: string
@@ -91,8 +91,8 @@ export interface RecordsTable {
 }
 
 /**
- * `sealed` is null while `holder` is running. `shown` is the response with its token data, null once one of the tokens was
- * changed or deleted; not to be read from `shown_until` on.
+ * `sealed` is null while `holder` is running. `shown` is the response with its token data, null once one of the tokens
+ * was changed or deleted; not to be read from `shown_until` on.
  */
 export interface IdempotencyKeysTable {
   tenant_id: string
@@ -110,7 +110,7 @@ export interface IdempotencyKeysTable {
   shown_until: number | null
 }
 
-export interface LogsTable {
+interface LogsTable {
   seq: Generated<number>
   tenant_id: string
   entity_type: string

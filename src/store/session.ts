@@ -32,11 +32,15 @@ export interface Session {
   runAll<P extends object>(statement: Statement<P, unknown>, rows: readonly P[]): Promise<number>
   /** For queries of one tenant whose text depends on the request (lists, searches): compiled on each call. */
   query<R>(query: Compilable<R>, tenantId: string): Promise<readonly R[]>
-  /** Runs a query that may scan many rows, as `query` does: interrupted after 10 s with `invalid`, without blocking others. */
+  /**
+   * Runs a query that may scan many rows, as `query` does: interrupted after 10 s with `invalid`, without blocking
+   * others.
+   */
   search<R>(query: Compilable<R>, tenantId: string): Promise<readonly R[]>
   /**
-   * Inside a command: acquires a lock of this name until its end. Needed where a check spans rows that do not exist yet;
-   * SQLite's writers run one after the other anyway. Later reads of the command include all writes of earlier holders.
+   * Inside a command: acquires a lock of this name until its end. Needed where a check spans rows that do not exist
+   * yet; SQLite's writers run one after the other anyway. Later reads of the command include all writes of earlier
+   * holders.
    * `shared`: concurrent with other shared holders.
    */
   lock(name: string, how?: 'shared'): Promise<void>

@@ -12,8 +12,8 @@ class Parameter {
 }
 
 /**
- * A query of fixed text. `P`: its named parameters, `R`: its rows. Compiled at most once for each engine and prepared at
- * most once for each connection, so that a hot path builds no SQL.
+ * A query of fixed text. `P`: its named parameters, `R`: its rows. Compiled at most once for each engine and prepared
+ * at most once for each connection, so that a hot path builds no SQL.
  */
 export interface Statement<P, R> {
   readonly build: (dialect: Dialect, slots: Slots<P>) => Compilable<R>

@@ -41,8 +41,8 @@ export interface Store {
   /** Runs `work` while no other process of the store runs work of this name. */
   withLock<T>(name: string, work: () => Promise<T>): Promise<T>
   /**
-   * Acquires a lock that one process of the store holds at a time, until it is released or this process exits. Undefined
-   * when another live process holds it.
+   * Acquires a lock that one process of the store holds at a time, until it is released or this process exits.
+   * Undefined when another live process holds it.
    */
   acquireLock(name: string, options: LockOptions): Promise<StoreLock | undefined>
   /** ms since the epoch by the clock of the database server, which its machines share; without one, of this machine. */
@@ -53,7 +53,7 @@ export interface Store {
 
 /** Creates the repositories over one engine's session and writer. */
 export const createStore = (
-  given: { readonly session: Session; readonly writer: Writer },
+  engine: { readonly session: Session; readonly writer: Writer },
   options: {
     readonly writable: boolean
     readonly close: () => Promise<void>
@@ -69,8 +69,8 @@ export const createStore = (
 ): Store => {
   const { writable, close, watched } = options
   const counters =
-    watched ?? (writable ? shareChangeCounters(given) : { ...given, changes: createChangeCounters(given) })
-  const deps = { ...given, ...counters, writer: withLease(counters.writer) }
+    watched ?? (writable ? shareChangeCounters(engine) : { ...engine, changes: createChangeCounters(engine) })
+  const deps = { ...engine, ...counters, writer: withLease(counters.writer) }
   return {
     engine: deps.session.dialect.engine,
     tokens: createTokenStore(deps),

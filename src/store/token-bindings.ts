@@ -24,7 +24,10 @@ export const tokensOfRecord = statement<{ seq: number }, { value: string }>(({ b
     .select('value'),
 )
 
-/** Deletes the records of a token in all collections. Change counters do not change, so no cacheable collection is bound to tokens. */
+/**
+ * Deletes the records of a token in all collections. Change counters do not change, so no cacheable collection is bound
+ * to tokens.
+ */
 export const deleteRecordsOfToken = statement<{ tenant_id: string; token_id: string }>(({ builder }, slot) =>
   builder
     .deleteFrom('records')

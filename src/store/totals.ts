@@ -13,8 +13,6 @@ interface Known {
   readonly at: number
 }
 
-export type Totals = ReturnType<typeof createTotals>
-
 /**
  * Cache of totals that took long to count: a walk over pages counts once, and concurrent callers share a count
  * (completions §3). `now`: ms of a monotonic clock.

@@ -56,9 +56,9 @@ const areAsShown = async (
   if (tokens.length === 0) return true
   const ids = session.dialect.list(tokens.map(({ id }) => id))
   const states = await session.all(tokenStatesForShare, { tenant_id, ids, now })
-  const found = new Map(states.map((state) => [state.id, state]))
+  const byId = new Map(states.map((state) => [state.id, state]))
   return tokens.every(({ id, created_at, version }) => {
-    const state = found.get(id)
+    const state = byId.get(id)
     return state?.created_at === created_at && state.version === version
   })
 }

@@ -10,7 +10,9 @@ interface Running {
 
 const running = new AsyncLocalStorage<Running>()
 
-/** See `IdempotencyStore.runWithLease`. The lease follows the asynchronous context, so operations need not pass it on. */
+/**
+ * See `IdempotencyStore.runWithLease`. The lease follows the asynchronous context, so operations need not pass it on.
+ */
 export const runWithLease = async <T>(lease: IdempotencyLease, work: () => Promise<T>): Promise<T> => {
   const here: Running = { lease: { ...lease, key: own(lease.key) } }
   try {

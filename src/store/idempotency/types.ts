@@ -26,8 +26,8 @@ export interface FinishedRequest extends IdempotencyKey {
   /** The response without sealed token data. */
   readonly sealed: Buffer
   /**
-   * The complete response, when it shows token data. Removed in the transaction that changes or deletes one of its tokens,
-   * and at `until`. Not stored when a token has changed since.
+   * The complete response, when it shows token data. Removed in the transaction that changes or deletes one of its
+   * tokens, and at `until`. Not stored when a token has changed since.
    */
   readonly shown?: {
     readonly sealed: Buffer
@@ -39,8 +39,8 @@ export interface FinishedRequest extends IdempotencyKey {
 export interface IdempotencyStore {
   /**
    * Gives `holder`, of the process of this name, the lease until `runningUntil`, unless a response is stored or another
-   * holder is running. After that time others may take it, unless something was written under it; `effects` has the same
-   * meaning as a write.
+   * holder is running. After that time others may take it, unless something was written under it; `effects` has the
+   * same meaning as a write.
    */
   begin(
     record: IdempotencyLease & {
@@ -52,8 +52,8 @@ export interface IdempotencyStore {
     now: number,
   ): Promise<BeginResult>
   /**
-   * Runs `work`; each of its writes checks the lease in its own transaction and is rejected with `conflict` when another
-   * holder has it.
+   * Runs `work`; each of its writes checks the lease in its own transaction and is rejected with `conflict` when
+   * another holder has it.
    */
   runWithLease<T>(lease: IdempotencyLease, work: () => Promise<T>): Promise<T>
   /** Stores the response until `expiresAt`; nothing when another holder has the lease. May be repeated. */

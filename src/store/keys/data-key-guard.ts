@@ -23,16 +23,17 @@ export const sealedIn = (record: unknown): readonly Uint8Array[] =>
     : []
 
 /**
- * True when all values are sealed under data key versions of the tenant that stay in use until the end of the command.
- * Called before the command takes any other lock, in the same order everywhere.
+ * Requires that all values are sealed under data key versions of the tenant that stay in use until the end of the
+ * command; others come e.g. from a process that was suspended. Called before the command takes any other lock, in the
+ * same order everywhere.
  */
-export const keysHold = async (
+export const requireKeys = async (
   session: Session,
   tenant_id: string,
   sealed: readonly (Uint8Array | null | undefined)[],
-): Promise<boolean> => {
+): Promise<void> => {
   const wanted = new Set(sealed.flatMap((value) => (value ? (versionOf(value) ?? []) : [])))
-  if (wanted.size === 0) return true
+  if (wanted.size === 0) return
   // Sent together; the second statement runs once the first holds the lock.
   const [, rows] = await Promise.all([
     session.lock(keyLock(tenant_id), 'shared'),
@@ -41,12 +42,7 @@ export const keysHold = async (
   const closed = Math.max(0, ...rows.flatMap(({ purpose, version }) => (purpose === CLOSED ? [version] : [])))
   const open = rows.filter(({ purpose, version }) => purpose !== CLOSED && version > closed)
   const usable = new Set(open.map(({ version }) => version))
-  return [...wanted].every((version) => usable.has(version))
-}
-
-/** Rejects values sealed under a destroyed key, e.g. from a process that was suspended. */
-export const requireKeys = async (...of: Parameters<typeof keysHold>): Promise<void> => {
-  if (!(await keysHold(...of)))
+  if ([...wanted].some((version) => !usable.has(version)))
     throw new AppError(
       'overloaded',
       'The data key of this write was rotated, or its tenant deleted; nothing was written. Retry.',

@@ -30,8 +30,8 @@ export interface KeyStore {
   /** A number that differs after any key was added or destroyed, in any process. */
   changes(): Eventual<number>
   /**
-   * False when that purpose and version exist already (another process was first): read again. `gateway_timeout` when they
-   * are wrapped by a former root key.
+   * False when that purpose and version exist already (another process was first): read again. `gateway_timeout` when
+   * they are wrapped by a former root key.
    */
   add(keys: readonly KeyRow[]): Promise<boolean>
   /** Keys of all owners, the service included, by owner, purpose and version, after `after`. */

@@ -38,9 +38,9 @@ export const createLogStore = ({
     rowJournals: async () => {
       const names: string[] = []
       for (;;) {
-        const found = await session.get(nextRowJournal, { after: names.at(-1) ?? '' })
-        if (typeof found?.journal !== 'string') return names
-        names.push(found.journal)
+        const row = await session.get(nextRowJournal, { after: names.at(-1) ?? '' })
+        if (typeof row?.journal !== 'string') return names
+        names.push(row.journal)
       }
     },
     list: (query) => listLogs(session, query),

@@ -53,7 +53,9 @@ export interface LogStore {
   ingest(rows: readonly LogRow[]): Promise<Forked | undefined>
   /** The last ingested record of a journal. */
   position(journal: string): Promise<{ readonly seq: number; readonly hash: string } | undefined>
-  /** Rows of one journal with a number above `after`, in the order of their numbers, at most `limit`. Of all tenants. */
+  /**
+   * Rows of one journal with a number above `after`, in the order of their numbers, at most `limit`. Of all tenants.
+   */
   rows(journal: string, after: number, limit: number): Promise<readonly LogRow[]>
   /** Names of journals that have rows. */
   rowJournals(): Promise<readonly string[]>

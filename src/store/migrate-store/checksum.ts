@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Cell } from '../snapshot/types.ts'
 
 /** Row count and the sum of the hashes of all rows: equal on both engines for equal rows, in any order. */
-export interface Sum {
+interface Sum {
   readonly rows: number
   readonly hash: bigint
 }

@@ -8,7 +8,7 @@ import { schemaVersion } from '../sqlite/migrate.ts'
 import { addReadOnlyTriggers, rejectMigrated } from '../sqlite/migrated.ts'
 import { createChecksum } from './checksum.ts'
 
-export interface MigrateOptions {
+interface MigrateOptions {
   /** Path of the SQLite file. */
   readonly from: string
   /** Address of an empty database. */
@@ -74,8 +74,9 @@ const rejectUnfit = (db: Connection): void => {
 
 /**
  * Copies a vault from a SQLite file into an empty PostgreSQL database: every row, compared by count and hash before the
- * one commit. A service may run on the file: it continues to read; its writes are rejected during the copy and after it,
- * so the copy holds everything it acknowledged. A failure before the commit leaves both unchanged. Returns the row count.
+ * one commit. A service may run on the file: it continues to read; its writes are rejected during the copy and after
+ * it, so the copy holds everything it acknowledged. A failure before the commit leaves both unchanged. Returns the row
+ * count.
  */
 export const copyToPostgres = async (options: MigrateOptions): Promise<number> => {
   const db = connect(options.from, { readonly: false })

@@ -38,8 +38,8 @@ const connect = async (address: string): Promise<Client> => {
 
 /**
  * Acquires a session-level advisory lock; the server releases it with the connection. Undefined when another process
- * holds it past the timeout. A lost connection is reopened until it succeeds; when another process has the lock by then,
- * `onLocked` is called once.
+ * holds it past the timeout. A lost connection is reopened until it succeeds; when another process has the lock by
+ * then, `onLocked` is called once.
  */
 export const acquireLock = async (
   { log }: { readonly log: Log },
@@ -51,7 +51,9 @@ export const acquireLock = async (
   const own = new Set<number>()
   let released = false
 
-  /** `retry`: the holder is releasing it, or is a lost connection of this process, whose end the server has not seen. */
+  /**
+   * `retry`: the holder is releasing it, or is a lost connection of this process, whose end the server has not seen.
+   */
   const tryLock = async (): Promise<'acquired' | 'held by another' | 'retry'> => {
     const client = await connect(address)
     try {

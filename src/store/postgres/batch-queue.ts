@@ -32,8 +32,8 @@ interface Deps {
 }
 
 /**
- * Group commit: calls of a tenant that arrive while its `lanes` are busy form the next batch, so round trips and syncs for
- * each call drop under load. A batch that failed without effect is repeated call by call.
+ * Group commit: calls of a tenant that arrive while its `lanes` are busy form the next batch, so round trips and syncs
+ * for each call drop under load. A batch that failed without effect is repeated call by call.
  */
 export const createBatchQueue = (
   { connections, retried, alone }: Deps,

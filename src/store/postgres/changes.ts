@@ -17,7 +17,7 @@ interface Read {
   readonly versions: Promise<ReadonlyMap<string, number>>
 }
 
-export interface WatchedChanges {
+interface WatchedChanges {
   readonly changes: ChangeCounters
   /** The watched writer; its own writes count at once. */
   readonly writer: Writer
@@ -58,9 +58,9 @@ export const watchChanges = ({
     const current: Read = { number, began, versions }
     newest = current
     versions
-      .then((found) => {
+      .then((counters) => {
         if (number > outdated && (known === undefined || known.began <= began))
-          known = { began, versions: found }
+          known = { began, versions: counters }
       })
       .catch(() => {})
       .finally(() => {
@@ -82,9 +82,9 @@ export const watchChanges = ({
     for (let left = ATTEMPTS; left > 0; left--) {
       if (known !== undefined && now() - known.began <= MAX_AGE_MS) return known.versions
       const { began, versions } = joinable() ?? read()
-      const found = await versions
+      const counters = await versions
       // A change during the read was not in effect when the call started.
-      if (now() - began <= MAX_AGE_MS) return found
+      if (now() - began <= MAX_AGE_MS) return counters
     }
     throw stale()
   }

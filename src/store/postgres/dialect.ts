@@ -13,8 +13,8 @@ import { rejectNul } from '../reject-nul.ts'
 import type { Schema } from '../schema.ts'
 
 /**
- * SQL condition: the transaction has started (`BEGIN` of transaction.ts). A write with it may be sent before the response
- * to `begin`: after a failed one it writes nothing, where others would commit by themselves.
+ * SQL condition: the transaction has started (`BEGIN` of transaction.ts). A write with it may be sent before the
+ * response to `begin`: after a failed one it writes nothing, where others would commit by themselves.
  */
 export const IS_STARTED = "current_setting('sidevault.started', true) = 'true'"
 

@@ -34,8 +34,8 @@ const SILENT =
 const SYSTEM = /^E(?!RR_)[A-Z_]+$/
 
 /**
- * The connection is lost or was never open: by an error of the server (classes 08 and 57P, idle transactions 25P03), the
- * system or the client.
+ * The connection is lost or was never open: by an error of the server (classes 08 and 57P, idle transactions 25P03),
+ * the system or the client.
  */
 export const isLost = (thrown: unknown): boolean => {
   if (thrown instanceof DatabaseError) return /^(08|57P|25P03|53300)/.test(codeOf(thrown))

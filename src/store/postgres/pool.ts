@@ -6,7 +6,7 @@ import { isLost, isReadOnly } from './errors.ts'
 import { beginConnection } from './standby-check.ts'
 import { forgetScope } from './tenant-scope.ts'
 
-export interface PoolOptions {
+interface PoolOptions {
   readonly address: string
   /** Maximum number of connections. */
   readonly size: number
@@ -76,8 +76,8 @@ const NO_LIMITS = {
 } as const
 
 /**
- * Settings of a session that `beginConnection` applies. A machine that vanishes during a transaction would otherwise hold
- * its locks until the server's TCP timeout.
+ * Settings of a session that `beginConnection` applies. A machine that vanishes during a transaction would otherwise
+ * hold its locks until the server's TCP timeout.
  */
 export const sessionSettings = ({
   statementMs,

@@ -67,8 +67,8 @@ const sessionOver = (
     return ask(scope, (client) => client.query({ name, text, values: bind(values) }), awaitsStart)
   }
   /**
-   * One statement for the rows of each scope. Throws at once for a value that cannot be bound, so that no commit follows;
-   * a statement that fails on the server aborts its transaction, also when nobody awaits it.
+   * One statement for the rows of each scope. Throws at once for a value that cannot be bound, so that no commit
+   * follows; a statement that fails on the server aborts its transaction, also when nobody awaits it.
    */
   const sendAll = <P extends object, R, T>(
     statement: Statement<P, R>,
@@ -170,7 +170,8 @@ const onceStarted = <T>(client: ClientBase, send: () => Promise<T>): Promise<T> 
   starting.get(client)?.then(send) ?? send()
 
 /**
- * Inside a transaction. `scope`: with `service` every statement sees rows of all tenants. Errors are those of the engine.
+ * Inside a transaction. `scope`: with `service` every statement sees rows of all tenants. Errors are those of the
+ * engine.
  */
 export const transactionSession = (client: ClientBase, scope: Command['scope']): Session =>
   sessionOver(
@@ -190,8 +191,9 @@ export const transactionSession = (client: ClientBase, scope: Command['scope']):
   )
 
 /**
- * For reads, each on any free one of `size` connections; a read whose connection is lost is retried once. Searches, which
- * may take 10 s, leave connections for reads by id: one tenant uses at most a quarter, all tenants three quarters.
+ * For reads, each on any free one of `size` connections; a read whose connection is lost is retried once. Searches,
+ * which may take 10 s, leave connections for reads by id: one tenant uses at most a quarter, all tenants three
+ * quarters.
  */
 export const readSession = (connections: Connections, size: number): Session => {
   const ofTenant = createKeyedSemaphore(Math.ceil(size / 4))

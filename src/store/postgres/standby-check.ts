@@ -13,8 +13,8 @@ export class StandbyError extends Error {
 }
 
 /**
- * An acknowledged write is on disk (docs/security-model.md, "Durability"), also of the synchronous standby, whatever the
- * default of database or role, and also when the default changes during the session. A stronger setting stays.
+ * An acknowledged write is on disk (docs/security-model.md, "Durability"), also of the synchronous standby, whatever
+ * the default of database or role, and also when the default changes during the session. A stronger setting stays.
  */
 const BEGIN = `select pg_is_in_recovery() as standby,
   set_config('synchronous_commit',

@@ -15,8 +15,9 @@ import { forgetScope } from './tenant-scope.ts'
 const BEGIN = "begin isolation level read committed; set local sidevault.started to 'true'"
 
 /**
- * Runs `work` in a transaction and resolves once its commit is on disk. An error thrown before the commit was sent has no
- * effect, nor has one of a last statement that the server rejected; a commit with unknown result throws `gateway_timeout`.
+ * Runs `work` in a transaction and resolves once its commit is on disk. An error thrown before the commit was sent has
+ * no effect, nor has one of a last statement that the server rejected; a commit with unknown result throws
+ * `gateway_timeout`.
  */
 export const inTransaction = async <T>(client: ClientBase, work: () => Promise<Work<T>>): Promise<T> => {
   // Sent ahead of the first statement, in one packet with it.

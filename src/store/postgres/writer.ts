@@ -34,8 +34,8 @@ const retried = async <T>(work: () => Promise<T>): Promise<T> => {
 }
 
 /**
- * Runs each command in its own transaction, or those that have batches together, on any free one of `size` connections, of
- * which each tenant uses a share. The queue is bounded.
+ * Runs each command in its own transaction, or those that have batches together, on any free one of `size` connections,
+ * of which each tenant uses a share. The queue is bounded.
  */
 export const createPostgresWriter = (
   connections: Connections,

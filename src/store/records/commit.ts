@@ -54,8 +54,8 @@ const writeMembers = async (session: Session, seq: number, mutation: StoredMutat
 }
 
 /**
- * Binds a record to its tokens; replaces the bindings of an earlier version. Rejects when a token is deleted, or expires
- * before the record.
+ * Binds a record to its tokens; replaces the bindings of an earlier version. Rejects when a token is deleted, or
+ * expires before the record.
  */
 const writeTokens = async (
   session: Session,

@@ -8,8 +8,8 @@ import { likePattern } from './wildcard.ts'
 const MAX_OFFSET = 2 ** 50
 
 /**
- * Records of one tenant, newest first. An empty array matches nothing ("any of"), nor does `where` on a member without an
- * index. Without `page` a list continues from `beforeSeq`; without `size` it is unlimited.
+ * Records of one tenant, newest first. An empty array matches nothing ("any of"), nor does `where` on a member without
+ * an index. Without `page` a list continues from `beforeSeq`; without `size` it is unlimited.
  */
 export const findRecords = async (
   session: Session,

@@ -27,8 +27,8 @@ export const createRecordStore = ({
   readonly changes: ChangeCounters
 }): RecordStore => ({
   get: async (collection, tenantId, id) => {
-    const found = await session.get(recordById, { collection, tenant_id: tenantId, id })
-    return found && toRecordRow(found)
+    const record = await session.get(recordById, { collection, tenant_id: tenantId, id })
+    return record && toRecordRow(record)
   },
 
   find: async (collection, tenantId, query) => {
@@ -37,8 +37,8 @@ export const createRecordStore = ({
   },
 
   lookup: async (collection, member, value) => {
-    const found = await session.get(recordByLookup, { collection, member, value })
-    return found && { ...toRecordRow(found), tenantId: found.tenant_id }
+    const record = await session.get(recordByLookup, { collection, member, value })
+    return record && { ...toRecordRow(record), tenantId: record.tenant_id }
   },
 
   commit: async (mutations, now) => {
@@ -47,9 +47,9 @@ export const createRecordStore = ({
   },
 
   newest: async (collection, limit) =>
-    (await session.all(newestRecords, { collection, limit })).map((found) => ({
-      ...toRecordRow(found),
-      tenantId: found.tenant_id,
+    (await session.all(newestRecords, { collection, limit })).map((record) => ({
+      ...toRecordRow(record),
+      tenantId: record.tenant_id,
     })),
 
   hosts: async (limit) =>

@@ -3,7 +3,7 @@ import type { NumberedRow } from '../dialect.ts'
 import type { Schema } from '../schema.ts'
 import { openStatement, serviceStatement, statement } from '../statement.ts'
 
-export interface RecordKey {
+interface RecordKey {
   readonly collection: string
   readonly tenant_id: string
   readonly id: string

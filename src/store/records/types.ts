@@ -27,7 +27,7 @@ export interface StoredMutation extends Mutation {
 }
 
 /** A host that a record binds. */
-export interface BoundHost {
+interface BoundHost {
   readonly tenantId: string
   readonly host: string
 }

@@ -162,7 +162,10 @@ export interface PostgresTarget extends SnapshotTarget {
   commit(): Promise<void>
 }
 
-/** Copies into a database without tables, or with empty ones of this schema version, in one transaction: until `commit`, and when this process exits, the database stays empty. */
+/**
+ * Copies into a database without tables, or with empty ones of this schema version, in one transaction: until `commit`,
+ * and when this process exits, the database stays empty.
+ */
 export const postgresTarget = async (address: string, schema: number): Promise<PostgresTarget> => {
   const client = await connected(address)
   const abort = () => client.end().catch(() => {})

@@ -10,8 +10,8 @@ const BUSY_TIMEOUT = 5_000
 const CACHE_KIB = { reading: 32_768, writing: 4_096 } as const
 
 /**
- * Bytes of the file that are read in place. Copying a page is a quarter of a point read (9 or 12 µs), and most of the cost
- * of a large index. Mapped pages count as memory of the process, so a large file is mapped in part.
+ * Bytes of the file that are read in place. Copying a page is a quarter of a point read (9 or 12 µs), and most of the
+ * cost of a large index. Mapped pages count as memory of the process, so a large file is mapped in part.
  */
 const MAPPED = 268_435_456
 
@@ -31,7 +31,8 @@ export const connect = (path: string, { readonly, busyMs = BUSY_TIMEOUT }: Conne
     db.pragma(`mmap_size = ${MAPPED}`)
     db.pragma('temp_store = MEMORY')
     if (!readonly) {
-      // An acknowledged write survives power loss, a deleted one leaves no bytes behind (docs/security-model.md, "Durability").
+      // An acknowledged write survives power loss, a deleted one leaves no bytes behind (docs/security-model.md,
+      // "Durability").
       db.pragma('synchronous = FULL')
       db.pragma('secure_delete = ON')
       db.pragma('wal_autocheckpoint = 4000')

@@ -25,7 +25,8 @@ export const sqliteDialect: Dialect = {
   builder,
   memberOf: (column, parameter) => sql`${sql.ref(column)} in (select value from json_each(${parameter}))`,
   list: (values) => JSON.stringify(values.map(rejectNul)),
-  // A unary plus makes an expression of the column: https://sqlite.org/optoverview.html#disqualifying_where_clause_terms
+  // A unary plus makes an expression of the column:
+  // https://sqlite.org/optoverview.html#disqualifying_where_clause_terms
   unindexed: (column) => sql`+${sql.ref(column)}`,
   // SQLite joins the tables of a cross join in their order.
   byRowNumber: (condition) => condition,

@@ -4,7 +4,7 @@ import { createGathering } from './gathering.ts'
 import type { Job, Result } from './protocol.ts'
 import { createJobQueue, type WaitingJob } from './queue.ts'
 
-export interface JobGroups {
+interface JobGroups {
   push(job: WaitingJob): void
   /** Results of jobs that were sent. */
   receive(results: readonly Result[]): void
@@ -15,9 +15,9 @@ export interface JobGroups {
 const toJob = ({ command, ...job }: WaitingJob): Job => ({ ...job, command: command.name })
 
 /**
- * Sends jobs to the writer thread, one group at a time: jobs that queue up during a group form the next one and share its
- * commit, so syncs and messages for each write drop under load. `send` throws when a job contains a value that cannot be
- * cloned, and sends none then.
+ * Sends jobs to the writer thread, one group at a time: jobs that queue up during a group form the next one and share
+ * its commit, so syncs and messages for each write drop under load. `send` throws when a job contains a value that
+ * cannot be cloned, and sends none then.
  */
 export const createJobGroups = ({
   send,

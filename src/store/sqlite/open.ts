@@ -17,7 +17,7 @@ import { createReader } from './reader.ts'
 import { createSqliteSession } from './session.ts'
 import { onFirstWrite, startWriter } from './writer.ts'
 
-export interface SqliteOptions {
+interface SqliteOptions {
   readonly path: string
   readonly mode: 'read-write' | 'join' | 'read-only'
   /**

@@ -13,7 +13,7 @@ const overloaded = () =>
   new AppError('overloaded', 'Too many writes are waiting for the store. Retry shortly.', { retryAfter: 1 })
 
 /** Writes that were accepted and have no result yet, by number. */
-export interface PendingWrites {
+interface PendingWrites {
   /** Accepts a write with its number; its result. Rejects with `overloaded` beyond the limits. */
   accept(bytes: number, send: (number: number) => void): Promise<unknown>
   settle(result: Result): void

@@ -13,7 +13,7 @@ export interface WaitingJob extends Omit<Job, 'command'> {
   readonly command: Command
 }
 
-export interface JobQueue {
+interface JobQueue {
   push(job: WaitingJob): void
   /** Removes the jobs of the next commit: calls in order, and one maintenance job when no call waits or it is due. */
   take(): readonly WaitingJob[]

@@ -20,7 +20,7 @@ export interface Reader {
   close(): void
 }
 
-export interface ReaderOptions {
+interface ReaderOptions {
   readonly path: string
   /** Time limit of one query, ms. */
   readonly ms?: number

@@ -10,8 +10,8 @@ import { fromSqlite } from './errors.ts'
 import type { Reader } from './reader.ts'
 
 /**
- * Maximum cached statements of dynamic queries. SQLite's memory for them is outside V8's heap, so garbage collection does
- * not account for it.
+ * Maximum cached statements of dynamic queries. SQLite's memory for them is outside V8's heap, so garbage collection
+ * does not account for it.
  */
 const MAX_QUERIES = 200
 

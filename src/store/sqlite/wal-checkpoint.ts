@@ -7,7 +7,7 @@ const RETRY = 200
 /** ms that the last attempt waits for readers. */
 const LAST_TIMEOUT = 1_000
 
-export interface WalCheckpointer {
+interface WalCheckpointer {
   /** Checkpoints and truncates the WAL: now, or as soon as no reader needs it. */
   truncate(): void
   /** Runs a pending attempt once more, with a longer timeout. */

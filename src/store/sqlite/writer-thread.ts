@@ -26,7 +26,9 @@ interface Events {
   readonly onExit: (error: AppError) => void
 }
 
-/** The writer thread: started at once, and again by the next jobs after it exited. Resolves when it has the file open. */
+/**
+ * The writer thread: started at once, and again by the next jobs after it exited. Resolves when it has the file open.
+ */
 export const startWriterThread = async (
   { log, onResults, onExit }: Events & { readonly log: Log },
   workerData: WorkerOptions,

@@ -8,7 +8,9 @@ import { startWriterThread, type WriterThread } from './writer-thread.ts'
 
 const closed = () => new AppError('gateway_timeout', 'The store is closed: this process is stopping. Retry.')
 
-/** A writer over the writer thread. A thread that exits fails its pending writes and is started again by the next one. */
+/**
+ * A writer over the writer thread. A thread that exits fails its pending writes and is started again by the next one.
+ */
 export const startWriter = async (
   { log }: { readonly log: Log },
   { limits, ...options }: WorkerOptions & { readonly limits?: Partial<WriterLimits> },

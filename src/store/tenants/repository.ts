@@ -17,9 +17,9 @@ const TENANT_KINDS = Object.freeze([TENANT_CHANGES])
 
 export const createTenantStore = ({ session, writer, changes }: Deps): TenantStore => ({
   get: async (id) => {
-    const found = await session.get(tenantById, { tenant_id: id })
-    if (found === undefined) return undefined
-    const { mac, ...row } = found
+    const tenant = await session.get(tenantById, { tenant_id: id })
+    if (tenant === undefined) return undefined
+    const { mac, ...row } = tenant
     return { ...toTenantRow(row), mac: mac === null ? null : buffer(mac) }
   },
   list: async () => (await session.all(allTenants, {})).map(toTenantRow),

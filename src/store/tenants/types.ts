@@ -30,9 +30,9 @@ export interface TenantStore {
   /** Writes over the tenant that was read with this MAC; false when it was deleted or changed since. */
   update(tenant: TenantRow, mac: Replacement): Promise<boolean>
   /**
-   * Deletes the tenant, its keys and its records in one transaction, so that nothing of it can be opened; the purge removes
-   * all other rows. The bytes of the keys leave the store's files too: before this resolves, or as soon as no reader needs
-   * them. False when there was none.
+   * Deletes the tenant, its keys and its records in one transaction, so that nothing of it can be opened; the purge
+   * removes all other rows. The bytes of the keys leave the store's files too: before this resolves, or as soon as no
+   * reader needs them. False when there was none.
    */
   delete(id: string, now: number): Promise<boolean>
 }

@@ -18,8 +18,8 @@ import type { Created, NewToken, TokenRow } from './types.ts'
 const MAX_DUPLICATE_BYTES = 32 * 1024 * 1024
 
 /**
- * Fingerprints that are locked one by one and looked up at once, each of which may be that of a token of 1 MiB. A server's
- * table of locks is small, too.
+ * Fingerprints that are locked one by one and looked up at once, each of which may be that of a token of 1 MiB. A
+ * server's table of locks is small, too.
  */
 const MAX_DEDUPLICATED = 64
 
@@ -63,7 +63,7 @@ const together = async <T extends readonly unknown[]>(
   }) as unknown as T
 }
 
-export interface Create {
+interface Create {
   /** Of one tenant. */
   readonly tokens: readonly NewToken[]
   readonly now: number

@@ -49,8 +49,8 @@ export const createTokenStore = ({
       if (tokens.length === 0) return []
       const bytes = tokens.reduce((sum, token) => sum + sizeOf(token), 0)
       const created = await writer.write(createTokens, { tokens: packed(tokens), now }, bytes)
-      return created.map((one) =>
-        one.kind === 'duplicate' ? { kind: 'duplicate', token: revive(one.token) } : one,
+      return created.map((result) =>
+        result.kind === 'duplicate' ? { kind: 'duplicate', token: revive(result.token) } : result,
       )
     },
 
@@ -59,24 +59,24 @@ export const createTokenStore = ({
       if (ids.length === 1)
         return whenReady(
           session.get(tokenById, { tenant_id: tenantId, id: ids[0] as string, now }),
-          (found) => (found === undefined ? [] : [toTokenRow(found, now)]),
+          (record) => (record === undefined ? [] : [toTokenRow(record, now)]),
         )
       return whenReady(
         session.all(tokensByIds, { tenant_id: tenantId, ids: session.dialect.list(ids), now }),
-        (found) => found.map((record) => toTokenRow(record, now)),
+        (records) => records.map((record) => toTokenRow(record, now)),
       )
     },
 
     heads: async (tenantId, ids, now) => {
       if (ids.length === 0) return []
       const list = session.dialect.list(ids)
-      const found = await session.all(tokenHeadsByIds, { tenant_id: tenantId, ids: list, now })
-      return found.map(({ egress, ...head }) => toTokenHead({ ...head, egress: egressOf(egress) }))
+      const heads = await session.all(tokenHeadsByIds, { tenant_id: tenantId, ids: list, now })
+      return heads.map(({ egress, ...head }) => toTokenHead({ ...head, egress: egressOf(egress) }))
     },
 
     located: async (tenantId, id, now) => {
-      const found = await session.get(locatedToken, { tenant_id: tenantId, id, now })
-      return found && { ...found, egress: egressOf(found.egress) }
+      const token = await session.get(locatedToken, { tenant_id: tenantId, id, now })
+      return token && { ...token, egress: egressOf(token.egress) }
     },
 
     groups: (tenantId, after, limit) => groupsAfter(session, tenantId, after, limit),

@@ -11,7 +11,10 @@ export const plansOf = (db: Connection, statements: readonly string[]): readonly
         .map((row) => (row as { detail: string }).detail),
     )
 
-/** Scans of a bound list, of constants, of rows that an index already found, and of the counters, one of each collection. */
+/**
+ * Scans of a bound list, of constants, of rows that an index already found, and of the counters, one of each
+ * collection.
+ */
 const HARMLESS = /^SCAN (json_each VIRTUAL|CONSTANT ROW|\d+ CONSTANT|found$|few$|changes$)/
 
 export const scansOf = (plans: readonly string[]): readonly string[] =>
