@@ -199,7 +199,7 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
     t.strictSame(await tokens.read('tenant-a', ['two'], NOW), [], 'nothing of it stays')
     t.equal(await records.get('things', 'tenant-a', 'x'), undefined)
 
-    const rejected = rightTo('refused')
+    const rejected = rightTo('rejected')
     await begin(rejected)
     await t.rejects(
       requests.runWithLease(rejected, async () => {
@@ -263,7 +263,7 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
       await keep('one', ['plain'])
       await keep('short', ['other'], { until: NOW + 50 })
       await keep('late', ['plain', 'gone'])
-      t.equal(await shown('late'), false, 'one was deleted before the answer was kept')
+      t.equal(await shown('late'), false, 'one was deleted before the response was stored')
       await tokens.delete('tenant-b', 'plain', NOW)
       for (const name of ['both', 'one', 'short']) t.equal(await shown(name), true, name)
       t.equal(await shown('short', NOW + 50), false)
@@ -279,7 +279,7 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
       await tokens.update({ row: row2, version, terms: [], deduplicate: false }, NOW)
       t.equal(await shown('changed'), false)
       await keep('overtaken', ['other'])
-      t.equal(await shown('overtaken'), false, 'the token changed between the answer and its keeping')
+      t.equal(await shown('overtaken'), false, 'the token changed between the response and its storage')
       await keep('current', ['other'], { version: 2 })
       t.equal(await shown('current'), true)
     },

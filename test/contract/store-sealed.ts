@@ -90,7 +90,7 @@ export const storeSealed = async (t: Test, open: OpenStore): Promise<void> => {
     for (let version = 1; version <= 5; version++) {
       await keys.add([key('a', 'data', version, 1), key('a', 'data', version + 10, 1)])
       await create(version)
-      // Whoever is answered was there before the closing; whoever comes later is refused.
+      // Acknowledged writes came before the closing; later ones are rejected.
       const [retained, found] = await Promise.all([
         Promise.allSettled(Array.from({ length: 6 }, () => create(version))),
         keys.close('a', version, NOW).then(() => sealed.tokens('a', 0, 1_000)),

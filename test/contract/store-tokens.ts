@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { TokenRow, TokenUpdate } from '../../src/store/tokens/types.ts'
+import type { SearchNode, TokenRow, TokenUpdate } from '../../src/store/tokens/types.ts'
 import { aToken, NOW } from '../store/kit.ts'
 import type { OpenStore } from './store-contract.ts'
 
@@ -220,8 +220,51 @@ export const storeTokens = async (t: Test, open: OpenStore): Promise<void> => {
     const created = all.flat().filter(({ kind }) => kind === 'created')
     t.equal(created.length, 1)
     const ids = all.flat().map((one) => (one.kind === 'created' ? one.id : one.token.id))
-    t.equal(new Set(ids).size, 1, 'all are told the same id')
+    t.equal(new Set(ids).size, 1, 'all get the same id')
     t.equal(await tokens.count({ tenantId: 'tenant-a', now: NOW, visibility: 'all' }), 1)
+  })
+
+  await t.test('concurrent creates of all kinds are written as if each came alone', async (t) => {
+    const { tokens } = await open(t)
+    const [parent] = await tokens.create([aToken({ id: 'parent', fingerprint: 'known' })], NOW)
+    const parentSeq = parent?.kind === 'created' ? parent.seq : 0
+    const old = aToken({ id: 'expired', expires_at: NOW + 1, metadata: { of: 'old' } })
+    await tokens.create([old, aToken({ id: 'in use' })], NOW)
+    const alias = () => aToken({ id: 'in use', fallbackIds: ['parent', 'alias-1', 'alias-2'] })
+    const once = () => aToken({ fingerprint: 'once', deduplicate: true })
+    const calls = [
+      [aToken({ metadata: { of: 'new' }, terms: [Buffer.from('term')] }), aToken()],
+      [aToken({ id: 'expired', metadata: { of: 'new' } })],
+      [aToken({ id: 'rejected', metadata: { of: 'new' } }), aToken({ id: 'in use' })],
+      [alias(), alias()],
+      [aToken({ fingerprint: 'known', deduplicate: true, parentSeq }), once(), once()],
+      [aToken({ id: 'child', parentSeq })],
+      [aToken({ id: 'orphan', parentSeq: 1_000_000 })],
+    ]
+    const results = await Promise.allSettled(calls.map((call) => tokens.create(call, NOW + 1)))
+    const outcomes = results.map((result) =>
+      result.status === 'fulfilled' ? result.value.map(({ kind }) => kind).join() : result.reason.code,
+    )
+    t.strictSame(outcomes, [
+      'created,created',
+      'created',
+      'conflict',
+      'created,created',
+      'duplicate,created,duplicate',
+      'created',
+      'token_not_found',
+    ])
+    const ids = ['alias-1', 'alias-2', 'child', 'expired', 'rejected', 'orphan']
+    const present = (await tokens.read('tenant-a', ids, NOW + 1)).map(({ id }) => id)
+    t.strictSame(present.sort(), ['alias-1', 'alias-2', 'child', 'expired'])
+    const count = (where?: SearchNode) =>
+      tokens.count({ tenantId: 'tenant-a', now: NOW + 1, visibility: 'all', ...(where ? { where } : {}) })
+    t.equal(await count(), 9)
+    t.equal(await count({ kind: 'equals', field: 'container', value: '/pci/high/' }), 9)
+    t.equal(await count({ kind: 'metadata', key: 'of', value: 'new' }), 2)
+    t.equal(await count({ kind: 'metadata', key: 'of', value: 'old' }), 0)
+    t.equal(await count({ kind: 'term', term: Buffer.from('term') }), 1)
+    t.equal(await count({ kind: 'child', parentSeq }), 1)
   })
 
   await t.test('an update increments the version and replaces terms, metadata and groups', async (t) => {

@@ -9,12 +9,12 @@ import { aServer, aStore } from './kit.ts'
 
 const LANES = 12
 
-/** What became of creates, by id. */
+/** Outcomes of creates, by id. */
 interface Outcomes {
   readonly retained: string[]
-  /** Told that nothing was done. */
+  /** Rejected: nothing was written. */
   readonly rejected: string[]
-  /** Told that nobody knows. */
+  /** The outcome is unknown. */
   readonly unknown: string[]
 }
 
@@ -59,7 +59,7 @@ t.test('PostgreSQL under load', { skip: postgresMissing({ own: true }) }, async 
   superuser.pathname = new URL(address).pathname
   const ask = <R extends object>(text: string) => queryPostgres<R>(superuser.href, text)
 
-  /** Asks until it answers, for a minute. */
+  /** Retries until it succeeds, for a minute. */
   const works = async (t: Test, what: string, work: () => Promise<unknown>): Promise<void> => {
     for (let left = 1_200; left > 0; left--) {
       if (
@@ -76,19 +76,19 @@ t.test('PostgreSQL under load', { skip: postgresMissing({ own: true }) }, async 
     t.fail(what)
   }
 
-  /** What was acknowledged is there, what was refused is not, and every count is that of the rows. */
-  const whole = async (t: Test, { retained: kept, rejected, unknown }: Outcomes): Promise<void> => {
-    t.comment(`${kept.length} kept, ${rejected.length} refused, ${unknown.length} unknown`)
+  /** Acknowledged tokens exist, rejected ones do not, and every count is that of the rows. */
+  const isConsistent = async (t: Test, { retained, rejected, unknown }: Outcomes): Promise<void> => {
+    t.comment(`${retained.length} retained, ${rejected.length} rejected, ${unknown.length} unknown`)
     const there = new Set((await ask<{ id: string }>('select id from tokens')).map(({ id }) => id))
     t.strictSame(
-      kept.filter((id) => !there.has(id)),
+      retained.filter((id) => !there.has(id)),
       [],
       'nothing that was acknowledged is lost',
     )
     t.strictSame(
       rejected.filter((id) => there.has(id)),
       [],
-      'nothing that was refused was done',
+      'nothing that was rejected was written',
     )
     const [sums] = await ask(`select (select count(*) from tokens) as tokens,
       (select sum(count) from token_counts) as counted,
@@ -110,8 +110,8 @@ t.test('PostgreSQL under load', { skip: postgresMissing({ own: true }) }, async 
     }
     const outcomes = await load(store, t, cutting())
     await works(t, 'writes again', () => store.tokens.create([aToken({ metadata: { of: 'load' } })], NOW))
-    t.ok(outcomes.retained.length > 0, 'some were kept meanwhile')
-    await whole(t, outcomes)
+    t.ok(outcomes.retained.length > 0, 'some were retained concurrently')
+    await isConsistent(t, outcomes)
   })
 
   await t.test('a server that is killed and restarted has all acknowledged writes', async (t) => {
@@ -124,8 +124,8 @@ t.test('PostgreSQL under load', { skip: postgresMissing({ own: true }) }, async 
     }
     const outcomes = await load(store, t, restart())
     await works(t, 'writes again', () => store.tokens.create([aToken({ metadata: { of: 'load' } })], NOW))
-    t.ok(outcomes.rejected.length + outcomes.unknown.length > 0, 'some came while it was away')
-    await whole(t, outcomes)
+    t.ok(outcomes.rejected.length + outcomes.unknown.length > 0, 'some came while the server was down')
+    await isConsistent(t, outcomes)
   })
 
   await t.test('a read-only server, as after a failover, rejects writes and serves reads', async (t) => {

@@ -12,7 +12,7 @@ import { newVaultDatabase } from '../../kit/test-store.ts'
 import { aToken, NOW, silent } from '../kit.ts'
 import { aServer, aStore } from './kit.ts'
 
-/** A connection that answers `commit` so. */
+/** A connection with this response to `commit`. */
 const clientOf = (commit: () => Promise<unknown>): { client: ClientBase; sent: string[] } => {
   const sent: string[] = []
   const query = async (text: string) => {

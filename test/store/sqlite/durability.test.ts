@@ -19,7 +19,7 @@ const killAfter = async (location: string, acknowledged: number): Promise<readon
   })
   const [, signal] = await once(child, 'close')
   t.equal(signal, 'SIGKILL')
-  // A line without its end was not wholly told to anyone.
+  // An incomplete line was not acknowledged.
   return text.slice(0, text.lastIndexOf('\n')).split('\n')
 }
 
