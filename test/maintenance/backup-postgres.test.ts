@@ -25,8 +25,11 @@ const fill = async (vault: OpenVault) => {
     body: { name: 'a', type: 'private', rules: RULES },
   })
   const key: string = json.key
-  const create = async (body: object): Promise<string> =>
-    (await vault.call('POST', '/tokens', { as: key, body })).json.id
+  const create = async (body: object): Promise<string> => {
+    const { status, json } = await vault.call('POST', '/tokens', { as: key, body })
+    if (status !== 201) throw new Error(`no token was created: ${status} ${JSON.stringify(json)}`)
+    return json.id
+  }
   const card = await create({ type: 'card', data: CARD, metadata: { order: '1' } })
   const others = await Promise.all(
     Array.from({ length: 300 }, (_, at) => create({ data: `"value" \\ ${at}`, metadata: { at: `${at}` } })),
