@@ -3,7 +3,10 @@ import { join } from 'node:path'
 import { exclusively } from './lock.js'
 import { BootstrapError, npm, say } from './run.js'
 
-/** @typedef {{ version?: string, integrity?: string, dev?: boolean, optional?: boolean, devOptional?: boolean, link?: boolean }} Locked */
+/**
+ * @typedef {{ version?: string, integrity?: string, dev?: boolean, optional?: boolean, devOptional?: boolean, link?:
+ * boolean }} Locked
+ */
 
 /**
  * @param {string} path

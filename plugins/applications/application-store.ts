@@ -88,7 +88,10 @@ export const createApplicationStore = (context: PluginContext) => {
         ])
     },
 
-    /** Commits the changes that `plan` returns for an application and its keys; retries when either changed concurrently. */
+    /**
+     * Commits the changes that `plan` returns for an application and its keys; retries when either changed
+     * concurrently.
+     */
     alter: <T>(
       tenantId: string,
       id: string,

@@ -24,7 +24,7 @@ interface EndedCall {
   readonly responseBytes?: number | undefined
   /** Sent every few seconds, or many at once: neither timed nor, unless it fails, listed or logged at info. */
   readonly isProbe: boolean
-  /** Sent by a page that nobody uses: as a probe, but timed. */
+  /** Sent by a page in the background: as a probe, but timed. */
   readonly isBackground?: boolean
   /** More members of its line in the access log. */
   readonly logged?: Readonly<Record<string, unknown>>

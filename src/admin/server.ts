@@ -81,7 +81,7 @@ const NOTHING_HERE = 'No such route. See /docs.'
 const NO_MANAGEMENT_HERE =
   'This node serves /proxy, /healthz, /readyz and /metrics only. Send management calls to a node with the role admin.'
 
-export interface Admin {
+interface Admin {
   readonly app: FastifyInstance
   /** Socket path or `http://127.0.0.1:<port>`; `''` when listening nowhere. */
   readonly address: string

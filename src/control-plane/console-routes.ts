@@ -29,7 +29,7 @@ export const noneOf = (names: readonly string[], prefixes: readonly string[]): s
 }
 
 /**
- * The last changes to a response, whoever made it: a destination, the code of a proxy, the gateway or Envoy. Headers by
+ * The last changes to every response, of a destination, the code of a proxy, the gateway or Envoy. Headers by
  * which a destination would act on the console's origin do not pass: cookies, redirects, stored policies.
  */
 const guarded = ({ prefixes }: Settings) => ({

@@ -4,7 +4,7 @@ import { consoleRoutes } from './console-routes.ts'
 import { forwardListeners } from './forward-listeners.ts'
 import { connectRoutes, tunneledRoutes } from './forward-routes.ts'
 import { listener } from './listener.ts'
-import { type BootstrapOptions, type Settings, settle } from './options.ts'
+import type { Settings } from './options.ts'
 import { routes } from './routes.ts'
 import { secrets } from './secrets.ts'
 import { RESOURCE_TYPE_NAMES, RESOURCE_TYPES, type ResourceType } from './xds.ts'
@@ -24,9 +24,6 @@ export const snapshotOf = (settings: Settings): Snapshot => ({
   ],
   secrets: secrets(settings),
 })
-
-/** The resources for these options. Throws an Error for an invalid option. */
-export const createSnapshot = (options: BootstrapOptions): Snapshot => snapshotOf(settle(options))
 
 /** Resources with the type URL of an `Any`. */
 export const typed = (kind: ResourceType, resources: readonly Resource[]): readonly object[] =>

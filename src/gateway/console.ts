@@ -32,7 +32,8 @@ export const sessionOf = (head: Head, rules: HeaderRules): ConsoleSecret => {
 
 /**
  * Throws `forbidden` for a request whose response a browser would show as a page, or run as a script, of the console's
- * origin (W3C Fetch Metadata Request Headers, "sec-fetch-dest"): it could act with the session of whoever is signed in.
+ * origin (W3C Fetch Metadata Request Headers, "sec-fetch-dest"): it could act with the session of the user who is
+ * signed in.
  */
 export const rejectBrowserNavigation = (head: Head): void => {
   const use = head.get('sec-fetch-dest')?.[0]

@@ -141,7 +141,8 @@ const ringCache = ({ keys, clock }: KeysDeps, roots: RootKeyring) => {
 }
 
 /**
- * The keys of the service and of its tenants (docs/security-model.md, "Encryption"). Several processes may open a store.
+ * The keys of the service and of its tenants (docs/security-model.md, "Encryption"). Several processes may open a
+ * store.
  *
  * Rejects and changes nothing: `invalid` when the root key does not match the store, or a key row is missing or
  * modified; `gateway_timeout` when the store has no keys and `create` is not set.

@@ -51,7 +51,8 @@ export interface FailureExample {
 }
 
 /**
- * An example call for the documentation: input and response. The kernel checks at start that they fit the schemas. Ids are made up, card numbers are test numbers of the networks.
+ * An example call for the documentation: input and response. The kernel checks at start that they fit the schemas. Ids
+ * are made up, card numbers are test numbers of the networks.
  */
 export type Example = {
   /** Short description; unique within its operation. */

@@ -9,7 +9,7 @@ import { createService } from './service.ts'
 import { StartError } from './start-error.ts'
 import { startupBanner } from './startup-banner.ts'
 
-export interface SupervisorOptions {
+interface SupervisorOptions {
   readonly role: Role
   readonly configFile: string | undefined
   /** Undefined: none was found. Only a start without Envoy succeeds then. */
@@ -21,7 +21,7 @@ export interface SupervisorOptions {
   readonly terminal: boolean
 }
 
-export interface Supervisor {
+interface Supervisor {
   /**
    * Resolves when all processes are ready and the startup banner is printed. Rejects with StartError or ConfigError
    * after all have stopped.

@@ -36,7 +36,7 @@ const evaluating = <T>(path: string, evaluate: () => T): T => {
  * them). Expressions of the token see no write-only members: a caller that may search or compare
  * fingerprints could guess them. An expression without a result makes no term and no fingerprint: tokens without the
  * member are not equal to each other. A token that is `egress_only` has neither, since either confirms a guess of a
- * value that nobody may read; its expressions are evaluated nevertheless, so that they do not fail once the limit is
+ * value that no caller may read; its expressions are evaluated nevertheless, so that they do not fail once the limit is
  * removed. Throws `invalid`.
  */
 export const indexTerms = (

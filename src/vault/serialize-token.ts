@@ -52,7 +52,7 @@ type Shown = { -readonly [Member in keyof Token]: Token[Member] }
 
 /**
  * Members for any holder of the token's id: neither data nor metadata nor expressions. A fingerprint discloses what a
- * value equals, so only callers that see the data get it, and nobody that of an `egress_only` token.
+ * value equals, so only callers that see the data get it, and no caller that of an `egress_only` token.
  */
 const summarize = (deps: Pick<VaultDeps, 'types'>, row: ShownRow, grants: Grants): Shown => {
   const token: Shown = {

@@ -193,7 +193,7 @@ t.test('grants reveal data of a container, or of all listed tokens, as their rul
     [true, true, grants([rule('/', 'reveal', read), rule('/', 'mask', read, 2)])],
     [true, true, grants([rule('/a/', 'mask', read), rule('/a/', 'reveal', ['token:use'])])],
     [false, false, grants([rule('/a/', 'mask', ['token:use'])], [...read, 'token:use'])],
-    // one token of the container is masked, and nobody knows which one a guess meets
+    // one token of the container is masked, and no caller knows which one a guess meets
     [false, false, grants([only('id', 'equals', 'x'), rule('/a/', 'reveal', read, 2)])],
     [true, false, grants([only('container', 'equals', '/b/'), rule('/', 'reveal', read, 2)])],
     [false, false, grants([only('container', 'starts_with', '/a'), rule('/', 'reveal', read, 2)])],

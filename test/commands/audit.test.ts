@@ -34,7 +34,7 @@ t.test(
     )
     const [verified, anonymous, gateway, unsure] = await Promise.all([
       audit('verify'),
-      audit('acknowledge-loss', '--journal', 'nobody'),
+      audit('acknowledge-loss', '--journal', 'unknown'),
       audit('acknowledge-loss', '--journal', 'gateway-0'),
       audit('acknowledge-loss', '--journal', 'admin'),
     ])

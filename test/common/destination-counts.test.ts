@@ -23,7 +23,7 @@ t.test('calls and tokens of a tenant are summed by host, over hours', async (t) 
       { host: 'other.test', calls: 1, tokens: 1 },
     ],
   })
-  t.same(counts.of('nobody').destinations, [])
+  t.same(counts.of('unknown').destinations, [])
 })
 
 t.test('counts of an hour are dropped after a day', async (t) => {

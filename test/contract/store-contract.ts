@@ -9,7 +9,7 @@ import { storeRest } from './store-rest.ts'
 import { storeSealed } from './store-sealed.ts'
 import { storeTokens } from './store-tokens.ts'
 
-/** Opens an empty store that nobody else uses; it lives until `t` ends. */
+/** Opens an empty store without other users; it lives until `t` ends. */
 export type OpenStore = (t: Test) => Promise<Store>
 
 /** What every engine's store must do. */

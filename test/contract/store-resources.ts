@@ -137,7 +137,7 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
       const held = holders[kinds.indexOf('started')] as string
       await requests.abandon({ ...response, holder: held, certain: true }, NOW)
       t.strictSame(await begin('b'), { kind: 'started' })
-      t.strictSame(await begin('c', NOW + 100), { kind: 'started' }, 'whoever died is not waited for')
+      t.strictSame(await begin('c', NOW + 100), { kind: 'started' }, 'a process that ended is not waited for')
       await requests.finish(
         { ...response, holder: 'b', sealed: Buffer.from('late'), expiresAt: NOW + 900 },
         NOW,

@@ -130,7 +130,7 @@ export const storeSealed = async (t: Test, open: OpenStore): Promise<void> => {
       const [one, two] = [aToken(ephemeral), aToken({ expires_at: NOW + 1 })]
       await tokens.create([one, two, aToken({ tenant_id: 'tenant-b' })], NOW)
       t.equal(await sealed.size('tenant-a'), 2)
-      t.equal(await sealed.size('nobody'), 0)
+      t.equal(await sealed.size('unknown'), 0)
       const rows = await sealed.tokens('tenant-a', 0, 10)
       t.match(rows, [
         { id: one.id, type: 'card', version: 1, sealed: one.sealed, ephemeral: one.ephemeral },

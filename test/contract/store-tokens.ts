@@ -151,7 +151,7 @@ export const storeTokens = async (t: Test, open: OpenStore): Promise<void> => {
     t.equal(await tokens.count({ ...query, where: { kind: 'term', term } }), 0)
     t.equal(await tokens.count({ ...query, where: { kind: 'metadata', key: 'a', value: 'b' } }), 0)
     const [again] = await tokens.create([{ ...token, deduplicate: true }], NOW)
-    t.equal(again?.kind, 'created', 'a deleted token is nobody’s duplicate')
+    t.equal(again?.kind, 'created', 'a deleted token has no duplicate')
   })
 
   await t.test('of several tokens with one fingerprint the oldest is found', async (t) => {

@@ -2,7 +2,7 @@ import t from 'tap'
 import { PASSED_HEADERS } from '../../src/common/console.ts'
 import { noneOf } from '../../src/control-plane/console-routes.ts'
 import type { BootstrapOptions } from '../../src/control-plane/options.ts'
-import { createSnapshot } from '../../src/control-plane/snapshot.ts'
+import { createSnapshot } from '../kit/envoy.ts'
 
 const OPTIONS: BootstrapOptions = {
   listen: { host: '127.0.0.1', port: 8080 },

@@ -4,12 +4,12 @@ import { unixHttp } from '../../src/common/unix-http.ts'
 import { renderBootstrap } from '../../src/control-plane/bootstrap.ts'
 import { parseForwardHosts, reportForwardHosts } from '../../src/control-plane/forward-hosts.ts'
 import type { BootstrapOptions } from '../../src/control-plane/options.ts'
-import { createSnapshot } from '../../src/control-plane/snapshot.ts'
 import { startXdsServer } from '../../src/control-plane/xds-server.ts'
 import { MAX_HOSTS } from '../../src/forward-proxy/bound-hosts.ts'
 import { createAuthority } from '../kit/authority.ts'
 import { directoryFor } from '../kit/directory.ts'
 import { silentLog } from '../kit/egress.ts'
+import { createSnapshot } from '../kit/envoy.ts'
 
 const authority = await createAuthority()
 const { cert, key } = await authority.issue(['api.test'])

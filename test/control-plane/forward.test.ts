@@ -1,7 +1,7 @@
 import t from 'tap'
 import { renderBootstrap } from '../../src/control-plane/bootstrap.ts'
 import type { BootstrapOptions } from '../../src/control-plane/options.ts'
-import { createSnapshot } from '../../src/control-plane/snapshot.ts'
+import { createSnapshot } from '../kit/envoy.ts'
 
 const OPTIONS: BootstrapOptions = {
   listen: { host: '127.0.0.1', port: 8080 },

@@ -328,7 +328,7 @@ t.test('a key deleted before a slow body arrives releases no request', async (t)
     let deleted = false
     const { authenticator } = createFarSide().deps
     const { exchange, far } = setUp({
-      clock: { now: () => -now }, // set back meanwhile
+      clock: { now: () => -now }, // set back in between
       steadyClock: { now: () => now },
       authenticator: {
         ...authenticator,

@@ -5,8 +5,8 @@ import { request } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { renderBootstrap } from '../../src/control-plane/bootstrap.ts'
-import type { BootstrapOptions } from '../../src/control-plane/options.ts'
-import { createSnapshot } from '../../src/control-plane/snapshot.ts'
+import { type BootstrapOptions, settle } from '../../src/control-plane/options.ts'
+import { type Snapshot, snapshotOf } from '../../src/control-plane/snapshot.ts'
 import { freePort } from './sidevault.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -71,6 +71,9 @@ export const validateBootstrap = (directory: string, options: BootstrapOptions):
   )
   return status === 0 ? '' : stderr
 }
+
+/** Envoy's resources for these options. */
+export const createSnapshot = (options: BootstrapOptions): Snapshot => snapshotOf(settle(options))
 
 export interface RunningEnvoy {
   readonly port: number

@@ -148,9 +148,9 @@ t.test('a file that is altered, truncated, or opened with another passphrase cha
     { message: /already exists/ },
   )
   await t.rejects(
-    runExport(configOf(here), { tenantId: 'nobody', path: file('x'), passphrase }, () => {}),
+    runExport(configOf(here), { tenantId: 'unknown', path: file('x'), passphrase }, () => {}),
     {
-      message: /Tenant "nobody" does not exist/,
+      message: /Tenant "unknown" does not exist/,
     },
   )
   const short = new Secret('too short')

@@ -298,8 +298,8 @@ t.test('a tenant whose key was altered does not stop the rotation of others', as
 
 t.test('an unknown tenant is reported', async (t) => {
   const { deps } = operating(await startTestService(t))
-  await t.rejects(rotateData(deps, 'nobody'), {
+  await t.rejects(rotateData(deps, 'unknown'), {
     code: 'tenant_not_found',
-    message: /Tenant "nobody" does not exist/,
+    message: /Tenant "unknown" does not exist/,
   })
 })

@@ -20,7 +20,7 @@ export const NO_HOST: SandboxHost = {
   },
 }
 
-export interface RunOptions extends Partial<Omit<Invocation, 'program' | 'argument'>> {
+interface RunOptions extends Partial<Omit<Invocation, 'program' | 'argument'>> {
   readonly tenantId?: string
   readonly name?: string
   readonly argument?: unknown

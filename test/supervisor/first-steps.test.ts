@@ -33,7 +33,7 @@ t.test('the three printed lines show the card number at the destination, in sh a
     const printed = execFileSync(shell, { input: `${lines.join('\n')}\n`, encoding: 'utf8' })
     t.equal(JSON.parse(printed).body.card, '4242424242424242', shell)
   }
-  const nowhere = lines.join('\n').replace('demo.sidevault.test', 'nobody.invalid')
+  const nowhere = lines.join('\n').replace('demo.sidevault.test', 'unknown.invalid')
   t.equal(JSON.parse(execFileSync('sh', { input: nowhere, encoding: 'utf8' })).proxy_error.status, 502)
   await until('the failure is logged', () => first.output.stderr.includes('"msg":"failed call"'))
   t.equal(statSync(dataDir).mode & 0o777, 0o700)

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 
-export interface Process {
+interface Process {
   readonly pid: number
   readonly parent: number
   readonly command: string

@@ -64,7 +64,11 @@ t.test("the sizes of a call's tokens are summed before any is read", async (t) =
   }
   t.equal(reads, 0)
   t.same(records, [])
-  t.equal((await failure(vault.use(ids, as(['token:read'])))).code, 'forbidden', 'their sizes stay unsaid')
+  t.equal(
+    (await failure(vault.use(ids, as(['token:read'])))).code,
+    'forbidden',
+    'their sizes are not disclosed',
+  )
   const few = ids.slice(0, 18)
   t.equal((await vault.use(few, reveal())).size, 18)
   t.equal((await vault.list({}, { kind: 'offset', page: 1, size: 18 }, reveal())).data.length, 18)

@@ -119,7 +119,7 @@ t.test('existing ids are those of the tenant, of any container, and leave no rec
   const { id } = await create({ type: 'card', data: CARD })
   const ended = await create({ data: 1, expires_at: '2099-01-01T00:00:00Z' })
   records.splice(0)
-  const many = Array.from({ length: 600 }, (_, at) => `nobody-${at}`)
+  const many = Array.from({ length: 600 }, (_, at) => `unknown-${at}`)
   const nothing = as([])
   t.same(await vault.known([id, ...many, id, ended.id], nothing), new Set([id, ended.id]))
   t.same(await vault.known([], nothing), new Set())

@@ -30,7 +30,7 @@ export const isConsoleCall = (request: Rewritten): boolean =>
 const POLLED: readonly string[] = ['Requests.List', 'Requests.Destinations']
 
 /**
- * Whether a page of the console reads by itself. A session cannot leave out its other calls: whoever has it reads data.
+ * Whether a page of the console reads by itself. A session cannot leave out its other calls: its holder reads data.
  */
 export const isBackground = ({ state }: Pick<FastifyRequest, 'state'>, operation: string): boolean =>
   POLLED.includes(operation) && typeof state.key === 'object' && !state.key.isUse

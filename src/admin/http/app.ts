@@ -184,7 +184,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
 
   for (const { method = 'GET', path, name, bodyLimit, handler } of deps.own) {
     // A first view loads all files of the console, which are in memory: they count as calls. Anonymous requests for
-    // other pages lock nobody out of the console, and attempts to sign in do not prevent signing out.
+    // other pages lock no user out of the console, and attempts to sign in do not prevent signing out.
     const pages =
       name === 'console_assets'
         ? {}

@@ -6,7 +6,7 @@ import { shellQuote } from '../../common/shell-quote.ts'
 import { StartError } from '../../supervisor/start-error.ts'
 import { folderFiles, jsonFiles, type Names, npmFiles } from './templates.ts'
 
-export interface Scaffold {
+interface Scaffold {
   readonly kind: 'folder' | 'json' | 'npm'
   /** The folder to create; its last part is the name of the plugin. */
   readonly path: string

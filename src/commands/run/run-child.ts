@@ -17,7 +17,7 @@ const OF_TERMINAL: readonly Signal[] = ['SIGINT', 'SIGQUIT']
 export const exitCodeOf = (signal: NodeJS.Signals): number => SIGNALED + (constants.signals[signal] ?? 0)
 
 /** Passes signals on to the command, once it runs. Until then the first one is held. */
-export interface Signals {
+interface Signals {
   /** A signal that came before the command ran. */
   readonly early: NodeJS.Signals | undefined
   to(target: (signal: NodeJS.Signals) => void): void

@@ -40,7 +40,7 @@ export const forwardProxy = async (
   return { address: { tls, host: name ?? localHost(host), port }, caPem: ca.body }
 }
 
-export interface RunKey {
+interface RunKey {
   readonly key: string
   /** ms until it ends, from its creation or its last renewal. */
   readonly endsInMs: number

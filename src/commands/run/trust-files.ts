@@ -24,7 +24,7 @@ const keyStoreOf = (certificates: readonly string[], now: number): Buffer => {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-export interface WrittenTrustFiles extends TrustFiles {
+interface WrittenTrustFiles extends TrustFiles {
   remove(): Promise<void>
 }
 

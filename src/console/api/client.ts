@@ -67,7 +67,7 @@ export const createApi = (
       ...(signal === undefined ? {} : { signal }),
       cache: 'no-store',
       credentials: 'same-origin',
-      // Responses of destinations have no location to follow; the API redirects nobody.
+      // Responses of destinations have no location to follow; the API sends no redirects.
       redirect: where.startsWith('/proxy') ? 'follow' : 'error',
       referrerPolicy: 'no-referrer',
     })

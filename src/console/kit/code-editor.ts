@@ -135,7 +135,7 @@ export const codeEditor = ({
         </div>
         <div class="code-box">
           <div class="code-gutter" aria-hidden="true"><pre>${numbers.value}</pre>
-            ${problems.slice(0, 100).map((problem) => mark('code-fault', problem.line))}</div>
+            ${problems.slice(0, 100).map((problem) => mark('code-problem', problem.line))}</div>
           <div class="code-area">
             <div class="code-current" aria-hidden="true">${mark('code-line', line.value)}</div>
             <textarea

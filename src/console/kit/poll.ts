@@ -1,6 +1,6 @@
 let arePaused = false
 
-/** Pauses all polls, while nobody is signed in. */
+/** Pauses all polls, while no user is signed in. */
 export const pausePolls = (paused: boolean): void => {
   arePaused = paused
 }

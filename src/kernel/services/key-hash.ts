@@ -9,8 +9,8 @@ const RETAINED = 10_000
 const MAX_LENGTH = 200
 
 /**
- * The keyed hash of an API key, undefined for one that is too long to exist. Cached under its plain SHA-256, which takes
- * a quarter of the time: keys themselves (192 random bits) are not cached.
+ * The keyed hash of an API key, undefined for one that is too long to exist. Cached under its plain SHA-256, which
+ * takes a quarter of the time: keys themselves (192 random bits) are not cached.
  */
 export const createKeyHash = (keys: Pick<Keys, 'mac'>): ((key: string) => string | undefined) => {
   const known = new LRUCache<string, string>({ max: RETAINED })

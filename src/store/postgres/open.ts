@@ -25,7 +25,7 @@ export interface PostgresSettings extends PostgresLimits {
 
 const DEFAULTS: PostgresSettings = { ...USUAL, connections: 14 }
 
-export interface PostgresOptions {
+interface PostgresOptions {
   /** `postgres://user:password@host:port/database?sslmode=…` */
   readonly address: string
   readonly mode: 'read-write' | 'join' | 'read-only'

@@ -68,7 +68,7 @@ const sessionOver = (
   }
   /**
    * One statement for the rows of each scope. Throws at once for a value that cannot be bound, so that no commit
-   * follows; a statement that fails on the server aborts its transaction, also when nobody awaits it.
+   * follows; a statement that fails on the server aborts its transaction, also when no caller awaits it.
    */
   const sendAll = <P extends object, R, T>(
     statement: Statement<P, R>,

@@ -40,7 +40,7 @@ const isReached = (arrows: readonly Arrow[], from: string, to: string): boolean 
 /**
  * The folders of src/ from the table in test/imports.test.ts, without arrows where a longer way leads to the same room.
  */
-export const roomsDrawing = (): Drawing => {
+const roomsDrawing = (): Drawing => {
   const rows = read('test/imports.test.ts').matchAll(
     /^ {2}'?([\w-]+)'?: \{\s*values:\s*'([^']*)'(?:,\s*types: '([^']*)')?/gm,
   )

@@ -16,7 +16,7 @@ interface Cell {
   readonly below: Cell[]
 }
 
-export interface Layout {
+interface Layout {
   /** Center and row of each node. */
   readonly nodes: ReadonlyMap<string, Cell>
   readonly rows: number

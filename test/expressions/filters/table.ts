@@ -6,7 +6,7 @@ import { createExpressions } from '../../../src/expressions/expressions.ts'
 const expressions = createExpressions()
 
 /** Data, expression over `data`, expected value. Each is checked as a stored expression and as a detokenization. */
-export type Example = readonly [data: Json, filters: string, expected: Json]
+type Example = readonly [data: Json, filters: string, expected: Json]
 
 export const evaluate = (data: Json, filters: string): Json =>
   expressions.parseStored(`{{ data ${filters} }}`).evaluate({ data })

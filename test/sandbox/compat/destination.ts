@@ -29,7 +29,7 @@ const respond = (
       return [200, JSON.parse(body)]
     case 'form':
       return [200, { data: body.replaceAll(type.split('boundary=')[1] ?? '', 'boundary') }]
-    case 'refuse':
+    case 'decline':
       return [402, { reason: 'do_not_honor', seen: body.length }]
     default:
       return [404, {}]

@@ -180,7 +180,7 @@ export const OUTLIVING: readonly Hostile[] = [
     'new Promise((done) => setTimeout(done, 5)).then(() => { for (;;); }); return 1',
     'returned',
   ),
-  row('an unhandled rejection', 'Promise.reject(new Error("nobody")); return 1', 'returned'),
+  row('an unhandled rejection', 'Promise.reject(new Error("unhandled")); return 1', 'returned'),
   row(
     'a throw in a timer',
     'setTimeout(() => { throw new Error("late") }, 1); await new Promise((done) => setTimeout(done, 20)); return 1',

@@ -32,11 +32,11 @@ const snapshotOf = () => {
   return snapshot
 }
 
-export interface RealmRun {
+interface RealmRun {
   readonly argument?: unknown
   readonly sdk?: boolean
   readonly settings?: Partial<RealmSettings>
-  /** Answers host calls that take a while; timers are the kit's own. */
+  /** Handles host calls that take a while; timers are the kit's own. */
   readonly call?: (name: string, input: unknown) => Promise<unknown>
   readonly timeout?: number
 }

@@ -9,7 +9,7 @@ import { postgresMissing } from '../../kit/postgres.ts'
 import { NOW } from '../kit.ts'
 import { aServer, aStore } from './kit.ts'
 
-/** Counters whose reads are answered by hand. */
+/** Counters whose reads the test resolves. */
 const setUp = (t: Test) => {
   let at = 0
   let versions: Readonly<Record<string, number>> = { things: 1 }

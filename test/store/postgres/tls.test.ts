@@ -15,7 +15,7 @@ t.test('PostgreSQL over TLS', { skip: postgresMissing({ own: true }) }, async (t
   const directory = directoryFor(t)
   const binaries = findPostgres()
   const { uid, gid } = typeof binaries === 'string' ? {} : binaries.runner
-  /** A file as the server wants its key: its own, and nobody else's. */
+  /** A file as the server wants its key: readable by its owner only. */
   const file = (name: string, text: string): string => {
     const path = join(directory, name)
     writeFileSync(path, text, { mode: 0o600 })

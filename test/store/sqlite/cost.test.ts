@@ -179,7 +179,7 @@ t.test('a total of many tokens reads each of them once', async (t) => {
       return store.tokens.count({ tenantId: TENANT, now: NOW, ...query, where: and(...said) })
     }
     const pages = await pagesOf(total)
-    // An index entry and a row, each by way of some pages of its tree, as none is kept meanwhile.
+    // An index entry and a row, each by way of some pages of its tree, as none stays cached.
     t.ok(pages > 0 && pages <= 10 * ROWS, `${name}: ${pages} pages`)
   }
 })

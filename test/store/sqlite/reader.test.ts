@@ -6,7 +6,7 @@ import { createReader } from '../../../src/store/sqlite/reader.ts'
 
 const FOREVER = 'with recursive n(x) as (select 1 union all select x + 1 from n) select count(*) from n'
 
-t.test('an endless query is interrupted, and others are served meanwhile', async (t) => {
+t.test('an endless query is interrupted, and others are served concurrently', async (t) => {
   const path = join(t.testdir({}), 'vault.db')
   const store = await openStore({ location: path, mode: 'read-write', log: createLog('test', 'silent') })
   const reader = createReader({ path, ms: 6_000 })

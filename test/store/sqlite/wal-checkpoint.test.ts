@@ -77,7 +77,7 @@ t.test('log content left by a killed process is gone after the next start', asyn
   for (const suffix of ['', '-wal']) copyFileSync(location + suffix, copy + suffix)
   end()
   t.ok(holding(copy).length > 0)
-  // A gateway that is still there keeps the log from being removed by whoever closes last.
+  // A gateway that is still there keeps the log from being removed by the last process that closes it.
   const { db, end: read } = reader(t, copy)
   read()
   await open(t, copy)
