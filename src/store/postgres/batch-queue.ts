@@ -14,7 +14,7 @@ interface Waiting {
 interface Queue {
   readonly command: Command
   readonly batch: Batch<never, unknown>
-  waiting: readonly Waiting[]
+  waiting: Waiting[]
   /** Batches that are being written. */
   busy: number
 }
@@ -98,10 +98,7 @@ export const createBatchQueue = (
         busy: 0,
       }
       queues.set(key, queue)
-      queue.waiting = [
-        ...queue.waiting,
-        { args: args as never, resolve: resolve as Waiting['resolve'], reject },
-      ]
+      queue.waiting.push({ args: args as never, resolve: resolve as Waiting['resolve'], reject })
       schedule()
     })
 }
