@@ -100,10 +100,11 @@ export interface Config {
     readonly mib: number | undefined
   }
   readonly drainMs: number
-  /** Content of the configuration file. Child processes load the same configuration from it and the environment. */
+  /**
+   * Content of the configuration file and of `…_FILE` variables. Child processes load the same configuration from it
+   * and the environment.
+   */
   readonly file: Secret<FileContent>
-  /** Likely mistakes that do not prevent a start. */
-  readonly warnings: readonly string[]
 }
 
 /** Ports on which the service listens, as configured. */
@@ -121,6 +122,8 @@ interface ConfigArguments {
   readonly content?: FileContent | undefined
   /** Base of relative paths. Default: the working directory. */
   readonly cwd?: string
+  /** An argument that names a variable, which then may have any name: `<NAME>` or `env:<NAME>`. */
+  readonly named?: string | undefined
 }
 
 /** Plugins named in the file are relative to it; those named by the environment, to the working directory. */
@@ -159,10 +162,9 @@ const rateLimitsOf = (settings: Settings): Config['rateLimits'] => {
 export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): Config => {
   const cwd = args.cwd ?? process.cwd()
   const path = args.file ?? (env.SIDEVAULT_CONFIG || undefined)
-  const read = readSettings(env, { file: path, content: args.content }, cwd)
+  const read = readSettings(env, { file: path, content: args.content, named: args.named }, cwd)
   const { settings } = read
   const issues: ConfigIssue[] = [...read.issues]
-  const warnings = [...read.warnings]
   const issue = (name: SettingName, problem: string, fix: string) =>
     issues.push({ name: variableOf(name), message: problem, fix })
 
@@ -255,8 +257,7 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
     ca: file('egress_ca'),
     resolvers: each('egress_dns', settings.egress_dns ?? [], parseResolver),
   }
-  if (listen === undefined || canonical === undefined || issues.length > 0)
-    throw new ConfigError(issues, warnings)
+  if (listen === undefined || canonical === undefined || issues.length > 0) throw new ConfigError(issues)
 
   const secret = (text: string | undefined) => (text === undefined ? undefined : new Secret(text))
   const dataDir = resolve(cwd, settings.data_dir ?? '.sidevault')
@@ -308,7 +309,6 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
     },
     drainMs: (settings.drain_seconds ?? 30) * 1000,
     file: new Secret(read.content),
-    warnings,
   }
 }
 

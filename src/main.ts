@@ -122,7 +122,6 @@ export const createProgram = (): Command => {
     .addOption(configOption())
     .action((options: { config?: string }) => {
       const config = loadConfig(process.env, { file: options.config })
-      for (const warning of config.warnings) process.stderr.write(`warning: ${warning}\n`)
       process.stdout.write(printConfig(config))
     })
   root

@@ -38,7 +38,7 @@ export const addKeysCommand = (root: Command): void => {
           { configuration: true },
         )
       const { runRotateRoot } = await import('../maintenance/keys.ts')
-      await operate(config, (settings) => runRotateRoot(settings, { to, ...steps }, print))
+      await operate(config, (settings) => runRotateRoot(settings, { to, ...steps }, print), to)
     })
   keys
     .command('rotate-data')

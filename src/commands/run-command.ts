@@ -19,13 +19,17 @@ export const workingDirectory = (): string => {
   }
 }
 
-/** Runs an operator's command. Exit code 1 if it resolves with false. An AppError is shown without a stack. */
+/**
+ * Runs an operator's command. Exit code 1 if it resolves with false. An AppError is shown without a stack. `named`: an
+ * argument that may name a variable.
+ */
 export const operate = async (
   file: string | undefined,
   work: (config: Config) => Promise<unknown>,
+  named?: string,
 ): Promise<void> => {
   try {
-    if ((await work(loadConfig(process.env, { file, cwd: workingDirectory() }))) === false)
+    if ((await work(loadConfig(process.env, { file, cwd: workingDirectory(), named }))) === false)
       process.exitCode = FAILURE
   } catch (thrown) {
     if (!(thrown instanceof AppError)) throw thrown

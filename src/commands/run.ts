@@ -82,9 +82,10 @@ export const addRunCommand = (root: Command): void => {
     .passThroughOptions()
     .action(async (command: string[], options: Options) => {
       let code = 0
-      await operate(options.config, async (config) => {
+      const work = async (config: Config) => {
         code = await run(config, command, options)
-      })
+      }
+      await operate(options.config, work, options.keyEnv)
       process.exitCode = code
     })
 }

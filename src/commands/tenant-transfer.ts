@@ -1,17 +1,29 @@
 import type { Command } from 'commander'
 import { Secret } from '../common/secret.ts'
+import { SettingError } from '../config/parse.ts'
+import { readSecretVariable } from '../config/secret-variable.ts'
 import { StartError } from '../supervisor/start-error.ts'
-import { configOption, operate, print } from './run-command.ts'
+import { configOption, operate, print, workingDirectory } from './run-command.ts'
 
 const VARIABLE = 'SIDEVAULT_EXPORT_PASSPHRASE'
 
+const passphraseInFile = (): string | undefined => {
+  try {
+    return readSecretVariable(process.env, VARIABLE, workingDirectory())
+  } catch (error) {
+    if (!(error instanceof SettingError)) throw error
+    throw new StartError(`${VARIABLE}_FILE: ${error.message} ${error.fix}`, { configuration: true })
+  }
+}
+
 /** Not an option: command lines are visible to other users and stored in the shell history. */
 const passphrase = (): Secret<string> => {
-  const text = process.env[VARIABLE]
+  const text = passphraseInFile() ?? process.env[VARIABLE]
   if (!text)
-    throw new StartError(`Set ${VARIABLE} to the passphrase of the file (at least 12 characters).`, {
-      configuration: true,
-    })
+    throw new StartError(
+      `Set ${VARIABLE} to the passphrase of the file (at least 12 characters), or ${VARIABLE}_FILE to a file with it.`,
+      { configuration: true },
+    )
   return new Secret(text)
 }
 
@@ -51,6 +63,6 @@ export const addTransferCommands = (root: Command): void => {
     .addOption(configOption())
     .action(async ({ config, to }: { config?: string; to: string }) => {
       const { migrateStore } = await import('../maintenance/migrate-store.ts')
-      await operate(config, (settings) => migrateStore(settings, to, print, warn))
+      await operate(config, (settings) => migrateStore(settings, to, print, warn), to)
     })
 }

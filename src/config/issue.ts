@@ -6,15 +6,12 @@ export interface ConfigIssue {
   readonly fix: string
 }
 
-/** All issues of a configuration, one a line, and its warnings, which may explain them. */
+/** All issues of a configuration, one a line. */
 export class ConfigError extends Error {
   readonly issues: readonly ConfigIssue[]
 
-  constructor(issues: readonly ConfigIssue[], warnings: readonly string[] = []) {
-    const lines = [
-      ...issues.map(({ name, message: problem, fix: remedy }) => `  ${name}: ${problem} ${remedy}`),
-      ...warnings.map((warning) => `  warning: ${warning}`),
-    ]
+  constructor(issues: readonly ConfigIssue[]) {
+    const lines = issues.map(({ name, message: problem, fix: remedy }) => `  ${name}: ${problem} ${remedy}`)
     super(`The configuration has ${issues.length === 1 ? 'an issue' : 'issues'}:\n${lines.join('\n')}`)
     this.name = 'ConfigError'
     this.issues = issues

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { codeOf } from '../common/errors.ts'
 import { isObject } from '../common/json.ts'
 import type { ConfigIssue } from './issue.ts'
+import { SettingError } from './parse.ts'
 import {
   HIDDEN,
   type SettingName,
@@ -12,11 +13,10 @@ import {
   settingsSchema,
   variableOf,
 } from './schema.ts'
+import { readSecretVariable } from './secret-variable.ts'
 import { matches } from './validate.ts'
+import { fileVariableOf, fixOfUnknown, secretNames, unknownVariables } from './variables.ts'
 import { yaml } from './yaml.ts'
-
-/** SIDEVAULT_ variables that are not settings. */
-const OTHERS = new Set(['SIDEVAULT_CONFIG', 'SIDEVAULT_EXPORT_PASSPHRASE'])
 
 /** Unchecked members of a configuration file. */
 export type FileContent = Readonly<Record<string, unknown>>
@@ -25,7 +25,6 @@ interface Read {
   readonly settings: Settings
   readonly content: FileContent
   readonly issues: readonly ConfigIssue[]
-  readonly warnings: readonly string[]
 }
 
 const fromText = (text: string, type: string): unknown => {
@@ -93,27 +92,49 @@ const fromFile = (value: unknown, name: SettingName): unknown => {
   return value
 }
 
+/** Values in the files that `…_FILE` variables name, by setting. */
+const readSecretFiles = (env: NodeJS.ProcessEnv, cwd: string, issues: ConfigIssue[]): FileContent => {
+  const values: Record<string, unknown> = {}
+  for (const name of secretNames) {
+    try {
+      const text = readSecretVariable(env, variableOf(name), cwd)
+      if (text !== undefined) values[name] = fromText(text, settingOf(name).type)
+    } catch (error) {
+      if (!(error instanceof SettingError)) throw error
+      issues.push({ name: fileVariableOf(name), message: error.message, fix: error.fix })
+    }
+  }
+  return values
+}
+
 /**
- * Merges the environment over the file named by SIDEVAULT_CONFIG, or over given content, and checks both against the
- * schema. An empty variable counts as unset. Settings with an issue are left out.
+ * Merges the environment over the file named by SIDEVAULT_CONFIG, or over accepted content, and checks both against the
+ * schema. `content` in the result includes values of `…_FILE` variables. An empty variable counts as unset. Settings
+ * with an issue are left out. `named`: name or source of a variable that the command line names.
  */
 export const readSettings = (
   env: NodeJS.ProcessEnv,
-  from: { readonly file: string | undefined; readonly content: FileContent | undefined },
+  from: {
+    readonly file: string | undefined
+    readonly content: FileContent | undefined
+    readonly named: string | undefined
+  },
   cwd: string,
 ): Read => {
   const issues: ConfigIssue[] = []
-  const warnings: string[] = []
   const merged: Record<string, unknown> = {}
-  const content = from.content ?? (from.file ? readFile(resolve(cwd, from.file), issues) : {})
+  const inFile = from.content === undefined && from.file ? readFile(resolve(cwd, from.file), issues) : {}
   const known = new Set<string>(settingNames)
-  for (const name of Object.keys(content))
+  for (const name of Object.keys(inFile))
     if (!known.has(name))
-      warnings.push(`"${name}" in the configuration file is not a setting; it is ignored.`)
-  const variables = new Set(settingNames.map(variableOf))
-  for (const name of Object.keys(env))
-    if (/^SIDEVAULT_(?!TEST_)/.test(name) && !variables.has(name) && !OTHERS.has(name))
-      warnings.push(`${name} is not a setting; it is ignored.`)
+      issues.push({
+        name: 'SIDEVAULT_CONFIG',
+        // Another name may be a value in the wrong place.
+        message: `${/^[\w-]{1,40}$/.test(name) ? `"${name}"` : 'a member'} in the configuration file is not a setting.`,
+        fix: fixOfUnknown(name, settingNames),
+      })
+  const inSecretFiles = from.content === undefined ? readSecretFiles(env, cwd, issues) : {}
+  const content = from.content ?? { ...inFile, ...inSecretFiles }
   for (const name of settingNames) {
     const text = env[variableOf(name)]
     const value = content[name]
@@ -121,20 +142,23 @@ export const readSettings = (
     else if (value !== undefined && value !== null) merged[name] = fromFile(value, name)
     else continue
     const { description, secret } = settingOf(name)
-    if (secret && isHidden(merged[name])) {
-      const problem = `"${HIDDEN}" is the placeholder of "config print" for a secret.`
-      issues.push({
-        name: variableOf(name),
-        message: problem,
-        fix: 'Write the value, or remove the setting.',
-      })
+    const issue = (message: string, fix: string) => {
+      issues.push({ name: name in inSecretFiles ? fileVariableOf(name) : variableOf(name), message, fix })
       delete merged[name]
-      continue
     }
-    if (matches(settingsSchema.properties[name], merged[name])) continue
-    const problem = secret ? 'the value is not valid.' : `${JSON.stringify(text ?? value)} is not valid.`
-    issues.push({ name: variableOf(name), message: problem, fix: `Expected: ${description}` })
-    delete merged[name]
+    if (secret && isHidden(merged[name]))
+      issue(
+        `"${HIDDEN}" is the placeholder of "config print" for a secret.`,
+        'Write the value, or remove the setting.',
+      )
+    else if (!matches(settingsSchema.properties[name], merged[name]))
+      issue(
+        secret ? 'the value is not valid.' : `${JSON.stringify(text ?? value)} is not valid.`,
+        `Expected: ${description}`,
+      )
   }
-  return { settings: merged as Settings, content, issues, warnings }
+  const settings = merged as Settings
+  // A process of the service has the environment of its supervisor, which has checked it.
+  if (from.content === undefined) issues.push(...unknownVariables(env, [settings.root_key, from.named]))
+  return { settings, content, issues }
 }

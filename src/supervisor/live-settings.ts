@@ -101,7 +101,7 @@ export const createLiveSettings = (
     const result = {
       applied: applied.map(variableOf),
       waiting: waiting.map(variableOf),
-      warnings: [...requested.warnings, ...warnings],
+      warnings,
     }
     log.info(result, 'settings applied')
     return result

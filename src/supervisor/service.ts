@@ -66,7 +66,7 @@ export const createService = (config: Config, deps: ServiceDeps): Service => {
 
   const start = async (halt: AbortSignal): Promise<Listeners> => {
     const openKey = await openKeyWarning(config)
-    for (const warning of [...config.warnings, ...(openKey ? [openKey] : [])]) log.warn(warning)
+    if (openKey) log.warn(openKey)
     const listeners = await claimListeners(config, role)
     const { edge, listen, api, forward, ports } = listeners
     if (edge && !envoyBinary)

@@ -56,6 +56,33 @@ t.test('a transfer without a passphrase is wrong usage', async (t) => {
   )
 })
 
+t.test('an unknown variable ends a start and a command with exit code 2', async (t) => {
+  const env = { SIDEVAULT_DATA_DIR: here, SIDEVAULT_SANDBOX_REQUIRED: 'uid' }
+  for (const args of [['start'], ['audit', 'verify'], ['run', '--key-env', 'KEY', '--', 'true']])
+    t.match(await sidevault(here, args, env), {
+      code: 2,
+      text: /^sidevault: [^\n]+\n {2}SIDEVAULT_SANDBOX_REQUIRED: [^\n]+ SIDEVAULT_SANDBOX_REQUIRE\?\n$/,
+    })
+})
+
+t.test('a variable that the command line names is not an unknown one', async (t) => {
+  const SIDEVAULT_TARGET = 'postgres://u@127.0.0.1:1/b'
+  const env = { SIDEVAULT_DATA_DIR: here, SIDEVAULT_TARGET }
+  t.match(await sidevault(here, to('env:SIDEVAULT_TARGET'), env), { code: 1, text: /ECONNREFUSED/ })
+})
+
+t.test('the passphrase of a transfer can be in a file', async (t) => {
+  writeFileSync(file('passphrase'), 'correct horse battery\n')
+  const args = ['export', '--tenant', tenant, '--to', missing]
+  const env = { SIDEVAULT_DATA_DIR: here, SIDEVAULT_EXPORT_PASSPHRASE_FILE: file('passphrase') }
+  t.match(await sidevault(here, args, env), { code: 1, text: /cannot be written/ })
+  const both = { ...env, SIDEVAULT_EXPORT_PASSPHRASE: 'correct horse battery' }
+  t.match(await sidevault(here, args, both), {
+    code: 2,
+    text: /^sidevault: SIDEVAULT_EXPORT_PASSPHRASE_FILE: /,
+  })
+})
+
 t.test('a root key source that is not set ends a start and a command with exit code 2', async (t) => {
   const env = {
     SIDEVAULT_DATA_DIR: here,

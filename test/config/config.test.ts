@@ -38,7 +38,6 @@ t.test('an empty environment gives the documented defaults', async (t) => {
     cvcSeconds: undefined,
     auditSync: false,
     auditRetention: { days: 30, mib: undefined },
-    warnings: [],
   })
 })
 
@@ -106,7 +105,6 @@ t.test('every setting can be set by a variable', async (t) => {
     auditSync: true,
     auditRetention: { days: 'forever', mib: 512 },
     drainMs: 0,
-    warnings: [],
   })
   t.equal(config.bootstrapKey?.reveal(), 'key_0123456789abcdef0123456789')
   t.equal(config.rootKeySource?.reveal(), `file:${join(dir, 'root.key')}`, 'also after a change of directory')
@@ -242,23 +240,6 @@ t.test('a YAML or JSON file holds the same settings and the environment wins', a
   }
 })
 
-t.test('unknown settings are warnings', async (t) => {
-  const dir = t.testdir({ 'settings.yaml': 'lissten: x\n' })
-  const others = { SIDEVAULT_EXPORT_PASSPHRASE: 'of a command', SIDEVAULT_CONFIG: 'settings.yaml' }
-  const { warnings } = loadConfig({ SIDEVAULT_LISTENS: '1', ...others }, { cwd: dir })
-  t.equal(warnings.length, 2)
-  t.match(warnings.join('\n'), /SIDEVAULT_LISTENS/)
-  t.match(warnings.join('\n'), /lissten/)
-})
-
-t.test('an issue is reported beside the warnings, one of which may be its cause', async (t) => {
-  const env = { SIDEVAULT_TLS_CERT: 'config.test.ts', SIDEVAULT_TLS_KEYY: 'key.pem' }
-  t.throws(
-    () => loadConfig(env, { cwd: import.meta.dirname }),
-    /SIDEVAULT_TLS_KEY: [\s\S]*SIDEVAULT_TLS_KEYY is no/,
-  )
-})
-
 t.test(
   'a printed configuration lacks its omitted secrets when loaded: its placeholder is no key',
   async (t) => {
@@ -293,7 +274,8 @@ t.test('a tag and a mapping as a key are not printed as warnings', async (t) => 
   const [issue] = issuesOf({ SIDEVAULT_CONFIG: 'tag.yaml' }, dir)
   t.match(issue?.message, 'not valid YAML or JSON at line 2, column 16 (TAG_RESOLVE_FAILED)')
   t.notMatch(JSON.stringify(issue), /key_marker/)
-  loadConfig({ SIDEVAULT_CONFIG: 'key.yaml' }, { cwd: dir })
+  const [member] = issuesOf({ SIDEVAULT_CONFIG: 'key.yaml' }, dir)
+  t.match(member?.message, 'a member in the configuration file is not a setting')
   t.same(emitted(), [])
 })
 
@@ -335,10 +317,10 @@ t.test('a printed configuration is a configuration file of the same settings', a
     { SIDEVAULT_LISTEN: '0.0.0.0:80', SIDEVAULT_INSECURE_LISTEN: 'true', SIDEVAULT_EGRESS_PORTS: '*' },
   ]
   for (const env of environments) {
-    const { file, warnings, ...config } = loadConfig(env, { cwd: dir })
-    const printed = printConfig({ ...config, file, warnings })
+    const { file, ...config } = loadConfig(env, { cwd: dir })
+    const printed = printConfig({ ...config, file })
     writeFileSync(join(dir, 'printed.yaml'), printed)
-    const { file: _, warnings: __, ...again } = loadConfig({}, { cwd: dir, file: 'printed.yaml' })
+    const { file: _, ...again } = loadConfig({}, { cwd: dir, file: 'printed.yaml' })
     t.strictSame(again, config, printed)
   }
 })

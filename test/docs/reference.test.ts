@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { loadRegistry } from '../../src/commands/operations.ts'
 import { settingNames, variableOf } from '../../src/config/schema.ts'
+import { fileVariableOf, secretNames } from '../../src/config/variables.ts'
 import { createProgram } from '../../src/main.ts'
 import { root, sourcesIn } from '../kit/sources.ts'
 import { draw } from './drawings/draw.ts'
@@ -68,7 +69,7 @@ t.test('the smallest plugin of the guide is a plugin', async (t) => {
 })
 
 /** Variables of readers' shells, and those that are no settings. */
-const OTHER_VARIABLES = /^SIDEVAULT_(CONFIG|KEY|URL|EXPORT_PASSPHRASE|DATABASE_PASSWORD|TEST_\w+|)$/
+const OTHER_VARIABLES = /^SIDEVAULT_(CONFIG|KEY|URL|EXPORT_PASSPHRASE(_FILE)?|DATABASE_PASSWORD|TEST_\w+|)$/
 
 t.test('settings, metrics and commands that documents name exist', async (t) => {
   const documents = [
@@ -86,7 +87,7 @@ t.test('settings, metrics and commands that documents name exist', async (t) => 
     documents.flatMap(({ path, text }) =>
       [...text.matchAll(pattern)].map(([, name = '']) => ({ name, path })),
     )
-  const settings = new Set<string>(settingNames.map(variableOf))
+  const settings = new Set<string>([...settingNames.map(variableOf), ...secretNames.map(fileVariableOf)])
   const metrics = declaredMetrics().map(({ name }) => name)
   const program = createProgram()
   const commands = program.commands.flatMap((each) => [

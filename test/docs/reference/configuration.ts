@@ -2,6 +2,7 @@ import { parse } from 'yaml'
 import { printConfig } from '../../../src/config/print.ts'
 import { liveChanges } from '../../../src/config/reloadable.ts'
 import { settingNames, settingOf, variableOf } from '../../../src/config/schema.ts'
+import { fileVariableOf, secretNames } from '../../../src/config/variables.ts'
 import { loadConfig } from '../../../src/config.ts'
 import { code, type Page, page, table } from './markdown.ts'
 
@@ -33,8 +34,12 @@ export const configuration: Page = {
 The environment wins. A member has the name of its variable, in lower case and without \`SIDEVAULT_\`: \`egress_ports\` is
 \`SIDEVAULT_EGRESS_PORTS\`. In a variable, commas separate the items of a list, and an object is JSON.`,
       '```yaml\nlisten: 127.0.0.1:8080\nstore: postgres://sidevault@db.internal/sidevault\negress_ports: [443, 8443]\n```',
-      `Sidevault reports every invalid setting at once and does not start. A variable or member that is no setting leads to a
-warning. \`sidevault config print\` prints the settings in force as such a file, without secrets.`,
+      `Sidevault reports every invalid setting at once and does not start. That includes a variable
+\`SIDEVAULT_…\` or a member that is no setting. Variables that Kubernetes sets for a service named \`sidevault\`, and those of clients in
+the guides, are left alone. \`sidevault config print\` prints the settings in force as such a file, without secrets.`,
+      `A secret can be in a file: ${secretNames.map((name) => code(fileVariableOf(name))).join(', ')} and
+\`SIDEVAULT_EXPORT_PASSPHRASE_FILE\` name one. Its content is the value, without a line break at the end. Setting both variables is an error.
+The file is read when a command or the service starts, and at a reload.`,
       `"Reload" marks settings that \`sidevault reload\` applies without a restart. So does SIGHUP for a service without a terminal; in a
 terminal SIGHUP stops it. All other settings wait for the next start, as does TLS that is turned on or off.`,
       table(['Variable', 'Default', 'Applied on', 'Meaning'], rows),
