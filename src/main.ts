@@ -8,6 +8,7 @@ import { addProtoCommand } from './commands/proto.ts'
 import { addReloadCommand } from './commands/reload.ts'
 import { addRunCommand } from './commands/run.ts'
 import { configOption, FAILURE, print, USAGE, workingDirectory } from './commands/run-command.ts'
+import { addStatusCommand } from './commands/status.ts'
 import { addTransferCommands } from './commands/tenant-transfer.ts'
 import { addTenantsCommand } from './commands/tenants.ts'
 import { addTransformCommand } from './commands/transform.ts'
@@ -112,6 +113,7 @@ export const createProgram = (): Command => {
   addProtoCommand(root)
   addReloadCommand(root)
   addRunCommand(root)
+  addStatusCommand(root)
   addTenantsCommand(root)
   addTransformCommand(root)
   root

@@ -26,7 +26,7 @@ interface RowsOptions {
   readonly signal?: AbortSignal
 }
 
-interface RowReport {
+export interface RowReport {
   readonly name: string
   /** Number of the last row that verifies, up to the first issue. */
   readonly rows: number

@@ -26,7 +26,7 @@ export interface JournalReport {
   readonly issue?: ChainError
 }
 
-interface AuditReport {
+export interface AuditReport {
   readonly ok: boolean
   readonly journals: readonly JournalReport[]
 }

@@ -1,5 +1,12 @@
 import type { Command } from 'commander'
-import { configOption, operate, print } from './run-command.ts'
+import { configOption, jsonOption, operate, print, printJson } from './run-command.ts'
+
+interface VerifyOptions {
+  readonly config?: string
+  readonly rows: boolean
+  readonly head?: string[]
+  readonly json: boolean
+}
 
 /** `sidevault audit …`: on the journals of the data directory. The service may run. */
 export const addAuditCommand = (root: Command): void => {
@@ -9,14 +16,22 @@ export const addAuditCommand = (root: Command): void => {
     .description('check the hash chain of every journal; exit code 1 when one is broken')
     .option('--rows', 'verify the rows of the database, which are never removed, instead of the files', false)
     .option('--head <journal:seq:hash...>', 'with --rows: heads from the log, to compare with the rows')
+    .addOption(jsonOption())
     .addOption(configOption())
-    .action(async ({ config, rows, head }: { config?: string; rows: boolean; head?: string[] }) => {
-      const { verifyAudit, verifyAuditRows } = await import('../maintenance/audit.ts')
-      await operate(config, (settings) =>
-        rows || head !== undefined
-          ? verifyAuditRows(settings, head ?? [], print)
-          : verifyAudit(settings, print),
-      )
+    .action(async ({ config, rows, head, json }: VerifyOptions) => {
+      const maintenance = await import('../maintenance/audit.ts')
+      await operate(config, async (settings) => {
+        if (rows || head !== undefined) {
+          const report = await maintenance.verifyAuditRows(settings, head ?? [])
+          if (json) printJson(report)
+          else maintenance.printVerifiedRows(report, print)
+          return report.ok
+        }
+        const report = await maintenance.verifyAudit(settings)
+        if (json) printJson(maintenance.verifiedJson(report))
+        else maintenance.printVerified(report, print)
+        return report.ok
+      })
     })
   audit
     .command('acknowledge-loss')

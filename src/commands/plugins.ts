@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { configOption, USAGE } from './run-command.ts'
+import { configOption, jsonOption, printJson, USAGE } from './run-command.ts'
 
 const print = (text: string) => process.stdout.write(text)
 
@@ -14,10 +14,14 @@ export const addPluginsCommand = (root: Command): void => {
   plugins
     .command('list')
     .description('list what each plugin of SIDEVAULT_PLUGINS contributes')
+    .addOption(jsonOption())
     .addOption(configOption())
-    .action(async ({ config }: { config?: string }) => {
-      const { listPlugins } = await import('./plugins/check.ts')
-      report(await listPlugins(process.env, config, print))
+    .action(async ({ config, json }: { config?: string; json: boolean }) => {
+      const { inspectConfigured, printInspection } = await import('./plugins/check.ts')
+      const inspection = await inspectConfigured(process.env, config)
+      if (json) printJson(inspection)
+      else printInspection(inspection, print)
+      report(inspection.issues.length > 0)
     })
   plugins
     .command('check')

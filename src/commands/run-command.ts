@@ -10,6 +10,9 @@ export const USAGE = 2
 /** Prints a line to standard output. */
 export const print = (line: string): void => void process.stdout.write(`${line}\n`)
 
+/** Prints the one JSON value of a command with `--json`. */
+export const printJson = (value: unknown): void => print(JSON.stringify(value, undefined, 2))
+
 /** Throws StartError when it was removed. */
 export const workingDirectory = (): string => {
   try {
@@ -40,3 +43,6 @@ export const operate = async (
 /** The option that all commands have which read the configuration. */
 export const configOption = () =>
   new Option('--config <file>', 'JSON or YAML file with settings; environment variables take precedence')
+
+/** For commands whose output programs read. */
+export const jsonOption = () => new Option('--json', 'print one JSON value').default(false)

@@ -65,22 +65,29 @@ export const resultOf = ({ status, body }: ServiceResponse): unknown => {
 /**
  * The sockets of this name that services in these roles serve, in their order; those that a killed service has left are
  * skipped. Changes the working directory to the data directory: socket paths are limited in length, so they are
- * relative to it. Rejects with StartError if there is none.
+ * relative to it. Rejects with StartError if the data directory cannot be opened.
  */
-export const servedSockets = async (
+export const findSockets = async (
   dataDir: string,
   roles: readonly Role[],
   name: 'control' | 'operator',
-): Promise<readonly [string, ...string[]]> => {
+): Promise<readonly string[]> => {
   try {
     process.chdir(dataDir)
   } catch (error) {
-    if (isNotServed(error)) throw notRunning(dataDir, roles)
+    if (isNotServed(error)) return []
     throw cannotOpen(`The data directory "${dataDir}"`, codeOf(error))
   }
   const paths = roles.map((role) => socketsIn(runDirOf(role), 1)[name])
   const served = await Promise.all(paths.map(isServed))
-  const [first, ...others] = paths.filter((_, at) => served[at])
+  return paths.filter((_, at) => served[at])
+}
+
+/** `findSockets` that rejects with StartError if there is none. */
+export const servedSockets = async (
+  ...[dataDir, roles, name]: Parameters<typeof findSockets>
+): Promise<readonly [string, ...string[]]> => {
+  const [first, ...others] = await findSockets(dataDir, roles, name)
   if (first === undefined) throw notRunning(dataDir, roles)
   return [first, ...others]
 }

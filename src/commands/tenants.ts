@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { loadConfig } from '../config.ts'
 import type { Role } from '../supervisor/messages.ts'
-import { configOption, print } from './run-command.ts'
+import { configOption, jsonOption, print, printJson } from './run-command.ts'
 import { callService, resultOf, servedSockets } from './running-service.ts'
 
 /** Roles with the management API. */
@@ -53,9 +53,11 @@ export const addTenantsCommand = (root: Command): void => {
   tenants
     .command('list')
     .description('print id, time of creation and name of each tenant')
+    .addOption(jsonOption())
     .addOption(configOption())
-    .action(async ({ config }: { config?: string }) => {
+    .action(async ({ config, json }: { config?: string; json: boolean }) => {
       const all = (await call(config, 'GET', '/tenants')) as Record<'id' | 'name' | 'created_at', string>[]
+      if (json) return printJson(all)
       for (const { id, created_at, name } of all) print(`${id}  ${created_at}  ${JSON.stringify(name)}`)
     })
   tenants

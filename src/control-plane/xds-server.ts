@@ -40,11 +40,13 @@ interface XdsServerDeps {
   readonly clock: Clock
   /** Handles `POST /reload`; its result is the response. */
   readonly reload?: () => Promise<object>
+  /** The response to `GET /service`. */
+  readonly service?: () => object
 }
 
 /** Serves `options` on a unix socket. Resolves when it listens. Throws an Error for an invalid option. */
 export const startXdsServer = async (
-  { log, clock, reload }: XdsServerDeps,
+  { log, clock, reload, service }: XdsServerDeps,
   { socketPath, ...options }: ConfigurationOptions & { readonly socketPath: string },
 ): Promise<XdsServer> => {
   const discovery = createDiscovery({ clock })
@@ -58,6 +60,7 @@ export const startXdsServer = async (
   ): Promise<{ readonly status: number; readonly body: object }> => {
     const route = `${request.method} ${request.url}`
     if (route === 'GET /status') return { status: 200, body: discovery.status() }
+    if (route === 'GET /service' && service !== undefined) return { status: 200, body: service() }
     const identity = IDENTITY.exec(route)?.[1]
     try {
       if (route === 'POST /reload' && reload !== undefined) return { status: 200, body: await reload() }

@@ -1,7 +1,7 @@
 import { acknowledgeLoss, findLoss, type LossDeps } from '../audit/acknowledge-loss.ts'
 import { withRetainedFiles } from '../audit/retention-lock.ts'
-import { type JournalReport, journalNames, verifyJournals } from '../audit/verify.ts'
-import { type Head, verifyRows } from '../audit/verify-rows.ts'
+import { type AuditReport, type JournalReport, journalNames, verifyJournals } from '../audit/verify.ts'
+import { type Head, type RowReport, verifyRows } from '../audit/verify-rows.ts'
 import { isoTime, systemClock } from '../common/clock.ts'
 import { createLog } from '../common/log.ts'
 import type { Config } from '../config.ts'
@@ -56,18 +56,37 @@ export const printReport = (
       print(`loss    ${name}: acknowledged by record ${seq} at ${isoTime(created_at)}. ${message}`)
 }
 
-/** Verifies the hash chain of every journal of the data directory and prints a line for each; true when all verify. */
-export const verifyAudit = (config: Config, print: Print): Promise<boolean> =>
-  withJournals(config, async (deps, directory) => {
-    const report = await verifyJournals(deps, directory)
-    for (const journal of report.journals) printReport(journal, print)
-    if (report.journals.length === 0) print('There is no journal yet.')
-    if (!report.ok)
-      print(
-        'Restore the files of a broken journal. If that is impossible: sidevault audit acknowledge-loss --journal <name>',
-      )
-    return report.ok
-  })
+/** Verifies the hash chain of every journal of the data directory. */
+export const verifyAudit = (config: Config): Promise<AuditReport> => withJournals(config, verifyJournals)
+
+/** Prints a line for each journal. */
+export const printVerified = ({ ok, journals }: AuditReport, print: Print): void => {
+  for (const journal of journals) printReport(journal, print)
+  if (journals.length === 0) print('There is no journal yet.')
+  if (!ok)
+    print(
+      'Restore the files of a broken journal. If that is impossible: sidevault audit acknowledge-loss --journal <name>',
+    )
+}
+
+/** A verification as data for programs. Records are not in it. */
+export const verifiedJson = ({ ok, journals }: AuditReport): object => ({
+  ok,
+  journals: journals.map(({ name, records, issue, removed, acknowledged = [] }) => ({
+    name,
+    records,
+    issue,
+    removed: removed && {
+      records: removed.seq,
+      since: isoTime(removed.since),
+      at: isoTime(removed.at),
+      acknowledged_losses: removed.losses,
+    },
+    acknowledged_losses: acknowledged.flatMap(({ seq, records }) =>
+      records.map(({ created_at, message }) => ({ record: seq, created_at: isoTime(created_at), message })),
+    ),
+  })),
+})
 
 /** Parses `<journal>:<seq>:<hash>`, the form of heads in the log. */
 const headOf = (text: string): Head => {
@@ -79,24 +98,27 @@ const headOf = (text: string): Head => {
   return { journal, seq: Number(seq), hash }
 }
 
-/** Recomputes the chains from the rows of the database and prints a line for each; true when all verify. */
-export const verifyAuditRows = async (
-  config: Config,
-  texts: readonly string[],
-  print: Print,
-): Promise<boolean> => {
+interface RowsReport {
+  readonly ok: boolean
+  readonly journals: readonly RowReport[]
+}
+
+/** Recomputes the chains from the rows of the database. `texts`: heads as the log has them. */
+export const verifyAuditRows = async (config: Config, texts: readonly string[]): Promise<RowsReport> => {
   const heads = texts.map(headOf)
-  return withJournals(config, async ({ mac, logs }) => {
-    const reports = await verifyRows({ mac, logs }, { heads })
-    for (const { name, rows, issue } of reports)
-      print(
-        issue === undefined
-          ? `ok      ${name}: ${rows} rows`
-          : `BROKEN  ${name}: row ${issue.seq}: ${issue.reason}; ${rows} rows before it verify`,
-      )
-    if (reports.length === 0) print('There are no rows of audit records yet.')
-    return reports.every(({ issue }) => issue === undefined)
-  })
+  const journals = await withJournals(config, ({ mac, logs }) => verifyRows({ mac, logs }, { heads }))
+  return { ok: journals.every(({ issue }) => issue === undefined), journals }
+}
+
+/** Prints a line for each journal. */
+export const printVerifiedRows = ({ journals }: RowsReport, print: Print): void => {
+  for (const { name, rows, issue } of journals)
+    print(
+      issue === undefined
+        ? `ok      ${name}: ${rows} rows`
+        : `BROKEN  ${name}: row ${issue.seq}: ${issue.reason}; ${rows} rows before it verify`,
+    )
+  if (journals.length === 0) print('There are no rows of audit records yet.')
 }
 
 /** Prints the loss of a journal and, with `yes`, acknowledges it; false when a loss was not acknowledged. */

@@ -1,10 +1,12 @@
 import { writeFile } from 'node:fs/promises'
 import { steadyClock, systemClock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
+import { programVersion } from '../common/version.ts'
 import type { Config } from '../config.ts'
 import { renderBootstrap } from '../control-plane/bootstrap.ts'
 import { startXdsServer, type XdsServer } from '../control-plane/xds-server.ts'
 import { removeTrustBundles } from '../egress/trust-bundle.ts'
+import { baseUrl } from './base-url.ts'
 import { ensureDemoCertificate } from './demo-certificate.ts'
 import { envoyOptions, type InUse } from './envoy-options.ts'
 import type { Listeners } from './listeners.ts'
@@ -14,7 +16,7 @@ import {
   type LiveSettings,
   type LiveSettingsDeps,
 } from './live-settings.ts'
-import { type Role, socketsIn } from './messages.ts'
+import { type Role, type ServiceDescription, type ServiceState, socketsIn } from './messages.ts'
 
 /** Envoy's configuration: its bootstrap file, the server that it asks, and the settings that both come from. */
 export interface Control {
@@ -32,8 +34,19 @@ interface ControlDeps extends Pick<LiveSettingsDeps, 'env' | 'configFile' | 'not
   readonly demo: boolean
   /** Handles `POST /reload` of the server's socket. */
   readonly reload: () => Promise<object>
+  readonly state: () => ServiceState
   readonly log: Log
 }
+
+/** URLs of the listeners for programs of this machine. */
+const urlsOf = (
+  { edge, listen, api, forward }: Listeners,
+  tls: boolean,
+): ServiceDescription['listeners'] => ({
+  ...(edge && { edge: baseUrl(listen, tls) }),
+  ...(api && { management_api: baseUrl(api, tls) }),
+  ...(forward && { forward_proxy: baseUrl(forward, tls) }),
+})
 
 /** Starts the server of Envoy's configuration. Rejects with ConfigError if a file that `config` names is invalid. */
 export const startControl = async (config: Config, deps: ControlDeps): Promise<Control> => {
@@ -57,8 +70,15 @@ export const startControl = async (config: Config, deps: ControlDeps): Promise<C
   })
   const bootstrapFile = `${runDir}/envoy.json`
   await writeFile(bootstrapFile, JSON.stringify(bootstrap), { mode: 0o600 })
+  const service = (): ServiceDescription => ({
+    role,
+    version: programVersion(),
+    pid: process.pid,
+    state: deps.state(),
+    listeners: urlsOf(deps.listeners, config.tls !== undefined),
+  })
   const xds = await startXdsServer(
-    { log, clock: steadyClock, reload },
+    { log, clock: steadyClock, reload, service },
     { socketPath: controlSocket, options, edge },
   )
   const settings = createLiveSettings(

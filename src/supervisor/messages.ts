@@ -40,6 +40,23 @@ export interface FailedComponent {
   readonly reason?: string
 }
 
+/** A running service, as its control socket describes it to the operator's commands. */
+export interface ServiceDescription {
+  readonly role: Role
+  readonly version: string
+  readonly pid: number
+  /** `ready`: its start is complete. */
+  readonly state: ServiceState
+  /** URLs for programs of this machine. */
+  readonly listeners: {
+    readonly edge?: string
+    readonly management_api?: string
+    readonly forward_proxy?: string
+  }
+}
+
+export type ServiceState = 'starting' | 'ready' | 'stopping'
+
 export type Role = 'all' | 'gateway' | 'admin'
 
 export const ROLES: readonly Role[] = ['all', 'gateway', 'admin']

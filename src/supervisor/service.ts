@@ -7,7 +7,7 @@ import { openKeyWarning } from './envoy-options.ts'
 import { type GeneratedKey, handOver } from './generated-key.ts'
 import { claimListeners, type Listeners } from './listeners.ts'
 import type { Reloaded } from './live-settings.ts'
-import { type ProcessStart, type Role, socketsIn } from './messages.ts'
+import { type ProcessStart, type Role, type ServiceState, socketsIn } from './messages.ts'
 import { probe } from './probe.ts'
 import { createProcessGroup } from './process-group.ts'
 import { StartError } from './start-error.ts'
@@ -28,6 +28,7 @@ interface ServiceDeps {
   readonly terminal: boolean
   /** Handles `POST /reload` of the control socket. */
   readonly reload: () => Promise<object>
+  readonly state: () => ServiceState
   readonly log: Log
 }
 
@@ -74,6 +75,7 @@ export const createService = (config: Config, deps: ServiceDeps): Service => {
     control = await startControl(config, {
       ...{ role, runDir, listeners, demo, env, configFile, log },
       reload: deps.reload,
+      state: deps.state,
       notify: processes.applySettings,
     })
     halt.throwIfAborted()

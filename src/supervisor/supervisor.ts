@@ -4,7 +4,7 @@ import { type Config, ConfigError } from '../config.ts'
 import { openDataDirectory } from './data-directory.ts'
 import { shownKey } from './generated-key.ts'
 import type { Reloaded } from './live-settings.ts'
-import type { Role } from './messages.ts'
+import type { Role, ServiceState } from './messages.ts'
 import { createService } from './service.ts'
 import { StartError } from './start-error.ts'
 import { startupBanner } from './startup-banner.ts'
@@ -44,7 +44,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
   const { runDir, release } = openDataDirectory(config.dataDir, role)
   process.chdir(config.dataDir)
   const log = createLog('supervisor', config.logLevel)
-  let phase: 'starting' | 'ready' | 'stopping' = 'starting'
+  let phase: ServiceState = 'starting'
   /** Fires at the first call of `stop`, and at the second one. */
   const halt = new AbortController()
   const kill = new AbortController()
@@ -55,7 +55,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
       throw new StartError('The service is starting or stopping. Retry when it is ready.')
     return service.reload()
   }
-  const service = createService(config, { ...options, runDir, reload, log })
+  const service = createService(config, { ...options, runDir, reload, state: () => phase, log })
 
   const start = async () => {
     const { edge, listen, api, forward } = await service.start(halt.signal)

@@ -51,6 +51,11 @@ t.test(
     const second = await startSidevault({ dataDir })
     t.teardown(() => second.stop())
     t.equal((await second.call('POST', '/tokens', { key, body: { data: 'more' } })).status, 201)
+    const { journals } = JSON.parse((await audit('verify', '--json')).text)
+    t.match(journals, [
+      { name: 'admin', records: Number, acknowledged_losses: [{ message: /are lost/, created_at: /^20/ }] },
+      { name: 'gateway-0', acknowledged_losses: [] },
+    ])
     t.match(await audit('verify'), {
       code: 0,
       text: /^loss {4}admin: acknowledged by record \d+ at .*Records from \d+ on are lost/m,
@@ -72,6 +77,12 @@ t.test(
     t.match(await audit('verify', '--rows'), {
       code: 1,
       text: /^BROKEN {2}admin: row 2: .*row was altered/m,
+    })
+    const rows = await audit('verify', '--rows', '--json')
+    t.equal(rows.code, 1)
+    t.match(JSON.parse(rows.text), {
+      ok: false,
+      journals: [{ name: 'admin', rows: 1, issue: { seq: 2, reason: /altered/ } }],
     })
   },
 )

@@ -64,6 +64,12 @@ export const plugin = definePlugin({ api: 1, name: 'strict', version: '1.0.0',
     t.match(wrong, { code: 2, text: strict.reported })
     t.notMatch(wrong.text, /secret-thing/)
     t.match(foreign, { code: 2, text: /plugin configuration › "strct": there is no plugin of this name/ })
+    const json = await sidevault(folder, ['plugins', 'list', '--json'], { SIDEVAULT_PLUGINS: './strict' })
+    t.equal(json.code, 2)
+    t.match(JSON.parse(json.text), {
+      plugins: [],
+      issues: [{ location: /"strict"/, message: /required/, fix: String }],
+    })
     t.match(right, { code: 0, text: /^strict 1\.0\.0 {2}plugin list › "\.\/strict"$/m })
   },
 )

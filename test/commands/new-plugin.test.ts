@@ -77,6 +77,13 @@ t.test('the list equals SIDEVAULT_PLUGINS; a check accepts built-in plugins by n
     /^ {2}port {8}credentials$/m,
   ])
     t.match(list.text, line)
+  const { plugins, issues } = JSON.parse((await sidevault(folder, ['plugins', 'list', '--json'])).text)
+  t.same(issues, [])
+  const card = { kind: 'token type', text: 'card (Card), /pci/high/' }
+  t.match(
+    plugins.find(({ name }: { name: string }) => name === 'card'),
+    { place: 'plugins/card', contributes: [card] },
+  )
   t.match(await sidevault(folder, ['plugins', 'check', 'card']), {
     code: 0,
     text: /^card .*\n.*\nNo issues\.\n$/,

@@ -6,7 +6,7 @@ import { openJournal } from '../../src/audit/journal.ts'
 import { createLog } from '../../src/common/log.ts'
 import { loadConfig } from '../../src/config.ts'
 import { writeTrustBundle } from '../../src/egress/trust-bundle.ts'
-import { verifyAudit } from '../../src/maintenance/audit.ts'
+import { printVerified, verifyAudit } from '../../src/maintenance/audit.ts'
 import { runBackup } from '../../src/maintenance/backup.ts'
 import { runRestore } from '../../src/maintenance/restore.ts'
 import { isLow, retentionLimitsOf } from '../../src/roles/audit-maintenance.ts'
@@ -47,7 +47,9 @@ t.test('stored audit files are removed while the service runs, and a backup acco
 
   const verify = async (dataDir: string) => {
     const lines: string[] = []
-    return { ok: await verifyAudit(configOf(dataDir, '0'), (line) => lines.push(line)), lines }
+    const report = await verifyAudit(configOf(dataDir, '0'))
+    printVerified(report, (line) => lines.push(line))
+    return { ok: report.ok, lines }
   }
   const removed = /^removed gateway-0: records 1 to 1\d, by retention, 20.*; the store has them$/
   const verified = await verify(here)

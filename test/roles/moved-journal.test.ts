@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { createLog } from '../../src/common/log.ts'
 import { loadConfig } from '../../src/config.ts'
-import { verifyAudit } from '../../src/maintenance/audit.ts'
+import { printVerified, verifyAudit } from '../../src/maintenance/audit.ts'
 import { openRuntime } from '../../src/roles/runtime.ts'
 import { copyToPostgres } from '../../src/store/migrate-store/migrate-store.ts'
 import { record } from '../audit/kit.ts'
@@ -42,8 +42,9 @@ t.test(
 
     const verify = async () => {
       const lines: string[] = []
-      const ok = await verifyAudit(after, (line) => lines.push(line))
-      return { ok, text: lines.join('\n') }
+      const report = await verifyAudit(after)
+      printVerified(report, (line) => lines.push(line))
+      return { ok: report.ok, text: lines.join('\n') }
     }
     t.match(await verify(), { ok: true, text: /^ok {6}admin: 3 records\nok {6}admin-\w+: 1 records$/ })
     const audit = join(dataDir, 'audit')

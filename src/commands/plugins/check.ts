@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { loadConfig } from '../../config.ts'
 import { type Issue, issueLines } from '../../kernel/check/issues.ts'
 import { PLUGINS_DIR } from '../../kernel/load/plugins-dir.ts'
-import { inspect } from './inspect.ts'
+import { type Inspection, inspect } from './inspect.ts'
 import { printSummary } from './summary.ts'
 
 type Print = (text: string) => void
@@ -15,26 +15,21 @@ const printIssues = (issues: readonly Issue[], print: Print) => {
   )
 }
 
-/**
- * Prints every plugin of the configuration with its contributions, then the issues. Resolves with true if there are
- * any.
- */
-export const listPlugins = async (
-  env: NodeJS.ProcessEnv,
-  file: string | undefined,
-  print: Print,
-): Promise<boolean> => {
+/** Every plugin of the configuration with its contributions, and the issues. */
+export const inspectConfigured = (env: NodeJS.ProcessEnv, file: string | undefined): Promise<Inspection> => {
   const config = loadConfig(env, { file })
-  const { plugins, issues } = await inspect({
+  return inspect({
     plugins: config.plugins,
     pluginsDir: PLUGINS_DIR,
     bases: config.pluginBases,
     configs: config.pluginConfig,
     strict: true,
   })
+}
+
+export const printInspection = ({ plugins, issues }: Inspection, print: Print): void => {
   for (const plugin of plugins) print(printSummary(plugin))
   printIssues(issues, print)
-  return issues.length > 0
 }
 
 /** The folder of a built-in plugin, for its name. Undefined if a base folder has that name. */
@@ -45,7 +40,7 @@ const shippedFolder = (source: string, bases: readonly string[]): string | undef
 }
 
 /**
- * Checks plugins together with the built-in ones and prints like `listPlugins`. Resolves with true if there are
+ * Checks plugins together with the built-in ones and prints those asked for. Resolves with true if there are
  * issues.
  */
 export const checkPlugins = async (

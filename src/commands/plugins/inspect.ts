@@ -11,7 +11,7 @@ export interface InspectRequest {
   readonly strict: boolean
 }
 
-interface Inspection {
+export interface Inspection {
   readonly plugins: readonly PluginSummary[]
   readonly issues: readonly Issue[]
 }

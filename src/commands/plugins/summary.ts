@@ -6,7 +6,7 @@ export interface PluginSummary {
   readonly version: string
   /** Its location, e.g. `plugins/card`. */
   readonly place: string
-  readonly brings: readonly (readonly [kind: string, text: string])[]
+  readonly contributes: readonly { readonly kind: string; readonly text: string }[]
 }
 
 /** `contribution`: undefined if the setup failed. `scheme`: scheme of its key provider. */
@@ -17,20 +17,31 @@ export const summaryOf = (
 ): PluginSummary => {
   const { tokenTypes = [], operations = [], filters = {}, collections = [] } = contribution
   const { permissions = [], ports = {} } = contribution
+  const each = (kind: string, texts: readonly string[]) => texts.map((text) => ({ kind, text }))
   return {
     name,
     version,
     place,
-    brings: [
-      ...tokenTypes.map((type) => ['token type', `${type.name} (${type.title}), ${type.container}`] as const),
-      ...operations.map(
-        ({ http, rpc, permission }: Operation) => ['operation', `${http} (${rpc}), ${permission}`] as const,
+    contributes: [
+      ...each(
+        'token type',
+        tokenTypes.map((type) => `${type.name} (${type.title}), ${type.container}`),
       ),
-      ...Object.keys(filters).map((filter) => ['filter', filter] as const),
-      ...collections.map((collection) => ['collection', collection.name] as const),
-      ...permissions.map(({ type }) => ['permission', type] as const),
-      ...Object.keys(ports).map((port) => ['port', port] as const),
-      ...(scheme === undefined ? [] : [['root key', `${scheme}:…`] as const]),
+      ...each(
+        'operation',
+        operations.map(({ http, rpc, permission }: Operation) => `${http} (${rpc}), ${permission}`),
+      ),
+      ...each('filter', Object.keys(filters)),
+      ...each(
+        'collection',
+        collections.map(({ name: collection }) => collection),
+      ),
+      ...each(
+        'permission',
+        permissions.map(({ type }) => type),
+      ),
+      ...each('port', Object.keys(ports)),
+      ...each('root key', scheme === undefined ? [] : [`${scheme}:…`]),
     ],
   }
 }
@@ -38,7 +49,7 @@ export const summaryOf = (
 const KIND_WIDTH = 'collection'.length
 
 /** `name version  place`, followed by the contributions. */
-export const printSummary = ({ name, version, place, brings }: PluginSummary): string => {
-  const lines = brings.map(([kind, text]) => `  ${kind.padEnd(KIND_WIDTH)}  ${text}\n`)
+export const printSummary = ({ name, version, place, contributes }: PluginSummary): string => {
+  const lines = contributes.map(({ kind, text }) => `  ${kind.padEnd(KIND_WIDTH)}  ${text}\n`)
   return `${name} ${version}  ${place}\n${lines.join('') || '  nothing\n'}`
 }

@@ -1,0 +1,96 @@
+import { mkdirSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { directoryFor } from '../kit/directory.ts'
+import { startSidevault } from '../kit/sidevault.ts'
+import { sidevault } from './run.ts'
+
+const status = (dataDir: string, ...args: string[]) =>
+  sidevault(dataDir, ['status', ...args], { SIDEVAULT_DATA_DIR: dataDir })
+
+t.test('status shows a ready service, and exits with 1 after it stopped', async (t) => {
+  const service = await startSidevault({ dataDir: directoryFor(t) })
+  t.teardown(() => service.stop())
+  const { code, text } = await status(service.dataDir)
+  t.equal(code, 0, text)
+  t.match(text, new RegExp(`^ready: role all, version \\S+, pid ${service.pid}\\n`))
+  t.match(text, `  listens on      ${service.url}\n`)
+  t.match(text, /^ {2}ok {8}envoy$/m)
+
+  const shown = await status(service.dataDir, '--json')
+  t.equal(shown.code, 0)
+  const { components } = (await service.call('GET', '/readyz')).json
+  t.match(JSON.parse(shown.text), {
+    ready: true,
+    data_dir: service.dataDir,
+    services: [
+      {
+        role: 'all',
+        ready: true,
+        state: 'ready',
+        pid: service.pid,
+        listeners: { edge: service.url },
+        components,
+      },
+    ],
+  })
+
+  const tenants = await sidevault(service.dataDir, ['tenants', 'list', '--json'], {
+    SIDEVAULT_DATA_DIR: service.dataDir,
+  })
+  const { id, name } = (await service.call('GET', '/tenants/self', { key: service.managementKey })).json
+  t.match(JSON.parse(tenants.text), [{ id, name, created_at: /^20/ }])
+
+  await service.stop()
+  t.match(await status(service.dataDir), {
+    code: 1,
+    text: /^sidevault: No service runs on the data directory /,
+  })
+})
+
+t.test('status --json prints one JSON value when no service runs', async (t) => {
+  const dataDir = join(directoryFor(t), 'missing')
+  const { code, text } = await sidevault(t.testdir(), ['status', '--json'], { SIDEVAULT_DATA_DIR: dataDir })
+  t.equal(code, 1)
+  const [note = '', json = ''] = [/^sidevault: .*\n/m.exec(text)?.[0], text.replace(/^sidevault: .*\n/m, '')]
+  t.match(note, /No service runs/)
+  t.same(JSON.parse(json), { ready: false, data_dir: dataDir, services: [] })
+})
+
+/** A service whose sockets respond like this. */
+const service = async (t: Test, state: string, readyz: { status: number; body: object } | undefined) => {
+  const dataDir = directoryFor(t)
+  const runDir = join(dataDir, 'run-gateway')
+  mkdirSync(runDir, { recursive: true })
+  const serve = async (name: string, code: number, body: object) => {
+    const server = createServer((_, response) => void response.writeHead(code).end(JSON.stringify(body)))
+    await new Promise<void>((resolve) => server.listen(join(runDir, name), resolve))
+    t.teardown(() => server.close())
+  }
+  await serve('control.sock', 200, { role: 'gateway', version: '1.2.3', pid: 7, state, listeners: {} })
+  if (readyz !== undefined) await serve('api.sock', readyz.status, readyz.body)
+  return dataDir
+}
+
+t.test('a service with a failed component is not ready', async (t) => {
+  const components = [
+    { name: 'store', status: 'failed', since: '2026-01-01T00:00:00Z' },
+    { name: 'sandbox', status: 'degraded', missing: ['uid', 'network'] },
+  ]
+  const dataDir = await service(t, 'ready', { status: 503, body: { components } })
+  t.match(await status(dataDir), {
+    code: 1,
+    text: `not ready: role gateway, version 1.2.3, pid 7
+  failed    store, since 2026-01-01T00:00:00Z
+  degraded  sandbox, without uid, network
+`,
+  })
+})
+
+t.test('a service that starts, or whose process does not respond, is not ready', async (t) => {
+  const starting = await service(t, 'starting', { status: 200, body: { components: [] } })
+  t.match(await status(starting), { code: 1, text: /^starting: / })
+  const silent = await service(t, 'ready', undefined)
+  t.match(await status(silent), { code: 1, text: /^not ready: [^\n]+\n {2}\/readyz does not respond\n$/ })
+})
