@@ -7,7 +7,7 @@ import { addPluginsCommand } from './commands/plugins.ts'
 import { addProtoCommand } from './commands/proto.ts'
 import { addReloadCommand } from './commands/reload.ts'
 import { addRunCommand } from './commands/run.ts'
-import { configOption, FAILURE, print, USAGE, workingDirectory } from './commands/run-command.ts'
+import { configOption, FAILURE, print, printJson, USAGE, workingDirectory } from './commands/run-command.ts'
 import { addStatusCommand } from './commands/status.ts'
 import { addTransferCommands } from './commands/tenant-transfer.ts'
 import { addTenantsCommand } from './commands/tenants.ts'
@@ -15,6 +15,7 @@ import { addTransformCommand } from './commands/transform.ts'
 import { createLog } from './common/log.ts'
 import { hasTerminal } from './common/terminal.ts'
 import { programVersion } from './common/version.ts'
+import { configSchema } from './config/json-schema.ts'
 import { printConfig } from './config/print.ts'
 import { ConfigError, describeSettings, loadConfig } from './config.ts'
 import { ROLES, type Role } from './supervisor/messages.ts'
@@ -116,9 +117,12 @@ export const createProgram = (): Command => {
   addStatusCommand(root)
   addTenantsCommand(root)
   addTransformCommand(root)
-  root
-    .command('config')
-    .description('the configuration')
+  const configuration = root.command('config').description('the configuration')
+  configuration
+    .command('schema')
+    .description('print the JSON Schema of the configuration file')
+    .action(() => printJson(configSchema()))
+  configuration
     .command('print')
     .description('check the configuration and print it, without secrets')
     .addOption(configOption())

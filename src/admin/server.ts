@@ -51,6 +51,8 @@ export interface AdminOptions {
   readonly admit?: RateLimiter | undefined
   /** Version of the service, printed in the OpenAPI document. */
   readonly version?: string
+  /** JSON Schema of the configuration file, served below `/docs`. Absent: it is not. */
+  readonly configSchema?: object
   /** Bytes of a body; default 1 MiB. */
   readonly bodyLimit?: number
   /** Bytes of path and headers; default 64 KiB. */
@@ -145,6 +147,7 @@ export const startAdmin = async (deps: AdminDeps, options: AdminOptions): Promis
           ? documentationRoutes(kernel.registry, {
               prefix: prefixes[0] ?? 'SVC',
               version: options.version ?? '0.0.0',
+              configSchema: options.configSchema,
             })
           : []),
       ],

@@ -124,7 +124,8 @@ export const readSettings = (
   const issues: ConfigIssue[] = []
   const merged: Record<string, unknown> = {}
   const inFile = from.content === undefined && from.file ? readFile(resolve(cwd, from.file), issues) : {}
-  const known = new Set<string>(settingNames)
+  // Editors find the schema of a JSON file by this member.
+  const known = new Set<string>(['$schema', ...settingNames])
   for (const name of Object.keys(inFile))
     if (!known.has(name))
       issues.push({

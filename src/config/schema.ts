@@ -75,7 +75,7 @@ export const settingsSchema = Type.Partial(
         'Redis (6 or later) that replicas share for rate limits: redis[s]://[[user]:password@]host[:port][/database].',
     }),
     root_key: Type.String({
-      pattern: '^[a-z][a-z0-9-]*:[^]+$',
+      pattern: '^[a-z][a-z0-9-]*:[\\s\\S]+$',
       secret: true,
       description:
         'Source of the root key: file:<path>, env:<variable>, passphrase:<text> or <plugin>:…. Unset: a key file in the data directory, made at the first start.',

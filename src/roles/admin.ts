@@ -4,6 +4,7 @@ import { type Identity, startAdmin } from '../admin/server.ts'
 import { systemClock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import { programVersion } from '../common/version.ts'
+import { configSchema } from '../config/json-schema.ts'
 import type { Config } from '../config.ts'
 import { DEMO_HOST, demoFiles } from '../supervisor/demo-certificate.ts'
 import { startDemoDestination } from '../supervisor/demo-destination.ts'
@@ -83,6 +84,7 @@ export const startAdminRole = async (
       listen: { socketPath: sockets.api },
       prefixes: config.headerPrefixes,
       version: programVersion(),
+      configSchema: configSchema(),
       bodyLimit: config.bodyLimit,
       admit: runtime.admit,
       console: config.console,

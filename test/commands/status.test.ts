@@ -9,7 +9,7 @@ import { sidevault } from './run.ts'
 const status = (dataDir: string, ...args: string[]) =>
   sidevault(dataDir, ['status', ...args], { SIDEVAULT_DATA_DIR: dataDir })
 
-t.test('status shows a ready service, and exits with 1 after it stopped', async (t) => {
+t.test('status, tenants and the schema of the configuration of a running service', async (t) => {
   const service = await startSidevault({ dataDir: directoryFor(t) })
   t.teardown(() => service.stop())
   const { code, text } = await status(service.dataDir)
@@ -35,6 +35,11 @@ t.test('status shows a ready service, and exits with 1 after it stopped', async 
       },
     ],
   })
+
+  const schema = await service.call('GET', '/docs/config.schema.json')
+  t.match(schema.headers.get('content-type'), /^application\/schema\+json\b/)
+  const printed = await sidevault(service.dataDir, ['config', 'schema'])
+  t.same(JSON.parse(printed.text), schema.json)
 
   const tenants = await sidevault(service.dataDir, ['tenants', 'list', '--json'], {
     SIDEVAULT_DATA_DIR: service.dataDir,

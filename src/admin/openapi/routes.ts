@@ -13,12 +13,19 @@ const once = <T>(make: () => T): (() => T) => {
   }
 }
 
+/** The JSON Schema of the configuration file. */
+const schemaRoute = (schema: object): OwnRoute => ({
+  path: '/docs/config.schema.json',
+  name: 'docs',
+  handler: async (_request, reply) => reply.type('application/schema+json').send(JSON.stringify(schema)),
+})
+
 /**
  * `/openapi.json` and `/docs`, created once, when first asked for: the registry does not change while the service runs.
  */
 export const documentationRoutes = (
   registry: Pick<Registry, 'operations' | 'tokenTypes'>,
-  options: { readonly prefix: string; readonly version: string },
+  options: { readonly prefix: string; readonly version: string; readonly configSchema?: object | undefined },
 ): readonly OwnRoute[] => {
   const document = once(() => openApi(registry, options))
   const json = once(() => JSON.stringify(withNamedSchemas(document())))
@@ -28,6 +35,7 @@ export const documentationRoutes = (
       name: 'openapi',
       handler: async (_request, reply) => reply.type(JSON_TYPE).send(json()),
     },
+    ...(options.configSchema === undefined ? [] : [schemaRoute(options.configSchema)]),
     ...docsRoutes(document),
   ]
 }

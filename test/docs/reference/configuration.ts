@@ -40,6 +40,9 @@ the guides, are left alone. \`sidevault config print\` prints the settings in fo
       `A secret can be in a file: ${secretNames.map((name) => code(fileVariableOf(name))).join(', ')} and
 \`SIDEVAULT_EXPORT_PASSPHRASE_FILE\` name one. Its content is the value, without a line break at the end. Setting both variables is an error.
 The file is read when a command or the service starts, and at a reload.`,
+      `\`sidevault config schema\` prints the JSON Schema of the file, and the service serves it at \`/docs/config.schema.json\`. Editors complete
+and check the file with it: \`# yaml-language-server: $schema=http://127.0.0.1:8080/docs/config.schema.json\` is a first line of YAML, and the
+member \`$schema\` that of JSON.`,
       `"Reload" marks settings that \`sidevault reload\` applies without a restart. So does SIGHUP for a service without a terminal; in a
 terminal SIGHUP stops it. All other settings wait for the next start, as does TLS that is turned on or off.`,
       table(['Variable', 'Default', 'Applied on', 'Meaning'], rows),
