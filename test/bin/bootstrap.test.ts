@@ -194,6 +194,43 @@ t.test('installers get no secret of the service, but the environment that they n
   }
 })
 
+t.test('the cache of npm is the one that the user names, or one of the project', (t) => {
+  const dir = t.testdir()
+  const script = `import { npm, npmCache } from '${bootstrap('run')}'
+    await npm('${dir}', '${dir}', ['cache', 'verify'])
+    console.log(npmCache('${dir}'))`
+  const cacheWith = (env: Record<string, string>) => {
+    const { stdout, stderr } = isolated(script, { PATH: process.env.PATH ?? '', HOME: dir, ...env }, dir)
+    const path = stdout.trim()
+    t.ok(existsSync(join(path, '_cacache')), stderr)
+    return path
+  }
+  t.equal(cacheWith({}), join(dir, '.cache/npm'))
+  t.equal(cacheWith({ NPM_CONFIG_CACHE: join(dir, 'own') }), join(dir, 'own'))
+  t.equal(cacheWith({ npm_config_cache: 'relative' }), join(dir, 'relative'))
+  t.end()
+})
+
+t.test('a platform without binaries is rejected with a sentence', async (t) => {
+  const { whyUnsupported } = await import(bootstrap('platform'))
+  for (const platform of ['linux-x64', 'linux-arm64', 'darwin-arm64'])
+    t.equal(whyUnsupported(platform), undefined)
+  t.match(whyUnsupported('win32-x64'), /does not run on Windows\. .*WSL 2/)
+  t.match(whyUnsupported('darwin-x64'), /Intel/)
+  t.match(whyUnsupported('freebsd-x64'), /does not run on freebsd-x64/)
+})
+
+t.test('on Linux with musl the error names what has no binary', (t) => {
+  const dir = t.testdir()
+  const musl = `process.report.getReport = () => ({ header: {} })`
+  const envoy = `${musl}; const { ensureEnvoy } = await import('${bootstrap('envoy')}'); await ensureEnvoy('${dir}')`
+  t.match(isolated(envoy, { PATH: '' }).stderr, /BootstrapError.*Envoy has no binary for Linux with musl/)
+  const node = `${musl}; Object.defineProperty(process.versions, 'node', { value: '22.0.0' })
+    const { ensureNode } = await import('${bootstrap('node')}'); await ensureNode('${dir}')`
+  t.match(isolated(node, { PATH: '' }).stderr, /no packaged one for linux-\w+ with musl/)
+  t.end()
+})
+
 t.test('a descriptor inherited by the service is closed before it starts anything', async (t) => {
   const leaked = openSync(join(t.testdir({ leaked: '' }), 'leaked'), 'r')
   t.teardown(() => closeSync(leaked))
