@@ -47,10 +47,13 @@ export const ERRORS = {
   destination_unreachable: { status: 502, grpc: 14, title: 'Destination unreachable' },
   bad_gateway: { status: 502, grpc: 14, title: 'Invalid upstream response' },
   overloaded: { status: 503, grpc: 14, title: 'Service unavailable' },
-  gateway_timeout: { status: 504, grpc: 14, title: 'Gateway timeout' },
+  gateway_timeout: { status: 504, grpc: 4, title: 'Gateway timeout' },
 } as const
 
 export type ErrorCode = keyof typeof ERRORS
+
+/** gRPC status of a `conflict` with a concurrent change: clients read again, and repeat. */
+const ABORTED = 10
 
 /** Sentences by property path, e.g. `{ 'data.number': ['must pass the Luhn check'] }`. */
 export type FieldErrors = Readonly<Record<string, readonly string[]>>
@@ -95,6 +98,8 @@ interface AppErrorOptions {
   readonly tokens?: readonly string[]
   /** The effect may or may not have happened. */
   readonly uncertain?: boolean
+  /** A `conflict` with a concurrent change, not with an id or value in use: gRPC `ABORTED`. */
+  readonly concurrent?: boolean
   readonly cause?: unknown
   /** Seconds a client should wait, printed as `Retry-After`. */
   readonly retryAfter?: number
@@ -117,6 +122,7 @@ export class AppError extends Error {
   readonly allow: readonly string[] | undefined
   readonly response: CodeResponse | undefined
   readonly uncertain: boolean
+  readonly concurrent: boolean
 
   constructor(code: ErrorCode, detail: string, options: AppErrorOptions = {}) {
     super(detail, options.cause === undefined ? undefined : { cause: options.cause })
@@ -128,6 +134,7 @@ export class AppError extends Error {
     this.allow = options.allow
     this.response = options.response
     this.uncertain = options.uncertain ?? false
+    this.concurrent = options.concurrent ?? false
   }
 
   get status(): number {
@@ -135,12 +142,12 @@ export class AppError extends Error {
   }
 
   /**
-   * gRPC status code of the table. When a tenant's code chose another HTTP status: of the first error with that
-   * status.
+   * gRPC status code of the table, or `ABORTED`. When a tenant's code chose another HTTP status: of the first error
+   * with that status.
    */
   get grpc(): number {
     const own = ERRORS[this.code]
-    if (this.status === own.status) return own.grpc
+    if (this.status === own.status) return this.concurrent ? ABORTED : own.grpc
     return Object.values(ERRORS).find(({ status }) => status === this.status)?.grpc ?? own.grpc
   }
 
@@ -163,6 +170,12 @@ export const invalid = (
   errors: FieldErrors,
   detail = 'One or more members of the request are not valid; see "errors".',
 ): AppError => new AppError('invalid', detail, { errors })
+
+/** `conflict` with another change, or with a call in progress. */
+export const concurrentChange = (
+  detail: string,
+  options: Pick<AppErrorOptions, 'retryAfter'> = {},
+): AppError => new AppError('conflict', detail, { ...options, concurrent: true })
 
 /** Validation issue at a property path; undefined: none. */
 export type FieldIssue = readonly [path: string, sentence: string | undefined]

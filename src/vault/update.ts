@@ -1,6 +1,6 @@
 import { usesMoreAt } from '../access/destinations.ts'
 import { decide, disclosesMoreAt, levelOf, seesData, seesDataIn } from '../access/rules.ts'
-import { AppError, invalid } from '../common/errors.ts'
+import { AppError, concurrentChange, invalid } from '../common/errors.ts'
 import { inOwnTurn } from '../common/event-loop.ts'
 import { deeperThan, type Json, mergePatch, valueAt } from '../common/json.ts'
 import { retryOnConflict } from '../common/retry-on-conflict.ts'
@@ -190,7 +190,7 @@ const attempt = async (
     seesDataIn(caller.grants, container)
   const update = { row: next, version, terms, deduplicate: deduplicate && mayDeduplicate }
   const updated = await deps.tokens.update(update, now)
-  if (updated.kind === 'stale') throw new AppError('conflict', 'The token was changed concurrently. Retry.')
+  if (updated.kind === 'stale') throw concurrentChange('The token was changed concurrently. Retry.')
   if (updated.kind === 'gone') throw tokenNotFound(id)
   if (updated.kind === 'duplicate') return respondWithDuplicate(deps, updated.token, context, now)
   const shown = shownTo(next, responded, context)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { AppError, ERRORS, invalid } from '../../src/common/errors.ts'
+import { AppError, concurrentChange, ERRORS, invalid } from '../../src/common/errors.ts'
 
 t.test('every code of the table has a status from 400 up, a gRPC status and a title', async (t) => {
   for (const [code, { status, grpc, title }] of Object.entries(ERRORS)) {
@@ -27,6 +27,15 @@ t.test('a problem has its code, and a link to its documentation', async (t) => {
   const { code, status } = new AppError('code_failed', 'No.', { response: { status: 402 } }).toProblem()
   t.strictSame({ code, status }, { code: 'code_failed', status: 402 }, 'code chooses the status only')
 })
+
+t.test(
+  'a concurrent change is `conflict` over HTTP, ABORTED over gRPC; a value in use ALREADY_EXISTS',
+  async (t) => {
+    const error = concurrentChange('The token was changed concurrently. Retry.', { retryAfter: 1 })
+    t.match(error, { code: 'conflict', status: 409, grpc: 10, retryAfter: 1 })
+    t.match(new AppError('conflict', 'The id is in use.'), { code: 'conflict', status: 409, grpc: 6 })
+  },
+)
 
 t.test('an AppError passes through from() as it is', async (t) => {
   const error = new AppError('conflict', 'taken')

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import { auditRecord } from '../../access/audit-record.ts'
 import type { Journal } from '../../audit/types.ts'
 import type { Clock } from '../../common/clock.ts'
-import { AppError, invalid } from '../../common/errors.ts'
+import { AppError, concurrentChange, invalid } from '../../common/errors.ts'
 import { inOwnTurn } from '../../common/event-loop.ts'
 import { newId } from '../../common/ids.ts'
 import { isObject } from '../../common/json.ts'
@@ -107,15 +107,12 @@ interface StoredResponse {
 }
 
 const running = () =>
-  new AppError(
-    'conflict',
-    'Another request with this idempotency key is in progress. Retry after it completes.',
-    { retryAfter: 1 },
-  )
+  concurrentChange('Another request with this idempotency key is in progress. Retry after it completes.', {
+    retryAfter: 1,
+  })
 
 const indeterminate = () =>
-  new AppError(
-    'conflict',
+  concurrentChange(
     'Whether the first request with this idempotency key was carried out is not known. Read what it may have changed, then use a new key.',
   )
 

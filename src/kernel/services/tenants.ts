@@ -1,5 +1,5 @@
 import type { Clock } from '../../common/clock.ts'
-import { AppError } from '../../common/errors.ts'
+import { concurrentChange } from '../../common/errors.ts'
 import { retryOnConflict } from '../../common/retry-on-conflict.ts'
 import type { Keys, TenantKeys } from '../../keys/types.ts'
 import type { Tenant, TenantRecords, Tenants } from '../../sdk/index.ts'
@@ -76,7 +76,7 @@ export const createTenantRecords = (deps: TenantsDeps & { readonly clock: Clock 
       const row = { ...current.row, ...change, settings: Object.fromEntries(applied) }
       if (await deps.store.update(row, { from: current.mac, to: macOfTenant(current.ring, row) }))
         return shown(row)
-      throw new AppError('conflict', 'The tenant was changed concurrently. Retry.')
+      throw concurrentChange('The tenant was changed concurrently. Retry.')
     }),
   delete: (id) => deps.store.delete(id, deps.clock.now()),
 })

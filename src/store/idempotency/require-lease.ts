@@ -1,4 +1,4 @@
-import { AppError } from '../../common/errors.ts'
+import { concurrentChange } from '../../common/errors.ts'
 import type { IdempotencyLease } from '../lease.ts'
 import type { Session } from '../session.ts'
 import { markEffects } from './statements.ts'
@@ -7,8 +7,7 @@ import { markEffects } from './statements.ts'
 export const requireLease = async (session: Session, lease: IdempotencyLease): Promise<void> => {
   const { tenantId: tenant_id, key, holder, expiresAt: expires_at } = lease
   if ((await session.run(markEffects, { tenant_id, key, holder, expires_at })) === 0)
-    throw new AppError(
-      'conflict',
+    throw concurrentChange(
       'Another request with this idempotency key started because this one took too long; nothing was written. Retry after it completes.',
       { retryAfter: 1 },
     )

@@ -1,4 +1,4 @@
-import { AppError } from '../../common/errors.ts'
+import { AppError, concurrentChange } from '../../common/errors.ts'
 import { isObject } from '../../common/json.ts'
 import { endOf, nameOf, textMember, textsMember } from '../../common/record-members.ts'
 import { bumpChange } from '../changes.ts'
@@ -27,7 +27,7 @@ const notUnique = () =>
   new AppError('conflict', 'Another record has this id, or a value that must be unique. Choose another.')
 
 const notCurrent = () =>
-  new AppError('conflict', 'The record was changed or deleted since it was read. Read it again and retry.')
+  concurrentChange('The record was changed or deleted since it was read. Read it again and retry.')
 
 /** False when a live tenant has the value; those of deleted tenants are free. */
 const claimLookup = async (session: Session, row: Schema['record_lookups']): Promise<boolean> => {
@@ -75,7 +75,7 @@ const writeTokens = async (
     states.length < fresh.length ||
     states.some(({ expires_at }) => expires_at !== null && expires_at < end)
   )
-    throw new AppError('conflict', 'A token was deleted, or its expiry was changed, during the call. Retry.')
+    throw concurrentChange('A token was deleted, or its expiry was changed, during the call. Retry.')
   for (const token_id of fresh) await session.run(insertIndex, tokenEntry({ tenant_id, token_id }, seq))
 }
 

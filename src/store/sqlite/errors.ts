@@ -55,18 +55,20 @@ export interface WireError {
   readonly errors?: FieldErrors
   readonly retryAfter?: number
   readonly uncertain?: boolean
+  readonly concurrent?: boolean
   readonly cause?: { readonly name: string; readonly code?: string; readonly stack?: string }
 }
 
 export const toWire = (thrown: unknown): WireError => {
   const error = fromSqlite(thrown)
-  const { code, message: detail, errors, retryAfter, uncertain, cause } = error
+  const { code, message: detail, errors, retryAfter, uncertain, concurrent, cause } = error
   return {
     code,
     detail,
     ...(errors ? { errors } : {}),
     ...(retryAfter === undefined ? {} : { retryAfter }),
     ...(uncertain ? { uncertain } : {}),
+    ...(concurrent ? { concurrent } : {}),
     ...(cause instanceof Error
       ? {
           cause: {
@@ -84,11 +86,20 @@ export const toWire = (thrown: unknown): WireError => {
   }
 }
 
-export const fromWire = ({ code, detail, errors, retryAfter, uncertain, cause }: WireError): AppError =>
+export const fromWire = ({
+  code,
+  detail,
+  errors,
+  retryAfter,
+  uncertain,
+  concurrent,
+  cause,
+}: WireError): AppError =>
   new AppError(code, detail, {
     ...(errors ? { errors } : {}),
     ...(retryAfter === undefined ? {} : { retryAfter }),
     ...(uncertain ? { uncertain } : {}),
+    ...(concurrent ? { concurrent } : {}),
     ...(cause
       ? { cause: Object.assign(new Error(`the store's writer failed (${cause.code ?? cause.name})`), cause) }
       : {}),

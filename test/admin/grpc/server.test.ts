@@ -272,7 +272,7 @@ t.test('a deadline, a cancellation and the time limit of calls abort the signal'
   for (const [options, code, limits] of [
     [{ deadline: 3_000 }, status.DEADLINE_EXCEEDED, {}],
     [{ signal: cancelling.signal }, status.CANCELLED, {}],
-    [{}, status.UNAVAILABLE, { callTimeout: 2_000 }],
+    [{}, status.DEADLINE_EXCEEDED, { callTimeout: 2_000 }],
   ] as const) {
     const { client, key, slow } = await start(t, limits)
     const response = client.call('Slow.Wait', {}, { metadata: { 'svc-api-key': key }, ...options })

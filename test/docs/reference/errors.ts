@@ -50,7 +50,7 @@ const EXPLAINED: Readonly<Record<ErrorCode, string>> = {
   destination_timeout:
     'The destination did not respond in time. It may have processed the request. The limit is `SIDEVAULT_DESTINATION_TIMEOUT_SECONDS`.',
   conflict:
-    'The entity exists, was changed at the same time, or a request with the same idempotency key is in progress. Read the state, then decide.',
+    'The entity exists (gRPC `ALREADY_EXISTS`), was changed at the same time, or a request with the same idempotency key is in progress (gRPC `ABORTED`). Read the state, then decide.',
   too_large:
     'The body, or what the call would open or produce, exceeds a limit. Send less, or stream the body.',
   uri_too_long:
@@ -111,7 +111,7 @@ export const errors: Page = {
         all.map(({ name, status, grpc, title }) => [
           `[${code(name)}](#${name})`,
           String(status),
-          code(GRPC[grpc] ?? String(grpc)),
+          name === 'conflict' ? '`ALREADY_EXISTS`, `ABORTED`' : code(GRPC[grpc] ?? String(grpc)),
           title,
         ]),
       ),

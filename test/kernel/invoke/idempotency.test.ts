@@ -152,7 +152,12 @@ for (const how of ['is started again', 'stays away'])
       await when(() => wrote)
       await store.idempotency.abandonAllOf('another', clock.now())
       for (const name of ['before', 'behind', 'code'])
-        await t.rejects(repeat(name), { code: 'conflict', message: /is in progress/, retryAfter: 1 })
+        await t.rejects(repeat(name), {
+          code: 'conflict',
+          grpc: 10,
+          message: /is in progress/,
+          retryAfter: 1,
+        })
       if (how === 'stays away') clock.advance(60_000)
       else await store.idempotency.abandonAllOf('one', clock.now())
       t.equal(await once(operationOf(), {}, call, keyOf('before'), async () => 'done'), 'done')
