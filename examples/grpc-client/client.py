@@ -9,6 +9,7 @@ import sys
 
 import grpc
 from google.protobuf import json_format, struct_pb2
+from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
 from sidevault.v1 import applications_pb2, applications_pb2_grpc
@@ -27,11 +28,18 @@ def plain(message):
 
 
 def problem_of(error):
-    """The problem of a failed call, as HTTP would return it: the only detail of the status."""
+    """The problem of a failed call, as HTTP would return it: the first detail of the status."""
     problem = common_pb2.Problem()
-    status = rpc_status.from_call(error)
-    status.details[0].Unpack(problem)
+    rpc_status.from_call(error).details[0].Unpack(problem)
     return problem
+
+
+def violations_of(error):
+    """The invalid members of a call, from the detail that libraries for gRPC know."""
+    bad_request = error_details_pb2.BadRequest()
+    for detail in rpc_status.from_call(error).details:
+        detail.Unpack(bad_request)
+    return [violation.field for violation in bad_request.field_violations]
 
 
 def main(address, management_key):
@@ -83,7 +91,7 @@ def main(address, management_key):
             )
             raise SystemExit("a card number without its checksum was accepted")
         except grpc.RpcError as error:
-            status, problem = error.code().name, problem_of(error)
+            status, problem, violations = error.code().name, problem_of(error), violations_of(error)
 
     print(
         json.dumps(
@@ -100,6 +108,7 @@ def main(address, management_key):
                     "status": status,
                     "type": problem.type,
                     "code": problem.code,
+                    "violations": violations,
                     "errors": {path: list(each.sentences) for path, each in problem.errors.items()},
                 },
             }

@@ -142,6 +142,7 @@ if ('missing' in found) {
         status: 'INVALID_ARGUMENT',
         type: '/docs/errors#invalid',
         code: 'invalid',
+        violations: ['data.number'],
         errors: { 'data.number': [/Luhn/] },
       },
     })

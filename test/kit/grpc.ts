@@ -21,6 +21,8 @@ interface GrpcResponse {
   readonly message: string
   readonly output: Record<string, unknown> | undefined
   readonly problem: (Problem & { readonly retry_after?: number; readonly left_out?: number }) | undefined
+  /** The further details of a failed one, by the names of google.rpc. */
+  readonly details: Readonly<Record<string, unknown>>
   /** Initial and trailing metadata together; binary values left out. */
   readonly metadata: Readonly<Record<string, string>>
 }
@@ -34,12 +36,25 @@ interface GrpcCallOptions {
   readonly bytes?: Buffer
 }
 
+/** Of google/rpc/status.proto and error_details.proto. */
 const statusRoot = protobuf.Root.fromJSON({
   nested: {
     Any: { fields: { type_url: { type: 'string', id: 1 }, value: { type: 'bytes', id: 2 } } },
     Status: { fields: { details: { rule: 'repeated', type: 'Any', id: 3 } } },
+    ErrorInfo: { fields: { reason: { type: 'string', id: 1 }, domain: { type: 'string', id: 2 } } },
+    Duration: { fields: { seconds: { type: 'int64', id: 1 }, nanos: { type: 'int32', id: 2 } } },
+    RetryInfo: { fields: { retryDelay: { type: 'Duration', id: 1 } } },
+    FieldViolation: { fields: { field: { type: 'string', id: 1 }, description: { type: 'string', id: 2 } } },
+    BadRequest: { fields: { fieldViolations: { rule: 'repeated', type: 'FieldViolation', id: 1 } } },
   },
 })
+
+interface Any {
+  readonly type_url: string
+  readonly value: Buffer
+}
+
+const STANDARD = 'type.googleapis.com/google.rpc.'
 
 /** Names of members that are null, and of lists and maps that are empty, as a request has to say it. */
 const explicit = (message: Message, input: Record<string, unknown>, path: readonly string[] = []) => {
@@ -94,12 +109,20 @@ export const createGrpcClient = (address: string, operations: readonly Operation
     'grpc.use_local_subchannel_pool': 1,
   })
 
-  const problemIn = (details: Buffer | undefined): GrpcResponse['problem'] => {
-    if (details === undefined) return undefined
-    const status = statusRoot.lookupType('Status').decode(details) as unknown as {
-      details: { type_url: string; value: Buffer }[]
-    }
-    const [any] = status.details
+  const anysIn = (bytes: Buffer | undefined): readonly Any[] =>
+    bytes === undefined
+      ? []
+      : (statusRoot.lookupType('Status').decode(bytes) as unknown as { details: Any[] }).details
+
+  const detailsIn = (anys: readonly Any[]): GrpcResponse['details'] =>
+    Object.fromEntries(
+      anys.map(({ type_url, value }) => {
+        const name = type_url.slice(STANDARD.length)
+        return [name, statusRoot.lookupType(name).decode(value).toJSON()]
+      }),
+    )
+
+  const problemIn = (any: Any | undefined): GrpcResponse['problem'] => {
     if (any?.type_url !== 'type.googleapis.com/sidevault.v1.Problem') return undefined
     const { errors, ...problem } = fromWire(PROBLEM, wireOf(PROBLEM).decode(any.value)) as {
       errors?: Record<string, { sentences: string[] }>
@@ -160,7 +183,8 @@ export const createGrpcClient = (address: string, operations: readonly Operation
               outcome?.value === undefined
                 ? undefined
                 : fromWire(method.response, wireOf(method.response).decode(outcome.value)),
-            problem: problemIn(details),
+            problem: problemIn(anysIn(details)[0]),
+            details: detailsIn(anysIn(details).slice(1)),
             metadata: seen,
           }),
         )

@@ -203,6 +203,19 @@ t.test('a failed call carries the problem of the HTTP response', async (t) => {
     const http = await service.call(method, path, { key, ...(method === 'POST' ? { body: input } : {}) })
     t.strictSame(response.problem, http.json)
     t.equal(response.message, http.json.detail)
+    const { code: reason, errors } = http.json
+    t.strictSame(response.details, {
+      ErrorInfo: { reason, domain: 'sidevault' },
+      ...(errors === undefined
+        ? {}
+        : {
+            BadRequest: {
+              fieldViolations: Object.entries<string[]>(errors).flatMap(([field, sentences]) =>
+                sentences.map((description) => ({ field, description })),
+              ),
+            },
+          }),
+    })
   }
   for (const metadata of [{}, { 'svc-api-key': 'key_wrong' }]) {
     const response = await client.call('Tokens.Get', { id: 'x' }, { metadata })
@@ -213,12 +226,15 @@ t.test('a failed call carries the problem of the HTTP response', async (t) => {
 
 t.test('a problem fits into the metadata that clients accept, and names what it omits', async (t) => {
   const { call } = await start(t)
-  const { problem, code } = await call('Slow.Fail', { how: 'issues' })
+  const { problem, code, details } = await call('Slow.Fail', { how: 'issues' })
   t.equal(code, status.INVALID_ARGUMENT)
   const named = Object.keys(problem?.errors ?? {}).length
   t.ok(named > 5)
   t.equal(problem?.left_out, 50 - named)
-  t.match((await call('Slow.Fail', { how: 'limit' })).problem, { status: 429, retry_after: 2 })
+  t.match(details, { ErrorInfo: { reason: 'invalid' } })
+  const limited = await call('Slow.Fail', { how: 'limit' })
+  t.match(limited.problem, { status: 429, retry_after: 2 })
+  t.match(limited.details, { RetryInfo: { retryDelay: { seconds: '2' } } })
   const broken = await call('Slow.Fail', { how: 'other' })
   t.equal(broken.code, status.INTERNAL)
   t.notMatch(JSON.stringify(broken), '42424242')
