@@ -10,8 +10,9 @@ const definition = loadSync(fileURLToPath(new URL('../../proto/sidevault/ext-pro
   keepCase: true,
   oneofs: true,
 })
-const service = definition['envoy.service.ext_proc.v3.ExternalProcessor']
-if (service === undefined) throw new Error('the proto does not define ExternalProcessor')
+const service = definition['sidevault.ext_proc.v1.ExternalProcessor']
+if (service === undefined || 'format' in service || service.Process === undefined)
+  throw new Error('the proto does not define ExternalProcessor')
 
 const server = new Server({ 'grpc.max_concurrent_streams': 1000 })
 // Envoy resets every stream; Node's default limiter would close the connection about every 1,000 of them.
@@ -20,16 +21,20 @@ const server = new Server({ 'grpc.max_concurrent_streams': 1000 })
   streamResetBurst: 1e6,
   streamResetRate: 1e6,
 }
-server.addService(service as never, {
-  Process: (stream: ServerDuplexStream<{ request: string }, object>) => {
-    stream.on('data', (message) => {
-      if (message.request === 'request_headers') stream.write({ request_headers: { response: {} } })
-      else if (message.request === 'request_body') stream.write({ request_body: { response: {} } })
-    })
-    stream.on('error', () => {})
-    stream.on('end', () => stream.end())
+const path = '/envoy.service.ext_proc.v3.ExternalProcessor/Process'
+server.addService(
+  { Process: { ...service.Process, path } },
+  {
+    Process: (stream: ServerDuplexStream<{ request: string }, object>) => {
+      stream.on('data', (message) => {
+        if (message.request === 'request_headers') stream.write({ request_headers: { response: {} } })
+        else if (message.request === 'request_body') stream.write({ request_body: { response: {} } })
+      })
+      stream.on('error', () => {})
+      stream.on('end', () => stream.end())
+    },
   },
-})
+)
 server.bindAsync(`unix:${process.argv[2]}`, ServerCredentials.createInsecure(), (error) => {
   if (error) throw error
   process.stdout.write('ready\n')

@@ -82,16 +82,18 @@ export interface ProcessingResponse {
   readonly dynamic_metadata?: Struct
 }
 
+const PROCESS_PATH = '/envoy.service.ext_proc.v3.ExternalProcessor/Process'
+
 const definition = protoLoader.loadSync(
   fileURLToPath(new URL('../../proto/sidevault/ext-proc.proto', import.meta.url)),
   { keepCase: true, enums: String, longs: Number, oneofs: true },
 )
-const service = definition['envoy.service.ext_proc.v3.ExternalProcessor']
+const service = definition['sidevault.ext_proc.v1.ExternalProcessor']
 if (service === undefined || 'format' in service || service.Process === undefined)
   throw new Error('the ext_proc service is not described')
 
-/** The path of the one method, and the reference's codec of its messages. */
-export const processMethod = service.Process
+/** The method under the path that Envoy calls, and the reference's codec of its messages. */
+export const processMethod = { ...service.Process, path: PROCESS_PATH }
 
 export const encodeRequest = processMethod.requestSerialize as (message: ProcessingRequest) => Buffer
 export const encodeResponse = processMethod.responseSerialize as (message: object) => Buffer

@@ -24,6 +24,13 @@ t.test('the .proto files in the project match the operations', async (t) => {
     t.equal(committed(name), text, `${name}: run "npm run proto" when operations changed`)
 })
 
+t.test('every .proto file of the project declares a package of its own, none of Envoy', async (t) => {
+  const files = readdirSync(join(root, 'proto'), { recursive: true, encoding: 'utf8' })
+  const protos = files.filter((name) => name.endsWith('.proto'))
+  t.ok(protos.includes('sidevault/ext-proc.proto'))
+  for (const name of protos) t.match(committed(name), /^package sidevault\.[\w.]+;$/m, name)
+})
+
 const operation = (output: Record<string, ReturnType<typeof Type.String>>) =>
   ({
     rpc: 'Things.Get',
