@@ -61,7 +61,7 @@ export const measureLag = (registry: Registry): void => {
   }
   sample()
   new Gauge({
-    name: 'sidevault_nodejs_eventloop_lag_max_seconds',
+    name: 'nodejs_eventloop_lag_max_seconds',
     help: 'Longest turn of the event loop since the last scrape.',
     aggregator: 'max',
     registers: [registry],

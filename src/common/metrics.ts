@@ -8,24 +8,26 @@ import { createRequestRing } from './request-ring.ts'
 const MISNAMED = ['handles', 'requests', 'resources']
 
 /** Metrics of prom-client that `measureLag` replaces, and an interval in which it does not measure them. */
-const LAGS = ['', 'min_', 'max_', 'mean_', 'stddev_', 'p50_', 'p90_', 'p99_']
+const LAGS = ['min_', 'max_', 'mean_', 'stddev_', 'p50_', 'p90_', 'p99_']
 const NEVER_MS = 2 ** 31 - 1
 
 /** From a tenth of a millisecond to half a minute, in seconds. */
-const BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 30]
+export const DURATION_BUCKETS = [
+  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 10, 30,
+]
 
 /**
- * Labels are fixed names (routes, stages, types), never an id, a path, a host or a caller's value. `node`: the name of
- * the process.
+ * Labels are fixed names (routes, stages, types), never an id, a path, a host or a caller's value. Metrics of Node and
+ * the process have the names of prom-client, by which dashboards find them. `node`: the name of the process.
  */
 export const createMetrics = (node = 'main') => {
   const registry = new Registry()
   const registers = [registry]
   // Its own measurement of the event loop would wake an idle process 100 times a second.
-  collectDefaultMetrics({ register: registry, prefix: 'sidevault_', eventLoopMonitoringPrecision: NEVER_MS })
-  for (const name of LAGS) registry.removeSingleMetric(`sidevault_nodejs_eventloop_lag_${name}seconds`)
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: NEVER_MS })
+  for (const name of LAGS) registry.removeSingleMetric(`nodejs_eventloop_lag_${name}seconds`)
   measureLag(registry)
-  for (const name of MISNAMED) registry.removeSingleMetric(`sidevault_nodejs_active_${name}_total`)
+  for (const name of MISNAMED) registry.removeSingleMetric(`nodejs_active_${name}_total`)
   return {
     registry,
     /** The newest calls. */
@@ -42,14 +44,14 @@ export const createMetrics = (node = 'main') => {
       name: 'sidevault_request_duration_seconds',
       help: 'Time of a request in Sidevault: kind "proxy" until it is forwarded or denied, "connect" until the reply to CONNECT, "management" until its response.',
       labelNames: ['kind'] as const,
-      buckets: BUCKETS,
+      buckets: DURATION_BUCKETS,
       registers,
     }),
     stage: new Histogram({
       name: 'sidevault_stage_duration_seconds',
       help: 'Time spent in one stage of a request.',
       labelNames: ['stage'] as const,
-      buckets: BUCKETS,
+      buckets: DURATION_BUCKETS,
       registers,
     }),
     disclosed: new Counter({
@@ -87,7 +89,7 @@ export const createMetrics = (node = 'main') => {
         name: 'sidevault_sandbox_duration_seconds',
         help: 'Time of one run of code: waited (in the queue), cpu, wall (in total).',
         labelNames: ['time'] as const,
-        buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30],
+        buckets: DURATION_BUCKETS,
         registers,
       }),
       children: new Gauge({

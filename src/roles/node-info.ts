@@ -1,12 +1,21 @@
 import { Gauge } from 'prom-client'
+import { programVersion } from '../common/version.ts'
 import type { Runtime } from './runtime.ts'
 
-/** Metrics of what a node runs with: its plugins, and the age of the root key. */
+/** Metrics of what a node runs: the version, its plugins, and the age of the root key. */
 export const describeNode = ({
   kernel,
   store,
   metrics: { registry },
 }: Pick<Runtime, 'kernel' | 'store' | 'metrics'>): void => {
+  const build = new Gauge({
+    name: 'sidevault_build_info',
+    help: '1, with the version of Sidevault.',
+    labelNames: ['version'],
+    aggregator: 'max',
+    registers: [registry],
+  })
+  build.set({ version: programVersion() }, 1)
   const plugins = new Gauge({
     name: 'sidevault_plugin_info',
     help: '1 for each loaded plugin, by name and version.',

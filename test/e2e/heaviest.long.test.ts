@@ -635,11 +635,7 @@ t.test('pages', async (t) => {
   for (const path of ['/metrics', '/openapi.json', '/docs', '/readyz'])
     await judge(t, path, async () => String((await vault.call('GET', path)).status))
   const { text } = await vault.call('GET', '/metrics')
-  t.match(
-    text,
-    /^sidevault_nodejs_eventloop_lag_max_seconds\{.*process="gateway-\d"/m,
-    'operators see the delay',
-  )
+  t.match(text, /^nodejs_eventloop_lag_max_seconds\{.*process="gateway-\d"/m, 'operators see the delay')
 })
 
 t.test('the longest turns', async (t) => {

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { systemClock } from '../../src/common/clock.ts'
 import { createLog } from '../../src/common/log.ts'
+import { programVersion } from '../../src/common/version.ts'
 import { loadConfig } from '../../src/config.ts'
 import { loadRootKey } from '../../src/keys/root-key.ts'
 import { rotateRoot } from '../../src/maintenance/rotate-root.ts'
@@ -8,7 +9,7 @@ import { describeNode } from '../../src/roles/node-info.ts'
 import { openRuntime } from '../../src/roles/runtime.ts'
 import { until } from '../supervisor/processes.ts'
 
-t.test('metrics name the loaded plugins, and when the root key came into use', async (t) => {
+t.test('metrics name the version and the loaded plugins, and when the root key came into use', async (t) => {
   const dataDir = t.testdir()
   const config = loadConfig({ SIDEVAULT_DATA_DIR: dataDir })
   const runtime = await openRuntime(config, {
@@ -24,6 +25,7 @@ t.test('metrics name the loaded plugins, and when the root key came into use', a
     Number(
       /^sidevault_root_key_created_timestamp_seconds ([\d.]+)$/m.exec(await metrics.registry.metrics())?.[1],
     )
+  t.match(await metrics.registry.metrics(), `sidevault_build_info{version="${programVersion()}"} 1\n`)
   t.match(await metrics.registry.metrics(), /^sidevault_plugin_info\{plugin="tokens",version="[\d.]+"\} 1$/m)
   await until('the first key is read', async () => (await rootKeyAt()) > 0)
   const first = await rootKeyAt()

@@ -18,7 +18,7 @@ interface MetricsDeps {
 }
 
 const UP = 'sidevault_process_up'
-const LAG = 'sidevault_nodejs_eventloop_lag_'
+const LAG = 'nodejs_eventloop_lag_'
 
 /** Metrics that have a label for the process. */
 const nameLags = (metrics: readonly object[], process: string) =>

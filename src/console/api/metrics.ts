@@ -6,7 +6,7 @@ interface Sample {
   readonly value: number
 }
 
-/** Figures of `/metrics`. Names without `sidevault_`. */
+/** Figures of `/metrics`. Names of ours without `sidevault_`, those of Node as they are. */
 export interface Metrics {
   /** All samples of a name. */
   of(name: string): readonly Sample[]
@@ -14,7 +14,7 @@ export interface Metrics {
   sum(name: string, labels?: Readonly<Record<string, string>>): number | undefined
 }
 
-const LINE = /^sidevault_(\w+)(?:\{(.*)\})? (\S+)/
+const LINE = /^(?:sidevault_)?(\w+)(?:\{(.*)\})? (\S+)/
 const LABEL = /(\w+)="((?:[^"\\]|\\.)*)"/g
 
 const numberOf = (text: string): number =>

@@ -46,9 +46,7 @@ t.test('metrics of all processes are summed, and processes that respond are up',
     'sidevault_process_up{process="gateway-3"} 0',
   ])
   t.same(
-    response.text.match(/sidevault_nodejs_eventloop_lag_max_seconds\{.*\}/g)?.sort(),
-    ['admin', 'gateway-1'].map(
-      (process) => `sidevault_nodejs_eventloop_lag_max_seconds{process="${process}"}`,
-    ),
+    response.text.match(/nodejs_eventloop_lag_max_seconds\{.*\}/g)?.sort(),
+    ['admin', 'gateway-1'].map((process) => `nodejs_eventloop_lag_max_seconds{process="${process}"}`),
   )
 })

@@ -11,7 +11,7 @@ sidevault_requests_total{operation="proxy",status="403"} 1
 sidevault_audit_backlog_seconds 0.25
 sidevault_request_duration_seconds_bucket{le="+Inf",kind="proxy"} 5
 sidevault_odd{a="x\\"},y\\\\\\n"} +Inf
-other_metric 1
+nodejs_version_info{version="v24.1.0"} 1
 `)
   t.equal(metrics.sum('audit_backlog_seconds'), 0.25)
   t.equal(metrics.sum('requests_total', { operation: 'proxy' }), 4)
@@ -19,5 +19,5 @@ other_metric 1
   t.equal(metrics.sum('missing'), undefined)
   t.same(metrics.of('request_duration_seconds_bucket')[0]?.labels, { le: '+Inf', kind: 'proxy' })
   t.same(metrics.of('odd')[0], { name: 'odd', labels: { a: 'x"},y\\\n' }, value: Number.POSITIVE_INFINITY })
-  t.same(metrics.of('other_metric'), [])
+  t.match(metrics.of('nodejs_version_info'), [{ labels: { version: 'v24.1.0' } }], 'of Node')
 })

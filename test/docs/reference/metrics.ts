@@ -1,3 +1,4 @@
+import { DURATION_BUCKETS } from '../../../src/common/metrics.ts'
 import { sourcesIn } from '../../kit/sources.ts'
 import { code, type Page, page, table } from './markdown.ts'
 
@@ -9,7 +10,7 @@ interface Metric {
 }
 
 const DECLARED =
-  /'(?<name>sidevault_[a-z_]+)',\s*(?:type: )?(?:'(?<type>counter|gauge)',\s*)?(?:help:\s*)?(?<help>'[^'\n]{10,}'|"[^"\n]{10,}"),(?:\s*labelNames: \[(?<labels>[^\]]*)\])?/g
+  /'(?<name>(?:sidevault|nodejs)_[a-z_]+)',\s*(?:type: )?(?:'(?<type>counter|gauge)',\s*)?(?:help:\s*)?(?<help>'[^'\n]{10,}'|"[^"\n]{10,}"),(?:\s*labelNames: \[(?<labels>[^\]]*)\])?/g
 
 /** Labels of metrics whose samples are written without prom-client's `labelNames`. */
 const SAMPLE_LABELS: Readonly<Record<string, readonly string[]>> = {
@@ -45,8 +46,10 @@ export const metrics: Page = {
     page(
       'Metrics',
       `\`GET /metrics\` returns the Prometheus text format, without a key. It aggregates all processes of the node. Labels hold names of
-routes, stages and types, never an id, a host or a value. Node's own metrics are there too, as \`sidevault_process_…\` and
-\`sidevault_nodejs_…\`.`,
+routes, stages and types, never an id, a host or a value. Metrics of Node and its processes have the names of prom-client,
+\`nodejs_…\` and \`process_…\`. Quantiles of the event loop's lag are not measured, since that would wake idle processes.
+
+The upper bounds of duration histograms are ${DURATION_BUCKETS.join(', ')} seconds.`,
       table(
         ['Metric', 'Type', 'Labels', 'Meaning'],
         declaredMetrics().map(({ name, type, labels, help }) => [
