@@ -103,6 +103,7 @@ export const PASSED_HEADERS: readonly string[] = [
   'date',
   'etag',
   'expires',
+  'idempotent-replayed',
   'keep-alive',
   'last-modified',
   'retry-after',

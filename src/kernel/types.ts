@@ -68,12 +68,17 @@ export interface Invocation {
    */
   readonly identified?: Identified | undefined
   readonly traceId: string
-  /** The idempotency key as sent (completions §1); absent when none was. Reads ignore it. */
-  readonly idempotencyKey?: string | undefined
+  /**
+   * The idempotency key as sent (completions §1); empty or absent when none was. Two that differ are `malformed`. Reads
+   * ignore them.
+   */
+  readonly idempotencyKeys?: readonly string[]
   /** Aborted when no client waits for the response; an AppError as its reason is the response. */
   readonly signal: AbortSignal
   /** Called with the caller as soon as it is known, for the transport's access log; `rules` grow as the call runs. */
   readonly onCaller?: (caller: Caller, rules: readonly AppliedRule[]) => void
+  /** Called before `invoke` resolves with a response that is repeated from an idempotency record. */
+  readonly onReplay?: () => void
   /** Resolves when the response is sent, or no client waits for it. Absent: the call's holdings end with the call. */
   readonly sent?: Promise<void>
 }

@@ -65,6 +65,7 @@ t.test('own, hop-by-hop, nominated and malformed headers are stripped', (t) => {
       'svc-api-key': 'k',
       'bt-proxy-url': 'u',
       'svc-idempotency-key': 'i',
+      'idempotency-key': 'of the destination',
       'svc-trace-id': 't',
       te: 'x',
       'x-sidevault-connection': 'X-Hop, content-length, :path, host',

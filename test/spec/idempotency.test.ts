@@ -28,6 +28,39 @@ t.test(
   },
 )
 
+t.test('a repeated response says so, and the first one, a read and a deletion do not', async (t) => {
+  const headers = { 'svc-idempotency-key': 'replayed' }
+  const call = async (method: string, path: string, body?: object) => {
+    const { headers: responded, ...rest } = await api.call(method, path, { key, body, headers, once: true })
+    return { ...rest, replayed: responded['idempotent-replayed'] }
+  }
+  const first = await call('POST', '/tokens', { data: 'a' })
+  t.match(first, { status: 201, replayed: undefined })
+  t.match(await call('POST', '/tokens', { data: 'a' }), { status: 201, replayed: 'true' })
+  const path = `/tokens/${first.body.id}`
+  for (const replayed of [undefined, 'true'])
+    t.match(await call('PATCH', path, { metadata: { n: '1' } }), { status: 200, replayed })
+  for (const method of ['GET', 'GET', 'DELETE', 'DELETE'])
+    t.match(await call(method, path), { replayed: undefined }, method)
+})
+
+t.test('Idempotency-Key is the prefixed header by another name, and may not differ from it', async (t) => {
+  const create = (headers: Record<string, string>, as = key) =>
+    api.call('POST', '/tokens', { key: as, body: { data: 'a' }, headers, once: true })
+  const plain = { 'idempotency-key': 'plain' }
+  const prefixed = { 'svc-idempotency-key': 'plain' }
+  const { body } = await create(plain)
+  for (const headers of [plain, prefixed, { ...plain, ...prefixed }])
+    t.match(await create(headers), { status: 201, body, headers: { 'idempotent-replayed': 'true' } })
+  const before = await count()
+  const different = { ...plain, 'svc-idempotency-key': 'other' }
+  t.match(await create(different), { status: 400, body: { code: 'malformed' } })
+  t.equal((await create(different, 'unknown')).status, 401)
+  t.equal((await create({ 'idempotency-key': '' })).status, 400)
+  t.equal(await count(), before)
+  t.equal((await api.call('GET', '/tokens', { key, headers: different })).status, 200, 'reads ignore both')
+})
+
 t.test('an invalid body gets the stored response like any other', async (t) => {
   const first = await send('POST', '/tokens', { data: 'a' }, 'rejected')
   const invalid = (idempotency: string, as = key) => {

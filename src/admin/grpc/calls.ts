@@ -13,7 +13,7 @@ import { CLIENT_ADDRESS_HEADER, type RateLimiter } from '../../common/rate-limit
 import type { AppliedRule } from '../../common/request-ring.ts'
 import type { Authenticator, Identified } from '../../kernel/types.ts'
 import type { Caller, Operation } from '../../sdk/index.ts'
-import { createHeaderPrefixes, type PrefixedHeaders } from '../http/header-prefixes.ts'
+import { createHeaderPrefixes, type PrefixedHeaders, REPLAYED_HEADER } from '../http/header-prefixes.ts'
 import { createCallRecorder } from '../record-call.ts'
 import type { createSlowBodyLimiter } from '../slow-body-limiter.ts'
 
@@ -26,6 +26,8 @@ export interface CallState extends PrefixedHeaders {
   readonly success: number
   /** The request message was decoded. */
   received: boolean
+  /** The response is repeated from an idempotency record. */
+  replayed: boolean
   caller?: Caller
   /** The key's owner, when the method takes a key. */
   identified?: Identified
@@ -151,6 +153,7 @@ export const createCalls = (
               startedAt: performance.now(),
               rules: [],
               received: false,
+              replayed: false,
             }
             state = opened
             states.set(metadata, opened)
@@ -179,7 +182,10 @@ export const createCalls = (
             end(Number(deadline) <= Date.now() ? grpc.DEADLINE_EXCEEDED : grpc.CANCELLED)
           },
         }),
-      sendMetadata: (metadata, next) => next(mark(metadata)),
+      sendMetadata: (metadata, next) => {
+        if (state?.replayed) metadata.set(REPLAYED_HEADER, 'true')
+        next(mark(metadata))
+      },
     })
   }
   return {

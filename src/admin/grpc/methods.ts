@@ -100,12 +100,15 @@ const unary = (method: Method, { kernel, calls, wireOf }: MethodDeps, options: M
       key: state.key,
       identified: state.identified,
       traceId: state.traceId,
-      ...(state.idempotencyKey === undefined ? {} : { idempotencyKey: state.idempotencyKey }),
+      idempotencyKeys: state.idempotencyKeys,
       signal,
       sent,
       onCaller: (caller, rules) => {
         state.caller = caller
         state.rules = rules
+      },
+      onReplay: () => {
+        state.replayed = true
       },
     })
     return write(output as Record<string, unknown>)

@@ -20,11 +20,18 @@ const prefixOf = (prefix: string): HeaderPrefix => {
   }
 }
 
+/** The header of draft-ietf-httpapi-idempotency-key-header. Its value is taken as it is sent. */
+const IDEMPOTENCY_KEY = 'idempotency-key'
+
+/** Header of a response that is repeated from an idempotency record. */
+export const REPLAYED_HEADER = 'idempotent-replayed'
+
 /** The prefixed headers of a request. */
 export interface PrefixedHeaders {
   readonly key: string | undefined
   readonly traceId: string
-  readonly idempotencyKey: string | undefined
+  /** Values of the prefixed and the plain header: two when they differ. */
+  readonly idempotencyKeys: readonly string[]
   /** Name of the trace id header in the response. */
   readonly traceIdName: string
 }
@@ -55,10 +62,16 @@ export const createHeaderPrefixes = (
       idempotencyKey ??= ownIdempotencyKey
       if ((ownKey ?? ownTraceId ?? ownIdempotencyKey) !== undefined) used ??= prefix
     }
+    const plainIdempotencyKey = single(headers[IDEMPOTENCY_KEY])
     return {
       key,
       traceId: traceIdFor(traceId),
-      idempotencyKey,
+      idempotencyKeys: [
+        ...(idempotencyKey === undefined ? [] : [idempotencyKey]),
+        ...(plainIdempotencyKey === undefined || plainIdempotencyKey === idempotencyKey
+          ? []
+          : [plainIdempotencyKey]),
+      ],
       traceIdName: (used ?? canonical).traceIdName,
     }
   }

@@ -10,6 +10,7 @@ import type { Caller, Operation } from '../../sdk/index.ts'
 import { createSlowBodyLimiter } from '../slow-body-limiter.ts'
 import { baseUrlOf } from './base-url.ts'
 import { checkContentCoding, checkContentType, parseJsonBody } from './body.ts'
+import { REPLAYED_HEADER } from './header-prefixes.ts'
 import { inputReader } from './input.ts'
 import { JSON_TYPE } from './problem.ts'
 import type { AppOptions } from './types.ts'
@@ -146,13 +147,14 @@ export const addOperations = (app: FastifyInstance, kernel: Kernel, options: App
             key: state.key,
             identified: state.identified,
             traceId: state.traceId,
-            idempotencyKey: state.idempotencyKey,
+            idempotencyKeys: state.idempotencyKeys,
             signal,
             sent,
             onCaller: (caller, rules) => {
               state.caller = caller
               state.rules = rules
             },
+            onReplay: () => void reply.header(REPLAYED_HEADER, 'true'),
           })
           return await response(request, reply, operation, output, options.baseUrl)
         } finally {

@@ -62,6 +62,15 @@ const aborted = (signal: AbortSignal): AppError =>
     ? signal.reason
     : new AppError('gateway_timeout', 'The call was canceled before it completed. Retry.')
 
+/** The key of a call that has at least one; `malformed` when it has two. */
+const singleKey = ([key = '', ...others]: readonly string[]): string => {
+  if (others.length === 0) return key
+  throw new AppError(
+    'malformed',
+    'Two headers have different idempotency keys. Send one of them, or both with the same key.',
+  )
+}
+
 /** The context of an operation's run. The child logger is made on first use. */
 class OperationCall implements Call {
   readonly caller: Caller
@@ -152,7 +161,8 @@ export const createInvoke = (
     depth: number,
     findCaller: () => Promise<Caller>,
   ): Promise<unknown> => {
-    const { traceId, signal, onCaller, idempotencyKey, sent, used = createUsedTokens(), code } = invocation
+    const { traceId, signal, onCaller, onReplay, idempotencyKeys = [] } = invocation
+    const { sent, used = createUsedTokens(), code } = invocation
     const decisions = new AppliedRules()
     const holdings: Held[] = []
     const hold = (held: Held): void => void holdings.push(held)
@@ -178,7 +188,7 @@ export const createInvoke = (
       const validated = operation.validatedBy === 'run' && isAuthorized(caller, operation.permission)
       const issue = validated ? undefined : await inOwnTurn(() => compiled.validate(input))
       lap('validate')
-      const once = idempotencyKey !== undefined && isRepeatable(operation)
+      const once = idempotencyKeys.length > 0 && isRepeatable(operation)
       // A stored response is repeated whatever the body is (completions §1); without one, the issues are the outcome.
       if (issue && !(once && isAuthorized(caller, operation.permission))) throw issue
 
@@ -191,7 +201,9 @@ export const createInvoke = (
           { operation: operation.rpc, log },
         )
         if (signal.aborted) throw aborted(signal)
+        let ran = false
         const run = async (): Promise<unknown> => {
+          ran = true
           if (issue) throw issue
           const output: unknown = await operation.run(input as never, call)
           lap('run')
@@ -202,7 +214,10 @@ export const createInvoke = (
           }
           return await inOwnTurn(() => compiled.pruneOutput(output))
         }
-        return once ? await idempotency.once(operation, input, call, idempotencyKey, run) : await run()
+        if (!once) return await run()
+        const output = await idempotency.once(operation, input, call, singleKey(idempotencyKeys), run)
+        if (!ran) onReplay?.()
+        return output
       } catch (thrown) {
         // Operations without an audit declaration write their own records of denials.
         if (
