@@ -106,6 +106,8 @@ export const PASSED_HEADERS: readonly string[] = [
   'idempotent-replayed',
   'keep-alive',
   'last-modified',
+  'ratelimit',
+  'ratelimit-policy',
   'retry-after',
   'server',
   'transfer-encoding',

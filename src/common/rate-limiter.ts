@@ -18,8 +18,24 @@ interface Client {
 /** Name of the pages that anyone may request. */
 export const PUBLIC_PAGES = 'pages'
 
-/** Counts a call. Rejects with `rate_limited` and `retryAfter` when the client is above its limit. */
-export type RateLimiter = (client: Client) => Eventual<void>
+/** A limit after a call was counted. */
+export interface LimitStatus {
+  readonly policy: 'address' | 'key'
+  readonly perMinute: number
+  /** Calls that would pass now. */
+  readonly remaining: number
+  /** Seconds until another call is available, rounded up. */
+  readonly seconds: number
+}
+
+/**
+ * Counts a call. Rejects with `rate_limited` and `retryAfter` when the client is above its limit. `report` gets the
+ * limits that counted the call, before that.
+ */
+export type RateLimiter = (
+  client: Client,
+  report?: (limits: readonly LimitStatus[]) => void,
+) => Eventual<void>
 
 /** Counts searches by value of a caller that cannot see the values. Rejects with `rate_limited` above its limit. */
 export type GuessLimiter = (

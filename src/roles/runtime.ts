@@ -249,7 +249,7 @@ export const openRuntime = async (
     const guessLimitOf = ({ rateLimits }: Config) => createGuessLimit({ state, hash }, rateLimits.guesses)
     let limits = limitsOf(config)
     guessLimit = guessLimitOf(config)
-    const admit: RateLimiter = (visitor) => limits?.(visitor)
+    const admit: RateLimiter = (client, report) => limits?.(client, report)
     const reload = async (next: Config, trustBundle: string) => {
       await egress.reload(next, trustBundle)
       await maintenance.reload(next)

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../common/clock.ts'
-import type { Claim, SharedState, Wait } from './types.ts'
+import type { Claim, SharedState, TakeResult } from './types.ts'
 
 /** Buckets in memory. The least recently used one is evicted and starts full again. */
 const MAX_BUCKETS = 100_000
@@ -8,7 +8,7 @@ const MINUTE = 60_000
 
 /** Rate-limit buckets of this process. */
 interface Buckets {
-  take(claims: readonly Claim[]): Wait | undefined
+  take(claims: readonly Claim[]): TakeResult
 }
 
 /**
@@ -20,6 +20,7 @@ export const createBuckets = ({ clock }: { readonly clock: Clock }): Buckets => 
   return {
     take: (claims) => {
       const now = clock.now()
+      const fullIn: number[] = []
       for (const [claim, { bucket, perMinute }] of claims.entries()) {
         let full = fullAgain.get(bucket) ?? now
         // When the clock moves backwards, a client still waits at most a minute.
@@ -30,10 +31,11 @@ export const createBuckets = ({ clock }: { readonly clock: Clock }): Buckets => 
         const next = Math.max(now, full) + MINUTE / perMinute
         const ms = next - now - MINUTE
         // A rejected call costs nothing. The tolerance covers rounding errors.
-        if (ms > 0.001) return { claim, ms }
+        if (ms > 0.001) return { fullIn: [...fullIn, full - now], wait: { claim, ms } }
         fullAgain.set(bucket, next)
+        fullIn.push(next - now)
       }
-      return undefined
+      return { fullIn }
     },
   }
 }

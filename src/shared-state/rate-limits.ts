@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js'
 import { AppError, invalid } from '../common/errors.ts'
 import { whenReady } from '../common/eventual.ts'
-import type { GuessLimiter, RateLimiter } from '../common/rate-limiter.ts'
+import type { GuessLimiter, LimitStatus, RateLimiter } from '../common/rate-limiter.ts'
 import type { Claim, SharedState, Wait } from './types.ts'
 
 interface RateLimits {
@@ -10,15 +10,40 @@ interface RateLimits {
   readonly perAddress?: number | undefined
 }
 
+interface PolicyClaim extends Claim {
+  readonly policy: LimitStatus['policy']
+}
+
 interface Counting {
   readonly state: Pick<SharedState, 'take'>
   readonly hash: (text: string) => string
 }
 
+const MINUTE = 60_000
+
+const secondsOf = (ms: number): number => Math.max(1, Math.ceil(ms / 1000))
+
+/** The figures of a bucket that is full again in this many ms. The tolerance is that of the buckets. */
+const statusOf = ({ policy, perMinute }: PolicyClaim, fullIn: number): LimitStatus => {
+  const interval = MINUTE / perMinute
+  const remaining = Math.max(0, Math.floor((MINUTE - fullIn + 0.001) / interval))
+  return {
+    policy,
+    perMinute,
+    remaining,
+    seconds: secondsOf(fullIn + (remaining + 1) * interval - MINUTE - 0.001),
+  }
+}
+
 const tooMany = (what: string, { ms }: Wait): AppError => {
-  const seconds = Math.max(1, Math.ceil(ms / 1000))
+  const seconds = secondsOf(ms)
   return new AppError('rate_limited', `${what} Wait ${seconds} s.`, { retryAfter: seconds })
 }
+
+const TOO_MANY = {
+  address: 'Too many calls from this address.',
+  key: 'Too many calls with this key.',
+} as const
 
 /** Longer keys are invalid and need no bucket. */
 const MAX_KEY_LENGTH = 200
@@ -42,21 +67,22 @@ export const createRateLimits = (
   { perKey, perAddress }: RateLimits,
 ): RateLimiter | undefined => {
   if (perKey === undefined && perAddress === undefined) return undefined
-  return ({ key, keyId, address, pages }) => {
-    const claims: (Claim & { readonly what: string })[] = []
+  return ({ key, keyId, address, pages }, report) => {
+    const claims: PolicyClaim[] = []
     if (perAddress !== undefined && address !== undefined)
       claims.push({
-        what: 'from this address',
+        policy: 'address',
         bucket: hash(`${pages ?? 'calls'} from ${networkOf(address)}`),
         perMinute: pages === undefined ? perAddress : PAGES_PER_MINUTE,
       })
     if (perKey !== undefined && key !== undefined && pages === undefined && key.length <= MAX_KEY_LENGTH)
-      claims.push({ what: 'with this key', bucket: hash(`calls with ${key}`), perMinute: perKey })
+      claims.push({ policy: 'key', bucket: hash(`calls with ${key}`), perMinute: perKey })
     if (perKey !== undefined && keyId !== undefined)
-      claims.push({ what: 'with this key', bucket: hash(`calls of key ${keyId}`), perMinute: perKey })
+      claims.push({ policy: 'key', bucket: hash(`calls of key ${keyId}`), perMinute: perKey })
     if (claims.length === 0) return
-    return whenReady(state.take(claims), (wait) => {
-      if (wait) throw tooMany(`Too many calls ${claims[wait.claim]?.what ?? ''}.`, wait)
+    return whenReady(state.take(claims), ({ fullIn, wait }) => {
+      report?.(fullIn.map((ms, index) => statusOf(claims[index]!, ms)))
+      if (wait) throw tooMany(TOO_MANY[claims[wait.claim]!.policy], wait)
     })
   }
 }
@@ -78,7 +104,7 @@ export const createGuessLimit = (
       })
     // All guesses count, or none.
     const bucket = hash(`guesses by ${tenantId} ${authorizedBy}`)
-    const wait = await state.take([{ bucket, perMinute: perMinute / guesses }])
+    const { wait } = await state.take([{ bucket, perMinute: perMinute / guesses }])
     if (wait) throw tooMany('This key cannot read the data and searched for too many of its values.', wait)
   }
 }

@@ -13,6 +13,14 @@ export interface Wait {
   readonly ms: number
 }
 
+/** State of the buckets after a call. */
+export interface TakeResult {
+  /** ms until each bucket is full again, in order, up to that of the claim that must wait. */
+  readonly fullIn: readonly number[]
+  /** Absent when all claims passed. */
+  readonly wait?: Wait
+}
+
 /** `own`: of this process, as configured. `shared`: of all replicas. `away`: of this process until Redis recovers. */
 type Backend = 'own' | 'shared' | 'away'
 
@@ -22,10 +30,10 @@ type Backend = 'own' | 'shared' | 'away'
  */
 export interface SharedState {
   /**
-   * Takes one call for each claim in order, up to the first that must wait, which costs nothing. Undefined when all
-   * passed. Never rejects, and resolves within the driver's timeout.
+   * Takes one call for each claim in order, up to the first that must wait, which costs nothing. Never rejects, and
+   * resolves within the driver's timeout.
    */
-  take(claims: readonly Claim[]): Eventual<Wait | undefined>
+  take(claims: readonly Claim[]): Eventual<TakeResult>
   readonly backend: Backend
   close(): Promise<void>
 }

@@ -56,7 +56,7 @@ t.test('shared keys reveal neither API keys nor addresses', async (t) => {
   const state = {
     take: async (claims: readonly Claim[]) => {
       buckets.push(...claims.map(({ bucket }) => bucket))
-      return undefined
+      return { fullIn: [] }
     },
   }
   const hash = (text: string) => createHash('sha256').update(text).digest('hex')
@@ -85,6 +85,28 @@ t.test('the API returns 429 with Retry-After, but not for its own pages', async 
   t.equal((await service.call('GET', '/permissions', { key: 'another' })).status, 401)
   clock.advance(20_000)
   t.equal((await service.call('GET', '/permissions')).status, 200)
+})
+
+t.test('responses of operations name the limits and what is left of them, rejections too', async (t) => {
+  const clock = testClock()
+  const state = createInProcessState({ clock })
+  const admit = createRateLimits({ state, hash: (key) => key }, { perKey: 7, perAddress: 9 })
+  const service = await startTestService(t, { openStore: openInThread, clock, admin: { admit } })
+  const call = async (path: string, key = 'a', address = '192.0.2.1') => {
+    const headers = { 'x-sidevault-client-address': address }
+    const { status, headers: responded } = await service.call('GET', path, { key, headers })
+    if (status === 429) t.match(responded.ratelimit, new RegExp(`;r=0;t=${responded['retry-after']}$`))
+    return [status, responded['ratelimit-policy'], responded.ratelimit]
+  }
+  const both = '"address";q=9;w=60, "key";q=7;w=60'
+  t.strictSame(await call('/permissions'), [401, both, '"address";r=8;t=7, "key";r=6;t=9'])
+  clock.advance(2_000)
+  t.strictSame(await call('/permissions'), [401, both, '"address";r=7;t=5, "key";r=5;t=7'])
+  for (let left = 5; left > 0; left--) await call('/permissions')
+  t.strictSame(await call('/permissions'), [429, both, '"address";r=1;t=5, "key";r=0;t=7'])
+  t.strictSame(await call('/permissions', 'b'), [401, both, '"address";r=0;t=5, "key";r=6;t=9'])
+  t.strictSame(await call('/permissions', 'c'), [429, '"address";q=9;w=60', '"address";r=0;t=5'])
+  t.strictSame(await call('/readyz'), [200, undefined, undefined], 'pages have no key')
 })
 
 t.test('pages of the service have their own limit for each address', async (t) => {
@@ -154,7 +176,10 @@ t.test('all sessions of the console with one key share a limit', async (t) => {
   }
   const [first, second] = [await signIn(service.managementKey), await signIn(service.managementKey)]
   for (const cookie of [first, second, first, second, first, second])
-    t.equal((await call('GET', '/console/api/applications', cookie)).status, 200)
+    t.equal(
+      (await call('GET', '/console/api/applications', cookie)).headers['ratelimit-policy'],
+      '"key";q=6;w=60',
+    )
   for (const cookie of [first, second])
     t.equal((await call('GET', '/console/api/applications', cookie)).status, 429)
   t.equal((await service.call('GET', '/applications')).status, 200, 'calls with the key itself count apart')

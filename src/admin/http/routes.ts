@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest, preParsingHookHandler } from 'fastify'
 import { AppError } from '../../common/errors.ts'
 import { isObject } from '../../common/json.ts'
-import { CLIENT_ADDRESS_HEADER } from '../../common/rate-limiter.ts'
+import { CLIENT_ADDRESS_HEADER, type LimitStatus } from '../../common/rate-limiter.ts'
 import { writeJson } from '../../common/write-json.ts'
 import { methodOf, pathOf, returnsNothing } from '../../kernel/check/operation.ts'
 import type { Kernel } from '../../kernel/types.ts'
@@ -13,6 +13,7 @@ import { checkContentCoding, checkContentType, parseJsonBody } from './body.ts'
 import { REPLAYED_HEADER } from './header-prefixes.ts'
 import { inputReader } from './input.ts'
 import { JSON_TYPE } from './problem.ts'
+import { addRateLimits } from './rate-limit-headers.ts'
 import type { AppOptions } from './types.ts'
 
 const hasBody = (request: FastifyRequest): boolean => {
@@ -100,13 +101,14 @@ export const addOperations = (app: FastifyInstance, kernel: Kernel, options: App
     }
 
     /** Sessions are limited by the key that the call goes out with, which only their caller says. */
-    const admitRequest = async (request: FastifyRequest): Promise<void> => {
+    const admitRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
       const { key } = request.state
       const address = clientAddress(request)
-      if (typeof key !== 'object') return admit?.({ key, address })
-      await admit?.({ key: undefined, address })
+      const report = (limits: readonly LimitStatus[]) => addRateLimits(reply, limits)
+      if (typeof key !== 'object') return admit?.({ key, address }, report)
+      await admit?.({ key: undefined, address }, report)
       const { keyId } = await callerOf(request)
-      return admit?.({ key: undefined, keyId, address: undefined })
+      return admit?.({ key: undefined, keyId, address: undefined }, report)
     }
 
     /** Authenticates before any byte of the body is read. */

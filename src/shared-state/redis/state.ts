@@ -56,9 +56,9 @@ export const openRedisState = async (
       const { client } = connection
       if (client !== undefined)
         try {
-          const wait = await withReplyTimeout(timeoutMs, () => take(client, claims, serverClock?.now()))
+          const result = await withReplyTimeout(timeoutMs, () => take(client, claims, serverClock?.now()))
           calls.inc({ backend: 'redis' })
-          return wait
+          return result
         } catch (error) {
           connection.degrade(error)
         }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Claim, Wait } from '../types.ts'
+import type { Claim, TakeResult } from '../types.ts'
 
 /** The used part of a Redis client. */
 interface Commands {
@@ -8,7 +8,8 @@ interface Commands {
 
 /**
  * The buckets of in-process.ts in one round trip, by the clock of the Redis server. KEYS: buckets. ARGV: the current
- * time in ms or an empty string, then calls a minute of each bucket.
+ * time in ms or an empty string, then calls a minute of each bucket. The reply: number of the claim that must wait (0:
+ * none), its wait, and `fullIn`.
  */
 const SCRIPT = `
 local now = tonumber(ARGV[1])
@@ -16,6 +17,7 @@ if now == nil then
   local time = redis.call('TIME')
   now = time[1] * 1000 + time[2] / 1000
 end
+local reply = { 0, '0' }
 for i, key in ipairs(KEYS) do
   local full = tonumber(redis.call('GET', key) or now)
   if full > now + 60000 then
@@ -24,10 +26,16 @@ for i, key in ipairs(KEYS) do
   end
   local filled = math.max(now, full) + 60000 / tonumber(ARGV[i + 1])
   local wait = filled - now - 60000
-  if wait > 0.001 then return { i, string.format('%.17g', wait) } end
+  if wait > 0.001 then
+    reply[1] = i
+    reply[2] = string.format('%.17g', wait)
+    reply[i + 2] = string.format('%.17g', full - now)
+    return reply
+  end
   redis.call('SET', key, string.format('%.17g', filled), 'PX', math.ceil(filled - now))
+  reply[i + 2] = string.format('%.17g', filled - now)
 end
-return { 0, '0' }`
+return reply`
 
 const SHA = createHash('sha1').update(SCRIPT).digest('hex')
 
@@ -41,7 +49,7 @@ export const take = async (
   commands: Commands,
   claims: readonly Claim[],
   now?: number,
-): Promise<Wait | undefined> => {
+): Promise<TakeResult> => {
   const words = [
     String(claims.length),
     ...claims.map(({ bucket }) => PREFIX + bucket),
@@ -54,6 +62,6 @@ export const take = async (
     return commands.sendCommand(['EVAL', SCRIPT, ...words])
   })
   if (!Array.isArray(response)) throw new Error('unexpected reply of the Redis script')
-  const claim = Number(response[0]) - 1
-  return claim < 0 ? undefined : { claim, ms: Number(response[1]) }
+  const [rejected = 0, ms = 0, ...fullIn] = response.map(Number)
+  return rejected === 0 ? { fullIn } : { fullIn, wait: { claim: rejected - 1, ms } }
 }

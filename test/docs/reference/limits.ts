@@ -53,7 +53,7 @@ export const limits: Page = {
       )
     return page(
       'Limits',
-      'A call that exceeds a limit gets 400, 413 or 429, with the place and the limit in `detail`. Settings change the limits that name one.',
+      'A call that exceeds a limit gets 400, 413 or 429, with the place and the limit in `detail`. Settings change the limits that name one. Responses of the management API have the limits of key and address, and what is left of them, in `RateLimit-Policy` and `RateLimit`.',
       '## Requests',
       rows([
         ['Body of a management call', bytes(config.bodyLimit), setting('body_limit')],
