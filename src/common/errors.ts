@@ -36,6 +36,7 @@ export const ERRORS = {
   request_timeout: { status: 408, grpc: 4, title: 'Request timed out' },
   destination_timeout: { status: 408, grpc: 4, title: 'Destination timed out' },
   conflict: { status: 409, grpc: 6, title: 'Conflict' },
+  precondition_failed: { status: 412, grpc: 9, title: 'Precondition failed' },
   too_large: { status: 413, grpc: 8, title: 'Body too large' },
   uri_too_long: { status: 414, grpc: 3, title: 'URI too long' },
   unsupported_media_type: { status: 415, grpc: 3, title: 'Unsupported media type' },

@@ -73,6 +73,10 @@ export interface Invocation {
    * ignore them.
    */
   readonly idempotencyKeys?: readonly string[]
+  /** `If-Match` as sent. Only updates and deletions of an entity that can be read heed it. */
+  readonly ifMatch?: string | undefined
+  /** Called before `invoke` resolves with an entity that can be updated or deleted: its version, for `ETag`. */
+  readonly onVersion?: ((version: string) => void) | undefined
   /** Aborted when no client waits for the response; an AppError as its reason is the response. */
   readonly signal: AbortSignal
   /** Called with the caller as soon as it is known, for the transport's access log; `rules` grow as the call runs. */

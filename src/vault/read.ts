@@ -1,4 +1,5 @@
 import { decide } from '../access/rules.ts'
+import { checkVersion, isConditional, noteVersion } from '../common/conditional-call.ts'
 import { AppError } from '../common/errors.ts'
 import { inOwnTurn, yieldIfDue } from '../common/event-loop.ts'
 import { PIECE } from '../common/weight.ts'
@@ -11,7 +12,7 @@ import { storedBytes } from './open.ts'
 import { printableId } from './safe-id.ts'
 import { openToken } from './seal.ts'
 import { serializeToken, shownData } from './serialize-token.ts'
-import { stateOf } from './used.ts'
+import { stateOf, versionOf } from './used.ts'
 import { timeOf, type VaultDeps } from './vault-deps.ts'
 
 /** The error for an id that is unknown, expired or another tenant's: all three look alike (completions §2). */
@@ -51,6 +52,7 @@ export const findToken = async (
 /** `Vault.get`. */
 export const getToken = async (deps: VaultDeps, id: string, context: UseContext): Promise<Token> => {
   const { row, disclosure: granted } = await findToken(deps, id, 'token:read', 'read', context)
+  noteVersion(id, versionOf(row))
   const allowed = await checkRead(deps, row, granted, { ...context, maxDisclosure: undefined })
   const disclosure = capDisclosure(allowed, context.maxDisclosure)
   const now = timeOf(deps, context)
@@ -74,8 +76,10 @@ export const getToken = async (deps: VaultDeps, id: string, context: UseContext)
 /** `Vault.delete`. */
 export const deleteToken = async (deps: VaultDeps, id: string, context: UseContext): Promise<void> => {
   const { row } = await findToken(deps, id, 'token:delete', 'delete', context)
+  checkVersion(id, versionOf(row))
   const now = timeOf(deps, context)
   // Before the delete, which leaves no other trace. Other changes leave actor and time in the row.
   await deps.journal.append([doneRecord(deps, row, 'delete', context, now)])
-  if (!(await deps.tokens.delete(context.caller.tenantId, id, now))) throw tokenNotFound(id)
+  const expected = isConditional(id) ? row : undefined
+  if (!(await deps.tokens.delete(context.caller.tenantId, id, now, expected))) throw tokenNotFound(id)
 }

@@ -1,5 +1,6 @@
 import { usesMoreAt } from '../access/destinations.ts'
 import { decide, disclosesMoreAt, levelOf, seesData, seesDataIn } from '../access/rules.ts'
+import { checkVersion } from '../common/conditional-call.ts'
 import { AppError, concurrentChange, invalid } from '../common/errors.ts'
 import { inOwnTurn } from '../common/event-loop.ts'
 import { deeperThan, type Json, mergePatch, valueAt } from '../common/json.ts'
@@ -18,7 +19,7 @@ import { completeData, type Opened, openToken, sealToken, splitEphemeral, tokenB
 import { serializeOrSummarize, serializeToken, shownData } from './serialize-token.ts'
 import { type Draft, expressionsOf, parseDraft } from './token-input.ts'
 import type { CompiledType } from './token-types.ts'
-import { stateOf } from './used.ts'
+import { stateOf, versionOf } from './used.ts'
 import { timeOf, type VaultDeps } from './vault-deps.ts'
 
 /** A replaced member: the patch's, else the current one. */
@@ -107,6 +108,7 @@ const attempt = async (
 ): Promise<Token> => {
   const { caller } = context
   const { row, disclosure } = await findToken(deps, id, 'token:update', 'update', context)
+  checkVersion(id, versionOf(row))
   const type = deps.types.get(row.type)
   if (!type) throw new AppError('unprocessable', "The plugin of this token's type is not installed.")
   const now = timeOf(deps, context)

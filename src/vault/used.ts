@@ -14,6 +14,10 @@ export const stateOf = (
   return { id, created_at, version, until: until === Number.POSITIVE_INFINITY ? null : until }
 }
 
+/** The version of a token for `ETag`: its id may be used again once it is deleted. */
+export const versionOf = ({ version, created_at }: Pick<TokenRow, 'version' | 'created_at'>): string =>
+  `${version}-${created_at.toString(36)}`
+
 /** `Vault.areCurrent`. */
 export const areCurrent = async (
   deps: VaultDeps,

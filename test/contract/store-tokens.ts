@@ -143,7 +143,13 @@ export const storeTokens = async (t: Test, open: OpenStore): Promise<void> => {
     const term = Buffer.from('term')
     const token = aToken({ terms: [term, term], metadata: { a: 'b' }, fingerprint: 'fp' })
     await tokens.create([token, aToken({ id: 'expired', expires_at: NOW + 1 })], NOW)
-    t.equal(await tokens.delete('tenant-a', token.id, NOW), true)
+    const [row] = await tokens.read('tenant-a', [token.id], NOW)
+    for (const stale of [{ version: 2 }, { seq: -1 }])
+      await t.rejects(tokens.delete('tenant-a', token.id, NOW, { ...row!, ...stale }), {
+        code: 'precondition_failed',
+      })
+    t.equal(await tokens.delete('tenant-a', token.id, NOW, row), true)
+    t.equal(await tokens.delete('tenant-a', token.id, NOW, row), false)
     t.equal(await tokens.delete('tenant-a', token.id, NOW), false)
     t.equal(await tokens.delete('tenant-a', 'expired', NOW + 1), false)
     const query = { tenantId: 'tenant-a', now: NOW, visibility: 'all' as const }

@@ -30,7 +30,7 @@ t.test('getting-started, concepts and dry-runs work as written, in one shell', a
     cwd: t.testdir(),
     env: { PATH: process.env.PATH, HOME: process.env.HOME, SIDEVAULT_BOOTSTRAP_KEY: vault.managementKey },
   })
-  const [sent, local, changed, dryRun, reacted, difference, response, unsaved] = stdout
+  const [sent, local, changed, dryRun, reacted, difference, renamed, response, unsaved] = stdout
     .split('=====')
     .map((text) => JSON.parse(text))
   const after = { source: { pan: '4242424242424242' }, cents: 150 }
@@ -54,6 +54,7 @@ t.test('getting-started, concepts and dry-runs work as written, in one shell', a
       to: 'none',
     },
   )
+  t.equal(renamed, 204, 'with the ETag of the reactor')
   t.match(response, { dry_run: true, forwards: true, body: { after: { cents: 100 } } })
   t.match(unsaved, { dry_run: true, forwards: true, body: { after: { all: { amount: 1 } } } })
 })

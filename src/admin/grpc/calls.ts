@@ -28,6 +28,8 @@ export interface CallState extends PrefixedHeaders {
   received: boolean
   /** The response is repeated from an idempotency record. */
   replayed: boolean
+  /** Names the version of the entity in the response. */
+  etag?: string
   caller?: Caller
   /** The key's owner, when the method takes a key. */
   identified?: Identified
@@ -183,6 +185,7 @@ export const createCalls = (
           },
         }),
       sendMetadata: (metadata, next) => {
+        if (state?.etag !== undefined) metadata.set('etag', state.etag)
         if (state?.replayed) metadata.set(REPLAYED_HEADER, 'true')
         next(mark(metadata))
       },

@@ -107,6 +107,10 @@ const unary = (method: Method, { kernel, calls, wireOf }: MethodDeps, options: M
         state.caller = caller
         state.rules = rules
       },
+      ifMatch: state.ifMatch,
+      onVersion: (version) => {
+        state.etag = `"${version}"`
+      },
       onReplay: () => {
         state.replayed = true
       },

@@ -63,7 +63,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
 
   const receive = (request: FastifyRequest, reply: FastifyReply) => {
     const { headers } = request.raw
-    const { key, traceId, traceIdName, idempotencyKeys } = prefixes(headers)
+    const { key, traceId, traceIdName, idempotencyKeys, ifMatch } = prefixes(headers)
     const isConsole = options.console === true && isConsoleCall(request.raw)
     const contentType = headers['content-type']
     const startedAt = performance.now()
@@ -73,6 +73,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
       traceId,
       traceIdName,
       idempotencyKeys,
+      ifMatch,
       contentType,
       startedAt,
       caller: undefined,

@@ -32,6 +32,8 @@ export interface PrefixedHeaders {
   readonly traceId: string
   /** Values of the prefixed and the plain header: two when they differ. */
   readonly idempotencyKeys: readonly string[]
+  /** `If-Match` as sent. */
+  readonly ifMatch: string | undefined
   /** Name of the trace id header in the response. */
   readonly traceIdName: string
 }
@@ -72,6 +74,7 @@ export const createHeaderPrefixes = (
           ? []
           : [plainIdempotencyKey]),
       ],
+      ifMatch: headers['if-match'],
       traceIdName: (used ?? canonical).traceIdName,
     }
   }

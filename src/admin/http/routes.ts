@@ -156,6 +156,8 @@ export const addOperations = (app: FastifyInstance, kernel: Kernel, options: App
               state.caller = caller
               state.rules = rules
             },
+            ifMatch: state.ifMatch,
+            onVersion: (version) => void reply.header('etag', `"${version}"`),
             onReplay: () => void reply.header(REPLAYED_HEADER, 'true'),
           })
           return await response(request, reply, operation, output, options.baseUrl)

@@ -1,4 +1,10 @@
-import { methodOf, pathOf, pathParams, returnsNothing } from '../../kernel/check/operation.ts'
+import {
+  entityOperations,
+  methodOf,
+  pathOf,
+  pathParams,
+  returnsNothing,
+} from '../../kernel/check/operation.ts'
 import { allows, asSchema, type JsonSchema } from '../../kernel/json-schema.ts'
 import type { Registry } from '../../kernel/types.ts'
 import type { Operation, TokenType } from '../../sdk/index.ts'
@@ -36,7 +42,19 @@ const decidedByCode = {
   content: { '*/*': { schema: {} } },
 }
 
-const printedOperation = (operation: Operation, traceHeader: string): OpenApiOperation => {
+const ifMatch = {
+  name: 'If-Match',
+  in: 'header',
+  required: false,
+  description: 'The `ETag` of the entity as it was read: 412 when it was changed since.',
+  schema: { type: 'string' },
+} as const
+
+const printedOperation = (
+  operation: Operation,
+  isConditional: boolean,
+  traceHeader: string,
+): OpenApiOperation => {
   const method = methodOf(operation)
   const input = asSchema(operation.input)
   const output = asSchema(operation.output)
@@ -51,6 +69,7 @@ const printedOperation = (operation: Operation, traceHeader: string): OpenApiOpe
     ...(inQuery
       ? others.map(([name, schema]) => parameter(operation, name, 'query', schema, isRequired(name)))
       : []),
+    ...(isConditional ? [ifMatch] : []),
   ]
   const bodySchema =
     operation.body !== undefined
@@ -105,7 +124,7 @@ const printedOperation = (operation: Operation, traceHeader: string): OpenApiOpe
     responses: {
       [status]: success,
       ...(operation.statusOf === undefined ? {} : { 202: success }),
-      ...failureResponses(operation, traceHeader),
+      ...failureResponses(operation, isConditional, traceHeader),
       ...(operation.runsCode ? { '4XX': decidedByCode, '5XX': decidedByCode } : {}),
       default: { $ref: '#/components/responses/Error' },
     },
@@ -131,10 +150,17 @@ export const openApi = (
 ): OpenApi => {
   const traceHeader = `${prefix}-TRACE-ID`
   const paths: Record<string, Record<string, OpenApiOperation>> = { '/proxy': proxyPath(prefix) }
+  const conditional = new Set(
+    [...entityOperations(registry.operations)].filter((operation) => methodOf(operation) !== 'GET'),
+  )
   for (const operation of registry.operations) {
     const path = pathOf(operation)
     paths[path] ??= {}
-    paths[path][methodOf(operation).toLowerCase()] = printedOperation(operation, traceHeader)
+    paths[path][methodOf(operation).toLowerCase()] = printedOperation(
+      operation,
+      conditional.has(operation),
+      traceHeader,
+    )
   }
   return {
     openapi: '3.1.1',
@@ -160,7 +186,7 @@ export const openApi = (
         ProxyError: proxyErrorSchema,
         ...tokenTypeSchemas(registry.tokenTypes.values()),
       },
-      responses: sharedResponses(registry.operations, traceHeader),
+      responses: sharedResponses(registry.operations, conditional, traceHeader),
     },
     security: [{ ApiKey: [] }],
   }

@@ -31,7 +31,7 @@ export const problemSchema = {
 }
 
 /** How an operation may fail, the commonest code of each status first. */
-const failureCodes = (operation: Operation): readonly ErrorCode[] => {
+const failureCodes = (operation: Operation, isConditional: boolean): readonly ErrorCode[] => {
   const method = methodOf(operation)
   const members = Object.keys(asSchema(operation.input).properties ?? {})
   const params = pathParams(pathOf(operation))
@@ -43,6 +43,7 @@ const failureCodes = (operation: Operation): readonly ErrorCode[] => {
     ...(params.length > 0 ? (['not_found'] as const) : []),
     // An idempotency key in flight.
     ...(bodiless ? [] : (['conflict'] as const)),
+    ...(isConditional ? (['precondition_failed'] as const) : []),
     ...(takesBody ? (['too_large', 'unsupported_media_type'] as const) : []),
     ...(operation.errors ?? []),
     'rate_limited',
@@ -59,26 +60,36 @@ const errorResponse = (description: string, traceHeader: string, examples?: obje
   },
 })
 
-/** `components.responses`: one for each code by which an operation may fail, and `Error` for any other failure. */
-export const sharedResponses = (operations: readonly Operation[], traceHeader: string) => ({
-  Error: errorResponse('Any other failure', traceHeader),
-  ...Object.fromEntries(
-    [...new Set(operations.flatMap(failureCodes))].map((code) => [
-      responseName(code),
-      errorResponse(ERRORS[code].title, traceHeader),
-    ]),
-  ),
-})
+/**
+ * `components.responses`: one for each code by which an operation may fail, and `Error` for any other failure.
+ * `conditional`: operations that heed `If-Match`.
+ */
+export const sharedResponses = (
+  operations: readonly Operation[],
+  conditional: ReadonlySet<Operation>,
+  traceHeader: string,
+) => {
+  const codes = [
+    ...new Set(operations.flatMap((operation) => failureCodes(operation, conditional.has(operation)))),
+  ]
+  return {
+    Error: errorResponse('Any other failure', traceHeader),
+    ...Object.fromEntries(
+      codes.map((code) => [responseName(code), errorResponse(ERRORS[code].title, traceHeader)]),
+    ),
+  }
+}
 
 /** The failures of one operation by status: a shared response, or one with the operation's own examples. */
 export const failureResponses = (
   operation: Operation,
+  isConditional: boolean,
   traceHeader: string,
 ): Readonly<Record<string, unknown>> => {
   const responses = new Map<number, unknown>()
   for (const [status, { title, examples }] of failureExamples(operation))
     responses.set(status, errorResponse(title, traceHeader, examples))
-  for (const code of failureCodes(operation))
+  for (const code of failureCodes(operation, isConditional))
     if (!responses.has(ERRORS[code].status))
       responses.set(ERRORS[code].status, { $ref: `#/components/responses/${responseName(code)}` })
   return Object.fromEntries(responses)

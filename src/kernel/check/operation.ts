@@ -141,6 +141,18 @@ export const returnsNothing = (operation: Operation): boolean =>
 export const pathParams = (path: string): string[] =>
   [...path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name!)
 
+/** Operations on a single entity that can be read, and updated or deleted, at one path: these know `If-Match`. */
+export const entityOperations = (operations: readonly Operation[]): ReadonlySet<Operation> => {
+  const pathsOf = (...methods: string[]) =>
+    new Set(operations.filter((operation) => methods.includes(methodOf(operation))).map(pathOf))
+  const read = pathsOf('GET')
+  const changed = pathsOf('PUT', 'PATCH', 'DELETE')
+  const isOnEntity = (path: string) => read.has(path) && changed.has(path)
+  return new Set(
+    operations.filter((operation) => methodOf(operation) !== 'POST' && isOnEntity(pathOf(operation))),
+  )
+}
+
 /** The key under which two operations would collide: parameter names do not tell routes apart. */
 export const routeKey = (http: string): string => http.replaceAll(/\{[^}]*\}/g, '{}').replace(/(.)\/$/, '$1')
 

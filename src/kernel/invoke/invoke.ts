@@ -13,6 +13,7 @@ import { compilePrune } from '../prune.ts'
 import type { Authenticator, CodeInvocation, Invocation, Kernel } from '../types.ts'
 import { createUsedTokens } from '../used-tokens.ts'
 import { deniedRecord, doneRecord } from './audit.ts'
+import { createConditionalRun } from './conditional.ts'
 import { type Idempotency, isRepeatable } from './idempotency.ts'
 
 interface InvokeDeps {
@@ -124,6 +125,7 @@ export const createInvoke = (
   { authenticator, idempotency, journal, clock, log, metrics }: InvokeDeps,
 ): Invoke => {
   const known = new Set(operations)
+  const runConditional = createConditionalRun(operations)
   const cache = new Map<Operation, Compiled>()
   const compiledFor = (operation: Operation): Compiled => {
     if (!known.has(operation)) throw new Error(`${operation.rpc} is not an operation of this kernel`)
@@ -162,7 +164,7 @@ export const createInvoke = (
     findCaller: () => Promise<Caller>,
   ): Promise<unknown> => {
     const { traceId, signal, onCaller, onReplay, idempotencyKeys = [] } = invocation
-    const { sent, used = createUsedTokens(), code } = invocation
+    const { ifMatch, onVersion, sent, used = createUsedTokens(), code } = invocation
     const decisions = new AppliedRules()
     const holdings: Held[] = []
     const hold = (held: Held): void => void holdings.push(held)
@@ -205,7 +207,9 @@ export const createInvoke = (
         const run = async (): Promise<unknown> => {
           ran = true
           if (issue) throw issue
-          const output: unknown = await operation.run(input as never, call)
+          const output = await runConditional(operation, { input, caller, ifMatch, onVersion }, () =>
+            operation.run(input as never, call),
+          )
           lap('run')
           const record = doneRecord(operation, input, output, call)
           if (record) {

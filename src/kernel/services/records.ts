@@ -1,4 +1,5 @@
 import type { Clock } from '../../common/clock.ts'
+import { checkVersion, noteVersion } from '../../common/conditional-call.ts'
 import { readCursor, writeCursor } from '../../common/cursor.ts'
 import { eachInTurn } from '../../common/event-loop.ts'
 import { createKeyedMutex } from '../../common/keyed-mutex.ts'
@@ -8,6 +9,7 @@ import { compileValidator } from '../../common/validate.ts'
 import type { Keys } from '../../keys/types.ts'
 import type { Collection, Mutation, Records } from '../../sdk/index.ts'
 import type { RecordRow, RecordStore } from '../../store/records/types.ts'
+import { commitConditionally } from './commit-conditionally.ts'
 import { type OnRejected, openRecord, rejectRecord, sealMutation } from './seal-records.ts'
 
 interface RecordsDeps {
@@ -36,8 +38,10 @@ export const createRecords = <T extends { readonly id: string }>(
     return copy
   }
 
-  const commit = async (mutation: Mutation) =>
-    store.commit([await sealMutation(keys, collection, mutation)], clock.now())
+  const commit = (mutation: Mutation) =>
+    commitConditionally(store, [mutation], async ([bound = mutation]) =>
+      store.commit([await sealMutation(keys, collection, bound)], clock.now()),
+    )
 
   /** `matched`: members by which the row was found, each with values of which the record must have one. */
   const opened = async (
@@ -57,7 +61,9 @@ export const createRecords = <T extends { readonly id: string }>(
   const records: Records<T> = {
     get: async (tenantId, id) => {
       const row = await store.get(name, tenantId, id)
-      return row && (await opened(tenantId, row))
+      if (row === undefined) return undefined
+      noteVersion(id, String(row.version))
+      return opened(tenantId, row)
     },
 
     read: async (tenantId, id) => {
@@ -103,6 +109,7 @@ export const createRecords = <T extends { readonly id: string }>(
           const current = await store.get(name, tenantId, id)
           if (current === undefined) return undefined
           version = current.version
+          checkVersion(id, String(version))
           const before = await opened(tenantId, current)
           const record = change(before)
           if (record !== before) await commit(records.replaceMutation(tenantId, record, version))

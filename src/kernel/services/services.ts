@@ -4,6 +4,7 @@ import type { Code, Collection, Mutation, Plugin, PluginContext, Records, Vault 
 import type { Store } from '../../store/store.ts'
 import { placeOf } from '../check/plugin.ts'
 import type { Registry } from '../types.ts'
+import { commitConditionally } from './commit-conditionally.ts'
 import { createLogs } from './logs.ts'
 import { createRecords } from './records.ts'
 import { type OnRejected, sealMutation } from './seal-records.ts'
@@ -65,12 +66,13 @@ export const createServices = (plugin: Plugin, deps: ServiceDeps): PluginService
     },
     port: (name) => registry.ports[name],
     records: recordsOf as unknown as PluginContext['records'],
-    commit: async (mutations: readonly Mutation[]) => {
-      const sealed = await Promise.all(
-        mutations.map((mutation) => sealMutation(keys, own(mutation.collection), mutation)),
-      )
-      return store.records.commit(sealed, clock.now())
-    },
+    commit: (mutations: readonly Mutation[]) =>
+      commitConditionally(store.records, mutations, async (bound) => {
+        const sealed = await Promise.all(
+          bound.map((mutation) => sealMutation(keys, own(mutation.collection), mutation)),
+        )
+        return store.records.commit(sealed, clock.now())
+      }),
     hashKey: (key) => keys.mac('api-key', key.reveal()),
     tokenTypes: () => [...registry.tokenTypes.values()],
     entityTypes: () => registry.entityTypes,

@@ -1,4 +1,5 @@
 import type { Clock } from '../../common/clock.ts'
+import { checkVersion, isConditional, noteVersion } from '../../common/conditional-call.ts'
 import { concurrentChange } from '../../common/errors.ts'
 import { retryOnConflict } from '../../common/retry-on-conflict.ts'
 import type { Keys, TenantKeys } from '../../keys/types.ts'
@@ -31,6 +32,10 @@ export const macOfTenant = (ring: TenantKeys, row: TenantRow): Buffer => ring.ma
 export const isTenantValid = (ring: TenantKeys, { mac, ...row }: StoredTenant): boolean =>
   mac !== null && ring.verifies(mac, ...macParts(row))
 
+/** The version of a tenant: each change has a time of its own. */
+const versionOf = ({ modified_at }: Pick<Tenant | TenantRow, 'modified_at'>): string =>
+  (modified_at ?? 0).toString(36)
+
 /** A tenant for plugins and the vault: unset members are absent. */
 const shown = ({ created_by, modified_by, modified_at, ...tenant }: TenantRow): Tenant => ({
   ...tenant,
@@ -60,7 +65,13 @@ export const createTenants = (deps: TenantsDeps): Tenants => {
   }
   const { store } = deps
   const lookup = createCachedLookup(() => store, read, { changes: () => store.changes(), max: RETAINED })
-  return { get: async (id) => lookup.find(id) }
+  return {
+    get: async (id) => {
+      const tenant = await lookup.find(id)
+      if (tenant !== undefined) noteVersion(id, versionOf(tenant))
+      return tenant
+    },
+  }
 }
 
 /** Tenants with the methods of their own plugin. */
@@ -73,10 +84,20 @@ export const createTenantRecords = (deps: TenantsDeps & { readonly clock: Clock 
       const applied = Object.entries(settings ?? current.row.settings).filter(
         (entry): entry is [string, string] => entry[1] !== undefined,
       )
-      const row = { ...current.row, ...change, settings: Object.fromEntries(applied) }
+      checkVersion(id, versionOf(current.row))
+      const row = {
+        ...current.row,
+        ...change,
+        modified_at: Math.max(change.modified_at, (current.row.modified_at ?? 0) + 1),
+        settings: Object.fromEntries(applied),
+      }
       if (await deps.store.update(row, { from: current.mac, to: macOfTenant(current.ring, row) }))
         return shown(row)
       throw concurrentChange('The tenant was changed concurrently. Retry.')
     }),
-  delete: (id) => deps.store.delete(id, deps.clock.now()),
+  delete: async (id) => {
+    const current = isConditional(id) ? await opened(deps, id) : undefined
+    if (current !== undefined) checkVersion(id, versionOf(current.row))
+    return deps.store.delete(id, deps.clock.now(), current?.mac)
+  },
 })

@@ -1,3 +1,4 @@
+import { preconditionFailed } from '../../common/conditional-call.ts'
 import { AppError } from '../../common/errors.ts'
 import type { Replacement } from '../bytes.ts'
 import { allKinds, bumpChange } from '../changes.ts'
@@ -68,15 +69,20 @@ export const updateTenant = defineCommand({
 
 /**
  * Deletes the keys at once, so that nothing can be opened, and hides the records, so that no caller is authorized
- * (`ofLiveTenant`). The purge removes the rest: a transaction over all rows would block all other tenants.
+ * (`ofLiveTenant`). The purge removes the rest: a transaction over all rows would block all other tenants. `mac`:
+ * rejects with `precondition_failed` when the tenant has another one now.
  */
 export const deleteTenant = defineCommand({
   name: 'tenants.delete',
   run: async (
     session: Session,
-    { id, now }: { readonly id: string; readonly now: number },
+    { id, now, mac }: { readonly id: string; readonly now: number; readonly mac?: Buffer | undefined },
   ): Promise<boolean> => {
+    // Locks the tenant against changes, too.
+    const isChanged =
+      mac !== undefined && (await session.run(replaceTenantMac, { tenant_id: id, from: mac, to: mac })) === 0
     if ((await session.run(deleteTenantRow, { id })) === 0) return false
+    if (isChanged) throw preconditionFailed()
     await session.run(deleteTenantKeys, { tenant_id: id })
     await session.run(bumpChange, { kind: KEY_CHANGES })
     await session.run(bumpChange, { kind: TENANT_CHANGES })

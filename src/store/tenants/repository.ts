@@ -27,7 +27,7 @@ export const createTenantStore = ({ session, writer, changes }: Deps): TenantSto
   isNew: async () => (await session.get(anyTenant, {})) === undefined,
   update: (tenant, { from, to }) =>
     writer.write(updateTenant, { tenant, mac: { from: own(from), to: own(to) } }),
-  delete: (id, now) => writer.write(deleteTenant, { id, now }),
+  delete: (id, now, mac) => writer.write(deleteTenant, { id, now, mac: mac && own(mac) }),
   create: ({ mac, ...tenant }, keys) =>
     writer.write(createTenant, {
       tenant,

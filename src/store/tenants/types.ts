@@ -32,7 +32,8 @@ export interface TenantStore {
   /**
    * Deletes the tenant, its keys and its records in one transaction, so that nothing of it can be opened; the purge
    * removes all other rows. The bytes of the keys leave the store's files too: before this resolves, or as soon as no
-   * reader needs them. False when there was none.
+   * reader needs them. False when there was none. `mac`: `precondition_failed` when the tenant was changed since it was
+   * read with this one.
    */
-  delete(id: string, now: number): Promise<boolean>
+  delete(id: string, now: number, mac?: Buffer): Promise<boolean>
 }

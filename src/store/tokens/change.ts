@@ -1,3 +1,4 @@
+import { preconditionFailed } from '../../common/conditional-call.ts'
 import { defineCommand } from '../command.ts'
 import { requireKeys } from '../keys/data-key-guard.ts'
 import type { Session } from '../session.ts'
@@ -9,6 +10,7 @@ import {
   deleteMetadata,
   deleteTerms,
   deleteToken,
+  deleteTokenVersion,
   expiredTokens,
   purgeEphemerals,
   purgeTokens,
@@ -17,7 +19,7 @@ import {
   updateToken,
 } from './statements.ts'
 import { jsonColumns, toTokenRow } from './token-row.ts'
-import type { TokenUpdate, Updated } from './types.ts'
+import type { TokenRow, TokenUpdate, Updated } from './types.ts'
 
 export const updateOneToken = defineCommand({
   name: 'tokens.update',
@@ -61,16 +63,35 @@ export const updateOneToken = defineCommand({
   destroysKeys: false,
 })
 
-/** False when there was no live token. */
+/**
+ * False when there was no live token. `expected`: rejects with `precondition_failed` when the token is another row now.
+ */
 export const deleteOneToken = defineCommand({
   name: 'tokens.delete',
   run: async (
     session: Session,
-    { tenantId, id, now }: { readonly tenantId: string; readonly id: string; readonly now: number },
+    {
+      tenantId,
+      id,
+      now,
+      expected,
+    }: {
+      readonly tenantId: string
+      readonly id: string
+      readonly now: number
+      readonly expected?: Pick<TokenRow, 'seq' | 'version'> | undefined
+    },
   ): Promise<boolean> => {
     const key = { tenant_id: tenantId, id }
-    const removed = await session.get(deleteToken, key)
-    if (!removed) return false
+    const removed =
+      expected === undefined
+        ? await session.get(deleteToken, key)
+        : await session.get(deleteTokenVersion, { tenant_id: tenantId, ...expected })
+    if (!removed) {
+      if (expected !== undefined && (await session.get(tokenById, { ...key, now })))
+        throw preconditionFailed()
+      return false
+    }
     await session.run(clearShown, { tenant_id: tenantId, token_id: id })
     await session.run(deleteRecordsOfToken, { tenant_id: tenantId, token_id: id })
     const counts = createCounts()

@@ -111,7 +111,13 @@ export const createTokenStore = ({
 
     dissociate: (association) => writer.write(dissociateTokens, { association }),
 
-    delete: (tenantId, id, now) => writer.write(deleteOneToken, { tenantId, id, now }),
+    delete: (tenantId, id, now, row) =>
+      writer.write(deleteOneToken, {
+        tenantId,
+        id,
+        now,
+        expected: row && { seq: row.seq, version: row.version },
+      }),
 
     purge: (now, limit) => writer.write(purgeDueTokens, { now, limit }),
   }

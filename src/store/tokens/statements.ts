@@ -181,6 +181,19 @@ export const deleteToken = statement<{ tenant_id: string; id: string }, CountedR
     .returning(COUNTED_COLUMNS),
 )
 
+/** Deletes a token in the state that was read only. */
+export const deleteTokenVersion = statement<
+  { tenant_id: string; seq: number; version: number },
+  CountedRecord
+>(({ builder }, slot) =>
+  builder
+    .deleteFrom('tokens')
+    .where('tenant_id', '=', slot('tenant_id'))
+    .where('seq', '=', slot('seq'))
+    .where('version', '=', slot('version'))
+    .returning(COUNTED_COLUMNS),
+)
+
 export const deleteExpiredToken = statement<{ tenant_id: string; id: string; now: number }, CountedRecord>(
   ({ builder }, slot) =>
     builder

@@ -148,7 +148,13 @@ export interface TokenStore {
   /** Exact; above 10,000 it may be ten seconds old. */
   count(query: Omit<TokenListQuery, 'size' | 'offset' | 'beforeSeq'>): Promise<number>
   update(update: TokenUpdate, now: number): Promise<Updated>
-  delete(tenantId: string, id: string, now: number): Promise<boolean>
+  /** False when it did not exist. `expected`: `precondition_failed` when the token is not this row any more. */
+  delete(
+    tenantId: string,
+    id: string,
+    now: number,
+    expected?: Pick<TokenRow, 'seq' | 'version'>,
+  ): Promise<boolean>
   /** Between live tokens of one tenant; `gone` when one of them is absent. */
   associate(association: Association, now: number): Promise<'associated' | 'exists' | 'gone'>
   /** False when there was none. */

@@ -51,6 +51,8 @@ const EXPLAINED: Readonly<Record<ErrorCode, string>> = {
     'The destination did not respond in time. It may have processed the request. The limit is `SIDEVAULT_DESTINATION_TIMEOUT_SECONDS`.',
   conflict:
     'The entity exists (gRPC `ALREADY_EXISTS`), was changed at the same time, or a request with the same idempotency key is in progress (gRPC `ABORTED`). Read the state, then decide.',
+  precondition_failed:
+    'The entity was changed since the version that `If-Match` names. Read it again, then repeat the change with its `ETag`.',
   too_large:
     'The body, or what the call would open or produce, exceeds a limit. Send less, or stream the body.',
   uri_too_long:
