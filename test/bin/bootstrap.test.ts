@@ -196,9 +196,10 @@ t.test('installers get no secret of the service, but the environment that they n
 
 t.test('the cache of npm is the one that the user names, or one of the project', (t) => {
   const dir = t.testdir()
-  const script = `import { npm, npmCache } from '${bootstrap('run')}'
-    await npm('${dir}', '${dir}', ['cache', 'verify'])
-    console.log(npmCache('${dir}'))`
+  const project = JSON.stringify(dir)
+  const script = `import { npm, npmCache } from ${JSON.stringify(bootstrap('run'))}
+    await npm(${project}, ${project}, ['cache', 'verify'])
+    console.log(npmCache(${project}))`
   const cacheWith = (env: Record<string, string>) => {
     const { stdout, stderr } = isolated(script, { PATH: process.env.PATH ?? '', HOME: dir, ...env }, dir)
     const path = stdout.trim()

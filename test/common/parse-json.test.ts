@@ -98,6 +98,7 @@ const PARSES_OWN_TEXT = [
   'src/commands/reload.ts',
   'src/commands/run/service.ts',
   'src/commands/running-service.ts',
+  'src/commands/status.ts',
   'src/common/cursor.ts',
   'src/common/parse-json.ts',
   'src/common/serve-socket.ts',
