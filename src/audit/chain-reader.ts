@@ -1,6 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { follows } from './acknowledged-loss.ts'
 import { type ChainLine, type Mac, readLine } from './line.ts'
+import type { RecentLinesCache } from './recent-lines-cache.ts'
 import { readLines, type Segment } from './segments.ts'
 
 /** Where a chain differs from what was written. `line` counts from 1 in the file; `seq` is the expected record. */
@@ -54,13 +55,14 @@ const follow = (
   from: ChainPosition,
   lines: readonly Buffer[],
   limit: number,
+  own: RecentLinesCache | undefined,
 ): { readonly read: readonly ChainLine[]; readonly place: ChainPosition; readonly issue?: ChainError } => {
   const read: ChainLine[] = []
   let place = from
   let records = 0
   for (const bytes of lines) {
     if (records >= limit) break
-    const line = readLine(mac, place.hash, bytes)
+    const line = own?.read(place.hash, bytes) ?? readLine(mac, place.hash, bytes)
     if (line === undefined) return { read, place, issue: errorAt(place, file, 'the line was altered') }
     if (!follows(line, place.seq))
       return { read, place, issue: errorAt(place, file, 'the sequence number does not follow') }
@@ -80,7 +82,8 @@ const follow = (
 /**
  * The next verified lines after `place`, up to the one with record number `limit` and at most a chunk of one file; none
  * at the end of the chain.
- * `settle` is called with the open file before its lines are returned (to sync it).
+ * `settle` is called with the open file before its lines are returned (to sync it). Lines of `own` need no
+ * verification.
  */
 export const nextPiece = async (
   mac: Mac,
@@ -88,6 +91,7 @@ export const nextPiece = async (
   from: ChainPosition,
   limit: number,
   settle: (file: FileHandle) => Promise<void> = async () => {},
+  own?: RecentLinesCache,
 ): Promise<ChainPiece> => {
   let place = from
   for (;;) {
@@ -103,7 +107,7 @@ export const nextPiece = async (
     const file = await open(segment.path, 'r')
     try {
       const { lines, rest, more } = await readLines(file, place.offset)
-      const { read, place: after, issue } = follow(mac, segment.file, place, lines, limit)
+      const { read, place: after, issue } = follow(mac, segment.file, place, lines, limit, own)
       if (issue !== undefined || read.length > 0) {
         if (read.length > 0) await settle(file)
         return {

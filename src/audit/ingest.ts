@@ -8,6 +8,7 @@ import { sealSegment } from './chain-file.ts'
 import { type ChainError, type ChainPiece, type ChainPosition, nextPiece } from './chain-reader.ts'
 import { type ChainLine, firstSeqOf, type Mac } from './line.ts'
 import { allMissing, locatePosition } from './locate-position.ts'
+import type { RecentLinesCache } from './recent-lines-cache.ts'
 import { listSegments, type Segment } from './segments.ts'
 
 /** Records verified before other work gets a turn: some 2 ms. */
@@ -23,6 +24,8 @@ interface IngestDeps {
   readonly logs: LogStore
   readonly mac: Mac
   readonly log: Log
+  /** Lines that this process wrote into its own journal. */
+  readonly own?: RecentLinesCache
   /** Default: the system's. */
   readonly clock?: Clock
 }
@@ -84,7 +87,7 @@ const idle = (segments: readonly Segment[], place: ChainPosition): boolean => {
  * ingested, so that after a power loss the store has no records that the journal lost.
  */
 export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest => {
-  const { logs, mac, log, clock = systemClock } = deps
+  const { logs, mac, log, own, clock = systemClock } = deps
   const places = new Map<string, ChainPosition>()
   const broken = new Map<string, ChainError>()
   const forked = new Set<string>()
@@ -115,7 +118,7 @@ export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest =
     const pieces: ChainPiece[] = []
     const rows: LogRow[] = []
     for (let place = from; ; ) {
-      const piece = await nextPiece(mac, segments, place, BATCH, (file) => file.datasync()).catch(
+      const piece = await nextPiece(mac, segments, place, BATCH, (file) => file.datasync(), own).catch(
         (thrown: unknown) => {
           if (rows.length === 0) throw thrown
         },

@@ -5,6 +5,7 @@ import { AppError } from '../common/errors.ts'
 import type { Log } from '../common/log.ts'
 import { lockJournal } from './journal-lock.ts'
 import { LineDrafts, type Mac, writeLine } from './line.ts'
+import type { RecentLinesCache } from './recent-lines-cache.ts'
 import { type Recovered, recover } from './recover.ts'
 import { JOURNAL_NAME } from './segments.ts'
 import type { AuditRecord, Journal } from './types.ts'
@@ -20,6 +21,8 @@ export interface JournalDeps {
   /** Keyed digest of the chain: `keys.mac('audit', …)`. */
   readonly mac: Mac
   readonly log: Log
+  /** Receives every line that may be in the journal, for the ingest of this process. */
+  readonly own?: RecentLinesCache
 }
 
 interface JournalOptions {
@@ -182,8 +185,9 @@ class ChainedJournal implements OwnJournal {
     const ends: { readonly end: number; readonly seq: number; readonly hash: string }[] = []
     let at = { end: 0, seq: this.#seq, hash: this.#hash }
     for (const draft of drafts.lines) {
-      const { text, seq, hash } = writeLine(this.#deps.mac, at.hash, at.seq, draft)
-      at = { end: at.end + Buffer.byteLength(text), seq, hash }
+      const { text, ...line } = writeLine(this.#deps.mac, at.hash, at.seq, draft)
+      this.#deps.own?.wrote(at.hash, text, line)
+      at = { end: at.end + Buffer.byteLength(text), seq: line.seq, hash: line.hash }
       texts.push(text)
       ends.push(at)
     }

@@ -108,13 +108,14 @@ export const firstSeqOf = ({ seq, records }: ChainLine): number => seq - records
 
 /** Records of a line, encoded. */
 interface LineDraft {
+  readonly records: readonly AuditRecord[]
   readonly call: string
-  readonly events: string[]
+  readonly events: readonly string[]
 }
 
 /** Lines of one write: consecutive records of a call share a line. */
 export class LineDrafts {
-  readonly lines: LineDraft[] = []
+  readonly lines: (LineDraft & { readonly records: AuditRecord[]; readonly events: string[] })[] = []
   /** Upper bound of the bytes of the last line. */
   #bytes = 0
 
@@ -127,20 +128,21 @@ export class LineDrafts {
       const [callBytes, bytes] = [Buffer.byteLength(call), Buffer.byteLength(event) + 1]
       if (callBytes + bytes + FRAME > MAX_LINE_LENGTH)
         throw new AppError('internal', 'An audit record exceeds the maximum line length.')
-      return { call, event, callBytes, bytes }
+      return { stored, call, event, callBytes, bytes }
     })
-    for (const { call, event, callBytes, bytes } of encoded) {
+    for (const { stored, call, event, callBytes, bytes } of encoded) {
       const last = this.lines.at(-1)
       if (
         last !== undefined &&
         last.call === call &&
-        last.events.length < MAX_RECORDS &&
+        last.records.length < MAX_RECORDS &&
         this.#bytes + bytes <= MAX_LINE_LENGTH
       ) {
+        last.records.push(stored)
         last.events.push(event)
         this.#bytes += bytes
       } else {
-        this.lines.push({ call, events: [event] })
+        this.lines.push({ records: [stored], call, events: [event] })
         this.#bytes = FRAME + callBytes + bytes
       }
     }
@@ -173,12 +175,12 @@ export const writeLine = (
   mac: Mac,
   previous: string,
   after: number,
-  { call, events }: LineDraft,
-): Pick<ChainLine, 'seq' | 'hash'> & { readonly text: string } => {
-  const seq = after + events.length
+  { records, call, events }: LineDraft,
+): ChainLine & { readonly text: string } => {
+  const seq = after + records.length
   const body = bodyOf(seq, call, events)
   const hash = mac(previous + body)
-  return { seq, hash, text: `${body},"hash":"${hash}"}\n` }
+  return { seq, records, hash, text: `${body},"hash":"${hash}"}\n` }
 }
 
 /** The hash that a line states, or undefined when its form is invalid. */

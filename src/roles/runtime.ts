@@ -1,6 +1,7 @@
 import { hash as digest, randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { createIngest } from '../audit/ingest.ts'
+import { createRecentLinesCache } from '../audit/recent-lines-cache.ts'
 import { createRowMonitor } from '../audit/row-monitor.ts'
 import type { Journal } from '../audit/types.ts'
 import { steadyClock, systemClock } from '../common/clock.ts'
@@ -139,7 +140,9 @@ export const openRuntime = async (
     closers.push(() => store.close())
     const keys = await openStoreKeys(config, { store, log }, owner)
     const mac = (data: string | Buffer) => keys.mac('audit', data)
-    const journal = await acquireJournal({ store, mac, log }, config, {
+    // Only the owner reads recent lines back.
+    const own = owner ? { own: createRecentLinesCache() } : {}
+    const journal = await acquireJournal({ store, mac, log, ...own }, config, {
       process: name,
       sync: config.auditSync,
     })
@@ -149,7 +152,7 @@ export const openRuntime = async (
     await store.idempotency.abandonAllOf(processName, systemClock.now())
     const onBroken = () => metrics.brokenJournals.inc()
     const ingest = createIngest(
-      { logs: store.logs, mac, log },
+      { logs: store.logs, mac, log, ...own },
       { directory: journalDirectory(config), onBroken },
     )
     const { registry } = metrics
