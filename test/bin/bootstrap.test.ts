@@ -224,10 +224,10 @@ t.test('a platform without binaries is rejected with a sentence', async (t) => {
 t.test('on Linux with musl the error names what has no binary', (t) => {
   const dir = t.testdir()
   const musl = `process.report.getReport = () => ({ header: {} })`
-  const envoy = `${musl}; const { ensureEnvoy } = await import('${bootstrap('envoy')}'); await ensureEnvoy('${dir}')`
+  const envoy = `${musl}; const { ensureEnvoy } = await import(${JSON.stringify(bootstrap('envoy'))}); await ensureEnvoy(${JSON.stringify(dir)})`
   t.match(isolated(envoy, { PATH: '' }).stderr, /BootstrapError.*Envoy has no binary for Linux with musl/)
   const node = `${musl}; Object.defineProperty(process.versions, 'node', { value: '22.0.0' })
-    const { ensureNode } = await import('${bootstrap('node')}'); await ensureNode('${dir}')`
+    const { ensureNode } = await import(${JSON.stringify(bootstrap('node'))}); await ensureNode(${JSON.stringify(dir)})`
   t.match(isolated(node, { PATH: '' }).stderr, /no packaged one for linux-\w+ with musl/)
   t.end()
 })
