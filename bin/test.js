@@ -2,10 +2,18 @@ import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join, relative, sep } from 'node:path'
+import { cpuSeconds, keepCost, summarize } from '../test/kit/test-cost.ts'
 
 /** @typedef {import('../test/kit/run-files.ts').TestFile} TestFile */
 /**
- * @typedef {{ name: string, passed: number, failed: number, skipped: number, output: string, seconds: number }} Result
+ * @typedef {object} Result
+ * @property {string} name
+ * @property {number} passed
+ * @property {number} failed
+ * @property {number} skipped
+ * @property {string} output
+ * @property {number} seconds
+ * @property {number} cpu in seconds
  */
 /** @typedef {() => Promise<readonly Result[]>} Job what one process does */
 
@@ -175,7 +183,8 @@ const check = (root, name, program, args) => async () => {
   const { ok, stdout, stderr, seconds } = await run(root, join(root, 'node_modules', '.bin', program), args, {
     timeout: TIMEOUT,
   })
-  return [{ name, passed: Number(ok), failed: Number(!ok), skipped: 0, output: stdout + stderr, seconds }]
+  const counts = { passed: Number(ok), failed: Number(!ok), skipped: 0 }
+  return [{ name, ...counts, output: stdout + stderr, seconds, cpu: 0 }]
 }
 
 /**
@@ -209,7 +218,8 @@ const testing = (root, files) => async () => {
     const counts = countTap(part.text, 4)
     // A file that ends before its last test, or has no test, has failed.
     if (counts.failed === 0 && (!part.ok || counts.passed + counts.skipped === 0)) counts.failed = 1
-    return { name, ...counts, output: part.text, seconds: part.seconds }
+    const cpu = Number(/^# cpu=([\d.]+)$/m.exec(part.text)?.[1] ?? 0)
+    return { name, ...counts, output: part.text, seconds: part.seconds, cpu }
   })
   const [last] = results.slice(-1)
   if (!ok && last && results.every(({ failed }) => failed === 0)) last.failed = 1
@@ -340,6 +350,8 @@ export const test = async (root, args = []) => {
           ),
         ]
   const total = { passed: 0, failed: 0, skipped: 0 }
+  /** @type {import('../test/kit/test-cost.ts').Cost[]} */
+  const costs = []
   const checked = mkdtempSync(join(tmpdir(), 'sidevault-checked-'))
   process.env.SIDEVAULT_TEST_CHECKED = checked // test/kit/checked.ts
   process.env.SIDEVAULT_TEST_LONG = long ? '1' : '0' // test/kit/long.ts
@@ -354,7 +366,8 @@ export const test = async (root, args = []) => {
   const jobs = [...checks, ...shared(possible).map((pack) => testing(root, pack))]
   const work = async () => {
     for (let job = jobs.shift(); job; job = jobs.shift())
-      for (const { name, passed, failed, skipped, output, seconds } of await job()) {
+      for (const { name, passed, failed, skipped, output, seconds, cpu } of await job()) {
+        costs.push({ name, cpu })
         total.passed += passed
         total.failed += failed
         total.skipped += skipped
@@ -368,6 +381,9 @@ export const test = async (root, args = []) => {
   await postgres.close()
   rmSync(checked, { recursive: true, force: true })
   if (total.skipped > 0) process.stdout.write(`${total.skipped} skipped\n`)
+  const { text, json } = summarize(costs, cpuSeconds())
+  process.stdout.write(`${text}\n`)
+  if (only.length === 0 && !unit && !long) keepCost(root, json)
   process.exitCode = total.failed > 0 || total.passed === 0 ? 1 : 0
   process.stdout.write(`${total.passed} passed, ${total.failed} failed\n`)
 }

@@ -7,6 +7,7 @@ import { registerHooks } from 'node:module'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { t as root, type Test } from 'tap'
+import { cpuSeconds } from './test-cost.ts'
 
 export interface TestFile {
   readonly name: string
@@ -49,7 +50,8 @@ const files = readFileSync(0, 'utf8')
   .split('\n')
   .map((line) => JSON.parse(line) as TestFile)
 
-for (const { name, file, env = {}, timeout } of files)
+for (const { name, file, env = {}, timeout } of files) {
+  const before = cpuSeconds()
   await root.test(name, { timeout }, async (t) => {
     current = t
     t.testdirName = resolve('.tap', 'fixtures', name.replaceAll(/[^\w.-]+/g, '-'))
@@ -61,6 +63,8 @@ for (const { name, file, env = {}, timeout } of files)
     const query = Object.keys(env).length === 0 ? '' : `?${encodeURIComponent(name)}`
     await import(pathToFileURL(resolve(file)).href + query)
   })
+  root.comment(`cpu=${(cpuSeconds() - before).toFixed(2)}`)
+}
 
 /** ms after the last test in which the process ends by itself. */
 const END_MS = 20_000
