@@ -14,8 +14,8 @@ export const needsPreload = (code: string): boolean => USES.test(code)
  * Names with `#` are internal to the globals.
  */
 export const BUILTINS: Readonly<Record<string, string>> = {
-  assert: 'assert/build/assert.js',
-  'assert/strict': 'assert/build/assert.js',
+  assert: 'builtins/assert.ts',
+  'assert/strict': 'builtins/assert-strict.ts',
   buffer: 'builtins/buffer.ts',
   console: 'console.ts',
   constants: 'tables/crypto.json',

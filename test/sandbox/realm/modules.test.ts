@@ -27,32 +27,6 @@ sameAsNode(t, 'events', async () => {
   ]
 })
 
-sameAsNode(t, 'assert', () => {
-  const assert = require('node:assert')
-  const attempts: (() => void)[] = [
-    () => assert(0),
-    () => assert.ok(true),
-    () => assert.equal(1, '1'),
-    () => assert.strictEqual(1, 2),
-    () => assert.deepStrictEqual({ a: [1] }, { a: [1] }),
-    () => assert.deepStrictEqual({ a: 1 }, { a: 2 }),
-    () =>
-      assert.throws(() => {
-        throw new TypeError('x')
-      }, TypeError),
-    () => assert.notStrictEqual(1, 1, 'own words'),
-  ]
-  return attempts.map((attempt) => {
-    try {
-      attempt()
-      return 'passed'
-    } catch (error) {
-      const { name, code, message } = error as Error & { code: string }
-      return [name, code, message === 'own words']
-    }
-  })
-})
-
 sameAsNode(t, 'path', () => {
   const path = require('node:path')
   return [

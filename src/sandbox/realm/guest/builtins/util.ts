@@ -4,6 +4,7 @@ import { print } from '../console-buffer.ts'
 import { format, formatWithOptions, inspect, stripVTControlCharacters } from '../inspect.ts'
 import { TextDecoder, TextEncoder } from '../text-coding.ts'
 import { queueMicrotask } from '../timers.ts'
+import { isDeepStrictEqual } from './deep-equal.ts'
 
 type Callback = (error: unknown, value?: unknown) => void
 type Method = (...args: unknown[]) => unknown
@@ -61,16 +62,6 @@ const deprecate = (method: Method, message: string): Method => {
     reported = true
     return Reflect.apply(method, this, args)
   }
-}
-
-interface Comparisons {
-  isDeepStrictEqual(a: unknown, b: unknown): boolean
-}
-
-/** Lazy: the assert package needs this module. */
-const isDeepStrictEqual = (a: unknown, b: unknown): boolean => {
-  const comparisons: Comparisons = require('assert/build/internal/util/comparisons.js')
-  return comparisons.isDeepStrictEqual(a, b)
 }
 
 const silent = () => Object.assign(() => {}, { enabled: false })

@@ -1,0 +1,4 @@
+/** `assert/strict`. */
+const assert: { readonly strict: unknown } = require('node:assert')
+
+export const builtin = assert.strict
