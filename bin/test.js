@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join, relative, sep } from 'node:path'
 import { cpuSeconds, keepCost, summarize } from '../test/kit/test-cost.ts'
@@ -20,91 +20,33 @@ import { cpuSeconds, keepCost, summarize } from '../test/kit/test-cost.ts'
 /** Time limit of one test file, in ms. */
 const TIMEOUT = 600_000
 
-/** Test files per process. A process loads the product once, which takes three seconds of CPU. */
-const FILES = { browser: 20, programs: 4, others: 36 }
-
-/** Test files that share a browser and a Sidevault, whose starts cost more than most of them. */
-const BROWSER = ['test/console/']
-
-/** Test files that start programs. They run first, so that none runs alone at the end. */
-const PROGRAMS = [
-  ...BROWSER,
-  'test/faults/',
-  'test/supervisor/',
-  'test/e2e/',
-  'test/invariants/',
-  'test/bin/',
-  'test/commands/',
-  'test/examples/',
-]
+/**
+ * Kinds of test files, by the end of their names (CONTRIBUTING.md, "Tests"). They run in this order, so that nothing
+ * long runs alone at the end. `perProcess`: files of one process, which loads the product once (three seconds of CPU).
+ * `runs`: variables of each run of a file.
+ * @type {Readonly<Record<string, { perProcess: number, runs?: readonly Readonly<Record<string, string>>[] }>>}
+ */
+const KINDS = {
+  long: { perProcess: 1 },
+  own: { perProcess: 1 },
+  shared: { perProcess: Number.POSITIVE_INFINITY },
+  browser: { perProcess: Number.POSITIVE_INFINITY },
+  program: { perProcess: 4 },
+  // Over HTTP on SQLite, and over gRPC on PostgreSQL (test/spec/transports.ts, test/kit/test-store.ts).
+  stores: { perProcess: 36, runs: [{}, { SPEC_TRANSPORT: 'grpc', SPEC_STORE: 'postgres' }] },
+  integration: { perProcess: 36 },
+  unit: { perProcess: 36 },
+}
 
 /**
- * Integration tests: they start processes, threads or servers with TLS (sandboxes, databases, parts of the program), or
- * test the complete service through its interface.
+ * @param {string} file `<name>.<kind>.test.ts`, or `<name>.test.ts` for a unit test
  */
-const LARGER = [
-  ...PROGRAMS,
-  'test/admin/grpc/server.test.ts',
-  'test/admin/http/direct-listener.test.ts',
-  'test/admin/openapi/examples.test.ts',
-  'test/audit/ingest.test.ts',
-  'test/audit/journal.test.ts',
-  'test/common/line-writer.test.ts',
-  'test/control-plane/bootstrap.test.ts',
-  'test/control-plane/xds-server.test.ts',
-  'test/deploy/',
-  'test/egress/agents.test.ts',
-  'test/egress/fetch.test.ts',
-  'test/host-api/',
-  'test/keys/root-key.test.ts',
-  'test/kit/',
-  'test/maintenance/',
-  'test/plugins/',
-  'test/roles/',
-  'test/sandbox/',
-  'test/shared-state/',
-  'test/spec/',
-  'test/store/migrate-store/',
-  'test/store/open.test.ts',
-  'test/store/postgres/',
-  'test/store/sqlite/',
-]
-
-/** Files of one list share a running Sidevault and a process (test/kit/shared-sidevault.ts). */
-const TOGETHER = [
-  [
-    'test/console/try.test.ts',
-    'test/e2e/client-prefix.test.ts',
-    'test/e2e/code.test.ts',
-    'test/e2e/console.test.ts',
-    'test/e2e/destinations.test.ts',
-    'test/e2e/dry-run.test.ts',
-    'test/e2e/grpc.test.ts',
-    'test/e2e/surfaces.test.ts',
-    'test/invariants/code-inputs.test.ts',
-  ],
-  [
-    'test/examples/getting-started.test.ts',
-    'test/examples/grpc-client.test.ts',
-    'test/examples/inbound-tokenization.test.ts',
-    'test/invariants/mutations.test.ts',
-  ],
-]
-
-/** Test files that run on SQLite and on PostgreSQL, besides those of `test/spec/`. */
-const POSTGRES_TOO = ['test/invariants/concurrency.test.ts']
-
-/** Unit tests in a folder of `PROGRAMS`. */
-const UNIT = ['test/console/unit/']
-
-/** Test files that change, measure or inspect their process. Each runs in a process of its own. */
-const OWN = ['test/faults/', 'test/bin/', 'test/common/gc-pressure.test.ts']
-
-/** @param {readonly string[]} parts */
-const startsWith =
-  (parts) =>
-  (/** @type {TestFile} */ { file }) =>
-    parts.some((part) => file.startsWith(part))
+const kindOf = (file) => {
+  const kind = /\.([^./]+)\.test\.ts$/.exec(file)?.[1] ?? 'unit'
+  if (!Object.hasOwn(KINDS, kind))
+    throw new Error(`${file}: there is no kind of tests "${kind}" (bin/test.js)`)
+  return kind
+}
 
 /**
  * Counts the test points of a TAP stream (https://testanything.org) at one level of indentation.
@@ -231,33 +173,25 @@ const testing = (root, files) => async () => {
 
 /**
  * @param {string} root
- * @param {readonly string[]} only
- * @param {boolean} long
+ * @param {readonly string[]} only parts of paths; none for all files
+ * @param {(kind: string) => boolean} ofKind
  * @returns {TestFile[]}
  */
-const testFiles = (root, only, long) =>
+const testFiles = (root, only, ofKind) =>
   readdirSync(join(root, 'test'), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.test.ts'))
     .map((entry) => relative(root, join(entry.parentPath, entry.name)).split(sep).join('/'))
-    .filter((file) => file.endsWith('.long.test.ts') === long)
+    .filter((file) => ofKind(kindOf(file)))
     .filter((file) => only.length === 0 || only.some((part) => file.includes(part)))
     .sort()
     .flatMap((file) => {
-      const timeout = long ? 10 * TIMEOUT : TIMEOUT
-      const plain = { name: file, file, timeout }
-      if (POSTGRES_TOO.includes(file))
-        return [plain, { ...plain, name: `${file} (PostgreSQL)`, env: { SPEC_STORE: 'postgres' } }]
-      if (!file.startsWith('test/spec/')) return plain
-      // Over HTTP on SQLite, and over gRPC on PostgreSQL (test/spec/transports.ts, test/kit/test-store.ts).
-      const env = { SPEC_TRANSPORT: 'grpc', SPEC_STORE: 'postgres' }
-      return [plain, { ...plain, name: `${file} (gRPC, PostgreSQL)`, env }]
+      const kind = kindOf(file)
+      const timeout = kind === 'long' ? 10 * TIMEOUT : TIMEOUT
+      return (KINDS[kind]?.runs ?? [{}]).map((env) => {
+        const name = env.SPEC_STORE === 'postgres' ? `${file} (gRPC, PostgreSQL)` : file
+        return { name, file, timeout, env }
+      })
     })
-
-/** @param {readonly string[]} parts */
-const inProcesses = (parts) => {
-  const [starts, isUnit] = [startsWith(parts), startsWith(UNIT)]
-  return (/** @type {TestFile} */ file) => starts(file) && !isUnit(file)
-}
 
 /** @param {TestFile} file */
 const needsDatabase = ({ env }) => env?.SPEC_STORE === 'postgres'
@@ -303,28 +237,12 @@ const packs = (files, size) =>
 /**
  * Test files by process.
  * @param {readonly TestFile[]} files
- * @returns {readonly (readonly TestFile[])[]}
  */
-const shared = (files) => {
-  const own = startsWith(OWN)
-  const alone = (/** @type {TestFile} */ file) => file.file.endsWith('.long.test.ts') || own(file)
-  const [browser, program] = [inProcesses(BROWSER), inProcesses(PROGRAMS)]
-  const groups = TOGETHER.map((group) => files.filter(({ file }) => group.includes(file)))
-  const together = files.filter((file) => !alone(file) && !groups.flat().includes(file))
-  return [
-    ...packs(files.filter(alone), 1),
-    ...groups.filter(({ length }) => length > 0),
-    ...packs(together.filter(browser), FILES.browser),
-    ...packs(
-      together.filter((file) => program(file) && !browser(file)),
-      FILES.programs,
-    ),
-    ...packs(
-      together.filter((file) => !program(file)),
-      FILES.others,
-    ),
-  ]
-}
+const byProcess = (files) =>
+  Object.entries(KINDS).flatMap(([kind, { perProcess }]) => {
+    const ofKind = files.filter(({ file }) => kindOf(file) === kind)
+    return packs(ofKind, Math.min(perProcess, Math.max(1, ofKind.length)))
+  })
 
 /**
  * Runs lint, types and all test files, a few at a time. The last line on standard output is `N passed, N failed`; the
@@ -334,12 +252,9 @@ const shared = (files) => {
  * @param {readonly string[]} args a mode, and parts of file names: only these test files, no lint and no type check
  */
 export const test = async (root, args = []) => {
-  for (const place of [...LARGER, ...OWN, ...TOGETHER.flat()])
-    if (!existsSync(join(root, place))) throw new Error(`bin/test.js names ${place}, which does not exist`)
   const only = args.filter((arg) => !arg.startsWith('--'))
   const [unit, long] = [args.includes('--unit'), args.includes('--long')]
-  const larger = inProcesses(LARGER)
-  const files = testFiles(root, only, long).filter((file) => !unit || !larger(file))
+  const files = testFiles(root, only, (kind) => (unit ? kind === 'unit' : long === (kind === 'long')))
   const checks =
     only.length > 0 || unit || long
       ? []
@@ -363,7 +278,7 @@ export const test = async (root, args = []) => {
   const possible = files.map((file) =>
     postgres.missing && needsDatabase(file) ? withoutDatabase(file) : file,
   )
-  const jobs = [...checks, ...shared(possible).map((pack) => testing(root, pack))]
+  const jobs = [...checks, ...byProcess(possible).map((pack) => testing(root, pack))]
   const work = async () => {
     for (let job = jobs.shift(); job; job = jobs.shift())
       for (const { name, passed, failed, skipped, output, seconds, cpu } of await job()) {

@@ -1,2 +1,2 @@
 /** The same with Deno, which this fetches. */
-import './forward-run.test.ts'
+import './forward-run.program.test.ts'

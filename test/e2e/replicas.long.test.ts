@@ -1,1 +1,1 @@
-import './replicas.test.ts'
+import './replicas.program.test.ts'

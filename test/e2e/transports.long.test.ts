@@ -1,1 +1,1 @@
-import './transports.test.ts'
+import './transports.program.test.ts'

@@ -1,1 +1,1 @@
-import './mutations.test.ts'
+import './mutations.shared.test.ts'

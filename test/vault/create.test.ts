@@ -43,7 +43,10 @@ const deep = (levels: number): unknown => {
   return value
 }
 
-/** Input, and the property path of the issue; limits of members are in test/invariants/token-limits.test.ts. */
+/**
+ * Input, and the property path of the issue; limits of members are in
+ * test/invariants/token-limits.integration.test.ts.
+ */
 const REJECTED: readonly (readonly [name: string, input: object, path: string])[] = [
   ['no data', {}, 'data'],
   ['data too deep', { data: deep(64) }, 'data'],

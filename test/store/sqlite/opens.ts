@@ -1,4 +1,4 @@
-/** Child of open.test.ts: opens a store as its arguments say, prints a line of JSON. */
+/** Child of open.integration.test.ts: opens a store as its arguments say, prints a line of JSON. */
 import { openStore } from '../../../src/store/open.ts'
 import { NOW, silent } from '../kit.ts'
 

@@ -1,4 +1,7 @@
-/** Child of durability.test.ts: creates tokens until it is killed, and prints an id when its write was acknowledged. */
+/**
+ * Child of durability.integration.test.ts: creates tokens until it is killed, and prints an id when its write was
+ * acknowledged.
+ */
 import { writeSync } from 'node:fs'
 import { openStore } from '../../../src/store/open.ts'
 import { aToken, NOW, silent } from '../kit.ts'
