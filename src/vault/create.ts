@@ -1,5 +1,6 @@
 import { decide, seesDataIn } from '../access/rules.ts'
 import type { AuditRecord } from '../audit/types.ts'
+import { noteWritten } from '../common/conditional-call.ts'
 import { AppError, invalid } from '../common/errors.ts'
 import { mapInTurns, yieldIfDue } from '../common/event-loop.ts'
 import { newId } from '../common/ids.ts'
@@ -20,7 +21,7 @@ import { storedBytes } from './open.ts'
 import { type Opened, openToken, sealToken, splitEphemeral, tokenBinding } from './seal.ts'
 import { type ShownRow, serializeOrSummarize } from './serialize-token.ts'
 import { type Draft, expressionsOf, parseDraft } from './token-input.ts'
-import { stateOf } from './used.ts'
+import { stateOf, versionOf } from './used.ts'
 import { timeOf, type VaultDeps } from './vault-deps.ts'
 
 /** Result of one draft: a new token, or the token that it duplicates (`denied`: which the caller may not read). */
@@ -295,6 +296,7 @@ export const createTokens = async (
   })
   return mapInTurns(outcomes, ({ row, opened, disclosure }) => {
     context.used?.add(stateOf(row, opened))
+    noteWritten(row.id, versionOf(row))
     return serializeOrSummarize(deps, row, opened, disclosure, context.caller.grants, undefined, work)
   })
 }

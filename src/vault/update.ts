@@ -1,6 +1,6 @@
 import { usesMoreAt } from '../access/destinations.ts'
 import { decide, disclosesMoreAt, levelOf, seesData, seesDataIn } from '../access/rules.ts'
-import { checkVersion } from '../common/conditional-call.ts'
+import { checkVersion, noteWritten } from '../common/conditional-call.ts'
 import { AppError, concurrentChange, invalid } from '../common/errors.ts'
 import { inOwnTurn } from '../common/event-loop.ts'
 import { deeperThan, type Json, mergePatch, valueAt } from '../common/json.ts'
@@ -195,6 +195,7 @@ const attempt = async (
   if (updated.kind === 'stale') throw concurrentChange('The token was changed concurrently. Retry.')
   if (updated.kind === 'gone') throw tokenNotFound(id)
   if (updated.kind === 'duplicate') return respondWithDuplicate(deps, updated.token, context, now)
+  noteWritten(id, versionOf({ ...next, version: version + 1 }))
   const shown = shownTo(next, responded, context)
   const data: Json | undefined = shownData(deps, row.type, opened, shown, work)
   await deps.journal.append([

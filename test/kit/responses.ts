@@ -90,8 +90,9 @@ export const createResponseCheck = (document: OpenApi) => {
     const declared = operation?.responses[status] ?? operation?.responses[`${Math.floor(status / 100)}XX`]
     const response = resolved(declared ?? document.components.responses?.Error)
     if (operation && status < 500) assert.ok(declared, `${place}, which is not documented`)
-    for (const name of Object.keys(isObject(response.headers) ? response.headers : {}))
-      assert.ok(headers[name.toLowerCase()], `${place} without the header ${name}`)
+    for (const [name, header] of Object.entries(isObject(response.headers) ? response.headers : {}))
+      if (resolved(header).required)
+        assert.ok(headers[name.toLowerCase()], `${place} without the header ${name}`)
     const content = isObject(response.content) ? response.content : undefined
     if (content === undefined || method === 'HEAD') {
       assert.equal(text, '', `${place} with a body, and none is documented`)

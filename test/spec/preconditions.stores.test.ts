@@ -23,6 +23,8 @@ const sendWith =
 const create = async (send: Send, path: string, body: object = {}): Promise<string> =>
   (await send('POST', path, body)).body.id
 
+const tagOf = ({ headers }: Awaited<ReturnType<Send>>): string => headers.etag ?? 'none'
+
 interface Entity {
   readonly key?: string
   readonly collection: string
@@ -70,7 +72,8 @@ const FAILED = { status: 412, body: { code: 'precondition_failed', status: 412 }
 for (const { key = management, collection, input, changes = [] } of entities)
   t.test(`${collection} heeds If-Match`, async (t) => {
     const send = sendWith(key)
-    const path = `${collection}/${await create(send, collection, input)}`
+    const created = await send('POST', collection, input ?? {})
+    const path = `${collection}/${created.body.id}`
     const read = async () => {
       const { status, headers, body } = await send('GET', path)
       t.equal(status, 200)
@@ -78,12 +81,15 @@ for (const { key = management, collection, input, changes = [] } of entities)
       return { etag: headers.etag!, body }
     }
     const first = await read()
+    t.equal(tagOf(created), first.etag, 'the create had it')
     t.strictSame(await read(), first, 'the same while nothing changes')
     for (const [method, body] of changes) {
       const { etag } = await read()
-      t.ok((await send(method, path, body, etag)).status < 300, method)
+      const response = await send(method, path, body, etag)
+      t.ok(response.status < 300, method)
       const changed = await read()
       t.not(changed.etag, etag)
+      t.equal(tagOf(response), changed.etag, 'the change returns the new one')
       for (const stale of [etag, `W/${changed.etag}`, '"other"', 'no tag'])
         t.match(await send(method, path, body, stale), FAILED, `${method} ${stale}`)
       t.strictSame(await read(), changed, 'nothing was changed')
@@ -94,7 +100,8 @@ for (const { key = management, collection, input, changes = [] } of entities)
     const { etag } = await read()
     t.match(await send('DELETE', path, undefined, '"other"'), FAILED)
     t.equal((await send('GET', path, undefined, '"other"')).status, 200, 'a read ignores it')
-    t.equal((await send('DELETE', path, undefined, etag)).status, 204)
+    const gone = await send('DELETE', path, undefined, etag)
+    t.strictSame([gone.status, tagOf(gone)], [204, 'none'])
     for (const ifMatch of [etag, '*']) t.equal((await send('DELETE', path, undefined, ifMatch)).status, 404)
   })
 
@@ -113,8 +120,10 @@ t.test('a member and its tenant heed If-Match', async (t) => {
   ] as const
   for (const [path, body] of cases) {
     const etag = await tag(path)
-    t.equal((await send('PUT', path, body, etag)).status, 200)
-    t.not(await tag(path), etag, 'also within one millisecond')
+    const changed = await send('PUT', path, body, etag)
+    t.equal(changed.status, 200)
+    t.not(tagOf(changed), etag, 'also within one millisecond')
+    t.equal(tagOf(changed), await tag(path))
     t.match(await send('PUT', path, body, etag), FAILED)
     t.match(await send('DELETE', path, undefined, etag), FAILED)
     t.equal((await send('DELETE', path, undefined, await tag(path))).status, 204)
@@ -155,4 +164,52 @@ t.test('a denied or invalid change is that, whatever If-Match is', async (t) => 
   t.equal((await sendWith(management)('PUT', path, { name: '' }, '"other"')).status, 400)
   const token = `/tokens/${await create(sendWith(use), '/tokens', { data: 'x' })}`
   t.equal((await sendWith(keyed.key)('DELETE', token, undefined, '"other"')).status, 403)
+})
+
+t.test('a response that is no entity of its own path has no ETag', async (t) => {
+  const send = sendWith(management)
+  const { id } = await api.application('private', ['token:read'])
+  const { body } = await send('POST', '/tenants/self/invitations', { email: 'b@example.com' })
+  const others = [
+    await send('GET', '/applications'),
+    await send('POST', `/applications/${id}/regenerate`),
+    await send('POST', `/tenants/self/invitations/${body.id}/resend`),
+  ]
+  for (const response of others) t.strictSame([response.status, tagOf(response)], [200, 'none'])
+})
+
+t.test('a create that returns a duplicate has the ETag of the existing token', async (t) => {
+  const key = await api.revealing()
+  const write = await api.application(
+    'private',
+    [],
+    [
+      {
+        description: 'all',
+        priority: 1,
+        container: '/',
+        transform: 'reveal',
+        permissions: ['token:create', 'token:read'],
+      },
+    ],
+  )
+  const post = () => sendWith(write.key)('POST', '/tokens', { data: 'once', deduplicate_token: true })
+  const [first, second] = [await post(), await post()]
+  t.equal(second.body.id, first.body.id)
+  t.equal(tagOf(second), tagOf(first))
+  t.equal(tagOf(await sendWith(key)('GET', `/tokens/${first.body.id}`)), tagOf(first))
+})
+
+t.test('a repeated response has no ETag: the entity may have been changed since', async (t) => {
+  const post = () =>
+    api.call('POST', '/proxies', {
+      key: management,
+      body: proxy,
+      headers: { 'idempotency-key': 'again' },
+      once: true,
+    })
+  const [first, second] = [await post(), await post()]
+  t.equal(second.body.id, first.body.id)
+  t.match(tagOf(first), /^"/)
+  t.equal(tagOf(second), 'none')
 })

@@ -5,7 +5,7 @@ import { inputReader } from '../../src/admin/http/input.ts'
 import { errorsForBody } from '../../src/admin/http/problem.ts'
 import { createLog } from '../../src/common/log.ts'
 import { methodOf, pathOf, pathParams, returnsNothing } from '../../src/kernel/check/operation.ts'
-import type { Item, Message } from '../../src/kernel/messages/model.ts'
+import { IF_MATCH, type Item, type Message } from '../../src/kernel/messages/model.ts'
 import type { Operation } from '../../src/sdk/index.ts'
 import { createGrpcClient } from '../kit/grpc.ts'
 import type { TestService } from '../kit/service.ts'
@@ -96,11 +96,10 @@ export const startGrpcCalls = async (service: TestService) => {
   let running = 0
 
   const over = async ({ operation, input }: Mapped, options: CallOptions): Promise<Response> => {
-    const metadata = {
-      ...(options.key === undefined ? {} : { 'svc-api-key': options.key }),
-      ...options.headers,
-    }
-    const response = await client.call(operation.rpc, input, { metadata })
+    const { 'if-match': ifMatch, ...headers } = options.headers ?? {}
+    const metadata = { ...(options.key === undefined ? {} : { 'svc-api-key': options.key }), ...headers }
+    const condition = ifMatch === undefined ? {} : { [IF_MATCH.name]: ifMatch }
+    const response = await client.call(operation.rpc, { ...input, ...condition }, { metadata })
     const common = { ...response.metadata, 'content-type': 'application/json; charset=utf-8' }
     if (response.code !== 0) {
       const { problem } = response

@@ -1,11 +1,11 @@
 import { stripTypeScriptTypes } from 'node:module'
 
-/** A comment with nothing below it: what it describes was a type. */
-const ORPHAN = /^\/\*\*(?:[^*]|\*(?!\/))*\*\/$(?=\n\n)/gm
+/** A comment for readers of the source, on lines of its own. */
+const DOC_COMMENT = /^[ \t]*\/\*\*(?:[^*]|\*(?!\/))*\*\/$/gm
 
 /**
  * TypeScript as JavaScript: types become spaces, so that lines and columns stay. Those at the end of a line are
- * dropped, and so are comments of types.
+ * dropped, and so is the text of documentation comments.
  */
 export const stripTypes = (text: string): string => {
   // suppresses Node's warning that the function is experimental
@@ -14,7 +14,7 @@ export const stripTypes = (text: string): string => {
   try {
     return stripTypeScriptTypes(text)
       .replace(/[ \t]+$/gm, '')
-      .replace(ORPHAN, (comment) => comment.replace(/[^\n]+/g, ''))
+      .replace(DOC_COMMENT, (comment) => comment.replace(/[^\n]+/g, ''))
   } finally {
     process.emitWarning = emitWarning
   }

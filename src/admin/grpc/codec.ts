@@ -3,6 +3,7 @@ import {
   EMPTY_MEMBERS,
   type Field,
   hasPresence,
+  IF_MATCH,
   type Item,
   type Message,
   NULL_MEMBERS,
@@ -96,8 +97,9 @@ export const fromWire = (message: Message, wire: WireObject): Record<string, unk
   return object
 }
 
-const isReserved = (field: Field) =>
-  field.number === NULL_MEMBERS.number || field.number === EMPTY_MEMBERS.number
+const RESERVED: readonly number[] = [NULL_MEMBERS.number, EMPTY_MEMBERS.number, IF_MATCH.number]
+
+const isReserved = ({ number }: Field) => RESERVED.includes(number)
 
 const list = (value: unknown) => (Array.isArray(value) ? (value as readonly string[]) : [])
 

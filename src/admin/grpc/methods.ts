@@ -6,7 +6,7 @@ import type {
 } from '@grpc/grpc-js'
 import { AppError } from '../../common/errors.ts'
 import { inOwnTurn } from '../../common/event-loop.ts'
-import type { Messages, Method } from '../../kernel/messages/model.ts'
+import { IF_MATCH, type Messages, type Method } from '../../kernel/messages/model.ts'
 import type { Kernel } from '../../kernel/types.ts'
 import { PACKAGE } from '../proto/files.ts'
 import { checkStructure, structureOf } from '../structure.ts'
@@ -43,9 +43,9 @@ interface ServedService {
 
 const same = (bytes: Buffer) => bytes
 
-/** Decodes a method's request to the input of its operation. Rejects with AppError. */
+/** Decodes a method's request to the input of its operation and its condition. Rejects with AppError. */
 const inputReader = ({ request, operation }: Method, { decode }: WireType) => {
-  return async (bytes: Buffer): Promise<Record<string, unknown>> => {
+  return async (bytes: Buffer) => {
     let input: Record<string, unknown>
     try {
       const wire = await inOwnTurn(() => decode(bytes, MAX_READS))
@@ -56,7 +56,8 @@ const inputReader = ({ request, operation }: Method, { decode }: WireType) => {
     }
     const body = operation.body === undefined ? input : input[operation.body]
     await inOwnTurn(() => checkStructure(structureOf(body)))
-    return input
+    const { [IF_MATCH.name]: ifMatch, ...members } = input
+    return { input: members, ifMatch: ifMatch as string | undefined }
   }
 }
 
@@ -95,7 +96,7 @@ const unary = (method: Method, { kernel, calls, wireOf }: MethodDeps, options: M
   ): Promise<Buffer> => {
     if (bytes.length > options.messageLimit)
       throw new AppError('too_large', 'The message is too large. Send less in one call.')
-    const input = await read(bytes)
+    const { input, ifMatch } = await read(bytes)
     const output = await kernel.invoke(operation, input, {
       key: state.key,
       identified: state.identified,
@@ -107,7 +108,7 @@ const unary = (method: Method, { kernel, calls, wireOf }: MethodDeps, options: M
         state.caller = caller
         state.rules = rules
       },
-      ifMatch: state.ifMatch,
+      ifMatch,
       onVersion: (version) => {
         state.etag = `"${version}"`
       },

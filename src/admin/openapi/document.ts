@@ -50,9 +50,17 @@ const ifMatch = {
   schema: { type: 'string' },
 } as const
 
+/** Facts of an operation that follow from the others. */
+interface Facts {
+  /** It heeds `If-Match`. */
+  readonly isConditional: boolean
+  /** Its response has an `ETag`. */
+  readonly isVersioned: boolean
+}
+
 const printedOperation = (
   operation: Operation,
-  isConditional: boolean,
+  { isConditional, isVersioned }: Facts,
   traceHeader: string,
 ): OpenApiOperation => {
   const method = methodOf(operation)
@@ -89,7 +97,8 @@ const printedOperation = (
     description: operation.summary,
     headers: {
       [traceHeader]: { $ref: '#/components/headers/TraceId' },
-      ...(status === 201 ? { Location: { schema: { type: 'string', format: 'uri' } } } : {}),
+      ...(status === 201 ? { Location: { required: true, schema: { type: 'string', format: 'uri' } } } : {}),
+      ...(isVersioned ? { ETag: { $ref: '#/components/headers/ETag' } } : {}),
     },
     ...(returnsNothing(operation)
       ? {}
@@ -150,15 +159,13 @@ export const openApi = (
 ): OpenApi => {
   const traceHeader = `${prefix}-TRACE-ID`
   const paths: Record<string, Record<string, OpenApiOperation>> = { '/proxy': proxyPath(prefix) }
-  const conditional = new Set(
-    [...entityOperations(registry.operations)].filter((operation) => methodOf(operation) !== 'GET'),
-  )
+  const { changing, versioned } = entityOperations(registry.operations)
   for (const operation of registry.operations) {
     const path = pathOf(operation)
     paths[path] ??= {}
     paths[path][methodOf(operation).toLowerCase()] = printedOperation(
       operation,
-      conditional.has(operation),
+      { isConditional: changing.has(operation), isVersioned: versioned.has(operation) },
       traceHeader,
     )
   }
@@ -179,14 +186,22 @@ export const openApi = (
     components: {
       securitySchemes: { ApiKey: { type: 'apiKey', in: 'header', name: `${prefix}-API-KEY` } },
       headers: {
-        TraceId: { description: 'The trace id sent, or one made for this call.', schema: { type: 'string' } },
+        TraceId: {
+          description: 'The trace id sent, or one made for this call.',
+          required: true,
+          schema: { type: 'string' },
+        },
+        ETag: {
+          description: 'The stored version, for `If-Match` of a change. Repeated responses have none.',
+          schema: { type: 'string' },
+        },
       },
       schemas: {
         Problem: problemSchema,
         ProxyError: proxyErrorSchema,
         ...tokenTypeSchemas(registry.tokenTypes.values()),
       },
-      responses: sharedResponses(registry.operations, conditional, traceHeader),
+      responses: sharedResponses(registry.operations, changing, traceHeader),
     },
     security: [{ ApiKey: [] }],
   }

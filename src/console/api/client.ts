@@ -48,19 +48,29 @@ export const consoleHeader = (background = false) => ({
 })
 
 /**
- * The API as the session may call it. `onUnauthorized`: a response was 401, so that the session may have ended. `send`:
- * `fetch` of the page.
+ * The API as the session may call it. Changes and deletions are made over the version that was read last, else they are
+ * 412. `onUnauthorized`: a response was 401, so that the session may have ended. `send`: `fetch` of the page.
  */
 export const createApi = (
   onUnauthorized: () => void,
   send: typeof fetch = (...request) => fetch(...request),
 ): Api => {
+  const etags = new Map<string, string>()
+  const noteVersion = (where: string, { status, headers }: Response) => {
+    // A new or deleted part, such as a key, is a change of what it is part of.
+    if (status === 201 || status === 204)
+      for (const entity of etags.keys()) if (`${where}/`.startsWith(`${entity}/`)) etags.delete(entity)
+    const etag = headers.get('etag')
+    if (etag !== null) etags.set(where, etag)
+  }
   const raw: Api['raw'] = async (method, where, { query, body, headers, signal, background } = {}) => {
+    const etag = method === 'GET' ? undefined : etags.get(where)
     const response = await send(`/console/api${where}${queryText(query)}`, {
       method,
       headers: {
         ...consoleHeader(background),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(etag === undefined ? {} : { 'if-match': etag }),
         ...headers,
       },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
@@ -71,7 +81,10 @@ export const createApi = (
       redirect: where.startsWith('/proxy') ? 'follow' : 'error',
       referrerPolicy: 'no-referrer',
     })
-    if (!where.startsWith('/proxy')) detectPrefix(response.headers)
+    if (!where.startsWith('/proxy')) {
+      detectPrefix(response.headers)
+      noteVersion(where, response)
+    }
     if (response.status === 401) onUnauthorized()
     return response
   }

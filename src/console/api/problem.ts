@@ -44,16 +44,19 @@ export const traceIdOf = (headers: Headers): string | undefined => {
   return undefined
 }
 
+const CHANGED = 'Somebody else changed it since you opened it. Reload, then make your change again.'
+
 /** The error of a response (completions §2), or one that says that the response has none. */
 export const problemOf = async (response: Response): Promise<ApiError> => {
   const parsed: unknown = await response.json().catch(() => undefined)
   const body = isObject(parsed) ? (isObject(parsed.proxy_error) ? parsed.proxy_error : parsed) : {}
+  const { status } = response
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN)
   return new ApiError({
-    status: response.status,
+    status,
     code: textOf(body.code) ?? '',
-    title: textOf(body.title) ?? `Status ${response.status}`,
-    detail: textOf(body.detail) ?? 'The response does not say why.',
+    title: textOf(body.title) ?? `Status ${status}`,
+    detail: status === 412 ? CHANGED : (textOf(body.detail) ?? 'The response does not say why.'),
     issues: issuesOf(body.errors),
     traceId: traceIdOf(response.headers),
     retryAfter: Number.isFinite(retryAfter) ? retryAfter : undefined,

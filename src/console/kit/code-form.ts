@@ -1,10 +1,10 @@
 import { may } from '../session.ts'
 import { codeCheck } from './code-check.ts'
-import { confirmLatest } from './confirm-latest.ts'
 import type { EntityPage } from './entity-screen.ts'
 import { action, formProblem, issue } from './form.ts'
 import { html, nothing, type TemplateResult } from './html.ts'
 import { notice } from './notice.ts'
+import { saveLatest } from './save-latest.ts'
 import { computed } from './signals.ts'
 import { confirmOverwrite, type StoredCode, storedCode } from './stored-code.ts'
 
@@ -53,17 +53,22 @@ export const codeForm = <T extends { readonly id: string }>(
   const save = action(async () => {
     if (!(await check.confirm())) return
     const changed = editors.filter(({ code }) => code.isChanged.peek())
-    if (changed.length > 0) {
-      const confirmed = await confirmLatest({
-        read: load,
-        part: (now) => changed.map(({ of }) => of(now)),
-        confirmedPart: changed.map(({ code }) => code.base()),
-        ask: (now) => confirmOverwrite(changed.map(({ code, of }) => ({ code, now: of(now) }))),
-      })
-      if (confirmed === undefined) return
+    const send = async () => {
+      await patch(options.patchOf(new Map(changed.map(({ place, code }) => [place, code.value()]))))
+      return true
     }
     try {
-      await patch(options.patchOf(new Map(changed.map(({ place, code }) => [place, code.value()]))))
+      const isSaved =
+        changed.length === 0
+          ? await send()
+          : await saveLatest({
+              read: load,
+              part: (now) => changed.map(({ of }) => of(now)),
+              confirmedPart: changed.map(({ code }) => code.base()),
+              ask: (now) => confirmOverwrite(changed.map(({ code, of }) => ({ code, now: of(now) }))),
+              save: send,
+            })
+      if (isSaved === undefined) return
     } catch (thrown) {
       check.showIssues(thrown)
       throw thrown

@@ -1,10 +1,12 @@
 import { type ApiError, asApiError } from '../api/problem.ts'
+import { reopen } from '../navigation.ts'
 import { html, nothing, type TemplateResult } from './html.ts'
 
 const sentenceOf = ({ status, title, detail, retryAfter }: ApiError): readonly [string, string] => {
   if (status === 401) return ['You are signed out', 'Sign in again to continue.']
   if (status === 403) return ['This key may not do this', detail]
   if (status === 404) return ['Not found', detail]
+  if (status === 412) return ['Nothing was saved', detail]
   if (status === 429)
     return ['Too many calls', `${detail}${retryAfter === undefined ? '' : ` Retry in ${retryAfter} s.`}`]
   if (status === 503) return ['Sidevault is not ready', detail]
@@ -15,6 +17,7 @@ const sentenceOf = ({ status, title, detail, retryAfter }: ApiError): readonly [
 export const problem = (thrown: unknown, retry?: () => void): TemplateResult => {
   const error = asApiError(thrown)
   const [title, sentence] = sentenceOf(error)
+  const isOutdated = error.status === 412
   return html`<div class="problem" role="alert">
     <h2>${title}</h2>
     <p>${sentence}</p>
@@ -22,7 +25,11 @@ export const problem = (thrown: unknown, retry?: () => void): TemplateResult => 
       ${error.code === '' ? nothing : errorLink(error.code)}
       ${error.traceId === undefined ? nothing : html`<span>Trace id <code>${error.traceId}</code></span>`}
     </p>
-    ${retry === undefined || error.status === 403 ? nothing : html`<button type="button" @click=${retry}>Retry</button>`}
+    ${
+      isOutdated || (retry !== undefined && error.status !== 403)
+        ? html`<button type="button" @click=${isOutdated ? reopen : retry}>${isOutdated ? 'Reload' : 'Retry'}</button>`
+        : nothing
+    }
   </div>`
 }
 

@@ -141,16 +141,25 @@ export const returnsNothing = (operation: Operation): boolean =>
 export const pathParams = (path: string): string[] =>
   [...path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name!)
 
-/** Operations on a single entity that can be read, and updated or deleted, at one path: these know `If-Match`. */
-export const entityOperations = (operations: readonly Operation[]): ReadonlySet<Operation> => {
-  const pathsOf = (...methods: string[]) =>
-    new Set(operations.filter((operation) => methods.includes(methodOf(operation))).map(pathOf))
-  const read = pathsOf('GET')
-  const changed = pathsOf('PUT', 'PATCH', 'DELETE')
-  const isOnEntity = (path: string) => read.has(path) && changed.has(path)
-  return new Set(
-    operations.filter((operation) => methodOf(operation) !== 'POST' && isOnEntity(pathOf(operation))),
+/**
+ * Operations on an entity that can be read, and updated or deleted, at one path. `changing` ones know `If-Match`;
+ * responses of `versioned` ones have an `ETag`.
+ */
+export const entityOperations = (
+  operations: readonly Operation[],
+): { readonly changing: ReadonlySet<Operation>; readonly versioned: ReadonlySet<Operation> } => {
+  const of = (...methods: string[]) => operations.filter((operation) => methods.includes(methodOf(operation)))
+  const read = new Set(of('GET').map(pathOf))
+  const changed = new Set(of('PUT', 'PATCH', 'DELETE').map(pathOf))
+  const isOnEntity = (operation: Operation) => read.has(pathOf(operation)) && changed.has(pathOf(operation))
+  const places = new Set(operations.filter(isOnEntity).map((operation) => routeKey(pathOf(operation))))
+  const creating = of('POST').filter(
+    (operation) => operation.location !== undefined && places.has(`${routeKey(pathOf(operation))}/{}`),
   )
+  return {
+    changing: new Set(of('PUT', 'PATCH', 'DELETE').filter(isOnEntity)),
+    versioned: new Set([...of('GET', 'PUT', 'PATCH').filter(isOnEntity), ...creating]),
+  }
 }
 
 /** The key under which two operations would collide: parameter names do not tell routes apart. */

@@ -1,8 +1,10 @@
 import type { Operation } from '../../sdk/index.ts'
+import { entityOperations } from '../check/operation.ts'
 import { asSchema, type JsonSchema } from '../json-schema.ts'
 import {
   EMPTY_MEMBERS,
   type Field,
+  IF_MATCH,
   type Item,
   type Message,
   type Messages,
@@ -82,7 +84,20 @@ const names = (field: { readonly name: string; readonly number: number }, descri
   description,
 })
 
-const reservedFor = (operation: Operation, fields: readonly Field[]): readonly Field[] => {
+const IF_MATCH_FIELD: Field = {
+  ...IF_MATCH,
+  shape: { kind: 'scalar', type: 'string' },
+  required: false,
+  nullable: false,
+  description:
+    'If-Match of HTTP: the "etag" in the initial metadata of a read or a change. FAILED_PRECONDITION when the entity has another one now.',
+}
+
+const reservedFor = (
+  operation: Operation,
+  isConditional: boolean,
+  fields: readonly Field[],
+): readonly Field[] => {
   const [method = ''] = operation.http.split(' ', 1)
   const nullable = method === 'PATCH' && holds(fields, (field) => field.nullable)
   // Members from a query are never present and empty.
@@ -100,6 +115,7 @@ const reservedFor = (operation: Operation, fields: readonly Field[]): readonly F
           ),
         ]
       : []),
+    ...(isConditional ? [IF_MATCH_FIELD] : []),
   ]
 }
 
@@ -111,6 +127,7 @@ export const createMessages = (
   operations: readonly Operation[],
 ): { readonly messages: Messages; readonly issues: readonly MessageIssue[] } => {
   const issues: MessageIssue[] = []
+  const { changing } = entityOperations(operations)
   const drafts = new Map<string, Draft>(
     OWN_MESSAGES.map((message) => [message.name, { ...message, services: new Set(OURS) }]),
   )
@@ -153,14 +170,14 @@ export const createMessages = (
   const requestOf = (operation: Operation, untitled: string, use: Use): Draft => {
     const schema = asSchema(operation.input)
     const fields = fieldsOf(schema, untitled, use)
-    for (const reserved of [NULL_MEMBERS, EMPTY_MEMBERS])
+    for (const reserved of [NULL_MEMBERS, EMPTY_MEMBERS, IF_MATCH])
       if (fields.some(({ name, number }) => name === reserved.name || number === reserved.number))
         issues.push({
           rpc: use.rpc,
           problem: `its input has a member "${reserved.name}" or a field ${reserved.number}, which every request may have.`,
           fix: 'Choose another name and number.',
         })
-    return add(untitled, [...fields, ...reservedFor(operation, fields)], use)
+    return add(untitled, [...fields, ...reservedFor(operation, changing.has(operation), fields)], use)
   }
 
   const services = new Map<string, Method[]>()

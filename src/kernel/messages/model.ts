@@ -64,6 +64,9 @@ export interface Messages {
 export const NULL_MEMBERS = { name: 'null_members', number: 1000 } as const
 export const EMPTY_MEMBERS = { name: 'empty_members', number: 1001 } as const
 
+/** `If-Match` of a change, which gRPC has no header for (completions §1). */
+export const IF_MATCH = { name: 'if_match', number: 1002 } as const
+
 /** proto3's `optional`: unset differs from the type's zero. */
 export const hasPresence = (message: Message, field: Field): boolean =>
   field.shape.kind === 'scalar' && (message.inRequest || !field.required || field.nullable)

@@ -68,6 +68,7 @@ export const createRecords = <T extends { readonly id: string }>(
 
     read: async (tenantId, id) => {
       const row = await store.get(name, tenantId, id)
+      if (row !== undefined) noteVersion(id, String(row.version))
       return row && { record: await opened(tenantId, row), version: row.version }
     },
 
@@ -110,6 +111,7 @@ export const createRecords = <T extends { readonly id: string }>(
           if (current === undefined) return undefined
           version = current.version
           checkVersion(id, String(version))
+          noteVersion(id, String(version))
           const before = await opened(tenantId, current)
           const record = change(before)
           if (record !== before) await commit(records.replaceMutation(tenantId, record, version))

@@ -1,5 +1,5 @@
 import type { Clock } from '../../common/clock.ts'
-import { checkVersion, isConditional, noteVersion } from '../../common/conditional-call.ts'
+import { checkVersion, isConditional, noteVersion, noteWritten } from '../../common/conditional-call.ts'
 import { concurrentChange } from '../../common/errors.ts'
 import { retryOnConflict } from '../../common/retry-on-conflict.ts'
 import type { Keys, TenantKeys } from '../../keys/types.ts'
@@ -91,8 +91,10 @@ export const createTenantRecords = (deps: TenantsDeps & { readonly clock: Clock 
         modified_at: Math.max(change.modified_at, (current.row.modified_at ?? 0) + 1),
         settings: Object.fromEntries(applied),
       }
-      if (await deps.store.update(row, { from: current.mac, to: macOfTenant(current.ring, row) }))
+      if (await deps.store.update(row, { from: current.mac, to: macOfTenant(current.ring, row) })) {
+        noteWritten(id, versionOf(row))
         return shown(row)
+      }
       throw concurrentChange('The tenant was changed concurrently. Retry.')
     }),
   delete: async (id) => {

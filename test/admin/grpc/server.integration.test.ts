@@ -105,6 +105,23 @@ const start = async (t: Test, options: Partial<GrpcOptions> & { log?: string[] }
   return { service, grpc, client, socketPath, call, key, reveal, slow }
 }
 
+t.test('a change of another version than if_match names is FAILED_PRECONDITION', async (t) => {
+  const { call } = await start(t)
+  const { output, metadata } = await call('Tokens.Create', { data: 'x' })
+  const update = (more: object) =>
+    call('Tokens.Update', { id: output?.id, metadata: { a: 'b' }, ...more } as Record<string, unknown>)
+  const changed = await update({ if_match: metadata.etag })
+  t.equal(changed.code, status.OK)
+  t.not(changed.metadata.etag, metadata.etag)
+  t.match(await update({ if_match: metadata.etag }), {
+    code: status.FAILED_PRECONDITION,
+    problem: { status: 412, code: 'precondition_failed' },
+  })
+  t.equal((await update({ if_match: '' })).code, status.FAILED_PRECONDITION, 'sent as nothing')
+  t.equal((await update({})).code, status.OK)
+  t.equal((await update({ null_members: ['if_match'] })).code, status.INVALID_ARGUMENT)
+})
+
 t.test('any JSON is stored in a token and read back unchanged', async (t) => {
   const { call, client, key, reveal } = await start(t)
   const values = [

@@ -81,3 +81,43 @@ t.test('a 401 is reported: the session may have ended', async (t) => {
   await t.rejects(api.call('GET', '/x'))
   t.equal(unauthorized(), 1)
 })
+
+t.test('an entity is changed and deleted as it was read last', async (t) => {
+  let version = 1
+  const created = new Set(['POST /entities/a/parts', 'DELETE /entities/a/parts/1'])
+  const sent: (string | null)[] = []
+  const api = createApi(
+    () => {},
+    async (url, { method = 'GET', headers } = {}) => {
+      const where = String(url).replace('/console/api', '')
+      sent.push(new Headers(headers).get('if-match'))
+      if (method === 'PATCH') version++
+      return respond(created.has(`${method} ${where}`) ? 201 : 200, {}, { etag: `"${version}"` })
+    },
+  )
+  const change = async () => {
+    await api.call('PATCH', '/entities/a')
+    return sent.at(-1)
+  }
+  t.equal(await change(), null, 'it was not read')
+  await api.call('GET', '/entities/a', { query: { disclosure: 'mask' } })
+  t.equal(sent.at(-1), null, 'a read has no condition')
+  t.equal(await change(), '"2"')
+  t.equal(await change(), '"3"', 'a change has a version too')
+  version++
+  await api.call('POST', '/entities/a/calls')
+  t.equal(await change(), '"4"', 'somebody else changed it')
+  await api.call('POST', '/entities/a/parts')
+  t.equal(await change(), null, 'this page changed it by a new part')
+  await api.call('GET', '/entities/ab')
+  t.equal(await change(), '"7"', 'the read of another one changes nothing')
+  await api.call('GET', '/proxy/a')
+  await api.raw('PUT', '/proxy/a')
+  t.equal(sent.at(-1), null, 'a destination')
+})
+
+t.test('a change that somebody else made first is reported to people', async (t) => {
+  const { api } = apiThat(() => respond(412, { code: 'precondition_failed', detail: 'For programs.' }))
+  const thrown = asApiError(await api.call('PATCH', '/x').catch((error: unknown) => error))
+  t.match(thrown, { status: 412, detail: /^Somebody else changed it/ })
+})

@@ -134,5 +134,28 @@ t.test('one title with two layouts, and reserved names and numbers, are issues',
     /"null_members" or a field 1000/,
   ])
   t.match(issuesOf(operation('A.Put', Type.Object({ x: Type.String({ field: 1001 }) }))), [/a field 1001/])
+  t.match(issuesOf(operation('A.Put', Type.Object({ if_match: Type.String({ field: 1 }) }))), [
+    /"if_match" or a field 1002/,
+  ])
   t.same(issuesOf(operation('A.Put', Type.Object({}, { title: 'not a name' }))), [], 'a title for people')
+})
+
+t.test('changes of an entity that can be read have a condition', async (t) => {
+  const id = Type.Object({ id: Type.String({ field: 1 }) })
+  const { messages } = createMessages([
+    operation('A.Get', id, undefined, 'GET /a/{id}'),
+    operation('A.Update', id, undefined, 'PATCH /a/{id}'),
+    operation('A.Delete', id, undefined, 'DELETE /a/{id}'),
+    operation('A.Create', Type.Object({}), undefined, 'POST /a'),
+    operation('A.Unread', id, undefined, 'DELETE /b/{id}'),
+  ])
+  const { methods } = messages.services[0]!
+  t.same(
+    methods
+      .filter(({ request }) =>
+        request.fields.some(({ name, number }) => name === 'if_match' && number === 1002),
+      )
+      .map(({ name }) => name),
+    ['Update', 'Delete'],
+  )
 })

@@ -1,12 +1,12 @@
 import { path } from '../../api/client.ts'
 import type { Application } from '../../api/types.ts'
-import { confirmLatest } from '../../kit/confirm-latest.ts'
 import { dialog } from '../../kit/dialog.ts'
 import { action, formProblem } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { notice } from '../../kit/notice.ts'
 import { problem } from '../../kit/problem.ts'
 import { resource, show } from '../../kit/resource.ts'
+import { saveLatest } from '../../kit/save-latest.ts'
 import type { Screen, ScreenContext } from '../../kit/screen.ts'
 import { computed, signal } from '../../kit/signals.ts'
 import { exactTime } from '../../kit/time.ts'
@@ -110,13 +110,13 @@ const editor = (
   const save = action(async () => {
     const saved = draft.peek()
     const body = bodyOf(saved)
-    const confirmed = await confirmLatest({
+    const result = await saveLatest({
       read: () => api.call<Application>('GET', path`/applications/${id}`, { signal: within }),
       part: (now) => bodyOf(draftOf(now)),
       ask: (now) => ask(now, saved, body),
+      save: () => api.call<Application>('PUT', path`/applications/${id}`, { body }),
     })
-    if (confirmed === undefined) return
-    await api.call('PUT', path`/applications/${id}`, { body })
+    if (result === undefined) return
     unsaved.delete(id)
     notice('done', 'Application saved.')
     navigate(link`/applications/${id}`)

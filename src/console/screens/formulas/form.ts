@@ -1,11 +1,11 @@
 import { path } from '../../api/client.ts'
 import { codeCheck } from '../../kit/code-check.ts'
-import { confirmLatest } from '../../kit/confirm-latest.ts'
 import { confirm } from '../../kit/dialog.ts'
 import { field, formAction, formProblem, issue } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { createIdempotencyKey } from '../../kit/idempotency.ts'
 import { notice } from '../../kit/notice.ts'
+import { saveLatest } from '../../kit/save-latest.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
 import { type ReadonlySignal, signal } from '../../kit/signals.ts'
 import { confirmOverwrite, storedCode } from '../../kit/stored-code.ts'
@@ -68,17 +68,7 @@ export const formulaForm = (
     const description = String(fields.get('description') ?? '')
     const opened = stored?.peek()
     if (!(await check.confirm())) return
-    const now =
-      opened &&
-      (await confirmLatest({
-        read: () => api.call<Formula>('GET', path`/reactor-formulas/${opened.id}`, { signal: within }),
-        part: (now) => [now.code, membersOf(now)],
-        confirmedPart: [code.base(), membersOf(opened)],
-        ask: async (now) =>
-          (await confirmOverwrite([{ code, now: now.code }])) && (await confirmNewer(opened, now)),
-      }))
-    if (opened !== undefined && now === undefined) return
-    const body = {
+    const bodyOver = (now: Formula | undefined) => ({
       name: String(fields.get('name') ?? ''),
       type: now?.type ?? 'private',
       ...(description === '' ? {} : { description }),
@@ -86,9 +76,20 @@ export const formulaForm = (
       code: code.value(),
       configuration: elementsOf(configuration.peek(), 'configuration'),
       request_parameters: elementsOf(parameters.peek(), 'request_parameters'),
-    }
+    })
     try {
-      const formula = await send(body)
+      const formula =
+        opened === undefined
+          ? await send(bodyOver(undefined))
+          : await saveLatest({
+              read: () => api.call<Formula>('GET', path`/reactor-formulas/${opened.id}`, { signal: within }),
+              part: (now) => [now.code, membersOf(now)],
+              confirmedPart: [code.base(), membersOf(opened)],
+              ask: async (now) =>
+                (await confirmOverwrite([{ code, now: now.code }])) && (await confirmNewer(opened, now)),
+              save: (now) => send(bodyOver(now)),
+            })
+      if (formula === undefined) return
       idempotency.reset()
       if (first === undefined) code.discard()
       notice(
