@@ -40,14 +40,13 @@ interface BeginOptions {
   readonly callbackUrl: string | undefined
 }
 
-/** A running invocation: its records, and whether their lease is still renewed. */
+/** A running invocation. */
 interface Running {
   readonly tenantId: string
   readonly id: string
   readonly hasCallback: boolean
   /** Its result is of no use after this time. */
   readonly until: number
-  over: boolean
 }
 
 /** The store is unreachable or busy, or has not confirmed a write: it may be repeated later. */
@@ -82,21 +81,12 @@ export const createRequests = (
   const running = new Map<string, Running & { readonly work: Promise<void> }>()
   const takeBackground = createBackgroundBudget()
 
-  /** Renews the lease of running invocations only. */
-  const renew = async (invocation: Running): Promise<void> => {
-    const due = context.clock.now() + leaseMs
-    const later = <R extends { readonly due: number }>(record: R): R =>
-      invocation.over ? record : { ...record, due }
-    // The callback first: when it is due, the request must be too, or an interrupted one would look as if it were over.
-    if (invocation.hasCallback) await callbacks().update(invocation.tenantId, invocation.id, later)
-    await requests().update(invocation.tenantId, invocation.id, later)
-  }
-
   const renewing = setInterval(() => {
-    for (const invocation of running.values())
-      renew(invocation).catch((err: unknown) =>
-        context.log.warn({ err, request: invocation.id }, 'invocation lease not renewed'),
-      )
+    const running_until = context.clock.now() + leaseMs
+    for (const { tenantId, id } of running.values())
+      requests()
+        .update(tenantId, id, (request) => ({ ...request, running_until }))
+        .catch((err: unknown) => context.log.warn({ err, request: id }, 'invocation lease not renewed'))
   }, leaseMs / 3).unref()
   signal.addEventListener('abort', () => clearInterval(renewing), { once: true })
 
@@ -140,13 +130,7 @@ export const createRequests = (
           await requests().delete(tenantId, id)
         })
     await retried(invocation, store)
-    // From here on, a renewal would delay the callback.
-    invocation.over = true
-    const due = context.clock.now()
-    const waits = await retried(invocation, () =>
-      callbacks().update(tenantId, id, (callback) => ({ ...callback, due })),
-    )
-    if (waits !== undefined) deliver({ tenantId, id }, due)
+    if (invocation.hasCallback) deliver({ tenantId, id }, context.clock.now())
   }
 
   /** A stored request and its outcome; undefined while it runs. */
@@ -156,7 +140,7 @@ export const createRequests = (
   ): Promise<{ readonly request: RequestRecord; readonly outcome: Outcome | undefined } | undefined> => {
     const request = await requests().get(tenantId, id)
     if (request === undefined || request.expires_at <= context.clock.now()) return undefined
-    const lost = context.clock.now() >= request.due ? failed(INTERRUPTED) : undefined
+    const lost = context.clock.now() >= request.running_until ? failed(INTERRUPTED) : undefined
     return { request, outcome: request.outcome ?? lost }
   }
 
@@ -167,18 +151,17 @@ export const createRequests = (
     const states = call.used.states()
     if (states === undefined) throw TOO_MANY
     const { tokens, expires_at } = madeOf(states, call.now + RETAINED)
-    const times = { due: call.now + leaseMs, expires_at }
-    const reactor_id = prepared.reactor.id
+    const shared = { id, reactor_id: prepared.reactor.id, expires_at }
     const by = { actor_id: actorId, actor_type: actorType, trace_id: call.traceId }
+    const running_until = call.now + leaseMs
+    const callback = { ...shared, attempts: 0, due: call.now }
     await context.commit([
-      requests().insertMutation(tenantId, { id, reactor_id, ...by, tokens, ...times }),
+      requests().insertMutation(tenantId, { ...shared, ...by, tokens, running_until }),
       ...(callbackUrl === undefined
         ? []
-        : [
-            callbacks().insertMutation(tenantId, { id, reactor_id, url: callbackUrl, attempts: 0, ...times }),
-          ]),
+        : [callbacks().insertMutation(tenantId, { ...callback, url: callbackUrl })]),
     ])
-    return { tenantId, id, hasCallback: callbackUrl !== undefined, until: expires_at, over: false }
+    return { tenantId, id, hasCallback: callbackUrl !== undefined, until: expires_at }
   }
 
   return {
@@ -219,10 +202,11 @@ export const createRequests = (
       return outcome
     },
 
-    /** The outcome for a callback. */
+    /** The outcome for a callback, or the end of the lease of its invocation. Undefined when both are gone. */
     pending: async ({ tenantId, id }: Waiting): Promise<Pending | undefined> => {
       const { request, outcome } = (await find(tenantId, id)) ?? {}
-      if (request === undefined || outcome === undefined) return undefined
+      if (request === undefined) return undefined
+      if (outcome === undefined) return { runningUntil: request.running_until }
       const { actor_id: actorId, actor_type: actorType, trace_id: traceId } = request
       return { body: shown(id, outcome), origin: { caller: { tenantId, actorId, actorType }, traceId } }
     },

@@ -20,11 +20,10 @@ export interface Waiting {
   readonly id: string
 }
 
-/** The outcome for a receiver, and its caller. */
-export interface Pending {
-  readonly body: Json
-  readonly origin: AuditOrigin
-}
+/** The outcome for a receiver, and its caller; the end of the lease of an invocation that runs. */
+export type Pending =
+  | { readonly body: Json; readonly origin: AuditOrigin }
+  | { readonly runningUntil: number }
 
 /** Access to results, for callbacks. */
 interface Results {
@@ -62,7 +61,7 @@ export const createCallbacks = (
   const post = async (
     { reactor_id, url }: CallbackRecord,
     { tenantId, key }: { readonly tenantId: string; readonly key: string },
-    { body, origin }: Pending,
+    { body, origin }: Exclude<Pending, { runningUntil: number }>,
   ): Promise<boolean> => {
     const text = JSON.stringify(body)
     const seconds = Math.floor(context.clock.now() / 1000)
@@ -90,25 +89,31 @@ export const createCallbacks = (
     }
   }
 
-  /** Claims one attempt and returns the record; undefined: it is done, or another process has claimed it. */
-  const attempt = async ({ tenantId, id }: Waiting): Promise<CallbackRecord | undefined> => {
+  /** Makes the attempt that is due, unless another process claims it. Returns when to call it again, if at all. */
+  const attempt = async ({ tenantId, id }: Waiting): Promise<number | undefined> => {
     const current = await callbacks().read(tenantId, id)
     if (current === undefined) return undefined
     const { record, version } = current
     const now = context.clock.now()
-    if (record.due > now) return record
+    if (record.due > now) return record.due
+    const pending = await results.of({ tenantId, id })
+    if (pending !== undefined && 'runningUntil' in pending) return pending.runningUntil
     const attempts = record.attempts + 1
     const claimed = { ...record, attempts, due: now + Math.max(CLAIM, delays[attempts] ?? 0) }
     try {
       await context.commit([callbacks().replaceMutation(tenantId, claimed, version)])
     } catch (thrown) {
-      if (thrown instanceof AppError && thrown.code === 'conflict') return record
+      if (thrown instanceof AppError && thrown.code === 'conflict') return record.due
       throw thrown
     }
     const reactor = await context.records(Reactors).get(tenantId, record.reactor_id)
-    const result = await results.of({ tenantId, id })
+    // Read again: a token on which it depends may have been deleted since.
+    const result = pending && (await results.of({ tenantId, id }))
     const over = reactor === undefined || result === undefined
-    const sent = !over && (await post(record, { tenantId, key: reactor.callback_key }, result))
+    const sent =
+      !over &&
+      !('runningUntil' in result) &&
+      (await post(record, { tenantId, key: reactor.callback_key }, result))
     if (sent) await results.drop({ tenantId, id })
     if (over || sent || attempts >= delays.length) {
       await callbacks().delete(tenantId, id)
@@ -116,14 +121,14 @@ export const createCallbacks = (
     }
     const next = { ...claimed, due: context.clock.now() + (delays[attempts] ?? 0) }
     await callbacks().update(tenantId, id, (stored) => (stored.attempts === attempts ? next : stored))
-    return next
+    return next.due
   }
 
   const deliver = async (waiting: Waiting, first: number): Promise<void> => {
     let due: number | undefined = first
     while (due !== undefined && !signal.aborted) {
       await sleep(Math.max(0, due - context.clock.now()), undefined, { signal, ref: false })
-      due = (await attempt(waiting))?.due
+      due = await attempt(waiting)
     }
   }
 

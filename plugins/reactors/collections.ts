@@ -52,7 +52,7 @@ export const Requests = {
     trace_id: Type.String(),
     /** The tokens that its arguments, and then its outcome, depend on. */
     tokens: Type.Array(Type.String()),
-    /** Absent while it runs and its process renews `due`. Absent after `due`: it failed. */
+    /** Absent while it runs. Absent after `running_until`: it failed. */
     outcome: Type.Optional(
       Type.Object({
         tokens: Type.Optional(Type.Unknown()),
@@ -68,7 +68,8 @@ export const Requests = {
         ),
       }),
     ),
-    due: Type.Integer(),
+    /** End of the lease, which its process renews. */
+    running_until: Type.Integer(),
     expires_at: Type.Integer(),
   }),
   sealed: ['outcome'],
@@ -85,7 +86,7 @@ export const Callbacks = {
     url: Type.String(),
     /** Started attempts. */
     attempts: Type.Integer(),
-    /** Time of the next attempt. */
+    /** Time of the next attempt, which waits for the end of the invocation. */
     due: Type.Integer(),
     expires_at: Type.Integer(),
   }),

@@ -1,4 +1,4 @@
-/** Idempotency record: the response stored for a repeated request, and the lease to produce it. */
+/** The idempotency key of a request, in its tenant. */
 export interface IdempotencyKey {
   readonly tenantId: string
   /** Keyed hash. */

@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
 import { createServer } from 'node:https'
 import t, { type Test } from 'tap'
-import { createCallbacks } from '../../../plugins/reactors/callbacks.ts'
+import { createCallbacks, type Pending } from '../../../plugins/reactors/callbacks.ts'
 import { Callbacks, Reactors } from '../../../plugins/reactors/collections.ts'
 import type { Journal } from '../../../src/audit/types.ts'
 import { AppError } from '../../../src/common/errors.ts'
@@ -145,28 +145,6 @@ t.test(
   },
 )
 
-t.test(
-  'the lease of a callback is renewed before that of its invocation: a crash between them loses no callback',
-  async (t) => {
-    const receiver = await startReceiver(t, [])
-    const { reactorOf, react, store } = await serviceOf(t, {}, { async_lease: 1 })
-    const { commit } = store.records
-    const renewed: string[] = []
-    Object.assign(store.records, {
-      commit: (...given: Parameters<typeof commit>) => {
-        for (const { kind, collection } of given[0]) if (kind === 'replace') renewed.push(collection)
-        return commit(...given)
-      },
-    })
-    const { id } = await reactorOf(
-      'module.exports = () => new Promise((resolve) => setTimeout(resolve, 1_000, { raw: 1 }))',
-    )
-    await react(id, { callback_url: receiver.url })
-    await receiver.arrived(1)
-    t.strictSame(renewed.slice(0, 2), ['reactor_callbacks', 'reactor_requests'])
-  },
-)
-
 /** When the callback of a started invocation is due. */
 const dueOf = async ({ records }: Store, tenantId: string, started: Response): Promise<number> => {
   const row = await records.get('reactor_callbacks', tenantId, started.json.asyncReactorRequestId)
@@ -230,30 +208,44 @@ t.test('a callback that is due while the store is away is posted afterwards', as
   t.equal(failed.length, 2)
 })
 
-t.test(
-  'a reactor that ends while the store is away keeps its lease, and its result is stored and posted afterwards',
-  async (t) => {
-    const receiver = await startReceiver(t, [])
-    const { reactorOf, react, store } = await serviceOf(t, {}, { async_lease: 1 })
-    const { id } = await reactorOf('module.exports = () => ({ raw: 1 })')
-    let started = false
-    const failed = takeAway(store, 'reactor_requests', () => started && failed.length < 6)
-    const { commit } = store.records
-    let renewed = 0
-    Object.assign(store.records, {
-      commit: async (...args: Parameters<typeof commit>) => {
-        const [mutation] = args[0]
-        if (mutation?.kind === 'replace' && mutation.collection === 'reactor_callbacks') renewed++
-        await commit(...args)
-        started ||= mutation?.collection === 'reactor_requests'
-      },
-    })
-    await react(id, { callback_url: receiver.url })
-    await receiver.arrived(1)
-    t.match(JSON.parse(receiver.posts[0]?.text ?? ''), { raw: 1 })
-    t.ok(renewed > 1, 'renewed while its result was not stored')
-  },
-)
+/** `takeAway` for the records of the next invocation, once it has started. */
+const takeAwayAfterStart = (store: Store, isAway: (failed: number) => boolean): string[] => {
+  let started = false
+  const failed = takeAway(store, 'reactor_requests', () => started && isAway(failed.length))
+  const { commit } = store.records
+  Object.assign(store.records, {
+    commit: async (...args: Parameters<typeof commit>) => {
+      await commit(...args)
+      started ||= args[0].some(({ collection }) => collection === 'reactor_requests')
+    },
+  })
+  return failed
+}
+
+t.test('the result of a reactor that ends while the store is away is posted afterwards', async (t) => {
+  const receiver = await startReceiver(t, [])
+  const { reactorOf, react, store } = await serviceOf(t, {}, { async_lease: 1 })
+  const { id } = await reactorOf('module.exports = () => ({ raw: 1 })')
+  const failed = takeAwayAfterStart(store, (count) => count < 6)
+  await react(id, { callback_url: receiver.url })
+  await receiver.arrived(1)
+  t.match(JSON.parse(receiver.posts[0]?.text ?? ''), { raw: 1 })
+  t.equal(failed.length, 6)
+})
+
+t.test('another process posts the failure of an invocation whose lease has ended', async (t) => {
+  const receiver = await startReceiver(t, [])
+  const clock = testClock()
+  const config = { async_lease: 1 }
+  const first = await serviceOf(t, { clock }, config)
+  await serviceOf(t, { beside: first }, config)
+  const { id } = await first.reactorOf('module.exports = () => ({ raw: 1 })')
+  takeAwayAfterStart(first.store, () => true)
+  await first.react(id, { callback_url: receiver.url })
+  clock.advance(1_000)
+  await receiver.arrived(1)
+  t.match(JSON.parse(receiver.posts[0]?.text ?? ''), { error: { status: 504, detail: /stopped while/ } })
+})
 
 t.test('a failure is posted too', async (t) => {
   const receiver = await startReceiver(t, [])
@@ -304,11 +296,11 @@ const kernelOf = async (t: Test) => {
       ...more,
     })
   const waiting = () => pluginContext!.records(Callbacks).get(tenantId, 'request')
-  const process = (delays = [0, 0, 0]) => {
+  const origin = { caller: { tenantId, actorId: 'a', actorType: 'application' }, traceId: 't' }
+  const result = async (): Promise<Pending> => ({ body: { raw: 1 }, origin })
+  const process = (delays = [0, 0, 0], of = result) => {
     const stop = new AbortController()
-    const caller = { tenantId, actorId: 'a', actorType: 'application' }
-    const pending = { body: { raw: 1 }, origin: { caller, traceId: 't' } }
-    const results = { of: async () => pending, drop: async () => true, isRunning: () => false }
+    const results = { of, drop: async () => true, isRunning: () => false }
     return { stop, ...createCallbacks(pluginContext!, { delays, results, signal: stop.signal }) }
   }
   return {
@@ -317,6 +309,7 @@ const kernelOf = async (t: Test) => {
     tenantId,
     waits,
     waiting,
+    result,
     process,
     until: untilCommitted(service.store),
   }
@@ -359,6 +352,20 @@ t.test('each attempt is made by one process only', async (t) => {
   for (const { stop } of processes) stop.abort()
   await Promise.all(processes.map((each) => each.settled()))
   t.equal(receiver.posts.length, 1)
+})
+
+t.test('a callback waits for its invocation without an attempt', async (t) => {
+  const receiver = await startReceiver(t, [])
+  const { clock, waits, waiting, result, process } = await kernelOf(t)
+  await waits(receiver.url)
+  let renewals = 3
+  const { resume, settled } = process([0], async () =>
+    renewals-- > 0 ? { runningUntil: clock.now() + 10 } : result(),
+  )
+  await resume()
+  await settled()
+  t.equal(receiver.posts.length, 1)
+  t.equal(await waiting(), undefined)
 })
 
 t.test('delivery stops after the last attempt', async (t) => {
