@@ -78,7 +78,7 @@ const eventOf = (record: AuditRecord): string => {
 }
 
 /** Records of a line. */
-export const recordsOf = (
+const recordsOf = (
   [tenant_id, actor_id, actor_type, trace_id]: CallValues,
   events: readonly EventValues[],
 ): readonly AuditRecord[] =>

@@ -19,7 +19,7 @@ export interface AppliedRule {
 }
 
 /** A call that has ended; times in ms. */
-export interface EndedRequest {
+interface EndedRequest {
   readonly traceId: string
   /** Time of its end, since the epoch. */
   readonly at: number

@@ -9,7 +9,7 @@ const PER_ROUTE =
   'type.googleapis.com/envoy.extensions.filters.http.header_mutation.v3.HeaderMutationPerRoute'
 
 /** Matches texts that neither are one of `names` nor begin with one of `prefixes`, in RE2, which has no look-ahead. */
-export const noneOf = (names: readonly string[], prefixes: readonly string[]): string => {
+const noneOf = (names: readonly string[], prefixes: readonly string[]): string => {
   const starts = [...new Set([...names, ...prefixes].map((text) => text[0] ?? ''))].filter(
     (start) => start !== '',
   )

@@ -142,7 +142,7 @@ const chain = ({ host, certificate, key }: ForwardHost) => ({
 })
 
 /** No DNS name, so no tenant can bind it: Envoy rejects all chains when two match the same name. */
-export const NO_HOST = '-.invalid'
+const NO_HOST = '-.invalid'
 
 /** Always there: Envoy cannot update a listener without chains in place. */
 const noHost = {

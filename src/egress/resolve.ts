@@ -3,6 +3,7 @@ import { Resolver } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
 import { isIP, isIPv6 } from 'node:net'
 import { AppError, codeOf } from '../common/errors.ts'
+import { addressesIn, withFamily } from './hosts-file.ts'
 
 /** All addresses of a name, or the address itself. Rejects with `destination_unreachable`, also after four seconds. */
 export type Resolve = (host: string, signal?: AbortSignal) => Promise<readonly LookupAddress[]>
@@ -14,19 +15,6 @@ const unreachable = (cause?: unknown) =>
   new AppError('destination_unreachable', "The destination's name was not found. Check the URL.", { cause })
 
 const unknownName = (thrown: unknown): boolean => /^(ENOTFOUND|ENODATA|ENODOMAIN)$/.test(codeOf(thrown))
-
-const withFamily = (addresses: readonly string[]): LookupAddress[] =>
-  addresses.map((address) => ({ address, family: isIP(address) }))
-
-/** The addresses of a name in a hosts file (hosts(5)). */
-export const addressesIn = (hosts: string, name: string): readonly LookupAddress[] =>
-  withFamily(
-    hosts.split('\n').flatMap((line) => {
-      const [address = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/)
-      const isOf = isIP(address) !== 0 && names.some((each) => each.toLowerCase() === name.toLowerCase())
-      return isOf ? [address] : []
-    }),
-  )
 
 /**
  * Resolves with the given name servers, otherwise with the hosts file and the name servers of this machine. Not with

@@ -1,10 +1,9 @@
 import { LRUCache } from 'lru-cache'
 import type { Json } from '../common/json.ts'
 import type { Filter } from '../sdk/index.ts'
-import { type Chain, compileFilters, type Filters } from './chain.ts'
-import { badFilter } from './errors.ts'
+import { type Chain, compileFilters } from './chain.ts'
+import { allFilters } from './filters/all.ts'
 import type { FilterRule } from './filters/filter.ts'
-import { FILTERS } from './filters/index.ts'
 import { LIMITS } from './limits.ts'
 import { compileMask, type Mask } from './mask.ts'
 import { parseStoredText } from './stored.ts'
@@ -20,38 +19,10 @@ interface ExpressionsOptions {
   readonly filters?: Readonly<Record<string, Filter>>
 }
 
-/** Units for each character of input and output of a plugin's filter. */
-const OF_PLUGINS = 1
-
-/** A plugin's filter gets and returns JSON only. Its errors other than AppError are hidden. */
-const fromPlugin = (filter: Filter): FilterRule => ({
-  rate: OF_PLUGINS,
-  run: (value, args, name) => {
-    try {
-      return toJson(filter(toJson(value), ...args.map(toJson)))
-    } catch (error) {
-      if (error instanceof Error && error.name === 'AppError') throw error
-      throw badFilter(name, 'failed.')
-    }
-  },
-})
-
 const toPublic =
   (name: string, { run, takesNull }: FilterRule): Filter =>
   (value, ...args) =>
     value === null && !takesNull ? null : toJson(run(value, args, name, storedWork().use))
-
-/** All filters by name. Throws for a plugin's name that is malformed or already in use. */
-export const allFilters = (plugins: Readonly<Record<string, Filter>>): Filters => {
-  const filters = new Map(FILTERS)
-  for (const [name, filter] of Object.entries(plugins)) {
-    if (!/^[a-z][a-z0-9_]{0,49}$/.test(name))
-      throw new Error(`The filter name "${name}" does not match [a-z][a-z0-9_]*; rename it.`)
-    if (filters.has(name)) throw new Error(`The filter "${name}" already exists; rename the plugin's filter.`)
-    filters.set(name, fromPlugin(filter))
-  }
-  return filters
-}
 
 /**
  * The `{{ }}` language of completions §6. Compiled stored expressions are cached. Expressions in requests are not, so

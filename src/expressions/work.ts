@@ -14,7 +14,7 @@ const exhausted = () =>
   badExpression('The expressions exceed the limit of time or memory. Use simpler or fewer ones.')
 
 /** A budget of `units`, also charged to `total`. `milliseconds`: time limit by the clock `now`. */
-export const createWork = (
+const createWork = (
   units: number,
   total?: Work,
   milliseconds = Number.POSITIVE_INFINITY,
@@ -38,7 +38,8 @@ export const createWork = (
 }
 
 /** Budget of one call: the expressions of its body, and the masks of its tokens. */
-export const bodyWork = (): Work => createWork(LIMITS.bodyWork, undefined, LIMITS.milliseconds)
+export const bodyWork = (now?: () => number): Work =>
+  createWork(LIMITS.bodyWork, undefined, LIMITS.milliseconds, now)
 
 /** Budget of a streamed body. */
 export interface GrowingWork extends Work {

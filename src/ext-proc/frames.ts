@@ -28,7 +28,7 @@ export const CODE = {
   enhanceYourCalm: 11,
 } as const
 
-export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
+const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 
 const HEADER_BYTES = 9
 /** Default SETTINGS_MAX_FRAME_SIZE, which we never change. */

@@ -54,10 +54,7 @@ const altered = () =>
   )
 
 /** All versions with a certificate, oldest first; none before the first use. Rejects when one was altered. */
-export const storedVersions = async ({
-  keys,
-  store,
-}: StoredAuthorityDeps): Promise<readonly AuthorityVersion[]> => {
+const storedVersions = async ({ keys, store }: StoredAuthorityDeps): Promise<readonly AuthorityVersion[]> => {
   const secrets = await keys.serviceKeys(KEY)
   if (secrets.length === 0) return []
   const rows = (await store.keys('')).filter(({ purpose }) => purpose === CERTIFICATE)

@@ -11,7 +11,7 @@ import { createRecentHosts } from './recent-hosts.ts'
 import { serveStream } from './stream.ts'
 import { STREAM_LIMITS, type StreamLimits } from './streaming/pipe-body.ts'
 
-export type GatewayDeps = Omit<ExchangeDeps, 'admission' | 'codeAdmission' | 'uploads' | 'held' | 'hosts'>
+type GatewayDeps = Omit<ExchangeDeps, 'admission' | 'codeAdmission' | 'uploads' | 'held' | 'hosts'>
 
 /** Settings that may change while it runs. */
 interface GatewaySettings {
@@ -26,7 +26,7 @@ interface GatewaySettings {
   readonly responseMs?: number
 }
 
-export interface GatewayOptions {
+interface GatewayOptions {
   /** Unix socket to listen on; an existing one is replaced. */
   readonly socketPath: string
   /** Header prefixes, first canonical. */
@@ -58,7 +58,7 @@ export interface GatewayOptions {
   }
 }
 
-export interface Gateway {
+interface Gateway {
   /** Applies settings to requests that start from now on. */
   apply(settings: GatewaySettings): void
   /** Accepts no more requests, waits `graceMs` (default 5,000) for open ones, then resets them. */

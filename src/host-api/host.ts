@@ -23,7 +23,7 @@ export interface HostDeps {
 }
 
 /** Context of an invocation. */
-export interface HostFor {
+interface HostFor {
   readonly tenantId: string
   /** Application that `bt` acts as; absent: no `bt`. */
   readonly applicationId?: string | undefined

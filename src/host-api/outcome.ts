@@ -3,7 +3,7 @@ import { isConnectionHeader } from '../common/http-headers.ts'
 import type { LimitName, Outcome } from '../sandbox/types.ts'
 
 /** Outcome of an invocation that did not return. */
-export type Failure = Exclude<Outcome, { readonly kind: 'returned' }>
+type Failure = Exclude<Outcome, { readonly kind: 'returned' }>
 
 const LIMIT_FAILURES: Readonly<Partial<Record<LimitName, (sentence: string) => AppError>>> = {
   interrupted: (sentence) => new AppError('overloaded', sentence, { retryAfter: 1 }),

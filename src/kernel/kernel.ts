@@ -59,7 +59,7 @@ interface KernelDeps {
   readonly peers?: Peers
 }
 
-export interface KernelOptions extends LoadOptions {
+interface KernelOptions extends LoadOptions {
   /** Plugins start, and do their work in the background. Default true; false in commands beside a service. */
   readonly background?: boolean
 }

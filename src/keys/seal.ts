@@ -76,7 +76,7 @@ export const versionOf = (bytes: Buffer): number | undefined =>
     : undefined
 
 /** Values sealed with one salt. */
-export const SEALS_OF_A_SALT = 65_536
+const SEALS_OF_A_SALT = 65_536
 
 /**
  * Seals values under a data key, each bound to its context: format (1), key version (uint32), salt (16), nonce (12),

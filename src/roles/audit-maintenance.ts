@@ -1,18 +1,13 @@
-import { stat, statfs } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { Gauge, type Registry } from 'prom-client'
 import type { Ingest } from '../audit/ingest.ts'
-import { createRetention, type RetentionDeps, type RetentionLimits } from '../audit/retention.ts'
+import { createRetention, type RetentionDeps } from '../audit/retention.ts'
 import type { RowMonitor } from '../audit/row-monitor.ts'
 import { listSegments } from '../audit/segments.ts'
 import type { Config } from '../config.ts'
+import { diskOf, isLow, retentionLimitsOf } from './data-disk.ts'
 import { journalDirectory } from './replica.ts'
 
-const DAY_MS = 86_400_000
-const MIB = 2 ** 20
-/** Default limit of journal bytes: the smaller of `bytes` and `part` of the disk. */
-const RETAINED = { bytes: 10_240 * MIB, part: 1 / 4 } as const
-/** The disk is nearly full when less than both is free. */
-const LOW = { bytes: 10_240 * MIB, part: 1 / 10 } as const
 /** Maximum ingest lag, ms. Records normally reach the store within 200 ms. */
 const MAX_LAG_MS = 60_000
 
@@ -30,31 +25,6 @@ export interface AuditMaintenance {
    * `degraded`, with a log line: the disk of the data directory is nearly full. When it is full, calls are rejected.
    */
   disk(): Promise<'ok' | 'degraded'>
-}
-
-interface Disk {
-  readonly bytes: number
-  readonly free: number
-}
-
-const diskOf = async (dataDir: string): Promise<Disk> => {
-  const { bsize, blocks, bavail } = await statfs(dataDir)
-  return { bytes: bsize * blocks, free: bsize * bavail }
-}
-
-export const isLow = ({ bytes, free }: Disk): boolean => free < Math.min(LOW.bytes, bytes * LOW.part)
-
-/** The retention limits of the settings; without a limit of bytes, a part of this disk. */
-export const retentionLimitsOf = (
-  { auditRetention: { days, mib } }: Pick<Config, 'auditRetention'>,
-  disk: Disk,
-): RetentionLimits => {
-  const forever = days === 'forever'
-  const byDefault = forever ? Number.POSITIVE_INFINITY : Math.min(RETAINED.bytes, disk.bytes * RETAINED.part)
-  return {
-    ageMs: forever ? Number.POSITIVE_INFINITY : days * DAY_MS,
-    bytes: mib === undefined ? byDefault : mib * MIB,
-  }
 }
 
 const journalFiles = async (config: Config): Promise<{ readonly files: number; readonly bytes: number }> => {

@@ -8,7 +8,7 @@ const PREFIX = 8
 /** UTF-8 bytes of a UTF-16 code unit at most. */
 const PER_CHARACTER = 3
 
-export interface Frame {
+interface Frame {
   readonly header: unknown
   readonly body: string
 }

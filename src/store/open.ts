@@ -5,7 +5,7 @@ import { openSqlite } from './sqlite/open.ts'
 import type { Store } from './store.ts'
 import type { WriterLimits } from './writer.ts'
 
-export interface OpenStoreOptions {
+interface OpenStoreOptions {
   /** Path of a SQLite file in an existing directory, or `postgres://…`. */
   readonly location: string
   /**

@@ -5,6 +5,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Log } from '../common/log.ts'
 import { unixHttp } from '../common/unix-http.ts'
 import { ROUTES } from '../control-plane/route-names.ts'
+import { envoyArguments } from './envoy-arguments.ts'
 import type { ProcessKind } from './managed-process.ts'
 
 const POLL_MS = 20
@@ -79,18 +80,6 @@ export interface EnvoyOptions {
   /** True once Envoy was asked to end. */
   readonly isEnding: () => boolean
 }
-
-/**
- * Worker threads of Envoy: half of the cores, at least one. The gateway and admin processes need the other half. With
- * more workers each has its own connection to a gateway, so a message wakes it for fewer calls (docs/performance.md).
- */
-const envoyWorkers = (cores: number): number => Math.max(1, Math.floor(cores / 2))
-
-/** Command line of Envoy, without the program. */
-export const envoyArguments = (configFile: string, cores: number): readonly string[] => [
-  ...['--config-path', configFile, '--concurrency', String(envoyWorkers(cores))],
-  ...['--disable-hot-restart', '--log-level', 'warning', '--log-format', '%l %n %v'],
-]
 
 /** Envoy as a managed process. It has its own session, so that Ctrl-C reaches only the supervisor. */
 export const envoyKind = (options: EnvoyOptions): ProcessKind => {

@@ -19,7 +19,7 @@ const MEMBERS: ReadonlySet<string> = new Set(Object.keys(TokenInput.properties))
  * An object is a definition when it has `data` and, besides it, either a `type` or nothing but members of a definition;
  * any other object is a composite whose members are tokenized (see README.md).
  */
-export const isDefinition = (value: Json): boolean =>
+const isDefinition = (value: Json): boolean =>
   isObject(value) &&
   Object.hasOwn(value, 'data') &&
   (typeof value.type === 'string' || Object.keys(value).every((name) => MEMBERS.has(name)))

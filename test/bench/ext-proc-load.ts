@@ -5,7 +5,6 @@ import {
   FLAG,
   FRAME,
   frame,
-  PREFACE,
   resetStreamFrame,
   SETTING,
   settingsFrame,
@@ -140,7 +139,8 @@ export const extProcLoad = async (options: ExtProcLoadOptions): Promise<ExtProcL
   socket.on('close', () => ended.reject(new Error('the gateway closed the connection')))
 
   out.push(
-    Buffer.from(PREFACE),
+    // RFC 9113 §3.4.
+    Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
     settingsFrame([[SETTING.initialWindowSize, WINDOW]]),
     windowUpdateFrame(0, WINDOW),
   )

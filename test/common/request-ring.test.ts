@@ -1,5 +1,7 @@
 import t from 'tap'
-import { createRequestRing, type EndedRequest } from '../../src/common/request-ring.ts'
+import { createRequestRing } from '../../src/common/request-ring.ts'
+
+type EndedRequest = Parameters<ReturnType<typeof createRequestRing>['push']>[0]
 
 const request = (changes: Partial<EndedRequest> = {}): EndedRequest => ({
   traceId: 'trace',

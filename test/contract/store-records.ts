@@ -1,12 +1,12 @@
 import type { Test } from 'tap'
 import type { RecordQuery } from '../../src/sdk/index.ts'
-import type { CollectionShape } from '../../src/store/records/types.ts'
+import type { StoredMutation } from '../../src/store/records/types.ts'
 import type { Store } from '../../src/store/store.ts'
 import { NOW } from '../store/kit.ts'
 import type { OpenStore } from './store-contract.ts'
 
-const shape: CollectionShape = { name: 'applications', indexes: ['type', 'owner'], lookups: ['hash'] }
-const other: CollectionShape = { name: 'keys', indexes: [], lookups: ['hash'] }
+const shape: StoredMutation['shape'] = { name: 'applications', indexes: ['type', 'owner'], lookups: ['hash'] }
+const other: StoredMutation['shape'] = { name: 'keys', indexes: [], lookups: ['hash'] }
 
 type Change = Parameters<Store['records']['commit']>[0][number]
 

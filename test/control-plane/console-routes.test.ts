@@ -1,6 +1,5 @@
 import t from 'tap'
 import { PASSED_HEADERS } from '../../src/common/console.ts'
-import { noneOf } from '../../src/control-plane/console-routes.ts'
 import type { BootstrapOptions } from '../../src/control-plane/options.ts'
 import { createSnapshot } from '../kit/envoy.ts'
 
@@ -27,6 +26,12 @@ const routesOf = (options: Partial<BootstrapOptions>): readonly Route[] => {
 }
 
 const MUTATION = 'envoy.filters.http.header_mutation'
+
+/** JSON of the changes to the headers of responses. */
+const mutationOf = (routes: readonly Route[]): string =>
+  JSON.stringify(
+    routes.find((route) => route.typed_per_filter_config?.[MUTATION])?.typed_per_filter_config?.[MUTATION],
+  )
 
 t.test('there are no console routes without the console', (t) => {
   t.notMatch(JSON.stringify(routesOf({})), /console/)
@@ -62,8 +67,9 @@ t.test('console routes keep the order of other routes, and all guard their respo
   t.end()
 })
 
-t.test('a pattern of all names but the given ones matches exactly the others', (t) => {
-  const isRemoved = new RegExp(`^(?:${noneOf(PASSED_HEADERS, [':', 'x-', 'svc-', 'bt-'])})$`, 's')
+t.test('the pattern of removed headers matches all but those that pass', (t) => {
+  const [, pattern] = /"regex":("(?:[^"\\]|\\.)*")/.exec(mutationOf(routesOf({ console: true }))) ?? []
+  const isRemoved = new RegExp(`^(?:${JSON.parse(pattern ?? '')})$`, 's')
   for (const name of [...PASSED_HEADERS, ':status', 'x-', 'x-anything', 'svc-trace-id', 'bt-trace-id'])
     t.notMatch(name, isRemoved)
   const near = PASSED_HEADERS.flatMap((name) => [`${name}s`, `x${name}`, name.slice(0, -1), name.slice(1)])
@@ -79,6 +85,5 @@ t.test('a pattern of all names but the given ones matches exactly the others', (
     '',
   ])
     if (!PASSED_HEADERS.includes(name) && !name.startsWith('x-')) t.match(name, isRemoved, name)
-  t.equal(noneOf(['a'], []), '|[^a].*|a(?:.+)')
   t.end()
 })

@@ -1,6 +1,8 @@
 import t from 'tap'
 import { renderBootstrap } from '../../src/control-plane/bootstrap.ts'
 import type { BootstrapOptions } from '../../src/control-plane/options.ts'
+import { createDestinationCheck } from '../../src/egress/check-destination.ts'
+import { parseHostPattern } from '../../src/egress/host-pattern.ts'
 import { createSnapshot } from '../kit/envoy.ts'
 
 const OPTIONS: BootstrapOptions = {
@@ -44,6 +46,18 @@ t.test('the edge listener is the same with and without the forward proxy', async
   const [edge] = on.listeners
   t.same(edge, off.listeners[0])
   t.same(on.routes[0], off.routes[0])
+})
+
+t.test('no tenant can bind the name of the default filter chain', async (t) => {
+  const names = [...JSON.stringify(on.listeners).matchAll(/"server_names":\["([^"]+)"\]/g)].map(
+    ([, name = '']) => name,
+  )
+  t.equal(names.length, 1)
+  const check = createDestinationCheck({ allow: ['0.0.0.0/0'], ports: '*', http: true })
+  for (const name of names) {
+    for (const host of [name, `*.${name}`, `${name}.`]) t.equal(parseHostPattern(host), undefined, host)
+    t.throws(() => check(`https://${name}/v1`), { code: 'invalid_destination' })
+  }
 })
 
 t.test(

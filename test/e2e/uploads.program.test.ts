@@ -7,12 +7,7 @@ import { createServer } from 'node:tls'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { AppError } from '../../src/common/errors.ts'
-import {
-  type Gateway,
-  type GatewayDeps,
-  type GatewayOptions,
-  startGateway,
-} from '../../src/gateway/server.ts'
+import { startGateway } from '../../src/gateway/server.ts'
 import { call, KEYS, startWorld, TOKENS } from '../kit/egress.ts'
 import { type Arrival, type Receiver, startReceiver } from '../kit/receiver.ts'
 import { type UploadOptions, upload } from '../kit/upload.ts'
@@ -33,9 +28,9 @@ const receivers = {
   h2: await startReceiver(await certificate, 'h2'),
 }
 const startHere = (
-  limits: GatewayOptions['limits'] = {},
-  deps: Partial<GatewayDeps> = {},
-): Promise<Gateway> =>
+  limits: Parameters<typeof startGateway>[1]['limits'] = {},
+  deps: Partial<Parameters<typeof startGateway>[0]> = {},
+) =>
   startGateway(
     { ...world.far.deps, ...deps },
     {

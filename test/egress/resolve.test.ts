@@ -1,24 +1,10 @@
 import t from 'tap'
-import { addressesIn, createResolve } from '../../src/egress/resolve.ts'
+import { createResolve } from '../../src/egress/resolve.ts'
 import { startDns } from '../kit/dns.ts'
 
-const HOSTS = `127.0.0.1 localhost
-# 10.0.0.9 comment.test
-10.0.0.1\tOne.test one # two.test
-fd00::1   one.test
-nonsense  one.test`
-
-t.test('a hosts file gives all addresses of a name, in any letter case', async (t) => {
-  t.same(addressesIn(HOSTS, 'one.TEST'), [
-    { address: '10.0.0.1', family: 4 },
-    { address: 'fd00::1', family: 6 },
-  ])
-  t.same(addressesIn(HOSTS, 'comment.test'), [])
-  t.same(addressesIn(HOSTS, 'two.test'), [])
-  t.same(
-    await createResolve([])('localhost').then((all) => all.some(({ address }) => /^(127|::1)/.test(address))),
-    true,
-  )
+t.test('without name servers, names of the hosts file of this machine are found', async (t) => {
+  const addresses = await createResolve([])('localhost')
+  t.ok(addresses.some(({ address }) => /^(127|::1)/.test(address)))
 })
 
 t.test('a lookup is aborted with its signal, and pending lookups block no other', async (t) => {

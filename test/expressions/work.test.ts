@@ -3,30 +3,37 @@ import type { Json } from '../../src/common/json.ts'
 import { createExpressions } from '../../src/expressions/expressions.ts'
 import { LIMITS } from '../../src/expressions/limits.ts'
 import type { Resolve } from '../../src/expressions/types.ts'
-import { bodyWork, createWork } from '../../src/expressions/work.ts'
+import { bodyWork, storedWork } from '../../src/expressions/work.ts'
 
 const expressions = createExpressions()
 const code = 'invalid_expression'
 
+/** The budget of a call that has used all but `units`. */
+const withLeft = (units: number) => {
+  const work = bodyWork(() => 0)
+  work.use(LIMITS.bodyWork - units)
+  return work
+}
+
 t.test('work is rejected once the budget is used up', async (t) => {
-  const work = createWork(100)
+  const work = withLeft(100)
   work.use(60)
   work.use(40)
   t.throws(() => work.use(1), { code })
 })
 
-t.test('work of a part counts for the whole', async (t) => {
-  const total = createWork(100)
-  createWork(60, total).use(60)
-  t.throws(() => createWork(60, total).use(60), { code })
-  t.throws(() => createWork(10, createWork(100)).use(11), { code })
+t.test('work of one expression counts for the call', async (t) => {
+  const total = withLeft(100)
+  storedWork(total).use(60)
+  t.throws(() => storedWork(total).use(60), { code })
+  t.throws(() => storedWork(bodyWork()).use(LIMITS.expressionWork + 1), { code })
 })
 
 t.test('work ends at its deadline, checked while units are used', async (t) => {
   let now = 0
-  const work = createWork(10 * LIMITS.between, undefined, 100, () => now)
+  const work = bodyWork(() => now)
   work.use(LIMITS.between)
-  now = 101
+  now = LIMITS.milliseconds + 1
   work.use(LIMITS.between - 1)
   t.throws(() => work.use(1), { code })
 })
@@ -46,7 +53,7 @@ t.test('all expressions of a mask share their work', async (t) => {
 })
 
 t.test('all texts of a call share their budget, parsing included', async (t) => {
-  const work = createWork(1_000)
+  const work = withLeft(1_000)
   t.throws(
     () => {
       for (let i = 0; i < 100; i++) expressions.parse(`{{ id | append: '${i}' }}`, work)
@@ -54,7 +61,7 @@ t.test('all texts of a call share their budget, parsing included', async (t) => 
     { code },
   )
   const evaluated = (units: number) => {
-    const used = createWork(units)
+    const used = withLeft(units)
     for (let i = 0; i < 30; i++) expressions.within(used).parse('{{ id | append: "x" | last4 }}')
   }
   t.doesNotThrow(() => evaluated(2_000), 'what was read once in a call is not read again')

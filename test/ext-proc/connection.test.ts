@@ -8,8 +8,11 @@ import { promisify } from 'node:util'
 import { Client, type ClientDuplexStream, credentials, status } from '@grpc/grpc-js'
 import t, { type Test } from 'tap'
 import type { Call, CallHandler } from '../../src/ext-proc/call.ts'
-import { createFrameReader, FRAME, frame, PREFACE, settingsFrame } from '../../src/ext-proc/frames.ts'
+import { createFrameReader, FRAME, frame, settingsFrame } from '../../src/ext-proc/frames.ts'
 import { listen } from '../../src/ext-proc/listen.ts'
+
+/** RFC 9113 §3.4. */
+const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 
 interface Seen {
   readonly messages: Buffer[]

@@ -10,7 +10,7 @@ import { Secret } from '../../src/common/secret.ts'
 import { createAuthority } from '../../src/forward-proxy/authority.ts'
 import { authorityCertificate, newKey, pemOf } from '../../src/forward-proxy/certificates.ts'
 import { createLeaves } from '../../src/forward-proxy/leaves.ts'
-import { rotateAuthority, storedVersions } from '../../src/forward-proxy/stored-authority.ts'
+import { ensureVersions, rotateAuthority } from '../../src/forward-proxy/stored-authority.ts'
 import { openKeys } from '../../src/keys/open.ts'
 import { beginRootChange, endRootChange, rewrapKeys, rootKeyId } from '../../src/keys/root-key-rotation.ts'
 import { createAuthority as createRoot } from '../kit/authority.ts'
@@ -93,7 +93,7 @@ t.test('after a rotation both authorities are trusted, and the old one signs for
   const { deps, clock, authority } = await setUp(t)
   const signerOf = async () => {
     const leaf = new X509Certificate((await authority.leaf('a.example.com')).certificate)
-    const versions = await storedVersions(deps)
+    const versions = await ensureVersions(deps)
     return versions.find(({ chain }) => leaf.verify(new X509Certificate(chain).publicKey))?.version
   }
   const count = async () => certificatesIn(await authority.caPem()).length
@@ -117,7 +117,7 @@ t.test('after a rotation both authorities are trusted, and the old one signs for
   t.same([await signerOf(), await count()], [3, 2], 'at once')
   t.not(await authority.generation(), generation)
   t.same(
-    (await storedVersions(deps)).map(({ version }) => version),
+    (await ensureVersions(deps)).map(({ version }) => version),
     [2, 3],
     'old keys are removed',
   )
@@ -130,7 +130,7 @@ t.test('after a rotation both authorities are trusted, and the old one signs for
 t.test('the private key is in clear text in no file of the store', async (t) => {
   const { service, deps, authority } = await setUp(t)
   await authority.leaf('api.example.com')
-  const [version] = await storedVersions(deps)
+  const [version] = await ensureVersions(deps)
   const { d = '' } = version?.key.export({ format: 'jwk' }) ?? {}
   const secret = Buffer.from(d, 'base64url')
   t.equal(secret.length, 32)
@@ -215,7 +215,7 @@ t.test('an authority from a file signs, with its chain', async (t) => {
   const path = file(pem)
   const authority = createAuthority(deps, path)
   t.equal(await authority.caPem(), chain)
-  t.same(await storedVersions(deps), [], 'the store has none')
+  t.same(await deps.store.keys(''), [], 'the store has none')
   const leaf = await authority.leaf('api.example.com')
   t.equal(await handshake(t, leaf, { ca: chain, servername: 'api.example.com' }), undefined)
   const root = await createRoot()

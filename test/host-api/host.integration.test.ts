@@ -3,7 +3,7 @@ import t from 'tap'
 import { AppError } from '../../src/common/errors.ts'
 import type { Json } from '../../src/common/json.ts'
 import { createCodeScope } from '../../src/egress/code-scope.ts'
-import { createSandboxHosts, type HostDeps, type HostFor } from '../../src/host-api/host.ts'
+import { type CreateSandboxHost, createSandboxHosts, type HostDeps } from '../../src/host-api/host.ts'
 import { startTestService, testClock } from '../kit/service.ts'
 
 const clock = testClock()
@@ -16,7 +16,7 @@ const applicationOf = async (permissions: readonly string[], more: object = {}):
   return (await service.call('POST', '/applications', { body })).json.id
 }
 
-const hostOf = (applicationId: string | undefined, more: Partial<HostFor> = {}) =>
+const hostOf = (applicationId: string | undefined, more: Partial<Parameters<CreateSandboxHost>[0]> = {}) =>
   hostApi.createHost({ tenantId, applicationId, traceId: 'trace', depth: 0, ...more })
 
 const rejection = async (response: Promise<unknown>): Promise<string> => {

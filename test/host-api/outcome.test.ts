@@ -1,6 +1,8 @@
 import t from 'tap'
-import { type Failure, failureOf } from '../../src/host-api/outcome.ts'
+import { failureOf } from '../../src/host-api/outcome.ts'
 import type { LimitName } from '../../src/sandbox/types.ts'
+
+type Failure = Parameters<typeof failureOf>[0]
 
 const rest = { console: [], timing: { waited: 0, cpu: 0, wall: 0 } }
 const threw = (more: Partial<Extract<Failure, { kind: 'threw' }>> = {}): Failure => ({

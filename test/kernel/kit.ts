@@ -3,9 +3,11 @@ import { createLog } from '../../src/common/log.ts'
 import { createMetrics } from '../../src/common/metrics.ts'
 import { createExpressions } from '../../src/expressions/expressions.ts'
 import { PluginIssues } from '../../src/kernel/check/issues.ts'
-import { type KernelOptions, startKernel } from '../../src/kernel/kernel.ts'
+import { startKernel } from '../../src/kernel/kernel.ts'
 import type { Contribution, Operation, Plugin, TokenType } from '../../src/sdk/index.ts'
 import { testClock } from '../kit/service.ts'
+
+type KernelOptions = Parameters<typeof startKernel>[1]
 
 /** A plugin with this contribution. */
 export const pluginOf = (

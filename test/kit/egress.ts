@@ -20,13 +20,16 @@ import { createExchanges, type StartExchange } from '../../src/gateway/exchange.
 import type { ExchangeDeps, ExchangeOptions } from '../../src/gateway/exchange-deps.ts'
 import { headerRules } from '../../src/gateway/headers.ts'
 import { createRecentHosts } from '../../src/gateway/recent-hosts.ts'
-import { type GatewayDeps, type GatewayOptions, startGateway } from '../../src/gateway/server.ts'
+import { startGateway } from '../../src/gateway/server.ts'
 import { STREAM_LIMITS } from '../../src/gateway/streaming/pipe-body.ts'
 import type { Caller, Code, CodeRun, StoredProxy, UseContext, UsedToken } from '../../src/sdk/index.ts'
 import { type Authority, createAuthority } from './authority.ts'
 import { type Destination, startDestination } from './destination.ts'
 import { type DnsServer, startDns } from './dns.ts'
 import { type RunningEnvoy, startEnvoy } from './envoy.ts'
+
+type GatewayDeps = Parameters<typeof startGateway>[0]
+type GatewayOptions = Parameters<typeof startGateway>[1]
 
 /** Keys that the far side knows, by what they may do. */
 export const KEYS = {

@@ -1,6 +1,6 @@
 import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js'
 import protobuf from 'protobufjs'
-import { fromWire, NotExpressible, toWire } from '../../src/admin/grpc/codec.ts'
+import { inputFrom, NotExpressible, toWire } from '../../src/admin/grpc/codec.ts'
 import { methodPath } from '../../src/admin/grpc/methods.ts'
 import { createWire } from '../../src/admin/grpc/wire.ts'
 import type { Problem } from '../../src/common/errors.ts'
@@ -124,7 +124,7 @@ export const createGrpcClient = (address: string, operations: readonly Operation
 
   const problemIn = (any: Any | undefined): GrpcResponse['problem'] => {
     if (any?.type_url !== 'type.googleapis.com/sidevault.v1.Problem') return undefined
-    const { errors, ...problem } = fromWire(PROBLEM, wireOf(PROBLEM).decode(any.value)) as {
+    const { errors, ...problem } = inputFrom(PROBLEM, wireOf(PROBLEM).decode(any.value)) as {
       errors?: Record<string, { sentences: string[] }>
     }
     return {
@@ -182,7 +182,7 @@ export const createGrpcClient = (address: string, operations: readonly Operation
             output:
               outcome?.value === undefined
                 ? undefined
-                : fromWire(method.response, wireOf(method.response).decode(outcome.value)),
+                : inputFrom(method.response, wireOf(method.response).decode(outcome.value)),
             problem: problemIn(anysIn(details)[0]),
             details: detailsIn(anysIn(details).slice(1)),
             metadata: seen,

@@ -9,12 +9,10 @@ import { writeTrustBundle } from '../../src/egress/trust-bundle.ts'
 import { printVerified, verifyAudit } from '../../src/maintenance/audit.ts'
 import { runBackup } from '../../src/maintenance/backup.ts'
 import { runRestore } from '../../src/maintenance/restore.ts'
-import { isLow, retentionLimitsOf } from '../../src/roles/audit-maintenance.ts'
 import { openRuntime } from '../../src/roles/runtime.ts'
 import { record } from '../audit/kit.ts'
 
 const log = createLog('test', 'silent')
-const GIB = 2 ** 30
 
 const filesIn = (directory: string) => readdirSync(directory).filter((file) => file.endsWith('.jsonl'))
 
@@ -67,31 +65,4 @@ t.test('stored audit files are removed while the service runs, and a backup acco
   const restored = await verify(there)
   t.equal(restored.ok, true)
   t.ok(restored.lines.some((line) => removed.test(line)))
-})
-
-t.test('a disk is low when less than a tenth of it and than 10 GiB is free', (t) => {
-  t.equal(isLow({ bytes: 4 * GIB, free: GIB }), false)
-  t.equal(isLow({ bytes: 4 * GIB, free: 0.3 * GIB }), true)
-  t.equal(isLow({ bytes: 1000 * GIB, free: 11 * GIB }), false)
-  t.equal(isLow({ bytes: 1000 * GIB, free: 9 * GIB }), true)
-  t.end()
-})
-
-t.test('the default retention fits the disk', (t) => {
-  const keep = (env: NodeJS.ProcessEnv, bytes: number) =>
-    retentionLimitsOf(loadConfig(env), { bytes, free: 0 })
-  const days = (count: number) => count * 86_400_000
-  t.same(keep({}, 1000 * GIB), { ageMs: days(30), bytes: 10 * GIB })
-  t.same(keep({}, 4 * GIB), { ageMs: days(30), bytes: GIB })
-  t.same(keep({ SIDEVAULT_AUDIT_RETENTION_DAYS: 'forever' }, GIB), { ageMs: Infinity, bytes: Infinity })
-  t.same(keep({ SIDEVAULT_AUDIT_RETENTION_DAYS: '0', SIDEVAULT_AUDIT_RETENTION_MIB: '2048' }, GIB), {
-    ageMs: 0,
-    bytes: 2 * GIB,
-  })
-  t.same(keep({ SIDEVAULT_AUDIT_RETENTION_DAYS: 'forever', SIDEVAULT_AUDIT_RETENTION_MIB: '0' }, GIB), {
-    ageMs: Infinity,
-    bytes: 0,
-  })
-  t.throws(() => loadConfig({ SIDEVAULT_AUDIT_RETENTION_DAYS: '-1' }), { message: /0 to 9999, or forever/ })
-  t.end()
 })

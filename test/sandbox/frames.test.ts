@@ -1,5 +1,7 @@
 import t from 'tap'
-import { createFrameReader, encodeFrame, type Frame, writeFrame } from '../../src/sandbox/frames.ts'
+import { createFrameReader, encodeFrame, writeFrame } from '../../src/sandbox/frames.ts'
+
+type Frame = Parameters<Parameters<typeof createFrameReader>[1]>[0]
 
 const reading = (maxBytes = 1_000) => {
   const frames: Frame[] = []

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { NotExpressible } from '../../src/admin/grpc/codec.ts'
 import { startGrpc } from '../../src/admin/grpc/server.ts'
 import { inputReader } from '../../src/admin/http/input.ts'
-import { errorsForBody } from '../../src/admin/http/problem.ts'
+import type { FieldErrors } from '../../src/common/errors.ts'
 import { createLog } from '../../src/common/log.ts'
 import { methodOf, pathOf, pathParams, returnsNothing } from '../../src/kernel/check/operation.ts'
 import { IF_MATCH, type Item, type Message } from '../../src/kernel/messages/model.ts'
@@ -46,6 +46,17 @@ const createMapper = (operations: readonly Operation[]) => {
     return undefined
   }
 }
+
+/** Errors by the paths of HTTP: those of a member that is the complete body start inside it. */
+const errorsOf = (errors: FieldErrors, body: string | undefined): FieldErrors =>
+  body === undefined
+    ? errors
+    : Object.fromEntries(
+        Object.entries(errors).map(([path, sentences]) => [
+          ['', body].includes(path) ? 'body' : path.replace(new RegExp(`^${body}(?:\\.|(?=\\[))`), ''),
+          sentences,
+        ]),
+      )
 
 /** A response as proto3 can carry it: without empty optional lists and maps, and without messages that are null. */
 const carried = (message: Message, object: Record<string, unknown>): Record<string, unknown> => {
@@ -108,7 +119,7 @@ export const startGrpcCalls = async (service: TestService) => {
         `${operation.rpc}: a status of ${response.code} without a problem: ${response.message}`,
       )
       const { retry_after: retryAfter, left_out: _, ...rest } = problem
-      const body = { ...rest, ...(rest.errors ? { errors: errorsForBody(rest.errors, operation.body) } : {}) }
+      const body = { ...rest, ...(rest.errors ? { errors: errorsOf(rest.errors, operation.body) } : {}) }
       const responded = retryAfter === undefined ? common : { ...common, 'retry-after': String(retryAfter) }
       return { status: problem.status, headers: responded, text: JSON.stringify(body), body }
     }

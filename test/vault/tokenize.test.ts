@@ -1,6 +1,5 @@
 import t from 'tap'
 import type { Json, Token } from '../../src/sdk/index.ts'
-import { isDefinition } from '../../src/vault/tokenize.ts'
 import { CARD, failure, openTestVault, rule, START } from './kit.ts'
 
 const UUID = /^[0-9a-f-]{36}$/
@@ -12,25 +11,33 @@ t.test('members named __proto__ stay members', async (t) => {
   t.equal(Reflect.get({}, 'polluted'), undefined)
 })
 
-t.test('isDefinition accepts objects with data and only known members', async (t) => {
-  const yes: Json[] = [
+t.test('objects with data and only known members, or with a type, are definitions', async (t) => {
+  const { vault, as } = await openTestVault(t)
+  const definitions: Json[] = [
     { data: 'x' },
     { data: { a: 1 }, metadata: {} },
-    { type: 'card', data: 'x', unknown: 1 },
     { data: null, type: 'token' },
     { data: 'x', id: 'abc', containers: [], expires_at: null },
   ]
-  const no: Json[] = [
-    {},
-    { type: 'card' },
-    { data: 'x', note: 'y' },
-    { data: 'x', type: 7, note: 'y' },
-    [],
-    'data',
-    null,
+  for (const value of definitions)
+    t.match(await vault.tokenize({ value }, as()), { value: { id: String, type: 'token' } })
+  t.match(await failure(vault.tokenize({ type: 'card', data: 'x', unknown: 1 }, as())), {
+    errors: { unknown: Array },
+  })
+  const composites: readonly (readonly [Json, object])[] = [
+    [{}, {}],
+    [{ type: 'card' }, { type: UUID }],
+    [
+      { data: 'x', note: 'y' },
+      { data: UUID, note: UUID },
+    ],
+    [
+      { data: 'x', type: 7, note: 'y' },
+      { data: UUID, type: 7, note: UUID },
+    ],
+    [[], []],
   ]
-  for (const value of yes) t.ok(isDefinition(value), JSON.stringify(value))
-  for (const value of no) t.notOk(isDefinition(value), JSON.stringify(value))
+  for (const [value, result] of composites) t.match(await vault.tokenize({ value }, as()), { value: result })
 })
 
 t.test('one invalid member stores nothing, and is reported by path', async (t) => {

@@ -87,7 +87,7 @@ const isSet = (shape: Shape, wire: WireObject, name: string): boolean =>
   ((shape.kind !== 'list' && shape.kind !== 'map') || Object.keys(wire[name] as object).length > 0)
 
 /** A message as JSON, member by member as its schema declares it. */
-export const fromWire = (message: Message, wire: WireObject): Record<string, unknown> => {
+const fromWire = (message: Message, wire: WireObject): Record<string, unknown> => {
   const object: Record<string, unknown> = {}
   for (const field of message.fields) {
     const { name, shape } = field

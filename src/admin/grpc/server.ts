@@ -26,7 +26,7 @@ interface GrpcDeps {
   readonly checks?: Readonly<Record<string, Check>>
 }
 
-export interface GrpcOptions {
+interface GrpcOptions {
   /** A unix socket (mode 0600, a stale one is replaced). */
   readonly socketPath: string
   /** Header prefixes, the canonical one first. Default: SVC. */

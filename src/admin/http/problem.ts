@@ -34,7 +34,7 @@ export const fromFramework = (thrown: unknown): AppError => {
 }
 
 /** Error paths as an HTTP client sees them: those of a whole-body member start inside the body. */
-export const errorsForBody = (errors: FieldErrors, body: string | undefined): FieldErrors => {
+const errorsForBody = (errors: FieldErrors, body: string | undefined): FieldErrors => {
   if (body === undefined) return errors
   return Object.fromEntries(
     Object.entries(errors).map(([path, sentences]) => {

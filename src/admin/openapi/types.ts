@@ -12,7 +12,7 @@ export interface OpenApi {
 }
 
 /** Where a member of an operation's input stands. */
-export interface OpenApiParameter {
+interface OpenApiParameter {
   readonly name: string
   readonly in: 'path' | 'query' | 'header'
   readonly required: boolean

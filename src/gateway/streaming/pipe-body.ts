@@ -30,7 +30,7 @@ export const STREAM_LIMITS: StreamLimits = {
   ms: 900_000,
 }
 
-export interface PipeBodyDeps {
+interface PipeBodyDeps {
   readonly flow: BodyStream
   readonly reader: PartReader
   readonly limits: StreamLimits

@@ -60,7 +60,7 @@ const idOf = (written: string, isAlone: boolean): string | undefined => {
 /** Ids that a text in parts names in `{{ … }}`, well formed or not; each may be that of no token. Linear. */
 type ClosedScanner = (part: string, isLast: boolean) => readonly string[]
 
-export const createClosedScanner = (): ClosedScanner => {
+const createClosedScanner = (): ClosedScanner => {
   let held = ''
   return (part, isLast) => {
     // Without the zero bytes of UTF-16 and UTF-32.

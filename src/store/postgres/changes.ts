@@ -7,7 +7,7 @@ import type { Writer } from '../writer.ts'
 /** ms between two reads of the counters. */
 const POLL_MS = 200
 /** ms for which a read is valid, from its start: a change takes effect everywhere within a second. */
-export const MAX_AGE_MS = 800
+const MAX_AGE_MS = 800
 /** Reads for one call: a slow one is stale when it arrives. */
 const ATTEMPTS = 2
 

@@ -33,7 +33,7 @@ interface BoundHost {
 }
 
 /** Declarations of a collection that the store needs. */
-export interface CollectionShape {
+interface CollectionShape {
   readonly name: string
   readonly indexes: readonly string[]
   readonly lookups: readonly string[]

@@ -9,7 +9,7 @@ import { service as healthService } from 'grpc-health-check'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
-import { type GrpcOptions, startGrpc } from '../../../src/admin/grpc/server.ts'
+import { startGrpc } from '../../../src/admin/grpc/server.ts'
 import { createLog } from '../../../src/common/log.ts'
 import {
   AppError,
@@ -69,7 +69,10 @@ const createSlow = () => {
   return { plugin, began: began.promise, finish: () => finish.resolve() }
 }
 
-const start = async (t: Test, options: Partial<GrpcOptions> & { log?: string[] } = {}) => {
+const start = async (
+  t: Test,
+  options: Partial<Parameters<typeof startGrpc>[1]> & { log?: string[] } = {},
+) => {
   const slow = createSlow()
   const service = await startTestService(t, { openStore: openInThread, plugins: ['*', slow.plugin] })
   const { kernel, metrics } = service

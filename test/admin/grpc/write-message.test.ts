@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
-import { fromWire, toWire } from '../../../src/admin/grpc/codec.ts'
+import { inputFrom, toWire } from '../../../src/admin/grpc/codec.ts'
 import { createWire } from '../../../src/admin/grpc/wire.ts'
 import { createWriter } from '../../../src/admin/grpc/write-message.ts'
 import { loadOperations } from '../../../src/commands/operations.ts'
@@ -61,7 +61,7 @@ t.test('a response written in pieces equals a response written at once', async (
     const response = responseOf(rpc)
     const { decode, encode } = wireOf(response)
     const written = await createWriter(wireOf, response)(output)
-    const read = (bytes: Buffer) => fromWire(response, decode(bytes))
+    const read = (bytes: Buffer) => inputFrom(response, decode(bytes))
     // Not compared by tap, which takes a second for each.
     t.ok(isDeepStrictEqual(read(written), read(encode(toWire(response, output)))), `${rpc} as a message`)
     t.ok(String(await writeJson(output)) === JSON.stringify(output), `${rpc} as JSON`)

@@ -2,7 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormatsModule from 'ajv-formats'
 import t from 'tap'
-import type { OpenApi, OpenApiOperation, OpenApiParameter } from '../../../src/admin/openapi/types.ts'
+import type { OpenApi, OpenApiOperation } from '../../../src/admin/openapi/types.ts'
 import { isObject } from '../../../src/common/json.ts'
 import { startTestService } from '../../kit/service.ts'
 import { openInThread } from '../../kit/store-in-thread.ts'
@@ -95,7 +95,10 @@ const contentsOf = ({ parameters = [], requestBody, responses }: OpenApiOperatio
   const bodies = [requestBody, ...Object.values(responses)].flatMap((holder) =>
     isObject(holder) && isObject(holder.content) ? Object.values(holder.content) : [],
   )
-  return [...parameters, ...bodies] as readonly Pick<OpenApiParameter, 'schema' | 'examples'>[]
+  return [...parameters, ...bodies] as readonly Pick<
+    NonNullable<OpenApiOperation['parameters']>[number],
+    'schema' | 'examples'
+  >[]
 }
 
 t.test('every example matches the schema beside it, in responses and in successful requests', async (t) => {

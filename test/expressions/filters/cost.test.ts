@@ -1,7 +1,7 @@
 /** Every filter, those of plugins too, counts no less than it reads and creates. */
 import t from 'tap'
 import { compileFilters } from '../../../src/expressions/chain.ts'
-import { allFilters } from '../../../src/expressions/expressions.ts'
+import { allFilters } from '../../../src/expressions/filters/all.ts'
 import { LIMITS } from '../../../src/expressions/limits.ts'
 import { Bytes } from '../../../src/expressions/values.ts'
 import { type Case, casesOf } from './adversarial.ts'

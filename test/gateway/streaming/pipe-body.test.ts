@@ -2,11 +2,13 @@ import t from 'tap'
 import { createExpressions } from '../../../src/expressions/expressions.ts'
 import { createPartReader } from '../../../src/gateway/body/parts.ts'
 import { BODY_LIMITS } from '../../../src/gateway/body/rewrite.ts'
-import { type PipeBodyDeps, pipeBody, STREAM_LIMITS } from '../../../src/gateway/streaming/pipe-body.ts'
+import { pipeBody, STREAM_LIMITS } from '../../../src/gateway/streaming/pipe-body.ts'
 import type { BodyChunk } from '../../../src/gateway/types.ts'
 import { TOKENS } from '../../kit/egress.ts'
 
 /** Passes text on that comes in these portions; what went, piece by piece. */
+type PipeBodyDeps = Parameters<typeof pipeBody>[0]
+
 const passed = async (portions: Iterable<string>, more: Partial<PipeBodyDeps> = {}) => {
   const pieces: Buffer[] = []
   const left: BodyChunk[] = Array.from(portions, (text) => ({ bytes: Buffer.from(text), isLast: false }))

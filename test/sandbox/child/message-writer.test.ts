@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { createMessageWriter } from '../../../src/sandbox/child/message-writer.ts'
-import { createFrameReader, type Frame } from '../../../src/sandbox/frames.ts'
+import { createFrameReader } from '../../../src/sandbox/frames.ts'
+
+type Frame = Parameters<Parameters<typeof createFrameReader>[1]>[0]
 
 /** Both ends of a unix socket, as a child and its parent have it, and the descriptor of the child's. */
 const openStream = async (test: { teardown(end: () => void): void }) => {

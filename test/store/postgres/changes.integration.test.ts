@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { MAX_AGE_MS, watchChanges } from '../../../src/store/postgres/changes.ts'
+import { watchChanges } from '../../../src/store/postgres/changes.ts'
 import { commitRecords } from '../../../src/store/records/commit.ts'
 import type { Session } from '../../../src/store/session.ts'
 import type { Store } from '../../../src/store/store.ts'
@@ -8,6 +8,9 @@ import type { Writer } from '../../../src/store/writer.ts'
 import { postgresMissing } from '../../kit/postgres.ts'
 import { NOW } from '../kit.ts'
 import { aServer, aStore } from './kit.ts'
+
+/** ms for which a read is valid. */
+const MAX_AGE_MS = 800
 
 /** Counters whose reads the test resolves. */
 const setUp = (t: Test) => {

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { type OpenStoreOptions, openStore } from '../../../src/store/open.ts'
+import { openStore } from '../../../src/store/open.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { type PostgresOptions, type PostgresServer, startPostgres } from '../../kit/postgres.ts'
 import { silent } from '../kit.ts'
@@ -15,7 +15,7 @@ export const aServer = async (t: Test, options: PostgresOptions = {}): Promise<P
 export const aStore = async (
   t: Test,
   location: string,
-  options: Partial<Pick<OpenStoreOptions, 'mode' | 'timeout' | 'postgres'>> = {},
+  options: Partial<Pick<Parameters<typeof openStore>[0], 'mode' | 'timeout' | 'postgres'>> = {},
 ): Promise<Store> => {
   const store = await openStore({ location, mode: 'read-write', log: silent, ...options })
   t.teardown(() => store.close())

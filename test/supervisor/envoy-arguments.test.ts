@@ -1,5 +1,5 @@
 import t from 'tap'
-import { envoyArguments } from '../../src/supervisor/envoy.ts'
+import { envoyArguments } from '../../src/supervisor/envoy-arguments.ts'
 
 const argumentOf = (name: string, cores: number) => {
   const args = envoyArguments('run/envoy.json', cores)

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
-import { createYield } from '../../src/common/event-loop.ts'
+import { createYield } from '../../src/common/yield.ts'
 
 t.test('of many long calls, one continues in each turn of the event loop', async (t) => {
   let now = 0

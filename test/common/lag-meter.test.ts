@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createLagMeter } from '../../src/common/event-loop-lag.ts'
+import { createLagMeter } from '../../src/common/lag-meter.ts'
 
 /** A histogram whose longest interval is `max` ms, and what was done with it. */
 const setup = () => {
