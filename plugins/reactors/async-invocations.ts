@@ -82,10 +82,9 @@ export const createRequests = (
   const takeBackground = createBackgroundBudget()
 
   const renewing = setInterval(() => {
-    const running_until = context.clock.now() + leaseMs
     for (const { tenantId, id } of running.values())
       requests()
-        .update(tenantId, id, (request) => ({ ...request, running_until }))
+        .update(tenantId, id, (request) => ({ ...request, running_until: context.clock.now() + leaseMs }))
         .catch((err: unknown) => context.log.warn({ err, request: id }, 'invocation lease not renewed'))
   }, leaseMs / 3).unref()
   signal.addEventListener('abort', () => clearInterval(renewing), { once: true })

@@ -16,7 +16,7 @@ import type { SlowBodyLimits } from './slow-body-limiter.ts'
 
 export type { Identity } from './http/direct-listener.ts'
 
-export interface AdminDeps {
+interface AdminDeps {
   readonly kernel: Kernel
   readonly metrics: Metrics
   readonly log: Log
@@ -30,7 +30,7 @@ export interface AdminDeps {
   readonly sources?: readonly MetricSource[]
 }
 
-export interface AdminOptions {
+interface AdminOptions {
   /** Where to listen: a unix socket (mode 0600, a stale one is replaced), a port of loopback, or nowhere (`inject`). */
   readonly listen: { readonly socketPath: string } | { readonly port: number } | 'nowhere'
   /** A TCP port of its own, besides `listen`. `drainMs`: for requests in flight when it closes. */

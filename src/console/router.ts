@@ -53,7 +53,7 @@ const decoded = (text: string): string | undefined => {
 }
 
 /** Parameters of a path that has the form of `pattern` (`/tokens/:id`); undefined when it does not. */
-export const matchPath = (pattern: string, path: string): Readonly<Record<string, string>> | undefined => {
+const matchPath = (pattern: string, path: string): Readonly<Record<string, string>> | undefined => {
   const names = pattern.split('/')
   const values = path.split('/')
   if (names.length !== values.length) return undefined

@@ -11,7 +11,7 @@ import { parseDestination } from './parse-url.ts'
 import { type Hop, isRedirect, redirected } from './redirect.ts'
 import { createResolve } from './resolve.ts'
 
-export interface OutboundOptions {
+interface OutboundOptions {
   readonly egress: {
     readonly allow: readonly string[]
     readonly ports: readonly number[] | '*'

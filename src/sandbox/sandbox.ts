@@ -16,7 +16,7 @@ import { spawnChild } from './parent/spawn.ts'
 import { createTrustTracker } from './parent/trust.ts'
 import type { Invocation, Outcome, Program, Sandbox, SandboxLimits } from './types.ts'
 
-export interface SandboxOptions {
+interface SandboxOptions {
   /** Child processes; with only one, a program that kills it delays all others. */
   readonly children?: number
   /** Memory of all children in MiB; sets their number unless `children` does. */

@@ -4,16 +4,15 @@ import { request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import type { AdminOptions } from '../../src/admin/server.ts'
 import { directoryFor } from '../kit/directory.ts'
-import { startTestService } from '../kit/service.ts'
+import { type ServiceOptions, startTestService } from '../kit/service.ts'
 import { openInThread } from '../kit/store-in-thread.ts'
 import { gate, thingsPlugin } from './kit.ts'
 
 /** A pause of this process is not taken for a slow client. */
 const SLOW_LIMITS = { requestTimeout: 1_000, headersTimeout: 900, checkInterval: 50 }
 
-const setUp = async (t: Test, admin: Partial<AdminOptions> = {}, held = gate()) => {
+const setUp = async (t: Test, admin: ServiceOptions['admin'] = {}, held = gate()) => {
   const service = await startTestService(t, {
     openStore: openInThread,
     plugins: [thingsPlugin(held)],

@@ -94,7 +94,7 @@ const PARSES_OWN_TEXT = [
   'plugins/transit/key-provider.ts',
   'src/audit/checkpoint.ts',
   'src/audit/line.ts',
-  'src/commands/proto/write.ts',
+  'src/commands/proto/files.ts',
   'src/commands/reload.ts',
   'src/commands/run/service.ts',
   'src/commands/running-service.ts',

@@ -1,12 +1,14 @@
 import { createServer } from 'node:https'
 import t, { type Test } from 'tap'
 import { machineAddresses } from '../../src/control-plane/options.ts'
-import { createOutbound, type OutboundOptions } from '../../src/egress/fetch.ts'
+import { createOutbound } from '../../src/egress/fetch.ts'
 import { AppError, type OutboundRequest } from '../../src/sdk/index.ts'
 import { createAuthority } from '../kit/authority.ts'
 import { startDestination } from '../kit/destination.ts'
 import { startDns } from '../kit/dns.ts'
 import { listenFor } from '../kit/listen.ts'
+
+type OutboundOptions = Parameters<typeof createOutbound>[0]
 
 const authority = await createAuthority()
 const dns = await startDns()

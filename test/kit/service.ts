@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
-import { type AdminDeps, type AdminOptions, startAdmin } from '../../src/admin/server.ts'
+import { startAdmin } from '../../src/admin/server.ts'
 import { createIngest } from '../../src/audit/ingest.ts'
 import { openJournal } from '../../src/audit/journal.ts'
 import type { Journal } from '../../src/audit/types.ts'
@@ -16,7 +16,7 @@ import { createMetrics } from '../../src/common/metrics.ts'
 import { Secret } from '../../src/common/secret.ts'
 import { loadConfig } from '../../src/config.ts'
 import { createDestinationCheck } from '../../src/egress/check-destination.ts'
-import { createOutbound, type OutboundOptions } from '../../src/egress/fetch.ts'
+import { createOutbound } from '../../src/egress/fetch.ts'
 import { createExpressions } from '../../src/expressions/expressions.ts'
 import { createHostApi } from '../../src/host-api/host-api.ts'
 import { startKernel } from '../../src/kernel/kernel.ts'
@@ -32,6 +32,10 @@ import type { Store } from '../../src/store/store.ts'
 import { createVault } from '../../src/vault/vault.ts'
 import { checkedBefore } from './checked.ts'
 import { newStoreLocation } from './test-store.ts'
+
+type AdminDeps = Parameters<typeof startAdmin>[0]
+type AdminOptions = Parameters<typeof startAdmin>[1]
+type OutboundOptions = Parameters<typeof createOutbound>[0]
 
 const pluginsDir = fileURLToPath(new URL('../../plugins', import.meta.url))
 

@@ -5,14 +5,15 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import type { Log } from '../../src/common/log.ts'
-import { checkConfinement, probeConfinement } from '../../src/sandbox/parent/confinement.ts'
+import { checkConfinement } from '../../src/sandbox/parent/check-confinement.ts'
+import { detectConfinement } from '../../src/sandbox/parent/confinement.ts'
 import { CONFINEMENTS } from '../../src/sandbox/types.ts'
 import { silentLog } from '../kit/egress.ts'
 import { listenFor } from '../kit/listen.ts'
 import { descendants } from '../supervisor/processes.ts'
 import { openSandbox, returned } from './kit.ts'
 
-const confinement = await probeConfinement()
+const confinement = await detectConfinement([], silentLog())
 /** Test of a confinement, where this system provides it. */
 const testOf = (name: (typeof CONFINEMENTS)[number]) =>
   confinement.missing.includes(name) ? () => {} : t.test.bind(t)
@@ -92,25 +93,25 @@ testOf('files')('a descriptor that the service was started with is closed', asyn
 t.test('an aborted detection rejects after its processes have ended', async (t) => {
   const probes = () => descendants(process.pid).filter(({ command }) => command.includes('isolated-vm.js'))
   const end = new AbortController()
-  const detection = probeConfinement(end.signal)
+  const detection = detectConfinement([], silentLog(), end.signal)
   t.not(probes().length, 0)
   end.abort(new Error('stopping'))
   await t.rejects(detection, { message: 'stopping' })
   t.same(probes(), [])
-  await t.rejects(probeConfinement(end.signal), { message: 'stopping' })
+  await t.rejects(detectConfinement([], silentLog(), end.signal), { message: 'stopping' })
 })
 
 t.test('missing confinement is a warning, and an error with a fix where it is required', async (t) => {
   const warnings: unknown[] = []
   const log = { ...silentLog(), warn: (line: unknown) => warnings.push(line) } as unknown as Log
   const missing = ['uid'] as const
-  checkConfinement({ wrapper: [], missing }, ['network'], log)
+  checkConfinement({ missing }, ['network'], log)
   t.same(warnings, [{ missing }])
-  t.throws(() => checkConfinement({ wrapper: [], missing }, ['files', 'uid'], log), {
+  t.throws(() => checkConfinement({ missing }, ['files', 'uid'], log), {
     code: 'invalid',
     message: /SIDEVAULT_SANDBOX_REQUIRE .*: uid \(needs: start as root/,
   })
-  checkConfinement({ wrapper: [], missing: [] }, CONFINEMENTS, log)
+  checkConfinement({ missing: [] }, CONFINEMENTS, log)
   t.equal(warnings.length, 2, 'and nothing where all is there')
 })
 

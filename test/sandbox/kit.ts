@@ -2,7 +2,7 @@ import { createLog } from '../../src/common/log.ts'
 import { createMetrics } from '../../src/common/metrics.ts'
 import { createFrameReader } from '../../src/sandbox/frames.ts'
 import { COMPILE_MS, DEFAULT_LIMITS } from '../../src/sandbox/limits.ts'
-import { probeConfinement } from '../../src/sandbox/parent/confinement.ts'
+import { detectConfinement } from '../../src/sandbox/parent/confinement.ts'
 import { createInvocationJob } from '../../src/sandbox/parent/invocation-job.ts'
 import type { Source } from '../../src/sandbox/parent/job.ts'
 import { Pool } from '../../src/sandbox/parent/pool.ts'
@@ -10,7 +10,7 @@ import { startText } from '../../src/sandbox/parent/sources.ts'
 import { spawnChild } from '../../src/sandbox/parent/spawn.ts'
 import { createTrustTracker } from '../../src/sandbox/parent/trust.ts'
 import type { FromChild } from '../../src/sandbox/protocol.ts'
-import { createSandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts'
+import { createSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Invocation, Outcome, Sandbox, SandboxHost } from '../../src/sandbox/types.ts'
 
 export const NO_HOST: SandboxHost = {
@@ -29,7 +29,7 @@ interface RunOptions extends Partial<Omit<Invocation, 'program' | 'argument'>> {
 /** A sandbox and its children's process ids; it ends with the test. */
 export const openSandbox = async (
   t: { teardown(end: () => Promise<void>): void },
-  options: SandboxOptions = {},
+  options: Parameters<typeof createSandbox>[1] = {},
 ) => {
   const pids = new Set<number>()
   const metrics = createMetrics()
@@ -90,7 +90,7 @@ export const openPool = async (
     readonly onMessage: (message: FromChild) => void
   },
 ) => {
-  const confinement = await probeConfinement()
+  const confinement = await detectConfinement([], createLog('test', 'silent'))
   const start = startText({ argumentBytes: 1_000, aheadMs: POOL_LIMITS.cpuMs })
   const trust = createTrustTracker({ now })
   for (const { key } of trusted) trust.behaved(key)

@@ -21,9 +21,7 @@ t.test('objects with data and only known members, or with a type, are definition
   ]
   for (const value of definitions)
     t.match(await vault.tokenize({ value }, as()), { value: { id: String, type: 'token' } })
-  t.match(await failure(vault.tokenize({ type: 'card', data: 'x', unknown: 1 }, as())), {
-    errors: { unknown: Array },
-  })
+  t.equal((await failure(vault.tokenize({ type: 'card', data: 'x', unknown: 1 }, as()))).code, 'invalid')
   const composites: readonly (readonly [Json, object])[] = [
     [{}, {}],
     [{ type: 'card' }, { type: UUID }],

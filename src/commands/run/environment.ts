@@ -61,7 +61,7 @@ const secretsOf = ({ rootKeySource, postgres }: Pick<Config, 'rootKeySource' | '
 }
 
 /** `http://x:<key>@127.0.0.1:8090` */
-export const proxyUrl = ({ tls, host, port }: ProxyAddress, key: string): string =>
+const proxyUrl = ({ tls, host, port }: ProxyAddress, key: string): string =>
   `${tls ? 'https' : 'http'}://x:${encodeURIComponent(key)}@${host.includes(':') ? `[${host}]` : host}:${port}`
 
 const noProxyOf = (env: Environment): string =>

@@ -24,7 +24,7 @@ const unescaped = (text: string): string =>
   text.replaceAll(/\\(.)/g, (_, character: string) => (character === 'n' ? '\n' : character))
 
 /** Samples of Prometheus text (https://prometheus.io/docs/instrumenting/exposition_formats/). */
-export const parseMetrics = (text: string): Metrics => {
+const parseMetrics = (text: string): Metrics => {
   const samples = new Map<string, Sample[]>()
   for (const line of text.split('\n')) {
     const [, name, labels = '', value = ''] = LINE.exec(line) ?? []

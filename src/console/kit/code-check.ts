@@ -13,7 +13,7 @@ interface CodeWarning extends Diagnostic {
 const POSITIONED = /^line (\d+), column (\d+): (.*)$/s
 
 /** The problems that sentences of the API place: those of `strict_code`, by the path of their member. */
-export const codeWarnings = (issues: Readonly<Record<string, readonly string[]>>): readonly CodeWarning[] =>
+const codeWarnings = (issues: Readonly<Record<string, readonly string[]>>): readonly CodeWarning[] =>
   Object.entries(issues).flatMap(([path, sentences]) =>
     sentences.flatMap((sentence) => {
       const match = POSITIONED.exec(sentence)

@@ -50,7 +50,7 @@ export const lineCount = (text: string): number => {
 }
 
 /** A level of indentation: a tab where the text indents with tabs, else two blanks. */
-export const indentUnit = (text: string): string => (/^\t/m.test(text) ? '\t' : '  ')
+const indentUnit = (text: string): string => (/^\t/m.test(text) ? '\t' : '  ')
 
 const lineStart = (text: string, offset: number) => text.lastIndexOf('\n', offset - 1) + 1
 

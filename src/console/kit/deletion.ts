@@ -1,12 +1,8 @@
-import { confirm } from './dialog.ts'
+import { confirm, confirmationText } from './dialog.ts'
 import { type Action, action } from './form.ts'
 import type { TemplateResult } from './html.ts'
 import { notice } from './notice.ts'
 import type { ScreenContext } from './screen.ts'
-
-/** Text that a person can type: the name where its letters are plain, else the beginning of the id. */
-export const confirmationText = ({ id, name }: { readonly id: string; readonly name: string }): string =>
-  /^[!-~](?:[ -~]{0,58}[!-~])?$/.test(name) && !name.includes('  ') ? name : id.slice(0, 8)
 
 /** Deletes an entity after its name was typed, then opens the list at `back`. `what`: `Proxy`. */
 export const deletion = (

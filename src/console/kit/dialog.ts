@@ -78,6 +78,10 @@ export const dialogRegion = (): TemplateResult =>
   </dialog>`,
   )}`
 
+/** `requiredText` of an entity: its name where every letter can be typed, else the beginning of its id. */
+export const confirmationText = ({ id, name }: { readonly id: string; readonly name: string }): string =>
+  /^[!-~](?:[ -~]{0,58}[!-~])?$/.test(name) && !name.includes('  ') ? name : id.slice(0, 8)
+
 interface ConfirmOptions {
   readonly title: string
   readonly body?: TemplateResult | string

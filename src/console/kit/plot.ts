@@ -24,14 +24,14 @@ const WIDTH = 320
 const HEIGHT = 72
 
 /** A round number not below `value`: 1, 2 or 5 times a power of ten. */
-export const ceiling = (value: number): number => {
+const ceiling = (value: number): number => {
   if (!(value > 0)) return 1
   const power = 10 ** Math.floor(Math.log10(value))
   return ([1, 2, 5, 10].find((step) => step * power >= value) ?? 10) * power
 }
 
 /** `M x y L x y …`; a gap begins a new line. */
-export const lineOf = (
+const lineOf = (
   points: readonly Point[],
   scale: { readonly from: number; readonly to: number; readonly top: number },
 ): string => {

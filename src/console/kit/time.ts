@@ -27,7 +27,7 @@ const UNITS: readonly (readonly [unit: Intl.RelativeTimeFormatUnit, seconds: num
 ]
 
 /** `5 minutes ago`, `in 3 days`; `just now` within ten seconds, as clocks differ. */
-export const formatRelative = (at: number, from: number): string => {
+const formatRelative = (at: number, from: number): string => {
   const seconds = (at - from) / 1_000
   const size = Math.abs(seconds)
   if (size < 10) return 'just now'
@@ -63,8 +63,12 @@ export const toLocal = (iso: string | undefined): string => {
     : `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}T${two(at.getHours())}:${two(at.getMinutes())}`
 }
 
-/** The value of a `datetime-local` input as an ISO time. */
-export const fromLocal = (value: string): string | undefined => {
+/**
+ * The value of a `datetime-local` input as an ISO time. The input holds no seconds: those of `shown`, its first time,
+ * stay until it changes.
+ */
+export const fromLocal = (value: string, shown?: string): string | undefined => {
+  if (shown !== undefined && value === toLocal(shown)) return shown
   const at = new Date(value)
   return Number.isNaN(at.getTime()) ? undefined : at.toISOString()
 }

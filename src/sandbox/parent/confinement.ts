@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { AppError } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
 import { CONFINEMENTS, type ConfinementName } from '../types.ts'
+import { checkConfinement } from './check-confinement.ts'
 import { modulesFolder } from './modules-folder.ts'
 import { abiAndCalls } from './syscalls.ts'
 
@@ -126,7 +126,7 @@ const firstThatWorks = async (
  * Detects the wrappers that work on this machine by running Node in each. When `signal` aborts, rejects with its reason
  * after the end of these processes.
  */
-export const probeConfinement = async (signal?: AbortSignal): Promise<Confinement> => {
+const probeConfinement = async (signal?: AbortSignal): Promise<Confinement> => {
   signal?.throwIfAborted()
   const tried = await Promise.all(alternatives().map((row) => firstThatWorks(row, signal)))
   signal?.throwIfAborted()
@@ -147,27 +147,6 @@ export const probeConfinement = async (signal?: AbortSignal): Promise<Confinemen
     wrapper: wrappers.flatMap(({ command }) => command),
     missing: CONFINEMENTS.filter((name) => !provided.has(name)),
   }
-}
-
-const FIXES: Readonly<Record<ConfinementName, string>> = {
-  uid: 'start as root, with the capabilities SETUID, SETGID and KILL at least, and let others read the installation',
-  network: 'see "syscalls", or allow user namespaces',
-  syscalls: 'Linux on x86-64 or arm64 with Perl, where seccomp(2) may be called',
-  files:
-    'Linux 5.13 or newer with Perl and landlock among its security modules (lsm=), where landlock(7) may be called',
-}
-
-/** Logs missing confinement. Throws `invalid` with the fix when it is `required`. */
-export const checkConfinement = ({ missing }: Confinement, required: readonly string[], log: Log): void => {
-  if (missing.length > 0) log.warn({ missing }, 'sandbox degraded: confinement is missing')
-  const lacking = missing.filter((name) => required.includes(name))
-  if (lacking.length > 0)
-    throw new AppError(
-      'invalid',
-      `SIDEVAULT_SANDBOX_REQUIRE names confinement that this system does not provide: ${lacking
-        .map((name) => `${name} (needs: ${FIXES[name]})`)
-        .join('; ')}. Provide it, or remove it from the list.`,
-    )
 }
 
 /**

@@ -22,7 +22,7 @@ export interface RedisStateDeps {
   readonly log: Log
 }
 
-export interface RedisStateOptions {
+interface RedisStateOptions {
   readonly timeoutMs?: number
   /** Clock of the buckets in Redis. Default: the server's, which all replicas share. */
   readonly serverClock?: Clock

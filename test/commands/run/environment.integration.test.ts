@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { environmentFor, proxyUrl } from '../../../src/commands/run/environment.ts'
+import { environmentFor } from '../../../src/commands/run/environment.ts'
 import { javaKeyStore } from '../../../src/commands/run/key-store.ts'
 import { writeTrustFiles } from '../../../src/commands/run/trust-files.ts'
 import { loadConfig } from '../../../src/config.ts'
@@ -11,8 +11,10 @@ import { directoryFor } from '../../kit/directory.ts'
 
 const files = { added: '/t/ca.pem', bundle: '/t/bundle.pem', keyStore: '/t/bundle.jks' }
 const address = { tls: false, host: '127.0.0.1', port: 8090 }
-const of = (env: Record<string, string | undefined>, key = 'key_abc') =>
-  environmentFor(env, { config: loadConfig(env), address, key, files })
+const of = (
+  env: Record<string, string | undefined>,
+  more: Partial<Parameters<typeof environmentFor>[1]> = {},
+) => environmentFor(env, { config: loadConfig(env), address, key: 'key_abc', files, ...more })
 
 t.test('proxy variables are set in both spellings, and NO_PROXY keeps its entries', async (t) => {
   const env = of({ NO_PROXY: 'intra.test, 10.0.0.1', no_proxy: 'intra.test,b.test', PATH: '/bin' })
@@ -21,7 +23,8 @@ t.test('proxy variables are set in both spellings, and NO_PROXY keeps its entrie
   t.equal(env.NO_PROXY, 'localhost,127.0.0.1,::1,intra.test,10.0.0.1,b.test')
   t.equal(env.no_proxy, env.NO_PROXY)
   t.notOk('HTTP_PROXY' in env || 'http_proxy' in env, 'plain HTTP is not proxied')
-  t.equal(proxyUrl({ tls: true, host: '::1', port: 1 }, 'a b@:/'), 'https://x:a%20b%40%3A%2F@[::1]:1')
+  const other = of({}, { address: { tls: true, host: '::1', port: 1 }, key: 'a b@:/' })
+  t.equal(other.HTTPS_PROXY, 'https://x:a%20b%40%3A%2F@[::1]:1')
 })
 
 t.test(

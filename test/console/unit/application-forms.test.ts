@@ -1,7 +1,8 @@
 import t from 'tap'
+import type { Api } from '../../../src/console/api/client.ts'
 import { ApiError } from '../../../src/console/api/problem.ts'
 import { createIdempotencyKey } from '../../../src/console/kit/idempotency.ts'
-import { suggestionsOf } from '../../../src/console/screens/applications/access-diff.ts'
+import { suggestContainers } from '../../../src/console/screens/applications/containers.ts'
 import { fieldPlaces, issuesAt } from '../../../src/console/screens/applications/fields.ts'
 
 t.test('an idempotency key belongs to one input, until the call succeeds', async (t) => {
@@ -16,8 +17,16 @@ t.test('an idempotency key belongs to one input, until the call succeeds', async
 })
 
 t.test('containers are suggested with their parents', async (t) => {
-  t.strictSame(suggestionsOf(['/pci/high/', '/hr/', '/hr/']), ['/', '/hr/', '/pci/', '/pci/high/'])
-  t.strictSame(suggestionsOf([]), ['/'])
+  const suggested = (containers: readonly string[]) => {
+    const responses: Readonly<Record<string, object>> = {
+      '/applications': { data: [{ id: 'a' }] },
+      '/access/diff': { data: containers.map((container) => ({ container })) },
+    }
+    const call = async <T>(_method: string, path: string) => responses[path] as T
+    return suggestContainers({ call } as Api, undefined, new AbortController().signal)
+  }
+  t.strictSame(await suggested(['/pci/high/', '/hr/', '/hr/']), ['/', '/hr/', '/pci/', '/pci/high/'])
+  t.strictSame(await suggested([]), ['/'])
 })
 
 t.test('error messages are shown at their fields, others above the form', async (t) => {

@@ -3,7 +3,7 @@ import type { LogEntry } from '../../../src/console/api/types.ts'
 import { fromLocal, toLocal } from '../../../src/console/kit/time.ts'
 import { chainOf } from '../../../src/console/screens/audit/chain.ts'
 import { entityLink } from '../../../src/console/screens/audit/entity-link.ts'
-import { exportLogs, PAGE } from '../../../src/console/screens/audit/export.ts'
+import { exportLogs } from '../../../src/console/screens/audit/export.ts'
 import { isFiltered, queryOf } from '../../../src/console/screens/audit/filters.ts'
 
 t.test('filters of the URL hash become the query; others are omitted', async (t) => {
@@ -58,6 +58,9 @@ t.test('the chain is shown as intact, broken, or not verified yet', async (t) =>
     ['audit'],
   )
 })
+
+/** Records of a page of an export. */
+const PAGE = 1_000
 
 const record = (at: number): LogEntry => ({
   tenant_id: 't',

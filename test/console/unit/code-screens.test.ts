@@ -1,8 +1,7 @@
 import t from 'tap'
-import { confirmationText } from '../../../src/console/kit/deletion.ts'
-import { settingsPatch, surfacesOf } from '../../../src/console/screens/proxies/settings.ts'
+import { confirmationText } from '../../../src/console/kit/dialog.ts'
+import { restorePatch, settingsPatch } from '../../../src/console/screens/proxies/patches.ts'
 import type { StoredProxy } from '../../../src/console/screens/proxies/types.ts'
-import { restorePatch } from '../../../src/console/screens/proxies/versions.ts'
 import { sampleArguments, valuesIn } from '../../../src/console/screens/reactors/values.ts'
 
 const form = (members: Readonly<Record<string, string>>): FormData => {
@@ -38,7 +37,7 @@ t.test('settings send only what was changed', (t) => {
   })
   const { require_auth: _, ...anonymous } = same
   t.strictSame(settingsPatch(proxy, form(anonymous)), { require_auth: false })
-  t.strictSame(surfacesOf(' '), [])
+  t.strictSame(settingsPatch(proxy, form({ ...same, evaluate: ' ' })), { evaluate: [] })
   t.end()
 })
 

@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { codeWarnings } from '../../../src/console/kit/code-check.ts'
+import type { Api } from '../../../src/console/api/client.ts'
+import { ApiError } from '../../../src/console/api/problem.ts'
+import { codeCheck } from '../../../src/console/kit/code-check.ts'
 import {
   type Edit,
   indent,
-  indentUnit,
   lineCount,
   newLine,
   offsetAt,
@@ -69,17 +70,32 @@ t.test('Enter keeps the indentation, and adds a level after an opening bracket',
   t.equal(after('  a', newLine('  a', 3, 3)), '  a\n  ')
   t.equal(after('\tf({', newLine('\tf({', 4, 4)), '\tf({\n\t\t')
   t.equal(after('  a', newLine('  a', 1, 3)), ' \n ')
-  t.equal(indentUnit('a\n\tb'), '\t')
+  t.equal(after('a\n\tb', indent('a\n\tb', 1, 1)), 'a\t\n\tb', 'by the unit of the text')
   t.end()
 })
 
 t.test('error messages of the API give the places of problems', (t) => {
-  t.strictSame(
-    codeWarnings({
-      'request_transform.code': ['line 2, column 42: Unexpected token', 'must have at most 50000 characters'],
-      name: ['is required'],
+  const controller = new AbortController()
+  const { problems, showIssues } = codeCheck({
+    api: {} as Api,
+    path: '/proxies/check-code',
+    body: () => undefined,
+    signal: controller.signal,
+  })
+  showIssues(
+    new ApiError({
+      issues: {
+        'request_transform.code': [
+          'line 2, column 42: Unexpected token',
+          'must have at most 50000 characters',
+        ],
+        name: ['is required'],
+      },
     }),
-    [{ path: 'request_transform.code', line: 2, column: 42, message: 'Unexpected token' }],
   )
+  const path = 'request_transform.code'
+  t.strictSame(problems(path), [{ path, line: 2, column: 42, message: 'Unexpected token' }])
+  t.strictSame(problems('name'), [])
+  controller.abort()
   t.end()
 })

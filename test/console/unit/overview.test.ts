@@ -1,12 +1,12 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import type { Health } from '../../../src/console/api/health.ts'
-import { parseMetrics } from '../../../src/console/api/metrics.ts'
 import type { RequestEntry } from '../../../src/console/api/types.ts'
 import { bytes, decimal, milliseconds, percent, quantile } from '../../../src/console/kit/numbers.ts'
-import { ceiling, lineOf } from '../../../src/console/kit/plot.ts'
-import { formatRelative } from '../../../src/console/kit/time.ts'
+import { type Point, plot } from '../../../src/console/kit/plot.ts'
+import { now, relativeTime } from '../../../src/console/kit/time.ts'
 import { callStatistics, timeRange } from '../../../src/console/screens/overview/figures.ts'
 import { noticesOf } from '../../../src/console/screens/overview/notices.ts'
+import { markup, metricsOf, textOf } from './kit.ts'
 
 const NOW = Date.parse('2026-03-01T12:00:00Z')
 const MINUTE = 60_000
@@ -69,21 +69,24 @@ t.test('without calls no figures are shown', async (t) => {
 })
 
 const WELL: Health = { status: 'ok', components: [{ name: 'store', status: 'ok' }] }
-const notices = (metrics: string, health = WELL) =>
-  noticesOf(health, parseMetrics(metrics), NOW).map(({ kind, text }) => `${kind}: ${text}`)
+const notices = async (t: Test, metrics: string, health = WELL) =>
+  noticesOf(health, await metricsOf(t, metrics), NOW).map(({ kind, text }) => `${kind}: ${text}`)
 const seconds = (days: number) => (NOW + days * 86_400_000) / 1_000
 
 t.test('notices: none while everything is healthy', async (t) => {
   t.same(
-    notices(`sidevault_certificate_expiry_timestamp_seconds{certificate="edge"} ${seconds(60)}
+    await notices(
+      t,
+      `sidevault_certificate_expiry_timestamp_seconds{certificate="edge"} ${seconds(60)}
 sidevault_audit_backlog_seconds 0.2
 sidevault_data_disk_free_bytes 50000000000
 sidevault_audit_journals_broken 0
 sidevault_process_up{process="envoy"} 1
-`),
+`,
+    ),
     [],
   )
-  t.same(notices(''), [], 'nor where a figure does not exist')
+  t.same(await notices(t, ''), [], 'nor where a figure does not exist')
 })
 
 t.test('notices: errors come first', async (t) => {
@@ -92,7 +95,8 @@ t.test('notices: errors come first', async (t) => {
     components: [{ name: 'sandbox', status: 'degraded', missing: ['uid'], since: '2026-03-01T11:00:00Z' }],
   }
   t.same(
-    notices(
+    await notices(
+      t,
       `sidevault_certificate_expiry_timestamp_seconds{certificate="edge"} ${seconds(10)}
 sidevault_certificate_expiry_timestamp_seconds{certificate="forward"} 0
 sidevault_audit_backlog_seconds 90
@@ -128,33 +132,26 @@ t.test('numbers have three digits and a unit', async (t) => {
 })
 
 t.test('a plot has a round maximum, gaps, and dots between gaps', async (t) => {
-  t.same([0, 0.3, 7, 11, 60].map(ceiling), [1, 0.5, 10, 20, 100])
-  const scale = { from: 0, to: 4, top: 1 }
-  t.equal(
-    lineOf(
-      [
-        [0, 0],
-        [1, 1],
-      ],
-      scale,
-    ),
-    'M0.0 72.0L80.0 0.0',
-  )
-  t.equal(
-    lineOf(
-      [
-        [0, 1],
-        [1, undefined],
-        [2, 1],
-      ],
-      scale,
-    ),
-    'M0.0 0.0h0.01M160.0 0.0h0.01',
-  )
+  const plotOf = (values: readonly (number | undefined)[]) => {
+    const points = values.map((value, at): Point => [at, value])
+    return plot({ title: 'Calls', series: [{ label: 'calls', points }], format: String, from: 0, to: 4 })
+  }
+  for (const [value, top] of [
+    [0, 1],
+    [0.3, 0.5],
+    [7, 10],
+    [11, 20],
+    [60, 100],
+  ] as const)
+    t.match(markup(plotOf([value])), `<span class="top">${top}</span>`)
+  t.match(markup(plotOf([0, 1])), 'd=M0.0 72.0L80.0 0.0 ')
+  t.match(markup(plotOf([1, undefined, 1])), 'd=M0.0 0.0h0.01M160.0 0.0h0.01 ')
 })
 
 t.test('times are relative to the present', async (t) => {
-  t.equal(formatRelative(NOW - 5_000, NOW), 'just now')
-  t.equal(formatRelative(NOW - 5 * MINUTE, NOW), '5 minutes ago')
-  t.equal(formatRelative(NOW + 3 * 86_400_000, NOW), 'in 3 days')
+  now.value = NOW
+  const shown = (at: number) => textOf(relativeTime(at))
+  t.equal(shown(NOW - 5_000), 'just now')
+  t.equal(shown(NOW - 5 * MINUTE), '5 minutes ago')
+  t.equal(shown(NOW + 3 * 86_400_000), 'in 3 days')
 })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { ERRORS } from '../../../src/common/errors.ts'
 import type { RequestEntry } from '../../../src/console/api/types.ts'
-import { appendOlderPage, mergeNewerPage } from '../../../src/console/screens/requests/calls.ts'
+import { appendOlderPage, mergeNewerPage } from '../../../src/console/screens/requests/call-pages.ts'
 import {
   filtersOf,
   isRejected,
@@ -11,10 +11,11 @@ import {
   outcomeOf,
   sortCalls,
 } from '../../../src/console/screens/requests/filters.ts'
-import { remedyIn } from '../../../src/console/screens/requests/remedy.ts'
+import { loadRemedy } from '../../../src/console/screens/requests/remedy.ts'
 import { stagesOf } from '../../../src/console/screens/requests/stages.ts'
 import { stepsOf } from '../../../src/console/screens/requests/steps.ts'
 import { root } from '../../kit/sources.ts'
+import { respondWith } from './kit.ts'
 
 const call = (of: Partial<RequestEntry> = {}): RequestEntry => ({
   id: 'gateway-0-1',
@@ -136,9 +137,10 @@ t.test('steps show where a call ended', async (t) => {
 t.test('the fix of an error code is the text of the documentation', async (t) => {
   const page =
     '<h2 id="invalid">invalid</h2>\n<p><strong>400 Validation failed.</strong> A &quot;member&quot; &amp;lt; <code>x</code>.</p>\n<h2 id="forbidden">'
-  t.equal(remedyIn(page, 'invalid'), '400 Validation failed. A "member" &lt; x.')
-  t.equal(remedyIn(page, 'forbidden'), undefined)
-  t.equal(remedyIn(page, 'nothing'), undefined)
+  respondWith(t, page)
+  t.equal(await loadRemedy('invalid'), '400 Validation failed. A "member" &lt; x.')
+  t.equal(await loadRemedy('forbidden'), undefined)
+  t.equal(await loadRemedy('nothing'), undefined)
   const reference = readFileSync(join(root, 'docs/reference/errors.md'), 'utf8')
   for (const code of Object.keys(ERRORS)) t.match(reference, new RegExp(`^## ${code}$`, 'm'))
 })

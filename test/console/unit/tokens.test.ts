@@ -1,10 +1,9 @@
 import t from 'tap'
 import { ApiError } from '../../../src/console/api/problem.ts'
-import { toLocal } from '../../../src/console/kit/time.ts'
-import { allAccess, groupsOf } from '../../../src/console/screens/tokens/access.ts'
-import { summaryOf } from '../../../src/console/screens/tokens/cells.ts'
-import { expiryOf } from '../../../src/console/screens/tokens/change.ts'
-import { inputOf, typesOf } from '../../../src/console/screens/tokens/create.ts'
+import { fromLocal, toLocal } from '../../../src/console/kit/time.ts'
+import { groupsOf, loadAccess } from '../../../src/console/screens/tokens/access-entries.ts'
+import { maskedData } from '../../../src/console/screens/tokens/cells.ts'
+import { typesOf } from '../../../src/console/screens/tokens/create.ts'
 import {
   metadataPatch,
   metadataText,
@@ -18,7 +17,9 @@ import {
   searchQuery,
 } from '../../../src/console/screens/tokens/query.ts'
 import { applySuggestion, FIELDS, suggest } from '../../../src/console/screens/tokens/suggest.ts'
+import { inputOf } from '../../../src/console/screens/tokens/token-input.ts'
 import { parseQuery } from '../../../src/vault/search/parser.ts'
+import { textOf } from './kit.ts'
 
 const issuesOf = (work: () => unknown): unknown => {
   try {
@@ -182,18 +183,17 @@ t.test('who can see a token is read from all pages, twenty at most', async (t) =
       } as T
     },
   })
-  t.match(await allAccess(api(3), 'an id'), { entries: { length: 3 }, total: 3 })
+  t.match(await loadAccess(api(3), 'an id'), { entries: { length: 3 }, total: 3 })
   t.strictSame(asked[2], { page: 3, size: 100 })
-  t.match(await allAccess(api(50), 'an id'), { entries: { length: 20 }, total: 50 })
+  t.match(await loadAccess(api(50), 'an id'), { entries: { length: 20 }, total: 50 })
 })
 
 t.test('an expiry that was not changed stays to the second', async (t) => {
   const stored = '2030-01-31T12:34:56.000+00:00'
   const shown = toLocal(stored)
-  t.equal(expiryOf(shown, stored), stored)
-  t.equal(expiryOf('', stored), null)
-  t.equal(expiryOf('', undefined), null)
-  t.equal(expiryOf(shown, undefined), '2030-01-31T12:34:00.000Z')
+  t.equal(fromLocal(shown, stored), stored)
+  t.equal(fromLocal('', stored), undefined)
+  t.equal(fromLocal(shown), '2030-01-31T12:34:00.000Z')
 })
 
 t.test('a form becomes a token', async (t) => {
@@ -230,11 +230,9 @@ t.test('a form becomes a token', async (t) => {
 })
 
 t.test('masked data is shown in one line', async (t) => {
-  t.equal(
-    summaryOf({ number: 'XX42', expiration_month: 1, expiration_year: 2030, cvc: null }),
-    'XX42  1/2030',
-  )
-  t.equal(summaryOf({ a: 'b', c: { d: 1 } }), 'a: b, c: {"d":1}')
-  t.equal(summaryOf([1, 'x']), '[1,"x"]')
-  t.ok(Array.from(summaryOf('😀'.repeat(5_000))).length <= 80)
+  const shown = (data: unknown) => textOf(maskedData({ data }))
+  t.equal(shown({ number: 'XX42', expiration_month: 1, expiration_year: 2030, cvc: null }), 'XX42  1/2030')
+  t.equal(shown({ a: 'b', c: { d: 1 } }), 'a: b, c: {"d":1}')
+  t.equal(shown([1, 'x']), '[1,"x"]')
+  t.ok(Array.from(shown('😀'.repeat(5_000))).length <= 80)
 })

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { probeConfinement } from '../../../src/sandbox/parent/confinement.ts'
+import { detectConfinement } from '../../../src/sandbox/parent/confinement.ts'
 import { Pool } from '../../../src/sandbox/parent/pool.ts'
 import { startText } from '../../../src/sandbox/parent/sources.ts'
 import { spawnChild } from '../../../src/sandbox/parent/spawn.ts'
@@ -12,7 +12,7 @@ import { silentLog } from '../../kit/egress.ts'
 /** Opens every file handle of this process when its first child has exited, until the second spawn has failed. */
 const starve = async (): Promise<void> => {
   const handles: number[] = []
-  const confinement = await probeConfinement()
+  const confinement = await detectConfinement([], silentLog())
   const start = startText({ argumentBytes: 1_000, aheadMs: 50 })
   const { promise: back, resolve } = Promise.withResolvers<void>()
   let started = 0

@@ -3,7 +3,7 @@ import { createServer, getCACertificates, setDefaultCACertificates } from 'node:
 import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
 import { createLog, type Log } from '../../../src/common/log.ts'
-import { openRedisState, type RedisStateOptions } from '../../../src/shared-state/redis/state.ts'
+import { openRedisState } from '../../../src/shared-state/redis/state.ts'
 import type { SharedState } from '../../../src/shared-state/types.ts'
 import { sharedStateContract } from '../../contract/shared-state-contract.ts'
 import { createAuthority } from '../../kit/authority.ts'
@@ -19,7 +19,7 @@ const skip = await noRedis()
 const open = async (
   t: Test,
   url: string,
-  options: RedisStateOptions & { readonly log?: Log } = {},
+  options: Parameters<typeof openRedisState>[1] & { readonly log?: Log } = {},
 ): Promise<SharedState & { readonly registry: Registry }> => {
   const registry = new Registry()
   const { log = createLog('test', 'silent'), ...rest } = options

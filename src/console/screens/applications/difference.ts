@@ -61,7 +61,7 @@ export const sentencesOf = ({ data }: Diff): readonly Sentence[] => {
 }
 
 /** `2 reveals, 1 loss, 4 gains`; `''` without sentences. */
-export const summaryOf = (sentences: readonly Sentence[]): string =>
+const summaryOf = (sentences: readonly Sentence[]): string =>
   (
     [
       ['reveals', 'reveal', 'reveals'],

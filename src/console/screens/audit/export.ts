@@ -2,7 +2,7 @@ import type { LogEntry } from '../../api/types.ts'
 import type { ListResponse } from '../../kit/list.ts'
 
 /** Records of a page, the most that the API gives. */
-export const PAGE = 1_000
+const PAGE = 1_000
 
 export interface ExportProgress {
   readonly records: number

@@ -3,36 +3,8 @@ import { applicationChoice } from '../../kit/entity-choice.ts'
 import { field } from '../../kit/form.ts'
 import { html, type TemplateResult } from '../../kit/html.ts'
 import { settingsForm } from '../../kit/settings-form.ts'
-import type { ProxyPage, StoredProxy } from './types.ts'
-
-/** `body, header:authorization` → its parts. */
-export const surfacesOf = (text: string): readonly string[] =>
-  text
-    .split(/[,\n]/)
-    .map((one) => one.trim())
-    .filter((one) => one !== '')
-
-/** The members that a form changes, as a merge patch; undefined when there is none. */
-export const settingsPatch = (proxy: StoredProxy, form: FormData): object | undefined => {
-  const text = (name: string) => String(form.get(name) ?? '')
-  const application = text('application').trim()
-  const next = {
-    name: text('name'),
-    destination_url: text('destination_url'),
-    require_auth: form.has('require_auth'),
-    intercept: form.has('intercept'),
-    evaluate: surfacesOf(text('evaluate')),
-    application: application === '' ? null : { id: application },
-  }
-  const before = {
-    ...proxy,
-    application: proxy.application_id === undefined ? null : { id: proxy.application_id },
-  }
-  const changes = Object.entries(next).filter(
-    ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name as keyof typeof next]),
-  )
-  return changes.length === 0 ? undefined : Object.fromEntries(changes)
-}
+import { settingsPatch } from './patches.ts'
+import type { ProxyPage } from './types.ts'
 
 /** The form of a proxy's settings. */
 export const settingsSection = (page: ProxyPage): (() => TemplateResult) => {

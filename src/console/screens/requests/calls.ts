@@ -3,48 +3,15 @@ import type { RequestEntry } from '../../api/types.ts'
 import type { ListResponse } from '../../kit/list.ts'
 import { type Resource, resource } from '../../kit/resource.ts'
 import { type ReadonlySignal, signal } from '../../kit/signals.ts'
+import { appendOlderPage, type Calls, mergeNewerPage } from './call-pages.ts'
 
 /** Calls of a page, and calls of a page that a poll reads. */
 const PAGE = 1_000
 const POLLED = 200
 /** Pages that a poll reads until it finds a call that is known. */
 const POLL_PAGES = 5
-/** Calls in memory: those of about two processes. */
-const MAX_CALLS = 20_000
-
-/** The newest calls without a gap, newest first. */
-export interface Calls {
-  readonly entries: readonly RequestEntry[]
-  /** Cursor of older ones; absent: there are none. */
-  readonly next: string | undefined
-}
 
 const NONE: Calls = { entries: [], next: undefined }
-
-/** Calls with a newer page. `isJoined`: the page reaches the calls; otherwise, after a gap, older ones are left out. */
-export const mergeNewerPage = (
-  calls: Calls,
-  page: Calls,
-): { readonly calls: Calls; readonly isJoined: boolean } => {
-  const known = new Set(calls.entries.map(({ id }) => id))
-  const fresh = page.entries.filter(({ id }) => !known.has(id))
-  const isJoined = fresh.length < page.entries.length || page.next === undefined
-  if (!isJoined) return { calls: page, isJoined }
-  // Processes report by themselves: one of them may be behind.
-  const entries = [...fresh, ...calls.entries].sort((a, b) => (a.at === b.at ? 0 : a.at < b.at ? 1 : -1))
-  return {
-    calls: {
-      entries: entries.slice(0, MAX_CALLS),
-      next: entries.length > MAX_CALLS ? undefined : calls.next,
-    },
-    isJoined,
-  }
-}
-
-export const appendOlderPage = (calls: Calls, page: Calls): Calls => ({
-  entries: [...calls.entries, ...page.entries],
-  next: calls.entries.length + page.entries.length >= MAX_CALLS ? undefined : page.next,
-})
 
 interface LoadedCalls extends Resource<Calls> {
   /** Loads another page of older calls. */
@@ -70,12 +37,12 @@ export const loadCalls = (api: Api, within: AbortSignal, pages = 1): LoadedCalls
 
   const newer = async (calls: Calls, signal: AbortSignal): Promise<Calls> => {
     let page = await read(signal, POLLED, undefined)
-    let found = mergeNewerPage(calls, page)
-    for (let pages = 1; !found.isJoined && pages < POLL_PAGES; pages++) {
+    let merged = mergeNewerPage(calls, page)
+    for (let pages = 1; !merged.isJoined && pages < POLL_PAGES; pages++) {
       page = appendOlderPage(page, await read(signal, POLLED, page.next))
-      found = mergeNewerPage(calls, page)
+      merged = mergeNewerPage(calls, page)
     }
-    return found.calls
+    return merged.calls
   }
 
   const loaded = resource(async (signal) => {

@@ -11,7 +11,8 @@ import { snippet } from '../../kit/snippet.ts'
 import { type Column, table } from '../../kit/table.ts'
 import { relativeTime } from '../../kit/time.ts'
 import { hashOf, link } from '../../router.ts'
-import { type Calls, loadCalls } from './calls.ts'
+import type { Calls } from './call-pages.ts'
+import { loadCalls } from './calls.ts'
 import {
   FILTERS,
   filtersOf,

@@ -7,7 +7,7 @@ const plain = (html: string): string =>
     .trim()
 
 /** The first paragraph below the heading of a code in `/docs/errors`, as text. */
-export const remedyIn = (page: string, code: string): string | undefined => {
+const remedyIn = (page: string, code: string): string | undefined => {
   const at = page.indexOf(`<h2 id="${code}"`)
   if (at < 0) return undefined
   const [, paragraph] = /<\/h2>\s*<p>(.*?)<\/p>/s.exec(page.slice(at)) ?? []

@@ -7,12 +7,11 @@ import type { ScreenContext } from '../../kit/screen.ts'
 import { signal } from '../../kit/signals.ts'
 import { relativeTime } from '../../kit/time.ts'
 import { may } from '../../session.ts'
+import { type TenantSettings, updateOf } from './tenant-update.ts'
 
-interface Tenant {
+interface Tenant extends TenantSettings {
   readonly id: string
   readonly owner_id: string
-  readonly name: string
-  readonly settings: Readonly<Record<string, string>>
   readonly created_at?: string
   readonly modified_at?: string
 }
@@ -62,19 +61,6 @@ const tenantFacts = (tenant: Tenant): TemplateResult => html`<dl class="facts">
       <dd>${text(tenant.settings[name] ?? '')} <span class="small soft">– ${hint}</span></dd>`,
   )}
 </dl>`
-
-/** The body of an update that makes the changes of `draft` to `opened` in what is stored `now`. */
-export const updateOf = (
-  opened: Pick<Tenant, 'name' | 'settings'>,
-  draft: Pick<Tenant, 'name' | 'settings'>,
-  now: Pick<Tenant, 'name' | 'settings'>,
-): object => {
-  const changed = Object.entries(draft.settings).filter(([name, value]) => opened.settings[name] !== value)
-  return {
-    name: draft.name === opened.name ? now.name : draft.name,
-    ...(changed.length === 0 ? {} : { settings: { ...now.settings, ...Object.fromEntries(changed) } }),
-  }
-}
 
 /** Name and settings of the tenant, with a form for those who may change them. */
 export const createTenant = ({ api, signal: within }: ScreenContext): (() => TemplateResult) => {

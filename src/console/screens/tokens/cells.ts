@@ -10,7 +10,7 @@ const cut = (text: string): string => {
 }
 
 /** Masked data in one line. */
-export const summaryOf = (data: unknown): string => {
+const summaryOf = (data: unknown): string => {
   if (typeof data === 'string') return cut(data)
   if (!isObject(data)) return cut(JSON.stringify(data) ?? '')
   const { number, expiration_month: month, expiration_year: year } = data

@@ -4,7 +4,8 @@ import { field } from '../../kit/form.ts'
 import { html } from '../../kit/html.ts'
 import { exactTime, fromLocal, toLocal } from '../../kit/time.ts'
 import { formDialog } from './form-dialog.ts'
-import { metadataField, metadataPatch, parseMetadata } from './metadata-text.ts'
+import { metadataField } from './metadata-field.ts'
+import { metadataPatch, parseMetadata } from './metadata-text.ts'
 import type { TokenDetail } from './types.ts'
 
 /** Changes a token. The response is not read: the rule of `token:update` may reveal the value. */
@@ -14,10 +15,6 @@ const patch = async (api: Api, id: string, body: object): Promise<true> => {
   await response.body?.cancel()
   return true
 }
-
-/** Expiry of the control's text; null: never. The control holds no seconds: those of `stored` stay until it changes. */
-export const expiryOf = (text: string, stored: string | undefined): string | null =>
-  text === toLocal(stored) && stored !== undefined ? stored : (fromLocal(text) ?? null)
 
 /** Asks for the end of a token; true when it was changed. */
 export const editExpiry = async (api: Api, { id, expires_at }: TokenDetail): Promise<boolean> =>
@@ -38,7 +35,7 @@ export const editExpiry = async (api: Api, { id, expires_at }: TokenDetail): Pro
           .defaultValue=${toLocal(expires_at)}
         />`,
       })}`,
-    send: (of) => patch(api, id, { expires_at: expiryOf(of('at'), expires_at) }),
+    send: (of) => patch(api, id, { expires_at: fromLocal(of('at'), expires_at) ?? null }),
   })) === true
 
 /** Asks for other metadata; true when it was changed. */

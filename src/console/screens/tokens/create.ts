@@ -2,14 +2,13 @@ import type { Token } from '../../api/types.ts'
 import { choiceField, field } from '../../kit/form.ts'
 import { html } from '../../kit/html.ts'
 import { createIdempotencyKey } from '../../kit/idempotency.ts'
-import { parseJson } from '../../kit/json.ts'
 import { resource, show } from '../../kit/resource.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
 import { signal } from '../../kit/signals.ts'
 import { link } from '../../router.ts'
-import { formDialog, invalid } from './form-dialog.ts'
-import { metadataField, parseMetadata } from './metadata-text.ts'
-import { containerOf } from './query.ts'
+import { formDialog } from './form-dialog.ts'
+import { metadataField } from './metadata-field.ts'
+import { inputOf } from './token-input.ts'
 
 export interface Description {
   readonly components: {
@@ -33,27 +32,6 @@ export const typesOf = ({ components: { schemas } }: Description): readonly Toke
       example: typeof example === 'string' ? example : JSON.stringify(example, null, 2),
     }))
     .sort((a, b) => a.name.localeCompare(b.name))
-
-/** JSON where it looks so, else a text; an expression is a text. Throws `invalid`. */
-const typedValue = (member: string, text: string): unknown => {
-  if (!/^\s*(?:\{(?!\{)|[["])/.test(text)) return text.trim()
-  const { value, error } = parseJson(text)
-  if (error !== undefined) throw invalid(member, error)
-  return value
-}
-
-/** The body of `POST /tokens` from the controls of the form. Throws `invalid`. */
-export const inputOf = (of: (name: string) => string): object => {
-  const container = containerOf(of('containers'))
-  const metadata = parseMetadata(of('metadata'))
-  return {
-    type: of('type'),
-    data: typedValue('data', of('data')),
-    ...(container === '' ? {} : { containers: [container] }),
-    ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
-    ...(of('mask').trim() === '' ? {} : { mask: typedValue('mask', of('mask')) }),
-  }
-}
 
 /** Asks for a token, creates it and opens its page. */
 export const createToken = async ({ api, signal: within, navigate }: ScreenContext): Promise<void> => {

@@ -1,9 +1,7 @@
-import { field } from '../../kit/form.ts'
-import { html, type TemplateResult } from '../../kit/html.ts'
 import { invalid } from './form-dialog.ts'
 
 /** Metadata as lines of text: `key: value`. */
-type Metadata = Readonly<Record<string, string>>
+export type Metadata = Readonly<Record<string, string>>
 
 export const metadataText = (metadata: Metadata): string =>
   Object.entries(metadata)
@@ -39,17 +37,3 @@ export const metadataPatch = (from: Metadata, to: Metadata): Readonly<Record<str
     ...Object.keys(from).flatMap((key) => (Object.hasOwn(to, key) ? [] : [[key, null] as const])),
     ...Object.entries(to).filter(([key, value]) => !Object.hasOwn(from, key) || from[key] !== value),
   ])
-
-export const metadataField = (error: string | undefined, metadata: Metadata = {}): TemplateResult =>
-  field({
-    label: 'Metadata',
-    hint: 'One entry a line: key: value. It is stored in clear text: no sensitive data here.',
-    error,
-    control: html`<textarea
-      name="metadata"
-      rows="4"
-      spellcheck="false"
-      placeholder="order: 1001"
-      .defaultValue=${metadataText(metadata)}
-    ></textarea>`,
-  })

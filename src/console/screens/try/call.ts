@@ -36,7 +36,7 @@ const FORBIDDEN =
 const NAME = /^[\w!#$%&'*+.^`|~-]+$/
 
 /** Headers of the lines, and sentences about lines that are not headers. */
-export const parseHeaders = (
+const parseHeaders = (
   text: string,
 ): {
   readonly headers: readonly (readonly [name: string, value: string])[]
@@ -57,7 +57,7 @@ export const parseHeaders = (
 }
 
 /** ASCII JSON in one line, as a header can hold; undefined when `parseJson` finds an error in the text. */
-export const headerJson = (text: string): string | undefined => {
+const headerJson = (text: string): string | undefined => {
   const { value, error } = parseJson(text)
   if (error !== undefined) return undefined
   return JSON.stringify(value).replaceAll(
