@@ -3,6 +3,7 @@ import type { ErrorCode } from '../common/errors.ts'
 import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
 import type { AppliedRule } from '../common/request-ring.ts'
+import type { Span } from '../common/tracing.ts'
 import type { Caller } from '../sdk/index.ts'
 
 const NO_STAGES = Object.freeze({})
@@ -16,6 +17,7 @@ interface EndedCall {
   /** ms of `performance.now()`. */
   readonly startedAt: number
   readonly traceId: string
+  readonly span: Span | undefined
   readonly caller: Caller | undefined
   readonly rules: readonly AppliedRule[]
   readonly status: number
@@ -34,8 +36,14 @@ interface EndedCall {
 export const createCallRecorder =
   ({ log, metrics }: { readonly log: Log; readonly metrics: Metrics }) =>
   (call: EndedCall): void => {
-    const { operation, caller, status, code, traceId, rules, isProbe, isBackground = false } = call
+    const { operation, caller, status, code, traceId, span, rules, isProbe, isBackground = false } = call
     const durationMs = performance.now() - call.startedAt
+    const tokens = rules.reduce(
+      (sum, { tokens, disclosure }) => (disclosure === 'none' ? sum : sum + tokens),
+      0,
+    )
+    span?.set({ status, error: code, tokens })
+    span?.end()
     const isQuiet = (isProbe || isBackground) && status < 400
     metrics.requests.inc({ operation, status })
     if (!isProbe) metrics.duration.observe({ kind: 'management' }, durationMs / 1000)
@@ -57,10 +65,7 @@ export const createCallRecorder =
         durationMs,
         stages: NO_STAGES,
         rules,
-        tokens: rules.reduce(
-          (sum, { tokens, disclosure }) => (disclosure === 'none' ? sum : sum + tokens),
-          0,
-        ),
+        tokens,
         requestBytes: call.requestBytes,
         responseBytes: call.responseBytes,
       })
@@ -71,6 +76,7 @@ export const createCallRecorder =
       ...(code === undefined ? {} : { code }),
       ms: Math.round(durationMs * 1000) / 1000,
       trace_id: traceId,
+      ...(span === undefined ? {} : { span_id: span.context.spanId }),
       ...(caller && caller.tenantId !== '' ? { tenant_id: caller.tenantId, actor_id: caller.actorId } : {}),
     }
     if (isQuiet) log.debug(entry, 'response sent')

@@ -173,7 +173,8 @@ const handshakeLog = {
         flags: '%RESPONSE_FLAGS%',
         details: '%RESPONSE_CODE_DETAILS%',
         reason: '%DOWNSTREAM_TRANSPORT_FAILURE_REASON%',
-        trace_id: '%FILTER_STATE(sidevault.nonce:PLAIN)%',
+        // The nonce of a tunnel begins with its trace id.
+        trace_id: '%FILTER_STATE(sidevault.nonce:PLAIN):32%',
         ms: '%DURATION%',
       },
     },

@@ -141,7 +141,7 @@ const CONTINUE_AND_REPLACE = 1
 /** The cluster's name is set last: nothing that code or a caller sends may take its place. */
 const editsOf = (reply: ExtProcReply): Edits => {
   if (reply.kind === 'connect')
-    return { set: new Map([[reply.traceHeader, reply.nonce]]), remove: ['proxy-authorization'] }
+    return { set: new Map([[reply.traceHeader, reply.traceId]]), remove: ['proxy-authorization'] }
   if (reply.kind !== 'continue' || reply.cluster === undefined)
     return 'edits' in reply ? reply.edits : NO_EDITS
   const { set, remove } = reply.edits

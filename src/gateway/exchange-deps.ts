@@ -2,6 +2,7 @@
 import type { Clock } from '../common/clock.ts'
 import type { RateLimiter } from '../common/rate-limiter.ts'
 import type { Shares } from '../common/shares.ts'
+import type { Span } from '../common/tracing.ts'
 import { createDestinations, type DestinationPolicy, type Destinations } from '../egress/parse-url.ts'
 import type { Expressions } from '../expressions/types.ts'
 import type { Bindings } from '../forward-proxy/bindings.ts'
@@ -75,7 +76,7 @@ export interface GatewayState {
   readonly hasConsole: boolean
   readonly options: Pick<ExchangeOptions, 'stepMs' | 'codeStepMs' | 'responseMs' | 'body' | 'upload'>
   /** Makes the timer of one request. */
-  readonly timer: (stages: Stages) => Timed
+  readonly timer: (stages: Stages, span?: Span) => Timed
 }
 
 export const createGatewayState = (

@@ -9,6 +9,7 @@ import { HOP_BY_HOP } from '../common/http-headers.ts'
 import { isObject } from '../common/json.ts'
 import { parseJson } from '../common/parse-json.ts'
 import { CLIENT_ADDRESS_HEADER } from '../common/rate-limiter.ts'
+import type { TraceContext } from '../common/trace-context.ts'
 import { traceIdFor } from '../common/trace-id.ts'
 import { CONNECTION_COPY, COPIES } from '../control-plane/early-header-mutation.ts'
 import { HEADER_KIB, HEADER_LINES, prefixHeaders } from '../ext-proc/contract.ts'
@@ -185,10 +186,13 @@ export const prefixOf = (head: Head, { prefixes, ofPrefixes }: HeaderRules): str
 export const traceHeaderOf = ({ names }: HeaderRules, prefix: string): string =>
   (names.get(prefix) ?? prefixHeaders(prefix)).traceId
 
-/** The caller's trace id, from the header of its prefix, when it can be echoed, else a new one. */
-export const traceIdOf = (head: Head, header: string): string => {
+/**
+ * The caller's trace id, from the header of its prefix, when it can be echoed, else from its `traceparent`; else a new
+ * one.
+ */
+export const traceIdOf = (head: Head, header: string, parent?: TraceContext): string => {
   const values = head.get(header)
-  return traceIdFor(values?.length === 1 ? values[0] : undefined)
+  return traceIdFor(values?.length === 1 ? values[0] : undefined, parent)
 }
 
 const NONE: ReadonlySet<string> = new Set()

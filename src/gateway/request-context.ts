@@ -1,11 +1,11 @@
 import { AppError } from '../common/errors.ts'
 import { type Eventual, whenReady } from '../common/eventual.ts'
-import { traceIdFor } from '../common/trace-id.ts'
 import { createStepTimeout } from '../common/with-timeout.ts'
 import type { Held } from '../sdk/index.ts'
+import { CallTrace } from './call-trace.ts'
 import type { GatewayState } from './exchange-deps.ts'
 import type { Origin } from './forward/tunnel.ts'
-import { type Head, prefixOf, storedMethod, traceHeaderOf, traceIdOf } from './headers.ts'
+import { type Head, prefixOf, storedMethod, traceHeaderOf } from './headers.ts'
 import { HeldMemory } from './held-memory.ts'
 import { proxyError } from './replies.ts'
 import { RequestTelemetry } from './request-record.ts'
@@ -19,7 +19,7 @@ interface ContextOptions {
   readonly head: Head
   /** Absent: it came to the edge. */
   readonly origin?: Origin | undefined
-  readonly operation?: 'connect'
+  readonly operation?: 'proxy' | 'connect'
 }
 
 /**
@@ -29,6 +29,7 @@ interface ContextOptions {
 export class RequestContext {
   readonly gateway: GatewayState
   readonly origin: Origin | undefined
+  readonly trace: CallTrace
   readonly telemetry: RequestTelemetry
   readonly memory: HeldMemory
   readonly timeout = createStepTimeout(slow)
@@ -39,22 +40,22 @@ export class RequestContext {
   #values: Held[] = []
   #isClosed = false
 
-  constructor(gateway: GatewayState, { head, origin, operation }: ContextOptions) {
+  constructor(gateway: GatewayState, { head, origin, operation = 'proxy' }: ContextOptions) {
     const { deps, prefixes } = gateway
-    // The caller of the forward proxy writes to the destination: no header of its own is read.
-    const isEdge = origin === undefined && operation === undefined
+    // The caller of the forward proxy writes to the destination: no header of the service is read.
+    const isEdge = origin === undefined && operation === 'proxy'
     this.gateway = gateway
     this.origin = origin
     this.prefix = isEdge ? prefixOf(head, prefixes) : prefixes.prefixes[0]
     this.traceHeader = traceHeaderOf(prefixes, this.prefix)
-    const traceId = isEdge ? traceIdOf(head, this.traceHeader) : traceIdFor(undefined)
-    this.telemetry = new RequestTelemetry(deps, traceId, storedMethod(head), operation)
+    this.trace = new CallTrace(head, isEdge ? this.traceHeader : undefined, operation)
+    this.telemetry = new RequestTelemetry(deps, this.trace, storedMethod(head), operation)
     this.memory = new HeldMemory(deps.held, gateway.bodyLimit)
-    this.timed = gateway.timer(this.telemetry.stages)
+    this.timed = gateway.timer(this.telemetry.stages, this.trace.span)
   }
 
   get traceId(): string {
-    return this.telemetry.traceId
+    return this.trace.id
   }
 
   /** The caller is gone, or has its response. */
@@ -100,11 +101,12 @@ export class RequestContext {
     this.#values = []
   }
 
-  /** The one end of every request: its share, its memory, its values and its timer are released. Idempotent. */
+  /** The one end of every request: its share, memory, values, timer and spans are released. Idempotent. */
   close(): void {
     this.#isClosed = true
     this.memory.release()
     this.timeout.cancel()
     this.releaseValues()
+    this.trace.end()
   }
 }

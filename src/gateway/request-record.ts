@@ -8,6 +8,7 @@ import type { Eventual } from '../common/eventual.ts'
 import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
 import type { Caller, StoredProxy } from '../sdk/index.ts'
+import type { CallTrace } from './call-trace.ts'
 import type { Stages } from './timings.ts'
 
 export interface RequestRecordDeps {
@@ -34,6 +35,7 @@ const OWN: Readonly<Record<string, number>> = { dry_run: 200, opened: 200 }
 /** Audit records, log line and metrics of one request. */
 export class RequestTelemetry {
   readonly traceId: string
+  readonly #trace: CallTrace
   /** Rules and permissions that decided about the tokens. */
   readonly decisions = new AppliedRules()
   /** Tokens used. */
@@ -52,14 +54,10 @@ export class RequestTelemetry {
   #identity: Identity | undefined
   #finished = false
 
-  constructor(
-    deps: RequestRecordDeps,
-    traceId: string,
-    method: string,
-    operation: 'proxy' | 'connect' = 'proxy',
-  ) {
+  constructor(deps: RequestRecordDeps, trace: CallTrace, method: string, operation: 'proxy' | 'connect') {
     this.#deps = deps
-    this.traceId = traceId
+    this.traceId = trace.id
+    this.#trace = trace
     this.#method = method
     this.#operation = operation
   }
@@ -88,9 +86,15 @@ export class RequestTelemetry {
     this.#finished = true
     const { metrics, log } = this.#deps
     const { tokens, traceId } = this
+    const { spanId, span } = this.#trace
     const identity = this.#identity
     const ms = performance.now() - this.#began
     if (identity !== undefined) this.#remember(identity, ended, error, ms)
+    span?.set({
+      ...(typeof ended === 'number' ? { status: ended } : { outcome: ended }),
+      error: error?.code,
+      tokens,
+    })
     metrics.requests.inc({ operation: this.#operation, status: ended })
     metrics.duration.observe({ kind: this.#operation }, ms / 1000)
     const line: Record<string, unknown> = { operation: this.#operation }
@@ -103,6 +107,7 @@ export class RequestTelemetry {
     line.tokens = tokens
     line.ms = Math.round(ms * 10) / 10
     line.trace_id = traceId
+    if (spanId !== undefined) line.span_id = spanId
     line.tenant_id = identity?.caller.tenantId
     line.actor_id = identity?.caller.actorId
     if (identity?.proxy !== undefined) line.proxy_id = identity.proxy.id

@@ -1,5 +1,6 @@
 import type { Eventual } from '../common/eventual.ts'
 import type { Metrics } from '../common/metrics.ts'
+import { inSpan, type Span } from '../common/tracing.ts'
 
 const STAGES = ['authenticate', 'plan', 'use', 'apply', 'transform'] as const
 export type Stage = (typeof STAGES)[number]
@@ -25,18 +26,20 @@ const timing = <T>(work: () => Eventual<T>, done: (ms: number) => void): Eventua
   }
 }
 
-/** Makes the `Timed` of a request, which notes the milliseconds of each stage in `stages`. */
-export const createTimed = ({ stage }: Metrics): ((stages: Stages) => Timed) => {
+/** Makes the `Timed` of a request, which notes the milliseconds of each stage in `stages`, and adds it to `span`. */
+export const createTimed = ({ stage }: Metrics): ((stages: Stages, span?: Span) => Timed) => {
   const observers = new Map(
     STAGES.map((name) => {
       const observed = stage.labels({ stage: name })
       return [name, (ms: number) => observed.observe(ms / 1000)]
     }),
   )
-  return (stages) =>
-    <T>(name: Stage, work: () => Eventual<T>) =>
-      timing(work, (ms) => {
+  return (stages, span) =>
+    <T>(name: Stage, work: () => Eventual<T>) => {
+      const traced = span === undefined ? work : () => inSpan(span, name, work)
+      return timing(traced, (ms) => {
         observers.get(name)?.(ms)
         stages[name] = Math.round(ms * 1_000) / 1_000
       }) as Promise<T>
+    }
 }

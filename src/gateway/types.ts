@@ -49,6 +49,7 @@ export type ExtProcReply =
       readonly kind: 'connect'
       readonly prefix: string
       readonly traceHeader: string
+      readonly traceId: string
       readonly nonce: string
       readonly tunnel?: string
       readonly address?: string

@@ -2,6 +2,7 @@ import { AppError } from '../common/errors.ts'
 import { inOwnTurn, yieldIfDue } from '../common/event-loop.ts'
 import type { Json } from '../common/json.ts'
 import { parseCodeJson } from '../common/json-structure.ts'
+import { currentSpan, inSpan, type Span, withinSpan } from '../common/tracing.ts'
 import { PIECE } from '../common/weight.ts'
 import { writeJson } from '../common/write-json.ts'
 import type { Outcome, Sandbox, SandboxHost } from '../sandbox/types.ts'
@@ -11,6 +12,12 @@ import { failureOf } from './outcome.ts'
 
 /** Wall-clock limit of one run, in ms (completions §8). */
 export const WALL_MS = 30_000
+
+/** Calls of the code arrive in messages of its process, which belong to no call. */
+const calledWithin = (span: Span, host: SandboxHost): SandboxHost => ({
+  ...host,
+  call: (method, input, signal) => withinSpan(span, () => host.call(method, input, signal)),
+})
 
 /** `Code.run` with a host. Calls `onOutcome` before it resolves or rejects. */
 export const runCode = async (
@@ -29,12 +36,17 @@ export const runCode = async (
   onOutcome?: (outcome: Outcome) => void,
 ): Promise<Json | undefined> => {
   const written = await writeJson(argument)
-  const outcome = await sandbox.run({
-    program: { tenantId, name, code },
-    argument: await inOwnTurn(() => written.toString()),
-    host,
-    limits: { wallMs: Math.min(wallMs, WALL_MS) },
-    signal,
+  const text = await inOwnTurn(() => written.toString())
+  const outcome = await inSpan(currentSpan(), 'sandbox', async (span) => {
+    const ended = await sandbox.run({
+      program: { tenantId, name, code },
+      argument: text,
+      host: span === undefined ? host : calledWithin(span, host),
+      limits: { wallMs: Math.min(wallMs, WALL_MS) },
+      signal,
+    })
+    span?.set({ outcome: ended.kind, ...(ended.kind === 'limit' ? { error: ended.limit } : {}) })
+    return ended
   })
   onOutcome?.(outcome)
   if (outcome.kind !== 'returned') throw failureOf(outcome, { name, exposeErrorMessages, headerPrefixes })

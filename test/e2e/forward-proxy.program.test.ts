@@ -73,6 +73,21 @@ for (const protocol of ['request', 'request2'] as const) {
     t.match(response.headers['svc-trace-id'], /./)
   })
 
+  t.test(`a traceparent inside a tunnel is forwarded with a new span over ${protocol}`, async (t) => {
+    const [trace, span] = ['4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7']
+    const headers = { ...JSON_TYPE, traceparent: `00-${trace}-${span}-01`, 'svc-trace-id': 'ignored' }
+    for (const body of [BODY, [BODY.slice(0, 9), BODY.slice(9)]]) {
+      const response = await world[protocol]({ body, headers })
+      t.equal(response.status, 200, response.text)
+      t.equal(response.headers['svc-trace-id'], trace)
+      const { traceparent } = world.destination.last().headers
+      t.match(traceparent, new RegExp(`^00-${trace}-(?!${span})[0-9a-f]{16}-01$`))
+    }
+    const forged = await world[protocol]({ body: BODY, headers: { ...JSON_TYPE, traceparent: 'forged' } })
+    t.match(forged.headers['svc-trace-id'], /^[0-9a-f]{32}$/)
+    t.equal(world.destination.last().headers.traceparent, undefined)
+  })
+
   t.test(`a body without a length leaves complete, without one, over ${protocol}`, async (t) => {
     const body = [BODY.slice(0, 9), BODY.slice(9)]
     const response = await world[protocol]({ body, headers: JSON_TYPE })

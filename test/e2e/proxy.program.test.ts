@@ -300,8 +300,47 @@ t.test('the trace id is echoed and forwarded, and generated when absent or inval
   t.same(await sent({ 'SVC-TRACE-ID': 'my trace 1' }), ['my trace 1', 'my trace 1'])
   for (const odd of ['x'.repeat(201), 'caf\u00e9', '']) {
     const [responded, forwarded] = await sent({ 'svc-trace-id': odd })
-    t.match(responded, /^[0-9a-f-]{36}$/)
+    t.match(responded, /^[0-9a-f]{32}$/)
     t.equal(forwarded, responded)
+  }
+})
+
+t.test('a traceparent names the trace, and is forwarded with a new span; nothing else is', async (t) => {
+  const [trace, span] = ['4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7']
+  const traceparent = `00-${trace}-${span}-01`
+  const sent = async (headers: Record<string, string | string[]>, body?: string) => {
+    const method = body === undefined ? 'GET' : 'POST'
+    const type = body === undefined ? {} : { 'content-type': 'application/json' }
+    const options = { method, to: world.url(), headers: { ...type, ...headers } }
+    const response = await world.post('/proxy', body === undefined ? options : { ...options, body })
+    t.equal(response.status, 200, response.text)
+    const arrived: Readonly<Record<string, unknown>> = last().headers
+    return { ...arrived, traceId: response.headers['svc-trace-id'] as string } as Record<string, string>
+  }
+  const tracestate = 'rojo=00f067aa0ba902b7,congo=t61rcWkgMzE'
+  for (const body of [undefined, '{"a":"{{ name }}"}', '{}']) {
+    const arrived = await sent({ traceparent, tracestate }, body)
+    t.equal(arrived.traceId, trace)
+    t.equal(arrived['svc-trace-id'], trace)
+    t.match(arrived.traceparent, new RegExp(`^00-${trace}-(?!${span})[0-9a-f]{16}-01$`))
+    t.equal(arrived.tracestate, tracestate)
+  }
+  t.match(await sent({ traceparent, 'svc-trace-id': 'mine' }), { traceId: 'mine', 'svc-trace-id': 'mine' })
+  t.match((await sent({ traceparent: `00-${trace}-${span}-00` })).traceparent, /-00$/, 'flags are kept')
+  t.equal((await sent({ traceparent, connection: 'traceparent' })).traceparent, undefined)
+  t.equal((await sent({ traceparent, tracestate: '4242424242424242' })).tracestate, undefined)
+  for (const invalid of [
+    {},
+    { traceparent: '4242424242424242', tracestate },
+    { traceparent: `00-${'0'.repeat(32)}-${span}-01` },
+    { traceparent: [traceparent, `00-${trace}-00f067aa0ba902b8-01`] },
+    { tracestate },
+  ]) {
+    const arrived = await sent(invalid, '{}')
+    t.match(arrived.traceId, /^[0-9a-f]{32}$/)
+    t.not(arrived.traceId, trace)
+    t.equal(arrived.traceparent, undefined)
+    t.equal(arrived.tracestate, undefined)
   }
 })
 
@@ -312,12 +351,12 @@ t.test('responses have the header prefix of the request', async (t) => {
     headers: { 'bt-api-key': KEYS.private, 'bt-proxy-url': world.url('/forge') },
   })
   t.equal(other.headers['bt-proxy-destination-status'], '200')
-  t.match(other.headers['bt-trace-id'], /^[0-9a-f-]{36}$/)
+  t.match(other.headers['bt-trace-id'], /^[0-9a-f]{32}$/)
   t.equal(other.headers['svc-proxy-destination-status'], undefined)
   t.equal(other.headers['svc-trace-id'], undefined)
   const canonical = await world.post('/proxy', { method: 'GET', to: world.url('/forge') })
   t.equal(canonical.headers['svc-proxy-destination-status'], '200', 'a forged one is overwritten')
-  t.match(canonical.headers['svc-trace-id'], /^[0-9a-f-]{36}$/)
+  t.match(canonical.headers['svc-trace-id'], /^[0-9a-f]{32}$/)
   t.equal(canonical.headers['bt-proxy-destination-status'], undefined)
   t.equal(canonical.headers['bt-trace-id'], undefined)
   const rejected = await call(world.port, '/proxy', { key: null, headers: { 'bt-api-key': 'unknown' } })

@@ -284,6 +284,7 @@ const serve = (call: ProcessStream) => {
           kind: 'connect',
           prefix,
           traceHeader: 'svc-trace-id',
+          traceId: 'trace',
           nonce: 'trace',
           tunnel: 'api.test 443 - key',
         }

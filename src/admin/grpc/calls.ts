@@ -11,6 +11,7 @@ import type { Log } from '../../common/log.ts'
 import type { Metrics } from '../../common/metrics.ts'
 import { CLIENT_ADDRESS_HEADER, type RateLimiter } from '../../common/rate-limiter.ts'
 import type { AppliedRule } from '../../common/request-ring.ts'
+import { type Span, startSpan } from '../../common/tracing.ts'
 import type { Authenticator, Identified } from '../../kernel/types.ts'
 import type { Caller, Operation } from '../../sdk/index.ts'
 import { createHeaderPrefixes, type PrefixedHeaders, REPLAYED_HEADER } from '../http/header-prefixes.ts'
@@ -18,10 +19,11 @@ import { createCallRecorder } from '../record-call.ts'
 import type { createSlowBodyLimiter } from '../slow-body-limiter.ts'
 
 /** State of one call, besides its message. */
-export interface CallState extends PrefixedHeaders {
+export interface CallState extends Omit<PrefixedHeaders, 'parent'> {
   /** Name in metrics and access log. */
   readonly operation: string
   readonly startedAt: number
+  readonly span: Span | undefined
   /** HTTP status of success. */
   readonly success: number
   /** The request message was decoded. */
@@ -94,6 +96,7 @@ export const createCalls = (
       route: state.operation,
       startedAt: state.startedAt,
       traceId: state.traceId,
+      span: state.span,
       caller: state.caller,
       rules: state.rules,
       status: code === grpc.OK ? state.success : (state.error?.status ?? failure),
@@ -148,9 +151,12 @@ export const createCalls = (
         next({
           onReceiveMetadata: (metadata, pass) => {
             const declared = options.operations.get(method.path)
+            const { parent, ...sent } = prefixes(headersOf(metadata))
+            const operation = declared?.rpc ?? method.path.slice(1)
             const opened: CallState = {
-              ...prefixes(headersOf(metadata)),
-              operation: declared?.rpc ?? method.path.slice(1),
+              ...sent,
+              operation,
+              span: operation.startsWith(HEALTH) ? undefined : startSpan(operation, parent, sent.traceId),
               success: declared?.status ?? 200,
               startedAt: performance.now(),
               rules: [],

@@ -6,8 +6,9 @@ import type {
 } from '@grpc/grpc-js'
 import { AppError } from '../../common/errors.ts'
 import { inOwnTurn } from '../../common/event-loop.ts'
+import { withinSpan } from '../../common/tracing.ts'
 import { IF_MATCH, type Messages, type Method } from '../../kernel/messages/model.ts'
-import type { Kernel } from '../../kernel/types.ts'
+import type { Invocation, Kernel } from '../../kernel/types.ts'
 import { PACKAGE } from '../proto/files.ts'
 import { checkStructure, structureOf } from '../structure.ts'
 import type { CallState, Calls } from './calls.ts'
@@ -97,7 +98,7 @@ const unary = (method: Method, { kernel, calls, wireOf }: MethodDeps, options: M
     if (bytes.length > options.messageLimit)
       throw new AppError('too_large', 'The message is too large. Send less in one call.')
     const { input, ifMatch } = await read(bytes)
-    const output = await kernel.invoke(operation, input, {
+    const invocation: Invocation = {
       key: state.key,
       identified: state.identified,
       traceId: state.traceId,
@@ -115,7 +116,8 @@ const unary = (method: Method, { kernel, calls, wireOf }: MethodDeps, options: M
       onReplay: () => {
         state.replayed = true
       },
-    })
+    }
+    const output = await withinSpan(state.span, () => kernel.invoke(operation, input, invocation))
     return write(output as Record<string, unknown>)
   }
 

@@ -1,6 +1,7 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { AppError } from '../../common/errors.ts'
 import { PUBLIC_PAGES } from '../../common/rate-limiter.ts'
+import { startSpan } from '../../common/tracing.ts'
 import {
   checkConsoleCall,
   guardResponse,
@@ -22,6 +23,16 @@ import type { AppDeps, AppOptions, RequestState } from './types.ts'
 const KEEP_ALIVE_TIMEOUT = 65 * 60_000
 
 const UNMATCHED = 'unmatched'
+
+/** Probes call these every few seconds, as pages of the console do, which load all files at once. */
+const PROBES: Readonly<Record<string, true>> = {
+  healthz: true,
+  readyz: true,
+  metrics: true,
+  console_assets: true,
+}
+
+const operationOf = ({ routeOptions }: FastifyRequest): string => routeOptions.config?.operation ?? UNMATCHED
 
 const bytesOf = (length: unknown): number | undefined => (length === undefined ? undefined : Number(length))
 
@@ -63,10 +74,11 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
 
   const receive = (request: FastifyRequest, reply: FastifyReply) => {
     const { headers } = request.raw
-    const { key, traceId, traceIdName, idempotencyKeys, ifMatch } = prefixes(headers)
+    const { key, traceId, parent, traceIdName, idempotencyKeys, ifMatch } = prefixes(headers)
     const isConsole = options.console === true && isConsoleCall(request.raw)
     const contentType = headers['content-type']
     const startedAt = performance.now()
+    const operation = operationOf(request)
     request.state = {
       key: isConsole ? presentedSession(headerOf(request.raw)) : key,
       isConsole,
@@ -76,6 +88,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
       ifMatch,
       contentType,
       startedAt,
+      span: operation in PROBES ? undefined : startSpan(operation, parent, traceId),
       caller: undefined,
       identified: undefined,
       errorCode: undefined,
@@ -91,11 +104,12 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
 
   const recordCall = createCallRecorder(deps)
   const record = (request: FastifyRequest, reply: FastifyReply, operation: string) => {
-    const { startedAt, traceId, caller, rules, errorCode } = request.state
+    const { startedAt, traceId, span, caller, rules, errorCode } = request.state
     recordCall({
       operation,
       startedAt,
       traceId,
+      span,
       caller,
       rules,
       method: request.method,
@@ -104,16 +118,9 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
       code: errorCode,
       requestBytes: bytesOf(request.raw.headers['content-length']),
       responseBytes: bytesOf(reply.getHeader('content-length')),
-      isProbe: operation in probes,
+      isProbe: operation in PROBES,
       isBackground: isBackground(request, operation),
     })
-  }
-  /** Probes call these every few seconds, as pages of the console do, which load all files at once. */
-  const probes: Readonly<Record<string, true>> = {
-    healthz: true,
-    readyz: true,
-    metrics: true,
-    console_assets: true,
   }
 
   const app = fastify({
@@ -166,7 +173,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
       done()
     })
   app.addHook('onResponse', (request, reply, done) => {
-    record(request, reply, request.routeOptions.config?.operation ?? UNMATCHED)
+    record(request, reply, operationOf(request))
     done()
   })
   app.setErrorHandler((thrown, request, reply) => {

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { parseTraceparent, TRACEPARENT, type TraceContext } from '../../common/trace-context.ts'
 import { traceIdFor } from '../../common/trace-id.ts'
 
 /** Header names of one prefix (completions §1). */
@@ -30,6 +31,8 @@ export const REPLAYED_HEADER = 'idempotent-replayed'
 export interface PrefixedHeaders {
   readonly key: string | undefined
   readonly traceId: string
+  /** The caller's span. */
+  readonly parent: TraceContext | undefined
   /** Values of the prefixed and the plain header: two when they differ. */
   readonly idempotencyKeys: readonly string[]
   /** `If-Match` as sent. */
@@ -64,10 +67,12 @@ export const createHeaderPrefixes = (
       idempotencyKey ??= ownIdempotencyKey
       if ((ownKey ?? ownTraceId ?? ownIdempotencyKey) !== undefined) used ??= prefix
     }
+    const parent = parseTraceparent(single(headers[TRACEPARENT]))
     const plainIdempotencyKey = single(headers[IDEMPOTENCY_KEY])
     return {
       key,
-      traceId: traceIdFor(traceId),
+      traceId: traceIdFor(traceId, parent),
+      parent,
       idempotencyKeys: [
         ...(idempotencyKey === undefined ? [] : [idempotencyKey]),
         ...(plainIdempotencyKey === undefined || plainIdempotencyKey === idempotencyKey

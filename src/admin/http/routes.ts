@@ -3,9 +3,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, preParsingHookHandl
 import { AppError } from '../../common/errors.ts'
 import { isObject } from '../../common/json.ts'
 import { CLIENT_ADDRESS_HEADER, type LimitStatus } from '../../common/rate-limiter.ts'
+import { withinSpan } from '../../common/tracing.ts'
 import { writeJson } from '../../common/write-json.ts'
 import { methodOf, pathOf, returnsNothing } from '../../kernel/check/operation.ts'
-import type { Kernel } from '../../kernel/types.ts'
+import type { Invocation, Kernel } from '../../kernel/types.ts'
 import type { Caller, Operation } from '../../sdk/index.ts'
 import { createSlowBodyLimiter } from '../slow-body-limiter.ts'
 import { baseUrlOf } from './base-url.ts'
@@ -145,7 +146,7 @@ export const addOperations = (app: FastifyInstance, kernel: Kernel, options: App
         })
         const { signal, sent, done } = watch(reply, options.callTimeout)
         try {
-          const output = await kernel.invoke(operation, input, {
+          const invocation: Invocation = {
             key: state.key,
             identified: state.identified,
             traceId: state.traceId,
@@ -159,7 +160,8 @@ export const addOperations = (app: FastifyInstance, kernel: Kernel, options: App
             ifMatch: state.ifMatch,
             onVersion: (version) => void reply.header('etag', `"${version}"`),
             onReplay: () => void reply.header(REPLAYED_HEADER, 'true'),
-          })
+          }
+          const output = await withinSpan(state.span, () => kernel.invoke(operation, input, invocation))
           return await response(request, reply, operation, output, options.baseUrl)
         } finally {
           done()

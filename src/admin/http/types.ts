@@ -4,19 +4,21 @@ import type { Log } from '../../common/log.ts'
 import type { Metrics } from '../../common/metrics.ts'
 import type { RateLimiter } from '../../common/rate-limiter.ts'
 import type { AppliedRule } from '../../common/request-ring.ts'
+import type { Span } from '../../common/tracing.ts'
 import type { Identified, Kernel, Presented } from '../../kernel/types.ts'
 import type { Caller } from '../../sdk/index.ts'
 import type { SlowBodyLimits } from '../slow-body-limiter.ts'
 import type { PrefixedHeaders } from './header-prefixes.ts'
 
 /** State of one request. */
-export interface RequestState extends Omit<PrefixedHeaders, 'key'> {
+export interface RequestState extends Omit<PrefixedHeaders, 'key' | 'parent'> {
   readonly key: Presented
   /** A call of the console: below `/console/api/`, with a session in the place of a key. */
   readonly isConsole: boolean
   /** Content type as sent. Checked by this service once a body is known to exist. */
   readonly contentType: string | undefined
   readonly startedAt: number
+  readonly span: Span | undefined
   caller: Caller | undefined
   /** Rules and permissions that decided about the tokens of the call. */
   rules: readonly AppliedRule[]

@@ -25,11 +25,12 @@ interface ResponseDecision {
  */
 export const collectResponse = (
   { request, head, hasBody }: ResponseHead,
-  { gateway, telemetry, memory, prefix }: RequestContext,
+  { gateway, telemetry, memory, prefix, trace }: RequestContext,
 ): ResponseDecision => {
   const { bodyLimit, options } = gateway
   const destinationStatus = responseStatus(head, prefix)
   telemetry.destinationStatus = destinationStatus
+  if (destinationStatus !== undefined) trace.responded(Number(destinationStatus))
   const collected = hasBody
     ? collectible(head, destinationStatus, request.proxy?.responseOtherwise, bodyLimit)
     : undefined

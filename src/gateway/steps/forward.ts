@@ -35,12 +35,22 @@ export const modeOverrideOf = (
  * share.
  */
 export const forward = (request: Outgoing & Received, context: RequestContext): ExtProcReply => {
-  const { body, upstream, cluster, dialed, isHeadSent } = request
-  const { prefix, memory, telemetry } = context
+  const { body, upstream, cluster, dialed, isHeadSent, destination, stripped } = request
+  const { prefix, memory, telemetry, trace } = context
   if (body !== undefined) memory.resize(body.length)
   const modeOverride = modeOverrideOf(request, context)
   if (modeOverride === undefined) telemetry.finish('forwarded')
   const edits = isHeadSent ? request.edits : merged(headEdits(request, context), request.edits)
+  const released = trace.release(edits, destination.host, stripped)
   const replaced = body === undefined ? {} : { body }
-  return { kind: 'continue', prefix, upstream, cluster, ...dialed, edits, modeOverride, ...replaced }
+  return {
+    kind: 'continue',
+    prefix,
+    upstream,
+    cluster,
+    ...dialed,
+    edits: released,
+    modeOverride,
+    ...replaced,
+  }
 }

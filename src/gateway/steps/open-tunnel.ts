@@ -1,5 +1,6 @@
 /** CONNECT on the forward proxy: where to, and whether we open it (completions §15). */
 import { AppError } from '../../common/errors.ts'
+import { newId } from '../../common/ids.ts'
 import { TUNNEL_BYTES } from '../../control-plane/limits.ts'
 import type { Destination } from '../../egress/parse-url.ts'
 import { asProxyAuthentication } from '../forward/credentials.ts'
@@ -72,17 +73,25 @@ export const takeShareOfTunnel = (target: Target, { isClosed, memory }: RequestC
   return target
 }
 
+/**
+ * A text that no other tunnel has, although a caller may choose its trace id: Envoy shares no connection between two.
+ * The access log cuts it to the trace id.
+ */
+const nonceOf = (traceId: string): string => `${traceId}-${newId()}`
+
 /** Opens the tunnel with our certificate, or passes it on, after a record, to an address that was checked. */
 export const openTunnel = async (target: Target, context: RequestContext): Promise<ExtProcReply> => {
   const { host, port, address } = target
-  const { gateway, telemetry, prefix, traceHeader, traceId } = context
-  const reply = { kind: 'connect', prefix, traceHeader, nonce: traceId } as const
+  const { gateway, telemetry, prefix, traceHeader, trace } = context
+  const reply = { kind: 'connect', prefix, traceHeader, traceId: trace.id, nonce: nonceOf(trace.id) } as const
   if (target.isOpened) {
     telemetry.finish('opened')
+    trace.end()
     return { ...reply, tunnel: encodeTunnel({ key: String(target.key), host, port, address }) }
   }
   const dialed = await gateway.deps.dial(host, port)
   await telemetry.tunneled(target)
   telemetry.finish('tunneled')
+  trace.end()
   return { ...reply, address: dialed }
 }

@@ -74,8 +74,8 @@ const joined = (values: readonly string[] | undefined): string | undefined =>
 /** A WebSocket's handshake is its hop-by-hop headers. */
 const HANDSHAKE = ['connection', 'upgrade']
 
-const strippedOf = (head: Head, request: Identified, { gateway, origin }: RequestContext) => {
-  const stripped = strippedNames(head, gateway.prefixes, request)
+const strippedOf = (head: Head, request: Identified, { gateway, origin, trace }: RequestContext) => {
+  const stripped = [...strippedNames(head, gateway.prefixes, request), ...trace.invalid]
   return origin?.isBodyUnread ? stripped.filter((name) => !HANDSHAKE.includes(name)) : stripped
 }
 

@@ -23,7 +23,8 @@ const evaluateHead = first(actOnHead).next(plan).next(use).next(apply).next(sign
 
 /** The reply that lets the request go, before its body. */
 const release = async (request: Outgoing, context: RequestContext): Promise<ExtProcReply> => {
-  const edits = merged(headEdits(request, context), request.edits)
+  const headers = merged(headEdits(request, context), request.edits)
+  const edits = context.trace.release(headers, request.destination.host, request.stripped)
   return { kind: 'continue', prefix: context.prefix, edits, ...(await dialedUpstream(request, context)) }
 }
 

@@ -22,7 +22,8 @@ export const transformResponse = async (
 ): Promise<ExtProcReply> => {
   const { proxy } = request
   if (proxy === undefined) throw new Error('a response transform without a proxy')
-  const { memory, telemetry, gateway } = context
+  const { memory, telemetry, gateway, trace } = context
+  trace.endDestination()
   memory.stopWaiting()
   memory.resize(bytes.length)
   const settings = { ...codeRunOf(request, context), code: gateway.deps.code, proxy }

@@ -7,6 +7,7 @@ import { inOwnTurn } from '../../common/event-loop.ts'
 import type { Log } from '../../common/log.ts'
 import { createLogThrottle } from '../../common/log-throttle.ts'
 import type { Metrics } from '../../common/metrics.ts'
+import { currentSpan, inSpan } from '../../common/tracing.ts'
 import { compileValidator } from '../../common/validate.ts'
 import type { Call, Caller, CodeScope, Decisions, Held, Operation, UsedTokens } from '../../sdk/index.ts'
 import { compilePrune } from '../prune.ts'
@@ -172,10 +173,12 @@ export const createInvoke = (
       for (const held of holdings.splice(0)) held.release()
     }
     const now = clock.now()
+    const span = currentSpan()
     let at = performance.now()
     const lap = (stage: keyof typeof stages) => {
       const end = performance.now()
       stages[stage].observe((end - at) / 1000)
+      span?.add(stage, at, end)
       at = end
     }
     let caller: Caller = ANONYMOUS
@@ -294,8 +297,10 @@ export const createInvoke = (
   return {
     invoke: (operation, rawInput, invocation) =>
       start(operation, rawInput, invocation, 0, () => callerOf(operation, invocation)),
-    invokeAs: (application, operation, rawInput, invocation) =>
-      start(operation, rawInput, invocation, invocation.depth, () => authenticator.identify(application)),
+    invokeAs: async (application, operation, rawInput, invocation) =>
+      inSpan(currentSpan(), operation.rpc, () =>
+        start(operation, rawInput, invocation, invocation.depth, () => authenticator.identify(application)),
+      ),
     settled: async () => {
       await Promise.allSettled(running)
     },

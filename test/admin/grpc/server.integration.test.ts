@@ -298,9 +298,15 @@ t.test('the trace id is returned under the header prefix that was used, whatever
   t.equal(sent.metadata['svc-trace-id'], 'mine 1')
   const prefixed = await client.call('Tokens.Get', { id: 'none' }, { metadata: { 'bt-api-key': key } })
   t.equal(prefixed.code, status.NOT_FOUND)
-  t.match(prefixed.metadata['bt-trace-id'], /^[0-9a-f-]{36}$/)
+  t.match(prefixed.metadata['bt-trace-id'], /^[0-9a-f]{32}$/)
   const odd = await call('Tokens.Get', { id: 'none' }, { metadata: { 'svc-trace-id': 'x'.repeat(201) } })
-  t.match(odd.metadata['svc-trace-id'], /^[0-9a-f-]{36}$/)
+  t.match(odd.metadata['svc-trace-id'], /^[0-9a-f]{32}$/)
+  const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
+  const traced = { traceparent: `00-${traceId}-00f067aa0ba902b7-01` }
+  const child = await call('Tokens.Create', { data: 'x' }, { metadata: traced })
+  t.equal(child.metadata['svc-trace-id'], traceId)
+  const both = await call('Tokens.Create', { data: 'x' }, { metadata: { ...traced, 'svc-trace-id': 'mine' } })
+  t.equal(both.metadata['svc-trace-id'], 'mine')
 })
 
 t.test('a deadline, a cancellation and the time limit of calls abort the signal', async (t) => {

@@ -501,9 +501,19 @@ t.test('header prefixes and trace ids', async (t) => {
         (await call('GET', '/things', { headers: { 'svc-trace-id': id } })).headers['svc-trace-id']
       t.equal(await echoed('x'.repeat(200)), 'x'.repeat(200))
       for (const id of ['x'.repeat(201), 'tab\there', 'é', ''])
-        t.match(await echoed(id), /^[0-9a-f]{8}-[0-9a-f]{4}-4/, JSON.stringify(id))
+        t.match(await echoed(id), /^[0-9a-f]{32}$/, JSON.stringify(id))
       const [first, second] = [await call('GET', '/things'), await call('GET', '/things')]
       t.not(first.headers['svc-trace-id'], second.headers['svc-trace-id'])
+      t.match(first.headers['svc-trace-id'], /^[0-9a-f]{32}$/)
+      const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
+      for (const [traceparent, expected] of [
+        [`00-${traceId}-00f067aa0ba902b7-01`, traceId],
+        ['00-4242424242424242-00f067aa0ba902b7-01', /^(?!4242)[0-9a-f]{32}$/],
+      ] as const)
+        t.match(
+          (await call('GET', '/things', { headers: { traceparent } })).headers['svc-trace-id'],
+          expected,
+        )
     },
   )
 })

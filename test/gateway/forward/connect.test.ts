@@ -26,12 +26,13 @@ const setUp = (deps: Partial<ExchangeDeps> = {}) => {
     bindings,
     ...deps,
   })
-  const connect = (authority: string, key: string = KEYS.private) => {
+  const connect = (authority: string, key: string = KEYS.private, traceparent?: string) => {
     const exchange = start(CONNECT)
     const head = new Map([
       [':method', ['CONNECT']],
       [':authority', [authority]],
       ['proxy-authorization', [basic(key)]],
+      ...(traceparent === undefined ? [] : [['traceparent', [traceparent]] as const]),
     ])
     return { exchange, reply: exchange.onRequestHeaders(head, false) }
   }
@@ -50,6 +51,19 @@ t.test('a tunnel has its own identity, in normalized form', async (t) => {
   for (const reply of replies) {
     t.match(reply, { kind: 'connect', tunnel: `api.test 443 - ${KEYS.private}` })
     if (reply.kind === 'connect') nonces.add(reply.nonce)
+  }
+  t.equal(nonces.size, 2)
+})
+
+t.test('two tunnels of one trace have the trace id of their caller, and different nonces', async (t) => {
+  const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
+  const open = () => setUp().connect('api.test:443', KEYS.private, `00-${traceId}-00f067aa0ba902b7-01`).reply
+  const nonces = new Set<string>()
+  for (const reply of await Promise.all([open(), open()])) {
+    t.match(reply, { kind: 'connect', traceId })
+    if (reply.kind !== 'connect') continue
+    t.ok(reply.nonce.startsWith(traceId), 'the access log cuts the trace id from it')
+    nonces.add(reply.nonce)
   }
   t.equal(nonces.size, 2)
 })
