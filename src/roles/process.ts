@@ -8,6 +8,7 @@ import { RootKeySourceError } from '../keys/root-key.ts'
 import type { AcceptedSettings, ChildMessage, ProcessStart } from '../supervisor/messages.ts'
 import { watchSupervisor } from '../supervisor/watch-supervisor.ts'
 import type { RoleEvents, RunningRole } from './role-events.ts'
+import { exportsTraces } from './trace-settings.ts'
 
 let role: Promise<RunningRole> | undefined
 
@@ -38,8 +39,21 @@ const run = async (start: ProcessStart): Promise<RunningRole> => {
   const config = configOf(start, start.settings)
   const name = start.kind === 'admin' ? 'admin' : `gateway-${start.worker}`
   const log = createLog(name, config.logLevel)
-  if (start.kind === 'admin') return (await import('./admin.ts')).startAdminRole(config, start, log, events)
-  return (await import('./gateway.ts')).startGatewayRole(config, start, log, events)
+  const tracing = exportsTraces(process.env)
+    ? (await import('./tracing.ts')).startTracing(name, log)
+    : undefined
+  const role =
+    start.kind === 'admin'
+      ? await (await import('./admin.ts')).startAdminRole(config, start, log, events)
+      : await (await import('./gateway.ts')).startGatewayRole(config, start, log, events)
+  if (tracing === undefined) return role
+  return {
+    ...role,
+    close: async () => {
+      await role.close()
+      await tracing.close()
+    },
+  }
 }
 
 let reload: (settings: AcceptedSettings) => Promise<void> = async () => {}

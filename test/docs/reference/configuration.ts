@@ -46,7 +46,7 @@ member \`$schema\` that of JSON.`,
       `"Reload" marks settings that \`sidevault reload\` applies without a restart. So does SIGHUP for a service without a terminal; in a
 terminal SIGHUP stops it. All other settings wait for the next start, as does TLS that is turned on or off.`,
       table(['Variable', 'Default', 'Applied on', 'Meaning'], rows),
-      '`ENVOY_BIN` names an Envoy binary (1.40 or later) of your own. `NODE_EXTRA_CA_CERTS` names authorities for `rediss://`.',
+      '`ENVOY_BIN` names an Envoy binary (1.40 or later) of your own. `NODE_EXTRA_CA_CERTS` names authorities for `rediss://`. The `OTEL_` variables of OpenTelemetry turn on [traces](../guides/tracing.md#export-spans).',
     )
   },
 }
