@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { command } from './in-process.ts'
 import { sidevault } from './run.ts'
 
 /** What each kind writes, and what the plugin list then holds. */
@@ -13,9 +14,9 @@ const KINDS = [
   },
   {
     kind: '--json',
-    path: 'gym-card',
+    path: 'json/gym-card',
     files: ['gym-card.json', 'gym-card.test.mjs'],
-    source: './gym-card/gym-card.json',
+    source: './json/gym-card/gym-card.json',
   },
   {
     kind: '--npm',
@@ -25,23 +26,23 @@ const KINDS = [
   },
 ] as const
 
-for (const { kind, path, files, source } of KINDS)
-  t.test(`a new plugin (${kind}) passes its check and its test as it is`, async (t) => {
-    const folder = t.testdir()
-    const created = await sidevault(folder, ['plugins', 'new', path, kind])
-    t.match(created, { code: 0, text: new RegExp(`wrote \\./${path}/${files[0]}`) })
+t.test('new plugins of each kind pass their checks and their tests as they are', async (t) => {
+  const folder = t.testdir()
+  for (const { kind, path, files, source } of KINDS) {
+    const created = await command(folder, ['plugins', 'new', path, kind])
+    t.match(created, { code: 0, text: new RegExp(`wrote \\./${path}/${files[0]}`) }, kind)
     t.same(readdirSync(join(folder, path)).sort(), files)
     const commands = created.text.split('\n').filter((line) => line.includes('sidevault.js plugins'))
     t.equal(commands.length, 2, 'it says how to go on')
     t.ok(commands[0]?.endsWith(` plugins check ${source}`), created.text)
-    t.match(await sidevault(folder, ['plugins', 'check', source]), {
-      code: 0,
-      text: /^gym-card 0\.1\.0 .*\n {2}token type {2}gym_card \(Gym card\), \/gym-card\/high\/\nNo issues\.\n$/,
-    })
-    const tested = await sidevault(folder, ['plugins', 'test', path])
-    t.equal(tested.code, 0, tested.text)
-    t.match(tested.text, /pass 2\n/)
-  })
+    const checked =
+      /^gym-card 0\.1\.0 .*\n {2}token type {2}gym_card \(Gym card\), \/gym-card\/high\/\nNo issues\.\n$/
+    t.match(await command(folder, ['plugins', 'check', source]), { code: 0, text: checked }, kind)
+  }
+  const tested = await sidevault(folder, ['plugins', 'test', '.'])
+  t.equal(tested.code, 0, tested.text)
+  t.match(tested.text, /pass 6\n/, 'two of each')
+})
 
 t.test('a failing test makes the command fail', async (t) => {
   const folder = t.testdir({
@@ -53,22 +54,22 @@ t.test('a failing test makes the command fail', async (t) => {
 
 t.test('existing files are not overwritten, and invalid names are reported', async (t) => {
   const folder = t.testdir({ existing: { 'index.ts': 'mine' } })
-  t.match(await sidevault(folder, ['plugins', 'new', 'existing']), {
+  t.match(await command(folder, ['plugins', 'new', 'existing']), {
     code: 2,
     text: /exists and is not empty/,
   })
   t.equal(readFileSync(join(folder, 'existing/index.ts'), 'utf8'), 'mine')
-  t.match(await sidevault(folder, ['plugins', 'new', 'Gym_Card']), {
+  t.match(await command(folder, ['plugins', 'new', 'Gym_Card']), {
     code: 2,
     text: /"Gym_Card" cannot be the name of a plugin\. Use lower-case letters/,
   })
-  t.match(await sidevault(folder, ['plugins', 'new', 'a', '--json', '--npm']), { code: 2 })
+  t.match(await command(folder, ['plugins', 'new', 'a', '--json', '--npm']), { code: 2 })
   t.same(readdirSync(folder), ['existing'])
 })
 
 t.test('the list equals SIDEVAULT_PLUGINS; a check accepts built-in plugins by name', async (t) => {
   const folder = t.testdir()
-  const list = await sidevault(folder, ['plugins', 'list'])
+  const list = await command(folder, ['plugins', 'list'])
   t.equal(list.code, 0, list.text)
   for (const line of [
     /^card \d+\.\d+\.\d+ {2}plugins\/card\n {2}token type {2}card \(Card\), \/pci\/high\/$/m,
@@ -77,18 +78,18 @@ t.test('the list equals SIDEVAULT_PLUGINS; a check accepts built-in plugins by n
     /^ {2}port {8}credentials$/m,
   ])
     t.match(list.text, line)
-  const { plugins, issues } = JSON.parse((await sidevault(folder, ['plugins', 'list', '--json'])).text)
+  const { plugins, issues } = JSON.parse((await command(folder, ['plugins', 'list', '--json'])).text)
   t.same(issues, [])
   const card = { kind: 'token type', text: 'card (Card), /pci/high/' }
   t.match(
     plugins.find(({ name }: { name: string }) => name === 'card'),
     { place: 'plugins/card', contributes: [card] },
   )
-  t.match(await sidevault(folder, ['plugins', 'check', 'card']), {
+  t.match(await command(folder, ['plugins', 'check', 'card']), {
     code: 0,
     text: /^card .*\n.*\nNo issues\.\n$/,
   })
-  t.match(await sidevault(folder, ['plugins', 'check', 'no-such-plugin']), {
+  t.match(await command(folder, ['plugins', 'check', 'no-such-plugin']), {
     code: 2,
     text: /there is no folder and no npm package of this name, looked for from .*Install the package there/,
   })

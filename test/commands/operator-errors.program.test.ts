@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { freePort } from '../kit/sidevault.ts'
 import { openVault, twoFolders } from '../maintenance/vault.ts'
+import { command } from './in-process.ts'
 import { sidevault } from './run.ts'
 
 const { here, file } = twoFolders(t)
@@ -40,44 +41,48 @@ const CASES: readonly [readonly string[], number, RegExp][] = [
 for (const [args, exit, message] of CASES)
   t.test(`${args.join(' ').replaceAll(here, '')} ends with one line and exit code ${exit}`, async (t) => {
     const env = { SIDEVAULT_DATA_DIR: here, SIDEVAULT_EXPORT_PASSPHRASE: 'correct horse battery' }
-    const { code, text } = await sidevault(here, args, env)
+    const { code, out, err } = await command(here, args, env)
     t.equal(code, exit)
-    t.match(text, /^sidevault: [^\n]+\n$/)
-    t.match(text, message)
+    t.equal(out, '')
+    t.match(err, /^sidevault: [^\n]+\n$/)
+    t.match(err, message)
   })
 
 t.test('a transfer without a passphrase is wrong usage', async (t) => {
-  t.match(
-    await sidevault(here, ['export', '--tenant', tenant, '--to', missing], { SIDEVAULT_DATA_DIR: here }),
-    {
-      code: 2,
-      text: /^sidevault: Set SIDEVAULT_EXPORT_PASSPHRASE [^\n]+\n$/,
-    },
-  )
+  const args = ['export', '--tenant', tenant, '--to', missing]
+  t.match(await command(here, args, { SIDEVAULT_DATA_DIR: here }), {
+    code: 2,
+    text: /^sidevault: Set SIDEVAULT_EXPORT_PASSPHRASE [^\n]+\n$/,
+  })
 })
 
 t.test('an unknown variable ends a start and a command with exit code 2', async (t) => {
   const env = { SIDEVAULT_DATA_DIR: here, SIDEVAULT_SANDBOX_REQUIRED: 'uid' }
-  for (const args of [['start'], ['audit', 'verify'], ['run', '--key-env', 'KEY', '--', 'true']])
-    t.match(await sidevault(here, args, env), {
-      code: 2,
-      text: /^sidevault: [^\n]+\n {2}SIDEVAULT_SANDBOX_REQUIRED: [^\n]+ SIDEVAULT_SANDBOX_REQUIRE\?\n$/,
-    })
+  const rejected = {
+    code: 2,
+    text: /^sidevault: [^\n]+\n {2}SIDEVAULT_SANDBOX_REQUIRED: [^\n]+ SIDEVAULT_SANDBOX_REQUIRE\?\n$/,
+  }
+  t.match(await sidevault(here, ['start'], env), rejected)
+  for (const args of [
+    ['audit', 'verify'],
+    ['run', '--key-env', 'KEY', '--', 'true'],
+  ])
+    t.match(await command(here, args, env), rejected)
 })
 
 t.test('a variable that the command line names is not an unknown one', async (t) => {
   const SIDEVAULT_TARGET = 'postgres://u@127.0.0.1:1/b'
   const env = { SIDEVAULT_DATA_DIR: here, SIDEVAULT_TARGET }
-  t.match(await sidevault(here, to('env:SIDEVAULT_TARGET'), env), { code: 1, text: /ECONNREFUSED/ })
+  t.match(await command(here, to('env:SIDEVAULT_TARGET'), env), { code: 1, text: /ECONNREFUSED/ })
 })
 
 t.test('the passphrase of a transfer can be in a file', async (t) => {
   writeFileSync(file('passphrase'), 'correct horse battery\n')
   const args = ['export', '--tenant', tenant, '--to', missing]
   const env = { SIDEVAULT_DATA_DIR: here, SIDEVAULT_EXPORT_PASSPHRASE_FILE: file('passphrase') }
-  t.match(await sidevault(here, args, env), { code: 1, text: /cannot be written/ })
+  t.match(await command(here, args, env), { code: 1, text: /cannot be written/ })
   const both = { ...env, SIDEVAULT_EXPORT_PASSPHRASE: 'correct horse battery' }
-  t.match(await sidevault(here, args, both), {
+  t.match(await command(here, args, both), {
     code: 2,
     text: /^sidevault: SIDEVAULT_EXPORT_PASSPHRASE_FILE: /,
   })
@@ -90,17 +95,18 @@ t.test('a root key source that is not set ends a start and a command with exit c
     SIDEVAULT_LISTEN: `127.0.0.1:${await freePort()}`,
     SIDEVAULT_LOG_LEVEL: 'fatal',
   }
-  for (const args of [['start'], ['audit', 'verify']])
-    t.match(await sidevault(here, args, env), {
-      code: 2,
-      text: /^sidevault: SIDEVAULT_ROOT_KEY names the environment variable "NOPE"[^\n]+\n$/,
-    })
+  const rejected = {
+    code: 2,
+    text: /^sidevault: SIDEVAULT_ROOT_KEY names the environment variable "NOPE"[^\n]+\n$/,
+  }
+  t.match(await sidevault(here, ['start'], env), rejected)
+  t.match(await command(here, ['audit', 'verify'], env), rejected)
 })
 
 t.test('a restore without the root key asks for its copy, not for a new key', async (t) => {
   const backup = file('backup')
-  t.match(await sidevault(here, ['backup', backup], { SIDEVAULT_DATA_DIR: here }), { code: 0 })
-  const { code, text } = await sidevault(here, ['restore', backup], { SIDEVAULT_DATA_DIR: file('empty') })
+  t.match(await command(here, ['backup', backup], { SIDEVAULT_DATA_DIR: here }), { code: 0 })
+  const { code, text } = await command(here, ['restore', backup], { SIDEVAULT_DATA_DIR: file('empty') })
   t.equal(code, 1)
   t.match(text, /needs the root key [0-9a-f]+: The root key file ".*" does not exist\. Restore its copy\./)
   t.notMatch(text, /openssl/)

@@ -1,14 +1,10 @@
-import { execFile } from 'node:child_process'
 import { createHmac } from 'node:crypto'
-import { join } from 'node:path'
 import t from 'tap'
 import { FixtureError, fixtureOf } from '../../src/commands/transform/fixtures.ts'
 import { headerRules } from '../../src/gateway/headers.ts'
-import { root } from '../kit/sources.ts'
+import { command } from './in-process.ts'
 
-// Each run starts the whole command, and its sandbox.
-
-const bin = join(root, 'bin/sidevault.js')
+// Each run starts a sandbox.
 
 const folder = t.testdir({
   'sign.js': `const { createHmac } = require('crypto')
@@ -32,15 +28,7 @@ module.exports = async ({ args: { body, headers }, configuration }) => {
   'body.json': '{"amount":100}',
 })
 
-/** Runs the command as its author would. */
-const run = (file: string, ...args: string[]): Promise<{ code: number; out: string; err: string }> =>
-  new Promise((resolve) => {
-    const env = { PATH: process.env.PATH, HOME: process.env.HOME }
-    const command = [bin, 'transform', 'run', file, ...args]
-    const child = execFile(process.execPath, command, { env, cwd: folder }, (_error, out, err) =>
-      resolve({ code: child.exitCode ?? -1, out, err }),
-    )
-  })
+const run = (file: string, ...args: string[]) => command(folder, ['transform', 'run', file, ...args])
 
 t.test('the result of the code goes to standard output, diagnostics to standard error', async (t) => {
   const headers = JSON.stringify({ 'X-Old': 'o', 'X-Order': '7', 'x.dotted': 'dropped' })

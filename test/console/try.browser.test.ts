@@ -3,7 +3,7 @@ import { expectAccessible } from '../kit/accessible.ts'
 import { openConsole } from '../kit/browser.ts'
 import { startOutside } from '../kit/outside.ts'
 
-const { sidevault, destination, url } = await startOutside({ SIDEVAULT_HEADER_PREFIXES: 'SVC,BT' })
+const { sidevault, destination, url } = await startOutside()
 
 t.test('Try a call: dry-runs with a token, sends, and shows the response as text', async (t) => {
   const key = await sidevault.application({

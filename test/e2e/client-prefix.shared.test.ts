@@ -7,7 +7,7 @@ import { ALL_TOKEN_PERMISSIONS } from '../kit/sidevault.ts'
 
 /** Clients of another header prefix (completions §1) get responses under it, and under no other. */
 
-const { sidevault: vault } = await startOutside({ SIDEVAULT_HEADER_PREFIXES: 'SVC,BT' })
+const { sidevault: vault } = await startOutside()
 
 interface Sent {
   readonly body?: unknown

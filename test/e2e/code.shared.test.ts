@@ -4,7 +4,7 @@ import t from 'tap'
 import { startOutside } from '../kit/outside.ts'
 
 /** The whole program: stored proxies made by the API, their code in the real sandbox, a real Envoy before it. */
-const { sidevault, destination, url } = await startOutside({ SIDEVAULT_HEADER_PREFIXES: 'SVC,BT' })
+const { sidevault, destination, url } = await startOutside()
 
 const management = sidevault.managementKey
 const { json: applicationMade } = await sidevault.call('POST', '/applications', {

@@ -4,7 +4,7 @@ import t from 'tap'
 import { startOutside } from '../kit/outside.ts'
 
 /** The console's way through Envoy and the gateway, with a real destination. */
-const { sidevault, destination, url } = await startOutside({ SIDEVAULT_HEADER_PREFIXES: 'SVC,BT' })
+const { sidevault, destination, url } = await startOutside()
 
 const { managementKey, port } = sidevault
 const OWN = { 'sec-fetch-site': 'same-origin', 'x-sidevault-console': '1' }

@@ -2,7 +2,7 @@ import t from 'tap'
 import { startOutside } from '../kit/outside.ts'
 
 /** The whole program, and one server under several names: where the values of tokens arrive (completions §14). */
-const { sidevault, destination, url } = await startOutside({ SIDEVAULT_HEADER_PREFIXES: 'SVC,BT' })
+const { sidevault, destination, url } = await startOutside()
 
 const NUMBER = '4242424242424242'
 const { port } = destination

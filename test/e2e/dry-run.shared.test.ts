@@ -3,7 +3,7 @@ import t from 'tap'
 import { startOutside } from '../kit/outside.ts'
 
 /** The whole program, and a destination that must never hear of a dry run. */
-const { sidevault, destination, url } = await startOutside({ SIDEVAULT_HEADER_PREFIXES: 'SVC,BT' })
+const { sidevault, destination, url } = await startOutside()
 
 const NUMBER = '4242424242424242'
 const MASKED = 'XXXXXXXXXXXX4242'

@@ -1,2 +1,2 @@
 /** The same with Deno, which this fetches. */
-import './forward-run.program.test.ts'
+import './forward-run.shared.test.ts'

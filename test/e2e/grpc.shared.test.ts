@@ -9,7 +9,7 @@ import { ALL_TOKEN_PERMISSIONS } from '../kit/sidevault.ts'
 import { until } from '../supervisor/processes.ts'
 
 const operations = await loadOperations({ plugins: ['*'], pluginBases: [], pluginConfig: {} })
-const { sidevault: vault } = await startOutside({ SIDEVAULT_HEADER_PREFIXES: 'SVC,BT' })
+const { sidevault: vault } = await startOutside()
 const client = createGrpcClient(`127.0.0.1:${vault.port}`, operations)
 t.teardown(() => client.close())
 const key = await vault.application({ permissions: ALL_TOKEN_PERMISSIONS })

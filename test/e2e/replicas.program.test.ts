@@ -1,10 +1,13 @@
+import { randomBytes } from 'node:crypto'
+import { readdirSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { command } from '../commands/in-process.ts'
 import { LONG } from '../kit/long.ts'
-import { postgresMissing } from '../kit/postgres.ts'
+import { postgresMissing, queryPostgres } from '../kit/postgres.ts'
 import { noRedis } from '../kit/redis.ts'
 import { startReplicas } from '../kit/replicas.ts'
-import type { Response, Sidevault } from '../kit/sidevault.ts'
+import { type Response, type Sidevault, startSidevault } from '../kit/sidevault.ts'
 import { until } from '../supervisor/processes.ts'
 
 /**
@@ -16,6 +19,11 @@ const IN_FORCE_MS = LONG ? 1_000 : Number.POSITIVE_INFINITY
 const LOOK_MS = 20
 /** A replica that never gets there fails the test rather than hang it. */
 const GIVE_UP_MS = 60_000
+
+const CARD = {
+  type: 'card',
+  data: { number: '4111111111111111', expiration_month: 12, expiration_year: 2030 },
+}
 
 const skip = postgresMissing({ own: true }) || (await noRedis())
 
@@ -48,7 +56,11 @@ const lastOld = async (
 }
 
 t.test('three replicas over one PostgreSQL', { skip }, async (t) => {
-  const { all, redis, deafen } = await startReplicas(t, [{}, {}, { role: 'gateway', redis: 'none' }])
+  const { all, redis, postgres, deafen, env } = await startReplicas(t, [
+    {},
+    {},
+    { role: 'gateway', redis: 'none' },
+  ])
   const [first, second, gateway] = all as [Sidevault, Sidevault, Sidevault]
   const { managementKey } = first
   const manage = async (method: string, path: string, body?: object): Promise<Response> => {
@@ -184,6 +196,37 @@ t.test('three replicas over one PostgreSQL', { skip }, async (t) => {
   const redisIs = (status: string, replica: Sidevault): Promise<void> =>
     until(`Redis is ${status}`, async () => (await reach(replica)) === status)
 
+  t.test('replicas that start at once on an empty database create one tenant', async (t) => {
+    const database = new URL(postgres.admin)
+    database.pathname = new URL(env.SIDEVAULT_STORE ?? '').pathname
+    const names = await queryPostgres<{ name: string }>(database.href, 'select name from tenants')
+    t.strictSame(names, [{ name: 'First tenant' }])
+    for (const { dataDir } of all) t.notOk(readdirSync(dataDir).includes('sidevault.db'))
+  })
+
+  t.test('a replica reads what another has stored, and shows it in its logs', async (t) => {
+    const { key } = await application({ permissions: ['token:create', 'token:read'] })
+    const created = await first.call('POST', '/tokens', { key, body: CARD })
+    t.equal(created.status, 201, created.text)
+    const read = await second.call('GET', `/tokens/${created.json.id}`, { key })
+    t.match(read, { status: 200, json: { id: created.json.id, type: 'card' } })
+    await until('the records of both are in the logs', async () => {
+      const path = `/logs?entity_id=${created.json.id}`
+      return (await second.call('GET', path, { key: managementKey })).json.data?.length === 2
+    })
+  })
+
+  t.test('each verifies the journals of its own', async (t) => {
+    const { dataDir } = second
+    const verified = await command(dataDir, ['audit', 'verify'], { ...env, SIDEVAULT_DATA_DIR: dataDir })
+    t.match(verified, { code: 0, text: /ok {6}admin-[0-9a-f]{12}/ })
+  })
+
+  t.test('another does not start with another root key', async (t) => {
+    const other = { ...env, ROOT_KEY: randomBytes(32).toString('base64') }
+    await t.rejects(startSidevault({ env: other, dataDir: t.testdir() }), /root key does not match the store/)
+  })
+
   t.test('replicas report Redis in /readyz, and only those that use it', async (t) => {
     // A busy machine may reply to Redis late; then it is degraded until the next probe.
     await Promise.all([first, second].map((replica) => redisIs('ok', replica)))
@@ -214,6 +257,21 @@ t.test('three replicas over one PostgreSQL', { skip }, async (t) => {
     await redis.start()
     await redisIs('ok', first)
     t.match((await first.call('GET', '/metrics')).text, /^sidevault_redis_up \d$/m)
+  })
+
+  t.test('replicas reject calls while the database is down, and recover with it', async (t) => {
+    const { key } = await application({ permissions: ['token:create', 'token:read'] })
+    const created = await first.call('POST', '/tokens', { key, body: CARD })
+    await postgres.kill()
+    const rejected = await first.call('POST', '/tokens', { key, body: CARD })
+    t.ok([503, 504].includes(rejected.status), rejected.text)
+    t.match(await first.call('GET', '/readyz'), { status: 503, text: /store/ })
+    await postgres.start()
+    for (const program of [first, second]) {
+      await until('it is ready again', async () => (await program.call('GET', '/readyz')).status === 200)
+      const read = await program.call('GET', `/tokens/${created.json.id}`, { key })
+      t.equal(read.status, 200, 'an acknowledged write is there')
+    }
   })
 
   t.test('logs show nothing of PostgreSQL or Redis but their health', async (t) => {

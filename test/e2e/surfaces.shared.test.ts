@@ -4,7 +4,7 @@ import { type CallOptions, call } from '../kit/egress.ts'
 import { startOutside } from '../kit/outside.ts'
 
 /** The whole program, with tokens whose values try to break out of where they are put. */
-const { sidevault, destination, url } = await startOutside({ SIDEVAULT_HEADER_PREFIXES: 'SVC,BT' })
+const { sidevault, destination, url } = await startOutside()
 
 const management = sidevault.managementKey
 const key = await sidevault.application({ permissions: ['token:create', 'token:use'] })

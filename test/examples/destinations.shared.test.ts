@@ -2,11 +2,11 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { sharedSidevault } from '../kit/shared-sidevault.ts'
+import { FORWARD_PROXY, sharedSidevault } from '../kit/shared-sidevault.ts'
 import { root } from '../kit/sources.ts'
 
 t.test('a card is sent to one provider only, and a credential cannot be read', async (t) => {
-  const vault = await sharedSidevault()
+  const vault = await sharedSidevault(FORWARD_PROXY)
   const program = join(root, 'examples/destinations/run.js')
   const { stdout } = await promisify(execFile)(
     process.execPath,

@@ -2,17 +2,17 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { type SharedSidevault, sharedSidevault } from '../kit/shared-sidevault.ts'
-import { freePort } from '../kit/sidevault.ts'
+import { FORWARD_PROXY, forwardPort, type SharedSidevault, sharedSidevault } from '../kit/shared-sidevault.ts'
 import { root } from '../kit/sources.ts'
 
-const port = await freePort()
-const started = () => sharedSidevault({ SIDEVAULT_FORWARD_LISTEN: `127.0.0.1:${port}` })
+const started = () => sharedSidevault(FORWARD_PROXY)
 
 const run = async (example: string, vault: SharedSidevault) => {
   const program = join(root, 'examples', example, 'run.js')
   const env = { ...process.env, SIDEVAULT_BOOTSTRAP_KEY: vault.managementKey }
-  const { stdout } = await promisify(execFile)(process.execPath, [program, vault.url, String(port)], { env })
+  const { stdout } = await promisify(execFile)(process.execPath, [program, vault.url, String(forwardPort)], {
+    env,
+  })
   return JSON.parse(stdout)
 }
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { sharedSidevault } from '../kit/shared-sidevault.ts'
+import { FORWARD_PROXY, sharedSidevault } from '../kit/shared-sidevault.ts'
 import { root } from '../kit/sources.ts'
 
 /** The shell blocks of a document, from a heading on. */
@@ -13,7 +13,7 @@ const blocksOf = (path: string, heading: string): string[] => {
 }
 
 t.test('getting-started, concepts and dry-runs work as written, in one shell', async (t) => {
-  const vault = await sharedSidevault()
+  const vault = await sharedSidevault(FORWARD_PROXY)
   const blocks = blocksOf('docs/getting-started.md', 'Store a card and send it out')
   t.equal(blocks.length, 5)
   t.equal(blocksOf('README.md', 'The first minute')[0], blocks[0], 'the README has the same first minute')

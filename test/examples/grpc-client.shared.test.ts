@@ -11,7 +11,7 @@ import { protoFiles } from '../../src/admin/proto/files.ts'
 import { loadOperations } from '../../src/commands/operations.ts'
 import { createMessages } from '../../src/kernel/messages/create.ts'
 import { directoryFor } from '../kit/directory.ts'
-import { sharedSidevault } from '../kit/shared-sidevault.ts'
+import { FORWARD_PROXY, sharedSidevault } from '../kit/shared-sidevault.ts'
 import { root } from '../kit/sources.ts'
 
 interface Ended {
@@ -124,7 +124,7 @@ if ('missing' in found) {
   })
 
   t.test('a generated client and a reflection client work', async (t) => {
-    const vault = await sharedSidevault()
+    const vault = await sharedSidevault(FORWARD_PROXY)
     const address = `127.0.0.1:${vault.port}`
     const env = { SIDEVAULT_BOOTSTRAP_KEY: vault.managementKey }
     await protoc(`--python_out=${generated}`, `--grpc_python_out=${generated}`)

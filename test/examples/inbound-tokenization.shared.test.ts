@@ -2,12 +2,12 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { sharedSidevault } from '../kit/shared-sidevault.ts'
+import { FORWARD_PROXY, sharedSidevault } from '../kit/shared-sidevault.ts'
 import { ALL_TOKEN_PERMISSIONS } from '../kit/sidevault.ts'
 import { root } from '../kit/sources.ts'
 
 t.test('a destination responds with a card, the caller receives a token of it', async (t) => {
-  const vault = await sharedSidevault()
+  const vault = await sharedSidevault(FORWARD_PROXY)
   const script = join(root, 'examples/inbound-tokenization/run.js')
   const { stdout } = await promisify(execFile)(process.execPath, [script, vault.url], {
     env: { ...process.env, SIDEVAULT_BOOTSTRAP_KEY: vault.managementKey },

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -35,7 +35,8 @@ t.test(
   async (t) => {
     if (typeof disk === 'string') return
     t.teardown(disk.unmount)
-    const { sidevault, key, create, disclose } = await service(t, { dataDir: join(disk.path, 'data') })
+    const dataDir = join(disk.path, 'data')
+    const { sidevault, key, create, disclose } = await service(t, { dataDir })
     const retained: string[] = [(await create('the first one')).json.id]
     t.equal((await disclose(retained[0] as string)).status, 200)
 
@@ -67,7 +68,27 @@ t.test(
       TIMEOUT,
     )
     for (const id of retained) t.equal((await sidevault.call('GET', `/tokens/${id}`, { key })).status, 200)
-    journalsHold(t, sidevault.dataDir)
+    journalsHold(t, dataDir)
+
+    await t.test('a start on a read-only disk is rejected with a fix, and changes nothing', async (t) => {
+      t.equal(await sidevault.stop(), 0)
+      const files = () =>
+        readdirSync(dataDir, { recursive: true, withFileTypes: true })
+          .filter((entry) => entry.isFile())
+          .map(({ parentPath, name }) => [name, readFileSync(join(parentPath, name)).toString('base64')])
+      const before = files()
+      disk.remount('ro')
+      await t.rejects(
+        startSidevault({ dataDir }),
+        /ended with [1-9][\s\S]*cannot be created or written \(EROFS\)\. Set SIDEVAULT_DATA_DIR/,
+      )
+      t.strictSame(files(), before)
+
+      disk.remount('rw')
+      const again = await startSidevault({ dataDir })
+      t.teardown(() => again.stop())
+      for (const id of retained) t.equal((await again.call('GET', `/tokens/${id}`, { key })).status, 200)
+    })
   },
 )
 

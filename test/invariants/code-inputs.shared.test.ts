@@ -201,7 +201,7 @@ const CALLBACKS = [
 const HASTE = 1
 const TIMEOUTS = [undefined, undefined, undefined, HASTE, 0, -1, 1.5, 1e9, '5', null, {}]
 
-const { sidevault, url } = await startOutside({ SIDEVAULT_HEADER_PREFIXES: 'SVC,BT' })
+const { sidevault, url } = await startOutside()
 const management = sidevault.managementKey
 const create = async (path: string, body: object, key = management) => {
   const response = await sidevault.call('POST', path, { key, body })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { Role } from '../../src/supervisor/messages.ts'
 import { rememberChecks } from './checked.ts'
-import { queryPostgres, startPostgres } from './postgres.ts'
+import { type PostgresServer, queryPostgres, startPostgres } from './postgres.ts'
 import { startRedis, type TestRedis } from './redis.ts'
 import { type Sidevault, startSidevault } from './sidevault.ts'
 
@@ -16,6 +16,7 @@ interface ReplicaOptions {
 interface Replicas {
   readonly all: readonly Sidevault[]
   readonly redis: TestRedis
+  readonly postgres: PostgresServer
   /** Ends the connections on which PostgreSQL notifies of changes; each replica makes another a second later. */
   deafen(): Promise<void>
   /** Environment of each replica. */
@@ -31,10 +32,10 @@ export const startReplicas = async (
   options: readonly ReplicaOptions[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<Replicas> => {
-  const [server, redis] = await Promise.all([startPostgres({ own: true }), startRedis(t)])
-  t.teardown(() => server.close())
+  const [postgres, redis] = await Promise.all([startPostgres({ own: true, durable: true }), startRedis(t)])
+  t.teardown(() => postgres.close())
   const common = {
-    SIDEVAULT_STORE: await server.database(),
+    SIDEVAULT_STORE: await postgres.database(),
     SIDEVAULT_ROOT_KEY: 'env:ROOT_KEY',
     ROOT_KEY: randomBytes(32).toString('base64'),
     ...env,
@@ -54,7 +55,7 @@ export const startReplicas = async (
   t.teardown(() => Promise.all(all.map((one) => one.stop())))
   const deafen = async (): Promise<void> => {
     const end = "select pg_terminate_backend(pid) from pg_stat_activity where query ilike 'listen %'"
-    await queryPostgres(server.admin, end)
+    await queryPostgres(postgres.admin, end)
   }
-  return { all, redis, deafen, env: common }
+  return { all, redis, postgres, deafen, env: common }
 }

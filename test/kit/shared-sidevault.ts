@@ -2,10 +2,15 @@ import { join } from 'node:path'
 import { unixHttp } from '../../src/common/unix-http.ts'
 import { socketsIn } from '../../src/supervisor/messages.ts'
 import { atProcessEnd } from './process-end.ts'
-import { applicationBy, type Sidevault, startSidevault } from './sidevault.ts'
+import { applicationBy, freePort, type Sidevault, startSidevault } from './sidevault.ts'
 
 /** A program that other test files use too: it is not theirs to stop, and its output holds that of all. */
-export type SharedSidevault = Omit<Sidevault, 'process' | 'pid' | 'stop' | 'kill'>
+export type SharedSidevault = Omit<Sidevault, 'process' | 'stop' | 'kill'>
+
+export const forwardPort = await freePort()
+
+/** Settings of a program with a forward proxy on `forwardPort`, and no others. */
+export const FORWARD_PROXY = { SIDEVAULT_FORWARD_LISTEN: `127.0.0.1:${forwardPort}` }
 
 const running = new Map<string, Promise<Sidevault>>()
 
@@ -23,7 +28,7 @@ const started = (env: Readonly<Record<string, string>>): Promise<Sidevault> => {
 export const sharedSidevault = async (
   env: Readonly<Record<string, string>> = {},
 ): Promise<SharedSidevault> => {
-  const { url, port, dataDir, stdout, stderr, call } = await started(env)
+  const { url, port, dataDir, pid, stdout, stderr, call } = await started(env)
   const socket = join(dataDir, socketsIn('run', 1).operator)
   const created = await unixHttp(socket, 'POST', '/tenants', { body: { name: 'Of a test file' } })
   const { key } = JSON.parse(created.body) as { key: string }
@@ -31,6 +36,7 @@ export const sharedSidevault = async (
     url,
     port,
     dataDir,
+    pid,
     stdout,
     stderr,
     call,

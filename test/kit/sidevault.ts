@@ -92,6 +92,39 @@ export interface SidevaultOptions {
 
 const MANAGEMENT_KEY = 'key_6vZtXqW9sLr2YpN4mHd8cKf1RbJg7TuE'
 
+/** Calls a service at this URL. */
+export const callerOf =
+  (url: string): Sidevault['call'] =>
+  async (method, path, { key, body, headers = {} } = {}) => {
+    const response = await fetch(url + path, {
+      method,
+      headers: {
+        ...(key === undefined ? {} : { 'svc-api-key': key }),
+        ...(body === undefined || typeof body === 'string' || Buffer.isBuffer(body)
+          ? {}
+          : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined
+        ? {}
+        : {
+            body: Buffer.isBuffer(body)
+              ? Buffer.from(body)
+              : typeof body === 'string'
+                ? body
+                : JSON.stringify(body),
+          }),
+    })
+    const text = await response.text()
+    let json: unknown
+    try {
+      json = JSON.parse(text)
+    } catch {
+      json = undefined
+    }
+    return { status: response.status, headers: response.headers, text, json }
+  }
+
 /** `Sidevault.application` with this management key. */
 export const applicationBy =
   (call: Sidevault['call'], key: string): Sidevault['application'] =>
@@ -142,35 +175,7 @@ export const startSidevault = async (options: SidevaultOptions = {}): Promise<Si
   const url =
     options.env?.SIDEVAULT_TLS_CERT === undefined ? `http://127.0.0.1:${port}` : `https://localhost:${port}`
 
-  const call: Sidevault['call'] = async (method, path, { key, body, headers = {} } = {}) => {
-    const response = await fetch(url + path, {
-      method,
-      headers: {
-        ...(key === undefined ? {} : { 'svc-api-key': key }),
-        ...(body === undefined || typeof body === 'string' || Buffer.isBuffer(body)
-          ? {}
-          : { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(body === undefined
-        ? {}
-        : {
-            body: Buffer.isBuffer(body)
-              ? Buffer.from(body)
-              : typeof body === 'string'
-                ? body
-                : JSON.stringify(body),
-          }),
-    })
-    const text = await response.text()
-    let json: unknown
-    try {
-      json = JSON.parse(text)
-    } catch {
-      json = undefined
-    }
-    return { status: response.status, headers: response.headers, text, json }
-  }
+  const call = callerOf(url)
 
   const deadline = Date.now() + 120_000
   for (;;) {

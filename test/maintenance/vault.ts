@@ -9,6 +9,7 @@ import { type Config, loadConfig } from '../../src/config.ts'
 import { bootstrapTenant } from '../../src/roles/bootstrap-tenant.ts'
 import { createTenant } from '../../src/roles/create-tenant.ts'
 import { openRuntime } from '../../src/roles/runtime.ts'
+import { rememberChecks, shareChecks } from '../kit/checked.ts'
 
 const log = createLog('test', 'silent')
 
@@ -19,7 +20,9 @@ const randomKey = () => `key_${randomBytes(24).toString('hex')}`
 
 /** The admin role without a port on a data directory, as commands find it: files under their real names. */
 export const openVault = async (dataDir: string, key = randomKey(), env: NodeJS.ProcessEnv = {}) => {
+  rememberChecks(dataDir)
   const foundation = await openRuntime(configOf(dataDir, env), { name: 'admin', owner: true, log })
+  shareChecks(dataDir)
   const now = systemClock.now()
   await bootstrapTenant(foundation, { bootstrapKey: new Secret(key), now, log })
   const admin = await startAdmin(

@@ -1,3 +1,5 @@
+import { mkdirSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { directoryFor } from '../kit/directory.ts'
 import { freePort, type Sidevault, type SidevaultOptions, startSidevault } from '../kit/sidevault.ts'
@@ -73,7 +75,13 @@ t.test('the role admin with a listener of its own needs no Envoy', { buffered: t
     SIDEVAULT_API_LISTEN: `127.0.0.1:${port}`,
     ENVOY_BIN: '/nowhere/envoy',
   }
-  const admin = await start(t, { port, role: 'admin', env })
+  const dataDir = directoryFor(t)
+  const audit = join(dataDir, 'audit')
+  const file = 'operator.000001.jsonl'
+  mkdirSync(audit, { mode: 0o700 })
+  // Cannot be opened, not even by root.
+  symlinkSync(file, join(audit, file))
+  const admin = await start(t, { port, role: 'admin', env, dataDir })
   const ready = await admin.call('GET', '/readyz')
   t.equal(ready.status, 200)
   const parts = ready.json.components.map(({ name }: { name: string }) => name)
@@ -85,4 +93,8 @@ t.test('the role admin with a listener of its own needs no Envoy', { buffered: t
   t.equal(created.status, 201)
   await t.rejects(fetch(`http://127.0.0.1:${edge}/healthz`), 'there is no edge')
   t.match(admin.stdout(), new RegExp(`listens on +http://127\\.0\\.0\\.1:${port} `))
+
+  await t.test('a journal that it cannot read is named in its log', async (t) => {
+    t.match(admin.stderr(), /operator\.000001\.jsonl".*the audit journals were not ingested completely/)
+  })
 })

@@ -1,28 +1,19 @@
-import { execFile } from 'node:child_process'
 import { mkdirSync, renameSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { directoryFor } from '../kit/directory.ts'
-import { startSidevault } from '../kit/sidevault.ts'
+import { FORWARD_PROXY, sharedSidevault } from '../kit/shared-sidevault.ts'
+import { command } from './in-process.ts'
 
-const bin = fileURLToPath(new URL('../../bin/sidevault.js', import.meta.url))
-
-/** Runs the command as an operator would, and resolves with what it printed. */
-const sidevault = (dataDir: string, ...args: string[]): Promise<{ code: number; out: string; err: string }> =>
-  new Promise((resolve) => {
-    const env = { PATH: process.env.PATH, HOME: process.env.HOME, SIDEVAULT_DATA_DIR: dataDir }
-    const child = execFile(process.execPath, [bin, 'tenants', ...args], { env }, (_error, out, err) =>
-      resolve({ code: child.exitCode ?? -1, out, err }),
-    )
-  })
+const here = t.testdir()
+const tenants = (dataDir: string, ...args: string[]) =>
+  command(here, ['tenants', ...args], { SIDEVAULT_DATA_DIR: dataDir })
 
 t.test('an operator creates, lists and deletes tenants of a running service', async (t) => {
-  const service = await startSidevault()
-  t.teardown(() => service.stop())
-  const run = (...args: string[]) => sidevault(service.dataDir, ...args)
+  const service = await sharedSidevault(FORWARD_PROXY)
+  const run = (...args: string[]) => tenants(service.dataDir, ...args)
 
   const created = await run('create', 'Second one')
   t.equal(created.code, 0, created.err)
@@ -39,7 +30,7 @@ t.test('an operator creates, lists and deletes tenants of a running service', as
   )
 
   const list = await run('list')
-  t.match(list.out, new RegExp(`^${first.json.id} .*\\n${id} .*"Second one"\\n$`))
+  t.match(list.out, new RegExp(`^${first.json.id} .*\\n${id} .*"Second one"\\n$`, 'm'))
   t.notMatch(list.out, key!)
 
   const fresh = await run('new-key', id!)
@@ -63,7 +54,7 @@ t.test('an operator creates, lists and deletes tenants of a running service', as
 })
 
 t.test('a command without a running service reports that', async (t) => {
-  const { code, err } = await sidevault(t.testdir(), 'list')
+  const { code, err } = await tenants(t.testdir(), 'list')
   t.equal(code, 1)
   t.match(err, /No service runs on the data directory/)
 })
@@ -86,7 +77,7 @@ t.test('a command waits for a slow service, and prints its key', async (t) => {
     await setTimeout(2_500)
     response.end(JSON.stringify({ id: 'tenant', name: 'Slow', key: 'key_slow' }))
   })
-  t.match(await sidevault(dataDir, 'create', 'Slow'), { code: 0, out: /key_slow/ })
+  t.match(await tenants(dataDir, 'create', 'Slow'), { code: 0, out: /key_slow/ })
 })
 
 t.test('a command reports an unknown outcome when a change is not confirmed', async (t) => {
@@ -96,11 +87,11 @@ t.test('a command reports an unknown outcome when a change is not confirmed', as
     ['create', 'Interrupted'],
     ['delete', 'id'],
   ])
-    t.match(await sidevault(dataDir, ...args), {
+    t.match(await tenants(dataDir, ...args), {
       code: 1,
       err: /outcome is unknown.*"sidevault tenants list"/,
     })
-  t.match(await sidevault(dataDir, 'new-key', 'id'), {
+  t.match(await tenants(dataDir, 'new-key', 'id'), {
     code: 1,
     err: /outcome is unknown\. Retry\. .*key was not printed/,
   })
@@ -110,9 +101,9 @@ t.test('sockets that a killed service has left are skipped', async (t) => {
   const dataDir = directoryFor(t)
   const killed = await listening(t, dataDir, 'run', () => {})
   await new Promise((resolve) => killed.close(resolve))
-  t.match(await sidevault(dataDir, 'list'), { code: 1, err: /No service runs on the data directory/ })
+  t.match(await tenants(dataDir, 'list'), { code: 1, err: /No service runs on the data directory/ })
   await listening(t, dataDir, 'run-admin', (_, response) => {
     response.end(JSON.stringify([{ id: 'tenant', created_at: 'today', name: 'First' }]))
   })
-  t.match(await sidevault(dataDir, 'list'), { code: 0, out: 'tenant  today  "First"\n' })
+  t.match(await tenants(dataDir, 'list'), { code: 0, out: 'tenant  today  "First"\n' })
 })

@@ -8,7 +8,7 @@ import t from 'tap'
 import { unixHttp } from '../../src/common/unix-http.ts'
 import { type Certificate, createAuthority } from '../kit/authority.ts'
 import { listenFor } from '../kit/listen.ts'
-import { startSidevault } from '../kit/sidevault.ts'
+import { startOutside } from '../kit/outside.ts'
 import { descendants, until } from '../supervisor/processes.ts'
 
 const [servers, first, second] = await Promise.all([
@@ -27,11 +27,8 @@ const server = createServer(
 )
 const destination = `https://127.0.0.1:${await listenFor(t, server)}`
 
-const vault = await startSidevault({
-  env: { SIDEVAULT_EGRESS_ALLOW: '127.0.0.1/32', SIDEVAULT_EGRESS_PORTS: '*' },
-})
+const { sidevault: vault } = await startOutside()
 const key = await vault.application({ permissions: ['token:use'] })
-t.teardown(() => vault.stop())
 
 const tlsOf = ({ cert, key }: Certificate, ca = servers.pem) => ({
   client_certificate: cert,

@@ -3,15 +3,15 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { directoryFor } from '../kit/directory.ts'
-import { startSidevault } from '../kit/sidevault.ts'
-import { sidevault } from './run.ts'
+import { FORWARD_PROXY, sharedSidevault } from '../kit/shared-sidevault.ts'
+import { command } from './in-process.ts'
 
+const here = t.testdir()
 const status = (dataDir: string, ...args: string[]) =>
-  sidevault(dataDir, ['status', ...args], { SIDEVAULT_DATA_DIR: dataDir })
+  command(here, ['status', ...args], { SIDEVAULT_DATA_DIR: dataDir })
 
 t.test('status, tenants and the schema of the configuration of a running service', async (t) => {
-  const service = await startSidevault({ dataDir: directoryFor(t) })
-  t.teardown(() => service.stop())
+  const service = await sharedSidevault(FORWARD_PROXY)
   const { code, text } = await status(service.dataDir)
   t.equal(code, 0, text)
   t.match(text, new RegExp(`^ready: role all, version \\S+, pid ${service.pid}\\n`))
@@ -38,29 +38,23 @@ t.test('status, tenants and the schema of the configuration of a running service
 
   const schema = await service.call('GET', '/docs/config.schema.json')
   t.match(schema.headers.get('content-type'), /^application\/schema\+json\b/)
-  const printed = await sidevault(service.dataDir, ['config', 'schema'])
+  const printed = await command(service.dataDir, ['config', 'schema'])
   t.same(JSON.parse(printed.text), schema.json)
 
-  const tenants = await sidevault(service.dataDir, ['tenants', 'list', '--json'], {
+  const tenants = await command(service.dataDir, ['tenants', 'list', '--json'], {
     SIDEVAULT_DATA_DIR: service.dataDir,
   })
   const { id, name } = (await service.call('GET', '/tenants/self', { key: service.managementKey })).json
-  t.match(JSON.parse(tenants.text), [{ id, name, created_at: /^20/ }])
-
-  await service.stop()
-  t.match(await status(service.dataDir), {
-    code: 1,
-    text: /^sidevault: No service runs on the data directory /,
-  })
+  const listed = JSON.parse(tenants.text).find((tenant: { id: string }) => tenant.id === id)
+  t.match(listed, { id, name, created_at: /^20/ })
 })
 
 t.test('status --json prints one JSON value when no service runs', async (t) => {
   const dataDir = join(directoryFor(t), 'missing')
-  const { code, text } = await sidevault(t.testdir(), ['status', '--json'], { SIDEVAULT_DATA_DIR: dataDir })
+  const { code, out, err } = await status(dataDir, '--json')
   t.equal(code, 1)
-  const [note = '', json = ''] = [/^sidevault: .*\n/m.exec(text)?.[0], text.replace(/^sidevault: .*\n/m, '')]
-  t.match(note, /No service runs/)
-  t.same(JSON.parse(json), { ready: false, data_dir: dataDir, services: [] })
+  t.match(err, /^sidevault: No service runs on the data directory [^\n]+\n$/)
+  t.same(JSON.parse(out), { ready: false, data_dir: dataDir, services: [] })
 })
 
 /** A service whose sockets respond like this. */

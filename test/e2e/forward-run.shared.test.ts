@@ -4,18 +4,19 @@ import { createServer } from 'node:https'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { listenFor } from '../kit/listen.ts'
-import { startLocalNetwork } from '../kit/local-network.ts'
 import { LONG } from '../kit/long.ts'
-import { freePort, startSidevault } from '../kit/sidevault.ts'
+import { startOutside } from '../kit/outside.ts'
 import { root } from '../kit/sources.ts'
 import { npmWith, run, toolEnvironment } from '../kit/tools.ts'
 import { connect, secure } from '../kit/tunnel.ts'
+import { until } from '../supervisor/processes.ts'
 
 const SECRET = '4000056655665556'
 const HERE = join(root, 'test/e2e/forward-clients')
-const HOSTS = ['echo.test', 'index.test'] as const
+const HOSTS = ['echo.run.test', 'index.test'] as const
 const directory = t.testdir()
-const { certificate, env: network } = await startLocalNetwork(t, HOSTS)
+const { sidevault, forward: proxy, nameLocally } = await startOutside()
+const certificate = await nameLocally(...HOSTS)
 
 interface Arrived {
   readonly path: string
@@ -37,16 +38,11 @@ const server = createServer(certificate, async (request, response) => {
   for await (const chunk of request) chunks.push(chunk)
   const { url: path = '', headers } = request
   arrived.push({ path, body: Buffer.concat(chunks).toString(), authorization: headers.authorization })
-  if (headers.host?.startsWith('echo.test')) response.end('{"ok":true}')
+  if (headers.host?.startsWith('echo.run.test')) response.end('{"ok":true}')
   else if (headers.authorization !== SECRET) response.writeHead(401).end()
   else response.end(ofRegistry(path))
 })
 const port = await listenFor(t, server)
-const proxy = await freePort()
-const sidevault = await startSidevault({
-  env: { ...network, SIDEVAULT_FORWARD_LISTEN: `127.0.0.1:${proxy}` },
-})
-t.teardown(() => sidevault.stop())
 const create = async (path: string, body: object, key = sidevault.managementKey) => {
   const { status, json, text } = await sidevault.call('POST', path, { key, body })
   if (status !== 201) throw new Error(text)
@@ -72,7 +68,7 @@ const isOpen = async (host: string): Promise<boolean> => {
   socket.destroy()
   return opened !== undefined
 }
-for (const host of HOSTS) while (!(await isOpen(host)));
+for (const host of HOSTS) await until(`${host} is bound`, () => isOpen(host))
 
 /** The result of a command with what `sidevault run` sets, and the requests that arrived during it. */
 const started = async (command: readonly string[], more: Readonly<Record<string, string>> = {}) => {
@@ -84,7 +80,7 @@ const started = async (command: readonly string[], more: Readonly<Record<string,
 }
 const skipped = (t: Test, why: string) => t.pass(`NOT RUN: ${why}`, { skip: why })
 const isMissing = async (file: string, ...args: string[]) => (await run(file, args)).code !== 0
-const echo = `https://echo.test:${port}`
+const echo = `https://echo.run.test:${port}`
 
 for (const client of ['HttpClient', 'HttpURLConnection'])
   t.test(`Java's ${client}`, async (t) => {

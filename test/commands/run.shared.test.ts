@@ -4,11 +4,11 @@ import { readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { partsBelow } from '../bench/processes.ts'
-import { startSidevault } from '../kit/sidevault.ts'
+import { FORWARD_PROXY, sharedSidevault } from '../kit/shared-sidevault.ts'
 import { root } from '../kit/sources.ts'
+import { command } from './in-process.ts'
 
-const service = await startSidevault({ env: { SIDEVAULT_FORWARD_LISTEN: '127.0.0.1:0' } })
-t.teardown(() => service.stop())
+const service = await sharedSidevault(FORWARD_PROXY)
 const key = service.managementKey
 const temporary = t.testdir()
 const api = async (method: string, path: string, body?: object, as = key) => {
@@ -42,7 +42,11 @@ const start = (args: readonly string[], env: Record<string, string> = {}) => {
   return { child, ended: once(child, 'close').then(([code]) => ({ code: code as number, out, err })) }
 }
 const sidevault = (args: readonly string[], env?: Record<string, string>) => start(args, env).ended
-const run = (...command: string[]) => sidevault(['run', '--application', application, '--', ...command])
+const run = (...words: string[]) => sidevault(['run', '--application', application, '--', ...words])
+/** The command in this process, for what prints nothing. */
+const quiet = (args: readonly string[], env: Record<string, string> = {}) =>
+  command(temporary, args, { TMPDIR: temporary, SIDEVAULT_DATA_DIR: service.dataDir, ...env })
+const runQuiet = (...words: string[]) => quiet(['run', '--application', application, '--', ...words])
 const node = (code: string) => [process.execPath, '-e', code]
 const keys = async (): Promise<{ id: string; expires_at?: string }[]> =>
   api('GET', `/applications/${application}/keys`)
@@ -89,14 +93,14 @@ t.test('curl and Python trust the certificate', async (t) => {
 })
 
 t.test('a run has the exit code of its command, which runs where it was called', async (t) => {
-  t.equal((await run('sh', '-c', 'exit 7')).code, 7)
-  t.equal((await run('sh', '-c', 'kill -9 $$')).code, 137)
-  t.match(await run('no-such-command'), { code: 127, err: /"no-such-command" was not found/ })
+  t.equal((await runQuiet('sh', '-c', 'exit 7')).code, 7)
+  t.equal((await runQuiet('sh', '-c', 'kill -9 $$')).code, 137)
+  t.match(await runQuiet('no-such-command'), { code: 127, err: /"no-such-command" was not found/ })
   writeFileSync(join(temporary, 'plain.txt'), '')
-  t.match(await run('./plain.txt/x'), { code: 127, err: /"\.\/plain\.txt\/x" was not found/ })
+  t.match(await runQuiet('./plain.txt/x'), { code: 127, err: /"\.\/plain\.txt\/x" was not found/ })
   symlinkSync('loop', join(temporary, 'loop'))
   for (const name of ['./plain.txt', './loop', 'x'.repeat(300), '']) {
-    const { code, err } = await run(name)
+    const { code, err } = await runQuiet(name)
     t.match({ code, err }, { code: 126, err: `"${name}" cannot be executed\n` })
     t.notMatch(err, /^ {4}at /m)
   }
@@ -187,20 +191,20 @@ t.test('--key-env uses the key of a variable, which the command does not get', a
   const { code, out, err } = await sidevault(args, { MY_KEY: given })
   t.equal(code, 0, err)
   t.match(out, new RegExp(`^undefined http://x:${given}@`))
-  t.match(await sidevault(args), { code: 2, err: /"MY_KEY" of --key-env is not set/ })
+  t.match(await quiet(args), { code: 2, err: /"MY_KEY" of --key-env is not set/ })
 })
 
 t.test('a run that cannot start reports why', async (t) => {
-  const of = (...args: string[]) => sidevault(['run', ...args])
+  const of = (...args: string[]) => quiet(['run', ...args])
   t.match(await of('--', 'true'), { code: 2, err: /--application or --key-env/ })
   t.match(await of('--application', application, '--key-env', 'A', '--', 'true'), { code: 2 })
   t.match(await of('--application', application), { code: 2, err: /missing required argument/ })
   t.match(await of('--application', 'none', '--', 'true'), { code: 1, err: /no private application "none"/ })
-  const absent = await sidevault(['run', '--application', application, '--', 'true'], {
+  const absent = await quiet(['run', '--application', application, '--', 'true'], {
     SIDEVAULT_DATA_DIR: t.testdir(),
   })
   t.match(absent, { code: 1, err: /No service runs on the data directory/ })
-  const missing = await sidevault(['run', '--application', application, '--', 'true'], {
+  const missing = await quiet(['run', '--application', application, '--', 'true'], {
     SIDEVAULT_DATA_DIR: join(temporary, 'missing'),
   })
   t.match(missing, { code: 1, err: /^sidevault: No service runs on the data directory/ })
@@ -220,8 +224,7 @@ t.test('a run that cannot start reports why', async (t) => {
 
 t.test('a run that cannot write its trust files leaves no key', async (t) => {
   const before = await keys()
-  const of = (env: Record<string, string>) =>
-    sidevault(['run', '--application', application, '--', 'true'], env)
+  const of = (env: Record<string, string>) => quiet(['run', '--application', application, '--', 'true'], env)
   writeFileSync(
     join(temporary, 'damaged.pem'),
     '-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----',
@@ -247,20 +250,20 @@ t.test('paths of trust files are relative to where the run was called', async (t
   writeFileSync(join(temporary, 'own.pem'), text)
   const args = ['run', '--application', application, '--', 'true']
   const env = { NODE_EXTRA_CA_CERTS: 'own.pem', SSL_CERT_FILE: 'own.pem', TMPDIR: '.' }
-  t.match(await sidevault(args, env), { code: 0 })
+  t.match(await quiet(args, env), { code: 0 })
 })
 
 t.test('ca print is what /ca.pem serves; ca rotate adds to it', async (t) => {
   const served = async () => (await service.call('GET', '/ca.pem')).text
   const first = await served()
-  t.match(await sidevault(['ca', 'print']), { code: 0, out: first })
-  const { code, out, err } = await sidevault(['ca', 'rotate'])
+  t.match(await quiet(['ca', 'print']), { code: 0, out: first })
+  const { code, out, err } = await quiet(['ca', 'rotate'])
   t.match({ code, out }, { code: 0, out: /^signs {3}from 20/ }, err)
-  t.match(await sidevault(['ca', 'rotate']), { code: 1, err: /--now/ })
+  t.match(await quiet(['ca', 'rotate']), { code: 1, err: /--now/ })
   const both = await served()
   t.equal(both.split('BEGIN CERTIFICATE').length, 3)
   t.ok(both.startsWith(first))
-  t.match(await sidevault(['ca', 'rotate', '--now']), { code: 0, out: /^signs {3}from now on/ })
+  t.match(await quiet(['ca', 'rotate', '--now']), { code: 0, out: /^signs {3}from now on/ })
   t.equal((await run('curl', '-sS', '-d', 'a=b', 'https://demo.sidevault.test/pay')).code, 0)
 })
 

@@ -1,5 +1,4 @@
 /** Unmodified programs through the forward proxy of the whole service: the environment is all that they are given. */
-import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import { join, normalize } from 'node:path'
@@ -7,33 +6,37 @@ import t from 'tap'
 import { unixHttp } from '../../src/common/unix-http.ts'
 import { reportForwardHosts } from '../../src/control-plane/forward-hosts.ts'
 import { socketsIn } from '../../src/supervisor/messages.ts'
-import { createAuthority } from '../kit/authority.ts'
 import { directoryFor } from '../kit/directory.ts'
 import { listenFor } from '../kit/listen.ts'
-import { startLocalNetwork } from '../kit/local-network.ts'
-import { freePort, startSidevault } from '../kit/sidevault.ts'
+import { startOutside } from '../kit/outside.ts'
 import { root } from '../kit/sources.ts'
 import { pythonWith, run, toolEnvironment } from '../kit/tools.ts'
 import { connect, overHttp1, secure } from '../kit/tunnel.ts'
+import { until } from '../supervisor/processes.ts'
 
 const PAN = '4000056655665556'
 const HERE = join(root, 'test/e2e/forward-clients')
 const directory = directoryFor(t)
-const network = await startLocalNetwork(t, [
+const {
+  sidevault,
+  forward: proxy,
+  forwardAuthority: ca,
+  authority: destinations,
+  nameLocally,
+} = await startOutside()
+const certificate = await nameLocally(
   'api.stripe.com',
   'git.test',
   'echo.test',
   'late.test',
   'hung.test',
   'free.test',
-])
-const ca = await createAuthority('Forward proxy')
-writeFileSync(join(directory, 'forward.pem'), `${ca.pem}${ca.key}`, { mode: 0o600 })
+)
 writeFileSync(join(directory, 'ca.pem'), ca.pem)
 
 /** Bodies as they arrived, by path. */
 const arrived: (readonly [path: string, body: string, authorization: string | undefined])[] = []
-const destination = createServer(network.certificate, async (request, response) => {
+const destination = createServer(certificate, async (request, response) => {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk)
   const path = request.url ?? ''
@@ -55,16 +58,6 @@ const destination = createServer(network.certificate, async (request, response) 
   else json(200, { ok: true })
 })
 const port = await listenFor(t, destination)
-const proxy = await freePort()
-const sidevault = await startSidevault({
-  env: {
-    ...network.env,
-    SIDEVAULT_FORWARD_LISTEN: `127.0.0.1:${proxy}`,
-    SIDEVAULT_FORWARD_CA: join(directory, 'forward.pem'),
-  },
-})
-t.teardown(() => sidevault.stop())
-
 const management = sidevault.managementKey
 const created = await sidevault.call('POST', '/applications', {
   key: management,
@@ -84,14 +77,13 @@ const bind = async (host: string, path = '') => {
 }
 const tunnel = (host: string, as = apiKey) => connect({ proxy, to: `${host}:${port}`, key: as })
 /** Resolves when a tunnel to the host opens. */
-const bound = async (host: string) => {
-  for (;;) {
+const bound = (host: string) =>
+  until(`${host} is bound`, async () => {
     const { status, socket } = await tunnel(host)
     const opened = status === 200 && (await secure(socket, host, { ca: ca.pem }).catch(() => undefined))
     socket.destroy()
-    if (opened) return
-  }
-}
+    return Boolean(opened)
+  })
 for (const host of ['api.stripe.com', 'git.test', 'echo.test']) await bind(host)
 for (const host of ['api.stripe.com', 'git.test', 'echo.test']) await bound(host)
 
@@ -247,7 +239,7 @@ t.test('an unbound host passes unopened where the tenant says so, and never to t
   t.equal(changed.status, 200, changed.text)
   const { status, socket } = await tunnel('free.test')
   t.equal(status, 200)
-  const unopened = await secure(socket, 'free.test', { ca: network.authority.pem })
+  const unopened = await secure(socket, 'free.test', { ca: destinations.pem })
   const body = `{{ ${token} | json: '$.number' }}`
   t.equal((await overHttp1(unopened, `free.test:${port}`, { body, path: '/free' })).status, 200)
   t.same(last()?.slice(0, 2), ['/free', body], 'nothing is replaced')
@@ -317,10 +309,8 @@ t.test(
   'a failed handshake is in the log with the trace id of its CONNECT; values and keys are not',
   async (t) => {
     const line = /"flags":"NR"[^\n]*"route":"forward_tls"[^\n]*"trace_id":"[0-9a-f-]{36}"/
-    const { stdout, stderr } = sidevault.process
     // Envoy writes its log when its buffer is full, and every ten seconds.
-    while (!line.test(sidevault.stdout() + sidevault.stderr()))
-      await Promise.race([stdout, stderr].map((stream) => once(stream as NodeJS.ReadableStream, 'data')))
+    await until('it is logged', () => line.test(sidevault.stdout() + sidevault.stderr()))
     const text = sidevault.stderr() + sidevault.stdout().replaceAll(management, '')
     for (const secret of [PAN, apiKey, Buffer.from(`x:${apiKey}`).toString('base64')])
       t.notOk(text.includes(secret))

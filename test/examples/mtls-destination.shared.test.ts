@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { createAuthority } from '../kit/authority.ts'
-import { startSidevault } from '../kit/sidevault.ts'
+import { startOutside } from '../kit/outside.ts'
 import { root } from '../kit/sources.ts'
 
 t.test('a destination that requires a client certificate is reached with it only', async (t) => {
@@ -25,10 +25,7 @@ t.test('a destination that requires a client certificate is reached with it only
   t.teardown(() => server.kill())
   const [line] = await once(server.stdout, 'data')
   const destination = String(line).trim()
-  const vault = await startSidevault({
-    env: { SIDEVAULT_EGRESS_ALLOW: '127.0.0.1/32', SIDEVAULT_EGRESS_PORTS: '*' },
-  })
-  t.teardown(() => vault.stop())
+  const { sidevault: vault } = await startOutside()
   const { stdout } = await promisify(execFile)(
     process.execPath,
     [example('run.js'), vault.url, destination, folder],

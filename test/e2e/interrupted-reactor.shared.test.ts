@@ -1,19 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import t from 'tap'
-import { type Response, startSidevault } from '../kit/sidevault.ts'
+import { startOutside } from '../kit/outside.ts'
+import type { Response } from '../kit/sidevault.ts'
 import { descendants, until } from '../supervisor/processes.ts'
 
 t.test('a reactor whose process is killed has a failed result, and is not run again', async (t) => {
-  const directory = mkdtempSync(join(tmpdir(), 'sidevault-interrupted-'))
-  const settings = join(directory, 'sidevault.json')
-  writeFileSync(settings, JSON.stringify({ plugin_config: { reactors: { async_lease: 3 } } }))
-  const sidevault = await startSidevault({ env: { SIDEVAULT_CONFIG: settings } })
-  t.teardown(async () => {
-    await sidevault.stop()
-    rmSync(directory, { recursive: true, force: true })
-  })
+  const { sidevault } = await startOutside()
   const key = await sidevault.application({ permissions: ['token:use', 'token:create'] })
   const make = async (code: string): Promise<string> =>
     (await sidevault.call('POST', '/reactors', { key: sidevault.managementKey, body: { name: 'r', code } }))
