@@ -243,6 +243,18 @@ t.test('CONNECT accepts Basic, Bearer and HTTP/1.0', async (t) => {
     }
 })
 
+t.test('the response to CONNECT has the trace id of its traceparent', async (t) => {
+  const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
+  for (const [sent, expected] of [
+    [`00-${trace}-00f067aa0ba902b7-01`, trace],
+    ['forged', '(?!4bf9)[0-9a-f]{32}'],
+  ]) {
+    const { status, head } = await world.connect('api.test', { lines: [`traceparent: ${sent}`] })
+    t.equal(status, 407)
+    t.match(head, new RegExp(`svc-trace-id: ${expected}\\r\\n`, 'i'))
+  }
+})
+
 t.test('CONNECT without a valid key is 407 with a challenge', async (t) => {
   const wrong = [
     [],
