@@ -43,6 +43,8 @@ export const recordOperations = (context: PluginContext) => [
     permission: 'token:update',
     audit: 'none',
     consumes: ['application/merge-patch+json'],
+    // Validated here too, not by `run` alone: a malformed patch opens no token, records no denial, and tells nothing of
+    // the id. `run` validates the merged token, since a valid patch may make an invalid one.
     input: Type.Object({ ...EntityId.properties, ...TokenPatch.properties }),
     output: TokenOutput,
     errors: ['unprocessable'],

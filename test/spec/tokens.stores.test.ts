@@ -103,6 +103,34 @@ t.test('"PATCH merges data, mask, metadata by RFC 7386"', async (t) => {
   t.equal((await patch('none', { data: 'x' })).status, 404)
 })
 
+t.test('a malformed patch is 400 whatever its token, and nothing is recorded', async (t) => {
+  const foreign = await create({ data: 'x' })
+  const { key: other } = await api.application(
+    'private',
+    [],
+    [
+      {
+        description: 'other',
+        priority: 1,
+        container: '/other/',
+        transform: 'mask',
+        permissions: ['token:update'],
+      },
+    ],
+  )
+  const send = (id: string, body: object) => api.call('PATCH', `/tokens/${id}`, { key: other, body })
+  const wrong = { containers: ['no path'] }
+  for (const id of [foreign.body.id, 'none'])
+    t.match(await send(id, wrong), { status: 400, body: { errors: { 'containers[0]': Array } } })
+  const records = async () => {
+    const { body } = await api.call('GET', `/logs?entity_id=${foreign.body.id}`, { key: api.management })
+    return body.data.filter(({ operation }: { operation: string }) => operation === 'update')
+  }
+  t.same(await records(), [])
+  t.equal((await send(foreign.body.id, { containers: ['/other/'] })).status, 403)
+  t.ok((await records()).length > 0, 'a denial is recorded')
+})
+
 t.test('"type and id cannot change"', async (t) => {
   const { body } = await create({ data: 'x' })
   const response = await patch(body.id, { id: 'another', type: 'card', metadata: { a: '1' } })
