@@ -41,7 +41,10 @@ export const sessionResult = <T>(within: AbortSignal): Signal<T | undefined> => 
 }
 
 const permissions = computed(
-  () => new Set([current.value?.management, current.value?.private].flatMap((one) => one?.permissions ?? [])),
+  () =>
+    new Set(
+      [current.value?.management, current.value?.private].flatMap((session) => session?.permissions ?? []),
+    ),
 )
 
 /** Whether one of the signed-in keys has a permission. For `needs`, and for buttons. */

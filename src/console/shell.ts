@@ -33,10 +33,10 @@ const links = (): TemplateResult => {
   </ul>`
 }
 
-const identity = (kind: string, of: Identity | undefined): TemplateResult | typeof nothing =>
-  of === undefined
+const identity = (kind: string, holder: Identity | undefined): TemplateResult | typeof nothing =>
+  holder === undefined
     ? nothing
-    : html`<p><span class="badge">${kind}</span> <span class="clip">${of.application.name}</span></p>`
+    : html`<p><span class="badge">${kind}</span> <span class="clip">${holder.application.name}</span></p>`
 
 const account = (): TemplateResult => {
   const signedIn = session.value

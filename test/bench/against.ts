@@ -144,7 +144,7 @@ const benchAgainst = async (options: AgainstOptions) => {
     // Code is made ready after readiness.
     await setTimeout(SETTLE)
     const idle = systems.map(({ pid }) =>
-      Object.values(allBelow(pid)).reduce((sum, one) => sum + proportionalMiB(one), 0),
+      Object.values(allBelow(pid)).reduce((sum, child) => sum + proportionalMiB(child), 0),
     )
 
     const measure = async (sidevault: Sidevault, { name, requests }: Case, concurrency: number) => {
@@ -168,9 +168,9 @@ const benchAgainst = async (options: AgainstOptions) => {
         for (let round = 0; round < options.rounds; round++) {
           // Each goes first in every other round.
           const first = round % 2 === 0
-          const one = first ? await measure(before, old, concurrency) : undefined
-          const two = await measure(after, own, concurrency)
-          pairs.push([one ?? (await measure(before, old, concurrency)), two])
+          const earlier = first ? await measure(before, old, concurrency) : undefined
+          const later = await measure(after, own, concurrency)
+          pairs.push([earlier ?? (await measure(before, old, concurrency)), later])
         }
         const middle = (which: 0 | 1): Sample => ({
           perSecond: median(pairs.map((pair) => pair[which].perSecond)),

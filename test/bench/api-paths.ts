@@ -124,8 +124,9 @@ export const benchApiPaths = async (options: Options): Promise<string> => {
           const own = samples.get(target) ?? []
           const bare = asked.find(({ name, path }) => name === 'bare' && path === target.path)
           const ratio =
-            bare && median(own.map((one, i) => one.perSecond / (samples.get(bare)?.[i]?.perSecond ?? 0)))
-          const middle = (member: keyof Sample) => median(own.map((one) => one[member]))
+            bare &&
+            median(own.map((sample, i) => sample.perSecond / (samples.get(bare)?.[i]?.perSecond ?? 0)))
+          const middle = (member: keyof Sample) => median(own.map((sample) => sample[member]))
           rows.push([
             operation,
             concurrency,

@@ -92,19 +92,19 @@ export const extProcLoad = async (options: ExtProcLoadOptions): Promise<ExtProcL
   }
 
   const receive = (id: number, payload: Buffer): void => {
-    const one = open.get(id)
-    if (one === undefined) return
-    one.received = one.received.length === 0 ? payload : Buffer.concat([one.received, payload])
-    const length = one.received.length < MESSAGE_PREFIX ? Infinity : one.received.readUInt32BE(1)
-    if (one.received.length < MESSAGE_PREFIX + length) return
-    one.replies++
-    if (one.replies === 1) {
-      one.received = Buffer.alloc(0)
-      out.push(message(id, one.call.body))
+    const stream = open.get(id)
+    if (stream === undefined) return
+    stream.received = stream.received.length === 0 ? payload : Buffer.concat([stream.received, payload])
+    const length = stream.received.length < MESSAGE_PREFIX ? Infinity : stream.received.readUInt32BE(1)
+    if (stream.received.length < MESSAGE_PREFIX + length) return
+    stream.replies++
+    if (stream.replies === 1) {
+      stream.received = Buffer.alloc(0)
+      out.push(message(id, stream.call.body))
       return
     }
     out.push(frame(FRAME.data, FLAG.endStream, id, Buffer.alloc(0)), resetStreamFrame(id, CANCEL))
-    end(id, one.received.includes(one.call.expected))
+    end(id, stream.received.includes(stream.call.expected))
   }
 
   const take = (type: number, flags: number, id: number, payload: Buffer): void => {

@@ -14,7 +14,13 @@ import { table } from './report.ts'
  * `ENVOY_BIN`) prints memory of each process of an idle service, its CPU, the time of a second start, and of the
  * restart of a killed process.
  */
-const { role, settle, idle, project, ...given } = parseArgs({
+const {
+  role,
+  settle,
+  idle,
+  project,
+  rounds: times,
+} = parseArgs({
   options: {
     role: { type: 'string', default: 'all' },
     settle: { type: 'string', default: '30' },
@@ -25,14 +31,14 @@ const { role, settle, idle, project, ...given } = parseArgs({
 }).values
 
 /** Of starts and restarts; 0: memory and CPU only. */
-const rounds = Number(given.rounds)
+const rounds = Number(times)
 
 const seconds = (ms: number) => (ms / 1000).toFixed(2)
 const whole = (mib: number) => String(Math.round(mib))
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
 
-const of = (pids: readonly number[], measure: (pid: number) => number): number =>
+const sumOf = (pids: readonly number[], measure: (pid: number) => number): number =>
   pids.reduce((sum, pid) => sum + measure(pid), 0)
 
 const dataDir = mkdtempSync(join(tmpdir(), 'sidevault-footprint-'))
@@ -51,12 +57,14 @@ const startTimes = async (): Promise<readonly number[]> => {
 
 /** Milliseconds until `/readyz` is 200 again after a process was killed. */
 const restart = async (service: Sidevault, title: RegExp): Promise<number> => {
-  const pid = Object.values(allBelow(service.pid)).find((one) => title.test(titleOf(one)))
+  const pid = Object.values(allBelow(service.pid)).find((child) => title.test(titleOf(child)))
   if (pid === undefined) throw new Error(`no process ${title}`)
   const began = performance.now()
   process.kill(pid, 'SIGKILL')
   for (;;) {
-    const isBack = Object.values(allBelow(service.pid)).some((one) => one !== pid && title.test(titleOf(one)))
+    const isBack = Object.values(allBelow(service.pid)).some(
+      (child) => child !== pid && title.test(titleOf(child)),
+    )
     const response = isBack ? await service.call('GET', '/readyz').catch(() => undefined) : undefined
     if (response?.status === 200) return performance.now() - began
     await setTimeout(10)
@@ -77,8 +85,8 @@ const rows = pids.map((pid, index) => [
   String(readdirSync(`/proc/${pid}/task`).length),
   ((100 * (used[index] ?? 0)) / Number(idle)).toFixed(2),
 ])
-const sums = [proportionalMiB, residentMiB, anonymousMiB].map((measure) => whole(of(pids, measure)))
-const percent = (100 * used.reduce((sum, one) => sum + one, 0)) / Number(idle)
+const sums = [proportionalMiB, residentMiB, anonymousMiB].map((measure) => whole(sumOf(pids, measure)))
+const percent = (100 * used.reduce((sum, cpu) => sum + cpu, 0)) / Number(idle)
 process.stdout.write(
   table(
     ['process', 'PSS, MiB', 'RSS', 'anonymous', 'threads', '% of a core, idle'],

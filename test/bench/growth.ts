@@ -51,7 +51,7 @@ export const benchGrowth = async (options: GrowthOptions): Promise<string> => {
           const { result, used } = await cpuDuring(pids, () =>
             load({ ...target(at), concurrency: 8, seconds: options.seconds }),
           )
-          const seconds = Object.values(used).reduce((sum, one) => sum + one, 0)
+          const seconds = Object.values(used).reduce((sum, cpu) => sum + cpu, 0)
           costs.push((seconds / result.requests) * 1e6)
         }
         rounds.push(costs)

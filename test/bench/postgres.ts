@@ -16,16 +16,16 @@ const server = await startPostgres({
 
 /** All processes of the server, by number: backends name their database. */
 const backends = (): Record<string, number> => {
-  const found: Record<string, number> = {}
+  const processes: Record<string, number> = {}
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name)))
     try {
       const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
       if (/^postgres: (sidevault_test|walwriter|checkpointer|background)/.test(command))
-        found[`postgres ${pid}`] = Number(pid)
+        processes[`postgres ${pid}`] = Number(pid)
     } catch {
       // It has just ended.
     }
-  return found
+  return processes
 }
 
 /** Parts by kind. */

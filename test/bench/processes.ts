@@ -31,20 +31,20 @@ const descendants = (pid: number): readonly number[] => {
     const parent = parentOf(Number(name))
     if (parent !== undefined) children.set(parent, [...(children.get(parent) ?? []), Number(name)])
   }
-  const below = (one: number): readonly number[] => [one, ...(children.get(one) ?? []).flatMap(below)]
+  const below = (pid: number): readonly number[] => [pid, ...(children.get(pid) ?? []).flatMap(below)]
   return below(pid)
 }
 
 /** All processes of a system by their ids. */
 export const allBelow = (pid: number): Readonly<Record<string, number>> =>
-  Object.fromEntries(descendants(pid).map((one) => [String(one), one]))
+  Object.fromEntries(descendants(pid).map((pid) => [String(pid), pid]))
 
 /** Processes below `pid` by their kind: `envoy`, `gateway`, `admin`, `sandbox`; a second gateway is `gateway-2`. */
 export const partsBelow = (pid: number): Record<string, number> => {
   const parts: Record<string, number> = {}
-  for (const one of descendants(pid).slice(1)) {
-    const kind = kindOf(reported(one, 'cmdline') ?? '')
-    if (kind !== undefined) parts[kind in parts ? `${kind}-${Object.keys(parts).length}` : kind] = one
+  for (const child of descendants(pid).slice(1)) {
+    const kind = kindOf(reported(child, 'cmdline') ?? '')
+    if (kind !== undefined) parts[kind in parts ? `${kind}-${Object.keys(parts).length}` : kind] = child
   }
   return parts
 }

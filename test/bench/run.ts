@@ -189,7 +189,7 @@ process.stdout.write(
     '',
     table(
       ['/tokenize in hundreds, up to', 'tokens/s'],
-      api.bulk.map((one) => [whole(one.tokens), whole(one.perSecond)]),
+      api.bulk.map((row) => [whole(row.tokens), whole(row.perSecond)]),
     ),
     '',
     table(

@@ -79,8 +79,8 @@ const loop = async (sandbox: Sandbox, programs: readonly Program[], concurrency:
   return latencies.sort((a, b) => a - b)
 }
 
-const sum = (pids: Iterable<number>, of: (pid: number) => number) =>
-  [...pids].reduce((total, pid) => total + of(pid), 0)
+const sum = (pids: Iterable<number>, measure: (pid: number) => number) =>
+  [...pids].reduce((total, pid) => total + measure(pid), 0)
 
 /** The sandbox alone, in this process, without Envoy. */
 export const benchSandbox = async (options: SandboxBenchOptions): Promise<SandboxFigures> => {

@@ -69,27 +69,27 @@ try {
   const among = `among ${stored.toLocaleString('en')} tokens`
   const measure = async (search: () => Promise<number>, ms = 4_000) => {
     const times: number[] = []
-    let found = 0
+    let matches = 0
     const before = process.cpuUsage()
     for (let round = 0; round < ROUNDS && times.reduce((sum, ms) => sum + ms, 0) < ms; round++) {
       const start = performance.now()
-      found = await search()
+      matches = await search()
       times.push(performance.now() - start)
     }
     const { user, system } = process.cpuUsage(before)
     times.sort((a, b) => a - b)
     const at = (share: number) => times[Math.floor(times.length * share)]!.toFixed(2)
-    return { found, p50: at(0.5), p99: at(0.99), cpu: ((user + system) / 1_000 / times.length).toFixed(2) }
+    return { matches, p50: at(0.5), p99: at(0.99), cpu: ((user + system) / 1_000 / times.length).toFixed(2) }
   }
   const row = (...cells: (string | number)[]) => process.stdout.write(`| ${cells.join(' | ')} |\n`)
   head(`query through the API, ${among}`, 'found', 'p50 ms', 'p99 ms', 'CPU ms')
   for (const query of throughApi) {
-    const { found, p50, p99, cpu } = await measure(async () => {
+    const { matches, p50, p99, cpu } = await measure(async () => {
       const { status, json, text } = await service.call('POST', '/v2/tokens/search', { key, body: { query } })
       if (status !== 200) throw new Error(text)
       return json.data.length
     })
-    row(`\`${query}\``, found, p50, p99, cpu)
+    row(`\`${query}\``, matches, p50, p99, cpu)
   }
   // On this thread, so that its CPU is seen.
   const { store, db: own } = tracedStore(join(service.directory, 'vault.db'))
@@ -111,12 +111,12 @@ try {
       said.push({ kind: 'and', nodes: [] })
       return tokens.count({ ...matching, where: { kind: 'and', nodes: said } })
     }, 2_000)
-    row(`\`${query}\``, total.found.toLocaleString('en'), page.p50, page.cpu, total.p50, total.cpu)
+    row(`\`${query}\``, total.matches.toLocaleString('en'), page.p50, page.cpu, total.p50, total.cpu)
   }
   const all = { tenantId: service.tenantId, now: Date.now(), visibility: 'all' } as const
   const offset = Math.floor(stored * 0.9)
   const deep = await measure(async () => (await tokens.list({ ...all, size: 20, offset })).length)
-  row(`the page from number ${offset.toLocaleString('en')} on`, deep.found, deep.p50, deep.cpu, '', '')
+  row(`the page from number ${offset.toLocaleString('en')} on`, deep.matches, deep.p50, deep.cpu, '', '')
 } finally {
   for (const close of closers) await close()
 }

@@ -16,11 +16,11 @@ import { startDestination } from './destination.ts'
 import { partsBelow } from './processes.ts'
 import { table } from './report.ts'
 
-const { values: given } = parseArgs({
+const { values: options } = parseArgs({
   options: { minutes: { type: 'string', default: '30' }, rate: { type: 'string', default: '60' } },
 })
-const minutes = Number(given.minutes)
-const rate = Number(given.rate)
+const minutes = Number(options.minutes)
+const rate = Number(options.rate)
 /** A process whose memory grows by more than this in an hour, of its size, is said to grow. */
 const GROWTH_AN_HOUR = 0.1
 /** Growth below this in an hour is noise: handles, or MiB. */
@@ -158,9 +158,11 @@ try {
   const rows: string[][] = []
   let grows = false
   for (const what of ['held', 'memory', 'handles'] as const)
-    for (const name of Object.keys(second.findLast((one) => Object.keys(one[what]).length > 0)![what])) {
-      const points = second.flatMap((one) =>
-        name in one[what] ? [[one.minute, one[what][name]!] as const] : [],
+    for (const name of Object.keys(
+      second.findLast((sample) => Object.keys(sample[what]).length > 0)![what],
+    )) {
+      const points = second.flatMap((sample) =>
+        name in sample[what] ? [[sample.minute, sample[what][name]!] as const] : [],
       )
       const last = points.at(-1)?.[1] ?? 0
       const anHour = slope(points) * 60

@@ -265,17 +265,18 @@ export const benchTunnel = async (options: {
     await Promise.all([sidevault.stop(), secured.stop()])
     await destination.stop()
   }
-  const of = (name: string, part: 'all' | 'envoy' | 'gateway') =>
+  const costOf = (name: string, part: 'all' | 'envoy' | 'gateway') =>
     median((used[name] ?? []).map((sample) => sample[part]))
-  const ratio = (one: string, other: string) =>
-    median((used[one] ?? []).map(({ all }, at) => all / (used[other]?.[at]?.all ?? Number.NaN)))
+  const ratio = (first: string, second: string) =>
+    median((used[first] ?? []).map(({ all }, at) => all / (used[second]?.[at]?.all ?? Number.NaN)))
   const rows = Object.keys(targets).map(
     (name) =>
-      `| ${name} | ${(['all', 'envoy', 'gateway'] as const).map((part) => of(name, part).toFixed(2)).join(' | ')} |`,
+      `| ${name} | ${(['all', 'envoy', 'gateway'] as const).map((part) => costOf(name, part).toFixed(2)).join(' | ')} |`,
   )
   const beside = (to: string) =>
     ['HTTP/1.1', 'HTTP/2'].map((http) => `${http} ${ratio(`tunnel, ${http}`, `${to}, ${http}`).toFixed(2)}`)
-  const more = (to: string) => of('new tunnel with a call', 'all') - of(`${to}, new connection`, 'all')
+  const more = (to: string) =>
+    costOf('new tunnel with a call', 'all') - costOf(`${to}, new connection`, 'all')
   return [
     `| ${options.connections} connections | CPU ms a call | Envoy | gateway |`,
     '| --- | --- | --- | --- |',

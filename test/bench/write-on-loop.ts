@@ -90,8 +90,15 @@ try {
     for (let round = 0; round < rounds; round++)
       for (const [at, store] of stores.entries()) samples[at]?.push(await measure(store, workers))
     for (const [at, name] of ['writer thread', 'on the loop'].entries()) {
-      const of = (member: 'cpu' | 'rate' | 'delay') => median((samples[at] ?? []).map((one) => one[member]))
-      rows.push([workers, name, of('cpu').toFixed(0), of('rate').toFixed(0), of('delay').toFixed(1)])
+      const medianOf = (member: 'cpu' | 'rate' | 'delay') =>
+        median((samples[at] ?? []).map((sample) => sample[member]))
+      rows.push([
+        workers,
+        name,
+        medianOf('cpu').toFixed(0),
+        medianOf('rate').toFixed(0),
+        medianOf('delay').toFixed(1),
+      ])
     }
   }
   const columns = ['creates at once', 'commits', 'CPU µs a create', 'creates/s', 'event loop, p99 ms']

@@ -37,8 +37,8 @@ export const path = (parts: TemplateStringsArray, ...ids: readonly string[]): st
 export const queryText = (query: CallOptions['query'] = {}): string => {
   const members = new URLSearchParams()
   for (const [name, value] of Object.entries(query))
-    for (const one of Array.isArray(value) ? value : [value])
-      if (one !== undefined && one !== '') members.append(name, String(one))
+    for (const member of Array.isArray(value) ? value : [value])
+      if (member !== undefined && member !== '') members.append(name, String(member))
   return members.size === 0 ? '' : `?${members}`
 }
 

@@ -30,16 +30,16 @@ const parseMetrics = (text: string): Metrics => {
     const [, name, labels = '', value = ''] = LINE.exec(line) ?? []
     if (name === undefined) continue
     const pairs = [...labels.matchAll(LABEL)].map(
-      ([, label = '', of = '']) => [label, unescaped(of)] as const,
+      ([, label = '', quoted = '']) => [label, unescaped(quoted)] as const,
     )
     const sample = { name, labels: Object.fromEntries(pairs), value: numberOf(value) }
     samples.get(name)?.push(sample) ?? samples.set(name, [sample])
   }
-  const of = (name: string) => samples.get(name) ?? []
+  const samplesOf = (name: string) => samples.get(name) ?? []
   return {
-    of,
+    of: samplesOf,
     sum: (name, labels = {}) => {
-      const matching = of(name).filter((sample) =>
+      const matching = samplesOf(name).filter((sample) =>
         Object.entries(labels).every(([label, value]) => sample.labels[label] === value),
       )
       return matching.length === 0 ? undefined : matching.reduce((sum, { value }) => sum + value, 0)

@@ -33,7 +33,7 @@ const issuesOf = (errors: unknown): ApiError['issues'] =>
     ? Object.fromEntries(
         Object.entries(errors).map(([place, sentences]) => [
           place,
-          Array.isArray(sentences) ? sentences.filter((one) => typeof one === 'string') : [],
+          Array.isArray(sentences) ? sentences.filter((sentence) => typeof sentence === 'string') : [],
         ]),
       )
     : {}

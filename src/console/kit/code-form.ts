@@ -13,7 +13,7 @@ interface CodeMember<T> {
   /** Path of the member in checks, warnings and issues: `request_transform.code`. */
   readonly place: string
   readonly label: string
-  readonly of: (stored: T) => string
+  readonly codeOf: (stored: T) => string
 }
 
 /** The form that changes an entity's code: checked, never over what others saved. */
@@ -34,10 +34,14 @@ export const codeForm = <T extends { readonly id: string }>(
   },
 ): (() => TemplateResult) => {
   const { members, more } = options
-  const editors = members.map(({ place, label, of }) => ({
+  const editors = members.map(({ place, label, codeOf }) => ({
     place,
-    of,
-    code: storedCode({ id: `${stored.peek().id}-${place}`, label }, () => of(stored.value), context.signal),
+    codeOf,
+    code: storedCode(
+      { id: `${stored.peek().id}-${place}`, label },
+      () => codeOf(stored.value),
+      context.signal,
+    ),
   }))
   const codes = editors.map(({ code }) => code)
   const isChanged = computed(() => codes.some((code) => code.isChanged.value) || more?.isChanged() === true)
@@ -63,9 +67,9 @@ export const codeForm = <T extends { readonly id: string }>(
           ? await send()
           : await saveLatest({
               read: load,
-              part: (now) => changed.map(({ of }) => of(now)),
+              part: (now) => changed.map(({ codeOf }) => codeOf(now)),
               confirmedPart: changed.map(({ code }) => code.base()),
-              ask: (now) => confirmOverwrite(changed.map(({ code, of }) => ({ code, now: of(now) }))),
+              ask: (now) => confirmOverwrite(changed.map(({ code, codeOf }) => ({ code, now: codeOf(now) }))),
               save: send,
             })
       if (isSaved === undefined) return

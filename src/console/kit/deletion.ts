@@ -13,11 +13,11 @@ export const deletion = (
     readonly back: string
     /** Text of the dialog: the consequences of the deletion. A function is called first, and may throw. */
     readonly body: TemplateResult | string | (() => Promise<TemplateResult>)
-    readonly of: () => { readonly id: string; readonly name: string } | undefined
+    readonly entity: () => { readonly id: string; readonly name: string } | undefined
   },
 ): Action =>
   action(async () => {
-    const entity = options.of()
+    const entity = options.entity()
     if (entity === undefined) return
     const { what, path, back, body } = options
     const isConfirmed = await confirm({

@@ -19,7 +19,7 @@ interface EntityChoice<T> {
   readonly options: ReadonlySignal<readonly T[] | undefined>
   readonly loading: ReadonlySignal<boolean>
   /** A control of the form member `name`: the id, or `''` for none. */
-  control(of: {
+  control(options: {
     readonly name: string
     readonly chosen: string | undefined
     /** Label of the option for no entity. */
@@ -47,7 +47,7 @@ export const chosenEntity = <T extends { readonly id: string }>({
   readonly candidates: () => readonly T[] | undefined
   readonly signal: AbortSignal
 }): ReadonlySignal<T | undefined> => {
-  const find = () => candidates()?.find((one) => one.id === id())
+  const find = () => candidates()?.find((candidate) => candidate.id === id())
   const loaded = resource(
     async (signal) =>
       id() === '' || candidates() === undefined || find() !== undefined

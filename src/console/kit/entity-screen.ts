@@ -68,7 +68,7 @@ export const entityScreen = <T extends Named>(options: {
       path: where,
       back: `#${options.screen}`,
       body: options.deletionText,
-      of: () => loaded.value.peek()?.stored.peek(),
+      entity: () => loaded.value.peek()?.stored.peek(),
     })
     return {
       actions: () =>

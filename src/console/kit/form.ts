@@ -54,9 +54,9 @@ interface SelectOptions<T extends string> {
 }
 
 /** A `<select>`. With `set` it shows `value`, whatever was chosen. */
-export const select = <T extends string>(of: SelectOptions<T>): TemplateResult => {
-  const { value, choices, set, name, title, disabled = false, busy = false } = of
-  const isChosen = (one: T) => (set === undefined ? one === value : live(one === value))
+export const select = <T extends string>(options: SelectOptions<T>): TemplateResult => {
+  const { value, choices, set, name, title, disabled = false, busy = false } = options
+  const isChosen = (choice: T) => (set === undefined ? choice === value : live(choice === value))
   return html`<select
     name=${name ?? nothing}
     aria-label=${title ?? nothing}
@@ -64,7 +64,7 @@ export const select = <T extends string>(of: SelectOptions<T>): TemplateResult =
     ?disabled=${disabled}
     @change=${(event: Event) => set?.(valueIn(event) as T)}
   >
-    ${choices.map(([one, label]) => html`<option value=${one} .selected=${isChosen(one)}>${label}</option>`)}
+    ${choices.map(([choice, label]) => html`<option value=${choice} .selected=${isChosen(choice)}>${label}</option>`)}
   </select>`
 }
 
@@ -73,9 +73,9 @@ export const choiceField = <T extends string>({
   label,
   hint,
   error,
-  ...of
+  ...options
 }: Omit<FieldOptions, 'control'> & SelectOptions<T>): TemplateResult =>
-  field({ label, error, control: select(of), ...(hint === undefined ? {} : { hint }) })
+  field({ label, error, control: select(options), ...(hint === undefined ? {} : { hint }) })
 
 /** Sentences of an error about one member of the input: `name`, `rules[0].container`. */
 export const issue = (error: ApiError | undefined, place: string): string | undefined =>

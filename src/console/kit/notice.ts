@@ -17,7 +17,7 @@ const notices = signal<readonly Notice[]>([])
 let last = 0
 
 const dismiss = (id: number) => {
-  notices.value = notices.value.filter((one) => one.id !== id)
+  notices.value = notices.value.filter((shown) => shown.id !== id)
 }
 
 /** A short message at the edge of the page, which screen readers read out. */

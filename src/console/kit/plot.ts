@@ -89,8 +89,8 @@ export const plot = ({ title, series, format, from, to }: PlotOptions): Template
             ${times.map(
               (time) => html`<tr>
                 <th scope="row">${exactTime(time)}</th>
-                ${series.map((one) => {
-                  const value = valueAt(one, time)
+                ${series.map((line) => {
+                  const value = valueAt(line, time)
                   return html`<td class="number">${value === undefined ? '–' : format(value)}</td>`
                 })}
               </tr>`,

@@ -16,8 +16,8 @@ interface ApplicationForm {
 }
 
 /** Fields of a new and of a stored application. */
-export const applicationForm = (of: ApplicationForm): TemplateResult => {
-  const { draft, permissions, error, change } = of
+export const applicationForm = (form: ApplicationForm): TemplateResult => {
+  const { draft, permissions, error, change } = form
   const isManagement = draft.type === 'management'
   return html`
     ${textField({

@@ -20,8 +20,8 @@ import { destinationNames, expiry, isOwn, permissionNames, rulesTable } from './
 /** Calls of this node that are looked through for the newest of the application. */
 const LOOKED = 100
 
-const newestCall = (of: Resource<RequestEntry | undefined>): TemplateResult => {
-  const state = of.state.value
+const newestCall = (call: Resource<RequestEntry | undefined>): TemplateResult => {
+  const state = call.state.value
   if (state.kind === 'error') return html`<span class="soft">not known: ${state.error.detail}</span>`
   if (state.kind !== 'ready') return html`<span class="soft">…</span>`
   const { value } = state
@@ -106,7 +106,7 @@ export const applicationScreen: Screen = {
       what: 'Application',
       path: path`/applications/${id}`,
       back: '#/applications',
-      of: () => loaded.value.peek()?.application,
+      entity: () => loaded.value.peek()?.application,
       body: async () => {
         const sentences = await dependentsOf(api, id, may, within)
         return html`<p>This cannot be undone.</p>

@@ -3,15 +3,15 @@ import type { Sentence } from './difference.ts'
 import { bodyOf, type Draft, type DraftBody, draftOf, ruleBody, ruleDraft } from './draft.ts'
 import { destinationText } from './phrase.ts'
 
-const one = (effect: Sentence['effect'], strong: string, text: string): Sentence => ({
+const sentence = (effect: Sentence['effect'], strong: string, text: string): Sentence => ({
   effect,
   parts: [{ strong }, ` ${text}`],
 })
 
 /** Permissions added and removed. */
 const permissionSentences = (before: readonly string[], after: readonly string[]): readonly Sentence[] => [
-  ...before.filter((name) => !after.includes(name)).map((name) => one('loses', 'loses', name)),
-  ...after.filter((name) => !before.includes(name)).map((name) => one('gains', 'gains', name)),
+  ...before.filter((name) => !after.includes(name)).map((name) => sentence('loses', 'loses', name)),
+  ...after.filter((name) => !before.includes(name)).map((name) => sentence('gains', 'gains', name)),
 ]
 
 type Destinations = DraftBody['destinations']
@@ -27,17 +27,17 @@ const destinationSentences = (
 ): readonly Sentence[] => {
   const [old, next] = [textsOf(before), textsOf(after)]
   if (old.length > 0 && next.length === 0)
-    return [one('reveals', 'may send anywhere', `that egress allows${whose}`)]
+    return [sentence('reveals', 'may send anywhere', `that egress allows${whose}`)]
   const isNew = (text: string) => !old.includes(text)
   const isGone = (text: string) => !next.includes(text)
   return [
-    ...old.filter(isGone).map((text) => one('loses', 'may not send to', text + whose)),
+    ...old.filter(isGone).map((text) => sentence('loses', 'may not send to', text + whose)),
     ...next
       .filter(isNew)
       .map((text) =>
         old.length === 0
-          ? one('loses', 'may send only to', text + whose)
-          : one('gains', 'may send to', text + whose),
+          ? sentence('loses', 'may send only to', text + whose)
+          : sentence('gains', 'may send to', text + whose),
       ),
   ]
 }
@@ -56,17 +56,17 @@ const ruleSentences = (before: readonly Rule[], { rules }: Draft): readonly Sent
   return [
     ...before
       .filter((rule) => !retained.includes(rule))
-      .map((rule) => one('changes', 'removes', `rule ${named(rule)}`)),
+      .map((rule) => sentence('changes', 'removes', `rule ${named(rule)}`)),
     ...rules.flatMap((rule) => {
-      if (rule.stored === undefined) return [one('changes', 'adds', `rule ${named(rule)}`)]
+      if (rule.stored === undefined) return [sentence('changes', 'adds', `rule ${named(rule)}`)]
       const [old, next] = [storedBody(rule.stored), ruleBody(rule)]
       if (withoutPriority(old) === withoutPriority(next)) return []
       return [
-        one('changes', 'changes', `rule ${named(rule.stored)}`),
+        sentence('changes', 'changes', `rule ${named(rule.stored)}`),
         ...destinationSentences(old.destinations, next.destinations, ` by rule ${named(rule.stored)}`),
       ]
     }),
-    ...(isMoved ? [one('changes', 'changes', 'the order of rules')] : []),
+    ...(isMoved ? [sentence('changes', 'changes', 'the order of rules')] : []),
   ]
 }
 
@@ -80,6 +80,6 @@ export const changesOf = (before: Application, draft: Draft): readonly Sentence[
       before.rules.toSorted((a, b) => a.priority - b.priority),
       draft,
     ),
-    ...(old.name === next.name ? [] : [one('changes', 'renames', `it to “${next.name}”`)]),
+    ...(old.name === next.name ? [] : [sentence('changes', 'renames', `it to “${next.name}”`)]),
   ]
 }

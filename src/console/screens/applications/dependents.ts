@@ -23,8 +23,8 @@ interface SessionInfo {
 }
 
 /** `1 key stops`, `2 keys stop`. */
-const subject = (of: readonly unknown[], noun: string, verb: string): string =>
-  `${formatCount(of.length, noun)} ${of.length === 1 ? `${verb}s` : verb}`
+const subject = (entities: readonly unknown[], noun: string, verb: string): string =>
+  `${formatCount(entities.length, noun)} ${entities.length === 1 ? `${verb}s` : verb}`
 
 /** Names of proxies and reactors, at most a few of them. */
 const quotedNames = (all: readonly ActingEntity[]): string =>
@@ -61,10 +61,10 @@ export const dependentsOf = async (
     list<ActingEntity>('reactors', 'reactor:read'),
   ])
   const open = sessions.filter(
-    (one) => one.state !== 'ended' && (one.application_id === id || one.authorized_by === id),
+    (session) => session.state !== 'ended' && (session.application_id === id || session.authorized_by === id),
   )
   const acting = (noun: string, all: readonly ActingEntity[]) => {
-    const dependents = all.filter((one) => (one.application_id ?? one.application?.id) === id)
+    const dependents = all.filter((entity) => (entity.application_id ?? entity.application?.id) === id)
     return dependents.length === 0
       ? []
       : [`${subject(dependents, noun, 'act')} as it: ${quotedNames(dependents)}.`]

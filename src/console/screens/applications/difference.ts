@@ -45,7 +45,7 @@ const sentenceOf = (lines: readonly [DiffLine, ...DiffLine[]]): Sentence | undef
   const level = { strong: gains ? to : from }
   const other = gains ? from : to
   const rest = other === 'none' ? '' : gains ? `, had ${other}` : `, keeps ${other}`
-  const verbs = lines.map((one) => verbOf(one.permission)).join(', ')
+  const verbs = lines.map((line) => verbOf(line.permission)).join(', ')
   return {
     effect: gains ? (to === 'reveal' ? 'reveals' : 'gains') : 'loses',
     parts: [begin, ' ', level, ` on ${countOf(line)}${where} (${verbs})${rest}`],
@@ -69,9 +69,9 @@ const summaryOf = (sentences: readonly Sentence[]): string =>
       ['gains', 'gain', 'gains'],
     ] as const
   )
-    .flatMap(([effect, one, many]) => {
+    .flatMap(([effect, singular, plural]) => {
       const count = sentences.filter((sentence) => sentence.effect === effect).length
-      return count === 0 ? [] : [`${number.format(count)} ${count === 1 ? one : many}`]
+      return count === 0 ? [] : [`${number.format(count)} ${count === 1 ? singular : plural}`]
     })
     .join(', ')
 

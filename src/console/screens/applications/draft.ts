@@ -36,13 +36,13 @@ const newKey = (): number => ++keys
 
 const joined = (list: readonly (string | number)[] = []): string => list.join(', ')
 
-export const destinationDraft = (of?: Destination): DestinationDraft => ({
+export const destinationDraft = (destination?: Destination): DestinationDraft => ({
   key: newKey(),
-  host: of?.host ?? '',
-  ports: joined(of?.ports ?? [443]),
-  methods: joined(of?.methods),
-  path: of?.path ?? '',
-  surfaces: joined(of?.surfaces),
+  host: destination?.host ?? '',
+  ports: joined(destination?.ports ?? [443]),
+  methods: joined(destination?.methods),
+  path: destination?.path ?? '',
+  surfaces: joined(destination?.surfaces),
 })
 
 export const ruleDraft = (rule: Rule, isStored: boolean): RuleDraft => ({

@@ -61,9 +61,9 @@ const editor = (
   })
   const live = liveDifference(api, id, grantsChanged, within)
   const containers = containerSuggestions(api, base, within)
-  const differencesOf = (diff: Diff, before: Application, of: Draft): Differences => ({
+  const differencesOf = (diff: Diff, before: Application, after: Draft): Differences => ({
     access: sentencesOf(diff),
-    changes: changesOf(before, of),
+    changes: changesOf(before, after),
     more: diff.more === true,
     isManagement,
   })

@@ -33,7 +33,7 @@ export const textField = ({
   list,
   most,
   placeholder,
-  ...of
+  ...options
 }: FieldLabel & {
   readonly value: string
   set(value: string): void
@@ -46,7 +46,7 @@ export const textField = ({
   readonly placeholder?: string
 }): TemplateResult =>
   field({
-    ...of,
+    ...options,
     control: html`<input
       id=${id ?? nothing}
       type=${type}
@@ -85,7 +85,7 @@ export const permissionBoxes = ({
     ...others.map((type) => ({ type, description: 'Not allowed for this type of application' })),
   ]
   const toggle = (type: string) => (event: Event) => {
-    const rest = granted.filter((one) => one !== type)
+    const rest = granted.filter((permission) => permission !== type)
     set((event.target as HTMLInputElement).checked ? [...rest, type] : rest)
   }
   return html`<fieldset class=${isTitled ? 'boxes' : 'boxes untitled'}>

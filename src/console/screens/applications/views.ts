@@ -21,7 +21,7 @@ export const permissionNames = (permissions: readonly string[]): TemplateResult 
 export const destinationNames = (list: readonly Destination[] | undefined): TemplateResult =>
   list === undefined
     ? html`<span class="soft">anywhere that egress allows</span>`
-    : html`<ul class="plain">${list.map((one) => html`<li><code>${destinationText(one)}</code></li>`)}</ul>`
+    : html`<ul class="plain">${list.map((destination) => html`<li><code>${destinationText(destination)}</code></li>`)}</ul>`
 
 /** Rules in the order in which they are tried. */
 export const rulesTable = (rules: readonly Rule[]): TemplateResult =>

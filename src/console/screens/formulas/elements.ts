@@ -39,7 +39,7 @@ export const elementsEditor = ({
         ${select({
           title: `Type ${index + 1}`,
           value: type,
-          choices: ELEMENT_TYPES.map((one) => [one, one]),
+          choices: ELEMENT_TYPES.map((type) => [type, type]),
           set: (next) => change(index, { type: next }),
         })}
       </td>

@@ -21,7 +21,7 @@ export const MINUTES = [5, 15, 60] as const
 const HOSTS = 8
 
 export const minutesOf = (filters: URLSearchParams): number =>
-  MINUTES.find((one) => String(one) === filters.get('minutes')) ?? 15
+  MINUTES.find((minutes) => String(minutes) === filters.get('minutes')) ?? 15
 
 const figure = (
   label: string,
@@ -118,7 +118,8 @@ export const createCalls = ({ api, filters, signal }: ScreenContext) => {
   const disclosures = ({ since, data }: Destinations): TemplateResult => {
     const hosts = data.filter(({ host }) => host !== '*')
     const rest = [...hosts.slice(HOSTS), ...data.filter(({ host }) => host === '*')]
-    const sum = (of: Destinations['data']) => of.reduce((all, { tokens }) => all + tokens, 0)
+    const sum = (destinations: Destinations['data']) =>
+      destinations.reduce((all, { tokens }) => all + tokens, 0)
     return html`${
       data.length === 0
         ? html`<p class="soft">No value left for a destination.</p>`

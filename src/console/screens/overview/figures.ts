@@ -76,8 +76,8 @@ export const callStatistics = (
     // The last part has not ended.
     return [start, isCovered ? figuresOf(calls, Math.min(step, now - start)) : undefined] as const
   })
-  const points = (of: (figures: Figures) => number | undefined): readonly Point[] =>
-    figures.map(([start, one]) => [start, one === undefined ? undefined : of(one)])
+  const points = (figure: (figures: Figures) => number | undefined): readonly Point[] =>
+    figures.map(([start, interval]) => [start, interval === undefined ? undefined : figure(interval)])
   return {
     all: figuresOf(parts.flat(), Math.max(1_000, now - coveredFrom)),
     coveredFrom,

@@ -70,7 +70,7 @@ export const noticesOf = (health: Health, metrics: Metrics, now: number): readon
         href: docs(),
       }),
     ),
-    ...nodeCertificates(metrics).flatMap((one) => ofCertificate(one, now)),
+    ...nodeCertificates(metrics).flatMap((certificate) => ofCertificate(certificate, now)),
     backlog > LIMITS.backlogSeconds && {
       kind: 'warn',
       text: `Audit records have waited ${decimal(backlog)} s to be stored.`,
@@ -89,6 +89,6 @@ export const noticesOf = (health: Health, metrics: Metrics, now: number): readon
     },
     ...ofComponents(health),
   ]
-  const notices = all.filter((one) => one !== false)
+  const notices = all.filter((notice) => notice !== false)
   return [...notices.filter(({ kind }) => kind === 'bad'), ...notices.filter(({ kind }) => kind === 'warn')]
 }

@@ -59,9 +59,9 @@ export const certificatesSection = ({ stored, patch }: ProxyPage): (() => Templa
     const { client_certificate: own, ca = [] } = stored.value.destination_tls ?? {}
     const rows: readonly (Certificate & { readonly use: string })[] = [
       ...(own === undefined ? [] : [{ ...own, use: 'client' }]),
-      ...ca.map((one) => ({ ...one, use: 'authority' })),
+      ...ca.map((certificate) => ({ ...certificate, use: 'authority' })),
     ]
-    const error = actions.map((one) => one.error.value).find((one) => one !== undefined)
+    const error = actions.map((action) => action.error.value).find((thrown) => thrown !== undefined)
     const removal = (which: 'client' | 'ca', label: string) => html`<button
       type="button"
       ?disabled=${removals[which].busy.value}

@@ -15,12 +15,12 @@ const MEMBERS = [
   {
     place: 'request_transform.code',
     label: 'Request transform',
-    of: ({ request_transform }: StoredProxy) => request_transform?.code ?? '',
+    codeOf: ({ request_transform }: StoredProxy) => request_transform?.code ?? '',
   },
   {
     place: 'response_transform.code',
     label: 'Response transform',
-    of: ({ response_transform }: StoredProxy) => response_transform?.code ?? '',
+    codeOf: ({ response_transform }: StoredProxy) => response_transform?.code ?? '',
   },
 ]
 

@@ -18,7 +18,7 @@ const KINDS = Object.keys(LABELS) as (keyof typeof LABELS)[]
 
 const differences = (from: ProxyVersion, to: ProxyVersion): TemplateResult => {
   const changed = KINDS.filter((kind) => from[kind]?.code !== to[kind]?.code)
-  const otherwise = [from, to].map((one) => one.response_transform?.otherwise ?? 'fail')
+  const otherwise = [from, to].map((version) => version.response_transform?.otherwise ?? 'fail')
   return html`
     ${changed.map((kind) =>
       difference(
@@ -83,13 +83,13 @@ export const versionsSection = ({ context, stored, path, patch }: ProxyPage): ((
             { head: 'By', cell: by },
             {
               head: 'Actions',
-              cell: (one) =>
-                one === current
+              cell: (saved) =>
+                saved === current
                   ? nothing
                   : html`<button
                         type="button"
-                        aria-label=${`Compare version ${one.version} with the current one`}
-                        @click=${() => setFilters({ compare: String(one.version) })}
+                        aria-label=${`Compare version ${saved.version} with the current one`}
+                        @click=${() => setFilters({ compare: String(saved.version) })}
                       >
                         Compare
                       </button>
@@ -97,10 +97,10 @@ export const versionsSection = ({ context, stored, path, patch }: ProxyPage): ((
                         may('proxy:update')
                           ? html`<button
                               type="button"
-                              aria-label=${`Restore version ${one.version}`}
+                              aria-label=${`Restore version ${saved.version}`}
                               ?disabled=${restore.busy.value}
                               @click=${() => {
-                                wanted = one
+                                wanted = saved
                                 void restore.run()
                               }}
                             >

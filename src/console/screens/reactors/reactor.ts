@@ -51,7 +51,7 @@ export const reactorScreen = entityScreen<Reactor>({
     const code =
       formula === undefined
         ? codeForm(page, {
-            members: [{ place: 'code', label: 'Code', of: (reactor) => reactor.code ?? '' }],
+            members: [{ place: 'code', label: 'Code', codeOf: (reactor) => reactor.code ?? '' }],
             check: '/reactors/check-code',
             permission: 'reactor:update',
             patchOf: (codes) => Object.fromEntries(codes),

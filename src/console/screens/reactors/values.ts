@@ -30,7 +30,7 @@ export const valueFields = (
           ? select({
               name: PREFIX + name,
               value: text,
-              choices: ['', 'true', 'false'].map((one) => [one, one]),
+              choices: ['', 'true', 'false'].map((text) => [text, text]),
             })
           : html`<input
               name=${PREFIX + name}

@@ -31,14 +31,18 @@ const auditHash = ({ at, duration_ms }: RequestEntry): string =>
     end_date: new Date(Date.parse(at) + AROUND_MS).toISOString(),
   })
 
-const party = (of: RequestEntry['proxy'], hash: string, permission: string): TemplateResult | undefined =>
-  of === undefined
+const party = (
+  entity: RequestEntry['proxy'],
+  hash: string,
+  permission: string,
+): TemplateResult | undefined =>
+  entity === undefined
     ? undefined
-    : of.name === undefined
-      ? html`<code>${of.id}</code> <span class="soft">deleted</span>`
+    : entity.name === undefined
+      ? html`<code>${entity.id}</code> <span class="soft">deleted</span>`
       : may(permission)
-        ? html`<a href=${hash}>${of.name}</a>`
-        : html`${of.name}`
+        ? html`<a href=${hash}>${entity.name}</a>`
+        : html`${entity.name}`
 
 const facts = (call: RequestEntry): TemplateResult => html`<div class="card"><dl class="facts">
   ${fact('Outcome', outcomeBadge(call))}

@@ -39,7 +39,7 @@ export const outcomeOf = (call: RequestEntry): string => (isRejected(call) ? 're
 const hasStatus = ({ status, destination_status }: RequestEntry, asked: string): boolean => {
   const pattern = asked.toLowerCase().replaceAll('x', '')
   return [status, destination_status].some(
-    (one) => one !== undefined && String(one).startsWith(pattern) && pattern.length <= 3,
+    (status) => status !== undefined && String(status).startsWith(pattern) && pattern.length <= 3,
   )
 }
 

@@ -70,11 +70,13 @@ const columns = (most: number): readonly Column<RequestEntry>[] => [
 /** Values among the loaded calls, for the choices of a filter. */
 const choices = (
   entries: readonly RequestEntry[],
-  of: (call: RequestEntry) => readonly [value: string, label: string] | undefined,
+  optionOf: (call: RequestEntry) => readonly [value: string, label: string] | undefined,
 ): readonly (readonly [string, string])[] =>
   [
     ...new Map(
-      entries.flatMap((call) => [of(call) ?? []].filter((one) => one.length === 2) as [string, string][]),
+      entries.flatMap(
+        (call) => [optionOf(call) ?? []].filter((option) => option.length === 2) as [string, string][],
+      ),
     ),
   ].sort(([, a], [, b]) => a.localeCompare(b))
 

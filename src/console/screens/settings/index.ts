@@ -26,9 +26,9 @@ const SECTIONS: readonly Section[] = [
 ]
 
 const open = (context: ScreenContext): ScreenInstance => {
-  const sections = SECTIONS.filter(({ needs }) => needs === undefined || may(needs)).map((one) => ({
-    ...one,
-    view: one.create(context),
+  const sections = SECTIONS.filter(({ needs }) => needs === undefined || may(needs)).map((section) => ({
+    ...section,
+    view: section.create(context),
   }))
   return {
     view: () => html`${sections.map(({ id, title, view }) => section(id, title, view()))}`,

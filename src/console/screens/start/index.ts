@@ -88,7 +88,7 @@ const open = ({ api }: ScreenContext): ScreenInstance => {
 
   const view = (): TemplateResult => {
     const own = session.value?.private
-    const hasKey = APPLICATION.permissions.every((one) => own?.permissions.includes(one))
+    const hasKey = APPLICATION.permissions.every((permission) => own?.permissions.includes(permission))
     const [first, second, third] = shellLines({ origin: location.origin, prefix: headerPrefix() })
     return html`<p>Store a card, send it to a destination, and see that only the destination gets its number.</p>
       <ol class="minute">

@@ -37,14 +37,14 @@ export const groupsOf = (entries: readonly AccessEntry[]): readonly AccessGroup[
     rows: mergePermissions(entries.filter(belongs)),
   })
   return [
-    group('See the value', 'Responses hold it.', (one) => one.disclosure === 'reveal' && !isUse(one)),
+    group('See the value', 'Responses hold it.', (entry) => entry.disclosure === 'reveal' && !isUse(entry)),
     group(
       'Use the value',
       'Proxies send it to destinations, and code of reactors gets it.',
-      (one) => one.disclosure === 'reveal' && isUse(one),
+      (entry) => entry.disclosure === 'reveal' && isUse(entry),
     ),
-    group('See a mask', 'Responses hold the masked data.', (one) => one.disclosure === 'mask'),
-    group('See no data', 'They may do this without seeing data.', (one) => one.disclosure === 'redact'),
+    group('See a mask', 'Responses hold the masked data.', (entry) => entry.disclosure === 'mask'),
+    group('See no data', 'They may do this without seeing data.', (entry) => entry.disclosure === 'redact'),
   ].filter(({ rows }) => rows.length > 0)
 }
 

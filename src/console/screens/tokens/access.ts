@@ -10,10 +10,12 @@ import { TOKEN_NOT_FOUND } from './types.ts'
 /** The rule that decides, or the permission. */
 const reason = ({ rule, permissions }: AccessRow): TemplateResult => {
   if (rule === undefined || rule === null)
-    return html`permission ${permissions.map((one) => html`<code>token:${one}</code> `)}`
+    return html`permission ${permissions.map((permission) => html`<code>token:${permission}</code> `)}`
   const where =
     rule.container ??
-    rule.conditions?.map((one) => `${one.attribute} ${one.operator} ${one.value}`).join(', ')
+    rule.conditions
+      ?.map((condition) => `${condition.attribute} ${condition.operator} ${condition.value}`)
+      .join(', ')
   return html`rule ${rule.priority}${rule.description ? html` “${rule.description}”` : nothing}: <code>${rule.transform}</code>
     in <code>${where}</code>${rule.destinations === undefined ? nothing : html`, to ${rule.destinations.map(({ host }) => host).join(', ')} only`}`
 }

@@ -35,7 +35,7 @@ export const editExpiry = async (api: Api, { id, expires_at }: TokenDetail): Pro
           .defaultValue=${toLocal(expires_at)}
         />`,
       })}`,
-    send: (of) => patch(api, id, { expires_at: fromLocal(of('at'), expires_at) ?? null }),
+    send: (text) => patch(api, id, { expires_at: fromLocal(text('at'), expires_at) ?? null }),
   })) === true
 
 /** Asks for other metadata; true when it was changed. */
@@ -44,5 +44,6 @@ export const editMetadata = async (api: Api, { id, metadata = {} }: TokenDetail)
     title: 'Edit metadata',
     submit: 'Save',
     fields: (sentence) => metadataField(sentence('metadata'), metadata),
-    send: async (of) => patch(api, id, { metadata: metadataPatch(metadata, parseMetadata(of('metadata'))) }),
+    send: async (text) =>
+      patch(api, id, { metadata: metadataPatch(metadata, parseMetadata(text('metadata'))) }),
   })) === true

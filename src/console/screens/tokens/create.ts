@@ -82,8 +82,8 @@ export const createToken = async ({ api, signal: within, navigate }: ScreenConte
           control: html`<input name="mask" placeholder=${'{{ data | reveal_last: 4 }}'} spellcheck="false" autocapitalize="off" />`,
         })}`
       }),
-    send: async (of) => {
-      const body = inputOf(of)
+    send: async (text) => {
+      const body = inputOf(text)
       return (await api.call<Token>('POST', '/tokens', { body, headers: idempotency.headers(body) })).id
     },
   })

@@ -14,7 +14,7 @@ interface FormDialog<T> {
   /** Controls; `sentence`: what is wrong with a member, or a part of it. */
   readonly fields: (sentence: (member: string) => string | undefined) => TemplateResult
   /** Sends what the controls hold. What it throws is shown at its members. */
-  readonly send: (of: (name: string) => string) => Promise<T>
+  readonly send: (text: (name: string) => string) => Promise<T>
 }
 
 /** A form in a dialog. What is typed lives in its controls only. Undefined: it was canceled. */

@@ -116,13 +116,13 @@ export const createReveal = (api: Api, id: string, within: AbortSignal, onRead: 
   }
 
   const revealedValue = (
-    of: number | 'reading',
+    secondsLeft: number | 'reading',
   ): TemplateResult => html`<section class="revealed" aria-label="Revealed value">
     <pre tabindex="0" aria-label="Value" ${ref(bindElement)}></pre>
     <p class="countdown">
-      <progress max=${SHOWN_S} value=${of === 'reading' ? SHOWN_S : of} aria-label="Time left"></progress>
-      <span role="timer">${of === 'reading' ? 'Reading …' : `Hidden in ${of} s`}</span>
-      <button type="button" ?disabled=${of === 'reading'} @click=${() => void copyValue()}>Copy</button>
+      <progress max=${SHOWN_S} value=${secondsLeft === 'reading' ? SHOWN_S : secondsLeft} aria-label="Time left"></progress>
+      <span role="timer">${secondsLeft === 'reading' ? 'Reading …' : `Hidden in ${secondsLeft} s`}</span>
+      <button type="button" ?disabled=${secondsLeft === 'reading'} @click=${() => void copyValue()}>Copy</button>
       <button type="button" class="primary" @click=${hide}>Hide</button>
     </p>
   </section>`
@@ -130,10 +130,10 @@ export const createReveal = (api: Api, id: string, within: AbortSignal, onRead: 
   return {
     hide,
     view: () => {
-      const of = left.value
+      const secondsLeft = left.value
       const error = reveal.error.value
       return html`${
-        of === undefined
+        secondsLeft === undefined
           ? html`<div class="buttons">
               <button
                 type="button"
@@ -144,7 +144,7 @@ export const createReveal = (api: Api, id: string, within: AbortSignal, onRead: 
                 Reveal …
               </button>
             </div>`
-          : revealedValue(of)
+          : revealedValue(secondsLeft)
       }${error === undefined ? nothing : problem(error)}`
     },
   }

@@ -12,14 +12,14 @@ const typedValue = (member: string, text: string): unknown => {
 }
 
 /** The body of `POST /tokens` from the controls of the form. Throws `invalid`. */
-export const inputOf = (of: (name: string) => string): object => {
-  const container = containerOf(of('containers'))
-  const metadata = parseMetadata(of('metadata'))
+export const inputOf = (text: (name: string) => string): object => {
+  const container = containerOf(text('containers'))
+  const metadata = parseMetadata(text('metadata'))
   return {
-    type: of('type'),
-    data: typedValue('data', of('data')),
+    type: text('type'),
+    data: typedValue('data', text('data')),
     ...(container === '' ? {} : { containers: [container] }),
     ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
-    ...(of('mask').trim() === '' ? {} : { mask: typedValue('mask', of('mask')) }),
+    ...(text('mask').trim() === '' ? {} : { mask: typedValue('mask', text('mask')) }),
   }
 }

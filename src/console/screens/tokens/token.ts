@@ -38,7 +38,7 @@ const definition = (token: TokenDetail): TemplateResult => html`<details>
   <dl class="facts">
     ${fact('Mask', token.mask === undefined ? html`<span class="soft">none</span>` : html`<pre tabindex="0" aria-label="Mask">${json(token.mask)}</pre>`)}
     ${fact('Fingerprint expression', token.fingerprint_expression && html`<code>${token.fingerprint_expression}</code>`)}
-    ${fact('Search indexes', token.search_indexes && html`<ul>${token.search_indexes.map((one) => html`<li><code>${one}</code></li>`)}</ul>`)}
+    ${fact('Search indexes', token.search_indexes && html`<ul>${token.search_indexes.map((index) => html`<li><code>${index}</code></li>`)}</ul>`)}
   </dl>
 </details>`
 
@@ -62,7 +62,7 @@ export const openToken = (context: ScreenContext): ScreenInstance => {
     api,
     () => {
       const { created_by = '', modified_by = '' } = token?.value.value ?? {}
-      return [created_by, modified_by, ...(history?.actors() ?? [])].filter((one) => one !== '')
+      return [created_by, modified_by, ...(history?.actors() ?? [])].filter((actor) => actor !== '')
     },
     { isAllowed: mayLink, within: signal },
   )
@@ -90,7 +90,7 @@ export const openToken = (context: ScreenContext): ScreenInstance => {
     path: path`/tokens/${id}`,
     back: '#/tokens',
     body: 'Its data is gone for good. Calls that name it fail from then on.',
-    of: () => ({ id, name: id }),
+    entity: () => ({ id, name: id }),
   })
 
   const data = (shown: TokenDetail): TemplateResult => html`${
@@ -131,7 +131,8 @@ export const openToken = (context: ScreenContext): ScreenInstance => {
         ${fact(
           'Container',
           shown.containers?.map(
-            (one) => html`<a href=${hashOf('/tokens', { container: one })}><code>${one}</code></a> `,
+            (container) =>
+              html`<a href=${hashOf('/tokens', { container: container })}><code>${container}</code></a> `,
           ),
         )}
         ${fact('Metadata', metadata(shown))}

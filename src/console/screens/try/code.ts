@@ -16,21 +16,21 @@ export const draftCode = (proxy: ReadonlySignal<StoredProxy | undefined>, within
   const editors = signal<readonly StoredCode[]>([])
   let own = new AbortController()
   const dispose = effect(() => {
-    const of = proxy.value
+    const chosen = proxy.value
     untracked(() => {
       own.abort()
       own = new AbortController()
       editors.value =
-        of === undefined
+        chosen === undefined
           ? []
           : KINDS.map((kind) =>
               storedCode(
                 {
-                  id: `${of.id}-${kind}`,
+                  id: `${chosen.id}-${kind}`,
                   label: `${kind === 'request' ? 'Request' : 'Response'} transform`,
                   rows: 10,
                 },
-                () => of[`${kind}_transform`]?.code ?? '',
+                () => chosen[`${kind}_transform`]?.code ?? '',
                 own.signal,
               ),
             )

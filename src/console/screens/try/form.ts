@@ -76,8 +76,8 @@ export const formFields = (context: ScreenContext, state: FormState): TemplateRe
       ${choiceField({
         label: 'Method',
         value: method,
-        choices: METHODS.map((one) => [one, one]),
-        set: (one) => change('method', one),
+        choices: METHODS.map((method) => [method, method]),
+        set: (method) => change('method', method),
       })}
       ${
         may('proxy:read')

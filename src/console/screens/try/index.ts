@@ -33,7 +33,7 @@ type Result =
 
 /** Name of an application whose key is signed in; undefined for others. */
 const nameOf = (id: string): string | undefined =>
-  [session.value?.private, session.value?.management].find((one) => one?.application.id === id)?.application
+  [session.value?.private, session.value?.management].find((key) => key?.application.id === id)?.application
     .name
 
 const open = (context: ScreenContext): ScreenInstance => {
@@ -106,16 +106,16 @@ const open = (context: ScreenContext): ScreenInstance => {
   }
 
   const outcome = (): TemplateResult | typeof nothing => {
-    const of = result.value
-    if (of === undefined) return nothing
-    return of.kind === 'dry run'
+    const shown = result.value
+    if (shown === undefined) return nothing
+    return shown.kind === 'dry run'
       ? html`<section aria-labelledby="try-result">
-          <h2 id="try-result">${of.dryRun.forwards ? 'Dry run: it would be sent' : 'Dry run: it would not be sent'}</h2>
-          ${steps(of.dryRun, nameOf)}
+          <h2 id="try-result">${shown.dryRun.forwards ? 'Dry run: it would be sent' : 'Dry run: it would not be sent'}</h2>
+          ${steps(shown.dryRun, nameOf)}
         </section>`
       : html`<section aria-labelledby="try-result">
           <h2 id="try-result">Response</h2>
-          ${responseView(of.response)}
+          ${responseView(shown.response)}
         </section>`
   }
 

@@ -66,7 +66,7 @@ export const pickToken = async (context: ScreenContext): Promise<string | undefi
   })}
         <fieldset class="try-tokens">
           <legend class="visually-hidden">Tokens</legend>
-          ${show(tokens, (found) => html`${found.map(row)}`, { empty: 'No token is found.' })}
+          ${show(tokens, (list) => html`${list.map(row)}`, { empty: 'No token is found.' })}
         </fieldset>`
 
   const parts = (): TemplateResult | typeof nothing => {
