@@ -13,7 +13,7 @@ const [task, ...args] = process.argv.slice(2)
 run(async () => {
   excludeMemoryFromCoreFiles()
   if (!(await prepare(root, { packages: 'all', envoy: task !== 'docs' }))) return
-  if (task === 'test') await (await import('./test.js')).test(root, args)
+  if (task === 'test') await (await import('../test/runner/run.ts')).test(root, args)
   else if (task === 'bench') await import('../test/bench/run.ts')
   else if (task === 'screenshots') {
     process.env.TAP_TIMEOUT = '0' // what it shares with tests imports tap

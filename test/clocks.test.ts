@@ -19,6 +19,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'test/kit/envoy.ts': 'waits a minute',
   'test/kit/postgres.ts': 'waits a minute',
   'test/kit/sidevault.ts': 'waits two minutes',
+  'test/runner/run.ts': 'prints how long a check took',
   'test/sandbox/hostile/beside-neighbour.ts': 'judges in the long run only',
   'test/sandbox/kit.ts': 'hands a clock in',
   'test/sandbox/parent/pool.integration.test.ts': 'hands a clock in',

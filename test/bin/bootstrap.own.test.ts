@@ -276,7 +276,7 @@ t.test('the command line exits with its documented codes', async (t) => {
 })
 
 t.test('the last line prints the counts of TAP', async (t) => {
-  const { countTap } = await import(new URL('../../bin/test.js', import.meta.url).href)
+  const { countTap } = await import('../runner/test-process.ts')
   const tap = 'TAP version 14\n    ok 1 - inner\nok 1 - a\nnot ok 2 - b\nok 3 - c # SKIP no\n1..3\n'
   t.same(countTap(tap), { passed: 1, failed: 1, skipped: 1 })
 })

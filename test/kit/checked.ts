@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, mkdirSync, renameSync, writeFileSync } from '
 import { join } from 'node:path'
 import type { ValidationCache } from '../../src/kernel/load/declarations-digest.ts'
 
-/** Lasts as long as one run of all tests (bin/test.js), so that it never outlives the code of the checks. */
+/** Lasts as long as one run of all tests (test/runner/run.ts), so that it never outlives the code of the checks. */
 const directory = process.env.SIDEVAULT_TEST_CHECKED
 
 const here = new Set<string>()

@@ -1,7 +1,10 @@
-import t, { type Test } from 'tap'
+import t from 'tap'
 
-/** Runs `close` when the test process ends: test files that share a process (run-files.ts) share what it closes. */
+/** Runs `close` when the test process ends (test/runner/run-files.ts): its test files share what it closes. */
 export const atProcessEnd = (close: () => unknown): void => {
-  const whole = (globalThis as Record<symbol, Test | undefined>)[Symbol.for('sidevault.test.process')] ?? t
-  whole.teardown(close)
+  const closers = (globalThis as Record<symbol, (() => unknown)[] | undefined>)[
+    Symbol.for('sidevault.test.process')
+  ]
+  if (closers) closers.push(close)
+  else t.teardown(close)
 }

@@ -24,7 +24,7 @@ const started = (env: Readonly<Record<string, string>>): Promise<Sidevault> => {
   return starting
 }
 
-/** A tenant of its own in a program that all test files of this process with these settings share (bin/test.js). */
+/** A tenant of its own in a program that all test files of this process with these settings share. */
 export const sharedSidevault = async (
   env: Readonly<Record<string, string>> = {},
 ): Promise<SharedSidevault> => {

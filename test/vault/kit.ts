@@ -117,7 +117,7 @@ const clock = { at: START, now: () => clock.at }
 
 let shared: ReturnType<typeof openParts> | undefined
 
-/** Opened once in a process and closed with it (test/kit/run-files.ts). */
+/** Opened once in a process and closed with it (test/runner/run-files.ts). */
 const sharedParts = (): ReturnType<typeof openParts> => {
   if (shared === undefined) {
     const directory = mkdtempSync(join(tmpdir(), 'sidevault-vault-'))

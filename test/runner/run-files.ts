@@ -1,10 +1,11 @@
 /**
- * Runs the test files that its standard input lists (a `TestFile` a line, as JSON), one after the other in this
- * process: what they import is loaded once. Each is one subtest of the TAP stream on standard output.
+ * Runs the test files that its standard input names (a `TestFile` a line, as JSON), one after the other in this
+ * process: what they import is loaded once. Each is one subtest of the TAP stream on standard output, and a comment
+ * with its CPU-seconds.
  */
-import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { resolve } from 'node:path'
+import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
 import { t as root, type Test } from 'tap'
 import { cpuSeconds } from './test-cost.ts'
@@ -13,7 +14,7 @@ export interface TestFile {
   readonly name: string
   readonly file: string
   /** Of the process, while it runs. */
-  readonly env?: Readonly<Record<string, string>>
+  readonly env: Readonly<Record<string, string>>
   /** After so long (ms) it has failed. */
   readonly timeout: number
 }
@@ -36,8 +37,9 @@ Object.defineProperty(globalThis, Symbol.for(SYMBOL), {
   }),
 })
 
-/** For what lasts as long as the process (process-end.ts). */
-Object.defineProperty(globalThis, Symbol.for('sidevault.test.process'), { value: root })
+/** What lasts as long as the process is closed at its end (process-end.ts). */
+const closers: (() => unknown)[] = []
+Object.defineProperty(globalThis, Symbol.for('sidevault.test.process'), { value: closers })
 
 registerHooks({
   resolve: (specifier, context, next) =>
@@ -46,11 +48,7 @@ registerHooks({
       : next(specifier, context),
 })
 
-const files = readFileSync(0, 'utf8')
-  .split('\n')
-  .map((line) => JSON.parse(line) as TestFile)
-
-for (const { name, file, env = {}, timeout } of files) {
+const run = async ({ name, file, env, timeout }: TestFile) => {
   const before = cpuSeconds()
   await root.test(name, { timeout }, async (t) => {
     current = t
@@ -63,8 +61,19 @@ for (const { name, file, env = {}, timeout } of files) {
     const query = Object.keys(env).length === 0 ? '' : `?${encodeURIComponent(name)}`
     await import(pathToFileURL(resolve(file)).href + query)
   })
-  root.comment(`cpu=${(cpuSeconds() - before).toFixed(2)}`)
+  if (root.results) return // tap has ended: the test waited for nothing
+  // At a comment tap writes the lines before it; the comment itself, before the next test.
+  root.comment(name)
+  root.write(`# cpu=${(cpuSeconds() - before).toFixed(2)}\n`)
 }
+
+// While a file runs, waiting for the next does not keep the process alive: a test that waits for nothing fails.
+for await (const line of createInterface({ input: process.stdin })) {
+  process.stdin.unref()
+  await run(JSON.parse(line))
+  process.stdin.ref()
+}
+for (const close of closers.reverse()) await close()
 
 /** ms after the last test in which the process ends by itself. */
 const END_MS = 20_000
