@@ -9,8 +9,8 @@ import { fillLogs, fillTokens, TENANT } from './filled.ts'
 import { tracedStore } from './kit.ts'
 
 const SIZE = 20
-/** Page 10,000 of 20, and some more behind it. */
-const ROWS = 210_000
+/** Page 2,000 of 20, and some more behind it. */
+const ROWS = 42_000
 /** Bytes of a page of SQLite. */
 const PAGE = 4_096
 
@@ -22,7 +22,7 @@ t.teardown(async () => {
   await small.store.close()
 })
 fillTokens(db, 1, ROWS + 1)
-fillTokens(small.db, 1, ROWS / 20 + 1)
+fillTokens(small.db, 1, ROWS / 4 + 1)
 
 type Work = () => Promise<unknown>
 
@@ -118,14 +118,14 @@ const pageAndTotal = (store: Store, query: Query) => async () => {
   await store.tokens.count({ tenantId: TENANT, now: NOW, ...query })
 }
 
-t.test('a search reads as many pages among twenty times as many tokens', async (t) => {
+t.test('a search reads as many pages among four times as many tokens', async (t) => {
   for (const [name, query] of Object.entries(COMMON))
     await costsAtMost(t, name, 2, page(small.store, query), page(store, query))
   for (const [name, query] of Object.entries(RARE))
     await costsAtMost(t, name, 2, pageAndTotal(small.store, query), pageAndTotal(store, query))
 })
 
-t.test('page 10,000 of a list of tokens by cursor costs at most twice what page 1 does', async (t) => {
+t.test('page 2,000 of a list of tokens by cursor costs at most twice what page 1 does', async (t) => {
   for (const [name, query] of Object.entries<Query>({
     all: { visibility: 'all' },
     'some containers': { visibility: under('/c') },
@@ -136,7 +136,7 @@ t.test('page 10,000 of a list of tokens by cursor costs at most twice what page 
       const rows = await store.tokens.list({ ...base, size: SIZE + 1, ...(beforeSeq ? { beforeSeq } : {}) })
       if (rows.length !== SIZE + 1) throw new Error(`a page of ${rows.length}`)
     }
-    await costsAtMost(t, name, 2, from(), from(ROWS - 9_999 * SIZE + 1))
+    await costsAtMost(t, name, 2, from(), from(ROWS - 1_999 * SIZE + 1))
   }
 })
 
@@ -145,9 +145,9 @@ const logs = (filter: Omit<LogFilter, 'tenantId'>, query: object) => async () =>
   if (rows.length !== SIZE) throw new Error(`a page of ${rows.length}`)
 }
 
-t.test('page 10,000 of a list of logs by cursor costs at most twice what page 1 does', async (t) => {
+t.test('page 2,000 of a list of logs by cursor costs at most twice what page 1 does', async (t) => {
   fillLogs(db, 2 * ROWS)
-  const offset = 9_999 * SIZE
+  const offset = 1_999 * SIZE
   const busy = { entityId: 'busy' }
   for (const [filter, last] of [
     [{}, offset],
