@@ -2,8 +2,9 @@ import t from 'tap'
 import type { SandboxHost } from '../../src/sandbox/types.ts'
 import { openSandbox, returned } from './kit.ts'
 
+const { run } = await openSandbox(t, { children: 1 })
+
 t.test('no state remains after a call, however it ended', async (t) => {
-  const { run } = await openSandbox(t, { children: 1 })
   const host: SandboxHost = { sdk: true, call: () => new Promise(() => {}) }
   const code = `let calls = 0; module.exports = ({ bt, how }) => {
     calls++
@@ -26,7 +27,6 @@ t.test('no state remains after a call, however it ended', async (t) => {
 })
 
 t.test('a call reports only its own output', async (t) => {
-  const { run } = await openSandbox(t, { children: 1 })
   const code = `console.log('top'); module.exports = async ({ say }) => {
     console.log(say)
     Promise.resolve().then(() => {}).then(() => {}).then(() => console.log('late ' + say))
@@ -40,7 +40,6 @@ t.test('a call reports only its own output', async (t) => {
 })
 
 t.test('two concurrently waiting calls have separate contexts', async (t) => {
-  const { run } = await openSandbox(t, { children: 1 })
   const together = Promise.withResolvers<null>()
   let waiting = 0
   const host: SandboxHost = {

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { createLog } from '../../src/common/log.ts'
 import { createMetrics } from '../../src/common/metrics.ts'
 import { createFrameReader } from '../../src/sandbox/frames.ts'
@@ -109,7 +110,8 @@ export const openPool = async (
     },
   })
   t.teardown(() => pool.close())
-  await pool.ready
+  // On a busy machine the first child would take programs of those that are not ready yet.
+  while (pool.alive < children) await setTimeout(10)
   let ids = 0
   return (program: Source): Promise<Outcome> =>
     new Promise((resolve) => {

@@ -1,8 +1,9 @@
 import t from 'tap'
 import { openSandbox } from './kit.ts'
 
+const { run } = await openSandbox(t)
+
 t.test('an invocation that exceeds a limit ends with the name of that limit', async (t) => {
-  const { run } = await openSandbox(t)
   const limit = (name: string) => ({ kind: 'limit', limit: name, message: String })
 
   // a child without CPU is killed by the parent, which knows no line
@@ -50,14 +51,12 @@ t.test('an invocation that exceeds a limit ends with the name of that limit', as
 })
 
 t.test('an argument of five megabytes is passed in and returned', async (t) => {
-  const { run } = await openSandbox(t)
   const argument = { text: 'ä'.repeat(2_500_000 - 20) }
   const outcome = await run('module.exports = async (req) => req', { argument, limits: { cpuMs: 10_000 } })
   t.equal(outcome.kind === 'returned' ? outcome.json : JSON.stringify(outcome), JSON.stringify(argument))
 })
 
 t.test('many pending calls are passed to the host a few at a time', async (t) => {
-  const { run } = await openSandbox(t)
   let now = 0
   let largest = 0
   const host = {
@@ -76,7 +75,6 @@ t.test('many pending calls are passed to the host a few at a time', async (t) =>
 })
 
 t.test('an aborted invocation ends at once', async (t) => {
-  const { run } = await openSandbox(t)
   const controller = new AbortController()
   const host = {
     sdk: true,

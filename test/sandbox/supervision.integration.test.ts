@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
+import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { openSandbox, returned } from './kit.ts'
 
@@ -17,8 +18,10 @@ const exists = (pid: number): boolean => {
   }
 }
 const until = async (holds: () => boolean): Promise<void> => {
-  while (!holds()) await new Promise((done) => setImmediate(done))
+  while (!holds()) await setTimeout(10)
 }
+
+const { sandbox, run, pids } = await openSandbox(t, { children: 1 })
 
 t.test('code that kills its child twice is quarantined', async (t) => {
   const { run, pids } = await openSandbox(t)
@@ -53,18 +56,17 @@ t.test('trusted code that then kills its child is reported by the next one, and 
 })
 
 t.test('an invocation not yet confirmed by its child runs again when the child exits', async (t) => {
-  const { run, pids } = await openSandbox(t, { children: 1 })
   const code = 'module.exports = () => { const end = Date.now() + 200; while (Date.now() < end); return 1 }'
-  t.equal(returned(await run(code)), 1)
-  const second = run(code)
+  const call = () => run(code, { tenantId: 'repeated' })
+  t.equal(returned(await call()), 1)
+  const second = call()
   const [pid] = pids
   process.kill(pid as number, 'SIGKILL')
   t.equal(returned(await second), 1)
-  t.equal(returned(await run(code)), 1)
+  t.equal(returned(await call()), 1)
 })
 
 t.test('programs that are checked but never called do not overload a child', async (t) => {
-  const { sandbox, pids } = await openSandbox(t, { children: 1 })
   const before = [...pids]
   for (let i = 0; i < 130; i++) {
     const code = `module.exports = () => ${i}`
@@ -74,7 +76,6 @@ t.test('programs that are checked but never called do not overload a child', asy
 })
 
 t.test('other invocations of an exited child run again, unless they have called the host', async (t) => {
-  const { run, pids } = await openSandbox(t, { children: 1 })
   const called = Promise.withResolvers<void>()
   const host = {
     sdk: true,
@@ -83,9 +84,11 @@ t.test('other invocations of an exited child run again, unless they have called 
       return new Promise<never>(() => {})
     },
   }
+  const tenantId = 'interrupted'
+  const sleep = 'module.exports = () => new Promise((done) => setTimeout(() => done("slept"), 1000))'
   // first, so that its code does not run when the other one calls: the code that runs is blamed for the death
-  const sleeper = run('module.exports = () => new Promise((done) => setTimeout(() => done("slept"), 1000))')
-  const caller = run('module.exports = (req) => req.bt.tokens.retrieve("x")', { host })
+  const sleeper = run(sleep, { tenantId })
+  const caller = run('module.exports = (req) => req.bt.tokens.retrieve("x")', { host, tenantId })
   await called.promise
   const [pid] = pids
   process.kill(pid as number, 'SIGKILL')
@@ -94,7 +97,6 @@ t.test('other invocations of an exited child run again, unless they have called 
 })
 
 t.test('a full queue rejects at once, and every invocation gets a result', async (t) => {
-  const { run } = await openSandbox(t, { children: 1 })
   const host = { sdk: true, call: async () => 1 }
   const outcomes = await Promise.all(
     Array.from({ length: 700 }, () => run('module.exports = (req) => req.bt.tokens.retrieve("x")', { host })),
@@ -105,7 +107,6 @@ t.test('a full queue rejects at once, and every invocation gets a result', async
 })
 
 t.test('one tenant’s flood does not starve another', async (t) => {
-  const { run } = await openSandbox(t, { children: 1 })
   const busy = 'module.exports = () => { const end = Date.now() + 20; while (Date.now() < end); }'
   let responded = 0
   const flood = Array.from({ length: 100 }, () => run(busy, { tenantId: 'flood' }).then(() => responded++))

@@ -11,7 +11,7 @@ const LIMITS = { resultBytes: 2 ** 20, asyncCalls: 16 }
  * CPU limit of programs that may end by it. The limit applies to the time of entries, which is longer on a busy
  * machine.
  */
-const CPU_MS = 250
+const CPU_MS = 100
 const UNLIMITED_CPU_MS = 20_000
 const UNLIMITED_WALL_MS = 120_000
 const FETCHED = {
@@ -46,7 +46,7 @@ const rssMb = (pid: number): number => {
 export const besideNeighbour = async (
   t: Test,
   groups: Readonly<Record<string, readonly Hostile[]>>,
-  wallMs = UNLIMITED_WALL_MS,
+  { cpuMs = CPU_MS, wallMs = UNLIMITED_WALL_MS }: { readonly cpuMs?: number; readonly wallMs?: number } = {},
 ) => {
   const { run, pids } = await openSandbox(t)
   const before = rssMb(process.pid)
@@ -82,7 +82,7 @@ export const besideNeighbour = async (
       host: HOST,
       limits: {
         ...LIMITS,
-        cpuMs: ends.includes('cpu') ? CPU_MS : UNLIMITED_CPU_MS,
+        cpuMs: ends.includes('cpu') ? cpuMs : UNLIMITED_CPU_MS,
         wallMs: ends.includes('wall') ? wallMs : UNLIMITED_WALL_MS,
       },
     })
