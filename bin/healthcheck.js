@@ -6,11 +6,12 @@ import { get as getTls } from 'node:https'
 /**
  * Health check for containers: exit code 0 when the service on this machine returns 200 within 4 s for `/healthz`, or
  * for the path given (`/readyz`). Connects to the address of SIDEVAULT_LISTEN, on loopback where that means all
- * addresses, or without an edge to that of SIDEVAULT_API_LISTEN. Variables take precedence over the file of
- * SIDEVAULT_CONFIG.
+ * addresses, or without an edge to that of SIDEVAULT_API_LISTEN; with SIDEVAULT_OPS_LISTEN to that only. Variables take
+ * precedence over the file of SIDEVAULT_CONFIG.
  */
 const [path = '/healthz'] = process.argv.slice(2)
-const { SIDEVAULT_CONFIG, SIDEVAULT_LISTEN, SIDEVAULT_API_LISTEN, SIDEVAULT_TLS_CERT } = process.env
+const { SIDEVAULT_CONFIG, SIDEVAULT_LISTEN, SIDEVAULT_API_LISTEN, SIDEVAULT_OPS_LISTEN, SIDEVAULT_TLS_CERT } =
+  process.env
 
 /** @param {string} why @returns {never} */
 const fail = (why) => {
@@ -43,7 +44,8 @@ const targetOf = (address) => {
 }
 const edge = targetOf(SIDEVAULT_LISTEN || file.listen) ?? { host: '127.0.0.1', port: 8080 }
 const api = targetOf(SIDEVAULT_API_LISTEN || file.api_listen)
-const targets = api === undefined ? [edge] : [edge, api]
+const ops = targetOf(SIDEVAULT_OPS_LISTEN || file.ops_listen)
+const targets = ops !== undefined ? [ops] : api === undefined ? [edge] : [edge, api]
 const get = SIDEVAULT_TLS_CERT || file.tls_cert ? getTls : getPlain
 
 const ask = () => {

@@ -26,6 +26,8 @@ export interface Config {
   readonly listen: ListenAddress
   /** Where the admin process serves the management API itself. Undefined: only behind the edge. */
   readonly apiListen: ListenAddress | undefined
+  /** Where health, metrics and documentation are served. Undefined: with the management API. */
+  readonly opsListen: ListenAddress | undefined
   /** Where the forward proxy listens. Undefined: there is none. */
   readonly forwardListen: ListenAddress | undefined
   /** PEM file with chain and key of the forward proxy's authority. Undefined: one in the store. */
@@ -111,9 +113,12 @@ export interface Config {
 export const listenPorts = ({
   listen,
   apiListen,
+  opsListen,
   forwardListen,
-}: Pick<Config, 'listen' | 'apiListen' | 'forwardListen'>): readonly number[] =>
-  [listen, apiListen, forwardListen].flatMap((address) => (address === undefined ? [] : [address.port]))
+}: Pick<Config, 'listen' | 'apiListen' | 'opsListen' | 'forwardListen'>): readonly number[] =>
+  [listen, apiListen, opsListen, forwardListen].flatMap((address) =>
+    address === undefined ? [] : [address.port],
+  )
 
 interface ConfigArguments {
   /** A JSON or YAML file; default: the variable SIDEVAULT_CONFIG. */
@@ -212,15 +217,15 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
       'Set SIDEVAULT_TLS_CERT and SIDEVAULT_TLS_KEY, listen on 127.0.0.1, or set SIDEVAULT_INSECURE_LISTEN=true behind a proxy that terminates TLS.',
     )
 
-  /** A listener besides the edge: beyond loopback only with TLS, and on a port of its own. */
+  /** A listener besides the edge: beyond loopback only with TLS where it takes keys, and on a port of its own. */
   const furtherListen = (
-    name: 'api_listen' | 'forward_listen',
+    name: 'api_listen' | 'ops_listen' | 'forward_listen',
     others: Partial<Record<SettingName, ListenAddress | undefined>>,
   ) => {
     const at = settings[name]
     const own = at === undefined ? undefined : parsed(name, () => parseListen(at))
     if (own === undefined) return undefined
-    if (!isLoopback(own.host) && plain)
+    if (!isLoopback(own.host) && plain && name !== 'ops_listen')
       issue(
         name,
         `"${at}" is reachable from other machines, but no certificate is set: keys and card numbers would be sent in clear text.`,
@@ -232,7 +237,12 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
     return own
   }
   const apiListen = furtherListen('api_listen', { listen })
-  const forwardListen = furtherListen('forward_listen', { listen, api_listen: apiListen })
+  const opsListen = furtherListen('ops_listen', { listen, api_listen: apiListen })
+  const forwardListen = furtherListen('forward_listen', {
+    listen,
+    api_listen: apiListen,
+    ops_listen: opsListen,
+  })
 
   const address = settings.store?.match(/^postgres(ql)?:/) ? settings.store : undefined
   const postgres = address === undefined ? undefined : parsed('store', () => parsePostgres(address, pem))
@@ -264,6 +274,7 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
   return {
     listen,
     apiListen,
+    opsListen,
     forwardListen,
     forwardCa,
     loopback,

@@ -30,19 +30,22 @@ interface AdminDeps {
   readonly sources?: readonly MetricSource[]
 }
 
+interface ListenerOptions {
+  readonly host: string
+  readonly port: number
+  readonly identity?: Identity | undefined
+  readonly connections?: number
+  /** ms for requests in flight when it closes; default 10,000. */
+  readonly drainMs?: number
+}
+
 interface AdminOptions {
   /** Where to listen: a unix socket (mode 0600, a stale one is replaced), a port of loopback, or nowhere (`inject`). */
   readonly listen: { readonly socketPath: string } | { readonly port: number } | 'nowhere'
-  /** A TCP port of its own, besides `listen`. `drainMs`: for requests in flight when it closes. */
-  readonly direct?:
-    | {
-        readonly host: string
-        readonly port: number
-        readonly identity?: Identity | undefined
-        readonly connections?: number
-        readonly drainMs?: number
-      }
-    | undefined
+  /** A TCP port of its own, besides `listen`. */
+  readonly direct?: ListenerOptions | undefined
+  /** A TCP port for health, metrics and documentation, which are then 404 everywhere else. */
+  readonly ops?: ListenerOptions | undefined
   /** Header prefixes, the canonical one first. Default: SVC. */
   readonly prefixes?: readonly string[]
   /** Where clients see the service, for `Location`; default: host and scheme of each request. */
@@ -80,14 +83,25 @@ interface AdminOptions {
 }
 
 const NOTHING_HERE = 'No such route. See /docs.'
-const NO_MANAGEMENT_HERE =
-  'This node serves /proxy, /healthz, /readyz and /metrics only. Send management calls to a node with the role admin.'
+const OPERATIONS_ONLY = 'This listener serves /healthz, /readyz, /metrics and /docs only.'
+
+const absentSentence = (management: boolean, ops: boolean): string => {
+  if (management) return ops ? 'No such route.' : NOTHING_HERE
+  const served = ops ? '/proxy' : '/proxy, /healthz, /readyz and /metrics'
+  return `This node serves ${served} only. Send management calls to a node with the role admin.`
+}
+
+/** Pages of operators that the console reads. */
+const CONSOLE_PAGES = ['readyz', 'metrics']
 
 interface Admin {
   readonly app: FastifyInstance
   /** Socket path or `http://127.0.0.1:<port>`; `''` when listening nowhere. */
   readonly address: string
   readonly direct: DirectListener | undefined
+  readonly ops: DirectListener | undefined
+  /** New connections of `direct` and `ops` get this certificate. Throws for an invalid one. */
+  renew(identity: Identity): void
   /** Takes no new requests, lets those in flight finish within the drain timeout, then closes every connection. */
   close(): Promise<void>
 }
@@ -123,57 +137,77 @@ export const startAdmin = async (deps: AdminDeps, options: AdminOptions): Promis
     headersTimeout: options.headersTimeout ?? 10_000,
     checkInterval: options.checkInterval ?? 1_000,
   }
+  const hasConsole = management && options.console === true
+  const documentation = management
+    ? documentationRoutes(kernel.registry, {
+        prefix: prefixes[0] ?? 'SVC',
+        version: options.version ?? '0.0.0',
+        configSchema: options.configSchema,
+      })
+    : []
+  const forOperators = [
+    ...healthRoutes(
+      { kernel: () => kernel.health(), ...deps.checks },
+      { log, timeout: partTimeout, clock: deps.clock ?? systemClock },
+    ),
+    metricsRoute(
+      { metrics, sources: deps.sources ?? [], log },
+      { name: options.processName ?? 'admin', timeout: partTimeout },
+    ),
+    ...documentation.filter(({ name }) => name !== 'openapi'),
+  ]
+  const openApi = documentation.filter(({ name }) => name === 'openapi')
+  const moved = hasConsole
+    ? forOperators
+        .filter(({ name }) => CONSOLE_PAGES.includes(name))
+        .map((route) => ({ ...route, consoleOnly: true }))
+    : []
+  const shared = {
+    prefixes,
+    bodyLimit: options.bodyLimit ?? 1024 * 1024,
+    ...limits,
+    callTimeout: options.callTimeout ?? 45_000,
+    slowBodies: options.slowBodies,
+    baseUrl: options.baseUrl,
+    admit: options.admit,
+  }
   const transport = createApp(
     {
       kernel,
       log,
       metrics,
       own: [
-        ...healthRoutes(
-          { kernel: () => kernel.health(), ...deps.checks },
-          {
-            log,
-            timeout: partTimeout,
-            clock: deps.clock ?? systemClock,
-          },
-        ),
-        metricsRoute(
-          { metrics, sources: deps.sources ?? [], log },
-          { name: options.processName ?? 'admin', timeout: partTimeout },
-        ),
+        ...(options.ops === undefined ? forOperators : moved),
         ...(deps.caPem === undefined ? [] : [caPemRoute(deps.caPem)]),
-        ...(management && options.console === true ? consoleRoutes({ kernel, admit: options.admit }) : []),
-        ...(management
-          ? documentationRoutes(kernel.registry, {
-              prefix: prefixes[0] ?? 'SVC',
-              version: options.version ?? '0.0.0',
-              configSchema: options.configSchema,
-            })
-          : []),
+        ...(hasConsole ? consoleRoutes({ kernel, admit: options.admit }) : []),
+        ...openApi,
       ],
     },
-    {
-      prefixes,
-      bodyLimit: options.bodyLimit ?? 1024 * 1024,
-      ...limits,
-      callTimeout: options.callTimeout ?? 45_000,
-      slowBodies: options.slowBodies,
-      baseUrl: options.baseUrl,
-      absent: management ? NOTHING_HERE : NO_MANAGEMENT_HERE,
-      admit: options.admit,
-      console: management && options.console === true,
-    },
+    { ...shared, absent: absentSentence(management, options.ops !== undefined), console: hasConsole },
   )
   const { app } = transport
   const address = await listen(app, options.listen)
   const direct =
     options.direct && (await startDirectListener(transport, { log, ...limits, ...options.direct }))
+  const startOps = async (at: ListenerOptions) => {
+    const pages = createApp(
+      { kernel: withoutOperations(kernel), log, metrics, own: [...forOperators, ...openApi] },
+      { ...shared, absent: OPERATIONS_ONLY, console: false },
+    )
+    await pages.app.ready()
+    return startDirectListener(pages, { log, ...limits, ...at })
+  }
+  const ops = options.ops && (await startOps(options.ops))
   let closed: Promise<void> | undefined
 
   const close = async () => {
     const timer = setTimeout(() => app.server.closeAllConnections(), options.drainTimeout ?? 10_000)
     try {
-      await Promise.all([app.close(), direct?.close(options.direct?.drainMs ?? 10_000)])
+      await Promise.all([
+        app.close(),
+        direct?.close(options.direct?.drainMs ?? 10_000),
+        ops?.close(options.ops?.drainMs ?? 10_000),
+      ])
     } finally {
       clearTimeout(timer)
     }
@@ -182,6 +216,11 @@ export const startAdmin = async (deps: AdminDeps, options: AdminOptions): Promis
     app,
     address,
     direct,
+    ops,
+    renew: (identity) => {
+      direct?.renew(identity)
+      ops?.renew(identity)
+    },
     close: () => {
       closed ??= close()
       return closed

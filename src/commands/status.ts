@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { unixHttp } from '../common/unix-http.ts'
 import type { Config } from '../config.ts'
 import { ROLES, type ServiceDescription, socketsIn } from '../supervisor/messages.ts'
+import { getReadiness } from '../supervisor/probe.ts'
 import { configOption, jsonOption, operate, print, printJson } from './run-command.ts'
 import { callService, findSockets, resultOf } from './running-service.ts'
 
@@ -27,8 +28,11 @@ const TIMEOUT_MS = 10_000
 const statusOf = async (control: string): Promise<ServiceStatus> => {
   const response = await callService(control, 'GET', '/service', { timeoutMs: TIMEOUT_MS })
   const service = resultOf(response) as ServiceDescription
+  const { ops } = service.listeners
   const { api } = socketsIn(dirname(control), 1)
-  const readyz = await unixHttp(api, 'GET', '/readyz', { timeoutMs: TIMEOUT_MS }).catch(() => undefined)
+  const readyz = await (ops === undefined
+    ? unixHttp(api, 'GET', '/readyz', { timeoutMs: TIMEOUT_MS }).catch(() => undefined)
+    : getReadiness(ops, TIMEOUT_MS))
   const { components = [] } = JSON.parse(readyz?.body ?? '{}') as { components?: readonly Component[] }
   return { ...service, ready: service.state === 'ready' && readyz?.status === 200, components }
 }
@@ -36,6 +40,7 @@ const statusOf = async (control: string): Promise<ServiceStatus> => {
 const LISTENERS = [
   ['edge', 'listens on'],
   ['management_api', 'management API'],
+  ['ops', 'operations'],
   ['forward_proxy', 'forward proxy'],
 ] as const
 

@@ -9,11 +9,22 @@ const place = (host: string, port: number): string =>
 
 /** All effective settings with defaults, as members of a configuration file. */
 const settingsOf = (config: Config): { readonly [N in SettingName]-?: unknown } => {
-  const { listen, apiListen, forwardListen, loopback, egress, storeLimits, rateLimits, tls, auditRetention } =
-    config
+  const {
+    listen,
+    apiListen,
+    opsListen,
+    forwardListen,
+    loopback,
+    egress,
+    storeLimits,
+    rateLimits,
+    tls,
+    auditRetention,
+  } = config
   return {
     listen: place(listen.host, listen.port),
     api_listen: apiListen && place(apiListen.host, apiListen.port),
+    ops_listen: opsListen && place(opsListen.host, opsListen.port),
     forward_listen: forwardListen && place(forwardListen.host, forwardListen.port),
     forward_ca: config.forwardCa,
     console: config.console,

@@ -19,6 +19,10 @@ export const settingsSchema = Type.Partial(
       description:
         'Address and port on which the admin process serves the management API itself, without Envoy, e.g. 127.0.0.1:8081. Beyond loopback only with tls_cert and tls_key. With the role admin there is then no edge and no gRPC.',
     }),
+    ops_listen: Type.String({
+      description:
+        'Address and port of a listener for operators, e.g. 127.0.0.1:9090: /healthz, /readyz, /metrics and /docs are served there, and are 404 everywhere else. With the certificate of the edge when there is one, else plain HTTP: nothing there needs a key.',
+    }),
     forward_listen: Type.String({
       description:
         'Address and port of the forward proxy (HTTPS_PROXY), e.g. 127.0.0.1:8090. Beyond loopback only with tls_cert and tls_key. Unset: there is none.',

@@ -1,6 +1,5 @@
-import { readFile } from 'node:fs/promises'
 import { startGrpc } from '../admin/grpc/server.ts'
-import { type Identity, startAdmin } from '../admin/server.ts'
+import { startAdmin } from '../admin/server.ts'
 import { systemClock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import { programVersion } from '../common/version.ts'
@@ -12,6 +11,7 @@ import { type ProcessStart, socketsIn } from '../supervisor/messages.ts'
 import { createPurge } from '../vault/purge.ts'
 import { bootstrapTenant } from './bootstrap-tenant.ts'
 import { openAuthority } from './forward-authority.ts'
+import { readIdentity, renewIdentity } from './identity.ts'
 import { startMaintenanceServer } from './maintenance.ts'
 import { failedComponents, nodeHealth } from './node-health.ts'
 import { createPeerRequests } from './peer-requests.ts'
@@ -22,11 +22,6 @@ const PURGE_MS = 5_000
 
 /** Reactors compiled in advance. */
 const WARM_REACTORS = 50
-
-const readIdentity = async ({ certificate, key }: NonNullable<Config['tls']>): Promise<Identity> => ({
-  certificate: await readFile(certificate, 'utf8'),
-  key: await readFile(key, 'utf8'),
-})
 
 const warmReactors = async ({ kernel, hostApi }: Runtime): Promise<void> =>
   hostApi.sandbox.warm((await kernel.registry.ports.reactors?.programs(WARM_REACTORS)) ?? [])
@@ -71,6 +66,7 @@ export const startAdminRole = async (
   const node = nodeHealth(runtime, config, start, log)
   const { checks, sources } = node
   const demo = start.demo ? await startDemoDestination(sockets.demo, demoFiles(start.runDir)) : undefined
+  const identity = await readIdentity(config)
   const admin = await startAdmin(
     {
       kernel,
@@ -88,10 +84,8 @@ export const startAdminRole = async (
       bodyLimit: config.bodyLimit,
       admit: runtime.admit,
       console: config.console,
-      direct: start.api && {
-        ...start.api,
-        identity: config.tls && (await readIdentity(config.tls)),
-      },
+      direct: start.api && { ...start.api, identity },
+      ops: start.ops && { ...start.ops, identity },
     },
   )
   const grpc = await startGrpc(
@@ -123,15 +117,6 @@ export const startAdminRole = async (
       )
     })
   }, WARM_AFTER_MS).unref()
-  const renewIdentity = async ({ tls }: Config): Promise<void> => {
-    if (tls === undefined) return
-    try {
-      admin.direct?.renew(await readIdentity(tls))
-    } catch (err) {
-      // The files were valid a moment ago: they are being replaced, and the next change is applied.
-      log.warn({ err }, 'the certificate was not reloaded; the listener uses the previous one')
-    }
-  }
   let { drainMs } = config
   let drained: Promise<void> | undefined
   const drain = () => {
@@ -143,7 +128,7 @@ export const startAdminRole = async (
     reload: async (next, trustBundle) => {
       await runtime.reload(next, trustBundle)
       node.reload(next)
-      await renewIdentity(next)
+      await renewIdentity(admin, next, log)
       drainMs = next.drainMs
     },
     failed: () => failedComponents({ kernel: () => kernel.health(), ...checks }),

@@ -18,7 +18,10 @@ import { openRuntime, type Runtime } from './runtime.ts'
 
 /** Serves health and metrics of a machine without an admin process, on the socket of the management API. */
 const startPages = async (runtime: Runtime, config: Config, start: ProcessStart, log: Log) => {
-  const { startAdmin } = await import('../admin/server.ts')
+  const [{ startAdmin }, { readIdentity, renewIdentity }] = await Promise.all([
+    import('../admin/server.ts'),
+    import('./identity.ts'),
+  ])
   const { kernel, metrics } = runtime
   const node = nodeHealth(runtime, config, start, log)
   const { checks, sources } = node
@@ -37,10 +40,14 @@ const startPages = async (runtime: Runtime, config: Config, start: ProcessStart,
       management: false,
       admit: runtime.admit,
       processName: `gateway-${start.worker}`,
+      ops: start.ops && { ...start.ops, identity: await readIdentity(config) },
     },
   )
   return {
-    reload: node.reload,
+    reload: async (next: Config) => {
+      node.reload(next)
+      await renewIdentity(admin, next, log)
+    },
     failed: () => failedComponents({ kernel: () => kernel.health(), ...checks }),
     close: admin.close,
   }
@@ -124,7 +131,7 @@ export const startGatewayRole = async (
   return {
     reload: async (next, trustBundle) => {
       await runtime.reload(next, trustBundle)
-      pages?.reload(next)
+      await pages?.reload(next)
       clusters.clear()
       ports = next.egress.ports
       gateway.apply({

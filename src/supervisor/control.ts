@@ -40,11 +40,12 @@ interface ControlDeps extends Pick<LiveSettingsDeps, 'env' | 'configFile' | 'not
 
 /** URLs of the listeners for programs of this machine. */
 const urlsOf = (
-  { edge, listen, api, forward }: Listeners,
+  { edge, listen, api, ops, forward }: Listeners,
   tls: boolean,
 ): ServiceDescription['listeners'] => ({
   ...(edge && { edge: baseUrl(listen, tls) }),
   ...(api && { management_api: baseUrl(api, tls) }),
+  ...(ops && { ops: baseUrl(ops, tls) }),
   ...(forward && { forward_proxy: baseUrl(forward, tls) }),
 })
 

@@ -9,6 +9,8 @@ export interface Listeners {
   readonly listen: ListenAddress
   /** Where the admin process itself listens. Undefined: only on its sockets. */
   readonly api: ListenAddress | undefined
+  /** Where health, metrics and documentation are served. Undefined: with the management API. */
+  readonly ops: ListenAddress | undefined
   /** Where the forward proxy listens. Undefined: there is none. */
   readonly forward: ListenAddress | undefined
   /** All ports of the service, those of other roles included. */
@@ -24,6 +26,7 @@ export const claimListeners = async (config: Config, role: Role): Promise<Listen
   // The role admin with a listener of its own needs no Envoy.
   const edge = role !== 'admin' || api === undefined
   const listen = edge ? await claimPort(config.listen) : api
+  const ops = config.opsListen && (await claimPort(config.opsListen, 'ops_listen'))
   // Only gateways decide about tunnels.
   const forward =
     role === 'admin' || config.forwardListen === undefined
@@ -31,6 +34,8 @@ export const claimListeners = async (config: Config, role: Role): Promise<Listen
       : await claimPort(config.forwardListen, 'forward_listen')
   const apiPort = api?.port ?? config.apiListen?.port
   const forwardPort = forward?.port ?? config.forwardListen?.port
-  const ports = [edge ? listen.port : undefined, apiPort, forwardPort].filter((port) => port !== undefined)
-  return { edge, listen, api, forward, ports }
+  const ports = [edge ? listen.port : undefined, apiPort, ops?.port, forwardPort].filter(
+    (port) => port !== undefined,
+  )
+  return { edge, listen, api, ops, forward, ports }
 }

@@ -27,6 +27,8 @@ export interface ProcessStart {
   readonly ports: readonly number[]
   /** Where the admin process itself listens, with the chosen port. Undefined: only on its sockets. */
   readonly api: ListenAddress | undefined
+  /** Where health, metrics and documentation are served, with the chosen port. Undefined: with the management API. */
+  readonly ops: ListenAddress | undefined
   /** Where the forward proxy listens, with the chosen port. Undefined: there is none. */
   readonly forward: ListenAddress | undefined
   /** False: there is no Envoy. */
@@ -51,6 +53,7 @@ export interface ServiceDescription {
   readonly listeners: {
     readonly edge?: string
     readonly management_api?: string
+    readonly ops?: string
     readonly forward_proxy?: string
   }
 }

@@ -8,7 +8,7 @@ import { type GeneratedKey, handOver } from './generated-key.ts'
 import { claimListeners, type Listeners } from './listeners.ts'
 import type { Reloaded } from './live-settings.ts'
 import { type ProcessStart, type Role, type ServiceState, socketsIn } from './messages.ts'
-import { probe } from './probe.ts'
+import { getReadiness } from './probe.ts'
 import { createProcessGroup } from './process-group.ts'
 import { StartError } from './start-error.ts'
 import { limitStart } from './start-limit.ts'
@@ -69,7 +69,7 @@ export const createService = (config: Config, deps: ServiceDeps): Service => {
     const openKey = await openKeyWarning(config)
     if (openKey) log.warn(openKey)
     const listeners = await claimListeners(config, role)
-    const { edge, listen, api, forward, ports } = listeners
+    const { edge, listen, api, ops, forward, ports } = listeners
     if (edge && !envoyBinary)
       throw new StartError('ENVOY_BIN is not set. Start with "npm start", which finds or installs Envoy.')
     control = await startControl(config, {
@@ -81,7 +81,7 @@ export const createService = (config: Config, deps: ServiceDeps): Service => {
     halt.throwIfAborted()
 
     const { settings, xds, bootstrapFile } = control
-    const common = { role, baseDir, dataDir, configFile, runDir, ports, api, forward, edge, demo }
+    const common = { role, baseDir, dataDir, configFile, runDir, ports, api, ops, forward, edge, demo }
     const startOf = (kind: ProcessStart['kind'], worker: number) => (): ProcessStart => ({
       ...common,
       ...{ kind, worker, settings: settings.accepted },
@@ -109,8 +109,8 @@ export const createService = (config: Config, deps: ServiceDeps): Service => {
         xds.restarted,
       )
     await limit.untilStarted(processes.all)
-    const url = baseUrl(listen, config.tls !== undefined)
-    await limit.untilReady({ failed: processes.failed, probe: () => probe(url) })
+    const url = baseUrl(ops ?? listen, config.tls !== undefined)
+    await limit.untilReady({ failed: processes.failed, probe: async () => (await getReadiness(url))?.status })
     return listeners
   }
 

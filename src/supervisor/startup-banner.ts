@@ -9,6 +9,8 @@ interface BannerOptions {
   readonly listen: ListenAddress
   /** The management API without Envoy, besides `listen`. */
   readonly api: ListenAddress | undefined
+  /** Health, metrics and documentation, when they are not at `listen`. */
+  readonly ops: ListenAddress | undefined
   /** The forward proxy. */
   readonly forward: ListenAddress | undefined
   readonly role: Role
@@ -51,14 +53,17 @@ const keyLine = ({ installed, key }: BannerOptions): string => {
 export const startupBanner = (options: BannerOptions): string => {
   const { config, listen } = options
   const url = baseUrl(listen, config.tls !== undefined)
+  const ops = options.ops && baseUrl(options.ops, config.tls !== undefined)
+  const pages = ops === undefined ? ', /healthz, /readyz, /metrics' : ''
   const lines = [
     '',
     'Sidevault is ready.',
     '',
-    `  listens on      ${url}   ${options.role === 'gateway' ? '(the role gateway: /proxy, /healthz, /readyz, /metrics)' : `(documentation: ${url}/docs)`}`,
+    `  listens on      ${url}   ${options.role === 'gateway' ? `(the role gateway: /proxy${pages})` : `(documentation: ${ops ?? url}/docs)`}`,
     ...(options.api === undefined
       ? []
       : [`  management API  ${baseUrl(options.api, config.tls !== undefined)}   (without Envoy)`]),
+    ...(ops === undefined ? [] : [`  operations      ${ops}   (/healthz, /readyz, /metrics)`]),
     ...(options.forward === undefined
       ? []
       : [`  forward proxy   ${baseUrl(options.forward, config.tls !== undefined)}   (HTTPS_PROXY)`]),

@@ -58,12 +58,12 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
   const service = createService(config, { ...options, runDir, reload, state: () => phase, log })
 
   const start = async () => {
-    const { edge, listen, api, forward } = await service.start(halt.signal)
+    const { edge, listen, api, ops, forward } = await service.start(halt.signal)
     halt.signal.throwIfAborted()
-    log.info({ listen, ...(api === undefined ? {} : { api }), role }, 'ready')
+    log.info({ listen, ...(api && { api }), ...(ops && { ops }), role }, 'ready')
     options.print(
       startupBanner({
-        ...{ config, listen, forward, role, ...service.first },
+        ...{ config, listen, ops, forward, role, ...service.first },
         api: edge ? api : undefined,
         firstSteps: service.demo,
       }),

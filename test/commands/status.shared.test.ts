@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { directoryFor } from '../kit/directory.ts'
+import { listenFor } from '../kit/listen.ts'
 import { FORWARD_PROXY, sharedSidevault } from '../kit/shared-sidevault.ts'
 import { command } from './in-process.ts'
 
@@ -58,7 +59,12 @@ t.test('status --json prints one JSON value when no service runs', async (t) => 
 })
 
 /** A service whose sockets respond like this. */
-const service = async (t: Test, state: string, readyz: { status: number; body: object } | undefined) => {
+const service = async (
+  t: Test,
+  state: string,
+  readyz: { status: number; body: object } | undefined,
+  listeners = {},
+) => {
   const dataDir = directoryFor(t)
   const runDir = join(dataDir, 'run-gateway')
   mkdirSync(runDir, { recursive: true })
@@ -67,7 +73,7 @@ const service = async (t: Test, state: string, readyz: { status: number; body: o
     await new Promise<void>((resolve) => server.listen(join(runDir, name), resolve))
     t.teardown(() => server.close())
   }
-  await serve('control.sock', 200, { role: 'gateway', version: '1.2.3', pid: 7, state, listeners: {} })
+  await serve('control.sock', 200, { role: 'gateway', version: '1.2.3', pid: 7, state, listeners })
   if (readyz !== undefined) await serve('api.sock', readyz.status, readyz.body)
   return dataDir
 }
@@ -84,6 +90,19 @@ t.test('a service with a failed component is not ready', async (t) => {
   failed    store, since 2026-01-01T00:00:00Z
   degraded  sandbox, without uid, network
 `,
+  })
+})
+
+t.test('the components are those of the listener of operators where there is one', async (t) => {
+  const components = [{ name: 'store', status: 'ok' }]
+  const server = createServer(({ url }, response) => {
+    response.writeHead(url === '/readyz' ? 200 : 404).end(JSON.stringify({ components }))
+  })
+  const ops = `http://127.0.0.1:${await listenFor(t, server)}`
+  const notFound = { status: 404, body: {} }
+  t.match(await status(await service(t, 'ready', notFound, { ops })), {
+    code: 0,
+    text: `ready: role gateway, version 1.2.3, pid 7\n  operations      ${ops}\n  ok        store\n`,
   })
 })
 

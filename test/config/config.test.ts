@@ -195,6 +195,19 @@ t.test('the listener of the management API is on loopback, or has a certificate'
   t.match(issuesOf({ SIDEVAULT_API_LISTEN: '127.0.0.1:8080' }), [{ message: /SIDEVAULT_LISTEN/ }])
 })
 
+t.test('the listener of operators takes no keys, so it needs no certificate', (t) => {
+  t.equal(loadConfig({}).opsListen, undefined)
+  t.match(loadConfig({ SIDEVAULT_OPS_LISTEN: '0.0.0.0:9090' }).opsListen, { host: '0.0.0.0', port: 9090 })
+  const env = { SIDEVAULT_OPS_LISTEN: '127.0.0.1:9090' }
+  for (const [other, issue] of [
+    ['SIDEVAULT_LISTEN', { name: 'SIDEVAULT_OPS_LISTEN', message: /port 9090 is that of SIDEVAULT_LISTEN/ }],
+    ['SIDEVAULT_API_LISTEN', { name: 'SIDEVAULT_OPS_LISTEN', message: /SIDEVAULT_API_LISTEN/ }],
+    ['SIDEVAULT_FORWARD_LISTEN', { name: 'SIDEVAULT_FORWARD_LISTEN', message: /SIDEVAULT_OPS_LISTEN/ }],
+  ] as const)
+    t.match(issuesOf({ ...env, [other]: '127.0.0.1:9090' }), [issue])
+  t.end()
+})
+
 t.test('the forward proxy is off by default, and requires a certificate beyond loopback', async (t) => {
   const dir = t.testdir({ 'cert.pem': 'c', 'key.pem': 'k', 'ca.pem': 'c' })
   t.match(loadConfig({}), { forwardListen: undefined, forwardCa: undefined })

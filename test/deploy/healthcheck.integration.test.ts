@@ -69,6 +69,14 @@ t.test('the healthcheck connects to the address of the edge', async (t) => {
   }
 })
 
+t.test('the healthcheck connects to the listener of operators where there is one', async (t) => {
+  const silent = createServer((_request, response) => response.writeHead(404).end())
+  const env = { SIDEVAULT_LISTEN: await listening(t, silent) }
+  t.equal((await check(env)).code, 1)
+  const ops = await listening(t, createServer(responses))
+  t.strictSame(await check({ ...env, SIDEVAULT_OPS_LISTEN: ops }), { code: 0, said: '' })
+})
+
 t.test('an empty variable of the certificate counts as unset', async (t) => {
   const env = { SIDEVAULT_LISTEN: await listening(t, createServer(responses)), SIDEVAULT_TLS_CERT: '' }
   t.strictSame(await check(env), { code: 0, said: '' })

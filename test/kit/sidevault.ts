@@ -177,6 +177,7 @@ export const startSidevault = async (options: SidevaultOptions = {}): Promise<Si
 
   const call = callerOf(url)
 
+  const ops = options.env?.SIDEVAULT_OPS_LISTEN
   const deadline = Date.now() + 120_000
   for (;;) {
     if (child.exitCode !== null)
@@ -185,7 +186,9 @@ export const startSidevault = async (options: SidevaultOptions = {}): Promise<Si
       child.kill('SIGKILL')
       throw new Error(`sidevault is not ready after two minutes:\n${stdout}\n${stderr}`)
     }
-    const ready = await call('GET', '/readyz').catch(() => undefined)
+    const ready = await (ops === undefined ? call('GET', '/readyz') : fetch(`http://${ops}/readyz`)).catch(
+      () => undefined,
+    )
     if (ready?.status === 200) break
     await new Promise((resolve) => setTimeout(resolve, 50))
   }

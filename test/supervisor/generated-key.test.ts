@@ -11,6 +11,7 @@ t.test('a terminal shows the key itself, and no file contains it', async (t) => 
     ...{
       listen: { host: '127.0.0.1', port: 8080 },
       api: undefined,
+      ops: undefined,
       forward: undefined,
       role: 'all' as const,
       firstSteps: true,

@@ -17,20 +17,23 @@ t.test('the roles admin and gateway together work as one service', { buffered: t
   const dataDir = directoryFor(t)
   const env = { SIDEVAULT_WORKERS: '2' }
   const admin = await start(t, { dataDir, role: 'admin', env })
-  const gateway = await start(t, { dataDir, role: 'gateway', env })
+  const ops = `127.0.0.1:${await freePort()}`
+  const gateway = await start(t, { dataDir, role: 'gateway', env: { ...env, SIDEVAULT_OPS_LISTEN: ops } })
+  const operations = (path: string) => fetch(`http://${ops}${path}`)
 
-  t.match((await gateway.call('GET', '/healthz')).json, { status: 'ok' })
-  const ready = await gateway.call('GET', '/readyz')
+  t.match(await (await operations('/healthz')).json(), { status: 'ok' })
+  const ready = await operations('/readyz')
   t.equal(ready.status, 200)
-  const parts = ready.json.components.map(({ name }: { name: string }) => name)
+  const { components } = (await ready.json()) as { components: { name: string }[] }
+  const parts = components.map(({ name }) => name)
   for (const part of ['store', 'keys', 'journal', 'sandbox', 'envoy', 'gateway-1', 'gateway-1-sandbox'])
     t.ok(parts.includes(part), part)
   t.notOk(parts.includes('gateway-0'), 'it is the process that responds')
-  const metrics = (await gateway.call('GET', '/metrics')).text
+  const metrics = await (await operations('/metrics')).text()
   for (const name of ['envoy', 'gateway-0', 'gateway-1'])
     t.match(metrics, `sidevault_process_up{process="${name}"} 1`)
 
-  for (const path of ['/tokens', '/docs', '/openapi.json', '/nowhere']) {
+  for (const path of ['/tokens', '/docs', '/openapi.json', '/nowhere', '/healthz', '/readyz', '/metrics']) {
     const rejected = await gateway.call('GET', path, { key: admin.managementKey })
     t.match(rejected.json, { status: 404, detail: /management calls .* role admin/ }, path)
     t.ok(rejected.headers.get('svc-trace-id'))

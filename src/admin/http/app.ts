@@ -2,6 +2,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { AppError } from '../../common/errors.ts'
 import { PUBLIC_PAGES } from '../../common/rate-limiter.ts'
 import { startSpan } from '../../common/tracing.ts'
+import type { ConsoleSecret } from '../../kernel/types.ts'
 import {
   checkConsoleCall,
   guardResponse,
@@ -56,7 +57,10 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
   const { admit } = options
   const prefixes = createHeaderPrefixes(options.prefixes)
   const ownHeaders = options.prefixes.map((prefix) => `${prefix.toLowerCase()}-`)
-  const allowed = createAllowHeader(kernel.registry.operations, deps.own)
+  const allowed = createAllowHeader(
+    kernel.registry.operations,
+    deps.own.filter(({ consoleOnly }) => consoleOnly !== true),
+  )
 
   const unmatched: Unmatched = ({ url, method }) => {
     const path = url.split('?', 1)[0]!
@@ -163,7 +167,8 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
   // Hooks with a callback cost less than those with a promise.
   app.addHook('onRequest', (request, reply, done) => {
     receive(request, reply)
-    if (request.is404) return done(unmatched(request))
+    const isHidden = request.routeOptions.config?.consoleOnly === true && !request.state.isConsole
+    if (request.is404 || isHidden) return done(unmatched(request))
     if (request.state.isConsole) checkConsoleCall(request, prefixes(request.raw.headers).key)
     done()
   })
@@ -190,7 +195,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
     return sendProblem(reply, error, request.routeOptions.config?.body)
   })
 
-  for (const { method = 'GET', path, name, bodyLimit, handler } of deps.own) {
+  for (const { method = 'GET', path, name, bodyLimit, consoleOnly = false, handler } of deps.own) {
     // A first view loads all files of the console, which are in memory: they count as calls. Anonymous requests for
     // other pages lock no user out of the console, and attempts to sign in do not prevent signing out.
     const pages =
@@ -201,7 +206,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
       method,
       ...(bodyLimit === undefined ? {} : { bodyLimit }),
       url: path.replaceAll(/\{([^}]*)\}/g, ':$1'),
-      config: { operation: name },
+      config: { operation: name, consoleOnly },
       // Liveness probes have no rate limit.
       ...(admit === undefined || name === 'healthz'
         ? {}
@@ -209,7 +214,12 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
             onRequest: async (request) =>
               admit({ key: undefined, address: clientAddress(request), ...pages }),
           }),
-      handler,
+      handler: consoleOnly
+        ? async (request, reply) => {
+            await kernel.authenticator.consoleSession(request.state.key as ConsoleSecret)
+            return handler(request, reply)
+          }
+        : handler,
     })
   }
   addOperations(app, kernel, options)

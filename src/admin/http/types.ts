@@ -35,6 +35,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Name in metrics and access log: an operation's rpc, or the name of a page. */
     operation?: string
+    consoleOnly?: boolean
     /** The input member that is the complete body. */
     body?: string | undefined
   }
@@ -46,6 +47,8 @@ export interface OwnRoute {
   readonly method?: 'GET' | 'POST' | 'DELETE'
   readonly path: string
   readonly name: string
+  /** Only calls of the console reach it, with a session; it is 404 for all others. */
+  readonly consoleOnly?: boolean
   /** Bytes of a body; default: as operations. */
   readonly bodyLimit?: number
   readonly handler: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>

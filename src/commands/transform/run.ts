@@ -36,7 +36,13 @@ export const runFile = async (
   options: FixtureOptions,
   config: Pick<
     Config,
-    'headerPrefixes' | 'egress' | 'listen' | 'apiListen' | 'forwardListen' | 'destinationTimeoutMs'
+    | 'headerPrefixes'
+    | 'egress'
+    | 'listen'
+    | 'apiListen'
+    | 'opsListen'
+    | 'forwardListen'
+    | 'destinationTimeoutMs'
   >,
   print: Printed,
 ): Promise<boolean> => {

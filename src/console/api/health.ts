@@ -1,3 +1,4 @@
+import { consoleHeader } from './client.ts'
 import { problemOf } from './problem.ts'
 
 /** A component, as `/readyz` reports it. */
@@ -18,7 +19,11 @@ export interface Health {
 
 /** Components of the node that serves this page. */
 export const loadHealth = async (signal: AbortSignal): Promise<Health> => {
-  const response = await fetch('/readyz', { signal, cache: 'no-store', credentials: 'omit' })
+  const response = await fetch('/console/api/readyz', {
+    signal,
+    cache: 'no-store',
+    headers: consoleHeader(true),
+  })
   const body = (await response
     .clone()
     .json()

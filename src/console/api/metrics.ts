@@ -1,3 +1,4 @@
+import { consoleHeader } from './client.ts'
 import { problemOf } from './problem.ts'
 
 interface Sample {
@@ -49,7 +50,11 @@ const parseMetrics = (text: string): Metrics => {
 
 /** The figures of the node that serves this page. */
 export const loadMetrics = async (signal: AbortSignal): Promise<Metrics> => {
-  const response = await fetch('/metrics', { signal, cache: 'no-store', credentials: 'omit' })
+  const response = await fetch('/console/api/metrics', {
+    signal,
+    cache: 'no-store',
+    headers: consoleHeader(true),
+  })
   if (!response.ok) throw await problemOf(response)
   return parseMetrics(await response.text())
 }

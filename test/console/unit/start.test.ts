@@ -6,6 +6,7 @@ const printed = startupBanner({
   config: { headerPrefixes: ['SVC'], dataDir: '/data', tls: undefined, loopback: true, console: true },
   listen: { host: '127.0.0.1', port: 8080 },
   api: undefined,
+  ops: undefined,
   forward: undefined,
   role: 'all',
   firstSteps: true,
