@@ -40,7 +40,12 @@ const measure = (registry: Registry, config: Config, ingest: Ingest): void => {
       help,
       registers: [registry],
       async collect() {
-        this.set(await value())
+        try {
+          this.set(await value())
+        } catch {
+          // One unreadable file must not hide all other metrics.
+          this.set(Number.NaN)
+        }
       },
     })
   gauge('sidevault_audit_journal_bytes', 'Bytes of all files of the audit journals.', async () => {
