@@ -1,15 +1,13 @@
 import { randomBytes, randomInt, randomUUID } from 'node:crypto'
-import bs58 from 'bs58'
+import { BASE58, encodeBase58 } from './base58.ts'
 
 export const newId = (): string => randomUUID()
 
 /** `prefix` and 192 random bits in base58 (completions §4). */
 export const newKey = (prefix: 'key_' | 'key_sess_' | 'con_' = 'key_'): string =>
-  prefix + bs58.encode(randomBytes(24))
+  prefix + encodeBase58(randomBytes(24))
 
 export const UUID_PATTERN = '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$'
-
-const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 
 /** Exactly `length` random base58 characters, 5.8 bits each. */
 export const randomBase58 = (length: number): string =>

@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
-import bs58 from 'bs58'
+import { encodeBase58 } from '../common/base58.ts'
 import type { KeyRow } from '../store/keys/types.ts'
 import { lengthPrefixed } from './bytes.ts'
 import type { Roots } from './root-key-rows.ts'
@@ -53,7 +53,7 @@ export class Ring implements TenantKeys {
   }
 
   fingerprint(type: string, value: string): string {
-    return bs58.encode(createHmac('sha256', this.#fingerprint).update(lengthPrefixed(type, value)).digest())
+    return encodeBase58(createHmac('sha256', this.#fingerprint).update(lengthPrefixed(type, value)).digest())
   }
 
   term(value: string): Buffer {
