@@ -8,7 +8,7 @@ import type { Page } from 'playwright-core'
 import { addKey, openConsole, openScreen, pictureOf, signIn } from '../kit/browser.ts'
 import { browser } from '../kit/chromium.ts'
 import { type FilledVault, fillVault } from '../kit/demo-vault.ts'
-import { toPalette } from '../kit/png.ts'
+import { withFewColours } from '../kit/png.ts'
 import { rewriteResponses } from '../kit/rewrite.ts'
 import { type Sidevault, startSidevault } from '../kit/sidevault.ts'
 import { root } from '../kit/sources.ts'
@@ -121,7 +121,7 @@ try {
     await page.waitForTimeout(500) // figures that come after the screen
     await act?.(page, vault.ids)
     await page.mouse.move(0, 0)
-    const png = toPalette(await pictureOf(page))
+    const png = withFewColours(await pictureOf(page))
     if (png.length > MAX_BYTES) throw new Error(`${name}.png has ${png.length} bytes, more than ${MAX_BYTES}`)
     writeFileSync(join(FOLDER, `${name}.png`), png)
     process.stdout.write(`docs/console/${name}.png ${png.length}\n`)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { pictureOf } from './browser.ts'
 import { browser } from './chromium.ts'
-import { toPalette } from './png.ts'
+import { withFewColours } from './png.ts'
 
 t.test('a picture with few colours stays the same, in fewer bytes', async (t) => {
   const page = await (await browser()).newPage({ viewport: { width: 300, height: 200 } })
@@ -10,7 +10,7 @@ t.test('a picture with few colours stays the same, in fewer bytes', async (t) =>
     '<body style="background: #0d6957"><p style="width: 90px; height: 30px; background: #fafaf9">Sidevault</p>',
   )
   const png = await pictureOf(page)
-  const small = toPalette(png)
+  const small = withFewColours(png)
   t.ok(small.length < png.length)
   const pixels = (picture: Buffer) =>
     page.evaluate<string>(`new Promise((done) => {
