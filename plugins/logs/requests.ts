@@ -50,7 +50,11 @@ const RequestOutput = Type.Object(
   {
     id: Type.String({ field: 1 }),
     trace_id: Type.String({ field: 2 }),
-    at: Type.String({ format: 'date-time', field: 3, description: 'Its end.' }),
+    at: Type.String({
+      format: 'date-time',
+      field: 3,
+      description: 'When it was forwarded, or ended before that.',
+    }),
     kind: Type.Enum(['proxy', 'api', 'connect'], { field: 4 }),
     application: optional(5, Named),
     method: Type.String({ field: 6 }),
@@ -59,26 +63,46 @@ const RequestOutput = Type.Object(
     host: optional(9, Type.String({ description: 'The destination.' })),
     status: optional(
       10,
-      Type.Integer({ description: "Absent: a destination's response that passed without a transform." }),
+      Type.Integer({ description: 'Of the response. Absent: there was none, or it is not known yet.' }),
     ),
     destination_status: optional(11, Type.Integer()),
     code: optional(12, Type.String({ description: 'Of the error.' })),
     duration_ms: Type.Number({
       field: 13,
-      description: 'Of a forwarded call: until it left, or until its response was transformed.',
+      description: 'Of a forwarded call: until it left.',
     }),
     stages: Type.Record(Type.String(), Type.Number(), { field: 14, description: 'Milliseconds.' }),
     tokens: Type.Integer({ field: 15 }),
     request_bytes: optional(16, Type.Integer()),
     response_bytes: optional(17, Type.Integer()),
     node: Type.String({ field: 18, description: 'The process that served it.' }),
-    outcome: Type.Enum(['responded', 'forwarded', 'dry_run', 'interrupted', 'opened', 'tunneled'], {
-      field: 19,
-    }),
+    outcome: Type.Enum(
+      ['responded', 'sent', 'answered', 'not_sent', 'unknown', 'dry_run', 'opened', 'tunneled'],
+      {
+        field: 19,
+        description:
+          'answered, not_sent, unknown: as SVC-PROXY-OUTCOME. sent: it left, and its end is not known yet. responded: a call of the API.',
+      },
+    ),
     rules: Type.Array(Rule, {
       field: 20,
       description: 'What decided about the tokens of the call: the first five that differ.',
     }),
+    response_complete: optional(
+      21,
+      Type.Boolean({ description: "Whether the destination's response reached the caller to its end." }),
+    ),
+    total_ms: optional(
+      22,
+      Type.Number({ description: 'From the first byte of the request to the last byte of the response.' }),
+    ),
+    details: optional(
+      23,
+      Type.String({
+        description: "Envoy's response code details: why a response did not come, or broke off.",
+      }),
+    ),
+    flags: optional(24, Type.String({ description: "Envoy's response flags." })),
   },
   { title: 'RecentRequest' },
 )
@@ -169,6 +193,10 @@ export const requestOperations = (context: PluginContext) => {
         code: request.code,
         request_bytes: request.requestBytes,
         response_bytes: request.responseBytes,
+        response_complete: request.complete,
+        total_ms: request.totalMs,
+        details: request.details || undefined,
+        flags: request.flags || undefined,
       }),
     }
   }

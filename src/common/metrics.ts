@@ -47,6 +47,26 @@ export const createMetrics = (node = 'main') => {
       buckets: DURATION_BUCKETS,
       registers,
     }),
+    calls: {
+      ended: new Counter({
+        name: 'sidevault_proxy_requests_total',
+        help: 'Proxied calls that ended after the gateway had taken them, by outcome (answered, not_sent, unknown), status of the response to the caller (0: it got none), and whether the response was complete.',
+        labelNames: ['outcome', 'status', 'complete'] as const,
+        registers,
+      }),
+      seconds: new Histogram({
+        name: 'sidevault_proxy_request_duration_seconds',
+        help: 'Time of a proxied call from the first byte of the request to the last byte of the response.',
+        buckets: DURATION_BUCKETS,
+        registers,
+      }),
+      bytes: new Counter({
+        name: 'sidevault_proxy_bytes_total',
+        help: 'Bytes of the bodies of proxied calls, by direction: request (as the caller sent it) or response.',
+        labelNames: ['direction'] as const,
+        registers,
+      }),
+    },
     stage: new Histogram({
       name: 'sidevault_stage_duration_seconds',
       help: 'Time spent in one stage of a request.',

@@ -18,10 +18,24 @@ export interface AppliedRule {
   readonly tokens: number
 }
 
-/** A call that has ended; times in ms. */
-interface EndedRequest {
+/**
+ * `responded`: a call of the API. `sent`: it was forwarded, and its end is not known yet. `answered`, `not_sent`,
+ * `unknown`: what became of a proxied call (completions §7). `opened`, `tunneled`: a CONNECT.
+ */
+type RequestOutcome =
+  | 'responded'
+  | 'sent'
+  | 'answered'
+  | 'not_sent'
+  | 'unknown'
+  | 'dry_run'
+  | 'opened'
+  | 'tunneled'
+
+/** A call; times in ms. */
+export interface ListedRequest {
   readonly traceId: string
-  /** Time of its end, since the epoch. */
+  /** Time since the epoch: when it was forwarded, or ended before that. */
   readonly at: number
   readonly kind: 'proxy' | 'api' | 'connect'
   readonly tenantId: string
@@ -32,12 +46,20 @@ interface EndedRequest {
   readonly route: string
   /** The destination. */
   readonly host: string | undefined
-  readonly outcome: 'responded' | 'forwarded' | 'dry_run' | 'interrupted' | 'opened' | 'tunneled'
-  /** Status of the response. Undefined: this process did not send or see it. */
+  readonly outcome: RequestOutcome
+  /** Whether the destination's response reached the caller to its end. Undefined: there is none, or it is not known. */
+  readonly complete?: boolean | undefined
+  /** Status of the response. Undefined: there was none, or it is not known yet. */
   readonly status: number | undefined
   readonly destinationStatus: number | undefined
   readonly code: string | undefined
+  /** Envoy's details and flags of the end of a proxied call. */
+  readonly details?: string
+  readonly flags?: string
+  /** Until it was forwarded, or had its response from this process. */
   readonly durationMs: number
+  /** Until the last byte of the response. Undefined: not a proxied call, or not known. */
+  readonly totalMs?: number
   readonly stages: Readonly<Record<string, number>>
   readonly tokens: number
   /** Rules that decided about its tokens. */
@@ -46,7 +68,7 @@ interface EndedRequest {
   readonly responseBytes: number | undefined
 }
 
-export interface RecentRequest extends EndedRequest {
+export interface RecentRequest extends ListedRequest {
   /** Unique among the processes of a node. */
   readonly id: string
   /** Name of the process. */
@@ -75,20 +97,25 @@ export const byPosition = (a: RequestPosition, b: RequestPosition): number => {
 
 /** `node`: the name of the process. `size`: calls that are retained. */
 export const createRequestRing = (node: string, size = RETAINED) => {
-  const ring: EndedRequest[] = []
+  const ring: ListedRequest[] = []
   /** Unique among the runs of the process. */
   const run = Date.now().toString(36)
   let pushed = 0
   let newestAt = 0
 
   return {
-    /** Adds a call, and drops the oldest one of a full ring. Calls without a tenant are not added. */
-    push: (request: EndedRequest): void => {
-      if (request.tenantId === '') return
+    /**
+     * Adds a call, and drops the oldest one of a full ring. Calls without a tenant are not added. Returns its row, into
+     * which may be put what becomes known later.
+     */
+    push: (request: ListedRequest): ListedRequest => {
+      if (request.tenantId === '') return request
       // The clock may have been set back: the order of the ring is that of the list.
       newestAt = Math.max(newestAt, request.at)
-      ring[pushed % size] = request.at === newestAt ? request : { ...request, at: newestAt }
+      const row = request.at === newestAt ? request : { ...request, at: newestAt }
+      ring[pushed % size] = row
       pushed++
+      return row
     },
 
     newest: ({ tenantId, before, limit }: RequestQuery): readonly RecentRequest[] => {

@@ -5,7 +5,7 @@ import { httpProtocol } from './http-protocol.ts'
 import { ENVOY_LIMIT } from './limits.ts'
 import { loadAssignment } from './load-assignment.ts'
 import type { Settings } from './options.ts'
-import { CLUSTERS } from './route-names.ts'
+import { CLUSTERS, logCluster } from './route-names.ts'
 
 /** HTTP/2 to a process of ours. */
 const HTTP2 = httpProtocol({
@@ -37,6 +37,16 @@ const gateway = ({ gatewaySockets }: Settings) => ({
   },
   load_assignment: loadAssignment(CLUSTERS.gateway, gatewaySockets),
 })
+
+/** One cluster for each gateway process: the log of a call goes to the process that served it. */
+const logs = ({ gatewayLogSockets = [] }: Settings) =>
+  gatewayLogSockets.map((socket, worker) => ({
+    name: logCluster(worker),
+    type: 'STATIC',
+    connect_timeout: '0.5s',
+    typed_extension_protocol_options: HTTP2,
+    load_assignment: loadAssignment(logCluster(worker), [socket]),
+  }))
 
 const api = ({ apiSocket }: Settings) => ({
   name: CLUSTERS.api,
@@ -70,6 +80,7 @@ const nowhere = {
 /** `Cluster` messages. */
 export const clusters = (settings: Settings) => [
   gateway(settings),
+  ...logs(settings),
   api(settings),
   ...(settings.grpcSocket === undefined ? [] : [grpc(settings.grpcSocket)]),
   nowhere,

@@ -1,7 +1,7 @@
 /** Clusters of destinations: names that Envoy resolves, addresses that the gateway resolved, the demo. */
 import { createHash } from 'node:crypto'
 import { deniedRanges, dialedAddressFilter, resolvedAddressFilter } from '../egress/envoy-filter.ts'
-import { IDENTITY_PREFIX, METADATA, prefixHeaders } from '../ext-proc/contract.ts'
+import { IDENTITY_PREFIX, METADATA, type Outcome, prefixHeaders } from '../ext-proc/contract.ts'
 import { restoreForwardedProto } from './early-header-mutation.ts'
 import { httpProtocol } from './http-protocol.ts'
 import {
@@ -72,19 +72,23 @@ const dnsCache = (settings: Settings) => {
   return { name: `egress-${hashOf(config)}`, ...config }
 }
 
-/** Sets the destination status header, which overwrites one of the destination itself. */
+const overwrite = (key: string, value: string) => ({
+  append: { header: { key, value }, append_action: 'OVERWRITE_IF_EXISTS_OR_ADD' },
+})
+
+/** Says that the destination responded, and with which status: over what the destination itself sends there. */
 const headerMutation = (prefixes: readonly string[]) => ({
   name: 'envoy.filters.http.header_mutation',
   typed_config: {
     '@type': MUTATION,
     mutations: {
       request_mutations: restoreForwardedProto,
-      response_mutations: prefixes.map((prefix) => ({
-        append: {
-          header: { key: prefixHeaders(prefix).destinationStatus, value: '%RESP(:STATUS)%' },
-          append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
-        },
-      })),
+      response_mutations: prefixes
+        .map(prefixHeaders)
+        .flatMap(({ destinationStatus, outcome }) => [
+          overwrite(destinationStatus, '%RESP(:STATUS)%'),
+          overwrite(outcome, 'answered' satisfies Outcome),
+        ]),
     },
   },
 })

@@ -4,13 +4,13 @@
  * (docs/adr/0090-a-tunnel-goes-through-two-internal-listeners.md).
  */
 import { ATTRIBUTES, FORWARD_CHAINS, METADATA, TUNNEL_STATE } from '../ext-proc/contract.ts'
+import { callLogs, connectLog } from './access-logs.ts'
 import { customResponse } from './custom-response.ts'
 import { headerCopies, withoutPrefixed } from './early-header-mutation.ts'
 import { CONNECT_ROUTES, TUNNELED_ROUTES } from './forward-routes.ts'
 import { BUFFER_BYTES, TUNNEL_IDLE_MS, TUNNEL_MS } from './limits.ts'
 import {
   connectionManager,
-  connectLog,
   edgeTransportSocket,
   gateway,
   HTTP_OPTIONS,
@@ -79,7 +79,7 @@ const outer = (settings: Settings, forward: NonNullable<Settings['forward']>) =>
           delayed_close_timeout: '0.1s',
           upgrade_configs: [{ upgrade_type: 'CONNECT', enabled: false }],
           local_reply_config: localReplies(settings, true),
-          access_log: [connectLog(settings)],
+          access_log: [connectLog(settings), ...callLogs(settings)],
           rds: { route_config_name: CONNECT_ROUTES, config_source: fromControlPlane },
           http_filters: [
             withoutEnvoyHeaders,

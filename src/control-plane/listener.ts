@@ -1,5 +1,6 @@
 /** The only open port: management API and `/proxy` (docs/architecture.md, "Processes"). */
-import { HEADER_KIB, HEADER_LINES, METADATA, prefixHeaders } from '../ext-proc/contract.ts'
+import { HEADER_KIB, HEADER_LINES, METADATA } from '../ext-proc/contract.ts'
+import { accessLog, callLogs } from './access-logs.ts'
 import { customResponse } from './custom-response.ts'
 import { headerCopies } from './early-header-mutation.ts'
 import { BUFFER_BYTES } from './limits.ts'
@@ -17,7 +18,6 @@ const EXT_PROC = 'type.googleapis.com/envoy.extensions.filters.http.ext_proc.v3.
 const MUTATION = 'type.googleapis.com/envoy.extensions.filters.http.header_mutation.v3.HeaderMutation'
 const ROUTER = 'type.googleapis.com/envoy.extensions.filters.http.router.v3.Router'
 const TLS = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext'
-const STDERR = 'type.googleapis.com/envoy.extensions.access_loggers.stream.v3.StderrAccessLog'
 
 /** Removes `x-envoy-*` headers of callers, which would control the router: retries, timeouts. */
 export const withoutEnvoyHeaders = {
@@ -67,98 +67,6 @@ export const gateway = ({ gatewayTimeoutMs }: Settings) => ({
   },
 })
 
-/** Response flags of upstream failures, without disconnects of callers. */
-const UPSTREAM_FAILURES = [
-  'DF',
-  'UF',
-  'UC',
-  'UH',
-  'UO',
-  'UR',
-  'URX',
-  'UT',
-  'UPE',
-  'LR',
-  'NC',
-  'OM',
-  'SI',
-  'DT',
-]
-
-const failures = {
-  or_filter: {
-    filters: [
-      {
-        status_code_filter: {
-          comparison: { op: 'GE', value: { default_value: 500, runtime_key: 'access_log.status' } },
-        },
-      },
-      { response_flag_filter: { flags: UPSTREAM_FAILURES } },
-    ],
-  },
-}
-
-/** Errors that are no replies of the gateway, which logs its own. */
-const rejections = {
-  and_filter: {
-    filters: [
-      {
-        status_code_filter: {
-          comparison: { op: 'GE', value: { default_value: 400, runtime_key: 'access_log.rejected' } },
-        },
-      },
-      {
-        metadata_filter: {
-          match_if_key_not_found: true,
-          matcher: { filter: METADATA, path: [{ key: 'reply' }], value: { bool_match: false } },
-        },
-      },
-    ],
-  },
-}
-
-const stderrLog = (filter: object | undefined, fields: Readonly<Record<string, string>>) => ({
-  name: 'envoy.access_loggers.stderr',
-  ...(filter === undefined ? {} : { filter }),
-  typed_config: {
-    '@type': STDERR,
-    log_format: {
-      json_format: {
-        process: 'envoy',
-        time: '%START_TIME%',
-        route: '%ROUTE_NAME%',
-        status: '%RESPONSE_CODE%',
-        flags: '%RESPONSE_FLAGS%',
-        details: '%RESPONSE_CODE_DETAILS%',
-        reason: '%UPSTREAM_TRANSPORT_FAILURE_REASON%',
-        ms: '%DURATION%',
-        ...fields,
-      },
-    },
-  },
-})
-
-/**
- * Access log of failures after the gateway released a request. No paths, queries, headers or hosts (completions §12).
- */
-const accessLog = ({ prefixes: [prefix, other = prefix], accessLog: which = 'failures' }: Settings) =>
-  stderrLog(which === 'failures' ? failures : undefined, {
-    trace_id: `%REQ(${prefixHeaders(prefix).traceId}?${prefixHeaders(other).traceId}):200%`,
-  })
-
-/**
- * Access log of CONNECT: failures, and what Envoy itself rejects. The trace id is that of the response, if that has
- * one.
- */
-export const connectLog = ({ prefixes: [prefix], accessLog: which = 'failures' }: Settings) => {
-  const { traceId } = prefixHeaders(prefix)
-  const filter = { or_filter: { filters: [...failures.or_filter.filters, rejections] } }
-  return stderrLog(which === 'failures' ? filter : undefined, {
-    operation: 'connect',
-    trace_id: `%CEL('${traceId}' in response.headers ? response.headers['${traceId}'] : request.headers['${traceId}']):200%`,
-  })
-}
-
 export const HTTP_OPTIONS = {
   idle_timeout: '300s',
   max_headers_count: 2.5 * HEADER_LINES,
@@ -201,7 +109,7 @@ export const connectionManager = (settings: Settings, own: Readonly<Record<strin
       initial_connection_window_size: 1_048_576,
     },
     early_header_mutation_extensions: [headerCopies(settings.clientAddress)],
-    access_log: [accessLog(settings)],
+    access_log: [accessLog(settings), ...callLogs(settings)],
     ...own,
   },
 })

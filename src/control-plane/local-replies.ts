@@ -253,14 +253,35 @@ const failedHandshake = (prefix: string) => ({
   ],
 })
 
-/** Only present after a response of the destination. */
-const destinationStatus = (prefix: string) => ({
-  header: {
-    key: prefixHeaders(prefix).destinationStatus,
-    value: `%DYNAMIC_METADATA(${METADATA}:destination_status)%`,
-  },
+const overwrite = (key: string, value: string) => ({
+  header: { key, value },
   append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
 })
+
+/** Only present after a response of the destination. */
+const destinationStatus = (prefix: string) =>
+  overwrite(prefixHeaders(prefix).destinationStatus, `%DYNAMIC_METADATA(${METADATA}:destination_status)%`)
+
+/**
+ * A response came whose body was too large, or whose status `customResponse` replaces (its details are empty), or whose
+ * transform failed. Else the request was sent once a connection pool had replied, unless it had no connection, or the
+ * dialed address was denied.
+ */
+const RESPONSE_CAME = [
+  `'destination_status' in metadata.filter_metadata['${METADATA}']`,
+  `${DETAILS} == 'response_payload_too_large'`,
+  `${DETAILS} == ''`,
+].join(' || ')
+const NOT_CONNECTED = ['rbac_access_denied', 'connection_failure', 'connection_timeout', 'overflow']
+const SENT = ['has(upstream.cx_pool_ready_duration)']
+  .concat(NOT_CONNECTED.map((part) => `!${DETAILS}.contains('${part}')`))
+  .join(' && ')
+
+const outcome = (prefix: string) =>
+  overwrite(
+    prefixHeaders(prefix).outcome,
+    `%CEL(${RESPONSE_CAME} ? 'answered' : ${SENT} ? 'unknown' : 'not_sent')%`,
+  )
 
 const body = ({ code, detail }: Rule, wrap: boolean) => {
   const problem = { ...problemOf(code, detail), status: '%RESPONSE_CODE%' }
@@ -279,7 +300,7 @@ export const localReplies = ({ prefixes }: Settings, tunneled = false) => {
       ...(rule.status === undefined ? {} : { status_code: rule.status }),
       headers_to_add: [
         ...traceHeaders(prefix),
-        ...(wrap ? [destinationStatus(prefix)] : []),
+        ...(wrap ? [destinationStatus(prefix), outcome(prefix)] : []),
         ...(rule.allow === undefined ? [] : [{ header: { key: 'allow', value: rule.allow } }]),
       ],
       body_format_override: body(rule, wrap),

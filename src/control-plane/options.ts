@@ -40,6 +40,8 @@ export interface BootstrapOptions {
   readonly proxy?: boolean
   /** Unix sockets of the gateway processes. */
   readonly gatewaySockets: readonly string[]
+  /** Unix sockets of the same processes for the log of their calls. Default: there is none. */
+  readonly gatewayLogSockets?: readonly string[]
   /** Unix socket of the admin process: every path but `/proxy`. */
   readonly apiSocket: string
   /** Unix socket of the admin process for gRPC (by content type); absent: no gRPC. */
@@ -127,7 +129,12 @@ export const settle = (options: BootstrapOptions): Settings => {
   if (isIP(listen.host) === 0) throw new Error(`"${listen.host}" is not an IP address to listen on`)
   const forward = options.forward && { ...options.forward, listen: { ...options.forward.listen } }
   if (forward?.listen.host === 'localhost') forward.listen.host = '127.0.0.1'
-  const sockets = [...options.gatewaySockets, options.apiSocket, options.envoyAdminSocket]
+  const sockets = [
+    ...options.gatewaySockets,
+    ...(options.gatewayLogSockets ?? []),
+    options.apiSocket,
+    options.envoyAdminSocket,
+  ]
   if (options.grpcSocket !== undefined) sockets.push(options.grpcSocket)
   if (options.demo) sockets.push(options.demo.socket)
   for (const socket of sockets)

@@ -13,6 +13,9 @@ export const ROUTES = {
   noConnect: 'no_connect',
 } as const
 
+/** Cluster of the log of a gateway process. */
+export const logCluster = (worker: number): string => `gateway_log_${worker}`
+
 export const CLUSTERS = {
   gateway: 'gateway',
   api: 'api',

@@ -62,7 +62,8 @@ const released = (
   const own = prefixHeaders(prefix)
   const foreign = settings.prefixes
     .filter((other) => other !== prefix)
-    .map((other) => prefixHeaders(other).destinationStatus)
+    .map(prefixHeaders)
+    .flatMap(({ destinationStatus, outcome }) => [destinationStatus, outcome])
   return {
     name: `proxy_${upstream}`,
     match: {

@@ -41,9 +41,18 @@ export interface ExchangeMetadata {
   readonly prefix?: string
   /** The destination's status. Envoy's local replies carry it too. */
   readonly destination_status?: string
+  /** Which gateway process has the request, and what it knows it by: both come back in the log of the call. */
+  readonly worker?: string
+  readonly call?: string
   /** The local reply is the gateway's own and is left as it is. */
   readonly reply?: true
 }
+
+/**
+ * What became of a request (completions §7). `answered`: the status line of the destination came. `not_sent`: no byte
+ * of the request reached a destination. `unknown`: bytes went, and no response came.
+ */
+export type Outcome = 'answered' | 'not_sent' | 'unknown'
 
 /** Filter chains of the forward proxy. By these the gateway knows which listener a request came to. */
 export const FORWARD_CHAINS = { connect: 'forward_outer', requests: 'forward_http' } as const
@@ -91,4 +100,5 @@ export const prefixHeaders = (prefix: string) =>
     idempotencyKey: `${prefix}-idempotency-key`,
     traceId: `${prefix}-trace-id`,
     destinationStatus: `${prefix}-proxy-destination-status`,
+    outcome: `${prefix}-proxy-outcome`,
   }) as const

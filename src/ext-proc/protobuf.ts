@@ -52,6 +52,18 @@ export class Reader {
     return this.#varint()
   }
 
+  /** Exact up to 2^53. */
+  uint64(): number {
+    if (this.#type !== VARINT) throw new WireError()
+    let value = 0
+    for (let scale = 1, count = 0; count < 10; count++, scale *= 128) {
+      const byte = this.#byte()
+      value += (byte & 0x7f) * scale
+      if (byte < 0x80) return value
+    }
+    throw new WireError()
+  }
+
   /** A view, not a copy. */
   bytes(): Buffer {
     const end = this.#delimited()
@@ -164,6 +176,13 @@ export class Writer {
       this.#bytes = this.#bytes.subarray(0, this.#at)
     }
     this.#close(field, value.length)
+  }
+
+  /** Fields that are encoded already, a few. */
+  raw(fields: Buffer): void {
+    this.#reserve(fields.length)
+    this.#at -= fields.length
+    this.#bytes.set(fields, this.#at)
   }
 
   /** Characters up to U+00FF as one byte each. */

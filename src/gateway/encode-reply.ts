@@ -5,7 +5,7 @@
 import { CLUSTER_HEADER, type ExchangeMetadata, METADATA } from '../ext-proc/contract.ts'
 import { Writer } from '../ext-proc/protobuf.ts'
 import type { Edits } from './headers.ts'
-import type { ExtProcReply, LocalResponse } from './types.ts'
+import type { CallMark, ExtProcReply, LocalResponse } from './types.ts'
 
 /** The phase that a reply is for. */
 export type Phase = 'request_headers' | 'request_body' | 'response_headers' | 'response_body'
@@ -41,23 +41,20 @@ const writeMutation = (
   })
 }
 
-/** `google.protobuf.Struct` of one member, a Struct itself. */
-const metadataBytes = (metadata: ExchangeMetadata): Buffer => {
+/** A member of a `google.protobuf.Struct`. */
+const writeMember = (writer: Writer, name: string, writeValue: () => void): void => {
+  const field = writer.end()
+  const value = writer.end()
+  writeValue()
+  writer.start(2, value)
+  writer.latin1(1, name)
+  writer.start(1, field)
+}
+
+const membersOf = (metadata: ExchangeMetadata): Buffer => {
   const writer = new Writer(256)
-  const member = (name: string, write: () => void) => {
-    const field = writer.end()
-    const value = writer.end()
-    write()
-    writer.start(2, value)
-    writer.latin1(1, name)
-    writer.start(1, field)
-  }
-  member(METADATA, () => {
-    const struct = writer.end()
-    for (const [name, value] of Object.entries(metadata))
-      member(name, () => (value === true ? writer.varint(4, 1) : writer.latin1(3, String(value))))
-    writer.start(5, struct)
-  })
+  for (const [name, value] of Object.entries(metadata))
+    writeMember(writer, name, () => (value === true ? writer.varint(4, 1) : writer.latin1(3, String(value))))
   return Buffer.concat(writer.pieces())
 }
 
@@ -67,12 +64,13 @@ const known = new Map<string, Buffer>()
 const remembered = (key: string, metadata: ExchangeMetadata): Buffer => {
   let bytes = known.get(key)
   if (bytes === undefined) {
-    bytes = metadataBytes(metadata)
+    bytes = membersOf(metadata)
     known.set(key, bytes)
   }
   return bytes
 }
 
+/** Members of the metadata that a reply sets, but its mark. */
 const metadataOf = (reply: ExtProcReply): Buffer | undefined => {
   switch (reply.kind) {
     case 'buffered':
@@ -81,12 +79,12 @@ const metadataOf = (reply: ExtProcReply): Buffer | undefined => {
         : remembered(`buffered ${reply.prefix}`, { active: true, prefix: reply.prefix })
     case 'connect': {
       const { prefix, nonce, tunnel, address } = reply
-      if (tunnel !== undefined) return metadataBytes({ active: true, prefix, connect: 'open', nonce, tunnel })
-      return metadataBytes({ active: true, prefix, connect: 'tunnel', nonce, ...(address && { address }) })
+      if (tunnel !== undefined) return membersOf({ active: true, prefix, connect: 'open', nonce, tunnel })
+      return membersOf({ active: true, prefix, connect: 'tunnel', nonce, ...(address && { address }) })
     }
     case 'continue': {
       const { prefix, upstream, address } = reply
-      if (address !== undefined) return metadataBytes({ active: true, prefix, upstream, address })
+      if (address !== undefined) return membersOf({ active: true, prefix, upstream, address })
       const held = upstream.startsWith('console_')
         ? ({ console: true } as const)
         : ({ active: true } as const)
@@ -99,6 +97,21 @@ const metadataOf = (reply: ExtProcReply): Buffer | undefined => {
     default:
       return undefined
   }
+}
+
+/** `dynamic_metadata`: a Struct whose one member, our namespace, is a Struct. */
+const writeMetadata = (writer: Writer, members: Buffer, mark: CallMark | undefined): void => {
+  const metadata = writer.end()
+  writeMember(writer, METADATA, () => {
+    const struct = writer.end()
+    if (mark !== undefined) {
+      writeMember(writer, 'call', () => writer.latin1(3, mark.call))
+      writeMember(writer, 'worker', () => writer.latin1(3, mark.worker))
+    }
+    writer.raw(members)
+    writer.start(5, struct)
+  })
+  writer.start(8, metadata)
 }
 
 /** `ProcessingMode`: the request's body and the parts of the response that are wanted. */
@@ -202,7 +215,7 @@ export const encodeReply = (reply: ExtProcReply, phase: Phase): readonly Buffer[
   const mode = modeOf(reply, phase)
   if (mode !== undefined) writer.bytes(9, mode)
   const metadata = metadataOf(reply)
-  if (metadata !== undefined) writer.bytes(8, metadata)
+  if (metadata !== undefined) writeMetadata(writer, metadata, 'mark' in reply ? reply.mark : undefined)
   const message = writer.end()
   if (reply.kind === 'immediateResponse') {
     writeImmediate(writer, reply.reply)

@@ -12,6 +12,7 @@ import type { Admission } from './admission.ts'
 import type { BodyLimits } from './body/limits.ts'
 import type { RunWithoutEffects } from './dry-run/transform.ts'
 import type { HeaderRules } from './headers.ts'
+import type { OpenCalls } from './open-calls.ts'
 import type { RecentHosts } from './recent-hosts.ts'
 import type { RequestRecordDeps } from './request-record.ts'
 import type { StreamLimits } from './streaming/pipe-body.ts'
@@ -35,6 +36,8 @@ export interface ExchangeDeps extends RequestRecordDeps {
   /** Bytes of Envoy's memory that calls hold, from their headers to the end of their response. */
   readonly held: Shares
   readonly hosts: RecentHosts
+  /** Calls whose end Envoy's log tells. */
+  readonly calls: OpenCalls
   /** Where a host of a streamed request is dialed, `<address>:<port>`. */
   readonly dial: (host: string, port: number) => Promise<string>
   /** Resolves with the name of the cluster of these certificates when Envoy has it. */

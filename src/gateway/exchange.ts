@@ -64,8 +64,6 @@ class ProxiedRequest implements Exchange {
   readonly #origin: Origin | undefined
   #context: RequestContext | undefined
   #waiting: Waiting | undefined
-  /** The request went out, and its response passes a transform. */
-  #isResponseWanted = false
 
   constructor(gateway: GatewayState, origin: Origin | undefined) {
     this.#gateway = gateway
@@ -137,10 +135,8 @@ class ProxiedRequest implements Exchange {
     try {
       if (this.#origin === undefined) await this.#upload(head, endOfStream, flow, context)
       else await this.#pieces(head, flow, context)
-      context.telemetry.finish('forwarded')
     } catch (thrown) {
-      if (context.isClosed) context.telemetry.finish('interrupted')
-      else await flow.write(await context.reject(thrown)).catch(() => {})
+      if (!context.isClosed) await flow.write(await context.reject(thrown)).catch(() => {})
     }
   }
 
@@ -151,8 +147,6 @@ class ProxiedRequest implements Exchange {
 
   cancel(): void {
     this.#context?.close()
-    // The response has no reader.
-    if (this.#isResponseWanted) this.#context?.telemetry.finish('forwarded')
   }
 
   #begin(head: Head): RequestContext {
@@ -170,10 +164,8 @@ class ProxiedRequest implements Exchange {
   #release(request: Received, context: RequestContext): Eventual<ExtProcReply> {
     const list = request.dryRun ? dryRun : forwarded
     return whenReady(list(request, context), (reply) => {
-      if (reply.kind === 'continue' && reply.modeOverride !== undefined) {
+      if (reply.kind === 'continue' && reply.modeOverride !== undefined)
         this.#waiting = { kind: 'response_headers', request }
-        this.#isResponseWanted = true
-      }
       return reply
     })
   }

@@ -1,6 +1,6 @@
 /** The gateway's own responses: `{ "proxy_error": … }` of completions §2, or what a transform decided. */
 import { AppError, type CodeResponse } from '../common/errors.ts'
-import { prefixHeaders } from '../ext-proc/contract.ts'
+import { type Outcome, prefixHeaders } from '../ext-proc/contract.ts'
 import type { HeaderRules } from './headers.ts'
 import { isHidden, readHeaders } from './transform/headers.ts'
 import type { LocalResponse } from './types.ts'
@@ -15,13 +15,19 @@ const bodyOf = ({ status, body }: CodeResponse): Buffer => {
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
 }
 
+/** What a response says about its request. */
+interface CallFacts {
+  readonly traceId: string
+  readonly outcome: Outcome
+  readonly destinationStatus: string | undefined
+}
+
 /** Any thrown thing as a response to the caller, with the trace id in the header of its prefix. */
 export const proxyError = (
   thrown: unknown,
   prefixes: HeaderRules,
   prefix: string,
-  traceId: string,
-  destinationStatus?: string,
+  { traceId, outcome, destinationStatus }: CallFacts,
 ): LocalResponse => {
   const error = AppError.from(thrown)
   const names = prefixHeaders(prefix)
@@ -33,6 +39,7 @@ export const proxyError = (
     [names.traceId, traceId],
   ])
   if (destinationStatus !== undefined) headers.set(names.destinationStatus, destinationStatus)
+  headers.set(names.outcome, outcome)
   if (error.code === 'proxy_authentication_required')
     headers.set('proxy-authenticate', 'Basic realm="sidevault"')
   if (error.retryAfter !== undefined) headers.set('retry-after', String(error.retryAfter))
@@ -50,6 +57,7 @@ export const dryRunReply = (dryRun: object, prefix: string, traceId: string): Lo
   headers: new Map([
     ['content-type', JSON_TYPE],
     [prefixHeaders(prefix).traceId, traceId],
+    [prefixHeaders(prefix).outcome, 'not_sent' satisfies Outcome],
   ]),
   body: Buffer.from(JSON.stringify(dryRun)),
 })

@@ -10,7 +10,7 @@ import { HeldMemory } from './held-memory.ts'
 import { proxyError } from './replies.ts'
 import { RequestTelemetry } from './request-record.ts'
 import type { Timed } from './timings.ts'
-import type { ExtProcReply } from './types.ts'
+import type { CallMark, ExtProcReply } from './types.ts'
 
 const slow = () =>
   new AppError('gateway_timeout', 'A component did not respond in time. Nothing more was forwarded. Retry.')
@@ -39,6 +39,8 @@ export class RequestContext {
   readonly traceHeader: string
   #values: Held[] = []
   #isClosed = false
+  /** Its id among the open calls, once Envoy has it. */
+  #callId: string | undefined
 
   constructor(gateway: GatewayState, { head, origin, operation = 'proxy' }: ContextOptions) {
     const { deps, prefixes } = gateway
@@ -61,6 +63,13 @@ export class RequestContext {
   /** The caller is gone, or has its response. */
   get isClosed(): boolean {
     return this.#isClosed
+  }
+
+  /** What Envoy puts into its log of the call, so that this process learns how it ends. Once, with its first reply. */
+  expectEnd(): CallMark | undefined {
+    const expected = this.gateway.deps.calls.expect(this.telemetry)
+    this.#callId = expected?.id
+    return expected?.mark
   }
 
   /** Work for one message of Envoy, within `ms` and the bounds of the process; an error becomes the reply. */
@@ -86,7 +95,7 @@ export class RequestContext {
     return whenReady(telemetry.rejected(error), () => ({
       kind: 'immediateResponse',
       prefix,
-      reply: proxyError(error, gateway.prefixes, prefix, telemetry.traceId, telemetry.destinationStatus),
+      reply: proxyError(error, gateway.prefixes, prefix, telemetry),
     }))
   }
 
@@ -107,6 +116,7 @@ export class RequestContext {
     this.memory.release()
     this.timeout.cancel()
     this.releaseValues()
-    this.trace.end()
+    if (this.#callId === undefined) this.telemetry.lost()
+    else this.gateway.deps.calls.closed(this.#callId)
   }
 }

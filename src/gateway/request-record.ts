@@ -7,7 +7,10 @@ import type { AppError } from '../common/errors.ts'
 import type { Eventual } from '../common/eventual.ts'
 import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
+import type { ListedRequest } from '../common/request-ring.ts'
+import type { Outcome } from '../ext-proc/contract.ts'
 import type { Caller, StoredProxy } from '../sdk/index.ts'
+import { type CallEnd, type CallLabel, codeOf, countCall, isComplete } from './call-log.ts'
 import type { CallTrace } from './call-trace.ts'
 import type { Stages } from './timings.ts'
 
@@ -26,11 +29,11 @@ interface Identity {
   readonly dryRun: boolean
 }
 
-/** How a request ended; a number is the status of our own response. */
-type Ended = 'forwarded' | 'dry_run' | 'interrupted' | 'opened' | 'tunneled' | number
+/** How a request ended here; a number is the status of our own response. */
+type Ended = 'dry_run' | 'opened' | number
 
-/** Statuses of responses that are ours. The others pass the gateway by. */
-const OWN: Readonly<Record<string, number>> = { dry_run: 200, opened: 200 }
+/** Where a request went on to: its end is in Envoy's log (call-log.ts). */
+type Released = 'forwarded' | 'tunneled'
 
 /** Audit records, log line and metrics of one request. */
 export class RequestTelemetry {
@@ -52,7 +55,10 @@ export class RequestTelemetry {
   readonly #began = performance.now()
   readonly #operation: 'proxy' | 'connect'
   #identity: Identity | undefined
-  #finished = false
+  #isReleased = false
+  #isFinished = false
+  /** Its row among the newest calls, which is there from its release on. */
+  #row: ListedRequest | undefined
 
   constructor(deps: RequestRecordDeps, trace: CallTrace, method: string, operation: 'proxy' | 'connect') {
     this.#deps = deps
@@ -80,51 +86,146 @@ export class RequestTelemetry {
     return this.#deps.audit([this.#record(identity, 'Tunnel passed on unopened')])
   }
 
-  /** Writes log line and metrics of the request. Only the first call has an effect. */
-  finish(ended: Ended, error?: AppError): void {
-    if (this.#finished) return
-    this.#finished = true
-    const { metrics, log } = this.#deps
-    const { tokens, traceId } = this
-    const { spanId, span } = this.#trace
-    const identity = this.#identity
-    const ms = performance.now() - this.#began
-    if (identity !== undefined) this.#remember(identity, ended, error, ms)
-    span?.set({
-      ...(typeof ended === 'number' ? { status: ended } : { outcome: ended }),
-      error: error?.code,
-      tokens,
-    })
-    metrics.requests.inc({ operation: this.#operation, status: ended })
-    metrics.duration.observe({ kind: this.#operation }, ms / 1000)
-    const line: Record<string, unknown> = { operation: this.#operation }
-    if (typeof ended === 'number') line.status = ended
-    else line.outcome = ended
-    if (error !== undefined) {
-      line.code = error.code
-      line.host = this.host
-    }
-    line.tokens = tokens
-    line.ms = Math.round(ms * 10) / 10
-    line.trace_id = traceId
-    if (spanId !== undefined) line.span_id = spanId
-    line.tenant_id = identity?.caller.tenantId
-    line.actor_id = identity?.caller.actorId
-    if (identity?.proxy !== undefined) line.proxy_id = identity.proxy.id
-    if (error?.code === 'internal') log.error({ ...line, err: error.cause }, 'proxied call failed')
-    else log.info(line, 'proxied call')
+  get isFinished(): boolean {
+    return this.#isFinished
   }
 
-  #remember({ caller, proxy }: Identity, ended: Ended, error: AppError | undefined, ms: number): void {
-    const { traceId, host, destinationStatus, stages, tokens, decisions } = this
-    // A streamed request that was interrupted may have sent values.
-    if (tokens > 0 && host !== undefined && (ended === 'forwarded' || ended === 'interrupted'))
-      this.#deps.metrics.destinations.add(caller.tenantId, host, tokens)
-    const { requestBytes, responseBytes } = this
-    const isForwarded = ended === 'forwarded' && destinationStatus !== undefined
-    this.#deps.metrics.recent.push({
+  /** Of a request that this process responds to, or whose end it will never know. */
+  get outcome(): Outcome {
+    if (this.destinationStatus !== undefined) return 'answered'
+    return this.#isReleased ? 'unknown' : 'not_sent'
+  }
+
+  /** Who calls, as the log of the call returns it if this process is gone by then. */
+  get label(): CallLabel | undefined {
+    if (this.#identity === undefined) return undefined
+    const { caller, proxy } = this.#identity
+    return {
+      tenantId: caller.tenantId,
+      actorId: caller.actorId,
+      actorType: caller.actorType,
+      applicationId: caller.applicationId,
+      proxyId: proxy?.id,
+      traceId: this.traceId,
+      method: this.#method,
+      host: this.host,
+    }
+  }
+
+  /** The request leaves with the reply that follows. */
+  released(as: Released): void {
+    if (this.#isReleased || this.#isFinished) return
+    this.#isReleased = true
+    this.#count(as)
+    this.#remember({ outcome: as === 'forwarded' ? 'sent' : as })
+  }
+
+  /** The request ends here. Writes its log line and metrics; only the first call has an effect. */
+  finish(ended: Ended, error?: AppError): void {
+    if (this.#isFinished) return
+    this.#isFinished = true
+    if (!this.#isReleased) this.#count(ended)
+    const isOwn = typeof ended === 'number'
+    const outcome = isOwn ? this.outcome : ended
+    this.#remember({ outcome, status: isOwn ? ended : 200, ...this.#destination, code: error?.code })
+    if (isOwn && this.#operation === 'proxy') this.#disclosureEnded(this.outcome, error?.code ?? ended)
+    this.#endTrace({ outcome, status: isOwn ? ended : undefined, error: error?.code })
+    const line = { ...this.#line(outcome), ...(isOwn && { status: ended }), ...this.#error(error?.code) }
+    if (error?.code === 'internal') this.#deps.log.error({ ...line, err: error.cause }, 'proxied call failed')
+    else this.#deps.log.info(line, 'proxied call')
+  }
+
+  /** Envoy has carried the request to its end. */
+  ended(end: CallEnd): void {
+    if (this.#isFinished) return
+    this.#isFinished = true
+    const { status, destinationStatus, details, flags, requestBytes, responseBytes, ms } = end
+    const outcome = this.#row?.outcome === 'tunneled' ? 'tunneled' : end.outcome
+    const code = codeOf(end)
+    const complete = outcome === 'answered' ? isComplete(end) : undefined
+    const known = { status: status === 0 ? undefined : status, destinationStatus, code, details, flags }
+    this.#remember({ outcome, ...known, complete, totalMs: ms, requestBytes, responseBytes })
+    countCall(this.#deps.metrics, end)
+    this.#endTrace({ outcome, status: known.status, error: code })
+    if (outcome !== 'tunneled')
+      this.#disclosureEnded(end.outcome, complete === false ? 'cut off' : (code ?? status))
+    this.#deps.log.info(
+      {
+        ...this.#line(outcome),
+        status: known.status,
+        destination_status: destinationStatus,
+        ...(complete === false && { response_complete: false }),
+        ...((code !== undefined || complete === false) && { details, flags }),
+        ...this.#error(code),
+        request_bytes: requestBytes,
+        response_bytes: responseBytes,
+        total_ms: ms,
+      },
+      'proxied call',
+    )
+  }
+
+  /** Nothing more will be known of the request. */
+  lost(): void {
+    if (this.#isFinished) return
+    this.#isFinished = true
+    const { outcome } = this
+    if (!this.#isReleased) this.#count('interrupted')
+    this.#remember({ outcome })
+    this.#disclosureEnded(outcome, 'interrupted')
+    this.#endTrace({ outcome, status: undefined, error: undefined })
+    this.#deps.log.info(this.#line(outcome), 'proxied call')
+  }
+
+  #count(status: Ended | Released | 'interrupted'): void {
+    const { metrics } = this.#deps
+    metrics.requests.inc({ operation: this.#operation, status })
+    metrics.duration.observe({ kind: this.#operation }, (performance.now() - this.#began) / 1000)
+  }
+
+  /** The span of the call, with facts that its destination's span has not. */
+  #endTrace(facts: { outcome: string; status: number | undefined; error: string | undefined }): void {
+    this.#trace.span?.set({ ...facts, tokens: this.tokens })
+    this.#trace.end()
+  }
+
+  #line(outcome: string): Record<string, unknown> {
+    const identity = this.#identity
+    return {
+      operation: this.#operation,
+      outcome,
+      tokens: this.tokens,
+      ms: Math.round((performance.now() - this.#began) * 10) / 10,
+      trace_id: this.traceId,
+      ...(this.#trace.spanId !== undefined && { span_id: this.#trace.spanId }),
+      tenant_id: identity?.caller.tenantId,
+      actor_id: identity?.caller.actorId,
+      ...(identity?.proxy !== undefined && { proxy_id: identity.proxy.id }),
+    }
+  }
+
+  get #destination(): Pick<ListedRequest, 'destinationStatus'> {
+    const { destinationStatus } = this
+    return { destinationStatus: destinationStatus === undefined ? undefined : Number(destinationStatus) }
+  }
+
+  #error(code: string | undefined): Record<string, unknown> {
+    return code === undefined ? {} : { code, host: this.host }
+  }
+
+  /** Puts the call among the newest ones, or what became known into its row. */
+  #remember(known: Partial<ListedRequest> & Pick<ListedRequest, 'outcome'>): void {
+    if (this.#identity === undefined) return
+    const { caller, proxy } = this.#identity
+    const { metrics, clock } = this.#deps
+    if (this.#row !== undefined) {
+      Object.assign(this.#row, known)
+      return
+    }
+    const { traceId, host, stages, tokens, decisions, requestBytes, responseBytes } = this
+    this.#row = metrics.recent.push({
       traceId,
-      at: this.#deps.clock.now(),
+      at: clock.now(),
       kind: this.#operation,
       tenantId: caller.tenantId,
       applicationId: caller.applicationId,
@@ -132,16 +233,28 @@ export class RequestTelemetry {
       method: this.#method,
       route: this.#operation === 'connect' ? 'CONNECT' : '/proxy',
       host,
-      outcome: typeof ended === 'number' ? 'responded' : ended,
-      status: typeof ended === 'number' ? ended : isForwarded ? Number(destinationStatus) : OWN[ended],
-      destinationStatus: destinationStatus === undefined ? undefined : Number(destinationStatus),
-      code: error?.code,
-      durationMs: ms,
+      status: undefined,
+      ...this.#destination,
+      code: undefined,
+      durationMs: performance.now() - this.#began,
       stages,
       tokens,
       rules: decisions.list,
       requestBytes,
       responseBytes,
+      ...known,
+    })
+  }
+
+  /** The second record of a disclosure: what became of the request that values were put into. */
+  #disclosureEnded(outcome: Outcome, why: string | number): void {
+    const identity = this.#identity
+    if (identity === undefined || identity.dryRun || this.tokens === 0) return
+    if (outcome !== 'not_sent' && this.host !== undefined)
+      this.#deps.metrics.destinations.add(identity.caller.tenantId, this.host, this.tokens)
+    const record = this.#record(identity, `Outcome ${outcome}: ${why}`, 'outcome')
+    this.#deps.audit([record]).catch((err: unknown) => {
+      this.#deps.log.error({ trace_id: this.traceId, outcome, err }, 'outcome not recorded')
     })
   }
 
@@ -162,7 +275,11 @@ export class RequestTelemetry {
     }
   }
 
-  #record({ caller, proxy }: Identity, message: string, operation: 'use' | 'read' = 'use'): AuditRecord {
+  #record(
+    { caller, proxy }: Identity,
+    message: string,
+    operation: 'use' | 'read' | 'outcome' = 'use',
+  ): AuditRecord {
     const id = proxy?.id ?? caller.applicationId ?? caller.actorId
     const event = { entity: 'proxy', id, operation, message }
     return auditRecord(event, { caller, traceId: this.traceId }, this.#deps.clock.now())

@@ -4,14 +4,19 @@ import { DEFAULT_MEMORY_BYTES, HOSTS, heldBytes } from '../control-plane/limits.
 import { listen } from '../ext-proc/listen.ts'
 import { type AdmissionLimits, createAdmission } from './admission.ts'
 import { BODY_LIMITS, type BodyLimits } from './body/rewrite.ts'
+import { serveCallLog } from './call-log.ts'
 import { createExchanges } from './exchange.ts'
 import type { ExchangeDeps } from './exchange-deps.ts'
 import { headerRules } from './headers.ts'
+import { OpenCalls } from './open-calls.ts'
 import { createRecentHosts } from './recent-hosts.ts'
 import { serveStream } from './stream.ts'
 import { STREAM_LIMITS, type StreamLimits } from './streaming/pipe-body.ts'
 
-type GatewayDeps = Omit<ExchangeDeps, 'admission' | 'codeAdmission' | 'uploads' | 'held' | 'hosts'>
+type GatewayDeps = Omit<
+  ExchangeDeps,
+  'admission' | 'codeAdmission' | 'uploads' | 'held' | 'hosts' | 'calls'
+>
 
 /** Settings that may change while it runs. */
 interface GatewaySettings {
@@ -29,6 +34,10 @@ interface GatewaySettings {
 interface GatewayOptions {
   /** Unix socket to listen on; an existing one is replaced. */
   readonly socketPath: string
+  /** Unix socket for Envoy's log of the calls. Absent: how released calls ended stays unknown. */
+  readonly logSocketPath?: string
+  /** Number of this process in Envoy's configuration. Default 0. */
+  readonly worker?: number
   /** Header prefixes, first canonical. */
   readonly prefixes: readonly string[]
   readonly egress: GatewaySettings['egress']
@@ -76,6 +85,11 @@ export const CODE_ADMISSION: AdmissionLimits = { running: 1_536, bytes: 128 * MI
 /** Calls at once; Envoy sends at most 1,000 over a connection (control-plane/clusters.ts). */
 const CALLS = 10_000
 
+/** Envoy's log of calls: a stream for each of its threads, with batches of some 64 KiB. */
+const LOG_STREAM = { messageBytes: 4 * MIB, calls: 1_024 }
+/** ms for the log of the last calls, whose batches Envoy sends every 250 ms. */
+const LOG_GRACE_MS = 500
+
 /** Serves Envoy's ext_proc calls on a unix socket. Resolves when it listens. */
 export const startGateway = async (deps: GatewayDeps, options: GatewayOptions): Promise<Gateway> => {
   const { limits = {} } = options
@@ -91,9 +105,10 @@ export const startGateway = async (deps: GatewayDeps, options: GatewayOptions): 
     'The tenant has used its share of open calls and buffered bodies. Retry when some have ended.',
   )
   const hosts = createRecentHosts(limits.hosts ?? HOSTS, () => performance.now())
+  const calls = new OpenCalls(options.worker ?? 0, deps)
   const exchanges = ({ egress, bodyBytes, responseMs = 25_000 }: GatewaySettings) =>
     createExchanges(
-      { ...deps, admission, codeAdmission, uploads, held, hosts },
+      { ...deps, admission, codeAdmission, uploads, held, hosts, calls },
       {
         prefixes: headerRules(options.prefixes),
         destinations: {
@@ -119,12 +134,25 @@ export const startGateway = async (deps: GatewayDeps, options: GatewayOptions): 
     bodyBytes,
     ...(limits.responseMs === undefined ? {} : { responseMs: limits.responseMs }),
   })
+  const { logSocketPath } = options
+  const callLog =
+    logSocketPath === undefined
+      ? undefined
+      : await listen(
+          logSocketPath,
+          (call) => serveCallLog(call, (end) => calls.ended(end), deps.log),
+          LOG_STREAM,
+        )
   const listener = await listen(options.socketPath, (call) => serveStream(call, start, deps.log), transport)
   return {
     apply(settings) {
       transport.messageBytes = settings.bodyBytes + MIB
       start = exchanges(settings)
     },
-    close: (graceMs = 5_000) => listener.close(graceMs),
+    close: async (graceMs = 5_000) => {
+      await listener.close(graceMs)
+      await callLog?.close(LOG_GRACE_MS)
+      calls.close()
+    },
   }
 }

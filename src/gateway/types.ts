@@ -1,6 +1,12 @@
 /** Replies of an exchange to Envoy, and Envoy's stream as an exchange sees it. */
 import type { Eventual } from '../common/eventual.ts'
-import type { ConsoleUpstream, UploadUpstream, Upstream, WebSocketUpstream } from '../ext-proc/contract.ts'
+import type {
+  ConsoleUpstream,
+  ExchangeMetadata,
+  UploadUpstream,
+  Upstream,
+  WebSocketUpstream,
+} from '../ext-proc/contract.ts'
 import type { Edits, Head } from './headers.ts'
 
 /** A response of the gateway's own. */
@@ -16,6 +22,9 @@ export interface LocalResponse {
  */
 export type ModeOverride = 'responseHeaders' | 'responseBody'
 
+/** Which process has a request, and what it knows it by, for Envoy's log of the call. */
+export type CallMark = Required<Pick<ExchangeMetadata, 'worker' | 'call'>>
+
 /**
  * A reply to Envoy, named as in ext_proc (`CommonResponse.Status`, `ModeOverride`, `BodySendMode`). For the request:
  * `buffered` waits for its body; `continue` sends it to the upstream, with the body replaced if there is one (in the
@@ -30,6 +39,7 @@ export type ExtProcReply =
       readonly isConsole?: boolean
       readonly edits: Edits
       readonly modeOverride?: ModeOverride | undefined
+      readonly mark?: CallMark | undefined
     }
   | {
       readonly kind: 'continue'
@@ -43,6 +53,7 @@ export type ExtProcReply =
       /** Absent: the body stays as it came. */
       readonly body?: Buffer
       readonly modeOverride?: ModeOverride | undefined
+      readonly mark?: CallMark | undefined
     }
   /** Opens a tunnel: ours with `tunnel`, its identity; passed on unopened with `address`. */
   | {
@@ -53,6 +64,7 @@ export type ExtProcReply =
       readonly nonce: string
       readonly tunnel?: string
       readonly address?: string
+      readonly mark?: CallMark | undefined
     }
   /** The next piece of a streamed body (`StreamedBodyResponse`). */
   | { readonly kind: 'streamed'; readonly body: Buffer; readonly isLast: boolean }

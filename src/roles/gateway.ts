@@ -108,6 +108,8 @@ export const startGatewayRole = async (
     },
     {
       socketPath: at(sockets.gateways),
+      logSocketPath: at(sockets.logs),
+      worker: start.worker,
       prefixes: config.headerPrefixes,
       egress: config.egress,
       ...(start.demo ? { demoHost: DEMO_HOST } : {}),

@@ -134,6 +134,7 @@ export const envoyOptions = async (
     ...(config.console && role !== 'gateway' ? { console: true } : {}),
     ...(role === 'admin' ? { proxy: false } : {}),
     gatewaySockets: sockets.gateways,
+    gatewayLogSockets: sockets.logs,
     apiSocket: sockets.api,
     // Without the socket, gRPC calls end with `unimplemented`.
     ...(role === 'gateway' ? {} : { grpcSocket: sockets.grpc }),

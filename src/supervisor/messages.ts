@@ -106,5 +106,6 @@ export const socketsIn = (runDir: string, workers: number) => ({
   control: `${runDir}/control.sock`,
   demo: `${runDir}/demo.sock`,
   gateways: Array.from({ length: workers }, (_, worker) => `${runDir}/gateway-${worker}.sock`),
+  logs: Array.from({ length: workers }, (_, worker) => `${runDir}/gateway-${worker}-log.sock`),
   status: Array.from({ length: workers }, (_, worker) => `${runDir}/gateway-${worker}-status.sock`),
 })

@@ -1,9 +1,7 @@
 import t from 'tap'
-import { createRequestRing } from '../../src/common/request-ring.ts'
+import { createRequestRing, type ListedRequest } from '../../src/common/request-ring.ts'
 
-type EndedRequest = Parameters<ReturnType<typeof createRequestRing>['push']>[0]
-
-const request = (changes: Partial<EndedRequest> = {}): EndedRequest => ({
+const request = (changes: Partial<ListedRequest> = {}): ListedRequest => ({
   traceId: 'trace',
   at: 1,
   kind: 'proxy',
@@ -13,7 +11,7 @@ const request = (changes: Partial<EndedRequest> = {}): EndedRequest => ({
   method: 'POST',
   route: '/proxy',
   host: undefined,
-  outcome: 'forwarded',
+  outcome: 'sent',
   status: undefined,
   destinationStatus: undefined,
   code: undefined,
@@ -29,7 +27,7 @@ const request = (changes: Partial<EndedRequest> = {}): EndedRequest => ({
 t.test('the newest calls of a tenant are first, in pages, and the oldest are evicted', async (t) => {
   const ring = createRequestRing('gateway-0', 5)
   for (let at = 1; at <= 8; at++) ring.push(request({ at, tenantId: at % 4 === 0 ? 'b' : 'a' }))
-  const at = (requests: readonly EndedRequest[]) => requests.map((request) => request.at)
+  const at = (requests: readonly ListedRequest[]) => requests.map((request) => request.at)
   t.strictSame(at(ring.newest({ tenantId: 'a', limit: 9 })), [7, 6, 5])
   t.strictSame(at(ring.newest({ tenantId: 'b', limit: 9 })), [8, 4])
   const first = ring.newest({ tenantId: 'a', limit: 2 })

@@ -5,6 +5,7 @@ import type { Log } from '../../src/common/log.ts'
 import { createAdmission } from '../../src/gateway/admission.ts'
 import type { ExchangeDeps, ExchangeOptions } from '../../src/gateway/exchange-deps.ts'
 import type { Head } from '../../src/gateway/headers.ts'
+import { OpenCalls } from '../../src/gateway/open-calls.ts'
 import type { BodyStream, ExtProcReply } from '../../src/gateway/types.ts'
 import type { StoredProxy } from '../../src/sdk/index.ts'
 import { createFarSide, exchangesOf, KEYS, silentLog, TOKENS } from '../kit/egress.ts'
@@ -25,8 +26,9 @@ const head = (headers: Record<string, string> = {}): Head =>
 
 const setUp = (deps: Partial<ExchangeDeps> = {}, options: Partial<ExchangeOptions> = {}) => {
   const far = createFarSide()
-  const exchange = exchangesOf(far, deps, options)()
-  return { far, exchange }
+  const calls = new OpenCalls(0, { ...far.deps, ...deps })
+  const exchange = exchangesOf(far, { calls, ...deps }, options)()
+  return { far, exchange, calls }
 }
 
 const problemOf = (response: ExtProcReply) => {
@@ -130,9 +132,10 @@ t.test(
         lines.push({ ...rest, err: err === undefined ? undefined : 'an error', message })
       }
     for (const body of ['{{ name | raw }}', '{{ down }}', '{{ unknown-secret }}', '{{ denied }}']) {
-      const { exchange } = setUp({ log: log as unknown as Log })
+      const { exchange, calls } = setUp({ log: log as unknown as Log })
       await exchange.onRequestHeaders(head({ 'x-secret': 'secret-header' }), false)
       await exchange.onRequestBody(Buffer.from(`secret-body ${body}`))
+      calls.close()
     }
     t.equal(lines.length, 4)
     t.notMatch(
@@ -143,7 +146,7 @@ t.test(
       lines.map((line) => (line as { host?: string }).host),
       [undefined, 'secret-host.test', 'secret-host.test', 'secret-host.test'],
     )
-    t.match(lines[0], { operation: 'proxy', outcome: 'forwarded', tokens: 1, tenant_id: 'tenant' })
+    t.match(lines[0], { operation: 'proxy', outcome: 'unknown', tokens: 1, tenant_id: 'tenant' })
     t.match(lines[2], { operation: 'proxy', status: 400, code: 'invalid_expression' })
   },
 )
@@ -300,23 +303,20 @@ t.test('code gets its tenant, its configuration, its application and the trace i
   ])
 })
 
-t.test('only a forwarded request is counted as forwarded', async (t) => {
-  const lines: { status: string }[] = []
-  const log = { ...silentLog(), info: (line: { status: string }) => lines.push(line) } as unknown as Log
-  const upload = setUpStored({ responseTransform: IDENTITY }, { log })
-  await upload.exchange.onRequestHeaders(head(JSON_HEAD), false)
-  upload.exchange.cancel()
-  t.same(lines, [], 'the caller left while it sent its body')
-  const waiting = setUpStored({ responseTransform: IDENTITY }, { log })
-  await waiting.exchange.onRequestHeaders(head(JSON_HEAD), true)
-  t.same(lines, [])
+t.test('a call that its caller gives up is not sent before its release, and unknown after it', async (t) => {
+  const lines: { outcome: string }[] = []
+  const log = { ...silentLog(), info: (line: { outcome: string }) => lines.push(line) } as unknown as Log
+  const waiting = setUpStored({}, { log })
+  await waiting.exchange.onRequestHeaders(head(JSON_HEAD), false)
   waiting.exchange.cancel()
-  t.match(lines, [{ outcome: 'forwarded', proxy_id: 'proxy-id' }])
-  const passed = setUpStored({ responseTransform: IDENTITY }, { log })
-  await passed.exchange.onRequestHeaders(head(JSON_HEAD), true)
-  await passed.exchange.onResponseHeaders(responseHead({ 'content-type': 'text/plain' }), false)
-  passed.exchange.cancel()
-  t.equal(lines.length, 2, 'once')
+  waiting.calls.close()
+  t.match(lines, [{ outcome: 'not_sent', proxy_id: 'proxy-id' }])
+  const released = setUpStored({ responseTransform: IDENTITY }, { log })
+  await released.exchange.onRequestHeaders(head(JSON_HEAD), true)
+  released.exchange.cancel()
+  t.equal(lines.length, 1, 'its end is not known yet')
+  released.calls.close()
+  t.match(lines[1], { outcome: 'unknown', proxy_id: 'proxy-id' })
 })
 
 t.test('a key deleted before a slow body arrives releases no request', async (t) => {
@@ -392,7 +392,7 @@ t.test("a call is listed in its tenant's newest calls, without path, query, body
   const { tenantId } = far.uses[0]!.context.caller
   const found = metrics.recent.newest({ tenantId, limit: 10 })
   t.match(found, [
-    { outcome: 'responded', status: 403, code: 'destination_not_allowed', tokens: 0 },
+    { outcome: 'not_sent', status: 403, code: 'destination_not_allowed', tokens: 0 },
     {
       kind: 'proxy',
       traceId: 'trace',
@@ -400,7 +400,7 @@ t.test("a call is listed in its tenant's newest calls, without path, query, body
       method: 'POST',
       route: '/proxy',
       host: 'secret-host.test',
-      outcome: 'forwarded',
+      outcome: 'sent',
       status: undefined,
       tokens: 1,
       requestBytes: body.length,

@@ -19,6 +19,7 @@ import { BODY_LIMITS } from '../../src/gateway/body/rewrite.ts'
 import { createExchanges, type StartExchange } from '../../src/gateway/exchange.ts'
 import type { ExchangeDeps, ExchangeOptions } from '../../src/gateway/exchange-deps.ts'
 import { headerRules } from '../../src/gateway/headers.ts'
+import { OpenCalls } from '../../src/gateway/open-calls.ts'
 import { createRecentHosts } from '../../src/gateway/recent-hosts.ts'
 import { startGateway } from '../../src/gateway/server.ts'
 import { STREAM_LIMITS } from '../../src/gateway/streaming/pipe-body.ts'
@@ -223,6 +224,7 @@ export const exchangesOf = (
       uploads: createAdmission({ running: 10, bytes: 0 }),
       held: createShares(2 ** 30, ''),
       hosts: createRecentHosts(10, () => 0),
+      calls: new OpenCalls(0, { ...far.deps, ...deps }),
       ...deps,
     },
     {
@@ -354,12 +356,14 @@ export const startWorld = async (options: WorldOptions = {}): Promise<World> => 
       ? undefined
       : await startGateway(far.deps, {
           socketPath: join(directory, 'gateway.sock'),
+          logSocketPath: join(directory, 'log.sock'),
           prefixes: ['SVC', 'BT'],
           egress: { allow: egress.allow, http: egress.http, ports: '*' },
           ...options.gateway,
         })
   const envoy = await startEnvoy(directory, {
     gatewaySockets: ['gateway.sock'],
+    gatewayLogSockets: ['log.sock'],
     apiSocket: 'api.sock',
     prefixes: ['SVC', 'BT'],
     ...options.bootstrap,

@@ -34,10 +34,8 @@ export const collectResponse = (
   const collected = hasBody
     ? collectible(head, destinationStatus, request.proxy?.responseOtherwise, bodyLimit)
     : undefined
-  if (collected === undefined || destinationStatus === undefined) {
-    telemetry.finish('forwarded')
+  if (collected === undefined || destinationStatus === undefined)
     return { reply: { kind: 'continueResponse' }, collected: undefined }
-  }
   const announced = head.get('content-length')?.[0]
   const length = announced === undefined ? undefined : Number(announced)
   memory.resize(length)

@@ -31,7 +31,7 @@ export const modeOverrideOf = (
 }
 
 /**
- * The call ends here, unless its response is transformed. Throws `rate_limited` when its body is above its owner's
+ * The request leaves; Envoy's log says how the call ends. Throws `rate_limited` when its body is above its owner's
  * share.
  */
 export const forward = (request: Outgoing & Received, context: RequestContext): ExtProcReply => {
@@ -39,7 +39,8 @@ export const forward = (request: Outgoing & Received, context: RequestContext): 
   const { prefix, memory, telemetry, trace } = context
   if (body !== undefined) memory.resize(body.length)
   const modeOverride = modeOverrideOf(request, context)
-  if (modeOverride === undefined) telemetry.finish('forwarded')
+  const mark = isHeadSent ? undefined : context.expectEnd()
+  telemetry.released('forwarded')
   const edits = isHeadSent ? request.edits : merged(headEdits(request, context), request.edits)
   const released = trace.release(edits, destination.host, stripped)
   const replaced = body === undefined ? {} : { body }
@@ -51,6 +52,7 @@ export const forward = (request: Outgoing & Received, context: RequestContext): 
     ...dialed,
     edits: released,
     modeOverride,
+    mark,
     ...replaced,
   }
 }

@@ -86,12 +86,10 @@ export const openTunnel = async (target: Target, context: RequestContext): Promi
   const reply = { kind: 'connect', prefix, traceHeader, traceId: trace.id, nonce: nonceOf(trace.id) } as const
   if (target.isOpened) {
     telemetry.finish('opened')
-    trace.end()
     return { ...reply, tunnel: encodeTunnel({ key: String(target.key), host, port, address }) }
   }
   const dialed = await gateway.deps.dial(host, port)
   await telemetry.tunneled(target)
-  telemetry.finish('tunneled')
-  trace.end()
-  return { ...reply, address: dialed }
+  telemetry.released('tunneled')
+  return { ...reply, address: dialed, mark: context.expectEnd() }
 }

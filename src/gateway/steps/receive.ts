@@ -13,6 +13,7 @@ export const awaitBody = (request: Resolved, context: RequestContext): ExtProcRe
     edits: headEdits(request, context),
     modeOverride: modeOverrideOf(request, context),
     isConsole: request.isConsole,
+    mark: context.expectEnd(),
   }
 }
 

@@ -25,7 +25,10 @@ const evaluateHead = first(actOnHead).next(plan).next(use).next(apply).next(sign
 const release = async (request: Outgoing, context: RequestContext): Promise<ExtProcReply> => {
   const headers = merged(headEdits(request, context), request.edits)
   const edits = context.trace.release(headers, request.destination.host, request.stripped)
-  return { kind: 'continue', prefix: context.prefix, edits, ...(await dialedUpstream(request, context)) }
+  const dialed = await dialedUpstream(request, context)
+  const mark = context.expectEnd()
+  context.telemetry.released('forwarded')
+  return { kind: 'continue', prefix: context.prefix, edits, mark, ...dialed }
 }
 
 const headOf = async (request: Resolved, context: RequestContext): Promise<Outgoing> =>

@@ -22,7 +22,7 @@ export const transformResponse = async (
 ): Promise<ExtProcReply> => {
   const { proxy } = request
   if (proxy === undefined) throw new Error('a response transform without a proxy')
-  const { memory, telemetry, gateway, trace } = context
+  const { memory, gateway, trace } = context
   trace.endDestination()
   memory.stopWaiting()
   memory.resize(bytes.length)
@@ -34,7 +34,5 @@ export const transformResponse = async (
           bytes: bytes.length,
           run: () => runOnResponse(collected, bytes, settings),
         })
-  telemetry.responseBytes = result?.body.length ?? bytes.length
-  telemetry.finish('forwarded')
   return result === undefined ? { kind: 'continueResponse' } : { kind: 'replaceResponse', ...result }
 }

@@ -28,7 +28,9 @@ export const isHidden = (name: string, { own, names }: HeaderRules): boolean =>
   name.startsWith('x-envoy-') ||
   name.startsWith('x-sidevault-') ||
   own.has(name) ||
-  [...names.values()].some(({ traceId, destinationStatus }) => name === traceId || name === destinationStatus)
+  [...names.values()].some(({ traceId, destinationStatus, outcome }) =>
+    [traceId, destinationStatus, outcome].some((own) => own === name),
+  )
 
 /** `args.headers`. */
 export const showHeaders = (head: Head, hidden: (name: string) => boolean): CodeHeaders => {

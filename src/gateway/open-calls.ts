@@ -1,0 +1,142 @@
+/** Calls of this process that Envoy carries, until its log says how they ended. */
+import { randomBytes } from 'node:crypto'
+import { auditRecord } from '../access/audit-record.ts'
+import type { Caller } from '../sdk/index.ts'
+import { type CallEnd, type CallLabel, codeOf, countCall, isComplete } from './call-log.ts'
+import type { RequestRecordDeps, RequestTelemetry } from './request-record.ts'
+import type { CallMark } from './types.ts'
+
+/** ms after the end of a call's stream within which its log entry comes, and between two looks. */
+const LOST_MS = 10_000
+const LOOK_MS = 5_000
+
+const SEPARATOR = ' '
+
+const written = (id: string, label: CallLabel): string => {
+  const { tenantId, actorId, actorType, applicationId, proxyId, traceId, method, host } = label
+  const parts = [id, tenantId, actorId, actorType, applicationId, proxyId, traceId, method, host]
+  return parts.map((part) => part ?? '').join(SEPARATOR)
+}
+
+interface OpenCall {
+  readonly telemetry: RequestTelemetry
+  /** When its stream ended, ms of the steady clock. */
+  closedAt: number | undefined
+}
+
+export class OpenCalls {
+  /** Name of the process in Envoy's configuration. */
+  readonly #worker: string
+  readonly #deps: RequestRecordDeps
+  /** Calls of an earlier process of this name are none of this one's. */
+  readonly #run = randomBytes(6).toString('hex')
+  readonly #calls = new Map<string, OpenCall>()
+  #last = 0
+  #looking: NodeJS.Timeout | undefined
+
+  constructor(worker: number, deps: RequestRecordDeps) {
+    this.#worker = String(worker)
+    this.#deps = deps
+  }
+
+  /** Expects the end of a call; undefined: its caller is not known. */
+  expect(telemetry: RequestTelemetry): { readonly id: string; readonly mark: CallMark } | undefined {
+    const { label } = telemetry
+    if (label === undefined) return undefined
+    const id = `${this.#run}-${++this.#last}`
+    this.#calls.set(id, { telemetry, closedAt: undefined })
+    this.#looking ??= setTimeout(() => this.#look(), LOOK_MS).unref()
+    return { id, mark: { worker: this.#worker, call: written(id, label) } }
+  }
+
+  /** The stream of the call is over: its entry comes soon, or never. */
+  closed(id: string): void {
+    const call = this.#calls.get(id)
+    if (call === undefined) return
+    if (call.telemetry.isFinished) this.#calls.delete(id)
+    else call.closedAt = performance.now()
+  }
+
+  ended(end: CallEnd): void {
+    const [id = '', ...label] = end.call.split(SEPARATOR)
+    const call = this.#calls.get(id)
+    if (call !== undefined) {
+      this.#calls.delete(id)
+      call.telemetry.ended(end)
+    } else if (!id.startsWith(this.#run)) this.#endedElsewhere(end, label)
+  }
+
+  /** All calls that are open are lost: the process ends. */
+  close(): void {
+    clearTimeout(this.#looking)
+    for (const { telemetry } of this.#calls.values()) telemetry.lost()
+    this.#calls.clear()
+  }
+
+  #look(): void {
+    const latest = performance.now() - LOST_MS
+    for (const [id, { telemetry, closedAt }] of this.#calls)
+      if (closedAt !== undefined && closedAt < latest) {
+        this.#calls.delete(id)
+        telemetry.lost()
+      }
+    this.#looking = this.#calls.size === 0 ? undefined : setTimeout(() => this.#look(), LOOK_MS).unref()
+  }
+
+  /** A call of a process that is gone, and with it what it knew of the call: its tokens, stages and rules. */
+  #endedElsewhere(end: CallEnd, label: readonly string[]): void {
+    const [tenantId, actorId = '', actorType, applicationId, proxyId, traceId = '', method = '', host] = label
+    if (tenantId === undefined || tenantId === '') return
+    const { metrics, clock, log, audit } = this.#deps
+    const { outcome, status, destinationStatus, details, flags, requestBytes, responseBytes, ms } = end
+    const code = codeOf(end)
+    const at = clock.now()
+    countCall(metrics, end)
+    metrics.recent.push({
+      traceId,
+      at,
+      kind: 'proxy',
+      tenantId,
+      applicationId: applicationId || undefined,
+      proxyId: proxyId || undefined,
+      method,
+      route: '/proxy',
+      host,
+      outcome,
+      status: status === 0 ? undefined : status,
+      destinationStatus,
+      code,
+      complete: outcome === 'answered' ? isComplete(end) : undefined,
+      details,
+      flags,
+      durationMs: ms,
+      totalMs: ms,
+      stages: {},
+      tokens: 0,
+      rules: [],
+      requestBytes,
+      responseBytes,
+    })
+    const line = {
+      operation: 'proxy',
+      outcome,
+      code,
+      host,
+      details,
+      flags,
+      trace_id: traceId,
+      tenant_id: tenantId,
+    }
+    log.warn({ ...line, actor_id: actorId, total_ms: ms }, 'proxied call of a process that is gone')
+    const caller = { tenantId, actorId, actorType: actorType as Caller['actorType'] }
+    const event = {
+      entity: 'proxy',
+      id: proxyId || applicationId || actorId,
+      operation: 'outcome',
+      message: `Outcome ${outcome}: ${code ?? status}`,
+    }
+    audit([auditRecord(event, { caller, traceId }, at)]).catch((err: unknown) => {
+      log.error({ trace_id: traceId, outcome, err }, 'outcome not recorded')
+    })
+  }
+}
