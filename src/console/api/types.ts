@@ -20,7 +20,7 @@ export interface AppliedRule {
 export interface RequestEntry {
   readonly id: string
   readonly trace_id: string
-  /** Time of the end of the call, ISO 8601. */
+  /** When it was forwarded, or ended before that, ISO 8601. */
   readonly at: string
   readonly kind: 'proxy' | 'api' | 'connect'
   readonly application?: EntityReference
@@ -28,7 +28,18 @@ export interface RequestEntry {
   readonly route: string
   readonly proxy?: EntityReference
   readonly host?: string
-  readonly outcome: 'responded' | 'forwarded' | 'dry_run' | 'interrupted' | 'opened' | 'tunneled'
+  /** `sent`: its end is not known yet. */
+  readonly outcome:
+    | 'responded'
+    | 'sent'
+    | 'answered'
+    | 'not_sent'
+    | 'unknown'
+    | 'dry_run'
+    | 'opened'
+    | 'tunneled'
+  /** Whether the destination's response reached the caller to its end. */
+  readonly response_complete?: boolean
   readonly status?: number
   readonly destination_status?: number
   readonly code?: string
@@ -38,6 +49,10 @@ export interface RequestEntry {
   readonly rules: readonly AppliedRule[]
   readonly request_bytes?: number
   readonly response_bytes?: number
+  /** Until the last byte of the response. */
+  readonly total_ms?: number
+  /** Of Envoy: why a response did not come, or broke off. */
+  readonly details?: string
   readonly node: string
 }
 

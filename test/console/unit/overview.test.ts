@@ -5,7 +5,7 @@ import { bytes, decimal, milliseconds, percent, quantile } from '../../../src/co
 import { type Point, plot } from '../../../src/console/kit/plot.ts'
 import { now, relativeTime } from '../../../src/console/kit/time.ts'
 import { callStatistics, timeRange } from '../../../src/console/screens/overview/figures.ts'
-import { noticesOf } from '../../../src/console/screens/overview/notices.ts'
+import { failureNotices, noticesOf } from '../../../src/console/screens/overview/notices.ts'
 import { markup, metricsOf, textOf } from './kit.ts'
 
 const NOW = Date.parse('2026-03-01T12:00:00Z')
@@ -18,7 +18,7 @@ const call = (ago: number, of: Partial<RequestEntry> = {}): RequestEntry => ({
   kind: 'proxy',
   method: 'POST',
   route: '/proxy',
-  outcome: 'forwarded',
+  outcome: 'answered',
   duration_ms: 2,
   stages: {},
   tokens: 0,
@@ -36,18 +36,18 @@ t.test('figures of a time span are those of its calls', async (t) => {
   ]
   const span = timeRange(5, NOW)
   t.equal(span.to - span.from, 5 * MINUTE)
-  const { all, perSecond, coveredFrom, rejectedShare, p50 } = callStatistics(calls, span, {
+  const { all, perSecond, coveredFrom, failedShare, p50 } = callStatistics(calls, span, {
     now: NOW,
     isAll: true,
   })
-  t.match(all, { calls: 3, p50: 4, p99: 10, rejected: 1 })
+  t.match(all, { calls: 3, p50: 4, p99: 10, failed: 1 })
   t.equal(all.perSecond, 3 / 300)
   t.equal(coveredFrom, span.from)
   t.equal(perSecond.length, 60)
   t.equal(perSecond.filter(([, value]) => (value ?? 0) > 0).length, 3)
   t.equal(perSecond.filter(([, value]) => value === undefined).length, 0, 'no calls are no gap')
   t.same(
-    rejectedShare.filter(([, value]) => value !== undefined).map(([, value]) => value),
+    failedShare.filter(([, value]) => value !== undefined).map(([, value]) => value),
     [0, 1, 0],
   )
   t.equal(p50.filter(([, value]) => value !== undefined).length, 3)
@@ -64,13 +64,22 @@ t.test('a plot has a gap where older calls were not read, and sums start after i
 
 t.test('without calls no figures are shown', async (t) => {
   const { all, p50 } = callStatistics([], timeRange(5, NOW), { now: NOW, isAll: true })
-  t.match(all, { calls: 0, perSecond: 0, p50: undefined, p99: undefined, rejectedShare: undefined })
+  t.match(all, { calls: 0, perSecond: 0, p50: undefined, p99: undefined, failedShare: undefined })
   t.ok(p50.every(([, value]) => value === undefined))
 })
 
 const WELL: Health = { status: 'ok', components: [{ name: 'store', status: 'ok' }] }
 const notices = async (t: Test, metrics: string, health = WELL) =>
   noticesOf(health, await metricsOf(t, metrics), NOW).map(({ kind, text }) => `${kind}: ${text}`)
+t.test('notices name proxied calls that fail, and no denials', async (t) => {
+  const failed = { outcome: 'not_sent', status: 502 } as const
+  const denied = { outcome: 'not_sent', status: 403 } as const
+  t.same(failureNotices([call(1_000), call(2_000, denied)], NOW), [])
+  t.match(failureNotices([call(1_000, failed), call(2_000)], NOW), [{ kind: 'warn', text: /^1 of 2 / }])
+  t.match(failureNotices([call(1_000, failed)], NOW), [{ kind: 'bad' }])
+  t.same(failureNotices([call(6 * MINUTE, failed)], NOW), [])
+})
+
 const seconds = (days: number) => (NOW + days * 86_400_000) / 1_000
 
 t.test('notices: none while everything is healthy', async (t) => {

@@ -6,7 +6,7 @@ import type { RequestEntry } from '../../../src/console/api/types.ts'
 import { appendOlderPage, mergeNewerPage } from '../../../src/console/screens/requests/call-pages.ts'
 import {
   filtersOf,
-  isRejected,
+  hasFailed,
   matchesFilters,
   outcomeOf,
   sortCalls,
@@ -26,7 +26,10 @@ const call = (of: Partial<RequestEntry> = {}): RequestEntry => ({
   method: 'POST',
   route: '/proxy',
   host: 'pay.example',
-  outcome: 'forwarded',
+  outcome: 'answered',
+  response_complete: true,
+  status: 200,
+  destination_status: 200,
   duration_ms: 3,
   stages: { use: 1, authenticate: 0.5 },
   tokens: 1,
@@ -35,7 +38,20 @@ const call = (of: Partial<RequestEntry> = {}): RequestEntry => ({
   ...of,
 })
 
-const REJECTED = call({ outcome: 'responded', status: 403, code: 'destination_not_allowed' })
+const REJECTED = call({
+  outcome: 'not_sent',
+  status: 403,
+  destination_status: undefined as never,
+  code: 'destination_not_allowed',
+})
+const NOT_SENT = call({
+  outcome: 'not_sent',
+  status: 502,
+  code: 'destination_unreachable',
+  details: 'refused',
+})
+const UNKNOWN = call({ outcome: 'unknown', status: 408, code: 'destination_timeout', details: 'timeout' })
+const CUT_OFF = call({ response_complete: false })
 
 t.test('filters of the URL hash select calls', async (t) => {
   const asked = (text: string) => filtersOf(new URLSearchParams(text))
@@ -46,7 +62,9 @@ t.test('filters of the URL hash select calls', async (t) => {
   t.notOk(isShown('kind=api'))
   t.notOk(isShown('host=pay.example.attacker.test'))
   t.ok(isShown('outcome=rejected', REJECTED))
-  t.notOk(isShown('outcome=responded', REJECTED), 'a rejected call is no other outcome')
+  t.notOk(isShown('outcome=not_sent', REJECTED), 'a rejected call is no other outcome')
+  for (const failed of [REJECTED, NOT_SENT, UNKNOWN, CUT_OFF]) t.ok(isShown('outcome=failed', failed))
+  t.notOk(isShown('outcome=failed'))
   for (const status of ['403', '4xx', '4XX', '4']) t.ok(isShown(`status=${status}`, REJECTED), status)
   t.notOk(isShown('status=5xx', REJECTED))
   t.notOk(isShown('status=4033', REJECTED))
@@ -56,11 +74,32 @@ t.test('filters of the URL hash select calls', async (t) => {
   t.ok(isShown('text=destination_not', REJECTED))
 })
 
-t.test('a call is rejected when Sidevault ended it with an error', async (t) => {
-  t.ok(isRejected(REJECTED))
-  t.ok(isRejected(call({ kind: 'api', outcome: 'responded', status: 404 })))
-  t.notOk(isRejected(call({ outcome: 'forwarded', status: 500, destination_status: 500 })), 'its own error')
-  t.equal(outcomeOf(call({ outcome: 'dry_run', status: 200 })), 'dry_run')
+t.test('a call has failed unless its caller got the whole response of the destination', async (t) => {
+  const states = (of: RequestEntry) => [outcomeOf(of), hasFailed(of)]
+  t.same(states(REJECTED), ['rejected', true])
+  t.same(states(call({ kind: 'api', outcome: 'responded', status: 404 })), ['rejected', true])
+  t.same(states(NOT_SENT), ['not_sent', true])
+  t.same(states(UNKNOWN), ['unknown', true])
+  t.same(states(CUT_OFF), ['cut_off', true])
+  t.same(states(call({ status: 500, destination_status: 500 })), ['answered', true])
+  t.same(states(call({ status: 404, destination_status: 404 })), ['answered', false], 'its own error')
+  t.same(states(call({ outcome: 'sent', status: undefined as never })), ['sent', false])
+  t.same(states(call({ outcome: 'dry_run' })), ['dry_run', false])
+})
+
+t.test('a poll brings what became of a call that is listed', async (t) => {
+  const sent = call({ outcome: 'sent' })
+  const { calls } = mergeNewerPage(
+    { entries: [sent], next: undefined },
+    { entries: [call({ id: 'new' }), call()], next: undefined },
+  )
+  t.same(
+    calls.entries.map(({ id, outcome }) => [id, outcome]),
+    [
+      ['new', 'answered'],
+      [sent.id, 'answered'],
+    ],
+  )
 })
 
 t.test('calls are sorted by duration on request', async (t) => {
@@ -115,22 +154,19 @@ t.test('stages come in the order in which they run, with the rest', async (t) =>
 t.test('steps show where a call ended', async (t) => {
   const titles = (of: RequestEntry) =>
     stepsOf(of).map(({ title, state }) => (state === 'failed' ? `${title}!` : title))
-  t.same(titles(call()), ['Received', 'Authenticate', 'Open tokens', 'Forwarded', 'Response'])
-  t.same(titles(call({ destination_status: 201, status: 201 })).slice(-2), ['Forwarded', 'Destination'])
+  t.same(titles(call()), ['Received', 'Authenticate', 'Open tokens', 'Forwarded', 'Destination', 'Response'])
   t.same(titles(call({ ...REJECTED, stages: { authenticate: 1, use: 1 } })), [
     'Received',
     'Authenticate',
     'Open tokens!',
-    'Responded',
+    'Not sent',
   ])
-  t.same(titles(call({ ...REJECTED, stages: {} })), ['Received', 'Responded!'], 'before any stage')
-  t.same(
-    titles(call({ outcome: 'responded', status: 502, code: 'destination_unreachable' })).slice(-2),
-    ['Destination!', 'Responded'],
-    'a destination that did not respond',
-  )
+  t.same(titles({ ...REJECTED, stages: {} }), ['Received', 'Not sent!'], 'before any stage')
+  t.same(titles(NOT_SENT).slice(-2), ['Open tokens', 'Not sent!'])
+  t.same(titles(UNKNOWN).slice(-2), ['Forwarded', 'Destination!'])
+  t.same(titles(CUT_OFF).slice(-2), ['Destination', 'Response!'])
+  t.same(titles(call({ outcome: 'sent' })).slice(-2), ['Forwarded', 'Response'])
   t.same(titles(call({ outcome: 'dry_run' })).at(-1), 'Ended')
-  t.same(titles(call({ outcome: 'interrupted' })).at(-1), 'Ended!')
   t.same(titles(call({ kind: 'connect', outcome: 'opened' })).at(-1), 'Ended')
 })
 

@@ -10,6 +10,7 @@ import type { Calls } from '../requests/call-pages.ts'
 import { loadCalls } from '../requests/calls.ts'
 import { requestsHash } from '../requests/list.ts'
 import { type CallStatistics, callStatistics, timeRange } from './figures.ts'
+import { failureNotices } from './notices.ts'
 
 const POLL_MS = 5_000
 
@@ -74,16 +75,16 @@ const figures = (
       `p50 ${orNone(all.p50, milliseconds)}`,
     )}
     ${figure(
-      'Rejected',
-      orNone(all.rejectedShare, percent),
-      requestsHash({ outcome: 'rejected' }),
+      'Failed',
+      orNone(all.failedShare, percent),
+      requestsHash({ outcome: 'failed' }),
       plot({
         ...span,
-        title: `Share of calls rejected, last ${minutes} minutes`,
+        title: `Share of calls that failed, last ${minutes} minutes`,
         format: percent,
-        series: [{ label: 'Rejected', points: course.rejectedShare }],
+        series: [{ label: 'Failed', points: course.failedShare }],
       }),
-      `${count(all.rejected)} calls`,
+      `${count(all.failed)} calls`,
     )}
   </div>`
 }
@@ -129,7 +130,7 @@ export const createCalls = ({ api, filters, signal }: ScreenContext) => {
               ...hosts.slice(0, HOSTS).map(({ host, tokens }) => ({
                 label: host,
                 value: tokens,
-                href: requestsHash({ host, outcome: 'forwarded' }),
+                href: requestsHash({ host }),
               })),
               ...(rest.length > 0 ? [{ label: 'Others', value: sum(rest) }] : []),
             ],
@@ -140,6 +141,7 @@ export const createCalls = ({ api, filters, signal }: ScreenContext) => {
   }
 
   return {
+    notices: () => failureNotices(calls.value.value?.entries ?? [], Date.now()),
     course: () => show(calls, course),
     disclosures: () => show(destinations, disclosures),
   }

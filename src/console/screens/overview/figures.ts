@@ -1,7 +1,7 @@
 import type { RequestEntry } from '../../api/types.ts'
 import { quantile } from '../../kit/numbers.ts'
 import type { Point } from '../../kit/plot.ts'
-import { isRejected } from '../requests/filters.ts'
+import { hasFailed } from '../requests/filters.ts'
 
 /** Number of buckets, and so of points of a plot. */
 const BUCKETS = 60
@@ -25,21 +25,21 @@ interface Figures {
   readonly perSecond: number
   readonly p50: number | undefined
   readonly p99: number | undefined
-  readonly rejected: number
-  /** Share of rejected calls, from 0 to 1; undefined without calls. */
-  readonly rejectedShare: number | undefined
+  readonly failed: number
+  /** Share of failed calls, from 0 to 1; undefined without calls. */
+  readonly failedShare: number | undefined
 }
 
 const figuresOf = (calls: readonly RequestEntry[], ms: number): Figures => {
   const times = calls.map(({ duration_ms }) => duration_ms).sort((a, b) => a - b)
-  const rejected = calls.filter(isRejected).length
+  const failed = calls.filter(hasFailed).length
   return {
     calls: calls.length,
     perSecond: ms > 0 ? calls.length / (ms / 1_000) : 0,
     p50: quantile(times, 0.5),
     p99: quantile(times, 0.99),
-    rejected,
-    rejectedShare: calls.length === 0 ? undefined : rejected / calls.length,
+    failed,
+    failedShare: calls.length === 0 ? undefined : failed / calls.length,
   }
 }
 
@@ -50,7 +50,7 @@ export interface CallStatistics {
   readonly perSecond: readonly Point[]
   readonly p50: readonly Point[]
   readonly p99: readonly Point[]
-  readonly rejectedShare: readonly Point[]
+  readonly failedShare: readonly Point[]
 }
 
 /**
@@ -84,6 +84,6 @@ export const callStatistics = (
     perSecond: points(({ perSecond }) => perSecond),
     p50: points(({ p50 }) => p50),
     p99: points(({ p99 }) => p99),
-    rejectedShare: points(({ rejectedShare }) => rejectedShare),
+    failedShare: points(({ failedShare }) => failedShare),
   }
 }

@@ -25,7 +25,7 @@ const open = (context: ScreenContext): ScreenInstance => {
 
   return {
     ...(calls === undefined ? {} : { actions: span }),
-    view: () => html`${node.notices()}
+    view: () => html`${node.notices(calls?.notices() ?? [])}
       <section aria-labelledby="calls">
         <h2 id="calls">Calls</h2>
         ${calls === undefined ? withoutCalls() : calls.course()}

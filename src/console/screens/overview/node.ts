@@ -35,8 +35,8 @@ const noticeItem = ({ kind, text, at, href }: Notice): TemplateResult => html`<l
   <a href=${href}>${text}</a> ${at === undefined ? nothing : relativeTime(at)}
 </li>`
 
-const notices = ({ health, metrics, at }: Node): TemplateResult => {
-  const notices = noticesOf(health, metrics, at)
+const readiness = ({ health, metrics, at }: Node, ofCalls: readonly Notice[]): TemplateResult => {
+  const notices = [...ofCalls, ...noticesOf(health, metrics, at)]
   const [kind, text] = READY[health.status]
   return html`<div class=${`readiness ${kind}`}>
     <p><strong>${text}</strong>${notices.length === 0 ? html` <span class="soft">Nothing needs attention.</span>` : nothing}</p>
@@ -78,7 +78,8 @@ export const createNode = (signal: AbortSignal) => {
   }, signal)
   poll(POLL_MS, node.refresh, signal)
   return {
-    notices: () => show(node, notices),
+    /** `ofCalls`: notices about calls. */
+    notices: (ofCalls: readonly Notice[]) => show(node, (loaded) => readiness(loaded, ofCalls)),
     components: () => (node.value.value === undefined ? html`` : components(node.value.value)),
     facts: () => (node.value.value === undefined ? html`` : facts(node.value.value)),
   }

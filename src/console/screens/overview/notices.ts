@@ -1,8 +1,11 @@
 import { type NodeCertificate, nodeCertificates } from '../../api/certificates.ts'
 import type { Health } from '../../api/health.ts'
 import type { Metrics } from '../../api/metrics.ts'
+import type { RequestEntry } from '../../api/types.ts'
 import { bytes, count, decimal } from '../../kit/numbers.ts'
 import { chainOf } from '../audit/chain.ts'
+import { hasFailed, outcomeOf } from '../requests/filters.ts'
+import { requestsHash } from '../requests/list.ts'
 
 const DAY_MS = 86_400_000
 const GIB = 1024 ** 3
@@ -41,6 +44,23 @@ const ofCertificate = ({ name, ends }: NodeCertificate, now: number): readonly N
       text: isOver ? `The certificate “${name}” has ended.` : `The certificate “${name}” ends soon.`,
       at: ends,
       href: docs(),
+    },
+  ]
+}
+
+/** ms of the calls that a notice is about. */
+const RECENT_MS = 5 * 60_000
+
+/** A notice when proxied calls fail, denials apart: those are their callers' concern. */
+export const failureNotices = (entries: readonly RequestEntry[], now: number): readonly Notice[] => {
+  const recent = entries.filter(({ kind, at }) => kind === 'proxy' && Date.parse(at) > now - RECENT_MS)
+  const failed = recent.filter((call) => hasFailed(call) && outcomeOf(call) !== 'rejected').length
+  if (failed === 0) return []
+  return [
+    {
+      kind: failed * 2 > recent.length ? 'bad' : 'warn',
+      text: `${count(failed)} of ${count(recent.length)} proxied calls of the last 5 minutes failed.`,
+      href: requestsHash({ kind: 'proxy', outcome: 'failed' }),
     },
   ]
 }

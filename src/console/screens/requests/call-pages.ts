@@ -17,10 +17,13 @@ export const mergeNewerPage = (
 ): { readonly calls: Calls; readonly isJoined: boolean } => {
   const known = new Set(calls.entries.map(({ id }) => id))
   const fresh = page.entries.filter(({ id }) => !known.has(id))
+  // What became of a call is known only after it was first listed.
+  const newest = new Map(page.entries.map((call) => [call.id, call]))
   const isJoined = fresh.length < page.entries.length || page.next === undefined
   if (!isJoined) return { calls: page, isJoined }
   // Processes report by themselves: one of them may be behind.
-  const entries = [...fresh, ...calls.entries].sort((a, b) => (a.at === b.at ? 0 : a.at < b.at ? 1 : -1))
+  const listed = calls.entries.map((call) => newest.get(call.id) ?? call)
+  const entries = [...fresh, ...listed].sort((a, b) => (a.at === b.at ? 0 : a.at < b.at ? 1 : -1))
   return {
     calls: {
       entries: entries.slice(0, MAX_CALLS),

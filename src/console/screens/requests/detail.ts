@@ -73,6 +73,7 @@ const times = (call: RequestEntry): TemplateResult => html`<table class="stage-t
       </tr>`,
     )}
     <tr><th scope="row">Together</th><td class="number">${milliseconds(call.duration_ms)}</td></tr>
+    ${call.total_ms === undefined ? nothing : html`<tr><th scope="row">To the last byte</th><td class="number">${milliseconds(call.total_ms)}</td></tr>`}
   </tbody>
 </table>`
 

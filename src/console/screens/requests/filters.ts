@@ -4,13 +4,17 @@ import type { RequestEntry } from '../../api/types.ts'
 export const FILTERS = ['kind', 'outcome', 'application', 'host', 'status', 'text'] as const
 export type RequestFilters = Readonly<Partial<Record<(typeof FILTERS)[number], string>>>
 
-/** `rejected`: ended by Sidevault with an error; the others as the API names them. */
+/** `failed`: several of the others; `rejected`: denied by Sidevault; the others as the API names them. */
 export const OUTCOMES: Readonly<Record<string, string>> = {
+  failed: 'Failed',
   rejected: 'Rejected',
   responded: 'Responded',
-  forwarded: 'Forwarded',
+  sent: 'Sent, outcome unknown yet',
+  answered: 'Answered',
+  cut_off: 'Cut off',
+  not_sent: 'Not sent',
+  unknown: 'Outcome unknown',
   dry_run: 'Dry run',
-  interrupted: 'Interrupted',
   opened: 'Tunnel opened',
   tunneled: 'Tunneled',
 }
@@ -29,11 +33,17 @@ export const filtersOf = (members: URLSearchParams): RequestFilters =>
     }),
   )
 
-/** Whether Sidevault ended a call with an error. */
-export const isRejected = ({ code, status, outcome }: RequestEntry): boolean =>
-  code !== undefined || (outcome === 'responded' && status !== undefined && status >= 400)
+/** A key of `OUTCOMES`. */
+export const outcomeOf = ({ outcome, status, response_complete }: RequestEntry): string => {
+  if (outcome === 'answered' && response_complete === false) return 'cut_off'
+  const isDenied =
+    outcome === 'responded' ? (status ?? 0) >= 400 : outcome === 'not_sent' && (status ?? 500) < 500
+  return isDenied ? 'rejected' : outcome
+}
 
-export const outcomeOf = (call: RequestEntry): string => (isRejected(call) ? 'rejected' : call.outcome)
+/** Whether a call did not do what its caller wanted: denied, not sent, without a complete response, or with a 5xx. */
+export const hasFailed = (call: RequestEntry): boolean =>
+  ['rejected', 'not_sent', 'unknown', 'cut_off'].includes(outcomeOf(call)) || (call.status ?? 0) >= 500
 
 /** `404`, `4xx`: of the response, or of the destination. */
 const hasStatus = ({ status, destination_status }: RequestEntry, asked: string): boolean => {
@@ -59,7 +69,10 @@ const textsOf = (call: RequestEntry): readonly (string | undefined)[] => [
 /** Whether a call is in the list. All words of `text` have to be found, in any member. */
 export const matchesFilters = (call: RequestEntry, filters: RequestFilters): boolean => {
   if (filters.kind !== undefined && call.kind !== filters.kind) return false
-  if (filters.outcome !== undefined && outcomeOf(call) !== filters.outcome) return false
+  if (
+    filters.outcome === 'failed' ? !hasFailed(call) : filters.outcome && outcomeOf(call) !== filters.outcome
+  )
+    return false
   if (filters.application !== undefined && call.application?.id !== filters.application) return false
   if (filters.host !== undefined && call.host !== filters.host) return false
   if (filters.status !== undefined && !hasStatus(call, filters.status)) return false

@@ -65,54 +65,62 @@ const receivedStep = ({ kind, method, route, request_bytes, node }: RequestEntry
   state: 'done',
 })
 
-const SENT = ['destination_unreachable', 'destination_timeout', 'bad_gateway', 'gateway_timeout']
+const ended = (title: string, text: string, isFailed = false): Step => ({
+  title,
+  text,
+  state: isFailed ? 'failed' : 'done',
+})
 
+const why = ({ details }: RequestEntry): string => (details === undefined ? '' : ` Envoy says ${details}.`)
+
+/** What became of a call behind its stages. */
 const finalSteps = (call: RequestEntry): readonly Step[] => {
-  const { outcome, status, destination_status, response_bytes, host } = call
+  const { outcome, status, destination_status, response_bytes, response_complete, host } = call
   const size = response_bytes === undefined ? '' : ` with ${bytes(response_bytes)}`
   const to = host ?? 'the destination'
-  if (call.kind === 'api')
-    return [
-      {
-        title: 'Responded',
-        text: `${decisionText(call)} Status ${status ?? 'unknown'}${size}.`.trim(),
-        state: 'done',
-      },
-    ]
-  const reached: readonly Step[] =
-    destination_status === undefined
-      ? []
-      : [{ title: 'Destination', text: `${to} responded with ${destination_status}.`, state: 'done' }]
-  if (outcome === 'forwarded')
-    return [
-      { title: 'Forwarded', text: `The request left for ${to}.`, state: 'done' },
-      ...(reached.length > 0
-        ? reached
-        : [
-            {
-              title: 'Response',
-              text: 'It passed from the destination to the caller without code, so that its status is not known here.',
-              state: 'done' as const,
-            },
-          ]),
-    ]
-  const texts: Readonly<Record<string, string>> = {
-    dry_run: 'This was a dry run: nothing was sent, and no value was opened.',
-    interrupted: 'The caller closed the connection before the end.',
-    opened: `The tunnel to ${to} is open: each request inside it is a call of its own.`,
-    tunneled: `The connection to ${to} passes unopened.`,
+  const response = `Status ${status ?? 'unknown'}${size}.`
+  const forwarded = ended('Forwarded', `The request left for ${to}.`)
+  switch (outcome) {
+    case 'responded':
+      return [ended('Responded', `${decisionText(call)} ${response}`.trim())]
+    case 'sent':
+      return [forwarded, ended('Response', 'It is not known yet how the call ends.')]
+    case 'answered':
+      return [
+        forwarded,
+        ended('Destination', `${to} responded with ${destination_status ?? 'a status'}.`),
+        response_complete === false
+          ? ended('Response', `It broke off${size}.${why(call)}`, true)
+          : ended('Response', response, call.code !== undefined),
+      ]
+    case 'unknown':
+      return [
+        forwarded,
+        ended('Destination', `${to} may have received the request; no response came.${why(call)}`, true),
+      ]
+    case 'not_sent':
+      return [
+        ended(
+          'Not sent',
+          `No byte reached ${to}.${why(call)}${status === undefined ? '' : ` ${response}`}`,
+          true,
+        ),
+      ]
+    case 'dry_run':
+      return [ended('Ended', 'This was a dry run: nothing was sent, and no value was opened.')]
+    case 'opened':
+      return [ended('Ended', `The tunnel to ${to} is open: each request inside it is a call of its own.`)]
+    case 'tunneled':
+      return [ended('Ended', `The connection to ${to} passes unopened.`)]
   }
-  const text = texts[outcome]
-  return text === undefined
-    ? [...reached, { title: 'Responded', text: `Status ${status ?? 'unknown'}${size}.`, state: 'done' }]
-    : [{ title: 'Ended', text, state: outcome === 'interrupted' ? 'failed' : 'done' }]
 }
 
 /** Steps of a call in order, as far as its process recorded them. */
 export const stepsOf = (call: RequestEntry): readonly Step[] => {
   const passed = Object.keys(STAGES).filter((name) => name in call.stages)
-  const wasSent = call.code !== undefined && SENT.includes(call.code)
-  const failedAt = call.code === undefined || wasSent ? undefined : passed.at(-1)
+  // Envoy's details: all stages had passed.
+  const isDenied = call.outcome === 'not_sent' && call.code !== undefined && call.details === undefined
+  const failedAt = isDenied ? passed.at(-1) : undefined
   const stages = passed.map((name): Step => {
     const isFailed = name === failedAt && name in FAILED
     return {
@@ -124,17 +132,9 @@ export const stepsOf = (call: RequestEntry): readonly Step[] => {
       state: isFailed ? 'failed' : 'done',
     }
   })
-  const sent: readonly Step[] = wasSent
-    ? [{ title: 'Destination', text: `${call.host ?? 'It'} did not respond as expected.`, state: 'failed' }]
-    : []
-  const isFailed = call.code !== undefined && !wasSent && !stages.some(({ state }) => state === 'failed')
-  const last = finalSteps(call)
-  return [
-    receivedStep(call),
-    ...stages,
-    ...sent,
-    ...(isFailed ? last.map((step) => ({ ...step, state: 'failed' as const })) : last),
-  ]
+  const isShown = stages.some(({ state }) => state === 'failed')
+  const last = finalSteps(call).map((step) => (isShown ? { ...step, state: 'done' as const } : step))
+  return [receivedStep(call), ...stages, ...last]
 }
 
 /** `0.27 ms`, or nothing. */

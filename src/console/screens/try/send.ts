@@ -47,6 +47,7 @@ export const send = async (api: Api, request: ProxyRequest, signal: AbortSignal)
   return {
     status: response.status,
     destinationStatus,
+    outcome: headers.find(([name]) => name.endsWith('-proxy-outcome'))?.[1],
     headers,
     text,
     isTruncated,
@@ -60,7 +61,7 @@ const isGood = (status: number): boolean => status < 400
 /** A response as text. Nothing of it is shown in another way, whatever its type. */
 export const responseView = (sent: ProxyResponse): TemplateResult => html`<p class="try-outcome">
     <span class="badge ${isGood(sent.status) ? 'good' : 'bad'}">${sent.status}</span>
-    <span>${sent.destinationStatus === undefined ? 'by Sidevault; the destination sent no response' : `the destination sent ${sent.destinationStatus}`}</span>
+    <span>${sent.destinationStatus === undefined ? `by Sidevault; ${sent.outcome === 'unknown' ? 'the destination may have received the request' : 'nothing was sent'}` : `the destination sent ${sent.destinationStatus}`}</span>
     <span class="number">${sent.ms.toFixed(0)} ms</span>
     ${sent.traceId === undefined ? nothing : html`<span class="soft">Trace id ${copyable(sent.traceId, 'trace id')}</span>`}
   </p>

@@ -65,6 +65,7 @@ export interface ProxyResponse {
   readonly status: number
   /** Status that the destination sent; undefined when Sidevault made the response. */
   readonly destinationStatus: string | undefined
+  readonly outcome: string | undefined
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly text: string
   /** The body is longer than what is shown. */
