@@ -43,7 +43,7 @@ const ALLOWED_TEXT: readonly (readonly [path: RegExp, phrase: RegExp])[] = [
   // the account of Unix
   [/^test\/kit\/postgres-binaries/, /nobody/g],
   // the outcome of a call (completions §7)
-  [/./, /\banswered\b/g],
+  [/./, /\banswered\b/gi],
   // of cards, and of the product
   [/./, /card.?brands?\b|class="brand"/gi],
   // paths

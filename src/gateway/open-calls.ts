@@ -1,9 +1,8 @@
 /** Calls of this process that Envoy carries, until its log says how they ended. */
 import { randomBytes } from 'node:crypto'
-import { auditRecord } from '../access/audit-record.ts'
 import type { Caller } from '../sdk/index.ts'
 import { type CallEnd, type CallLabel, codeOf, countCall, isComplete } from './call-log.ts'
-import type { RequestRecordDeps, RequestTelemetry } from './request-record.ts'
+import { outcomeRecord, type RequestRecordDeps, type RequestTelemetry } from './request-record.ts'
 import type { CallMark } from './types.ts'
 
 /** ms after the end of a call's stream within which its log entry comes, and between two looks. */
@@ -129,13 +128,8 @@ export class OpenCalls {
     }
     log.warn({ ...line, actor_id: actorId, total_ms: ms }, 'proxied call of a process that is gone')
     const caller = { tenantId, actorId, actorType: actorType as Caller['actorType'] }
-    const event = {
-      entity: 'proxy',
-      id: proxyId || applicationId || actorId,
-      operation: 'outcome',
-      message: `Outcome ${outcome}: ${code ?? status}`,
-    }
-    audit([auditRecord(event, { caller, traceId }, at)]).catch((err: unknown) => {
+    const call = { id: proxyId || applicationId || actorId, caller, traceId }
+    audit([outcomeRecord(call, `${outcome}: ${code ?? status}`, at)]).catch((err: unknown) => {
       log.error({ trace_id: traceId, outcome, err }, 'outcome not recorded')
     })
   }

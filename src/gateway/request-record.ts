@@ -9,7 +9,7 @@ import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
 import type { ListedRequest } from '../common/request-ring.ts'
 import type { Outcome } from '../ext-proc/contract.ts'
-import type { Caller, StoredProxy } from '../sdk/index.ts'
+import type { AuditOrigin, Caller, StoredProxy } from '../sdk/index.ts'
 import { type CallEnd, type CallLabel, codeOf, countCall, isComplete } from './call-log.ts'
 import type { CallTrace } from './call-trace.ts'
 import type { Stages } from './timings.ts'
@@ -34,6 +34,25 @@ type Ended = 'dry_run' | 'opened' | number
 
 /** Where a request went on to: its end is in Envoy's log (call-log.ts). */
 type Released = 'forwarded' | 'tunneled'
+
+type Operation = 'use' | 'read' | 'outcome'
+
+/** The call that a record is about; `id`: of its proxy, else of its application or caller. */
+interface RecordedCall extends AuditOrigin {
+  readonly id: string
+}
+
+const recordOf = (
+  { id, caller, traceId, operation, message }: RecordedCall & { operation: Operation; message: string },
+  at: number,
+): AuditRecord => {
+  const event = { entity: 'proxy', id, operation, message }
+  return auditRecord(event, { caller, traceId }, at)
+}
+
+/** The second record of a call that took values: what became of it. */
+export const outcomeRecord = (call: RecordedCall, became: string, at: number): AuditRecord =>
+  recordOf({ ...call, operation: 'outcome', message: `Outcome ${became}` }, at)
 
 /** Audit records, log line and metrics of one request. */
 export class RequestTelemetry {
@@ -252,7 +271,7 @@ export class RequestTelemetry {
     if (identity === undefined || identity.dryRun || this.tokens === 0) return
     if (outcome !== 'not_sent' && this.host !== undefined)
       this.#deps.metrics.destinations.add(identity.caller.tenantId, this.host, this.tokens)
-    const record = this.#record(identity, `Outcome ${outcome}: ${why}`, 'outcome')
+    const record = outcomeRecord(this.#recorded(identity), `${outcome}: ${why}`, this.#deps.clock.now())
     this.#deps.audit([record]).catch((err: unknown) => {
       this.#deps.log.error({ trace_id: this.traceId, outcome, err }, 'outcome not recorded')
     })
@@ -275,13 +294,11 @@ export class RequestTelemetry {
     }
   }
 
-  #record(
-    { caller, proxy }: Identity,
-    message: string,
-    operation: 'use' | 'read' | 'outcome' = 'use',
-  ): AuditRecord {
-    const id = proxy?.id ?? caller.applicationId ?? caller.actorId
-    const event = { entity: 'proxy', id, operation, message }
-    return auditRecord(event, { caller, traceId: this.traceId }, this.#deps.clock.now())
+  #record(identity: Identity, message: string, operation: Operation = 'use'): AuditRecord {
+    return recordOf({ ...this.#recorded(identity), operation, message }, this.#deps.clock.now())
+  }
+
+  #recorded({ caller, proxy }: Identity): RecordedCall {
+    return { id: proxy?.id ?? caller.applicationId ?? caller.actorId, caller, traceId: this.traceId }
   }
 }

@@ -35,9 +35,9 @@ t.test('Overview: shows node health and traffic, and links to the calls', async 
   })
 
   await t.test('each number links to its list', async (t) => {
-    await figure('Rejected').getByRole('link').click()
+    await figure('Failed').getByRole('link').click()
     await page.getByRole('heading', { level: 1, name: 'Requests' }).waitFor()
-    t.equal(await page.getByLabel('Outcome').inputValue(), 'rejected')
+    t.equal(await page.getByLabel('Outcome').inputValue(), 'failed')
     await page
       .getByRole('cell', { name: /^Rejected 4/ })
       .first()

@@ -48,7 +48,7 @@ const NOT_SENT = call({
   outcome: 'not_sent',
   status: 502,
   code: 'destination_unreachable',
-  details: 'refused',
+  details: 'connection_failure',
 })
 const UNKNOWN = call({ outcome: 'unknown', status: 408, code: 'destination_timeout', details: 'timeout' })
 const CUT_OFF = call({ response_complete: false })
