@@ -13,10 +13,7 @@ import { createRecentHosts } from './recent-hosts.ts'
 import { serveStream } from './stream.ts'
 import { STREAM_LIMITS, type StreamLimits } from './streaming/pipe-body.ts'
 
-type GatewayDeps = Omit<
-  ExchangeDeps,
-  'admission' | 'codeAdmission' | 'uploads' | 'held' | 'hosts' | 'calls'
->
+type GatewayDeps = Omit<ExchangeDeps, 'admission' | 'codeAdmission' | 'uploads' | 'held' | 'hosts' | 'calls'>
 
 /** Settings that may change while it runs. */
 interface GatewaySettings {
