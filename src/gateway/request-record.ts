@@ -165,6 +165,7 @@ export class RequestTelemetry {
     const known = { status: status === 0 ? undefined : status, destinationStatus, code, details, flags }
     this.#remember({ outcome, ...known, complete, totalMs: ms, requestBytes, responseBytes })
     countCall(this.#deps.metrics, end)
+    if (destinationStatus !== undefined) this.#trace.responded(destinationStatus)
     this.#endTrace({ outcome, status: known.status, error: code })
     if (outcome !== 'tunneled')
       this.#disclosureEnded(end.outcome, complete === false ? 'cut off' : (code ?? status))

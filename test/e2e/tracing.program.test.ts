@@ -139,9 +139,9 @@ t.test(
       proxy: { authenticate: {}, plan: {}, use: {}, apply: {}, destination: {} },
     })
     const call = all.find(({ name }) => name === 'proxy')
-    t.match(call, { kind: 2, attributes: { 'sidevault.outcome': 'forwarded', 'sidevault.tokens': 1 } })
+    t.match(call, { kind: 2, attributes: { 'sidevault.outcome': 'answered', 'sidevault.tokens': 1 } })
     const out = all.find(({ name }) => name === 'destination')
-    t.match(out, { kind: 3, attributes: { 'server.address': 'dest.test' } })
+    t.match(out, { kind: 3, attributes: { 'server.address': 'dest.test', 'http.response.status_code': 200 } })
     t.equal(forwarded.headers.traceparent, `00-${seen.ephemeral.traceId}-${out?.spanId}-01`)
     const line = sidevault
       .stderr()
