@@ -8,6 +8,7 @@ import { reportForwardHosts } from '../../src/control-plane/forward-hosts.ts'
 import { socketsIn } from '../../src/supervisor/messages.ts'
 import { directoryFor } from '../kit/directory.ts'
 import { listenFor } from '../kit/listen.ts'
+import { LONG } from '../kit/long.ts'
 import { startOutside } from '../kit/outside.ts'
 import { root } from '../kit/sources.ts'
 import { pythonWith, run, toolEnvironment } from '../kit/tools.ts'
@@ -161,6 +162,8 @@ t.test("Python's requests and urllib", async (t) => {
 })
 
 t.test("Go's net/http, over HTTP/2", async (t) => {
+  if (!LONG)
+    return t.pass('NOT RUN: compiled by npm run test:long', { skip: 'compiled by npm run test:long' })
   const version = await run('go', ['version'])
   if (version.code !== 0) return t.pass('NOT RUN: go is not there', { skip: 'go is not there' })
   const cache = join(root, '.cache/go-build')

@@ -96,12 +96,8 @@ t.test('an HTTP/2 request with trailers and no data is not forwarded', async (t)
   t.teardown(() => session.destroy())
   h1.destination.received.length = 0
   const response = await http2Call(session, proxied(h1), 'only trailers')
-  t.same(
-    h1.destination.received.filter(({ body }) => body?.includes('{{')),
-    [],
-  )
-  if (h1.destination.received.length === 0) t.equal(response.status, 504)
-  else t.equal(response.status, 200)
+  t.equal(response.status, 504)
+  t.same(h1.destination.received, [])
 })
 
 t.test('many requests share connections, and no stream reset loses one', async (t) => {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { PostgresServer } from '../kit/postgres.ts'
 
 /** A port of this machine behind which a server of ours is, or another one later. */
-interface Line {
+export interface Line {
   readonly port: number
   /** From the next connection on it leads to this server; connections that are there stay. */
   lead(server: PostgresServer): void

@@ -53,6 +53,8 @@ export const startLoad = async ({ replicas, destinationUrl }: FaultWorld): Promi
   })
   const proxyKey: string = proxy.json.key
 
+  /** Of this load alone. */
+  const name = randomUUID()
   const sent = new Map<string, string>()
   const creates: { key: string; unique: string; id?: string }[] = []
   const violations: string[] = []
@@ -111,7 +113,7 @@ export const startLoad = async ({ replicas, destinationUrl }: FaultWorld): Promi
       const idempotency = randomUUID()
       const create: { key: string; unique: string; id?: string } = {
         key: idempotency,
-        unique: `${lane}/${turn}`,
+        unique: `${name}/${lane}/${turn}`,
       }
       creates.push(create)
       for (let tries = 0; ; tries++) {
@@ -141,7 +143,7 @@ export const startLoad = async ({ replicas, destinationUrl }: FaultWorld): Promi
     rejected,
     key,
     works: async (replica) => {
-      const unique = `probe ${probes++}`
+      const unique = `${name}/probe/${probes++}`
       const [plain, coded, create] = await Promise.all([
         proxied(replica, 1),
         proxied(replica, 0),

@@ -7,6 +7,8 @@ import { until } from '../supervisor/processes.ts'
 const SHIFTED = new URL('clock-shift.js', import.meta.url).href
 export const HOUR = 3_600_000
 
+export type ShiftedClock = ReturnType<typeof createShiftedClock>
+
 /** A clock that all processes of a program with the settings `env` go by: this machine's, shifted. */
 export const createShiftedClock = (t: Test) => {
   const file = join(t.testdir(), 'shift')

@@ -1,0 +1,2 @@
+/** The same with Go, whose compiler takes twenty seconds of CPU for the standard library. */
+import './forward-clients.shared.test.ts'
