@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { CALL_BYTES, TUNNEL_BYTES } from '../../src/control-plane/limits.ts'
 import { call, KEYS } from '../kit/egress.ts'
 import { startForwardWorld } from '../kit/forward-world.ts'
+import { until } from '../kit/until.ts'
 
 const MIB = 1024 * 1024
 /** Few tunnels, which are open before the first of them ends for want of a TLS handshake (5 s). */
@@ -34,7 +35,8 @@ const countOpen = async (t: Test, open: () => Promise<Open>): Promise<number> =>
   } while (last.status === 200)
   t.equal(last.status, 429)
   for (const one of all) one.destroy()
-  while ((await world.envoy.stat('cluster.gateway.upstream_rq_active')) > 0);
+  const isOver = async () => (await world.envoy.stat('cluster.gateway.upstream_rq_active')) === 0
+  await until('no call is open', isOver)
   return all.length - 1
 }
 

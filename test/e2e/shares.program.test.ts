@@ -1,7 +1,7 @@
-import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { call, KEYS, startWorld } from '../kit/egress.ts'
 import { startFlood } from '../kit/flood.ts'
+import { until } from '../kit/until.ts'
 import { upload } from '../kit/upload.ts'
 
 const MIB = 1024 * 1024
@@ -59,7 +59,7 @@ t.test('a flood of one tenant is rejected above its share, and no call of anothe
   const held = await open()
   t.ok(held <= HELD / (256 * 1024), `${held} calls are open`)
   flood.end()
-  while ((await open()) > 0) await setImmediate()
+  await until('no call is open', async () => (await open()) === 0)
 })
 
 t.test('a lookup outlasts two lost queries after quick lookups of another tenant', async (t) => {

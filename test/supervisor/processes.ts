@@ -33,15 +33,4 @@ export const isAlive = (pid: number): boolean => {
   }
 }
 
-/** Looks again and again until `condition` holds; rejects after `ms`. */
-export const until = async (
-  what: string,
-  condition: () => boolean | Promise<boolean>,
-  ms = 120_000,
-): Promise<void> => {
-  const end = performance.now() + ms
-  while (!(await condition())) {
-    if (performance.now() > end) throw new Error(`not within ${ms} ms: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-}
+export { until } from '../kit/until.ts'

@@ -1,11 +1,11 @@
 import { copyFileSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { openStore } from '../../../src/store/open.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { addTenant } from '../../keys/kit.ts'
+import { until } from '../../kit/until.ts'
 import { aToken, NOW, silent } from '../kit.ts'
 
 const WRAPPED = Buffer.from('a wrapped data key, 32 bytes and more, unlike anything else')
@@ -59,7 +59,7 @@ t.test(
     t.ok(holding(location).length > 0)
     await store.tokens.create([aToken()], NOW)
     end()
-    while (holding(location).length > 0) await setTimeout(20)
+    await until('the key left the log', () => holding(location).length === 0)
     t.strictSame(holding(location), [])
     await store.tokens.create([aToken()], NOW)
   },
@@ -81,7 +81,7 @@ t.test('log content left by a killed process is gone after the next start', asyn
   const { db, end: read } = reader(t, copy)
   read()
   await open(t, copy)
-  while (statSync(`${copy}-wal`).size > 0) await setTimeout(20)
+  await until('the log is empty', () => statSync(`${copy}-wal`).size === 0)
   t.strictSame(holding(copy), [])
   t.equal(db.prepare('select count(*) from tokens').pluck().get(), 1)
 })
