@@ -7,6 +7,7 @@ import { unixHttp } from '../../src/common/unix-http.ts'
 import { reportForwardHosts } from '../../src/control-plane/forward-hosts.ts'
 import { socketsIn } from '../../src/supervisor/messages.ts'
 import { directoryFor } from '../kit/directory.ts'
+import { PROBES } from '../kit/forbidden-addresses.ts'
 import { listenFor } from '../kit/listen.ts'
 import { LONG } from '../kit/long.ts'
 import { startOutside } from '../kit/outside.ts'
@@ -251,8 +252,7 @@ t.test('an unbound host passes unopened where the tenant says so, and never to t
   for (const own of [sidevault.port, proxy])
     for (const host of ['127.0.0.1', 'free.test', '[::ffff:127.0.0.1]', '0.0.0.0'])
       t.equal((await to(`${host}:${own}`)).status, 403, `${host}:${own}`)
-  for (const host of ['169.254.169.254', '10.0.0.1', '[fd00:ec2::254]', '100.100.100.200', '[::]'])
-    t.equal((await to(`${host}:443`)).status, 403, host)
+  for (const host of PROBES) t.equal((await to(`${host}:443`)).status, 403, host)
 })
 
 t.test('a handshake that fails is a line of the log and a metric', async (t) => {

@@ -6,6 +6,7 @@ import t from 'tap'
 import type { StoredProxy } from '../../src/sdk/index.ts'
 import { createAuthority } from '../kit/authority.ts'
 import { KEYS } from '../kit/egress.ts'
+import { PROBES } from '../kit/forbidden-addresses.ts'
 import { startForwardWorld } from '../kit/forward-world.ts'
 import { startReceiver } from '../kit/receiver.ts'
 import { basic, http2Session, overHttp1, overHttp2, secure } from '../kit/tunnel.ts'
@@ -280,15 +281,7 @@ t.test('CONNECT without a valid key is 407 with a challenge', async (t) => {
 })
 
 t.test('CONNECT to an unbound host is 403', async (t) => {
-  for (const to of [
-    'other.test:443',
-    '169.254.169.254:443',
-    '[::1]:443',
-    '10.0.0.1:443',
-    'localhost:443',
-    '0177.0.0.1:443',
-    `127.0.0.1:${world.proxy}`,
-  ]) {
+  for (const to of ['other.test:443', ...PROBES.map((host) => `${host}:443`), `127.0.0.1:${world.proxy}`]) {
     const { status, body } = await world.connect('', { to })
     t.equal(status, 403, `${to} ${body}`)
   }

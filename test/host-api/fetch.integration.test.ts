@@ -2,6 +2,7 @@ import t from 'tap'
 import { createAuthority } from '../kit/authority.ts'
 import { startDestination } from '../kit/destination.ts'
 import { startDns } from '../kit/dns.ts'
+import { PROBES } from '../kit/forbidden-addresses.ts'
 import { startTestService } from '../kit/service.ts'
 
 const authority = await createAuthority()
@@ -9,7 +10,7 @@ const destination = await startDestination(await authority.issue(['good.test']))
 const dns = await startDns()
 t.teardown(() => Promise.all([destination.close(), dns.close()]))
 dns.set('good.test', { a: ['127.0.0.1'] })
-dns.set('inside.test', { a: ['10.0.0.1'] })
+dns.set('inside.test', { a: [PROBES[1]] })
 
 const service = await startTestService(t, {
   outbound: {
@@ -46,7 +47,7 @@ t.test(
   async (t) => {
     const { json } = await run(`
     const errors = []
-    for (const url of ['https://inside.test/', 'https://169.254.169.254/', 'http://good.test/', 'https://nowhere.test/'])
+    for (const url of ['https://inside.test/', 'https://${PROBES[0]}/', 'http://good.test/', 'https://nowhere.test/'])
       await fetch(url).catch((error) => errors.push(error instanceof Error))
     return { raw: errors }`)
     t.strictSame(json.raw, [true, true, true, true])

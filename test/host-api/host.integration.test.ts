@@ -4,6 +4,7 @@ import { AppError } from '../../src/common/errors.ts'
 import type { Json } from '../../src/common/json.ts'
 import { createCodeScope } from '../../src/egress/code-scope.ts'
 import { type CreateSandboxHost, createSandboxHosts, type HostDeps } from '../../src/host-api/host.ts'
+import { PROBES } from '../kit/forbidden-addresses.ts'
 import { startTestService, testClock } from '../kit/service.ts'
 
 const clock = testClock()
@@ -184,12 +185,7 @@ t.test('nested runs of code are limited in depth', async (t) => {
 
 t.test('code reaches the network through the egress guard only', async (t) => {
   const host = hostOf(undefined)
-  for (const url of [
-    'https://127.0.0.1/',
-    'https://localhost/',
-    'http://example.com/',
-    'https://169.254.169.254/',
-  ])
+  for (const url of ['http://example.com/', ...PROBES.map((host) => `https://${host}/`)])
     t.equal(await rejection(fetchOf(host, { url })), 'destination_not_allowed', url)
 })
 

@@ -8,6 +8,7 @@ import type { ExchangeDeps } from '../../../src/gateway/exchange-deps.ts'
 import { encodeTunnel, type Origin, tunnelOf } from '../../../src/gateway/forward/tunnel.ts'
 import type { ExtProcReply } from '../../../src/gateway/types.ts'
 import { createFarSide, exchangesOf, KEYS, silentLog } from '../../kit/egress.ts'
+import { PROBES } from '../../kit/forbidden-addresses.ts'
 import { basic } from '../../kit/tunnel.ts'
 
 const origin = (attributes: Readonly<Record<string, string>>): Origin => ({
@@ -118,10 +119,8 @@ t.test('ports, addresses and names that egress denies are denied before bindings
   })
   for (const [to, code] of [
     ['api.test:8443', 'destination_not_allowed'],
-    ['169.254.169.254:443', 'destination_not_allowed'],
-    ['[::ffff:127.0.0.1]:443', 'destination_not_allowed'],
+    ...PROBES.map((host) => [`${host}:443`, 'destination_not_allowed'] as const),
     ['localhost:443', 'destination_not_allowed'],
-    ['api:443', 'destination_not_allowed'],
     ['user@api.test:443', 'malformed'],
     ['api.test:443/x', 'malformed'],
     ['api.test:443#x', 'malformed'],
