@@ -1,7 +1,11 @@
 /**
  * An ext_proc service that misbehaves as the request's header `x-fault` says; without one it sends the request to
- * `x-to` with the body `replaced`. Run as a child process: `node fault-processor.ts <socket>`, prints "ready".
+ * `x-to` with the body `replaced`. A relay in front of it is what Envoy connects to: it ends or freezes all connections
+ * at once, as the end or the halt of a process does.
  */
+import { once } from 'node:events'
+import { renameSync } from 'node:fs'
+import { connect as connectTo, createServer, type Socket } from 'node:net'
 import {
   Server,
   ServerCredentials,
@@ -140,7 +144,13 @@ const withHeader = (message: Message, phase: Phase, key: string, value: string) 
   }
 }
 
-const serve = (call: ProcessStream) => {
+/** The process that the relay stands for. */
+interface Process {
+  kill(): void
+  stop(): void
+}
+
+const serve = (call: ProcessStream, self: Process) => {
   let issue = ''
   let to = ''
   const write = (message: object) => call.write(encodeResponse(message) as never)
@@ -159,7 +169,7 @@ const serve = (call: ProcessStream) => {
         return
       case 'kill':
       case 'stop':
-        process.kill(process.pid, name === 'kill' ? 'SIGKILL' : 'SIGSTOP')
+        self[name]()
         return
       case 'empty':
         call.write(Buffer.alloc(0) as never)
@@ -183,7 +193,7 @@ const serve = (call: ProcessStream) => {
         return
       case 'kill-after':
         write(good)
-        setImmediate(() => process.kill(process.pid, 'SIGKILL'))
+        setImmediate(() => self.kill())
         return
       case 'double':
         write(good)
@@ -290,11 +300,12 @@ const serve = (call: ProcessStream) => {
         }
         return respond('connect', 'request_headers', good)
       }
-      const ends = message.endOfStream
+      const isWebSocket = head.has('upgrade')
       const modeOverride = issue.startsWith('response-') ? 'responseBody' : undefined
-      const good: ExtProcReply = ends
-        ? { kind: 'continue', prefix, edits, upstream: 'https', modeOverride }
-        : { kind: 'buffered', prefix, edits, modeOverride }
+      const good: ExtProcReply =
+        message.endOfStream || isWebSocket
+          ? { kind: 'continue', prefix, edits, upstream: isWebSocket ? 'websocket' : 'https', modeOverride }
+          : { kind: 'buffered', prefix, edits, modeOverride }
       respond('headers', 'request_headers', good)
     } else if (message.kind === 'request_body') {
       const good: ExtProcReply = {
@@ -321,9 +332,32 @@ const serve = (call: ProcessStream) => {
   call.on('error', () => {})
 }
 
-if (process.argv[2] !== undefined && import.meta.main) {
-  const server = new Server()
-  server.addService(
+interface FaultProcessor {
+  /** Listens at `path`, where `putInPlace` puts it. */
+  prepare(): Promise<{ putInPlace(): void }>
+  /** Ends all connections and listens no more; the socket's file stays. */
+  kill(): void
+  close(): void
+}
+
+/** A processor for Envoy at `path`. It listens once it is prepared and put in place, again after each `kill`. */
+export const createFaultProcessor = async (path: string): Promise<FaultProcessor> => {
+  const [behind, aside] = [`${path}.behind`, `${path}.aside`]
+  const sockets = new Set<Socket>()
+  let stopped = false
+  let listening: ReturnType<typeof createServer> | undefined
+  const self: Process = {
+    kill: () => {
+      listening?.close()
+      for (const socket of sockets) socket.destroy()
+    },
+    stop: () => {
+      stopped = true
+      for (const socket of sockets) socket.unpipe().pause()
+    },
+  }
+  const grpc = new Server()
+  grpc.addService(
     {
       Process: {
         ...processMethod,
@@ -331,9 +365,41 @@ if (process.argv[2] !== undefined && import.meta.main) {
         responseSerialize: (value: Buffer) => value,
       },
     } as unknown as ServiceDefinition,
-    { Process: serve },
+    { Process: (call: ProcessStream) => serve(call, self) },
   )
-  server.bindAsync(`unix:${process.argv[2]}`, ServerCredentials.createInsecure(), () => {
-    process.stdout.write('ready\n')
+  await new Promise<void>((resolve, reject) => {
+    grpc.bindAsync(`unix:${behind}`, ServerCredentials.createInsecure(), (error) =>
+      error === null ? resolve() : reject(error),
+    )
   })
+  const relay = (near: Socket) => {
+    if (stopped) near.pause()
+    const far = connectTo(behind)
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(from)
+      from.on('error', () => {})
+      from.on('close', () => {
+        sockets.delete(from)
+        to.destroy()
+      })
+      if (!stopped) from.pipe(to)
+    }
+  }
+  return {
+    prepare: async () => {
+      self.kill()
+      stopped = false
+      listening = createServer(relay).listen(aside)
+      await once(listening, 'listening')
+      return { putInPlace: () => renameSync(aside, path) }
+    },
+    kill: self.kill,
+    close: () => {
+      self.kill()
+      grpc.forceShutdown()
+    },
+  }
 }
