@@ -40,13 +40,11 @@ t.test('Applications: a user creates one, rotates its key, changes its rules and
     await page.getByText('1 of 1').waitFor()
     await page.getByRole('cell', { name: 'Reads in /hr/, revealed' }).waitFor()
     t.match(page.url(), /#\/applications\?name=supp\*$/)
-    await expectAccessible(t, page)
   })
 
   await t.test('a template creates one application, whose key is shown once', async (t) => {
     await page.getByRole('link', { name: 'New application' }).click()
     await page.getByRole('radio', { name: /Back office/ }).check()
-    await expectAccessible(t, page)
     await page.getByLabel('Name', { exact: true }).fill('Help desk')
     await button('Create').dblclick()
     const shown = await dialog.getByLabel('Key').textContent()
@@ -64,8 +62,6 @@ t.test('Applications: a user creates one, rotates its key, changes its rules and
     await button('Create another key').click()
     const second = await dialog.getByLabel('Key').textContent()
     await button('I have stored it').click()
-    await quiet()
-    await expectAccessible(t, page)
     await button('Delete key 1').click()
     await dialog.getByRole('button', { name: 'Delete' }).click()
     await button('Delete key 1').waitFor({ state: 'detached' })
@@ -157,30 +153,4 @@ t.test('Applications: the API accepts each template', async (t) => {
     if (id === 'empty') t.strictSame(Object.keys(json.errors), ['name'])
     else t.equal(status, 201, id)
   }
-})
-
-t.test('Applications: shows and offers what the key permits', async (t) => {
-  const sidevault = await sharedSidevault()
-  const { call, managementKey } = sidevault
-  const make = async (body: object) =>
-    (await call('POST', '/applications', { key: managementKey, body: { name: 'One', ...body } })).json
-  const application = await make({ type: 'private', permissions: ['token:create'] })
-  const { key } = await make({ type: 'management', permissions: ['application:read', 'application:update'] })
-  const page = await openConsole(t, sidevault, { key, hash: `#/applications/${application.id}` })
-  await page
-    .getByRole('cell', { name: 'Key 1' })
-    .or(page.getByRole('rowheader', { name: 'Key 1' }))
-    .waitFor()
-  for (const name of ['Delete', 'Delete key 1', 'Create another key'])
-    t.equal(await page.getByRole('button', { name }).count(), 0, name)
-  await page.getByRole('link', { name: 'Edit' }).click()
-  await page.getByRole('checkbox', { name: /token:read/ }).check()
-  await page.getByRole('button', { name: 'Save …' }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
-  await page.getByText('Grants on tokens need a caller that holds').waitFor()
-  t.ok(await page.getByRole('checkbox', { name: /token:read/ }).isChecked(), 'the draft is still there')
-
-  await call('DELETE', `/applications/${application.id}`, { key: managementKey })
-  await page.getByRole('button', { name: 'Save …' }).click()
-  await page.getByRole('alert').getByRole('heading', { name: 'Not found' }).first().waitFor()
 })

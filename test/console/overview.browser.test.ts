@@ -1,12 +1,11 @@
 import t from 'tap'
 import { expectAccessible } from '../kit/accessible.ts'
-import { openConsole } from '../kit/browser.ts'
-import { fillVault } from '../kit/demo-vault.ts'
+import { openConsole, signIn } from '../kit/browser.ts'
 import { sharedSidevault } from '../kit/shared-sidevault.ts'
+import { sharedVault } from './shared-vault.ts'
 
 t.test('Overview: shows node health and traffic, and links to the calls', async (t) => {
-  const sidevault = await sharedSidevault()
-  await fillVault(sidevault)
+  const { sidevault } = await sharedVault()
   const page = await openConsole(t, sidevault, { clock: true })
   await page.getByText('Nothing needs attention.').or(page.getByText('Ready, degraded')).waitFor()
   const figure = (name: string) => page.getByRole('region', { name, exact: true })
@@ -46,7 +45,8 @@ t.test('Overview: shows node health and traffic, and links to the calls', async 
 })
 
 t.test('Overview: notices that need attention come first', async (t) => {
-  const page = await openConsole(t, await sharedSidevault(), { key: null, expectedStatuses: [503] })
+  const sidevault = await sharedSidevault()
+  const page = await openConsole(t, sidevault, { key: null, expectedStatuses: [503] })
   const since = new Date(Date.now() - 3_700_000).toISOString()
   await page.route('**/readyz', (route) =>
     route.fulfill({
@@ -70,9 +70,7 @@ t.test('Overview: notices that need attention come first', async (t) => {
       body: `sidevault_certificate_expiry_timestamp_seconds{certificate="edge_certificate"} ${ends}\nsidevault_audit_journals_broken 1\n`,
     }),
   )
-  const { managementKey } = await sharedSidevault()
-  await page.getByLabel('API key').fill(managementKey)
-  await page.getByRole('button', { name: 'Sign in' }).click()
+  await signIn(page, sidevault.managementKey)
   await page.getByText('Not ready').waitFor()
   const items = page.getByRole('listitem')
   await items.filter({ hasText: 'Component store is failed. 1 hour ago' }).waitFor()
@@ -82,17 +80,3 @@ t.test('Overview: notices that need attention come first', async (t) => {
   await chain.click()
   await page.getByRole('heading', { level: 1, name: 'Audit' }).waitFor()
 })
-
-t.test(
-  'Overview: without log:read it shows the node, and names the permission that shows calls',
-  async (t) => {
-    const sidevault = await sharedSidevault()
-    const page = await openConsole(t, sidevault, {
-      key: await sidevault.application({ permissions: ['token:read'] }),
-      hash: '#/overview',
-    })
-    await page.getByText('Add a management key to see them.').waitFor()
-    await page.getByRole('heading', { name: 'Components' }).waitFor()
-    t.equal(await page.getByRole('link', { name: 'Requests' }).count(), 0)
-  },
-)

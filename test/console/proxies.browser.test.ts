@@ -1,5 +1,5 @@
 import t from 'tap'
-import { expectAccessible } from '../kit/accessible.ts'
+import { expectAccessible, expectOperable } from '../kit/accessible.ts'
 import { createAuthority } from '../kit/authority.ts'
 import { openConsole } from '../kit/browser.ts'
 import { sharedSidevault } from '../kit/shared-sidevault.ts'
@@ -90,7 +90,7 @@ t.test('Proxies: a user creates one, writes its code, restores a version and del
     t.match(await request.inputValue(), '// mine')
     await button('Save code').click()
     await dialog.getByRole('row', { name: /added \/\/ theirs/ }).waitFor()
-    await expectAccessible(t, page)
+    await expectOperable(t, page)
     await dialog.getByRole('button', { name: 'Replace them' }).click()
     await done('Code saved.')
     t.match((await stored()).request_transform.code, '// mine')

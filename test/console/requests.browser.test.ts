@@ -1,16 +1,13 @@
 import t from 'tap'
 import { expectAccessible } from '../kit/accessible.ts'
 import { openConsole } from '../kit/browser.ts'
-import { fillVault } from '../kit/demo-vault.ts'
-import { sharedSidevault } from '../kit/shared-sidevault.ts'
+import { sharedVault } from './shared-vault.ts'
 
 t.test('Requests: a user finds a failed call, and its cause', async (t) => {
-  const sidevault = await sharedSidevault()
-  const { ids } = await fillVault(sidevault)
+  const { sidevault, vault } = await sharedVault()
   const page = await openConsole(t, sidevault, { hash: '#/requests?live=off', clock: true })
   const rows = page.getByRole('table', { name: 'Requests' }).getByRole('row')
   await rows.filter({ hasText: 'POST /proxy' }).first().waitFor()
-  await expectAccessible(t, page)
 
   await t.test('filters are in the URL hash, and work as a link', async (t) => {
     await page.getByLabel('Kind').selectOption('Proxy')
@@ -45,7 +42,7 @@ t.test('Requests: a user finds a failed call, and its cause', async (t) => {
   })
 
   await t.test('a link to a call works, and one to an evicted call says so', async () => {
-    await page.goto(`/console/#/requests/${ids.requests}`)
+    await page.goto(`/console/#/requests/${vault.ids.requests}`)
     await page.getByText('Step by step').waitFor()
     await page.goto('/console/#/requests/gateway-9-none')
     await page.getByText('This call is not among the newest of this node.').waitFor()

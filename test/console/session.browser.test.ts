@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { expectAccessible } from '../kit/accessible.ts'
+import { expectAccessible, expectOperable } from '../kit/accessible.ts'
 import { openConsole, signIn } from '../kit/browser.ts'
 import { sharedSidevault } from '../kit/shared-sidevault.ts'
 import { tracesOf } from '../kit/traces.ts'
@@ -20,7 +20,7 @@ t.test('a key is exchanged for a cookie, and is stored nowhere else', async (t) 
   const page = await openConsole(t, sidevault, { key: null, hash: '#/audit?entity_type=card' })
   const field = page.getByLabel('API key')
   await field.waitFor()
-  await t.test('the form is accessible', (t) => expectAccessible(t, page))
+  await t.test('the form is accessible', (t) => expectOperable(t, page))
 
   await field.fill('key_2222222222222222222222222222222')
   await page.getByRole('button', { name: 'Sign in' }).click()
@@ -100,7 +100,7 @@ t.test('a second key adds its permissions, and each call uses the key that has t
   await page.getByRole('button', { name: 'Add the other key' }).click()
   const dialog = page.getByRole('dialog', { name: 'Add a private key' })
   await dialog.getByLabel('API key').fill(privateKey)
-  await t.test('the dialog is accessible', (t) => expectAccessible(t, page))
+  await t.test('the dialog is accessible', (t) => expectOperable(t, page))
   await dialog.getByRole('button', { name: 'Add key' }).click()
   await page
     .getByRole('searchbox', { name: 'Search' })

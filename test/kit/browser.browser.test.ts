@@ -15,10 +15,28 @@ const page = (body: string): string =>
 /** The page shows "Done" when the script is done. */
 const program = (script: string): string =>
   `const run = async () => { ${script} }
-  run().finally(() => setTimeout(() => document.querySelector('main').append('Done')))`
+  run().finally(() => setTimeout(() => (document.querySelector('main') ?? document.body).append('Done')))`
 
 const STYLE = `body { background: #fff; color: #222 } .weak { color: #999 } .under { opacity: .5 } .wide { width: 700px }
 button:focus { outline: 2px solid #00f } .plain:focus { outline: none } .panel { background: rgb(0 0 0 / .8); color: #fff }`
+
+const DEFAULT_POLICY = `${POLICY}; img-src data:`
+let files: Readonly<Record<string, readonly [type: string, text: string]>> = {}
+let policyOfAll = DEFAULT_POLICY
+const port = await listenFor(
+  t,
+  createServer((request, response) => {
+    const path = request.url ?? ''
+    if (path.startsWith('/status/')) return response.writeHead(Number(path.slice(8))).end()
+    const [type, text] = files[path] ?? ['text/html', '']
+    const headers = {
+      'content-type': type,
+      'content-security-policy': policyOfAll,
+      'cache-control': 'no-store',
+    }
+    response.writeHead(200, headers).end(text)
+  }),
+)
 
 /** Opens a page with this body; `end` runs what its test does when it ends. */
 const visit = async (
@@ -26,37 +44,28 @@ const visit = async (
   body: string,
   {
     script = '',
-    policy = `${POLICY}; img-src data:`,
+    policy = DEFAULT_POLICY,
     ...options
   }: PageOptions & { script?: string; policy?: string } = {},
 ): Promise<{ page: Page; end: () => Promise<void> }> => {
-  const files: Readonly<Record<string, readonly [string, string]>> = {
+  policyOfAll = policy
+  files = {
+    '/': ['text/html', page(body)],
     '/page.js': ['text/javascript', program(script)],
     '/style.css': ['text/css', STYLE],
   }
-  const port = await listenFor(
-    t,
-    createServer((request, response) => {
-      const path = request.url ?? ''
-      if (path.startsWith('/status/')) return response.writeHead(Number(path.slice(8))).end()
-      const [type, text] = files[path] ?? ['text/html', page(body)]
-      response.writeHead(200, { 'content-type': type, 'content-security-policy': policy }).end(text)
-    }),
-  )
   const ends: (() => unknown)[] = []
-  t.teardown(async () => Promise.allSettled(ends.map((end) => end())))
+  const end = async () => {
+    for (const end of ends.splice(0)) await end()
+  }
+  t.teardown(() => end().catch(() => {}))
   const opened = await openPage(
     { name: t.name, passing: () => true, teardown: (end: () => unknown) => void ends.push(end) },
     `http://127.0.0.1:${port}`,
     options,
   )
   await opened.goto('/')
-  return {
-    page: opened,
-    end: async () => {
-      for (const end of ends.splice(0)) await end()
-    },
-  }
+  return { page: opened, end }
 }
 
 const GOOD = `<main><h1>Tokens</h1><h2>Search</h2><label>Term <input></label> <button>Search</button>
@@ -147,10 +156,11 @@ t.test('accessibility issues are found', async (t) => {
     '<main><h1>A</h1><div class="panel"><p class="weak">x</p></div></main>': /^contrast 4\.4\d of "x"/,
   }
   for (const [body, expected] of Object.entries(cases)) {
-    const { page } = await visit(t, body)
+    const { page, end } = await visit(t, body)
     const issues = await accessibilityIssues(page)
     t.equal(issues.length, 1, body)
     t.match(issues[0], expected)
+    await end()
   }
 })
 

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { BrowserContext, Page } from 'playwright-core'
+import type { BrowserContext, ConsoleMessage, Page, Request, Response, WebError } from 'playwright-core'
 import type { Test } from 'tap'
 import { browser } from './chromium.ts'
 import type { Sidevault } from './sidevault.ts'
@@ -17,13 +17,13 @@ export interface PageOptions {
   readonly height?: number
   /** Statuses from 500 that this test provokes. */
   readonly expectedStatuses?: readonly number[]
+  /** The test sets the time of the page: `page.clock.runFor(30_000)`. It passes by itself too. */
+  readonly clock?: boolean
 }
 
 interface ConsoleOptions extends PageOptions {
   /** Signs in with this key; default: the management key. `null`: stays on the sign-in form. */
   readonly key?: string | null
-  /** The test sets the time of the page: `page.clock.runFor(30_000)`. It passes by itself too. */
-  readonly clock?: boolean
   /** The first screen, e.g. `#/tokens`. */
   readonly hash?: string
 }
@@ -39,23 +39,62 @@ const FAILED_TO_LOAD = /^Failed to load resource: the server responded with a st
 const isOwn = (url: string, origin: string): boolean =>
   url.startsWith('blob:') || url.startsWith('data:') || new URL(url).origin === origin
 
-/** Collects what no page may do, from all pages of the context. */
-const watch = (context: BrowserContext, origin: string, expected: readonly number[]): readonly string[] => {
+/** Collects what no page may do, from all pages of the context, until `stop`. */
+const watch = (context: BrowserContext, origin: string, expected: readonly number[]) => {
   const issues: string[] = []
-  context.on('console', (message) => {
+  const onConsole = (message: ConsoleMessage): void => {
     if (!['error', 'warning', 'assert'].includes(message.type()) || FAILED_TO_LOAD.test(message.text()))
       return
     issues.push(`console ${message.type()}: ${message.text()}`)
-  })
-  context.on('weberror', (error) => issues.push(`page error: ${error.error().stack ?? error.error()}`))
-  context.on('request', (request) => {
+  }
+  const onError = (error: WebError): void => {
+    issues.push(`page error: ${error.error().stack ?? error.error()}`)
+  }
+  const onRequest = (request: Request): void => {
     if (!isOwn(request.url(), origin)) issues.push(`request to another origin: ${request.url()}`)
-  })
-  context.on('response', (response) => {
+  }
+  const onResponse = (response: Response): void => {
     if (response.status() >= 500 && !expected.includes(response.status()))
       issues.push(`status ${response.status()}: ${response.request().method()} ${response.url()}`)
+  }
+  context.on('console', onConsole)
+  context.on('weberror', onError)
+  context.on('request', onRequest)
+  context.on('response', onResponse)
+  const stop = (): void => {
+    context.off('console', onConsole)
+    context.off('weberror', onError)
+    context.off('request', onRequest)
+    context.off('response', onResponse)
+  }
+  return { issues, stop }
+}
+
+const createContext = async (origin: string): Promise<BrowserContext> => {
+  const context = await (await browser()).newContext({
+    baseURL: origin,
+    reducedMotion: 'reduce',
+    locale: 'en-GB',
+    timezoneId: 'UTC',
   })
-  return issues
+  context.setDefaultTimeout(20_000)
+  await context.addInitScript(REPORT_VIOLATIONS)
+  return context
+}
+
+const contexts = new Map<string, Promise<BrowserContext>>()
+
+/** A context without cookies and permissions. Tests of one origin share it: its cache has the program of the page. */
+const sharedContext = (origin: string): Promise<BrowserContext> => {
+  const known = contexts.get(origin) ?? createContext(origin)
+  contexts.set(origin, known)
+  return known
+}
+
+const resetContext = async (context: BrowserContext): Promise<void> => {
+  await Promise.all(context.pages().map((page) => page.close()))
+  await context.clearCookies()
+  await context.clearPermissions()
 }
 
 /** Screenshots of the pages of a failed test, as files below `.cache/console/failures/`. */
@@ -70,35 +109,32 @@ const describe = async (context: BrowserContext, name: string): Promise<void> =>
 }
 
 /**
- * An empty page in a context of its own, for pages of this origin. The test fails at its end if a page of the context
- * violated its content security policy, printed an error or a warning, threw, sent a request to another origin, or
- * received a status from 500 that is not expected.
+ * An empty page of this origin, signed out, and alone in its context. The test fails at its end if a page of the
+ * context violated its content security policy, printed an error or a warning, threw, sent a request to another
+ * origin, or received a status from 500 that is not expected.
  */
 export const openPage = async (t: BrowserTest, origin: string, options: PageOptions = {}): Promise<Page> => {
-  const { colorScheme = 'light', width = 1280, height = 800, expectedStatuses = [] } = options
-  const context = await (await browser()).newContext({
-    baseURL: origin,
-    colorScheme,
-    viewport: { width, height },
-    reducedMotion: 'reduce',
-    locale: 'en-GB',
-    timezoneId: 'UTC',
-  })
-  context.setDefaultTimeout(20_000)
-  await context.addInitScript(REPORT_VIOLATIONS)
-  const issues = watch(context, new URL(origin).origin, expectedStatuses)
+  const { colorScheme = 'light', width = 1280, height = 800, expectedStatuses = [], clock = false } = options
+  const context = clock ? await createContext(origin) : await sharedContext(origin)
+  const { issues, stop } = watch(context, new URL(origin).origin, expectedStatuses)
   t.teardown(async () => {
     if (!t.passing()) await describe(context, t.name).catch(() => {})
     // Calls in flight end with the page.
     await Promise.all(context.pages().map((page) => page.unrouteAll({ behavior: 'wait' })))
-    await context.close()
+    if (clock) await context.close()
+    else await resetContext(context)
+    stop()
     if (issues.length === 0) return
     const message = `the pages of "${t.name}":\n  ${issues.join('\n  ')}`
     // tap does not print what a teardown throws.
     process.stderr.write(`${message}\n`)
     throw new Error(message)
   })
-  return context.newPage()
+  const page = await context.newPage()
+  await page.setViewportSize({ width, height })
+  await page.emulateMedia({ colorScheme })
+  if (clock) await page.clock.install()
+  return page
 }
 
 /** Fills in the sign-in form that the page shows. */
@@ -116,7 +152,6 @@ export const openConsole = async (
 ): Promise<Page> => {
   const { key = sidevault.managementKey, hash = '' } = options
   const page = await openPage(t, sidevault.url, options)
-  if (options.clock) await page.clock.install()
   await page.goto(`/console/${hash}`)
   if (key !== null) await signIn(page, key)
   return page

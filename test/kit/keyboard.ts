@@ -10,29 +10,36 @@ interface Stop {
   readonly visible: boolean
 }
 
-/**
- * Finds the focused element, and compares how it looks with and without the focus. `focus-visible` depends on how the
- * focus came, so it gets it back with `focusVisible`.
- */
-const INSPECT = `(() => {
-  const element = document.activeElement
-  if (element === null || element === document.body || element === document.documentElement) return null
-  const look = () => {
+/** Records each element that gets the focus, and how it looks then. */
+const RECORD = `(() => {
+  const look = (element) => {
     const style = getComputedStyle(element)
     const outline = style.outlineStyle === 'none' || style.outlineWidth === '0px' ? 'none' : style.outline
     return [outline, style.boxShadow, style.borderColor, style.backgroundColor, style.textDecoration].join('|')
   }
-  const focused = look()
-  // A date has fields of its own inside, which Tab visits: it retains the focus.
-  const isDate = /^(date|time|month|week|datetime-local)$/.test(element.type ?? '')
-  if (!isDate) element.blur()
-  const blurred = isDate ? 'none' : look()
-  if (!isDate) element.focus({ focusVisible: true, preventScroll: true })
-  const text = element.getAttribute('aria-label') ?? element.innerText ?? element.name ?? ''
-  return {
-    label: element.tagName.toLowerCase() + ' ' + (element.getAttribute('role') ?? '') + ' "' + text.trim().slice(0, 40) + '"',
-    index: [...document.querySelectorAll('*')].indexOf(element),
-    visible: isDate ? !focused.startsWith('none|none|') : focused !== blurred,
+  const stops = []
+  const onFocus = ({ target }) => {
+    if (target !== stops.at(-1)?.element) stops.push({ element: target, focused: look(target) })
+  }
+  document.activeElement?.blur?.()
+  document.addEventListener('focusin', onFocus)
+  globalThis.keyboardStops = {
+    isComplete: () => new Set(stops.map(({ element }) => element)).size < stops.length,
+    end: () => {
+      document.removeEventListener('focusin', onFocus)
+      document.activeElement?.blur?.()
+      delete globalThis.keyboardStops
+      const all = [...document.querySelectorAll('*')]
+      const first = stops.findIndex(({ element }, at) => stops.slice(0, at).some((stop) => stop.element === element))
+      return stops.slice(0, first < 0 ? undefined : first).map(({ element, focused }) => {
+        const text = element.getAttribute('aria-label') ?? element.innerText ?? element.name ?? ''
+        return {
+          label: element.tagName.toLowerCase() + ' ' + (element.getAttribute('role') ?? '') + ' "' + text.trim().slice(0, 40) + '"',
+          index: all.indexOf(element),
+          visible: focused !== look(element),
+        }
+      })
+    },
   }
 })()`
 
@@ -46,27 +53,26 @@ const REACHABLE = `(() => {
     .map((element) => ({ index: all.indexOf(element), label: element.tagName.toLowerCase() + ' "' + (element.innerText ?? element.name ?? '').trim().slice(0, 40) + '"' }))
 })()`
 
-/** The elements that the Tab key visits from where the focus is, once around the page, at most `limit`. */
-const tabStops = async (page: Page, limit = 200): Promise<readonly Stop[]> => {
-  await page.evaluate(`document.activeElement?.blur?.()`)
-  const stops: Stop[] = []
-  let turns = 0
-  let inside = 0
-  while (stops.length < limit) {
-    await page.keyboard.press('Tab')
-    const stop = await page.evaluate<Stop | null>(INSPECT)
-    if (stop !== null && stop.index === stops.at(-1)?.index && ++inside < limit) continue
-    // After the last element the focus leaves the page once. It then comes to the first one.
-    if (stop === null ? ++turns === 2 : stops.some(({ index }) => index === stop.index)) break
-    if (stop !== null) stops.push(stop)
+/** Presses of Tab between two looks. */
+const PRESSES = 10
+
+/**
+ * The elements that the Tab key visits from where the focus is, once around the page. After the last element the focus
+ * leaves the page once; a date has fields of its own inside.
+ */
+const tabStops = async (page: Page, limit: number): Promise<readonly Stop[]> => {
+  await page.evaluate(RECORD)
+  for (let presses = 0; presses < limit; presses += PRESSES) {
+    for (let press = 0; press < PRESSES; press++) await page.keyboard.press('Tab')
+    if (await page.evaluate<boolean>('keyboardStops.isComplete()')) break
   }
-  return stops
+  return page.evaluate<readonly Stop[]>('keyboardStops.end()')
 }
 
 /** Controls that the Tab key does not reach, reaches out of order, or focuses without a visible sign. */
 export const keyboardIssues = async (page: Page): Promise<readonly string[]> => {
   const reachable = await page.evaluate<readonly Pick<Stop, 'index' | 'label'>[]>(REACHABLE)
-  const stops = await tabStops(page, reachable.length + 20)
+  const stops = await tabStops(page, 2 * reachable.length + 40)
   // The first stop may be in the middle of the page.
   const start = stops.reduce((least, { index }, at) => (index < (stops[least]?.index ?? 0) ? at : least), 0)
   const turned = [...stops.slice(start), ...stops.slice(0, start)]
