@@ -4,7 +4,7 @@ import { createIngest } from '../audit/ingest.ts'
 import { createRecentLinesCache } from '../audit/recent-lines-cache.ts'
 import { createRowMonitor } from '../audit/row-monitor.ts'
 import type { Journal } from '../audit/types.ts'
-import { steadyClock, systemClock } from '../common/clock.ts'
+import { type Clock, steadyClock, systemClock } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
 import type { Log } from '../common/log.ts'
 import { createLogThrottle } from '../common/log-throttle.ts'
@@ -13,7 +13,9 @@ import type { GuessLimiter, RateLimiter } from '../common/rate-limiter.ts'
 import { type Config, listenPorts } from '../config.ts'
 import { createExpressions } from '../expressions/expressions.ts'
 import { createHostApi, type HostApi } from '../host-api/host-api.ts'
+import type { SandboxStart } from '../host-api/lazy-sandbox.ts'
 import { startKernel } from '../kernel/kernel.ts'
+import type { PluginSource } from '../kernel/load/discover.ts'
 import { PLUGINS_DIR } from '../kernel/load/plugins-dir.ts'
 import type { Kernel, Peers } from '../kernel/types.ts'
 import { openKeys } from '../keys/open.ts'
@@ -78,9 +80,10 @@ const firstKeys = async (store: Store): Promise<void> => {
  */
 export const openStoreKeys = async (
   config: Config,
-  { store, log }: { readonly store: Store; readonly log: Log },
+  deps: { readonly store: Store; readonly log: Log; readonly clock?: Clock },
   mayCreate: boolean,
 ): Promise<Keys> => {
+  const { store, log, clock = systemClock } = deps
   // `create` only for an empty store: a new root key for existing data would hide the loss of the old one.
   if (!mayCreate) await firstKeys(store)
   const create = mayCreate && (await store.keys.keys('')).length === 0
@@ -103,7 +106,43 @@ export const openStoreKeys = async (
       )
     }
   }
-  return openKeys({ keys: store.keys, clock: systemClock }, { rootKey, row, create, reload })
+  return openKeys({ keys: store.keys, clock }, { rootKey, row, create, reload })
+}
+
+/** The clocks of a runtime, and how it gets its other parts. */
+interface RuntimeParts {
+  readonly clock: Clock
+  /** Runs on when the system's clock is set. */
+  readonly steadyClock: Clock
+  readonly openStore: typeof openStore
+  readonly acquireJournal: typeof acquireJournal
+  readonly validationCacheIn: typeof validationCacheIn
+  readonly sandboxOf: typeof sandboxOf
+}
+
+/** Loads the sandbox with the first code: most processes never need it. */
+const sandboxOf = (
+  { sandboxMemoryMb: memoryMib, sandboxRequire: require }: Config,
+  { log, metrics, onSandbox }: RoleEvents & { readonly log: Log; readonly metrics: Metrics },
+): SandboxStart => ({
+  confine: async (signal) => {
+    const { detectConfinement } = await import('../sandbox/parent/confinement.ts')
+    return detectConfinement(require, log, signal)
+  },
+  start: async (confinement) => {
+    const { createSandbox } = await import('../sandbox/sandbox.ts')
+    const onChild = onSandbox === undefined ? {} : { onChild: onSandbox }
+    return createSandbox({ log, metrics }, { memoryMib, require, confinement, ...onChild })
+  },
+})
+
+const PARTS: RuntimeParts = {
+  clock: systemClock,
+  steadyClock,
+  openStore,
+  acquireJournal,
+  validationCacheIn,
+  sandboxOf,
 }
 
 /** Store, keys, journal and kernel of one process. The admin process owns the schema and creates the first keys. */
@@ -122,9 +161,16 @@ export const openRuntime = async (
     readonly peers?: Peers
     /** See `KernelOptions.background`. */
     readonly background?: boolean
+    /** Default: those of the configuration. */
+    readonly plugins?: readonly PluginSource[]
   },
+  parts: Partial<RuntimeParts> = {},
 ): Promise<Runtime> => {
-  const { log, owner, name, notify: { onProgress, onSandbox } = {} } = options
+  const { log, owner, name, notify: { onProgress } = {} } = options
+  const { clock, steadyClock, openStore, acquireJournal, validationCacheIn, sandboxOf } = {
+    ...PARTS,
+    ...parts,
+  }
   const metrics = createMetrics(name)
   const closers: (() => Promise<void>)[] = []
   const close = async () => {
@@ -138,7 +184,7 @@ export const openRuntime = async (
       log,
     })
     closers.push(() => store.close())
-    const keys = await openStoreKeys(config, { store, log }, owner)
+    const keys = await openStoreKeys(config, { store, log, clock }, owner)
     const mac = (data: string | Buffer) => keys.mac('audit', data)
     // Only the owner reads recent lines back.
     const own = owner ? { own: createRecentLinesCache() } : {}
@@ -149,18 +195,16 @@ export const openRuntime = async (
     closers.push(() => journal.close())
     const processName = await journalName(config, name)
     // The journal lock guarantees that no other process has this name.
-    await store.idempotency.abandonAllOf(processName, systemClock.now())
+    await store.idempotency.abandonAllOf(processName, clock.now())
     const onBroken = () => metrics.brokenJournals.inc()
     const ingest = createIngest(
       { logs: store.logs, mac, log, ...own },
       { directory: journalDirectory(config), onBroken },
     )
     const { registry } = metrics
-    const rows = owner
-      ? { rows: createRowMonitor({ mac, logs: store.logs, clock: systemClock, log, registry }) }
-      : {}
+    const rows = owner ? { rows: createRowMonitor({ mac, logs: store.logs, clock, log, registry }) } : {}
     const maintenance = await createAuditMaintenance(
-      { mac, ingest, registry, clock: systemClock, log, ...rows },
+      { mac, ingest, registry, clock, log, ...rows },
       config,
       onBroken,
     )
@@ -170,18 +214,7 @@ export const openRuntime = async (
     })
     closers.push(() => egress.close())
     const hostApi = createHostApi({
-      sandbox: {
-        confine: async (signal) => {
-          const { detectConfinement } = await import('../sandbox/parent/confinement.ts')
-          return detectConfinement(config.sandboxRequire, log, signal)
-        },
-        start: async (confinement) => {
-          const { createSandbox } = await import('../sandbox/sandbox.ts')
-          const { sandboxMemoryMb: memoryMib, sandboxRequire: require } = config
-          const onChild = onSandbox === undefined ? {} : { onChild: onSandbox }
-          return createSandbox({ log, metrics }, { memoryMib, require, confinement, ...onChild })
-        },
-      },
+      sandbox: sandboxOf(config, { log, metrics, ...options.notify }),
       fetch: egress.fetch,
       headerPrefixes: config.headerPrefixes,
     })
@@ -195,7 +228,7 @@ export const openRuntime = async (
         store,
         keys,
         processName,
-        clock: systemClock,
+        clock,
         log,
         metrics,
         journal,
@@ -209,7 +242,7 @@ export const openRuntime = async (
             tokens: store.tokens,
             keys,
             journal,
-            clock: systemClock,
+            clock,
             metrics,
             admitGuesses: async (caller, guesses) => guessLimit?.(caller, guesses),
           }),
@@ -218,7 +251,7 @@ export const openRuntime = async (
         ...(options.peers ? { peers: options.peers } : {}),
       },
       {
-        plugins: config.plugins,
+        plugins: options.plugins ?? config.plugins,
         pluginsDir: PLUGINS_DIR,
         bases: config.pluginBases,
         configs: { ...card, ...config.pluginConfig },

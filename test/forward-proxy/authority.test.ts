@@ -12,6 +12,7 @@ import { authorityCertificate, newKey, pemOf } from '../../src/forward-proxy/cer
 import { createLeaves } from '../../src/forward-proxy/leaves.ts'
 import { ensureVersions, rotateAuthority } from '../../src/forward-proxy/stored-authority.ts'
 import { openKeys } from '../../src/keys/open.ts'
+import { loadRootKey } from '../../src/keys/root-key.ts'
 import { beginRootChange, endRootChange, rewrapKeys, rootKeyId } from '../../src/keys/root-key-rotation.ts'
 import { createAuthority as createRoot } from '../kit/authority.ts'
 import { directoryFor } from '../kit/directory.ts'
@@ -146,7 +147,8 @@ t.test('the private key is in clear text in no file of the store', async (t) => 
 t.test('root key rotation rewraps the private key, and the certificate stays', async (t) => {
   const { service, deps, authority } = await setUp(t)
   const pem = await authority.caPem()
-  const [from, to] = [service.rootKey, new Secret(randomBytes(32))]
+  const source = { dataDir: service.directory, create: false, env: {} }
+  const [from, to] = [await loadRootKey(undefined, source), new Secret(randomBytes(32))]
   const { keys } = service.store
   await beginRootChange({ keys }, { from, to, now: deps.clock.now() })
   const during = await openKeys({ keys, clock: deps.clock }, { rootKey: to, create: false })

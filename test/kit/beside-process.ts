@@ -1,16 +1,13 @@
 /** A service beside another one, in this process; asked over IPC by `beside.ts`. Ends when its parent is gone. */
 import type { Test } from 'tap'
-import { Secret } from '../../src/common/secret.ts'
 import type { Beginning, Question, Reply } from './beside.ts'
 import { startTestService, type TestService, testClock } from './service.ts'
 
 const closers: (() => unknown)[] = []
 const scope = { teardown: (close: () => unknown) => closers.unshift(close) } as unknown as Test
 
-const begin = ({ rootKey, now, ...shared }: Beginning): Promise<TestService> =>
-  startTestService(scope, {
-    beside: { ...shared, rootKey: new Secret(Buffer.from(rootKey, 'base64')), clock: testClock(now) },
-  })
+const begin = ({ now, ...shared }: Beginning): Promise<TestService> =>
+  startTestService(scope, { beside: { ...shared, clock: testClock(now) } })
 
 const response = async (service: TestService, question: Question): Promise<unknown> =>
   question.kind === 'call'

@@ -10,8 +10,6 @@ const CHILD = fileURLToPath(new URL('./beside-process.ts', import.meta.url))
 export interface Beginning {
   readonly directory: string
   readonly location: string
-  /** Base64. Over the channel only: arguments and the environment are for all to see. */
-  readonly rootKey: string
   readonly tenantId: string
   readonly managementKey: string
   /** Time of its clock, which no test moves. */
@@ -58,7 +56,6 @@ export const startBeside = async (t: Test, service: TestService) => {
   const beginning: Beginning = {
     directory: service.directory,
     location: service.location,
-    rootKey: service.rootKey.reveal().toString('base64'),
     tenantId: service.tenantId,
     managementKey: service.managementKey,
     now: service.clock.now(),

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { isObject } from '../../src/common/json.ts'
-import { methodOf, pathOf, pathParams } from '../../src/kernel/check/operation.ts'
 import type { Example, Operation } from '../../src/sdk/index.ts'
 
 /** Values that differ in each service: those of an example stand for those of the response. */
@@ -92,26 +91,6 @@ export const assertAgrees = (shown: unknown, responded: unknown, names: Names, p
     return
   }
   assert.deepEqual(responded, translated(shown, names), path)
-}
-
-/** The HTTP request of an input. */
-export const requestOf = (operation: Operation, given: unknown) => {
-  const input = isObject(given) ? given : {}
-  const params = pathParams(pathOf(operation))
-  const path = pathOf(operation).replaceAll(/\{([^}]*)\}/g, (_all, name) =>
-    encodeURIComponent(String(input[name])),
-  )
-  const others = Object.entries(input).filter(([name]) => !params.includes(name))
-  const method = methodOf(operation)
-  if (operation.body !== undefined) return { method, path, body: input[operation.body] }
-  if (method !== 'GET' && method !== 'DELETE')
-    return { method, path, ...(others.length > 0 ? { body: Object.fromEntries(others) } : {}) }
-  const query = others.flatMap(([name, value]) =>
-    [value]
-      .flat()
-      .map((item) => `${name}=${encodeURIComponent(isObject(item) ? JSON.stringify(item) : String(item))}`),
-  )
-  return { method, path: query.length === 0 ? path : `${path}?${query.join('&')}` }
 }
 
 export interface Step {

@@ -1,43 +1,27 @@
-import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { startAdmin } from '../../src/admin/server.ts'
-import { createIngest } from '../../src/audit/ingest.ts'
-import { openJournal } from '../../src/audit/journal.ts'
 import type { Journal } from '../../src/audit/types.ts'
 import type { Clock } from '../../src/common/clock.ts'
 import { newId, newKey } from '../../src/common/ids.ts'
 import { createLog, type Log } from '../../src/common/log.ts'
-import { createMetrics } from '../../src/common/metrics.ts'
 import { Secret } from '../../src/common/secret.ts'
-import { loadConfig } from '../../src/config.ts'
-import { createDestinationCheck } from '../../src/egress/check-destination.ts'
-import { createOutbound } from '../../src/egress/fetch.ts'
-import { createExpressions } from '../../src/expressions/expressions.ts'
-import { createHostApi } from '../../src/host-api/host-api.ts'
-import { startKernel } from '../../src/kernel/kernel.ts'
+import { type Config, loadConfig } from '../../src/config.ts'
 import type { PluginSource } from '../../src/kernel/load/discover.ts'
-import { openKeys } from '../../src/keys/open.ts'
+import { acquireJournal } from '../../src/roles/acquire-journal.ts'
 import { createTenant } from '../../src/roles/create-tenant.ts'
-import { detectConfinement } from '../../src/sandbox/parent/confinement.ts'
-import { createSandbox } from '../../src/sandbox/sandbox.ts'
-import { createInProcessState } from '../../src/shared-state/in-process.ts'
-import { createGuessLimit } from '../../src/shared-state/rate-limits.ts'
-import { openStore } from '../../src/store/open.ts'
+import { openRuntime } from '../../src/roles/runtime.ts'
 import type { Store } from '../../src/store/store.ts'
-import { createVault } from '../../src/vault/vault.ts'
 import { checkedBefore } from './checked.ts'
+import { sharedSandbox } from './shared-sandbox.ts'
 import { newStoreLocation } from './test-store.ts'
 
 type AdminDeps = Parameters<typeof startAdmin>[0]
 type AdminOptions = Parameters<typeof startAdmin>[1]
-type OutboundOptions = Parameters<typeof createOutbound>[0]
-
-const pluginsDir = fileURLToPath(new URL('../../plugins', import.meta.url))
+type RuntimeParts = NonNullable<Parameters<typeof openRuntime>[2]>
 
 /** A clock that tests move. Starts at a fixed time. */
 export const testClock = (
@@ -57,7 +41,6 @@ interface Shared {
   readonly directory: string
   /** Of the store. */
   readonly location: string
-  readonly rootKey: Secret<Buffer>
   readonly clock: Clock
   readonly tenantId: string
   readonly managementKey: string
@@ -80,7 +63,7 @@ export interface ServiceOptions {
   /** Opens the database in another way, e.g. one that notes what runs. */
   readonly openStore?: (location: string) => Store
   /** Where code, and callbacks, may go. */
-  readonly outbound?: Partial<OutboundOptions['egress']> & { readonly trust?: string }
+  readonly outbound?: Partial<Config['egress']> & { readonly trust?: string }
   /** Stands in front of the real journal, e.g. one that fails on command. */
   readonly journal?: (real: Journal) => Journal
 }
@@ -142,87 +125,50 @@ const parsed = (text: string): unknown => {
   }
 }
 
+/** The parts of a runtime that are a test's: a clock that it moves, a store, a journal that it can break. */
+const partsOf = (clock: Clock, { openStore, journal }: ServiceOptions): RuntimeParts => ({
+  clock,
+  steadyClock: clock,
+  validationCacheIn: () => checkedBefore,
+  sandboxOf: () => sharedSandbox,
+  ...(openStore && { openStore: async ({ location }) => openStore(location) }),
+  ...(journal && { acquireJournal: async (...args) => journal(await acquireJournal(...args)) }),
+})
+
 /**
- * The admin role in this process: real store (SQLite, or what test-store.ts says), keys, journal, expressions, vault,
- * kernel and HTTP, in a directory of its own, with a first tenant. Everything is closed when the test ends.
+ * The admin role in this process, put together as the program does (src/roles/runtime.ts): real store (SQLite, or what
+ * test-store.ts says), keys, journal, expressions, vault, kernel and HTTP, in a directory of its own, with a first
+ * tenant. Everything is closed when the test ends.
  */
 export const startTestService = async (t: Test, options: ServiceOptions = {}) => {
   const { beside } = options
   const directory = beside?.directory ?? mkdtempSync(join(tmpdir(), 'sidevault-service-'))
-  const rootKey = beside?.rootKey ?? new Secret(randomBytes(32))
   const clock = options.clock ?? beside?.clock ?? testClock()
   const log = options.log ?? createLog('test', 'silent')
-  const metrics = createMetrics()
   const location = beside?.location ?? (await newStoreLocation(directory))
-  const store = options.openStore?.(location) ?? (await openStore({ location, mode: 'read-write', log }))
-  const keys = await openKeys({ keys: store.keys, clock }, { rootKey, create: true })
-  const mac = (data: string | Buffer) => keys.mac('audit', data)
-  const real = await openJournal(
-    { mac, log },
-    { directory: join(directory, 'audit'), name: beside ? 'beside' : 'admin' },
-  )
-  const journal = options.journal?.(real) ?? real
-  const ingest = createIngest({ logs: store.logs, mac, log }, { directory: join(directory, 'audit') })
-  const { trust = '', ...opened } = options.outbound ?? {}
-  const egress = { allow: [], ports: [443], http: false, resolvers: [], ...opened }
-  const outbound = createOutbound({
-    egress,
-    trust,
-    timeoutMs: 5_000,
-  })
-  const hostApi = createHostApi({
-    sandbox: {
-      confine: () => detectConfinement([], log),
-      start: (confinement) => createSandbox({ log, metrics }, { confinement }),
-    },
-    fetch: outbound.fetch,
-  })
-  const close = async () => {
-    await hostApi.close()
-    await outbound.close()
-    await real.close()
-    await store.close()
+  const { trust = '', ...egress } = options.outbound ?? {}
+  const trustBundle = join(directory, 'trust.pem')
+  writeFileSync(trustBundle, trust)
+  const remove = () => {
     if (!beside) rmSync(directory, { recursive: true, force: true })
   }
-  const admitGuesses = createGuessLimit(
-    { state: createInProcessState({ clock }), hash: mac },
-    loadConfig({}).rateLimits.guesses,
-  )
-  const kernel = await startKernel(
+  const config = loadConfig({ SIDEVAULT_DATA_DIR: directory })
+  const runtime = await openRuntime(
     {
-      store,
-      keys,
-      clock,
-      log,
-      metrics,
-      journal,
-      ingested: () => ingest.catchUp(),
-      checkDestination: createDestinationCheck(egress),
+      ...config,
+      ...(location.startsWith('postgres:') ? { postgres: new Secret(location) } : { store: location }),
       headerPrefixes: ['SVC', 'BT'],
-      createExpressions,
-      createVault: (parts) =>
-        createVault({
-          ...parts,
-          tokens: store.tokens,
-          keys,
-          journal,
-          clock,
-          metrics,
-          ...(admitGuesses === undefined ? {} : { admitGuesses }),
-        }),
-      createCode: hostApi.createCode,
-      fetch: outbound.fetch,
+      destinationTimeoutMs: 5_000,
+      egress: { ...config.egress, ...egress },
+      pluginConfig: options.configs ?? {},
     },
-    {
-      plugins: options.plugins ?? ['*'],
-      pluginsDir,
-      validationCache: checkedBefore,
-      ...(options.configs === undefined ? {} : { configs: options.configs }),
-    },
-  ).catch(async (thrown) => {
-    await close()
+    { name: beside ? 'beside' : 'admin', owner: true, trustBundle, log, plugins: options.plugins ?? ['*'] },
+    partsOf(clock, options),
+  ).catch((thrown) => {
+    remove()
     throw thrown
   })
+  const { store, keys, kernel, metrics } = runtime
   const admin = await startAdmin(
     {
       kernel,
@@ -237,8 +183,8 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
   )
   t.teardown(async () => {
     await admin.close()
-    await kernel.stop()
-    await close()
+    await runtime.close()
+    remove()
   })
 
   /** A tenant of its own with a management key (none when no plugin knows credentials). */
@@ -292,16 +238,14 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
   return {
     directory,
     location,
-    rootKey,
     clock,
     store,
     keys,
-    journal,
+    journal: runtime.journal,
     metrics,
     kernel,
     admin,
-    hostApi,
-    outbound,
+    hostApi: runtime.hostApi,
     tenantId: tenant.id,
     managementKey: tenant.key,
     newTenant,

@@ -2,16 +2,10 @@ import t from 'tap'
 import { openApi } from '../../../src/admin/openapi/document.ts'
 import { AppError, ERRORS } from '../../../src/common/errors.ts'
 import { newId } from '../../../src/common/ids.ts'
+import { isObject } from '../../../src/common/json.ts'
 import { macOfTenant } from '../../../src/kernel/services/tenants.ts'
-import {
-  assertAgrees,
-  missingNames,
-  type Names,
-  requestOf,
-  type Step,
-  storyOf,
-  translated,
-} from '../../kit/examples.ts'
+import { requestOf } from '../../kit/callers.ts'
+import { assertAgrees, missingNames, type Names, type Step, storyOf, translated } from '../../kit/examples.ts'
 import { createResponseCheck } from '../../kit/responses.ts'
 import { startTestService, testClock } from '../../kit/service.ts'
 import { ALL_TOKEN_PERMISSIONS } from '../../kit/sidevault.ts'
@@ -94,7 +88,8 @@ const callerOf = ({ rpc, permission }: Step['operation']): string => {
 const play = async ({ operation, example }: Step): Promise<void> => {
   const missing = missingNames(example.input, names)
   if (missing.length > 0) throw new Error(`no example makes ${missing.join(', ')}`)
-  const { method, path, body } = requestOf(operation, translated(example.input, names))
+  const input = translated(example.input, names)
+  const { method, path, body } = requestOf(operation, isObject(input) ? input : {})
   const ask = () =>
     service.call(method, path, {
       key: callerOf(operation),
