@@ -137,9 +137,9 @@ t.test(
     const paths = Object.keys(theirs).filter((name) => name !== 'key' && name !== 'request')
     const unwalked = [
       ...['tokenize', 'detokenize', 'v2', 'permissions', 'tenants', 'reports', 'logs', 'sessions'],
-      // Its application is in the body (test/spec/access-questions.stores.test.ts).
+      // Its application is in the body (test/spec/access-questions.grpc.test.ts).
       'access',
-      // Of the caller's tenant (test/spec/requests.stores.test.ts).
+      // Of the caller's tenant (test/spec/requests.grpc.test.ts).
       'requests',
     ]
     t.strictSame(

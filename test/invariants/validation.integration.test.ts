@@ -119,29 +119,55 @@ const grantIssues: readonly Change[] = [
   ['rules[0].permissions', { rules: [{ ...rule, permissions: ['tenant:delete'] }] }],
   ['rules[0].container', { rules: [{ ...rule, container: null }] }],
 ]
+/** Of what expires: applications and sessions. */
+const expiryIssues: readonly Change[] = [
+  ['expires_at', { expires_at: '2020-01-01T00:00:00Z' }],
+  ['expires_at', { expires_at: 'tomorrow' }],
+]
+/** Beyond the text that a configuration may hold. */
+const longConfiguration: Change = ['configuration', { configuration: { a: 'x'.repeat(50_000) } }]
 const proxyIssues: readonly Change[] = [
-  ['destination_url', { destination_url: 'http://api.example.com' }],
-  ['destination_url', { destination_url: 'https://user:word@api.example.com' }],
+  ...[
+    'nowhere',
+    'ftp://x',
+    'http://api.example.com',
+    'https://user:word@api.example.com',
+    'https://127.0.0.1/',
+    'https://169.254.169.254/latest',
+    'https://api.example.com:8443',
+  ].map((destination_url): Change => ['destination_url', { destination_url }]),
+  longConfiguration,
   ['application.id', { application: { id: 'unknown' } }],
   ['application.id', { application: { id: management.id } }],
 ]
 const formulaIssues: readonly Change[] = [
+  ['icon', { icon: 'https://example.com/icon.png' }],
+  ['icon', { icon: 'data:image/gif;base64,AAAA' }],
+  ['icon', { icon: 'data:image/png;base64,<svg>' }],
   ['configuration[0].name', { configuration: [{ name: 'a.b', type: 'string' }] }],
   ['configuration[1].name', { configuration: many(2, () => ({ name: 'a', type: 'string' })) as unknown[] }],
   ['request_parameters[0].name', { request_parameters: [{ name: 'a..b', type: 'string' }] }],
+  ['request_parameters[0].name', { request_parameters: [{ name: '.a', type: 'string' }] }],
+  [
+    'request_parameters[1].name',
+    { request_parameters: many(2, () => ({ name: 'a', type: 'string' })) as unknown[] },
+  ],
 ]
 const reactorIssues: readonly Change[] = [
   ['formula.id', { formula: { id: 'unknown' } }],
   ['code', { code }],
   ['configuration.account', { configuration: { account: null } }],
   ['application.id', { application: { id: management.id } }],
+  ['application.id', { application: { id: 'unknown' } }],
+  longConfiguration,
 ]
 const reactIssues: readonly Change[] = [['callback_url', { callback_url: 'http://api.example.com' }]]
 const ISSUES: Readonly<Record<string, readonly Change[]>> = {
   'Applications.Create': [
     ...grantIssues,
     ['rules[0].conditions', { rules: [{ ...rule, conditions: [condition] }] }],
-    ['expires_at', { expires_at: '2020-01-01T00:00:00Z' }],
+    ['rules[0].conditions', { rules: [{ ...rule, container: null, conditions: [condition] }] }],
+    ...expiryIssues,
   ],
   'Applications.Update': [...grantIssues, ['type', { type: 'public' }]],
   'Proxies.Create': proxyIssues,
@@ -156,12 +182,13 @@ const ISSUES: Readonly<Record<string, readonly Change[]>> = {
   'Reactors.Patch': [...reactorIssues, ['name', { name: null }], ['formula', { formula: null, code: null }]],
   'Sessions.Authorize': [
     ...grantIssues,
+    ['permissions', { permissions: null, rules: null }],
     ['rules[0].conditions', { rules: [{ ...rule, conditions: [condition] }] }],
     [
       'rules[0].conditions[0].value',
       { rules: [{ ...rule, container: null, conditions: [{ ...condition, value: 'a b' }] }] },
     ],
-    ['expires_at', { expires_at: '2020-01-01T00:00:00Z' }],
+    ...expiryIssues,
   ],
   'Tokens.Create': createIssues,
   'Tokens.CreateChild': createIssues,

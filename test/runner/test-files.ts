@@ -16,6 +16,8 @@ interface Kind {
 
 const TIMEOUT = 600_000
 
+const GRPC: Variables = { SPEC_TRANSPORT: 'grpc', SPEC_STORE: 'postgres' }
+
 /**
  * Kinds of test files, by the end of their names (CONTRIBUTING.md, "Tests"), in the order in which they run. What takes
  * longest comes first, so that nothing runs alone at the end.
@@ -27,7 +29,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
   shared: { process: 'one' },
   program: { process: 'few' },
   // Over HTTP on SQLite, and over gRPC on PostgreSQL (test/spec/transports.ts, test/kit/test-store.ts).
-  stores: { process: 'few', runs: [{}, { SPEC_TRANSPORT: 'grpc', SPEC_STORE: 'postgres' }] },
+  stores: { process: 'few', runs: [{}, GRPC] },
+  grpc: { process: 'few', runs: [GRPC] },
   integration: { process: 'few' },
   unit: { process: 'few' },
 }

@@ -28,10 +28,14 @@ export interface CallOptions {
 /** As JSON has it: members that are undefined are not sent. */
 const asSent = (body: unknown): unknown => (body === undefined ? undefined : JSON.parse(JSON.stringify(body)))
 
+/** Compiled once for all files of a process, whose services have the same operations. */
+let check: ReturnType<typeof createResponseCheck> | undefined
+
 /**
  * The management API as the specification's callers see it; a test service behind it, gone when the test ends. Every
- * response matches /openapi.json, over HTTP on the direct listener and, with `SPEC_TRANSPORT=grpc`, over gRPC and
- * without a connection, as behind the edge (`npm test` runs both).
+ * response matches /openapi.json. In `*.grpc.test.ts` calls are made over gRPC, and those that read or fail also over
+ * HTTP, without a connection, as behind the edge (transports.ts). Where headers of HTTP or the store are the subject,
+ * the file is a `*.stores.test.ts`: it also makes every call over HTTP, on the direct listener and SQLite.
  */
 export const startApi = async (t: Test) => {
   const clock = testClock()
@@ -39,8 +43,8 @@ export const startApi = async (t: Test) => {
   const direct = { host: '127.0.0.1', port: 0 }
   const service = await startTestService(t, { clock, ...(grpc ? {} : { admin: { direct } }) })
   const management = service.managementKey
-  const { operations, tokenTypes } = service.kernel.registry
-  const check = createResponseCheck(openApi({ operations, tokenTypes }, { prefix: 'SVC', version: '0.0.0' }))
+  check ??= createResponseCheck(openApi(service.kernel.registry, { prefix: 'SVC', version: '0.0.0' }))
+  const checked = check
 
   const overGrpc = grpc ? await startGrpcCalls(service) : undefined
   if (overGrpc)
@@ -52,7 +56,7 @@ export const startApi = async (t: Test) => {
   const call = async (method: string, path: string, options: CallOptions = {}): Promise<Response> => {
     const response = await overGrpc?.call(method, path, options, () => callHttp(method, path, options))
     if (response === undefined) return callHttp(method, path, options)
-    check(method, path, response, asSent(options.body))
+    checked(method, path, response, asSent(options.body))
     return response
   }
 
@@ -61,7 +65,7 @@ export const startApi = async (t: Test) => {
     const text = raw ?? (body === undefined ? undefined : JSON.stringify(body))
     const json = text === undefined ? {} : { 'content-type': 'application/json' }
     const response = await service.call(method, path, { key, body: text, headers: { ...json, ...headers } })
-    check(method, path, response, asSent(body))
+    checked(method, path, response, asSent(body))
     return { status: response.status, headers: response.headers, text: response.text, body: response.json }
   }
 

@@ -29,18 +29,6 @@ t.test('"One shape, application/json; charset=utf-8 …, on every status from 40
   }
 })
 
-t.test('a missing entity has the code of its kind', async (t) => {
-  const id = '00000000-0000-4000-8000-000000000000'
-  for (const [entity, path] of [
-    ['application', `/applications/${id}`],
-    ['formula', `/reactor-formulas/${id}`],
-    ['invitation', `/tenants/self/invitations/${id}`],
-    ['proxy', `/proxies/${id}`],
-    ['reactor', `/reactors/${id}`],
-  ] as const)
-    t.equal((await api.call('GET', path, { key: api.management })).body.code, `${entity}_not_found`)
-})
-
 t.test('"validation (errors filled)": every issue at once, by property path', async (t) => {
   const body = { type: 'card', data: { number: '4242424242424241', expiration_month: 13 } }
   const response = await api.call('POST', '/tokens', { key, body })

@@ -46,20 +46,6 @@ t.test(
     t.strictSame((await self('GET')).body, body)
     const retained = await self('PUT', { name: 'Again' })
     t.strictSame(retained.body.settings, body.settings, 'settings that are left out stay')
-    for (const [wrong, path] of [
-      [{}, 'name'],
-      [{ name: '' }, 'name'],
-      [{ name: 'x'.repeat(201) }, 'name'],
-      [{ name: 5 }, 'name'],
-      [{ name: 'x', settings: { deduplicate_tokens: true } }, 'settings.deduplicate_tokens'],
-      [{ name: 'x', settings: { fingerprint_tokens: 'yes' } }, 'settings.fingerprint_tokens'],
-      [{ name: 'x', settings: 'true' }, 'settings'],
-    ] as const) {
-      const rejected = await self('PUT', wrong)
-      t.equal(rejected.status, 400)
-      t.ok(rejected.body.errors[path], JSON.stringify(rejected.body.errors))
-    }
-    t.strictSame((await self('GET')).body, retained.body, 'nothing changed')
     t.equal((await self('PUT', { name: 'x'.repeat(200), settings: {} })).status, 200)
     const { body: logs } = await api.call('GET', `/logs?entity_type=tenant&entity_id=${before.id}`, { key })
     t.match(logs.data[0], { operation: 'update', message: 'Tenant updated' })

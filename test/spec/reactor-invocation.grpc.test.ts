@@ -185,6 +185,8 @@ t.test("CustomHttpResponseError sets the response's status, headers and body", a
   const response = await api.service.call('POST', `/reactors/${id}/react`, { key, body: {} })
   t.equal(response.status, 418)
   t.equal(response.headers['x-teapot'], 'café', 'one byte a character')
+  t.not(response.headers['content-length'], '1')
+  t.notOk(response.headers['transfer-encoding'])
   t.strictSame(response.json, { short: 'stöut' })
   const { status, body } = await react(id)
   t.equal(status, 418)

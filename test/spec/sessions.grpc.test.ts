@@ -73,60 +73,8 @@ t.test(
       '"The session no longer exists."',
     )
     t.equal((await create(long.session_key)).status, 401)
-    const next = await session()
-    for (const expires_at of ['soon', '2020-01-01T00:00:00Z', 5]) {
-      const rejected = await authorize({ nonce: next.nonce, ...CREATE, expires_at })
-      t.equal(rejected.status, 400)
-      t.ok(rejected.body.errors.expires_at)
-    }
   },
 )
-
-t.test('"At least one of permissions and rules must be non-empty", and other validation rules', async (t) => {
-  const { nonce, session_key: key } = await session()
-  const rule = {
-    description: 'r',
-    priority: 1,
-    container: '/a/',
-    transform: 'mask',
-    permissions: ['token:read'],
-  }
-  const wrong: [object, string][] = [
-    [{}, 'permissions'],
-    [{ permissions: [], rules: [] }, 'permissions'],
-    [{ permissions: null, rules: null }, 'permissions'],
-    [{ permissions: ['token:nothing'] }, 'permissions'],
-    [{ permissions: ['tenant:read'] }, 'permissions'],
-    [{ permissions: Array.from({ length: 51 }, () => 'token:read') }, 'permissions'],
-    [{ rules: [{ ...rule, permissions: [] }] }, 'rules[0].permissions'],
-    [{ rules: [{ ...rule, permissions: ['log:read'] }] }, 'rules[0].permissions'],
-    [{ rules: [{ ...rule, transform: 'show' }] }, 'rules[0].transform'],
-    [{ rules: [{ ...rule, container: 'a' }] }, 'rules[0].container'],
-    [{ rules: [{ ...rule, container: undefined }] }, 'rules[0].container'],
-    [{ rules: [{ ...rule, priority: 0 }] }, 'rules[0].priority'],
-    [{ rules: [rule, rule] }, 'rules[1].priority'],
-    [
-      { rules: [{ ...rule, conditions: [{ attribute: 'id', operator: 'equals', value: 'a' }] }] },
-      'rules[0].conditions',
-    ],
-    [
-      {
-        rules: [
-          { ...rule, container: null, conditions: [{ attribute: 'type', operator: 'equals', value: 'a' }] },
-        ],
-      },
-      'rules[0].conditions[0].attribute',
-    ],
-  ]
-  for (const [body, path] of wrong) {
-    const rejected = await authorize({ nonce, ...body })
-    t.equal(rejected.status, 400, JSON.stringify(body))
-    t.ok(rejected.body.errors?.[path], `${path} in ${rejected.text}`)
-  }
-  t.equal((await authorize(CREATE)).status, 400, 'nonce is required')
-  t.equal((await create(key)).status, 403, 'nothing was granted')
-  t.equal((await authorize({ nonce, ...CREATE })).status, 200, 'and the nonce is not used up')
-})
 
 t.test('"conditions (sessions only, instead of container)", all of which must hold', async (t) => {
   const reveal = {
@@ -364,7 +312,6 @@ t.test(
     const logs = await manage('GET', `/logs?entity_type=session&entity_id=${created[0]!.id}`)
     t.match(logs.body.data, [{ operation: 'delete', message: 'Session deleted' }, {}, {}])
 
-    for (const query of ['?size=101', '?start=x']) t.equal((await sessions(query)).status, 400)
     const { key: stranger } = await api.otherTenant()
     const { id, key } = await authorized()
     t.equal((await api.call('DELETE', `/sessions/${id}`, { key: stranger })).status, 404)

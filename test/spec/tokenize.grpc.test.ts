@@ -94,14 +94,6 @@ t.test('"{}, [], numbers, booleans and null are valid /tokenize bodies" (complet
   t.match((await tokenize('secret')).body, uuid)
 })
 
-t.test('"all or nothing" (completions §5)', async (t) => {
-  const before = (await api.call('GET', '/tokens?size=1', { key })).body.pagination.total_items
-  const { status, body } = await tokenize(['fine', { type: 'card', data: { number: '4242424242424241' } }])
-  t.equal(status, 400)
-  t.notMatch(JSON.stringify(body), /4242424242424241/)
-  t.equal((await api.call('GET', '/tokens?size=1', { key })).body.pagination.total_items, before)
-})
-
 t.test('"Permission token:create, required on each destination container"', async (t) => {
   const { key: rules } = await api.application(
     'private',
