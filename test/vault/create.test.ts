@@ -44,25 +44,20 @@ const deep = (levels: number): unknown => {
 }
 
 /**
- * Input, and the property path of the issue; limits of members are in
- * test/invariants/token-limits.integration.test.ts.
+ * Input, and the property path of the issue; what the schema says is in
+ * test/invariants/validation.integration.test.ts, limits of members are in token-limits.integration.test.ts beside it.
  */
 const REJECTED: readonly (readonly [name: string, input: object, path: string])[] = [
-  ['no data', {}, 'data'],
   ['data too deep', { data: deep(64) }, 'data'],
-  ['a type that is unknown', { data: 1, type: 'unknown' }, 'type'],
-  ['a type of another JSON type', { data: 1, type: 7 }, 'type'],
   ['a type called like an inherited member', { data: 1, type: 'constructor' }, 'type'],
   ['a card without number', { type: 'card', data: {} }, 'data.number'],
   ['a card that is text', { type: 'card', data: '4242424242424242' }, 'data'],
-  ['a number that fails its check', { type: 'card', data: { number: '4242424242424241' } }, 'data.number'],
   ['an id that is the data', { data: '4242 4242', id: '42424242' }, 'id'],
   ['an id that is the data in hex', { data: 'Zanzibar', id: '5a616e7a69626172' }, 'id'],
   ['an id that holds a card number', { type: 'card', data: CARD, id: `order-${CARD.number}-1` }, 'id'],
   ['an id that holds a number in parts', { data: { ssn: '123-45-6789' }, id: 'u.123.45.6789' }, 'id'],
   ['an id that is the data backwards', { data: 'Zanzibar', id: 'rabiz-naZ' }, 'id'],
   ['an alias that does not parse', { data: 1, id: '{{ data | nope: }} }}' }, 'id'],
-  ['a mask that is a number', { data: 1, mask: 7 }, 'mask'],
   ['a mask that does not parse', { data: 1, mask: '{{ data' }, 'mask'],
   [
     'a mask with a number inside that is no expression',
@@ -70,11 +65,8 @@ const REJECTED: readonly (readonly [name: string, input: object, path: string])[
     'mask.a.b',
   ],
   ['a mask that fails over the data', { data: 'x', mask: '{{ data | to_number }}' }, 'mask'],
-  ['metadata that is an array', { data: 1, metadata: [] }, 'metadata'],
-  ['metadata of numbers', { data: 1, metadata: { a: 1 } }, 'metadata.a'],
   ['a metadata value that is null', { data: 1, metadata: { a: null } }, 'metadata.a'],
   ['an empty metadata key', { data: 1, metadata: { '': 'x' } }, 'metadata'],
-  ['search indexes that are text', { data: 1, search_indexes: '{{ data }}' }, 'search_indexes'],
   [
     'a search index that does not parse',
     { data: 1, search_indexes: ['{{ data }}', '{{'] },
@@ -85,10 +77,7 @@ const REJECTED: readonly (readonly [name: string, input: object, path: string])[
     { data: 1, fingerprint_expression: '{{ }}' },
     'fingerprint_expression',
   ],
-  ['a container that is text', { data: 1, containers: '/a/' }, 'containers'],
   ['a malformed container', { data: 1, containers: ['a'] }, 'containers[0]'],
-  ['an expiry that is no date', { data: 1, expires_at: 'soon' }, 'expires_at'],
-  ['an expiry that is a number', { data: 1, expires_at: 1_900_000_000 }, 'expires_at'],
   ['an expiry in the past', { data: 1, expires_at: '2026-03-01T11:59:59Z' }, 'expires_at'],
   ['an expiry at this instant', { data: 1, expires_at: '2026-03-01T12:00:00Z' }, 'expires_at'],
 ]

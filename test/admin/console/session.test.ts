@@ -27,8 +27,11 @@ const setUp = async (t: Test, { shared = false, ...options }: ServiceOptions & {
   return { ...service, call, signIn, privateKey }
 }
 
+/** For tests that need no settings, and leave it as it is. */
+const shared = await setUp(t)
+
 t.test('signing in gives a cookie that calls below /console/api go out with', async (t) => {
-  const { call, signIn, managementKey, tenantId } = await setUp(t)
+  const { call, signIn, managementKey, tenantId } = shared
   const response = await signIn(managementKey)
   t.equal(response.status, 201)
   t.match(
@@ -88,7 +91,7 @@ t.test('GET /requests polls of a page are not listed as calls, all other calls a
 })
 
 t.test('each call uses the key that has the permission', async (t) => {
-  const { call, signIn, managementKey, privateKey } = await setUp(t)
+  const { call, signIn, managementKey, privateKey } = shared
   const first = cookieOf(await signIn(managementKey))
   const response = await signIn(privateKey, first)
   t.match(response.json, {
@@ -149,7 +152,7 @@ t.test('a call looks its session up once, and counts for the address and then fo
 })
 
 t.test('a session takes keys of management and private applications, of one tenant', async (t) => {
-  const { signIn, application, newTenant, managementKey, call } = await setUp(t)
+  const { signIn, application, newTenant, managementKey, call } = shared
   t.match((await signIn('key_unknown')).json, { status: 401 })
   t.match((await signIn('')).json, { status: 400, errors: { key: Array } })
   const open = await application({ permissions: ['token:create'] }, 'public')
@@ -222,7 +225,7 @@ t.test('a session ends on sign-out, when idle, after 8 hours, or with its keys',
 })
 
 t.test('a session ends with its tenant', async (t) => {
-  const { call, signIn, newTenant } = await setUp(t)
+  const { call, signIn, newTenant } = shared
   const cookie = cookieOf(await signIn((await newTenant()).key))
   const deleted = await call('DELETE', '/console/api/tenants/self', { headers: { cookie } })
   t.equal(deleted.status, 204)
@@ -230,7 +233,7 @@ t.test('a session ends with its tenant', async (t) => {
 })
 
 t.test('requests that another origin makes a browser send are denied', async (t) => {
-  const { call, signIn, managementKey } = await setUp(t)
+  const { call, signIn, managementKey } = shared
   const cookie = cookieOf(await signIn(managementKey))
   const tried = async (method: string, path: string, site: string | undefined, own: boolean) => {
     const { 'x-sidevault-console': header, 'sec-fetch-site': _, ...headers } = { ...OWN, cookie }
@@ -273,7 +276,7 @@ t.test('requests that another origin makes a browser send are denied', async (t)
 })
 
 t.test('the cookie counts below /console/api alone, and in one form', async (t) => {
-  const { call, signIn, managementKey } = await setUp(t)
+  const { call, signIn, managementKey } = shared
   const cookie = cookieOf(await signIn(managementKey))
   const [name, secret] = cookie.split('=') as [string, string]
   const status = async (path: string, headers: Record<string, string> = { cookie }) =>
@@ -332,7 +335,7 @@ t.test('the cookie counts below /console/api alone, and in one form', async (t) 
 })
 
 t.test('the cookie is bound to its host and needs TLS, except on plain loopback', async (t) => {
-  const { call, managementKey } = await setUp(t)
+  const { call, managementKey } = shared
   for (const [host, proto, start, end] of [
     ['127.0.0.1:8080', 'http', 'sidevault-console-8080=', 'Strict'],
     ['localhost', 'http', 'sidevault-console=', 'Strict'],

@@ -108,8 +108,11 @@ const start = async (
   return { service, grpc, client, socketPath, call, key, reveal, slow }
 }
 
+/** For tests that need no settings, and leave it as it is. */
+const shared = await start(t)
+
 t.test('a change of another version than if_match names is FAILED_PRECONDITION', async (t) => {
-  const { call } = await start(t)
+  const { call } = shared
   const { output, metadata } = await call('Tokens.Create', { data: 'x' })
   const update = (more: object) =>
     call('Tokens.Update', { id: output?.id, metadata: { a: 'b' }, ...more } as Record<string, unknown>)
@@ -126,7 +129,7 @@ t.test('a change of another version than if_match names is FAILED_PRECONDITION',
 })
 
 t.test('any JSON is stored in a token and read back unchanged', async (t) => {
-  const { call, client, key, reveal } = await start(t)
+  const { call, client, key, reveal } = shared
   const values = [
     null,
     true,
@@ -163,7 +166,7 @@ t.test('any JSON is stored in a token and read back unchanged', async (t) => {
 })
 
 t.test('absent, null and empty members are distinguished', async (t) => {
-  const { call, service } = await start(t)
+  const { call, service } = shared
   const type = 'social_security_number'
   const searcher = await service.application({ permissions: ['token:search'] })
   /** Whether the token is found by the indexes that its type has by default. */
@@ -194,7 +197,7 @@ t.test('absent, null and empty members are distinguished', async (t) => {
 })
 
 t.test('unknown names of null and empty members are rejected', async (t) => {
-  const { client, key } = await start(t)
+  const { client, key } = shared
   const metadata = { 'svc-api-key': key }
   for (const input of [{ null_members: ['nope'] }, { empty_members: ['data'] }, { null_members: ['id.x'] }]) {
     const response = await client.call('Tokens.Update', { id: 'x', ...input }, { metadata })
@@ -203,7 +206,7 @@ t.test('unknown names of null and empty members are rejected', async (t) => {
 })
 
 t.test('a failed call carries the problem of the HTTP response', async (t) => {
-  const { call, client, service } = await start(t)
+  const { call, client, service } = shared
   const cases = [
     [
       'POST',
@@ -245,7 +248,7 @@ t.test('a failed call carries the problem of the HTTP response', async (t) => {
 })
 
 t.test('a problem fits into the metadata that clients accept, and names what it omits', async (t) => {
-  const { call } = await start(t)
+  const { call } = shared
   const { problem, code, details } = await call('Slow.Fail', { how: 'issues' })
   t.equal(code, status.INVALID_ARGUMENT)
   const named = Object.keys(problem?.errors ?? {}).length
@@ -261,7 +264,7 @@ t.test('a problem fits into the metadata that clients accept, and names what it 
 })
 
 t.test('a malformed message is 400, for authorized callers only', async (t) => {
-  const { client, key, service } = await start(t)
+  const { client, key, service } = shared
   const send = (bytes: Buffer, as = key) =>
     client.call('Tokens.Create', {}, { bytes, metadata: { 'svc-api-key': as } })
   const before = (await service.call('GET', '/tokens', { key })).json.pagination.total_items
@@ -293,7 +296,7 @@ t.test('a message above the limit is rejected with the problem of a body above i
 })
 
 t.test('the trace id is returned under the header prefix that was used, whatever the outcome', async (t) => {
-  const { call, client, key } = await start(t)
+  const { call, client, key } = shared
   const sent = await call('Tokens.Create', { data: 'x' }, { metadata: { 'svc-trace-id': 'mine 1' } })
   t.equal(sent.metadata['svc-trace-id'], 'mine 1')
   const prefixed = await client.call('Tokens.Get', { id: 'none' }, { metadata: { 'bt-api-key': key } })

@@ -6,8 +6,9 @@ import { operationOf } from '../../kernel/kit.ts'
 import { startTestService } from '../../kit/service.ts'
 import { openInThread } from '../../kit/store-in-thread.ts'
 
+const { call, kernel } = await startTestService(t, { openStore: openInThread })
+
 t.test('the page lists every operation, and loads nothing but itself', async (t) => {
-  const { call, kernel } = await startTestService(t, { openStore: openInThread })
   const response = await call('GET', '/docs/api', { key: null })
   t.equal(response.status, 200)
   t.equal(response.headers['content-type'], 'text/html; charset=utf-8')
@@ -21,7 +22,6 @@ t.test('the page lists every operation, and loads nothing but itself', async (t)
 })
 
 t.test('complete examples are shown, and token types with theirs', async (t) => {
-  const { call } = await startTestService(t, { openStore: openInThread })
   const { text } = await call('GET', '/docs/api', { key: null })
   const create = /<details id="Tokens\.Create">[\s\S]*?<\/details>/.exec(text)?.[0] ?? ''
   for (const part of [
@@ -39,7 +39,6 @@ t.test('complete examples are shown, and token types with theirs', async (t) => 
 })
 
 t.test('the policy allows the one style of the page by its hash', async (t) => {
-  const { call } = await startTestService(t, { openStore: openInThread, plugins: [] })
   const { text, headers } = await call('GET', '/docs/api')
   const style = /<style>([\s\S]*?)<\/style>/.exec(text)?.[1] ?? ''
   const hash = createHash('sha256').update(style).digest('base64')

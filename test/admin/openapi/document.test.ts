@@ -2,6 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormatsModule from 'ajv-formats'
 import t from 'tap'
 import { startTestService } from '../../kit/service.ts'
+import { openInThread } from '../../kit/store-in-thread.ts'
 import { thingsPlugin } from '../kit.ts'
 
 const addFormats = addFormatsModule as unknown as typeof addFormatsModule.default
@@ -17,15 +18,26 @@ const setUp = async (
   return response.json
 }
 
-/** Every object inside a document with its path. */
+let document: ReturnType<typeof setUp> | undefined
+
+/** The document of the whole service. */
+const whole = () => {
+  document ??= setUp(t, { openStore: openInThread })
+  return document
+}
+
+const escaped = (name: string) => encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'))
+
+/** Every object inside a document with its path, as a JSON pointer in a URL. */
 const objects = function* (value: unknown, path = ''): Generator<[string, Record<string, unknown>]> {
   if (typeof value !== 'object' || value === null) return
   yield [path, value as Record<string, unknown>]
-  for (const [name, child] of Object.entries(value)) yield* objects(child, `${path}/${name}`)
+  for (const [name, child] of Object.entries(value)) yield* objects(child, `${path}/${escaped(name)}`)
 }
 
 t.test('each operation is printed with its parameters, bodies, responses and security', async (t) => {
   const document = await setUp(t, {
+    openStore: openInThread,
     plugins: [thingsPlugin()],
     admin: { prefixes: ['ACME', 'SVC'], version: '1.2.3' },
   })
@@ -89,7 +101,7 @@ t.test('each operation is printed with its parameters, bodies, responses and sec
 })
 
 t.test('the document of the whole service is consistent', async (t) => {
-  const document = await setUp(t)
+  const document = await whole()
   const ids: string[] = []
   for (const [path, object] of objects(document)) {
     t.notOk('field' in object && typeof object.field === 'number', `${path} shows a proto field number`)
@@ -107,12 +119,12 @@ t.test('the document of the whole service is consistent', async (t) => {
 })
 
 t.test('every schema in it compiles as JSON Schema 2020-12', async (t) => {
-  const document = await setUp(t)
+  const document = await whole()
   const ajv = new Ajv2020({ strict: false })
   addFormats(ajv)
-  const { components } = document
-  for (const [path, object] of objects(document.paths))
-    if (path.endsWith('/schema')) t.doesNotThrow(() => ajv.compile({ ...object, components }), path)
-  for (const [name, schema] of Object.entries<object>(components.schemas))
-    t.doesNotThrow(() => ajv.compile({ ...schema, components }), name)
+  ajv.addSchema(document, 'document')
+  const compiles = (pointer: string) =>
+    t.doesNotThrow(() => ajv.compile({ $ref: `document#${pointer}` }), pointer)
+  for (const [path] of objects(document.paths, '/paths')) if (path.endsWith('/schema')) compiles(path)
+  for (const name of Object.keys(document.components.schemas)) compiles(`/components/schemas/${name}`)
 })

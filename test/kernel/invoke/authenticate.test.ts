@@ -1,8 +1,7 @@
 import t from 'tap'
 import { createAuthenticator } from '../../../src/kernel/invoke/authenticate.ts'
 import type { Caller, Credential } from '../../../src/sdk/index.ts'
-import { startTestService, testClock } from '../../kit/service.ts'
-import { openInThread } from '../../kit/store-in-thread.ts'
+import { testClock } from '../../kit/service.ts'
 
 const caller: Caller = {
   tenantId: 't',
@@ -138,21 +137,4 @@ t.test('an unauthorized session is forbidden, and unauthenticated once it has ex
   await t.rejects(async () => authenticator.authenticate('k'), { code: 'forbidden' })
   clock.advance(10)
   await t.rejects(async () => authenticator.authenticate('k'), { code: 'unauthenticated' })
-})
-
-t.test('regenerated, deleted and restricted keys apply at once over the real store', async (t) => {
-  const service = await startTestService(t, { openStore: openInThread })
-  const created = await service.call('POST', '/applications', {
-    body: { name: 'a', type: 'private', permissions: ['token:read'] },
-  })
-  const { id, key } = created.json
-  const status = async (used: string) => (await service.call('GET', '/tokens', { key: used })).status
-  t.equal(await status(key), 200)
-  const again = await service.call('POST', `/applications/${id}/regenerate`)
-  t.equal(await status(key), 401)
-  t.equal(await status(again.json.key), 200)
-  await service.call('PUT', `/applications/${id}`, { body: { name: 'a', permissions: ['token:create'] } })
-  t.equal(await status(again.json.key), 403)
-  await service.call('DELETE', `/applications/${id}`)
-  t.equal(await status(again.json.key), 401)
 })
