@@ -98,6 +98,7 @@ export const listOperations = (context: PluginContext) => {
       rpc: 'Tokens.List',
       http: 'GET /tokens',
       summary: 'List tokens by page number',
+      deprecated: { since: '2026-11-27', replacedBy: 'GET /v2/tokens' },
       permission: 'token:read',
       audit: 'none',
       input: Type.Object({
@@ -150,6 +151,7 @@ export const listOperations = (context: PluginContext) => {
       rpc: 'Tokens.Search',
       http: 'POST /tokens/search',
       summary: 'Search tokens by page number',
+      deprecated: { since: '2026-11-27', replacedBy: 'POST /v2/tokens/search' },
       permission: 'token:search',
       audit: 'none',
       input: OffsetSearch,

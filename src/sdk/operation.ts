@@ -43,6 +43,14 @@ export interface AuditDeclaration {
   readonly id?: (call: Call, input: unknown, output: unknown) => string
 }
 
+/** Since when an operation is deprecated (RFC 9745), and by what it is replaced. */
+export interface Deprecation {
+  /** `YYYY-MM-DD`, UTC. */
+  readonly since: string
+  /** `http` of the operation to use. */
+  readonly replacedBy: `${Method} /${string}`
+}
+
 /** An error response: status and title are those of the code. */
 export interface FailureExample {
   readonly code: ErrorCode
@@ -74,6 +82,8 @@ export interface Operation<I extends TSchema = TSchema, O extends TSchema = TSch
   readonly http: `${Method} /${string}`
   readonly summary: string
   readonly description?: string
+  /** Another operation replaces it. It works as before. */
+  readonly deprecated?: Deprecation
   /** A permission the caller must hold somewhere (token permissions: on at least one container), or a wider class. */
   readonly permission: Permission | KeyClass
   readonly audit: AuditDeclaration | 'none'

@@ -76,6 +76,17 @@ const response = async (
   return reply.type(JSON_TYPE).send(await writeJson(body))
 }
 
+/** Headers of a deprecated operation: since when (RFC 9745), why, and its successor (RFC 5829). */
+const deprecationHeaders = ({ rpc, deprecated }: Operation): Record<string, string> | undefined => {
+  if (deprecated === undefined) return undefined
+  const { since, replacedBy } = deprecated
+  const successor = replacedBy.slice(replacedBy.indexOf(' ') + 1)
+  return {
+    deprecation: `@${Date.parse(since) / 1000}`,
+    link: `</docs/api#${rpc}>; rel="deprecation"; type="text/html", <${successor}>; rel="successor-version"`,
+  }
+}
+
 /** A route for each operation of the registry. */
 export const addOperations = (app: FastifyInstance, kernel: Kernel, options: AppOptions): void => {
   const { admit } = options
@@ -91,6 +102,7 @@ export const addOperations = (app: FastifyInstance, kernel: Kernel, options: App
   for (const operation of kernel.registry.operations) {
     const reader = inputReader(operation)
     const consumes = operation.consumes ?? []
+    const deprecation = deprecationHeaders(operation)
 
     /** Authenticates once; the pipeline looks the caller up again after a slow body. */
     const callerOf = async ({ state }: FastifyRequest): Promise<Caller> => {
@@ -113,7 +125,8 @@ export const addOperations = (app: FastifyInstance, kernel: Kernel, options: App
     }
 
     /** Authenticates before any byte of the body is read. */
-    const authenticateFirst: preParsingHookHandler = (request, _reply, _payload, done) => {
+    const authenticateFirst: preParsingHookHandler = (request, reply, _payload, done) => {
+      if (deprecation !== undefined) reply.headers(deprecation)
       if (operation.permission === 'none' || !hasBody(request)) return done()
       callerOf(request).then((caller) => {
         request.state.caller = caller

@@ -112,7 +112,7 @@ const operationSection = (method: string, path: string, operation: OpenApiOperat
   const body = operation.requestBody && Object.entries(operation.requestBody.content)
   const [, success] = Object.entries(operation.responses).find(([status]) => status.startsWith('2')) ?? []
   const { schema } = contentIn(success)
-  return `<details id="${html(operation.operationId)}"><summary><b class="method">${method.toUpperCase()}</b> ${code(path)} — ${html(operation.summary)}</summary><div>
+  return `<details id="${html(operation.operationId)}"><summary><b class="method">${method.toUpperCase()}</b> ${code(path)} — ${html(operation.summary)}${operation.deprecated ? ' <span class="note">deprecated</span>' : ''}</summary><div>
 ${operation.description === undefined ? '' : `<p>${html(operation.description)}</p>`}
 <p>Permission: ${code(operation['x-permission'])}. Statuses: ${statusRows(operation)}. RPC: ${code(operation.operationId)}.</p>
 ${table('Parameters', parameters)}

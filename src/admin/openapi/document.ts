@@ -1,4 +1,5 @@
 import {
+  descriptionOf,
   entityOperations,
   methodOf,
   pathOf,
@@ -64,6 +65,7 @@ const printedOperation = (
   traceHeader: string,
 ): OpenApiOperation => {
   const method = methodOf(operation)
+  const description = descriptionOf(operation)
   const input = asSchema(operation.input)
   const output = asSchema(operation.output)
   const path = pathParams(pathOf(operation))
@@ -108,7 +110,8 @@ const printedOperation = (
     operationId: operation.rpc,
     tags: [operation.rpc.split('.')[0]!],
     summary: operation.summary,
-    ...(operation.description === undefined ? {} : { description: operation.description }),
+    ...(description === undefined ? {} : { description }),
+    ...(operation.deprecated === undefined ? {} : { deprecated: true as const }),
     'x-permission': operation.permission,
     ...(secured ? {} : { security: [] as const }),
     ...(parameters.length > 0 ? { parameters } : {}),

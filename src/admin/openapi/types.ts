@@ -29,6 +29,7 @@ export interface OpenApiOperation {
   readonly tags: readonly string[]
   readonly summary: string
   readonly description?: string
+  readonly deprecated?: true
   readonly 'x-permission': string
   readonly security?: readonly []
   readonly parameters?: readonly OpenApiParameter[]

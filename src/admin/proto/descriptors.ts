@@ -82,8 +82,9 @@ const fileDescriptor = (file: ProtoFile): Descriptor => ({
   messageType: file.messages.toSorted((a, b) => (a.name < b.name ? -1 : 1)).map(messageDescriptor),
   service: file.services.map(({ name, methods }) => ({
     name,
-    method: methods.map(({ name: method, request, response }) => ({
+    method: methods.map(({ name: method, operation, request, response }) => ({
       name: method,
+      ...(operation.deprecated === undefined ? {} : { options: { deprecated: true } }),
       inputType: `.${PACKAGE}.${request.name}`,
       outputType: `.${PACKAGE}.${response.name}`,
     })),

@@ -1,3 +1,4 @@
+import { descriptionOf } from '../../kernel/check/operation.ts'
 import {
   type Field,
   hasPresence,
@@ -60,14 +61,16 @@ const printedMessage = (message: Message, frozen: Frozen): string => {
 const sentence = (text: string) => (/[.!?]$/.test(text) ? text : `${text}.`)
 
 const printedMethod = ({ name, operation, request, response }: Method): string => {
-  const { summary, description, http, permission } = operation
+  const { summary, http, permission, deprecated } = operation
+  const description = descriptionOf(operation)
   const notes = [
     sentence(summary),
     ...(description === undefined ? [] : [sentence(description)]),
     `As ${http}.`,
     permission === 'none' ? 'Needs no key.' : `Permission: ${permission}.`,
   ].join(' ')
-  return `${comment(notes, '  ')}  rpc ${name}(${request.name}) returns (${response.name});\n`
+  const end = deprecated === undefined ? ';' : ' {\n    option deprecated = true;\n  }'
+  return `${comment(notes, '  ')}  rpc ${name}(${request.name}) returns (${response.name})${end}\n`
 }
 
 const printedService = ({ name, methods }: Service): string =>

@@ -57,6 +57,18 @@ const OperationDeclaration = Type.Object(
     description: Type.Optional(
       Type.String(issueOfHolder('its description is not text.', 'Write text, or leave it out.')),
     ),
+    deprecated: Type.Optional(
+      Type.Object(
+        {
+          since: Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$' }),
+          replacedBy: Type.String({ pattern: HTTP.source }),
+        },
+        issueOfHolder(
+          '"deprecated" is not { since, replacedBy }.',
+          'Write it like { since: "2026-11-27", replacedBy: "GET /v2/things" }, or leave it out.',
+        ),
+      ),
+    ),
     permission: Type.String(
       issueOfHolder('it has no permission.', 'Name one, or a class of keys like "any key".'),
     ),
@@ -132,6 +144,15 @@ const OWN_PATHS = ['healthz', 'readyz', 'metrics', 'openapi.json', 'docs', 'prox
 export const methodOf = (operation: Operation): string => operation.http.slice(0, operation.http.indexOf(' '))
 
 export const pathOf = (operation: Operation): string => operation.http.slice(operation.http.indexOf(' ') + 1)
+
+/** The description of an operation for all documents, with its deprecation. */
+export const descriptionOf = ({ description, deprecated }: Operation): string | undefined =>
+  deprecated === undefined
+    ? description
+    : [
+        `Deprecated since ${deprecated.since}: use \`${deprecated.replacedBy}\`.`,
+        ...(description === undefined ? [] : [description]),
+      ].join(' ')
 
 /** True when success has an empty response. */
 export const returnsNothing = (operation: Operation): boolean =>
