@@ -27,7 +27,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   brands: ['test/sandbox/compat/programs/card-brand.js'],
 }
 
-const FAULT_INJECTION = /^test\/(faults\/|kit\/fault|e2e\/fail-closed)/
+const FAULT_INJECTION = /^test\/(faults\/|kit\/fault|envoy\/fail-closed)/
 
 /** Words that comments, test titles, messages and examples do not have. */
 const RETIRED_IN_TEXT = new RegExp(

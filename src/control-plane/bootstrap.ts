@@ -37,8 +37,8 @@ const INTERNAL = 'type.googleapis.com/envoy.extensions.bootstrap.internal_listen
 
 /**
  * Extension for the internal listeners of the forward proxy. With RST on internal sockets, Envoy cuts a response whose
- * connection is closed right behind it (`test/e2e/forward-proxy.program.test.ts` holds the proof, for a new version of
- * Envoy).
+ * connection is closed right behind it. `test/envoy/forward-proxy.program.test.ts` holds the proof, for a new version
+ * of Envoy.
  */
 const internalListeners = {
   bootstrap_extensions: [

@@ -1,7 +1,7 @@
 /**
  * Addresses that may not be dialed. Three tests use all of them, where the decision is made: which addresses
  * (test/egress/envoy-filter.test.ts), which spellings in URLs (test/egress/parse-url.test.ts), and that Envoy denies
- * what names resolve to (test/e2e/egress-guard.program.test.ts). Every other place that asks for the decision has
+ * what names resolve to (test/envoy/egress-guard.program.test.ts). Every other place that asks for the decision has
  * `PROBES`.
  */
 
