@@ -87,7 +87,7 @@ t.test('unknown methods get the responses of known ones: 405 with Allow, or 404'
   const known = await say('BREW /things?a=b HTTP/1.1')
   t.match(known.json, {
     status: 405,
-    detail: 'This path does not accept BREW. It accepts POST, GET, HEAD.',
+    detail: /POST, GET, HEAD/,
   })
   t.match(known.head, /^HTTP\/1\.1 405 Method Not Allowed\r\n[\s\S]*allow: POST, GET, HEAD/)
   const { head } = await say('BREW /things HTTP/1.1\r\nsvc-trace-id:  my id ')

@@ -156,7 +156,7 @@ t.test('a journal in use is left alone', async (t) => {
   )
   t.teardown(() => journal.close())
   truncateSync(setup.file(1), 10)
-  await t.rejects(setup.accept(), { code: 'gateway_timeout', message: /Another live process/ })
+  await t.rejects(setup.accept(), { code: 'gateway_timeout' })
 })
 
 t.test("a loss is acknowledged with the service's key only, and once for each place", async (t) => {

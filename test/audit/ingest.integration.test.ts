@@ -218,8 +218,8 @@ t.test('a writer of a journal is stopped when the store has other records of it'
   await writing.append([record('other-4')])
   await writing.health()
   await here.catchUp()
-  await t.rejects(writing.append([record('other-5')]), { code: 'gateway_timeout', message: /sealed.*a copy/ })
-  await t.rejects(writing.health(), { code: 'gateway_timeout', message: /nothing is disclosed/ })
+  await t.rejects(writing.append([record('other-5')]), { code: 'gateway_timeout' })
+  await t.rejects(writing.health(), { code: 'gateway_timeout' })
   t.equal(idsOf(copy).at(-1), 'other-4')
 
   t.match(errors.at(-1), { members: { journal: 'gateway-1' }, text: /cannot be written/ })

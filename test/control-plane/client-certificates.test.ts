@@ -131,8 +131,8 @@ t.test('a message of a gateway is a valid identity, or rejected', (t) => {
     client: { certificate: 'c', key: 'k' },
     authorities: 'a',
   })
-  t.throws(() => parseClientCertificate('n', []), /not an identity/)
-  t.throws(() => parseClientCertificate('n', {}), /not an identity/)
-  t.throws(() => parseClientCertificate('n', { owner: 'o', authorities: 'a\ud800' }), /not an identity/)
+  t.throws(() => parseClientCertificate('n', []))
+  t.throws(() => parseClientCertificate('n', {}))
+  t.throws(() => parseClientCertificate('n', { owner: 'o', authorities: 'a\ud800' }))
   t.end()
 })

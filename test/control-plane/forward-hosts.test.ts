@@ -24,8 +24,8 @@ t.test('a report has each chain once, and its hosts get theirs back', async (t) 
   const report = reportForwardHosts(hosts)
   t.same(report.chains, ['', authority.pem])
   t.same(parseForwardHosts(JSON.parse(JSON.stringify(report))), hosts)
-  t.throws(() => parseForwardHosts({ ...report, chains: [''] }), /not a chain/)
-  t.throws(() => parseForwardHosts({ hosts: report.hosts }), /not a list/)
+  t.throws(() => parseForwardHosts({ ...report, chains: [''] }))
+  t.throws(() => parseForwardHosts({ hosts: report.hosts }))
 })
 
 const OPTIONS: BootstrapOptions = {

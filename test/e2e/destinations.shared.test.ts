@@ -104,7 +104,7 @@ t.test('no expression reveals a value that its caller may only send', async (t) 
   t.equal(right.status, 400)
   t.match(right.json.proxy_error, {
     code: 'invalid_expression',
-    errors: { '/right': [/"slice" works on a part/] },
+    errors: { '/right': [String] },
   })
   t.same(
     { ...right.json.proxy_error, trace_id: '' },
@@ -161,7 +161,7 @@ t.test('a path is checked after its values are inserted', async (t) => {
   for (const value of ['a/b', 'a\\b', '/'])
     t.match(await toPath(value), {
       status: 403,
-      json: { proxy_error: { code: 'destination_not_allowed', errors: { '/pan': ['token not allowed'] } } },
+      json: { proxy_error: { code: 'destination_not_allowed', errors: { '/pan': [String] } } },
     })
   t.match(await toPath('a/b', 'true'), {
     status: 403,
@@ -299,7 +299,7 @@ t.test('reactors have no destination; an egress-only value is masked there', asy
       .json
   t.match(await react(bound), {
     code: 'destination_not_allowed',
-    errors: { '/args/pan': ['token not allowed'] },
+    errors: { '/args/pan': [String] },
   })
   t.same((await react(secret)).raw, { pan: 'XXXXXXXXXXXX4242' })
   arrived()

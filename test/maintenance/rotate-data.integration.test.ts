@@ -239,11 +239,7 @@ t.test('nothing is written under old versions while they are destroyed, and afte
   }
   const rejected = async (when: string) => {
     for (const [name, write] of Object.entries(late))
-      await t.rejects(
-        write(),
-        { code: 'overloaded', message: /data key of this write was rotated/ },
-        `${name} ${when}`,
-      )
+      await t.rejects(write(), { code: 'overloaded' }, `${name} ${when}`)
   }
   const dying = operating(service, {
     tokens: async () => {
@@ -300,6 +296,5 @@ t.test('an unknown tenant is reported', async (t) => {
   const { deps } = operating(await startTestService(t))
   await t.rejects(rotateData(deps, 'unknown'), {
     code: 'tenant_not_found',
-    message: /Tenant "unknown" does not exist/,
   })
 })

@@ -153,16 +153,16 @@ t.test('any JSON is stored in a token and read back unchanged', async (t) => {
   t.equal((await call('Tokens.Tokenize', { body: deep(64) })).code, status.OK)
   t.match((await call('Tokens.Tokenize', { body: deep(65) })).problem, {
     status: 400,
-    detail: /deeper than 64/,
+    code: 'malformed',
   })
   const names = Object.fromEntries(Array.from({ length: 2_001 }, (_, at) => [`m${at}`, at]))
   t.match((await call('Tokens.Tokenize', { body: names })).problem, {
     status: 400,
-    detail: /2000 different names/,
+    code: 'malformed',
   })
   const bytes = Buffer.from('0a00'.repeat(75_001), 'hex')
   const many = await client.call('Tokens.Tokenize', {}, { bytes, metadata: { 'svc-api-key': key } })
-  t.match(many.problem, { status: 400, detail: /120000 tags and lengths/ })
+  t.match(many.problem, { status: 400, code: 'malformed' })
 })
 
 t.test('absent, null and empty members are distinguished', async (t) => {
@@ -201,7 +201,7 @@ t.test('unknown names of null and empty members are rejected', async (t) => {
   const metadata = { 'svc-api-key': key }
   for (const input of [{ null_members: ['nope'] }, { empty_members: ['data'] }, { null_members: ['id.x'] }]) {
     const response = await client.call('Tokens.Update', { id: 'x', ...input }, { metadata })
-    t.match(response.problem, { status: 400, detail: /names something else than a member/ })
+    t.match(response.problem, { status: 400, code: 'malformed' })
   }
 })
 

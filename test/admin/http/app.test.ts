@@ -39,7 +39,7 @@ t.test('routing', async (t) => {
     ] as const) {
       const response = await call(method, path, sent)
       t.equal(response.status, 404)
-      t.match(response.json, { code: 'not_found', status: 404, detail: /No such route/ })
+      t.match(response.json, { code: 'not_found', status: 404 })
       t.equal(response.headers['content-type'], 'application/json; charset=utf-8')
       t.ok(response.headers['svc-trace-id'])
     }
@@ -141,7 +141,7 @@ t.test('bodies', async (t) => {
     const coded = (coding: string, body = '{"name":"a"}') =>
       call('POST', '/things', { body, headers: { ...json, 'content-encoding': coding } })
     for (const coding of ['gzip', 'br', 'identity, gzip'])
-      t.match((await coded(coding)).json, { status: 415, detail: /uncompressed/ }, coding)
+      t.match((await coded(coding)).json, { status: 415, code: 'unsupported_media_type' }, coding)
     t.equal((await coded('Identity')).status, 201)
     const untaken = { body: 'x', headers: { 'content-encoding': 'gzip' } }
     t.equal((await call('POST', '/things/a/links/1', untaken)).status, 200, 'no body is taken there')
@@ -185,8 +185,8 @@ t.test('bodies', async (t) => {
       t.equal(response.status, 400, body)
       t.match(response.json, { status: 400, code: /^(malformed|invalid)$/ })
     }
-    t.match((await post('{"name":"a","free":"\\ud800"}')).json, { status: 400, detail: /surrogate/ })
-    t.match((await post('{"name":"a","free":{"\\uDFFF":1}}')).json, { status: 400, detail: /surrogate/ })
+    t.match((await post('{"name":"a","free":"\\ud800"}')).json, { status: 400, code: 'malformed' })
+    t.match((await post('{"name":"a","free":{"\\uDFFF":1}}')).json, { status: 400, code: 'malformed' })
     t.equal((await post('{"name":"a","free":"\\ud83d\\ude00"}')).json.input.free, '😀')
   })
 
@@ -209,7 +209,7 @@ t.test('bodies', async (t) => {
       '0.1E-400',
       `-0.${'0'.repeat(400)}1`,
     ])
-      t.match((await sent(number)).json, { status: 400, detail: /Send it as a string/ }, number)
+      t.match((await sent(number)).json, { status: 400, code: 'malformed' }, number)
     for (const number of [
       '9007199254740992',
       '9007199254740992.0',
@@ -236,14 +236,14 @@ t.test('bodies', async (t) => {
       payload: Buffer.from([0x7b, 0x22, 0x6e, 0x22, 0x3a, 0x22, 0xff, 0x22, 0x7d]),
     })
     t.equal(response.statusCode, 400)
-    t.match(response.json(), { detail: /not valid UTF-8/ })
+    t.match(response.json(), { code: 'malformed' })
   })
 
   t.test('64 levels are accepted, 65 and a million are 400', async (t) => {
     const nested = (levels: number) =>
       `{"name":"a","free":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
     t.equal((await post(nested(64))).status, 201)
-    t.match((await post(nested(65))).json, { status: 400, detail: /deeper than 64/ })
+    t.match((await post(nested(65))).json, { status: 400, code: 'malformed' })
     t.equal((await post(nested(500_000))).status, 400)
   })
 
@@ -428,7 +428,7 @@ t.test('responses', async (t) => {
     const slow = await setUp(t, { admin: { callTimeout: 20 } })
     const response = await slow.call('GET', '/wait')
     t.equal(response.status, 504)
-    t.match(response.json, { status: 504, detail: /took too long/ })
+    t.match(response.json, { status: 504, code: 'gateway_timeout' })
   })
 })
 

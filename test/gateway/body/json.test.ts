@@ -65,7 +65,6 @@ t.test('a string with an expression that is not UTF-8 is malformed', async (t) =
   for (const string of ['"\xff{{ten}}"', '"M\xfcller {{ten}}"', '"\\u007b{ten}}\xc3"'])
     await t.rejects(plan(Buffer.from(`["a",${string}]`, 'latin1'), TYPE), {
       code: 'malformed',
-      message: /not UTF-8/,
     } as unknown as Error)
 })
 

@@ -110,7 +110,7 @@ t.test('a stored response restored after its expiry is rejected', async (t) => {
   t.equal(await repeat(), 'done')
   putBack = started
   clock.advance(24 * 3_600_000)
-  await t.rejects(repeat(), { code: 'internal', message: /altered/ })
+  await t.rejects(repeat(), { code: 'internal' })
   putBack = undefined
 })
 
@@ -171,7 +171,7 @@ t.test('a response that the store rejects at first is stored when it recovers', 
   t.equal(await once(operationOf(), {}, call, 'later', async () => 'done'), 'done')
   await t.rejects(
     once(operationOf(), {}, call, 'later', async () => t.fail('it runs')),
-    { code: 'conflict', message: /is in progress/ },
+    { code: 'conflict' },
   )
   while (finished === before) await new Promise((resolve) => setTimeout(resolve, 5))
   t.equal(await once(operationOf(), {}, call, 'later', async () => t.fail('it runs')), 'done')

@@ -65,7 +65,7 @@ t.test('a row without a valid MAC of its record and version is rejected and repo
   const record = JSON.parse(body)
   for (const rest of [{ record, mac: mac! }, { record: { ...record, id: '2' }, mac: mac! }, { record }]) {
     await put(rest)
-    await t.rejects(records.get(tenantId, '2'), { code: 'internal', message: /altered outside the service/ })
+    await t.rejects(records.get(tenantId, '2'), { code: 'internal' })
   }
   t.strictSame(rejected, Array(3).fill({ collection: 'safes', tenantId, id: '2' }))
   t.match(await records.get(tenantId, '1'), { secret: 'x' })

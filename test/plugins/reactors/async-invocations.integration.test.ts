@@ -29,7 +29,7 @@ t.test('arguments of background invocations hold 64 MiB of a tenant at most', as
   t.match(last, {
     status: 429,
     headers: { 'retry-after': '1' },
-    json: { code: 'rate_limited', detail: /arguments/ },
+    json: { code: 'rate_limited' },
   })
   t.equal((await start({ a: 1 })).status, 202, 'small ones start')
 })

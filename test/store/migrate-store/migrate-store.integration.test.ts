@@ -83,7 +83,7 @@ t.test('a vault migrates from SQLite to PostgreSQL', { skip: postgresMissing() }
   t.test('and the file rejects writes, of a running service and of a new one', async (t) => {
     const { store, path } = await aVault(t)
     await copyToPostgres({ from: path, to: await newVaultDatabase(server) })
-    await t.rejects(store.tokens.create([aToken()], NOW), { code: 'overloaded', message: /migrated/ })
+    await t.rejects(store.tokens.create([aToken()], NOW), { code: 'overloaded' })
     await t.rejects(store.tokens.delete('tenant-a', 'id-1', NOW), { code: 'overloaded' })
     t.equal((await store.tokens.read('tenant-a', ['id-1'], NOW)).length, 1, 'it reads on')
     await t.rejects(openStore({ location: path, mode: 'read-write', log: silent }), {

@@ -66,7 +66,7 @@ t.test('tenant isolation by row-level security in PostgreSQL', { skip: postgresM
     t.teardown(() => brief.close())
     const { dialect, search, query } = readSession(brief, 1)
     const slow = dialect.builder.selectNoFrom(sql`pg_sleep(60)`.as('slept'))
-    await t.rejects(search(slow, 'tenant-a'), { code: 'invalid', message: /cursor list/ })
+    await t.rejects(search(slow, 'tenant-a'), { code: 'invalid' })
     await t.rejects(query(slow, 'tenant-a'), { code: 'overloaded' }, 'what is no search is to be tried again')
   })
 

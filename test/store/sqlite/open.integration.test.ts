@@ -105,7 +105,7 @@ t.test('a read-only store rejects every write and names the writer', async (t) =
     () => reader.records.commit([change], NOW),
     () => reader.keys.add([]),
   ])
-    t.match(await rejection(write()), { code: 'internal', message: /admin role/ })
+    t.match(await rejection(write()), { code: 'internal' })
 })
 
 t.test('a joined store reads at once, and writes beside the existing one', async (t) => {

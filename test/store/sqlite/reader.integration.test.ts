@@ -16,7 +16,7 @@ t.test('an endless query is interrupted, and others are served concurrently', as
   })
   const events: string[] = []
   const forever = reader.query(FOREVER, [], 'tenant-a').finally(() => events.push('interrupted'))
-  const rejected = t.rejects(forever, { code: 'invalid', message: /cursor list/ })
+  const rejected = t.rejects(forever, { code: 'invalid' })
   t.same(await store.tokens.read('tenant-b', ['any'], 0), [])
   events.push('read')
   t.same(await reader.query('select ? as text, ? as bytes', ['a', Buffer.from([1])], 'tenant-b'), [
