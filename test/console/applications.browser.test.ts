@@ -2,12 +2,12 @@ import t from 'tap'
 import { templates } from '../../src/console/screens/applications/templates.ts'
 import { expectAccessible } from '../kit/accessible.ts'
 import { openConsole } from '../kit/browser.ts'
-import { sharedSidevault } from '../kit/shared-sidevault.ts'
+import { ownTenant } from './shared-vault.ts'
 
 const HOSTILE = '<img src=x onerror=alert(1)>{{7*7}}‮‏'
 
 t.test('Applications: a user creates one, rotates its key, changes its rules and deletes it', async (t) => {
-  const sidevault = await sharedSidevault()
+  const sidevault = await ownTenant()
   const { call, managementKey: key } = sidevault
   const make = async (body: object) =>
     (await call('POST', '/applications', { key, body: { type: 'private', ...body } })).json
@@ -144,7 +144,7 @@ t.test('Applications: a user creates one, rotates its key, changes its rules and
 })
 
 t.test('Applications: the API accepts each template', async (t) => {
-  const { call, managementKey: key } = await sharedSidevault()
+  const { call, managementKey: key } = await ownTenant()
   for (const { id, name, type, permissions, rules } of templates) {
     const { status, json } = await call('POST', '/applications', {
       key,

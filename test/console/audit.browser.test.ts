@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { openConsole } from '../kit/browser.ts'
-import { sharedSidevault } from '../kit/shared-sidevault.ts'
 import type { Sidevault } from '../kit/sidevault.ts'
 import { until } from '../kit/until.ts'
+import { ownTenant } from './shared-vault.ts'
 
 /** Waits until the audit log lists so many records of an entity: rows follow the journal after 0.2 s. */
 const recordsOf = async ({ call }: Pick<Sidevault, 'call'>, key: string, id: string, count: number) => {
@@ -14,7 +14,7 @@ const recordsOf = async ({ call }: Pick<Sidevault, 'call'>, key: string, id: str
 }
 
 t.test('Audit: finds who read a token, follows the link, and exports the records', async (t) => {
-  const sidevault = await sharedSidevault()
+  const sidevault = await ownTenant()
   const { call, managementKey } = sidevault
   const key = await sidevault.application({ permissions: ['token:create', 'token:read'] })
   const { json: token } = await call('POST', '/tokens', { key, body: { type: 'token', data: 'secret' } })

@@ -4,9 +4,9 @@ import { addKey, openConsole, openScreen } from '../kit/browser.ts'
 import { fillVault } from '../kit/demo-vault.ts'
 import { reflowIssues } from '../kit/reflow.ts'
 import { rewriteResponses } from '../kit/rewrite.ts'
-import { sharedSidevault } from '../kit/shared-sidevault.ts'
 import { allHashes } from './all-screens.ts'
 import { HOSTILE, HOSTILE_VAULT, LONG, MARK, poison } from './hostile.ts'
+import { ownTenant } from './shared-vault.ts'
 
 /** Text that the page shows, also in controls and names of elements. */
 const shown = (page: Page): Promise<string> =>
@@ -57,7 +57,7 @@ const visitAll = async (
 }
 
 t.test('hostile texts are shown as text on every screen', async (t) => {
-  const sidevault = await sharedSidevault()
+  const sidevault = await ownTenant()
   const vault = await fillVault(sidevault, HOSTILE_VAULT)
   const hashes = allHashes(vault)
   const page = await openConsole(t, sidevault)

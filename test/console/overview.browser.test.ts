@@ -1,8 +1,7 @@
 import t from 'tap'
 import { expectAccessible } from '../kit/accessible.ts'
 import { openConsole, signIn } from '../kit/browser.ts'
-import { sharedSidevault } from '../kit/shared-sidevault.ts'
-import { sharedVault } from './shared-vault.ts'
+import { ownTenant, sharedVault } from './shared-vault.ts'
 
 t.test('Overview: shows node health and traffic, and links to the calls', async (t) => {
   const { sidevault } = await sharedVault()
@@ -45,7 +44,7 @@ t.test('Overview: shows node health and traffic, and links to the calls', async 
 })
 
 t.test('Overview: notices that need attention come first', async (t) => {
-  const sidevault = await sharedSidevault()
+  const sidevault = await ownTenant()
   const page = await openConsole(t, sidevault, { key: null, expectedStatuses: [503] })
   const since = new Date(Date.now() - 3_700_000).toISOString()
   await page.route('**/readyz', (route) =>

@@ -1,12 +1,12 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { openConsole, openScreen, signIn } from '../kit/browser.ts'
-import { sharedSidevault } from '../kit/shared-sidevault.ts'
+import { ownTenant } from './shared-vault.ts'
 
 const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name, exact: true })
 
 t.test('each key sees and is offered what it permits', async (t) => {
-  const sidevault = await sharedSidevault()
+  const sidevault = await ownTenant()
   const { call, managementKey } = sidevault
   const page = await openConsole(t, sidevault, { key: null })
   const screens = page.getByRole('navigation', { name: 'Screens' })

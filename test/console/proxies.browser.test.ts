@@ -2,14 +2,14 @@ import t from 'tap'
 import { expectAccessible, expectOperable } from '../kit/accessible.ts'
 import { createAuthority } from '../kit/authority.ts'
 import { openConsole } from '../kit/browser.ts'
-import { sharedSidevault } from '../kit/shared-sidevault.ts'
+import { ownTenant } from './shared-vault.ts'
 
 const HOSTILE = '<img src=x onerror=alert(1)>{{7*7}}\u202e\u200f'
 const GOOD = 'module.exports = async ({ args }) => ({\n  body: args.body,\n  headers: args.headers,\n})\n'
 const BAD = GOOD.replace('args.body', '')
 
 t.test('Proxies: a user creates one, writes its code, restores a version and deletes it', async (t) => {
-  const sidevault = await sharedSidevault()
+  const sidevault = await ownTenant()
   const { call, managementKey: key } = sidevault
   const page = await openConsole(t, sidevault, { hash: '#/proxies', expectedStatuses: [503] })
   const button = (name: string) => page.getByRole('button', { name, exact: true })

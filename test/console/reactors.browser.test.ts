@@ -1,7 +1,7 @@
 import t from 'tap'
 import { expectAccessible } from '../kit/accessible.ts'
 import { openConsole, signIn } from '../kit/browser.ts'
-import { sharedSidevault } from '../kit/shared-sidevault.ts'
+import { ownTenant } from './shared-vault.ts'
 
 const HOSTILE = '<script>alert(1)</script>\u202e'
 const CODE = `module.exports = async ({ args, configuration }) => {
@@ -12,7 +12,7 @@ const CODE = `module.exports = async ({ args, configuration }) => {
 `
 
 t.test('Formulas and reactors: a user creates both, runs the reactor and deletes them', async (t) => {
-  const sidevault = await sharedSidevault()
+  const sidevault = await ownTenant()
   const { call, managementKey: key } = sidevault
   const page = await openConsole(t, sidevault, { hash: '#/formulas' })
   const button = (name: string) => page.getByRole('button', { name, exact: true })

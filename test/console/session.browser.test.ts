@@ -2,8 +2,8 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import { expectAccessible, expectOperable } from '../kit/accessible.ts'
 import { openConsole, signIn } from '../kit/browser.ts'
-import { sharedSidevault } from '../kit/shared-sidevault.ts'
 import { tracesOf } from '../kit/traces.ts'
+import { ownTenant } from './shared-vault.ts'
 
 /** A secret, as the console handles it after sign-in, is in the cookie that no script reads. */
 const sessionCookie = async (page: Page) => {
@@ -15,7 +15,7 @@ const sessionCookie = async (page: Page) => {
 const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name })
 
 t.test('a key is exchanged for a cookie, and is stored nowhere else', async (t) => {
-  const sidevault = await sharedSidevault()
+  const sidevault = await ownTenant()
   const { managementKey: key } = sidevault
   const page = await openConsole(t, sidevault, { key: null, hash: '#/audit?entity_type=card' })
   const field = page.getByLabel('API key')
@@ -46,7 +46,7 @@ t.test('a key is exchanged for a cookie, and is stored nowhere else', async (t) 
 })
 
 t.test('signing out ends the session, also in other tabs', async (t) => {
-  const sidevault = await sharedSidevault()
+  const sidevault = await ownTenant()
   const page = await openConsole(t, sidevault, { hash: '#/settings' })
   const other = await page.context().newPage()
   await other.goto('/console/#/audit')
@@ -68,7 +68,7 @@ t.test('signing out ends the session, also in other tabs', async (t) => {
 })
 
 t.test('the session ends with its key, and the page says so on its next call', async (t) => {
-  const sidevault = await sharedSidevault()
+  const sidevault = await ownTenant()
   const { call, managementKey } = sidevault
   const body = { name: 'Short-lived', type: 'management', permissions: ['tenant:read', 'log:read'] }
   const { json } = await call('POST', '/applications', { key: managementKey, body })
@@ -89,7 +89,7 @@ t.test('the session ends with its key, and the page says so on its next call', a
 })
 
 t.test('a second key adds its permissions, and each call uses the key that has the permission', async (t) => {
-  const sidevault = await sharedSidevault()
+  const sidevault = await ownTenant()
   const privateKey = await sidevault.application({
     permissions: ['token:create', 'token:read', 'token:search'],
   })

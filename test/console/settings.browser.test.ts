@@ -1,9 +1,9 @@
 import t from 'tap'
 import { openConsole } from '../kit/browser.ts'
-import { sharedSidevault } from '../kit/shared-sidevault.ts'
+import { ownTenant } from './shared-vault.ts'
 
 t.test('Settings: changes the tenant, and invites a user', async (t) => {
-  const sidevault = await sharedSidevault()
+  const sidevault = await ownTenant()
   const { call, managementKey: key } = sidevault
   const page = await openConsole(t, sidevault, { hash: '#/settings' })
   const tenant = page.getByRole('region', { name: 'Tenant' })

@@ -2,7 +2,7 @@ import type { Page, Route } from 'playwright-core'
 import t from 'tap'
 import { expectAccessible, expectOperable } from '../kit/accessible.ts'
 import { openConsole, signIn } from '../kit/browser.ts'
-import { sharedSidevault } from '../kit/shared-sidevault.ts'
+import { ownTenant } from './shared-vault.ts'
 
 const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name, exact: true })
 const screens = (page: Page) => page.getByRole('navigation', { name: 'Screens' })
@@ -12,7 +12,7 @@ const isHeadingFocused = (page: Page) =>
   heading(page, 'Audit').evaluate((element) => element === document.activeElement)
 
 t.test('Shell: a user navigates by links and keys', async (t) => {
-  const page = await openConsole(t, await sharedSidevault())
+  const page = await openConsole(t, await ownTenant())
   await heading(page, 'Overview').waitFor()
   await screens(page).getByRole('link', { name: 'Audit' }).click()
   await heading(page, 'Audit').waitFor()
@@ -34,7 +34,7 @@ t.test('Shell: a user navigates by links and keys', async (t) => {
 })
 
 t.test('Shell: on a phone the screens are in a menu', async (t) => {
-  const page = await openConsole(t, await sharedSidevault(), { width: 390, height: 844, colorScheme: 'dark' })
+  const page = await openConsole(t, await ownTenant(), { width: 390, height: 844, colorScheme: 'dark' })
   await heading(page, 'Overview').waitFor()
   t.notOk(await page.getByRole('link', { name: 'Audit' }).isVisible())
   await page.getByText('Menu').click()
@@ -45,7 +45,7 @@ t.test('Shell: on a phone the screens are in a menu', async (t) => {
 })
 
 t.test('Shell: slow calls, errors and an unreachable service are shown, and retried', async (t) => {
-  const page = await openConsole(t, await sharedSidevault(), { clock: true, expectedStatuses: [503] })
+  const page = await openConsole(t, await ownTenant(), { clock: true, expectedStatuses: [503] })
   await heading(page, 'Overview').waitFor()
   let respond: (route: Route) => Promise<void> | void = () => {}
   await page.route('**/console/api/logs?*', (route) => respond(route))
@@ -89,7 +89,7 @@ t.test('Shell: slow calls, errors and an unreachable service are shown, and retr
 })
 
 t.test('Shell: an expired session hides the page, which continues unchanged after sign-in', async (t) => {
-  const sidevault = await sharedSidevault()
+  const sidevault = await ownTenant()
   const page = await openConsole(t, sidevault, { hash: '#/requests' })
   await page.getByRole('searchbox', { name: 'Find' }).fill('console')
   await page

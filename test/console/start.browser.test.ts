@@ -1,10 +1,10 @@
 import t from 'tap'
 import { expectAccessible } from '../kit/accessible.ts'
 import { openConsole } from '../kit/browser.ts'
-import { sharedSidevault } from '../kit/shared-sidevault.ts'
+import { ownTenant } from './shared-vault.ts'
 
 t.test('First minute: stores a card and sends it, with three buttons', async (t) => {
-  const sidevault = await sharedSidevault()
+  const sidevault = await ownTenant()
   const { call, managementKey } = sidevault
   const page = await openConsole(t, sidevault)
   const screens = page.getByRole('navigation', { name: 'Screens' })

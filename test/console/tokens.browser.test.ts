@@ -2,8 +2,8 @@ import type { CDPSession, Page } from 'playwright-core'
 import t from 'tap'
 import { expectAccessible, expectOperable } from '../kit/accessible.ts'
 import { openConsole } from '../kit/browser.ts'
-import { sharedSidevault } from '../kit/shared-sidevault.ts'
 import { tracesOf } from '../kit/traces.ts'
+import { ownTenant } from './shared-vault.ts'
 
 const PAN = '4539578763621486'
 const OTHER_PAN = '4111111111111111'
@@ -16,7 +16,7 @@ const reveal = {
   permissions: ['token:read'],
 }
 
-const sidevault = await sharedSidevault()
+const sidevault = await ownTenant()
 const key = await sidevault.application({ permissions: EVERY, rules: [reveal] })
 const create = async (body: object): Promise<string> =>
   (await sidevault.call('POST', '/tokens', { key, body })).json.id
