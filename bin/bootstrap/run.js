@@ -30,8 +30,8 @@ const forTools = () =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => FOR_TOOLS.test(name)))
 
 /**
- * Environment for npm and pip. All files that they write go below `.cache/`, but those of an
- * npm cache that the user names.
+ * Environment for npm and pip. All files that they write go below `.cache/`, but those of an npm cache that the user
+ * names.
  * @param {string} root the project
  * @returns {NodeJS.ProcessEnv}
  */

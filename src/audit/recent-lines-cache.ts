@@ -6,8 +6,7 @@ const MAX_LINES = 4_096
 /**
  * Lines written by this process and not read back yet. A line that is equal byte for byte needs no new digest and
  * record, which is most of the cost of reading it. Without it `/detokenize` of 20 tokens takes 1.13 × the CPU (1.11 to
- * 1.21,
- * `npm run bench -- --against` at 8 calls).
+ * 1.21, `npm run bench -- --against` at 8 calls).
  */
 export interface RecentLinesCache {
   /** `text`: with its newline, after the line whose hash is `previous`. */

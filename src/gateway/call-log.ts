@@ -40,7 +40,7 @@ export interface CallLabel {
   readonly host: string | undefined
 }
 
-/** Details of a response that came whole from the destination. */
+/** Details of a response that came from the destination and is complete. */
 const COMPLETE = 'via_upstream'
 
 /** Whether the response of the destination reached the caller to its end. */

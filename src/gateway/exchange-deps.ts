@@ -36,7 +36,7 @@ export interface ExchangeDeps extends RequestRecordDeps {
   /** Bytes of Envoy's memory that calls hold, from their headers to the end of their response. */
   readonly held: Shares
   readonly hosts: RecentHosts
-  /** Calls whose end Envoy's log tells. */
+  /** Calls whose end Envoy's log reports. */
   readonly calls: OpenCalls
   /** Where a host of a streamed request is dialed, `<address>:<port>`. */
   readonly dial: (host: string, port: number) => Promise<string>

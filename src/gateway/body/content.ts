@@ -104,8 +104,7 @@ const known = new Map<string, Content>()
 
 /**
  * Reads a Content-Type (RFC 9110 §8.3.1). Types that are not known are `binary`, texts that are no type `unread`.
- * Throws
- * `malformed` for a comma outside quotes: the destination might choose the one of several types that we did not.
+ * Throws `malformed` for a comma outside quotes: of several types, the destination might choose another than we do.
  */
 export const contentOf = (header: string): Content => {
   const ready = known.get(header)

@@ -33,8 +33,8 @@ interface FieldKind {
 
 /**
  * CSV (RFC 4180): fields with expressions are written in quotes when they were, or when what they become needs it.
- * Records end with CRLF or a line feed. In a field without quotes an expression is read whole, with the commas and
- * quotes in it. A field that begins with `=`, `+`, `-` or `@` is written as it is.
+ * Records end with CRLF or a line feed. In a field without quotes an expression is read to its end, with the commas
+ * and quotes in it. A field that begins with `=`, `+`, `-` or `@` is written as it is.
  */
 export const createCsv = (charset: Charset, expressions: Expressions, limits: ScanLimits): Scanner => {
   const encoding = encodingOf(charset)

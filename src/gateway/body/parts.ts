@@ -58,8 +58,8 @@ const unreadable = (what: string) =>
   new AppError('unsupported_media_type', `${what} cannot be streamed. Send the body without streaming.`)
 
 /**
- * Reads a body of these headers in parts (completions §6). Throws `unsupported_media_type` for what only a whole body
- * shows: that one without a content type is text, or what a compressed one holds; `malformed` for several content
+ * Reads a body of these headers in parts (completions §6). Throws `unsupported_media_type` for what only a complete
+ * body shows: that one without a content type is text, or what a compressed one holds; `malformed` for several content
  * types.
  */
 export const createPartReader = (

@@ -19,10 +19,9 @@ export interface Scanner {
   /** False: no expression is in the bytes, well formed or not. Linear. */
   mayHold(bytes: Buffer): boolean
   /**
-   * Continues where the last call stopped. Linear in `part`; remembers no bytes of it. Of the last part of a whole body
-   * it may leave some for another turn, which then is the last part again. Throws `invalid_expression`, `malformed`,
-   * and
-   * `too_large` for what is too long to wait for.
+   * Continues where the last call stopped. Linear in `part`; remembers no bytes of it. It may leave some of the last
+   * part of a complete body for another turn, which then is the last part again. Throws `invalid_expression`,
+   * `malformed`, and `too_large` for what is too long to wait for.
    */
   scan(part: Buffer, isLast: boolean): Scanned
 }

@@ -71,7 +71,7 @@ const createClosedScanner = (): ClosedScanner => {
       // U+0000 is in no id, and cannot be looked up.
       if (id !== undefined && !id.includes('\0')) ids.push(id)
     }
-    /** The first `}}` at or behind `closeFrom`. */
+    /** The `}}` that was found last; infinity: no other follows. */
     let close = -1
     const closeAfter = (from: number): number => {
       if (close !== Number.POSITIVE_INFINITY && close < from)

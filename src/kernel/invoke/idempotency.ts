@@ -37,7 +37,7 @@ interface IdempotencyDeps {
   readonly clock: Clock
   readonly log: Log
   readonly tokenTypes: ReadonlyMap<string, TokenType>
-  /** Name of this process: its successor of the same name abandons its leases (`IdempotencyStore.abandonOf`). */
+  /** Name of this process: its successor of the same name abandons its leases (`IdempotencyStore.abandonAllOf`). */
   readonly processName?: string
 }
 

@@ -117,9 +117,9 @@ const isOutage = ({ code }: AppError): boolean => code === 'overloaded' || code 
 
 /**
  * The pipeline under both transports (docs/architecture.md, "The pipeline"). An audited operation runs only while the
- * journal is healthy, and responds only when its record is in the journal. Denied calls (403) have a
- * record too, whether the permission is missing or the operation denies them. A started call completes with its
- * record, even if the client disconnects.
+ * journal is healthy, and responds only when its record is in the journal. Denied calls (403) have a record too,
+ * whether the permission is missing or the operation denies them. A started call completes with its record, even if
+ * the client disconnects.
  */
 export const createInvoke = (
   operations: readonly Operation[],

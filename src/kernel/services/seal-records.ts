@@ -102,8 +102,8 @@ export const sealMutation = async (
 }
 
 /**
- * Opens the record of a row, with its sealed members. A row without a valid MAC, or
- * with columns that differ from its body, is rejected with `internal` and reported.
+ * Opens the record of a row, with its sealed members. A row without a valid MAC, or with columns that differ from its
+ * body, is rejected with `internal` and reported.
  */
 export const openRecord = async (
   keys: Pick<Keys, 'tenant'>,
