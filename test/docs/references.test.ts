@@ -5,7 +5,7 @@ import { root, type SourceFile, sourcesIn } from '../kit/sources.ts'
 import { candidates, documents, withoutFences } from './documents.ts'
 
 /** Documents of others, which are not in this repository. */
-const STANDARD = /^(RFC \d+|NIST SP [\w-]+|XML 1\.0|ICAO [\d-]+)$/
+const STANDARD = /^(RFC \d+|NIST SP [\w-]+|XML 1\.0|ICAO [\d-]+|X\.\d+)$/
 
 /** Names that a reader's own files have. */
 const OF_READERS =
@@ -90,7 +90,7 @@ const deadSections = ({ path, text }: SourceFile): readonly string[] => {
       if (!hasSection('spec/interface.md', name)) dead.push(`${path}: ${mention}`)
   let source = ''
   const marks =
-    /(RFC \d+|NIST SP [\w-]+|XML 1\.0|ICAO [\d-]+|\bcompletions|[\w./-]+\.md)\b|§ ?(\d+[a-z]?)?|\n/g
+    /(RFC \d+|NIST SP [\w-]+|XML 1\.0|ICAO [\d-]+|X\.\d+|\bcompletions|[\w./-]+\.md)\b|§ ?(\d+[a-z]?)?|\n/g
   for (const [mark, name, section] of text.matchAll(marks)) {
     if (name !== undefined || mark === '\n') {
       source = name ?? ''
