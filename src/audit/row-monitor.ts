@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { Gauge, type Registry } from 'prom-client'
+import { Gauge, type Registry } from '@prometheus-io/client'
 import type { Clock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import { type RowsDeps, verifyRows } from './verify-rows.ts'

@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
-import { Gauge, type Registry } from 'prom-client'
+import { Gauge, type Registry } from '@prometheus-io/client'
 import { untilNext } from './clock.ts'
 import { createLagMeter, PRECISION_MS } from './lag-meter.ts'
 

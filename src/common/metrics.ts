@@ -1,14 +1,15 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client'
 import { systemClock } from './clock.ts'
 import { createDestinationCounts } from './destination-counts.ts'
 import { measureLag } from './event-loop-lag.ts'
 import { createRequestRing } from './request-ring.ts'
 
-/** Gauges that prom-client names `_total`, which is reserved for counters. */
+/** Gauges that the Prometheus client names `_total`, which is reserved for counters. */
 const MISNAMED = ['handles', 'requests', 'resources']
 
-/** Metrics of prom-client that `measureLag` replaces, and an interval in which it does not measure them. */
-const LAGS = ['min_', 'max_', 'mean_', 'stddev_', 'p50_', 'p90_', 'p99_']
+/** Metrics of the client that `measureLag` replaces, and an interval in which it does not measure them. */
+const LAGS = ['min_', 'max_', 'mean_', 'stddev_', 'p50_', 'p90_', 'p99_'].map((part) => `lag_${part}seconds`)
+const MEASURED = [...LAGS, 'utilization_summary', 'utilization_histogram']
 const NEVER_MS = 2 ** 31 - 1
 
 /** From a tenth of a millisecond to half a minute, in seconds. */
@@ -18,14 +19,18 @@ export const DURATION_BUCKETS = [
 
 /**
  * Labels are fixed names (routes, stages, types), never an id, a path, a host or a caller's value. Metrics of Node and
- * the process have the names of prom-client, by which dashboards find them. `node`: the name of the process.
+ * the process have the names of the client, by which dashboards find them. `node`: the name of the process.
  */
 export const createMetrics = (node = 'main') => {
   const registry = new Registry()
   const registers = [registry]
-  // Its own measurement of the event loop would wake an idle process 100 times a second.
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: NEVER_MS })
-  for (const name of LAGS) registry.removeSingleMetric(`nodejs_eventloop_lag_${name}seconds`)
+  // Its own measurements of the event loop would wake an idle process 110 times a second.
+  collectDefaultMetrics({
+    register: registry,
+    eventLoopMonitoringPrecision: NEVER_MS,
+    eventLoopUtilizationTimeout: NEVER_MS,
+  })
+  for (const name of MEASURED) registry.removeSingleMetric(`nodejs_eventloop_${name}`)
   measureLag(registry)
   for (const name of MISNAMED) registry.removeSingleMetric(`nodejs_active_${name}_total`)
   return {

@@ -48,7 +48,7 @@ const SHOWN: readonly (readonly [
   ],
 ]
 
-/** Offered and acknowledged versions, as prom-client's JSON. */
+/** Offered and acknowledged versions, as JSON of the Prometheus client. */
 export const envoyConfigMetrics = async (
   socketPath: string,
   signal: AbortSignal,

@@ -16,10 +16,10 @@ interface StatusServerDeps {
 }
 
 /**
- * A process's own page on a unix socket, for the admin process to collect: `GET /metrics.json` (prom-client's JSON, an
- * array of metrics), `GET /requests.json?<query as JSON>` (the newest calls), `GET /destinations.json?<tenant id>`
- * (where its values went), `GET /healthz` and, for a part, `GET /healthz/<part>` (200 `{ "status": "ok" }` or
- * `"degraded"`, or 503). Resolves when it listens.
+ * A process's own page on a unix socket, for the admin process to collect: `GET /metrics.json` (the JSON of the
+ * Prometheus client, an array of metrics), `GET /requests.json?<query as JSON>` (the newest calls), `GET
+ * /destinations.json?<tenant id>` (where its values went), `GET /healthz` and, for a part, `GET /healthz/<part>` (200
+ * `{ "status": "ok" }` or `"degraded"`, or 503). Resolves when it listens.
  */
 export const startStatusServer = async (
   deps: StatusServerDeps,

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises'
-import { Gauge, type Registry } from 'prom-client'
+import { Gauge, type Registry } from '@prometheus-io/client'
 import type { Ingest } from '../audit/ingest.ts'
 import { createRetention, type RetentionDeps } from '../audit/retention.ts'
 import type { RowMonitor } from '../audit/row-monitor.ts'

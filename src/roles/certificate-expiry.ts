@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { Gauge, type Registry } from 'prom-client'
+import { Gauge, type Registry } from '@prometheus-io/client'
 import { describeCertificates } from '../common/certificates.ts'
 import type { Clock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'

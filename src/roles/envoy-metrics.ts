@@ -60,7 +60,7 @@ const SHOWN: readonly Shown[] = [
 const STATS = SHOWN.flatMap(({ samples }) => samples.map(([, stat]) => stat))
 const FILTER = encodeURIComponent(`^(${STATS.join('|').replaceAll('.', '\\.')})$`)
 
-/** Envoy's metrics as prom-client JSON. Rejects if Envoy does not respond. */
+/** Envoy's metrics as JSON of the Prometheus client. Rejects if Envoy does not respond. */
 export const envoyMetrics = async (socketPath: string, signal: AbortSignal): Promise<readonly object[]> => {
   const { status, body } = await unixHttp(socketPath, 'GET', `/stats?filter=${FILTER}`, { signal })
   if (status !== 200) throw new Error(`Envoy responded with status ${status}`)

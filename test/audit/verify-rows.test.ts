@@ -1,7 +1,7 @@
 import { truncateSync } from 'node:fs'
 import { join } from 'node:path'
+import { Registry } from '@prometheus-io/client'
 import Database from 'better-sqlite3'
-import { Registry } from 'prom-client'
 import t from 'tap'
 import { acknowledgeLoss } from '../../src/audit/acknowledge-loss.ts'
 import { createIngest } from '../../src/audit/ingest.ts'

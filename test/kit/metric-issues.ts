@@ -29,7 +29,7 @@ export const metricIssues = (page: string): string[] => {
     }
   }
   for (const [name, { help, type }] of families) {
-    // Stock names of Node's own metrics, as prom-client has them.
+    // Stock names of Node's own metrics, as the Prometheus client has them.
     if (/^(?:process|nodejs)_/.test(name)) continue
     if (!/^sidevault_[a-z0-9_]+$/.test(name)) issues.push(`${name} is not in our part of the names`)
     if (!help) issues.push(`${name} has no help`)

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Registry } from 'prom-client'
+import { Registry } from '@prometheus-io/client'
 import t from 'tap'
 import { createLog } from '../../src/common/log.ts'
 import { edgeCertificate, forwardAuthority, watchCertificates } from '../../src/roles/certificate-expiry.ts'

@@ -50,7 +50,7 @@ t.test('each token has one record, and is counted', async (t) => {
   const { values } = await metrics.disclosed.get()
   t.ok(
     values.some(
-      ({ labels, value }) =>
+      ({ labels, value }: { labels: Record<string, unknown>; value: number }) =>
         value === 1 && labels.type === 'card' && labels.purpose === 'use' && labels.disclosure === 'reveal',
     ),
   )

@@ -1,4 +1,9 @@
-import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue, type Registry } from 'prom-client'
+import {
+  AggregatorRegistry,
+  type MetricObjectWithValues,
+  type MetricValue,
+  type Registry,
+} from '@prometheus-io/client'
 import type { Log } from '../../common/log.ts'
 import type { Metrics } from '../../common/metrics.ts'
 import { withTimeout } from '../../common/with-timeout.ts'

@@ -1,4 +1,4 @@
-import { Counter, Gauge, type Registry } from 'prom-client'
+import { Counter, Gauge, type Registry } from '@prometheus-io/client'
 
 /** Metrics of Redis, registered only when it is configured. */
 export const createRedisMetrics = (registry: Registry) => {

@@ -1,4 +1,4 @@
-import type { Registry } from 'prom-client'
+import type { Registry } from '@prometheus-io/client'
 import type { Clock } from '../../common/clock.ts'
 import { newId } from '../../common/ids.ts'
 import type { Log } from '../../common/log.ts'

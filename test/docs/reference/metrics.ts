@@ -12,7 +12,7 @@ interface Metric {
 const DECLARED =
   /'(?<name>(?:sidevault|nodejs)_[a-z_]+)',\s*(?:type: )?(?:'(?<type>counter|gauge)',\s*)?(?:help:\s*)?(?<help>'[^'\n]{10,}'|"[^"\n]{10,}"),(?:\s*labelNames: \[(?<labels>[^\]]*)\])?/g
 
-/** Labels of metrics whose samples are written without prom-client's `labelNames`. */
+/** Labels of metrics whose samples are written without the client's `labelNames`. */
 const SAMPLE_LABELS: Readonly<Record<string, readonly string[]>> = {
   sidevault_envoy_responses_total: ['status'],
   sidevault_envoy_tunnel_handshakes_failed_total: ['reason'],
@@ -46,7 +46,7 @@ export const metrics: Page = {
     page(
       'Metrics',
       `\`GET /metrics\` returns the Prometheus text format, without a key. It aggregates all processes of the node. Labels hold names of
-routes, stages and types, never an id, a host or a value. Metrics of Node and its processes have the names of prom-client,
+routes, stages and types, never an id, a host or a value. Metrics of Node and its processes have the names of prometheus/client_js,
 \`nodejs_…\` and \`process_…\`. Quantiles of the event loop's lag are not measured, since that would wake idle processes.
 
 The upper bounds of duration histograms are ${DURATION_BUCKETS.join(', ')} seconds.`,

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { createServer, getCACertificates, setDefaultCACertificates } from 'node:tls'
-import { Registry } from 'prom-client'
+import { Registry } from '@prometheus-io/client'
 import t, { type Test } from 'tap'
 import { createLog, type Log } from '../../../src/common/log.ts'
 import { openRedisState } from '../../../src/shared-state/redis/state.ts'
