@@ -1,11 +1,12 @@
 import Database from 'better-sqlite3'
 import t from 'tap'
 import { startTestService } from '../../kit/service.ts'
+import { openInThread } from '../../kit/store-in-thread.ts'
 
 const CODE = 'module.exports = ({ args }) => ({ raw: args })'
 const FORMULA = { name: 'f', type: 'private', code: CODE }
 
-const service = await startTestService(t)
+const service = await startTestService(t, { openStore: openInThread })
 const { managementKey } = service
 
 const call = async (method: string, path: string, body?: object, key = managementKey) => {

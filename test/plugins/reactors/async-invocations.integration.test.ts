@@ -3,7 +3,7 @@ import { createBackgroundBudget } from '../../../plugins/reactors/background-bud
 import { startTestService } from '../../kit/service.ts'
 
 const MIB = 1024 * 1024
-const WAITS = 'module.exports = () => new Promise((done) => setTimeout(() => done({ raw: 1 }), 20000))'
+const WAITS = 'module.exports = () => new Promise((done) => setTimeout(() => done({ raw: 1 }), 29000))'
 
 t.test('concurrent calls start background invocations up to the share of their tenant', async (t) => {
   const { call, application } = await startTestService(t)
