@@ -7,7 +7,7 @@ import t from 'tap'
 import { openSandbox, returned } from './kit.ts'
 
 const NATIVE_LOOP = 'module.exports = () => Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1)'
-const LIMITS = { cpuMs: 200 }
+const LIMITS = { cpuMs: 100 }
 const onLinux = process.platform === 'linux'
 
 const exists = (pid: number): boolean => {

@@ -29,7 +29,7 @@ const MAX_CHILD_MB = 500
 const MAX_GROWTH_MB = 150
 const SLOWEST_MS = 10_000
 /** Milliseconds between two requests of the neighbour. */
-const PAUSE_MS = 25
+const PAUSE_MS = 50
 
 const rssMb = (pid: number): number => {
   try {
