@@ -108,6 +108,17 @@ t.test('a call whose destination does not respond has an unknown outcome', async
   }
 })
 
+t.test('a streamed upload has an outcome', async (t) => {
+  const streamed = { headers: { 'svc-proxy-stream': 'true' } }
+  const sent = await send(h1, h1.url('/status/201'), streamed)
+  t.match(sent.response, { status: 201, headers: { 'svc-proxy-outcome': 'answered' } })
+  t.match(sent.row, { outcome: 'answered', complete: true, status: 201, destinationStatus: 201, tokens: 1 })
+  t.match(sent.records, [{ message: 'Outcome answered: 201' }])
+  const reset = await send(h1, h1.url('/reset'), streamed)
+  t.match(reset.response, { status: 502, headers: { 'svc-proxy-outcome': 'unknown' } })
+  t.match(reset.row, { outcome: 'unknown', status: 502 })
+})
+
 t.test('a response that breaks off is answered, and not complete', async (t) => {
   const { response, row, records } = await send(h1, h1.url('/halfway'))
   t.equal(response, undefined, 'it breaks off for the caller too')
