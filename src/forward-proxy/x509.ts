@@ -48,7 +48,7 @@ export interface CertificateFields {
 }
 
 const COMMON_NAME = '2.5.4.3'
-/** Characters of PrintableString (X.680 §41.4). Other texts are UTF8String. */
+/** Characters of PrintableString (ITU-T X.680, section 41.4). Other texts are UTF8String. */
 const PRINTABLE = /^[A-Za-z0-9 '()+,./:=?-]*$/
 
 /** A name with a common name only; without one, the empty name. */

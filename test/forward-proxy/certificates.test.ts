@@ -38,7 +38,7 @@ const KEYS: Readonly<Record<KeyName, () => KeyObject>> = {
   RSA: () => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey,
 }
 
-/** Where the value of the DER element at `at` begins and ends (X.690 §8.1). */
+/** Where the value of the DER element at `at` begins and ends (ITU-T X.690, section 8.1). */
 const elementAt = (der: Buffer, at: number): readonly [number, number] => {
   const first = der.readUInt8(at + 1)
   const sizeOfLength = first < 0x80 ? 0 : first - 0x80
