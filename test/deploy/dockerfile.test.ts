@@ -58,3 +58,15 @@ t.test('the image runs as an unprivileged user, with one writable directory and 
   for (const tool of ['npm', 'npx', 'yarn', 'corepack']) t.match(run, `/usr/local/bin/${tool}`)
   t.notMatch(run, /build-essential|python|g\+\+|make /)
 })
+
+t.test('labels of the image are those of the package', async (t) => {
+  const { description, version } = JSON.parse(textOf('package.json'))
+  const labels = Object.fromEntries(
+    [
+      ...only('LABEL')
+        .join(' ')
+        .matchAll(/org\.opencontainers\.image\.(\w+)="([^"]*)"/g),
+    ].map(([, name, value]) => [name, value]),
+  )
+  t.strictSame(labels, { title: 'Sidevault', description, version })
+})
