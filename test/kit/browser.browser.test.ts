@@ -180,5 +180,5 @@ t.test('Tab reaches every control', async (t) => {
   const { page } = await visit(t, '<main><button>A</button><div><button>B</button></div></main>', {
     script: `onkeydown = (event) => { if (document.activeElement.innerText === 'A') event.preventDefault() }`,
   })
-  t.same(await keyboardIssues(page), ['Tab does not reach button "B"'])
+  t.same(await keyboardIssues(page), ['Tab does not reach button  "B"'])
 })
