@@ -183,6 +183,7 @@ export const formulaOperations = (context: PluginContext) => {
           throw new AppError(
             'conflict',
             `Reactor formula "${id}" is used by ${used} reactors. Delete them, or give them another formula, first.`,
+            { conflictWith: 'state' },
           )
         return {}
       },

@@ -107,6 +107,7 @@ export const sessionOperations = (context: PluginContext, { within }: SessionOpt
             throw new AppError(
               'conflict',
               'The session of this nonce has been authorized already. Create another session.',
+              { conflictWith: 'state' },
             )
           return {
             ...current,

@@ -53,8 +53,11 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS
 
-/** gRPC status of a `conflict` with a concurrent change: clients read again, and repeat. */
-const ABORTED = 10
+/**
+ * gRPC statuses of a `conflict` with a concurrent change, after which clients read again and repeat, and with the state
+ * of the entity, which somebody has to change first.
+ */
+const CONFLICTS = { change: 10, state: 9 } as const
 
 /** Sentences by property path, e.g. `{ 'data.number': ['must pass the Luhn check'] }`. */
 export type FieldErrors = Readonly<Record<string, readonly string[]>>
@@ -99,8 +102,11 @@ interface AppErrorOptions {
   readonly tokens?: readonly string[]
   /** The effect may or may not have happened. */
   readonly uncertain?: boolean
-  /** A `conflict` with a concurrent change, not with an id or value in use: gRPC `ABORTED`. */
-  readonly concurrent?: boolean
+  /**
+   * What a `conflict` is with: a concurrent change (gRPC `ABORTED`), or the state of the entity
+   * (`FAILED_PRECONDITION`). Default: an id or value in use (`ALREADY_EXISTS`).
+   */
+  readonly conflictWith?: keyof typeof CONFLICTS
   readonly cause?: unknown
   /** Seconds a client should wait, printed as `Retry-After`. */
   readonly retryAfter?: number
@@ -123,7 +129,7 @@ export class AppError extends Error {
   readonly allow: readonly string[] | undefined
   readonly response: CodeResponse | undefined
   readonly uncertain: boolean
-  readonly concurrent: boolean
+  readonly conflictWith: keyof typeof CONFLICTS | undefined
 
   constructor(code: ErrorCode, detail: string, options: AppErrorOptions = {}) {
     super(detail, options.cause === undefined ? undefined : { cause: options.cause })
@@ -135,7 +141,7 @@ export class AppError extends Error {
     this.allow = options.allow
     this.response = options.response
     this.uncertain = options.uncertain ?? false
-    this.concurrent = options.concurrent ?? false
+    this.conflictWith = options.conflictWith
   }
 
   get status(): number {
@@ -143,12 +149,12 @@ export class AppError extends Error {
   }
 
   /**
-   * gRPC status code of the table, or `ABORTED`. When a tenant's code chose another HTTP status: of the first error
-   * with that status.
+   * gRPC status code of the table, or of `CONFLICTS`. When a tenant's code chose another HTTP status: of the first
+   * error with that status.
    */
   get grpc(): number {
     const own = ERRORS[this.code]
-    if (this.status === own.status) return this.concurrent ? ABORTED : own.grpc
+    if (this.status === own.status) return this.conflictWith ? CONFLICTS[this.conflictWith] : own.grpc
     return Object.values(ERRORS).find(({ status }) => status === this.status)?.grpc ?? own.grpc
   }
 
@@ -176,7 +182,7 @@ export const invalid = (
 export const concurrentChange = (
   detail: string,
   options: Pick<AppErrorOptions, 'retryAfter'> = {},
-): AppError => new AppError('conflict', detail, { ...options, concurrent: true })
+): AppError => new AppError('conflict', detail, { ...options, conflictWith: 'change' })
 
 /** Validation issue at a property path; undefined: none. */
 export type FieldIssue = readonly [path: string, sentence: string | undefined]

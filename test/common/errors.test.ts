@@ -29,11 +29,13 @@ t.test('a problem has its code, and a link to its documentation', async (t) => {
 })
 
 t.test(
-  'a concurrent change is `conflict` over HTTP, ABORTED over gRPC; a value in use ALREADY_EXISTS',
+  'a `conflict` is ABORTED over gRPC, FAILED_PRECONDITION or ALREADY_EXISTS, by what it is with',
   async (t) => {
     const error = concurrentChange('The token was changed concurrently. Retry.', { retryAfter: 1 })
     t.match(error, { code: 'conflict', status: 409, grpc: 10, retryAfter: 1 })
     t.match(new AppError('conflict', 'The id is in use.'), { code: 'conflict', status: 409, grpc: 6 })
+    const state = new AppError('conflict', 'The formula has reactors.', { conflictWith: 'state' })
+    t.match(state, { code: 'conflict', status: 409, grpc: 9 })
   },
 )
 

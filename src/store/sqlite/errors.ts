@@ -55,20 +55,20 @@ export interface WireError {
   readonly errors?: FieldErrors
   readonly retryAfter?: number
   readonly uncertain?: boolean
-  readonly concurrent?: boolean
+  readonly conflictWith?: AppError['conflictWith']
   readonly cause?: { readonly name: string; readonly code?: string; readonly stack?: string }
 }
 
 export const toWire = (thrown: unknown): WireError => {
   const error = fromSqlite(thrown)
-  const { code, message: detail, errors, retryAfter, uncertain, concurrent, cause } = error
+  const { code, message: detail, errors, retryAfter, uncertain, conflictWith, cause } = error
   return {
     code,
     detail,
     ...(errors ? { errors } : {}),
     ...(retryAfter === undefined ? {} : { retryAfter }),
     ...(uncertain ? { uncertain } : {}),
-    ...(concurrent ? { concurrent } : {}),
+    ...(conflictWith ? { conflictWith } : {}),
     ...(cause instanceof Error
       ? {
           cause: {
@@ -92,14 +92,14 @@ export const fromWire = ({
   errors,
   retryAfter,
   uncertain,
-  concurrent,
+  conflictWith,
   cause,
 }: WireError): AppError =>
   new AppError(code, detail, {
     ...(errors ? { errors } : {}),
     ...(retryAfter === undefined ? {} : { retryAfter }),
     ...(uncertain ? { uncertain } : {}),
-    ...(concurrent ? { concurrent } : {}),
+    ...(conflictWith ? { conflictWith } : {}),
     ...(cause
       ? { cause: Object.assign(new Error(`the store's writer failed (${cause.code ?? cause.name})`), cause) }
       : {}),

@@ -128,6 +128,31 @@ t.test('a change of another version than if_match names is FAILED_PRECONDITION',
   t.equal((await update({ null_members: ['if_match'] })).code, status.INVALID_ARGUMENT)
 })
 
+t.test(
+  'a formula that a reactor uses, and a session that is authorized, are FAILED_PRECONDITION',
+  async (t) => {
+    const { call, service } = await start(t)
+    const key = service.managementKey
+    const formula = { name: 'f', type: 'private', code: 'module.exports = () => ({ raw: 1 })' }
+    const { output } = await call('ReactorFormulas.Create', formula, { key })
+    await call('Reactors.Create', { name: 'r', formula: { id: output?.id } }, { key })
+    t.match(await call('ReactorFormulas.Delete', { id: output?.id }, { key }), {
+      code: status.FAILED_PRECONDITION,
+      problem: { status: 409, code: 'conflict' },
+    })
+    const visitor = await call(
+      'Applications.Create',
+      { name: 'v', type: 'public', permissions: ['token:create'] },
+      { key },
+    )
+    const open = await call('Sessions.Create', {}, { key: visitor.output?.key as string })
+    const authorize = () =>
+      call('Sessions.Authorize', { nonce: open.output?.nonce, permissions: ['token:create'] })
+    t.equal((await authorize()).code, status.OK)
+    t.match(await authorize(), { code: status.FAILED_PRECONDITION, problem: { status: 409 } })
+  },
+)
+
 t.test('any JSON is stored in a token and read back unchanged', async (t) => {
   const { call, client, key, reveal } = shared
   const values = [

@@ -50,7 +50,7 @@ const EXPLAINED: Readonly<Record<ErrorCode, string>> = {
   destination_timeout:
     'The destination did not respond in time. It may have processed the request. The limit is `SIDEVAULT_DESTINATION_TIMEOUT_SECONDS`.',
   conflict:
-    'The entity exists (gRPC `ALREADY_EXISTS`), was changed at the same time, or a request with the same idempotency key is in progress (gRPC `ABORTED`). Read the state, then decide.',
+    'The entity exists (gRPC `ALREADY_EXISTS`), its state does not allow the call (gRPC `FAILED_PRECONDITION`), it was changed at the same time, or a request with the same idempotency key is in progress (gRPC `ABORTED`). Read the state, then decide.',
   precondition_failed:
     'The entity was changed since the version that `If-Match` names. Read it again, then repeat the change with its `ETag`.',
   too_large:
@@ -113,7 +113,9 @@ export const errors: Page = {
         all.map(({ name, status, grpc, title }) => [
           `[${code(name)}](#${name})`,
           String(status),
-          name === 'conflict' ? '`ALREADY_EXISTS`, `ABORTED`' : code(GRPC[grpc] ?? String(grpc)),
+          name === 'conflict'
+            ? '`ALREADY_EXISTS`, `ABORTED`, `FAILED_PRECONDITION`'
+            : code(GRPC[grpc] ?? String(grpc)),
           title,
         ]),
       ),
