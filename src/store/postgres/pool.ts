@@ -125,8 +125,7 @@ export const openPool = ({ log }: { readonly log: Log }, options: PoolOptions): 
   let closing: Promise<void> | undefined
   return {
     use: async (work) => {
-      if (closing)
-        throw new AppError('gateway_timeout', 'The store is closed: this process is stopping. Retry.')
+      if (closing) throw new AppError('overloaded', 'The store is closed: this process is stopping. Retry.')
       if (pool.waitingCount >= maxWaiting) throw overloaded()
       const client: PoolClient = await pool.connect()
       let lost = false

@@ -20,7 +20,7 @@ const LANES = 2
 const overloaded = () =>
   new AppError('overloaded', 'Too many writes are waiting for the store. Retry shortly.', { retryAfter: 1 })
 
-const closed = () => new AppError('gateway_timeout', 'The store is closed: this process is stopping. Retry.')
+const closed = () => new AppError('overloaded', 'The store is closed: this process is stopping. Retry.')
 
 const retried = async <T>(work: () => Promise<T>): Promise<T> => {
   for (let attempt = 1; ; attempt++)

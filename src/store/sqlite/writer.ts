@@ -6,7 +6,7 @@ import { createPendingWrites } from './pending-writes.ts'
 import type { WorkerOptions } from './protocol.ts'
 import { startWriterThread, type WriterThread } from './writer-thread.ts'
 
-const closed = () => new AppError('gateway_timeout', 'The store is closed: this process is stopping. Retry.')
+const closed = () => new AppError('overloaded', 'The store is closed: this process is stopping. Retry.')
 
 /**
  * A writer over the writer thread. A thread that exits fails its pending writes and is started again by the next one.

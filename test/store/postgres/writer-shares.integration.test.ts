@@ -64,4 +64,12 @@ t.test('writers of PostgreSQL', { skip: postgresMissing() }, async (t) => {
     t.ok(ended < 3, 'most are still waiting')
     await Promise.all(bulk)
   })
+
+  await t.test('a read or write of a closed store was not made, and is "overloaded"', async (t) => {
+    const other = await aStore(t, address)
+    await other.close()
+    const closed = { code: 'overloaded', uncertain: false }
+    await t.rejects(other.tokens.create([aToken({ id: 'late' })], NOW), closed)
+    await t.rejects(async () => other.tokens.read('tenant-a', ['late'], NOW), closed)
+  })
 })

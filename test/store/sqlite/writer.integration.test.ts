@@ -79,3 +79,9 @@ t.test('database, log and index of the log are for their owner only', async (t) 
   await store.tokens.create([aToken()], NOW)
   for (const suffix of ['', '-wal', '-shm']) t.equal(statSync(location + suffix).mode & 0o777, 0o600, suffix)
 })
+
+t.test('a write to a closed store was not made, and is "overloaded"', async (t) => {
+  const { store } = await open(t)
+  await store.close()
+  await t.rejects(store.tokens.create([aToken()], NOW), { code: 'overloaded', uncertain: false })
+})
