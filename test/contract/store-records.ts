@@ -67,8 +67,8 @@ export const storeRecords = async (t: Test, open: OpenStore): Promise<void> => {
     ]
     for (const [name, changes] of attempts) {
       const error = await records.commit(changes, NOW).catch((thrown: unknown) => thrown)
-      const concurrent = /not there|another version/.test(name)
-      t.match(error, { code: 'conflict', status: 409, concurrent }, name)
+      const conflictWith = /not there|another version/.test(name) ? 'change' : undefined
+      t.match(error, { code: 'conflict', status: 409, conflictWith }, name)
       t.notMatch(String(error), /secret|applications|hash|record_/)
       t.equal(await records.get('applications', 'tenant-a', 'new'), undefined, `${name}: nothing stays`)
     }

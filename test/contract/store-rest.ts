@@ -84,6 +84,6 @@ export const storeRest = async (t: Test, open: OpenStore): Promise<void> => {
     await Promise.all([store.close(), store.close()])
     await write
     await t.rejects(store.health())
-    await t.rejects(store.tenants.create({ ...tenant, id: 'late' }, []), { code: 'gateway_timeout' })
+    await t.rejects(store.tenants.create({ ...tenant, id: 'late' }, []), { code: 'overloaded' })
   })
 }

@@ -10,6 +10,7 @@ import { AppError } from '../../src/common/errors.ts'
 import { startGateway } from '../../src/gateway/server.ts'
 import { call, KEYS, startWorld, TOKENS } from '../kit/egress.ts'
 import { type Arrival, type Receiver, startReceiver } from '../kit/receiver.ts'
+import { until } from '../kit/until.ts'
 import { type UploadOptions, upload } from '../kit/upload.ts'
 
 const MIB = 1024 * 1024
@@ -291,15 +292,15 @@ for (const [what, [status, last]] of Object.entries(MIDWAY))
   for (const [protocol, destination] of WAYS.slice(0, what === 'an unknown token' ? 4 : 1))
     t.test(`${what} midway aborts the request, from ${protocol} to ${destination}`, async (t) => {
       const receiver = receivers[destination]
+      const before = receiver.arrivals.length
+      const body = async function* () {
+        yield* repeated(40, () => `{{ name | raw }}${FILL}`)
+        await until('the beginning arrives', () => receiver.arrivals.length > before)
+        yield last
+        yield* repeated(40, () => FILL)
+      }
       const [response, arrival] = await arrivalOf(receiver, () =>
-        send(
-          receiver,
-          [...repeated(40, () => `{{ name | raw }}${FILL}`), last, ...repeated(40, () => FILL)],
-          {
-            protocol,
-            headers: TEXT,
-          },
-        ),
+        send(receiver, body(), { protocol, headers: TEXT }),
       )
       t.equal(response.status, status)
       t.equal(response.json?.proxy_error?.status, status)

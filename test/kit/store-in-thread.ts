@@ -37,7 +37,7 @@ export const storeInThread = (
   let closing: Promise<void> | undefined
   const writer: Writer = {
     write: async (command, args, _bytes, lease) => {
-      if (closing) throw new AppError('gateway_timeout', 'The store is closed.')
+      if (closing) throw new AppError('overloaded', 'The store is closed.')
       const jobs = structuredClone([{ number: 1, command: command.name, args, lease }])
       const written = last.then(() => commit(jobs))
       last = written
