@@ -1,7 +1,7 @@
 /** Calls of this process that Envoy carries, until its log says how they ended. */
 import { randomBytes } from 'node:crypto'
 import type { Caller } from '../sdk/index.ts'
-import { type CallEnd, type CallLabel, codeOf, countCall, isComplete } from './call-log.ts'
+import { type CallEnd, type CallLabel, codeOf, countCall, isComplete } from './call-end.ts'
 import { outcomeRecord, type RequestRecordDeps, type RequestTelemetry } from './request-record.ts'
 import type { CallMark } from './types.ts'
 

@@ -10,7 +10,7 @@ import type { Metrics } from '../common/metrics.ts'
 import type { ListedRequest } from '../common/request-ring.ts'
 import type { Outcome } from '../ext-proc/contract.ts'
 import type { AuditOrigin, Caller, StoredProxy } from '../sdk/index.ts'
-import { type CallEnd, type CallLabel, codeOf, countCall, isComplete } from './call-log.ts'
+import { type CallEnd, type CallLabel, codeOf, countCall, isComplete } from './call-end.ts'
 import type { CallTrace } from './call-trace.ts'
 import type { Stages } from './timings.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { expectAccessible } from '../kit/accessible.ts'
-import { openConsole, signIn } from '../kit/browser.ts'
+import { closePage, openConsole, signIn } from '../kit/browser.ts'
 import { ownTenant } from './shared-vault.ts'
 
 const HOSTILE = '<script>alert(1)</script>\u202e'
@@ -144,7 +144,7 @@ t.test('Formulas and reactors: a user creates both, runs the reactor and deletes
     await other.getByRole('button', { name: 'Sign out' }).click()
     await heading('Your session ended')
     t.equal(await result.count(), 0, 'it left the page with the session')
-    await other.close()
+    await closePage(other)
     await signIn(page, key)
     await addKey()
   })
