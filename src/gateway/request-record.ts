@@ -88,8 +88,9 @@ export class RequestTelemetry {
   }
 
   /** Notes who calls, as soon as it is known: a call that is then denied is theirs. */
-  identified(identity: Identity): void {
-    this.#identity = identity
+  identified({ caller, proxy, dryRun }: Identity): void {
+    // Not the request itself: this lives until the end of the call is known, and its head and body would, too.
+    this.#identity = { caller, proxy, dryRun }
   }
 
   /** Records a proxied call or a dry run. Rejects when the journal cannot be written. */
