@@ -25,9 +25,14 @@ const RECORD = `(() => {
     return element.tagName.toLowerCase() + ' ' + (element.getAttribute('role') ?? '') + ' "' + text.trim().slice(0, 40) + '"'
   }
   const dialog = [...document.querySelectorAll('dialog:modal')].at(-1)
-  const reachable = [...document.querySelectorAll('a[href], button, input:not([type=hidden], [type=radio]), select, textarea, summary, [tabindex="0"]')]
+  const all = () => [...document.querySelectorAll('a[href], button, input:not([type=hidden], [type=radio]), select, textarea, summary, [tabindex="0"]')]
     .filter((element) => dialog === undefined || dialog.contains(element))
     .filter((element) => !element.disabled && element.tabIndex >= 0 && element.checkVisibility({ visibilityProperty: true }))
+  const reachable = all()
+  const isSame = () => {
+    const now = all()
+    return now.length === reachable.length && now.every((element, at) => element === reachable[at])
+  }
   const stops = new Map()
   const onFocus = ({ target }) => { if (!stops.has(target)) stops.set(target, look(target)) }
   const unreached = () => reachable.filter((element) => element.isConnected && !stops.has(element))
@@ -40,11 +45,12 @@ const RECORD = `(() => {
       document.removeEventListener('focusin', onFocus)
       document.activeElement?.blur?.()
       delete globalThis.keyboardStops
-      const all = [...document.querySelectorAll('*')]
+      const elements = [...document.querySelectorAll('*')]
       return {
+        isSame: isSame(),
         unreached: unreached().map(label),
         stops: [...stops].filter(([element]) => element.isConnected).map(([element, focused]) =>
-          ({ label: label(element), index: all.indexOf(element), visible: focused !== look(element) })),
+          ({ label: label(element), index: elements.indexOf(element), visible: focused !== look(element) })),
       }
     },
   }
@@ -53,8 +59,11 @@ const RECORD = `(() => {
 /** Presses of Tab between two looks. */
 const PRESSES = 10
 
+/** Walks around a page whose controls change, which moves the focus: a screen with live data. */
+const WALKS = 3
+
 /** Controls that the Tab key does not reach, reaches out of order, or focuses without a visible sign. */
-export const keyboardIssues = async (page: Page): Promise<readonly string[]> => {
+export const keyboardIssues = async (page: Page, walks = WALKS): Promise<readonly string[]> => {
   await page.evaluate(RECORD)
   // Twice around the page, where a page that is drawn again loses the focus; a date has fields of its own inside.
   const limit = 2 * (await page.evaluate<number>('keyboardStops.count')) + 40
@@ -62,10 +71,12 @@ export const keyboardIssues = async (page: Page): Promise<readonly string[]> => 
     for (let press = 0; press < PRESSES; press++) await page.keyboard.press('Tab')
     if (await page.evaluate<boolean>('keyboardStops.isComplete()')) break
   }
-  const { unreached, stops } = await page.evaluate<{
+  const { isSame, unreached, stops } = await page.evaluate<{
+    readonly isSame: boolean
     readonly unreached: readonly string[]
     readonly stops: readonly Stop[]
   }>('keyboardStops.end()')
+  if (!isSame && walks > 1) return keyboardIssues(page, walks - 1)
   // The first stop may be in the middle of the page.
   const start = stops.reduce((least, { index }, at) => (index < (stops[least]?.index ?? 0) ? at : least), 0)
   const turned = [...stops.slice(start), ...stops.slice(0, start)]
