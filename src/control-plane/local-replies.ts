@@ -240,22 +240,20 @@ const traceHeaders = (prefix: string) => {
   ]
 }
 
+const overwrite = (key: string, value: string) => ({
+  header: { key, value },
+  append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
+})
+
 /**
  * Envoy sends a 2xx or 3xx in reply to a WebSocket handshake itself, with the headers of the destination and no body.
  */
 const failedHandshake = (prefix: string) => ({
   filter: cel(`${DETAILS} == 'websocket_handshake_unsuccessful'`),
   headers_to_add: [
-    {
-      header: { key: prefixHeaders(prefix).destinationStatus, value: '%RESPONSE_CODE%' },
-      append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
-    },
+    overwrite(prefixHeaders(prefix).destinationStatus, '%RESPONSE_CODE%'),
+    overwrite(prefixHeaders(prefix).outcome, 'answered'),
   ],
-})
-
-const overwrite = (key: string, value: string) => ({
-  header: { key, value },
-  append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
 })
 
 /** Only present after a response of the destination. */

@@ -34,12 +34,12 @@ export interface CallLabel {
   readonly host: string | undefined
 }
 
-/** Details of a response that came from the destination and is complete. */
-const COMPLETE = 'via_upstream'
+/** Details of a complete response of the destination; the second: to a WebSocket handshake, sent on by Envoy. */
+const COMPLETE = ['via_upstream', 'websocket_handshake_unsuccessful']
 
 /** Whether the response of the destination reached the caller to its end. */
 export const isComplete = ({ outcome, details }: CallEnd): boolean =>
-  outcome === 'answered' && details === COMPLETE
+  outcome === 'answered' && COMPLETE.includes(details)
 
 /** Codes of Envoy's own responses (control-plane/local-replies.ts), where the status has one meaning. */
 const CODES: Readonly<Record<number, ErrorCode>> = {

@@ -13,7 +13,8 @@ const SEPARATOR = ' '
 
 const written = (id: string, label: CallLabel): string => {
   const { tenantId, actorId, actorType, applicationId, proxyId, traceId, method, host } = label
-  const parts = [id, tenantId, actorId, actorType, applicationId, proxyId, traceId, method, host]
+  // The trace id is last: it alone may hold blanks.
+  const parts = [id, tenantId, actorId, actorType, applicationId, proxyId, method, host, traceId]
   return parts.map((part) => part ?? '').join(SEPARATOR)
 }
 
@@ -84,7 +85,8 @@ export class OpenCalls {
 
   /** A call of a process that is gone, and with it what it knew of the call: its tokens, stages and rules. */
   #endedElsewhere(end: CallEnd, label: readonly string[]): void {
-    const [tenantId, actorId = '', actorType, applicationId, proxyId, traceId = '', method = '', host] = label
+    const [tenantId, actorId = '', actorType, applicationId, proxyId, method = '', host, ...rest] = label
+    const traceId = rest.join(SEPARATOR)
     if (tenantId === undefined || tenantId === '') return
     const { metrics, clock, log, audit } = this.#deps
     const { outcome, status, destinationStatus, details, flags, requestBytes, responseBytes, ms } = end

@@ -97,6 +97,7 @@ t.test('a handshake that the destination rejects opens nothing', async (t) => {
   const { tunnel, head } = await handshake('/rejected')
   t.match(head, /^HTTP\/1.1 200 /)
   t.match(head, /svc-proxy-destination-status: 200\r/)
+  t.match(head, /svc-proxy-outcome: answered\r/)
   const before = upgrades.length
   tunnel.write('GET /smuggled HTTP/1.1\r\nhost: api.test\r\n\r\n')
   tunnel.resume()

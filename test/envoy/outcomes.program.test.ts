@@ -178,7 +178,7 @@ t.test('a call whose gateway is killed after the request left has an unknown out
   const first = fork(fileURLToPath(new URL('../kit/gateway-process.ts', import.meta.url)), [world.directory])
   t.teardown(() => first.kill('SIGKILL'))
   await once(first, 'message')
-  const traceId = `outcome-${++calls}`
+  const traceId = `with blanks ${++calls}`
   const sent = world.post('/proxy/slow?ms=20000', {
     to: world.url(),
     headers: { 'svc-trace-id': traceId },
