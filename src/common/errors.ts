@@ -47,6 +47,8 @@ export const ERRORS = {
   internal: { status: 500, grpc: 13, title: 'Internal error' },
   destination_unreachable: { status: 502, grpc: 14, title: 'Destination unreachable' },
   bad_gateway: { status: 502, grpc: 14, title: 'Invalid upstream response' },
+  value_in_response: { status: 502, grpc: 14, title: 'Value in the response' },
+  response_unreadable: { status: 502, grpc: 14, title: 'Response unreadable' },
   overloaded: { status: 503, grpc: 14, title: 'Service unavailable' },
   gateway_timeout: { status: 504, grpc: 4, title: 'Gateway timeout' },
 } as const

@@ -97,6 +97,7 @@ export const prefixHeaders = (prefix: string) =>
     dryRunResponse: `${prefix}-proxy-dry-run-response`,
     dryRunCode: `${prefix}-proxy-dry-run-code`,
     stream: `${prefix}-proxy-stream`,
+    guard: `${prefix}-proxy-guard`,
     idempotencyKey: `${prefix}-idempotency-key`,
     traceId: `${prefix}-trace-id`,
     destinationStatus: `${prefix}-proxy-destination-status`,

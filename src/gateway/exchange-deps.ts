@@ -6,7 +6,7 @@ import type { Span } from '../common/tracing.ts'
 import { createDestinations, type DestinationPolicy, type Destinations } from '../egress/parse-url.ts'
 import type { Expressions } from '../expressions/types.ts'
 import type { Bindings } from '../forward-proxy/bindings.ts'
-import type { Authenticator, ProxyDirectory } from '../kernel/types.ts'
+import type { Authenticator, ProxyDirectory, TenantGuards } from '../kernel/types.ts'
 import type { Code, DestinationTls, Vault } from '../sdk/index.ts'
 import type { Admission } from './admission.ts'
 import type { BodyLimits } from './body/limits.ts'
@@ -21,6 +21,7 @@ import { createTimed, type Stages, type Timed } from './timings.ts'
 export interface ExchangeDeps extends RequestRecordDeps {
   readonly authenticator: Authenticator
   readonly proxies: Pick<ProxyDirectory, 'find'>
+  readonly tenantGuards: TenantGuards
   readonly admit: RateLimiter
   /** Absent: there is no forward proxy. */
   readonly bindings?: Bindings

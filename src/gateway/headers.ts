@@ -69,8 +69,20 @@ export const headerRules = (prefixes: readonly string[]): HeaderRules => {
       dryRunResponse,
       dryRunCode,
       stream,
+      guard,
       idempotencyKey,
-    }) => [apiKey, proxyKey, proxyUrl, evaluate, dryRun, dryRunResponse, dryRunCode, stream, idempotencyKey],
+    }) => [
+      apiKey,
+      proxyKey,
+      proxyUrl,
+      evaluate,
+      dryRun,
+      dryRunResponse,
+      dryRunCode,
+      stream,
+      guard,
+      idempotencyKey,
+    ],
   )
   return {
     prefixes: all,
@@ -139,7 +151,7 @@ export const methodOf = (head: Head): string => {
 export const prefixed = (
   head: Head,
   { ofPrefixes }: HeaderRules,
-  kind: 'apiKey' | 'proxyUrl' | 'evaluate' | 'dryRunResponse' | 'dryRunCode',
+  kind: 'apiKey' | 'proxyUrl' | 'evaluate' | 'dryRunResponse' | 'dryRunCode' | 'guard',
 ): string | undefined => {
   for (const names of ofPrefixes) {
     const value = single(head, names[kind])

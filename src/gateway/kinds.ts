@@ -20,6 +20,7 @@ import { checkPieces, checkStreamable, checkUpload } from './steps/check-streama
 import { decode } from './steps/decode.ts'
 import { draft } from './steps/draft.ts'
 import { forward } from './steps/forward.ts'
+import { guard, guardTunneled } from './steps/guard.ts'
 import { authenticateConnect, bindConnect, openTunnel, takeShareOfTunnel } from './steps/open-tunnel.ts'
 import { plan } from './steps/plan.ts'
 import { applyMasks, preview, show } from './steps/preview.ts'
@@ -48,12 +49,14 @@ export const acceptProxied = first(accept)
   .next(identify)
   .next(draft)
   .next(checkLength)
+  .next(guard)
   .next(resolve)
   .next(takeShare)
 
 /** A request inside a tunnel whose body Envoy buffers, or that has none. */
 export const acceptTunneled = first(acceptInTunnel)
   .next(identifyTunneled)
+  .next(guardTunneled)
   .next(resolveTunneled)
   .next(takeShare)
 
@@ -61,6 +64,7 @@ export const acceptTunneled = first(acceptInTunnel)
 export const acceptWebSocket = first(acceptInTunnel)
   .next(identifyTunneled)
   .next(checkHandshake)
+  .next(guardTunneled)
   .next(resolveTunneled)
   .next(takeShare)
 
@@ -68,6 +72,7 @@ export const acceptWebSocket = first(acceptInTunnel)
 export const acceptUpload = first(accept)
   .next(identify)
   .next(checkUploadLength)
+  .next(guard)
   .next(resolve)
   .next(takeShareOfPieces)
   .next(checkStreamable)
@@ -77,6 +82,7 @@ export const acceptUpload = first(accept)
 /** A request inside a tunnel whose body comes in pieces. */
 export const acceptPieces = first(acceptInTunnel)
   .next(identifyTunneled)
+  .next(guardTunneled)
   .next(resolveTunneled)
   .next(takeShareOfPieces)
   .next(checkPieces)

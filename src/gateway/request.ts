@@ -7,6 +7,7 @@ import type { Presented } from '../kernel/types.ts'
 import type { Caller, CodeScope, OutboundDestination, StoredProxy, Surface, UsedToken } from '../sdk/index.ts'
 import type { RequestBody } from './body/plain.ts'
 import type { Tunnel } from './forward/tunnel.ts'
+import type { Guard } from './guard/mode.ts'
 import type { Edits, Head } from './headers.ts'
 import type { RequestPlan } from './surfaces/plan.ts'
 import type { Shape } from './transform/content.ts'
@@ -64,8 +65,16 @@ export interface Bound extends Identified {
   readonly boundSurfaces: readonly Surface[] | undefined
 }
 
+/** A request with the mode of the response guard for what comes back. */
+export interface Guarded extends Identified {
+  readonly guard: Guard
+}
+
+/** A request inside a tunnel with the same. */
+export type GuardedInTunnel = Bound & Guarded
+
 /** A request that is known to go to its destination, if its values may. */
-export interface Resolved extends Identified {
+export interface Resolved extends Guarded {
   readonly destination: Destination
   readonly upstream: Upstream | ConsoleUpstream | WebSocketUpstream
   /** Cluster of the upstreams `tls` and `console_tls`. */

@@ -19,7 +19,7 @@ import { type LoadOptions, loadPlugins } from './load/load.ts'
 import { createRegistry } from './registry.ts'
 import { createRejectedRecords, type RejectedRecords } from './services/rejected-records.ts'
 import type { ServiceDeps } from './services/services.ts'
-import { createTenants } from './services/tenants.ts'
+import { createTenantGuards, createTenants } from './services/tenants.ts'
 import type { Kernel, LoadedPlugin, Peers } from './types.ts'
 
 /** The kernel's arguments for the factory of the vault, when all plugins are known. */
@@ -92,7 +92,9 @@ export const startKernel = async (deps: KernelDeps, options: KernelOptions): Pro
   if (issues.length > 0) throw new PluginIssues(issues)
 
   const registry = createRegistry(loaded)
-  const tenants = createTenants({ store: store.tenants, keys: deps.keys, onRejected: rejected.onRejected })
+  const tenantDeps = { store: store.tenants, keys: deps.keys, onRejected: rejected.onRejected }
+  const tenants = createTenants(tenantDeps)
+  const tenantGuards = createTenantGuards(tenantDeps)
   const vault = deps.createVault({ tokenTypes: () => registry.tokenTypes, expressions, tenants })
   const idempotency = createIdempotency({
     ...deps,
@@ -117,7 +119,7 @@ export const startKernel = async (deps: KernelDeps, options: KernelOptions): Pro
         ...((await peers?.destinations(tenantId)) ?? []),
       ]),
   }
-  const wired = { registry, vault, tenants, expressions, code, authenticator }
+  const wired = { registry, vault, tenants, tenantGuards, expressions, code, authenticator }
   return runKernel(deps, { services: wired, calls, rejected }, options)
 }
 

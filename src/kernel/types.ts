@@ -11,6 +11,7 @@ import type {
   ConsoleSession,
   Contribution,
   EntityType,
+  GuardMode,
   Operation,
   PermissionInfo,
   Plugin,
@@ -130,6 +131,12 @@ export interface ProxyDirectory {
   recentlyUsed(limit: number): Promise<readonly StoredProxy[]>
 }
 
+/** Settings of the response guard of all tenants, for the gateway. */
+export interface TenantGuards {
+  /** `hasEgressOnly`: the tenant has, or had, tokens that no caller may read. `tenant_not_found` without the tenant. */
+  of(tenantId: string): Eventual<{ readonly mode: GuardMode | undefined; readonly hasEgressOnly: boolean }>
+}
+
 /**
  * A started service: its registry, and one pipeline for all operations of both transports (authenticate → validate →
  * authorize → idempotency → run → audit → encode).
@@ -140,6 +147,7 @@ export interface Kernel {
   readonly log: Log
   readonly vault: Vault
   readonly tenants: Tenants
+  readonly tenantGuards: TenantGuards
   readonly expressions: Expressions
   readonly code: Code
   /**

@@ -100,6 +100,7 @@ export const startGatewayRole = async (
       audit: (records) => journal.append(records),
       admit: runtime.admit,
       proxies,
+      tenantGuards: kernel.tenantGuards,
       code: kernel.code,
       runWithoutEffects: createDryRunner(sandbox, config.headerPrefixes),
       dial: runtime.dial,

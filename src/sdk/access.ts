@@ -43,6 +43,9 @@ export interface Grants {
   readonly destinations?: readonly DestinationList[]
 }
 
+/** What the response guard does with a value that comes back, the weakest first (completions §17). */
+export type GuardMode = 'off' | 'report' | 'replace' | 'block'
+
 /** The party that a request acts for. All its reads and writes are bound to `tenantId`. */
 export interface Caller {
   readonly tenantId: string
@@ -55,6 +58,8 @@ export interface Caller {
   readonly authorizedBy?: string
   /** The application key of the call; absent for code, sessions and anonymous callers. */
   readonly keyId?: string
+  /** Of its application; absent: none is set. */
+  readonly responseGuard?: GuardMode
   readonly grants: Grants
 }
 

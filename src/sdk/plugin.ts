@@ -5,7 +5,7 @@ import type { Json } from '../common/json.ts'
 import type { Log } from '../common/log.ts'
 import type { ListRequests } from '../common/request-ring.ts'
 import type { Secret } from '../common/secret.ts'
-import type { ApplicationRef, ApplicationType, Caller, Credential, Grants } from './access.ts'
+import type { ApplicationRef, ApplicationType, Caller, Credential, Grants, GuardMode } from './access.ts'
 import type { Code, Program } from './code.ts'
 import type { Collection, Mutation, RecordOf, Records } from './collection.ts'
 import type { AuditEvent, AuditOrigin, EntityType, Logs, Usage } from './logs.ts'
@@ -33,6 +33,8 @@ export interface Tenant {
     readonly grants_within_own?: string
     /** `tunnel`: the forward proxy passes tunnels to unbound hosts on unopened; else they are denied. */
     readonly unbound_destinations?: string
+    /** A `GuardMode`. */
+    readonly response_guard?: string
   }
   readonly created_by?: string
   /** ms since the epoch, as the other times of this record. */
@@ -114,6 +116,8 @@ export interface StoredProxy {
   readonly destinationTls?: DestinationTls
   /** Surfaces of its requests that are evaluated; absent: the body. */
   readonly evaluate?: readonly Surface[]
+  /** Absent: none is set. */
+  readonly responseGuard?: GuardMode
 }
 
 /** The client certificate for a destination, and the authorities for the destination's certificate; valid PEM. */

@@ -247,6 +247,8 @@ export interface UsedToken {
    * only, since whether others fail would tell about it.
    */
   readonly isOpaque?: true
+  /** No caller may read the value: the response guard covers it in any mode. */
+  readonly isEgressOnly?: true
   /** The complete token as the API returns it, with this `data` (completions §6, `token: <id>`). */
   toToken(): Json
   /**

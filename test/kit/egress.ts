@@ -154,6 +154,7 @@ export const createFarSide = (log: Log = silentLog()): FarSide => {
     records,
     deps: {
       proxies: { find: async (key) => proxies.get(key) },
+      tenantGuards: { of: () => ({ mode: undefined, hasEgressOnly: false }) },
       code: {
         run: (run) => {
           runs.push(run)

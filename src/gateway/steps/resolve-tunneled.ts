@@ -2,13 +2,13 @@
 import { whenReady } from '../../common/eventual.ts'
 import { BODY_ONLY } from '../../egress/surfaces.ts'
 import { authorityOf } from '../forward/tunnel.ts'
-import type { Bound, Resolved } from '../request.ts'
+import type { GuardedInTunnel, Resolved } from '../request.ts'
 import type { Step } from '../steps.ts'
 import { misdirected } from './accept-tunneled.ts'
 import { resolvedTo } from './resolve.ts'
 
 /** The tunnel's destination. Fails with `misdirected` when the stored proxy is for another one. */
-export const resolveTunneled: Step<Bound, Resolved> = (request, context) => {
+export const resolveTunneled: Step<GuardedInTunnel, Resolved> = (request, context) => {
   const { tunnel, proxy, rest, boundSurfaces, suffix } = request
   const url = proxy?.destinationUrl ?? `https://${authorityOf(tunnel)}`
   const destination = context.gateway.destinations.parse(url)

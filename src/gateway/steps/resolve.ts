@@ -6,7 +6,7 @@ import { BODY_ONLY, parseSurfaces } from '../../egress/surfaces.ts'
 import { prefixHeaders, type Upstream } from '../../ext-proc/contract.ts'
 import type { Surface } from '../../sdk/index.ts'
 import { type Head, prefixed, single, strippedNames } from '../headers.ts'
-import type { Identified, Resolved } from '../request.ts'
+import type { Guarded, Identified, Resolved } from '../request.ts'
 import type { RequestContext } from '../request-context.ts'
 import type { Step } from '../steps.ts'
 import { mayHoldBraces } from '../surfaces/url.ts'
@@ -81,7 +81,7 @@ const strippedOf = (head: Head, request: Identified, { gateway, origin, trace }:
 
 /** The request to this destination, when Envoy has its cluster. */
 export const resolvedTo = (
-  request: Identified,
+  request: Guarded,
   destination: Destination,
   surfaces: readonly Surface[],
   context: RequestContext,
@@ -108,7 +108,7 @@ export const resolvedTo = (
 }
 
 /** The destination of a request to `/proxy`. Fails with the error of the first check that it does not pass. */
-export const resolve: Step<Identified, Resolved> = (request, context) => {
+export const resolve: Step<Guarded, Resolved> = (request, context) => {
   const { head } = request
   const destination = destinationOf(request, context)
   const { destinations } = context.gateway

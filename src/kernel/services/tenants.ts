@@ -1,11 +1,13 @@
 import type { Clock } from '../../common/clock.ts'
 import { checkVersion, isConditional, noteVersion, noteWritten } from '../../common/conditional-call.ts'
-import { concurrentChange } from '../../common/errors.ts'
+import { AppError, concurrentChange } from '../../common/errors.ts'
+import { whenReady } from '../../common/eventual.ts'
 import { retryOnConflict } from '../../common/retry-on-conflict.ts'
 import type { Keys, TenantKeys } from '../../keys/types.ts'
-import type { Tenant, TenantRecords, Tenants } from '../../sdk/index.ts'
+import type { GuardMode, Tenant, TenantRecords, Tenants } from '../../sdk/index.ts'
 import type { StoredTenant, TenantRow, TenantStore } from '../../store/tenants/types.ts'
 import { deepFreeze } from '../freeze.ts'
+import type { TenantGuards } from '../types.ts'
 import { createCachedLookup } from './cached-lookup.ts'
 import { type OnRejected, rejectRecord } from './seal-records.ts'
 
@@ -58,19 +60,37 @@ const opened = async (
 }
 
 /** Tenants, cached while none of them changes: each create reads its tenant's settings. */
-export const createTenants = (deps: TenantsDeps): Tenants => {
+const createTenantLookup = (deps: TenantsDeps) => {
   const read = async (_: TenantStore, id: string) => {
     const current = await opened(deps, id)
     return current && deepFreeze(shown(current.row))
   }
   const { store } = deps
-  const lookup = createCachedLookup(() => store, read, { changes: () => store.changes(), max: RETAINED })
+  return createCachedLookup(() => store, read, { changes: () => store.changes(), max: RETAINED })
+}
+
+export const createTenants = (deps: TenantsDeps): Tenants => {
+  const lookup = createTenantLookup(deps)
   return {
     get: async (id) => {
       const tenant = await lookup.find(id)
       if (tenant !== undefined) noteVersion(id, versionOf(tenant))
       return tenant
     },
+  }
+}
+
+export const createTenantGuards = (deps: TenantsDeps): TenantGuards => {
+  const lookup = createTenantLookup(deps)
+  return {
+    of: (tenantId) =>
+      whenReady(lookup.find(tenantId), (tenant) => {
+        // Without the tenant's settings a rule of the tenant would be skipped.
+        if (tenant === undefined)
+          throw new AppError('tenant_not_found', 'The tenant of this key was deleted.')
+        const { response_guard: mode } = tenant.settings
+        return { mode: mode as GuardMode | undefined, hasEgressOnly: false }
+      }),
   }
 }
 

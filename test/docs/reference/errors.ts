@@ -72,6 +72,10 @@ const EXPLAINED: Readonly<Record<ErrorCode, string>> = {
     'The name did not resolve, or the connection or its TLS failed. The destination may have received a part of the request.',
   bad_gateway:
     'The response cannot be used: it is not valid HTTP, or a response transform cannot read it. The destination received the request.',
+  value_in_response:
+    "The destination's response holds a value that the request sent, and the response guard blocks it. The request was carried out: do not repeat it. Use `replace`, or correct the destination.",
+  response_unreadable:
+    "The response guard must read the destination's response, and cannot: its coding is unknown, it is not valid in its coding, or it expands too far. The request was carried out: do not repeat it. Have the destination send identity, gzip, deflate or br.",
   overloaded: 'A component has no capacity or does not accept work. Nothing was done. Retry after a moment.',
   gateway_timeout:
     'A component did not respond in time. A write may have been done: repeat it with an idempotency key, or read the state first.',
