@@ -28,13 +28,24 @@ export const withoutEnvoyHeaders = {
   },
 }
 
-const responseMode = (body: 'NONE' | 'BUFFERED') => ({
+type BodyMode = 'NONE' | 'BUFFERED' | 'FULL_DUPLEX_STREAMED'
+
+const overrideMode = (request: BodyMode, response: BodyMode) => ({
   response_header_mode: 'SEND',
-  request_body_mode: 'BUFFERED',
-  response_body_mode: body,
-  request_trailer_mode: 'SKIP',
+  request_body_mode: request,
+  response_body_mode: response,
+  request_trailer_mode: request === 'FULL_DUPLEX_STREAMED' ? 'SEND' : 'SKIP',
   response_trailer_mode: 'SEND',
 })
+
+/** What gateway/encode-reply.ts may ask for. Envoy ignores others silently: the response would pass unguarded. */
+const OVERRIDE_MODES = [
+  overrideMode('BUFFERED', 'NONE'),
+  overrideMode('BUFFERED', 'BUFFERED'),
+  overrideMode('BUFFERED', 'FULL_DUPLEX_STREAMED'),
+  overrideMode('FULL_DUPLEX_STREAMED', 'NONE'),
+  overrideMode('FULL_DUPLEX_STREAMED', 'FULL_DUPLEX_STREAMED'),
+]
 
 /**
  * The gateway's external processor. Envoy closes a stream once nothing more is to be sent on it. Trailers of responses
@@ -51,9 +62,9 @@ export const gateway = ({ gatewayTimeoutMs }: Settings) => ({
     failure_mode_allow: false,
     status_on_error: { code: 'GatewayTimeout' },
     message_timeout: duration(gatewayTimeoutMs),
-    // For requests with a response transform; other responses never pass through the gateway.
+    // For guarded calls and response transforms; other responses never pass through the gateway.
     allow_mode_override: true,
-    allowed_override_modes: [responseMode('NONE'), responseMode('BUFFERED')],
+    allowed_override_modes: OVERRIDE_MODES,
     processing_mode: {
       request_header_mode: 'SEND',
       request_body_mode: 'BUFFERED',

@@ -18,6 +18,8 @@ export class ConnectRequest implements Exchange {
   onResponseHeaders = unexpected
   onResponseBody = unexpected
   onStreamedRequest = unexpected
+  onStreamedResponse = unexpected
+  unseen = unexpected
 
   constructor(gateway: GatewayState) {
     this.#gateway = gateway

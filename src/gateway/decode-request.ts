@@ -15,11 +15,11 @@ export type ProcessingRequest =
       readonly origin?: Origin
     }
   | { readonly kind: 'request_body' | 'response_body'; readonly body: Buffer; readonly endOfStream: boolean }
-  | { readonly kind: 'request_trailers' | 'response_trailers' | 'other' }
+  | { readonly kind: 'response_trailers'; readonly head: Head }
+  | { readonly kind: 'request_trailers' | 'other' }
 
 const OTHER: ProcessingRequest = { kind: 'other' }
 const REQUEST_TRAILERS: ProcessingRequest = { kind: 'request_trailers' }
-const RESPONSE_TRAILERS: ProcessingRequest = { kind: 'response_trailers' }
 
 /** `HeaderValue`: adds a line under its lower-case name; bytes are latin1 characters. */
 const readLine = (reader: Reader, head: Map<string, string[]>): void => {
@@ -57,6 +57,16 @@ const readHeaders = (reader: Reader, kind: 'request_headers' | 'response_headers
     else reader.skip()
   reader.leave(outer)
   return { kind, head, endOfStream, streamed: false }
+}
+
+const readTrailers = (reader: Reader): ProcessingRequest => {
+  const outer = reader.enter()
+  const head = new Map<string, string[]>()
+  for (let field = reader.next(); field !== 0; field = reader.next())
+    if (field === 1) readHeaderMap(reader, head)
+    else reader.skip()
+  reader.leave(outer)
+  return { kind: 'response_trailers', head }
 }
 
 const NO_BODY = Buffer.alloc(0)
@@ -142,9 +152,10 @@ export const decodeRequest = (bytes: Buffer): ProcessingRequest => {
     else if (field === 3) request = readHeaders(reader, 'response_headers')
     else if (field === 4) request = readBody(reader, 'request_body')
     else if (field === 5) request = readBody(reader, 'response_body')
+    else if (field === 7) request = readTrailers(reader)
     else {
       reader.skip()
-      request = field === 6 ? REQUEST_TRAILERS : RESPONSE_TRAILERS
+      request = REQUEST_TRAILERS
     }
   }
   if (request?.kind === 'request_headers') {

@@ -114,28 +114,46 @@ const writeMetadata = (writer: Writer, members: Buffer, mark: CallMark | undefin
   writer.start(8, metadata)
 }
 
-/** `ProcessingMode`: the request's body and the parts of the response that are wanted. */
-const modeBytes = (responseBody: boolean): Buffer => {
-  const [SEND, SKIP, BUFFERED] = [1, 2, 2]
+const [SEND, SKIP] = [1, 2]
+const [NONE, BUFFERED, FULL_DUPLEX_STREAMED] = [0, 2, 4]
+
+/**
+ * `ProcessingMode`: how the request's body comes, and what of the response is wanted. Each must be one of
+ * `allowed_override_modes` (control-plane/listener.ts): Envoy ignores others silently.
+ */
+const modeBytes = (requestBody: number, responseBody: number): Buffer => {
   const writer = new Writer(16)
   writer.varint(6, SEND)
-  writer.varint(5, SKIP)
-  if (responseBody) writer.varint(4, BUFFERED)
-  writer.varint(3, BUFFERED)
+  writer.varint(5, requestBody === FULL_DUPLEX_STREAMED ? SEND : SKIP)
+  if (responseBody !== NONE) writer.varint(4, responseBody)
+  writer.varint(3, requestBody)
   writer.varint(2, SEND)
   return Buffer.concat(writer.pieces())
 }
-const RESPONSE_HEADERS = modeBytes(false)
-const RESPONSE_BODY = modeBytes(true)
+const RESPONSE_HEADERS = modeBytes(BUFFERED, NONE)
+const RESPONSE_BODY = modeBytes(BUFFERED, BUFFERED)
+const RESPONSE_IN_PIECES = modeBytes(BUFFERED, FULL_DUPLEX_STREAMED)
+const UPLOAD_RESPONSE_HEADERS = modeBytes(FULL_DUPLEX_STREAMED, NONE)
+const UPLOAD_RESPONSE_IN_PIECES = modeBytes(FULL_DUPLEX_STREAMED, FULL_DUPLEX_STREAMED)
 
 /** The processing mode that takes the place of the configured one; Envoy heeds it in replies to headers. */
-const modeOf = (reply: ExtProcReply, phase: Phase): Buffer | undefined => {
+const modeOf = (reply: ExtProcReply, phase: Phase, isUpload: boolean): Buffer | undefined => {
   if (reply.kind === 'bufferedResponse') return RESPONSE_BODY
   if (reply.kind === 'continueResponse') return phase === 'response_headers' ? RESPONSE_HEADERS : undefined
   if (phase !== 'request_headers' || (reply.kind !== 'buffered' && reply.kind !== 'continue'))
     return undefined
-  if (reply.modeOverride === undefined) return undefined
-  return reply.modeOverride === 'responseBody' ? RESPONSE_BODY : RESPONSE_HEADERS
+  switch (reply.modeOverride) {
+    case undefined:
+      return undefined
+    case 'responseBody':
+      return RESPONSE_BODY
+    case 'responseHeaders':
+      return RESPONSE_HEADERS
+    case 'guardedHeaders':
+      return isUpload ? UPLOAD_RESPONSE_HEADERS : RESPONSE_HEADERS
+    case 'guardedResponse':
+      return isUpload ? UPLOAD_RESPONSE_IN_PIECES : RESPONSE_IN_PIECES
+  }
 }
 
 const NO_EDITS: Edits = { set: new Map(), remove: [] }
@@ -156,14 +174,21 @@ const editsOf = (reply: ExtProcReply): Edits => {
   if (reply.kind === 'connect')
     return { set: new Map([[reply.traceHeader, reply.traceId]]), remove: ['proxy-authorization'] }
   if (reply.kind !== 'continue' || reply.cluster === undefined)
-    return 'edits' in reply ? reply.edits : NO_EDITS
+    return ('edits' in reply && reply.edits) || NO_EDITS
   const { set, remove } = reply.edits
   return { set: new Map([...set, [CLUSTER_HEADER, reply.cluster]]), remove }
 }
 
+/** `HeaderMutation`, where there is something to change. */
+const writeEdits = (writer: Writer, field: number, { set, remove }: Edits): void => {
+  if (set.size === 0 && remove.length === 0) return
+  const mutation = writer.end()
+  writeMutation(writer, set, remove)
+  writer.start(field, mutation)
+}
+
 /** `CommonResponse`. */
 const writeCommon = (writer: Writer, reply: ExtProcReply, phase: Phase): void => {
-  const { set, remove } = editsOf(reply)
   const body = 'body' in reply ? reply.body : undefined
   const ofRequest = phase === 'request_headers' || phase === 'request_body'
   // Chooses the route again; without a header mutation Envoy does not.
@@ -173,11 +198,7 @@ const writeCommon = (writer: Writer, reply: ExtProcReply, phase: Phase): void =>
     writer.bytes(1, body)
     writer.start(3, mutation)
   }
-  if (set.size > 0 || remove.length > 0) {
-    const mutation = writer.end()
-    writeMutation(writer, set, remove)
-    writer.start(2, mutation)
-  }
+  writeEdits(writer, 2, editsOf(reply))
   if (body !== undefined && phase === 'request_headers') writer.varint(1, CONTINUE_AND_REPLACE)
 }
 
@@ -208,11 +229,11 @@ const writeImmediate = (writer: Writer, { status, headers, body }: LocalResponse
 
 /**
  * The message for one reply, in the phase that Envoy waits in, piece by piece; a large body is one of them. Header
- * values are latin1, as `decodeRequest` reads.
+ * values are latin1, as `decodeRequest` reads. `isUpload`: the request's body is streamed, which an override repeats.
  */
-export const encodeReply = (reply: ExtProcReply, phase: Phase): readonly Buffer[] => {
+export const encodeReply = (reply: ExtProcReply, phase: Phase, isUpload = false): readonly Buffer[] => {
   const writer = new Writer(ROOM)
-  const mode = modeOf(reply, phase)
+  const mode = modeOf(reply, phase, isUpload)
   if (mode !== undefined) writer.bytes(9, mode)
   const metadata = metadataOf(reply)
   if (metadata !== undefined) writeMetadata(writer, metadata, 'mark' in reply ? reply.mark : undefined)
@@ -220,14 +241,15 @@ export const encodeReply = (reply: ExtProcReply, phase: Phase): readonly Buffer[
   if (reply.kind === 'immediateResponse') {
     writeImmediate(writer, reply.reply)
     writer.start(7, message)
-  } else if (reply.kind === 'trailers')
+  } else if (reply.kind === 'trailers') {
+    if (reply.edits !== undefined) writeEdits(writer, 1, reply.edits)
     writer.start(phase === 'response_body' ? RESPONSE_TRAILERS : REQUEST_TRAILERS, message)
-  else {
+  } else {
     const common = writer.end()
     if (reply.kind === 'streamed') writeStreamed(writer, reply)
     else writeCommon(writer, reply, phase)
     writer.start(1, common)
-    writer.start(reply.kind === 'streamed' ? RESPONSE_FIELD.request_body : RESPONSE_FIELD[phase], message)
+    writer.start(RESPONSE_FIELD[phase], message)
   }
   return writer.pieces()
 }

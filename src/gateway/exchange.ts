@@ -12,7 +12,7 @@ import {
   type GatewayState,
 } from './exchange-deps.ts'
 import type { Origin } from './forward/tunnel.ts'
-import { type Head, isFlagSet } from './headers.ts'
+import { type Edits, type Head, isFlagSet } from './headers.ts'
 import {
   acceptPieces,
   acceptProxied,
@@ -31,7 +31,7 @@ import { awaitBody } from './steps/receive.ts'
 import { streamBody, streamNoBody } from './steps/stream-body.ts'
 import { type CompleteResponse, transformResponse } from './steps/transform-response.ts'
 import { collectPieces, resumed } from './streaming/collect-pieces.ts'
-import type { BodyStream, Exchange, ExtProcReply } from './types.ts'
+import type { BodyStream, Exchange, ExtProcReply, ResponseFlow } from './types.ts'
 
 /** `origin`: of a request that came to the forward proxy. */
 export type StartExchange = (origin?: Origin) => Exchange
@@ -48,6 +48,7 @@ export const createExchanges = (deps: ExchangeDeps, options: ExchangeOptions): S
 }
 
 const NO_BODY = Buffer.alloc(0)
+const NO_EDITS: Edits = { set: new Map(), remove: [] }
 
 /** The message that an exchange waits for, with what it needs then. */
 type Waiting =
@@ -139,6 +140,17 @@ class ProxiedRequest implements Exchange {
       if (!context.isClosed) await flow.write(await context.reject(thrown)).catch(() => {})
     }
   }
+
+  async onStreamedResponse(_head: Head, _endOfStream: boolean, flow: ResponseFlow): Promise<void> {
+    await flow.head(NO_EDITS)
+    for (;;) {
+      const chunk = await flow.read()
+      if (chunk?.isLast) return flow.end(chunk.bytes)
+      if (chunk !== undefined) await flow.write(chunk.bytes)
+    }
+  }
+
+  unseen(): void {}
 
   get bodyRejected(): Promise<ExtProcReply> | undefined {
     const context = this.#context

@@ -13,15 +13,10 @@ import { decodeRequest, type ProcessingRequest } from './decode-request.ts'
 import { encodeReply, type Phase } from './encode-reply.ts'
 import type { StartExchange } from './exchange.ts'
 import type { Head } from './headers.ts'
-import { type BodyStreamInput, createBodyStream } from './streaming/body-buffer.ts'
+import { guardOf, phaseAfter } from './phases.ts'
+import { type BodyCall, type BodyStreamInput, createBodyStream, shareCall } from './streaming/body-buffer.ts'
+import { createResponseFlow, type ResponseInput } from './streaming/response-flow.ts'
 import type { Exchange, ExtProcReply } from './types.ts'
-
-/** The message that may come next, if any may. */
-const phaseAfter = (response: ExtProcReply, phase: Phase): Phase | 'done' => {
-  if (response.kind === 'buffered' && phase === 'request_headers') return 'request_body'
-  if (response.kind === 'continue' && response.modeOverride) return 'response_headers'
-  return response.kind === 'bufferedResponse' ? 'response_body' : 'done'
-}
 
 const decoded = (bytes: Buffer): ProcessingRequest | undefined => {
   try {
@@ -34,7 +29,7 @@ const decoded = (bytes: Buffer): ProcessingRequest | undefined => {
 /** Inside a tunnel a request may be in the streamed mode, and have no body. */
 const isUpload = (
   message: ProcessingRequest,
-): message is Extract<ProcessingRequest, { readonly head: Head }> =>
+): message is Extract<ProcessingRequest, { readonly streamed: boolean }> =>
   message.kind === 'request_headers' &&
   message.streamed &&
   !(message.endOfStream && message.origin !== undefined)
@@ -48,6 +43,12 @@ class ExtProcStream implements CallHandler {
   #over = false
   #exchange: Exchange | undefined
   #input: BodyStreamInput | undefined
+  /** The guarded response that was asked for. */
+  #response: ResponseInput | undefined
+  /** Envoy streams the body of the request, if it has one. */
+  #isUpload = false
+  /** The call for one of the bodies on it. */
+  readonly #sharedCall: () => BodyCall
   /** The last piece of a streamed body, or its trailers, have arrived. */
   #ended = false
 
@@ -55,16 +56,16 @@ class ExtProcStream implements CallHandler {
     this.#call = call
     this.#start = start
     this.#log = log
+    this.#sharedCall = shareCall(call, (reply, phase) => this.#send(reply, phase))
   }
 
   message(bytes: Buffer): void {
     if (this.#over) return
-    if (this.#busy) {
-      this.#fail('a message came before the reply to the last one')
-      return
-    }
     const message = decoded(bytes)
     if (message === undefined) this.#fail('a message does not decode')
+    else if (this.#response !== undefined && message.kind.startsWith('response_'))
+      this.#onGuarded(message, this.#response)
+    else if (this.#busy) this.#fail('a message came before the reply to the last one')
     else if (message.kind === 'response_trailers') this.#onResponseTrailers()
     else if (this.#input !== undefined) this.#onBodyPiece(message, this.#input)
     else if (isUpload(message) && this.#exchange === undefined) this.#upload(message)
@@ -73,12 +74,15 @@ class ExtProcStream implements CallHandler {
 
   drained(): void {
     this.#input?.drained()
+    this.#response?.drained()
   }
 
   end(): void {
     if (this.#over) return
+    const response = this.#response
     const isDone = this.#input === undefined ? this.#phase === 'done' && !this.#busy : this.#input.isDone()
-    if (isDone) {
+    if (isDone && response?.isSeen() === false) this.#exchange?.unseen()
+    if (isDone && (response === undefined || response.isDone() || !response.isSeen())) {
       this.gone()
       this.#call.end()
     } else this.#fail('the stream ended before its last reply')
@@ -88,6 +92,7 @@ class ExtProcStream implements CallHandler {
     this.#over = true
     this.#exchange?.cancel()
     this.#input?.giveUp()
+    this.#response?.giveUp()
     this.#exchange = undefined
   }
 
@@ -120,6 +125,7 @@ class ExtProcStream implements CallHandler {
   #decide(message: ProcessingRequest): Eventual<ExtProcReply> | undefined {
     if (message.kind !== this.#phase) return undefined
     if (message.kind === 'request_headers') {
+      this.#isUpload = message.streamed
       this.#exchange = this.#start(message.origin)
       return this.#exchange.onRequestHeaders(message.head, message.endOfStream)
     }
@@ -143,7 +149,7 @@ class ExtProcStream implements CallHandler {
     if (this.#over) return
     const replied = this.#phase as Phase
     this.#phase = phaseAfter(reply, replied)
-    this.#call.send(...encodeReply(reply, replied))
+    this.#send(reply, replied)
     const waiting = this.#phase
     if (waiting === 'request_body' || waiting === 'response_body')
       this.#exchange?.bodyRejected?.then((instead) => this.#rejectBody(instead, waiting))
@@ -152,7 +158,7 @@ class ExtProcStream implements CallHandler {
   /** Sends the reply instead of waiting for the body that `waiting` is the phase of, unless the body has come. */
   #rejectBody(reply: ExtProcReply, waiting: Phase): void {
     if (this.#over || this.#busy || this.#phase !== waiting) return
-    this.#call.send(...encodeReply(reply, waiting))
+    this.#send(reply, waiting)
     this.#phase = 'done'
   }
 
@@ -165,12 +171,45 @@ class ExtProcStream implements CallHandler {
       }
       this.#phase = 'done'
     }
-    this.#call.send(...encodeReply({ kind: 'trailers' }, 'response_body'))
+    this.#send({ kind: 'trailers' }, 'response_body')
+  }
+
+  #send(reply: ExtProcReply, phase: Phase): boolean {
+    const guard = phase === 'request_headers' ? guardOf(reply) : undefined
+    // A response of our own does not come back here.
+    if (reply.kind === 'immediateResponse' && this.#response?.isSeen() === false) this.#response = undefined
+    else if (guard !== undefined)
+      this.#response = createResponseFlow(this.#sharedCall(), guard, () =>
+        this.#fail('a response was broken off'),
+      )
+    return this.#call.send(...encodeReply(reply, phase, this.#isUpload))
+  }
+
+  #onGuarded(message: ProcessingRequest, response: ResponseInput): void {
+    let isExpected = false
+    if (message.kind === 'response_headers') {
+      isExpected = response.begin(message.endOfStream)
+      // Envoy itself responded: the body will not come.
+      if (this.#phase === 'request_body' && !this.#busy) this.#phase = 'done'
+      if (isExpected) this.#respond(message.head, message.endOfStream, response)
+    } else if (message.kind === 'response_body') isExpected = response.push(message.body, message.endOfStream)
+    else if (message.kind === 'response_trailers') isExpected = response.pushTrailers(message.head)
+    if (!isExpected) this.#fail('an unexpected message in a response')
+  }
+
+  async #respond(head: Head, endOfStream: boolean, response: ResponseInput): Promise<void> {
+    try {
+      await this.#exchange?.onStreamedResponse(head, endOfStream, response.flow)
+      if (!response.isDone()) throw new Error('a response was not ended')
+    } catch (error) {
+      if (!this.#over) this.#crash(error)
+    }
   }
 
   /** A body that comes and goes in pieces: the flow gets all replies. */
-  #upload({ head, endOfStream, origin }: Extract<ProcessingRequest, { readonly head: Head }>): void {
-    const started = createBodyStream(this.#call)
+  #upload({ head, endOfStream, origin }: Extract<ProcessingRequest, { readonly streamed: boolean }>): void {
+    const started = createBodyStream(this.#sharedCall())
+    this.#isUpload = true
     this.#input = started
     this.#ended = endOfStream
     this.#exchange = this.#start(origin)

@@ -20,7 +20,13 @@ export interface LocalResponse {
  * Parts of the response that Envoy sends too: its headers, which then decide about its body; or its body as well, which
  * Envoy buffers from the first byte on.
  */
-export type ModeOverride = 'responseHeaders' | 'responseBody'
+export type ModeOverride = 'responseHeaders' | 'responseBody' | GuardedOverride
+
+/**
+ * Of a guarded call: everything, as it comes and in full duplex; or the headers, where no body follows (HEAD). In the
+ * reply to the request's headers, and in no other. The response then goes to `onStreamedResponse`.
+ */
+export type GuardedOverride = 'guardedResponse' | 'guardedHeaders'
 
 /** Which process has a request, and what it knows it by, for Envoy's log of the call. */
 export type CallMark = Required<Pick<ExchangeMetadata, 'worker' | 'call'>>
@@ -66,10 +72,12 @@ export type ExtProcReply =
       readonly address?: string
       readonly mark?: CallMark | undefined
     }
+  /** The headers of a guarded response. Its body follows in pieces. */
+  | { readonly kind: 'guardedHead'; readonly edits: Edits }
   /** The next piece of a streamed body (`StreamedBodyResponse`). */
   | { readonly kind: 'streamed'; readonly body: Buffer; readonly isLast: boolean }
-  /** Unchanged trailers behind a body. */
-  | { readonly kind: 'trailers' }
+  /** Trailers behind a body. Absent: unchanged. */
+  | { readonly kind: 'trailers'; readonly edits?: Edits | undefined }
   | { readonly kind: 'continueResponse' }
   | { readonly kind: 'bufferedResponse'; readonly destinationStatus: string }
   | { readonly kind: 'replaceResponse'; readonly edits: Edits; readonly body: Buffer }
@@ -92,9 +100,34 @@ export interface BodyStream {
   end(bytes: Buffer): Promise<void>
 }
 
+/** The part of a response's body that has arrived. */
+interface ResponseChunk extends BodyChunk {
+  /** Trailers that ended the body. */
+  readonly trailers?: Head
+}
+
+/**
+ * A guarded response in both directions, whose local replies are responses too. Order: `head`, any number of `write`,
+ * `end`; a response without a body (`endOfStream`) has its `head` only. All methods reject when the stream is gone.
+ */
+export interface ResponseFlow {
+  /** The bytes since the last call; waits for some, as long as Envoy does. Undefined: none within `ms`. */
+  read(ms?: number): Promise<ResponseChunk | undefined>
+  /** Sends the headers. The body may have been read before. */
+  head(edits: Edits): Promise<void>
+  /** Sends bytes of the body. Resolves when there is room for more. */
+  write(bytes: Buffer): Promise<void>
+  /** Sends the rest of the body, and the trailers if some came. Only after `read` returned the last chunk. */
+  end(bytes: Buffer, trailerEdits?: Edits): Promise<void>
+  /** Sends a response of our own instead, before `head`. */
+  immediate(reply: Extract<ExtProcReply, { readonly kind: 'immediateResponse' }>): Promise<void>
+  /** Resets the call: the client sees a response that broke off, never a clean end. */
+  abort(): void
+}
+
 /**
  * One request by the phases of ext_proc. No phase throws or rejects: an error is an `immediateResponse`. Each is called
- * at most once, in this order; the last two when a `modeOverride` asked for the response.
+ * at most once, in this order; the last ones when a `modeOverride` asked for the response.
  */
 export interface Exchange {
   /** Instead of the others, for a streamed body: `flow` gets all replies. */
@@ -103,6 +136,13 @@ export interface Exchange {
   onRequestBody(body: Buffer): Eventual<ExtProcReply>
   onResponseHeaders(head: Head, endOfStream: boolean): Eventual<ExtProcReply>
   onResponseBody(body: Buffer): Eventual<ExtProcReply>
+  /**
+   * Instead of these two, for a guarded call: `flow` gets all replies. The request may still be streamed, or in the
+   * middle of a phase when Envoy itself responds. A rejection resets the call.
+   */
+  onStreamedResponse(head: Head, endOfStream: boolean, flow: ResponseFlow): Promise<void>
+  /** A guarded call ended and its response never came here: it passed unguarded. */
+  unseen(): void
   /**
    * After `buffered` and `bufferedResponse`: resolves with the reply that is sent instead of waiting for the body.
    * Undefined: the exchange waits as long as Envoy does.

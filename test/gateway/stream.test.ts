@@ -41,6 +41,8 @@ const serve = (steps: Partial<Exchange>) => {
         onStreamedRequest: async () => {},
         onResponseHeaders: async () => PASS,
         onResponseBody: async () => PASS,
+        onStreamedResponse: async () => {},
+        unseen: () => {},
         bodyRejected: undefined,
         ...steps,
         cancel: () => {

@@ -30,7 +30,7 @@ export interface ProcessingRequest {
   readonly response_headers?: HttpHeaders
   readonly response_body?: HttpBody
   readonly request_trailers?: object
-  readonly response_trailers?: object
+  readonly response_trailers?: { readonly trailers?: HttpHeaders['headers'] }
   readonly attributes?: Readonly<Record<string, Struct>>
   readonly protocol_config?: { readonly request_body_mode: string }
 }

@@ -4,8 +4,37 @@
  */
 import { AppError } from '../../common/errors.ts'
 import type { Call } from '../../ext-proc/call.ts'
-import { encodeReply } from '../encode-reply.ts'
+import type { Phase } from '../encode-reply.ts'
 import type { BodyChunk, BodyStream, ExtProcReply } from '../types.ts'
+import { createSignal } from './signal.ts'
+
+/** The call, as one body in it needs it. */
+export interface BodyCall {
+  /** False: the queue is full; it is notified of room. */
+  send(reply: ExtProcReply, phase: Phase): boolean
+  /** Stops what Envoy sends, until `resume`. */
+  pause(): void
+  resume(): void
+}
+
+/** Makes the parts of a call for two bodies: it is paused while one of them is. */
+export const shareCall = (call: Pick<Call, 'pause' | 'resume'>, send: BodyCall['send']): (() => BodyCall) => {
+  let pauses = 0
+  return () => {
+    let isPaused = false
+    return {
+      send,
+      pause() {
+        if (!isPaused && ++pauses === 1) call.pause()
+        isPaused = true
+      },
+      resume() {
+        if (isPaused && --pauses === 0) call.resume()
+        isPaused = false
+      },
+    }
+  }
+}
 
 /** Envoy's side. */
 export interface BodyStreamInput {
@@ -25,32 +54,9 @@ export interface BodyStreamInput {
 /** About how many bytes are read at once; and how many may wait for that. */
 const PORTION = 262_144
 
-/** A promise that is settled from outside. */
-const createSignal = () => {
-  let waiting: { resolve(): void; reject(error: Error): void } | undefined
-  const wake = (): void => {
-    waiting?.resolve()
-    waiting = undefined
-  }
-  return {
-    /** Resolves when it is woken, after `ms` at the latest. */
-    wait: (ms?: number) => {
-      const timer = ms === undefined ? undefined : setTimeout(wake, ms)
-      return new Promise<void>((resolve, reject) => {
-        waiting = { resolve, reject }
-      }).finally(() => clearTimeout(timer))
-    },
-    wake,
-    fail: (error: Error) => {
-      waiting?.reject(error)
-      waiting = undefined
-    },
-  }
-}
-
 const gone = () => new AppError('gateway_timeout', 'The caller disconnected before its body was complete.')
 
-export const createBodyStream = (call: Pick<Call, 'send' | 'pause' | 'resume'>): BodyStreamInput => {
+export const createBodyStream = (call: BodyCall): BodyStreamInput => {
   let chunks: Buffer[] = []
   let size = 0
   let isLast = false
@@ -74,9 +80,7 @@ export const createBodyStream = (call: Pick<Call, 'send' | 'pause' | 'resume'>):
   }
   const send = (response: ExtProcReply): void => {
     if (over) throw gone()
-    full = !call.send(
-      ...encodeReply(response, response.kind === 'continue' ? 'request_headers' : 'request_body'),
-    )
+    full = !call.send(response, response.kind === 'continue' ? 'request_headers' : 'request_body')
     done ||=
       response.kind === 'immediateResponse' ||
       response.kind === 'trailers' ||
