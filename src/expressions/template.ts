@@ -24,6 +24,8 @@ type Head =
   | { readonly kind: 'variable'; readonly path: VariablePath }
 
 interface Compiled {
+  /** As it was written, braces included. */
+  readonly source: string
   readonly head: Head
   readonly chain: Chain | undefined
 }
@@ -65,25 +67,27 @@ const headOf = (head: string, { variableOf }: TemplateGrammar): Head => {
   return { kind: 'token', id, isToken: id !== head }
 }
 
-const compile = (piece: ExpressionPiece, grammar: TemplateGrammar): Compiled => ({
+const compile = (source: string, piece: ExpressionPiece, grammar: TemplateGrammar): Compiled => ({
+  source,
   head: headOf(piece.head, grammar),
   chain: piece.chain === '' ? undefined : grammar.chainOf(piece.chain),
 })
 
 const evaluateOne = (
-  { head, chain }: Compiled,
+  { source, head, chain }: Compiled,
   resolve: Resolve,
   work: Work,
   variables: object = NO_VARIABLES,
 ): Json => {
   work.use(LIMITS.call)
   let value: unknown
+  let token: ReturnType<Resolve>
   // Variables hold values of the request, and secrets of the proxy.
   let opacity: Opacity | undefined = head.kind === 'variable' || chain?.hasVariables ? 'text' : undefined
   if (head.kind === 'constant') value = head.value
   else if (head.kind === 'variable') value = operandValue(operandOf(head.path), variables, work)
   else {
-    const token = resolve(head.id)
+    token = resolve(head.id)
     if (token === undefined) throw badExpression(`Token "${head.id}" does not exist.`)
     value = head.isToken ? token.token : token.data
     opacity ??= token.opacity
@@ -94,7 +98,9 @@ const evaluateOne = (
       revealing,
       'works on a part of a value or tests it. Here it may be sent, and nothing of it shown. Use filters that take the complete value.',
     )
-  return resultOf(chain === undefined ? value : chain.run(value, variables, work))
+  const result = resultOf(chain === undefined ? value : chain.run(value, variables, work))
+  token?.onResult?.(source, result)
+  return result
 }
 
 /**
@@ -112,7 +118,7 @@ export const parseTemplate = (text: string, grammar: TemplateGrammar, reading: W
       continue
     }
     reading.use(LIMITS.call + piece.head.length * LIMITS.syntax)
-    const expression = compile(piece, grammar)
+    const expression = compile(text.slice(piece.start, piece.end), piece, grammar)
     if (expression.head.kind === 'token') ids.add(expression.head.id)
     parts.push(expression)
   }

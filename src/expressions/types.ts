@@ -11,6 +11,8 @@ interface ResolvedToken {
   readonly token: Json
   /** The caller may send the value and not see it. */
   readonly opacity?: Opacity | undefined
+  /** Gets each expression over the token, as it was written, with its result. */
+  readonly onResult?: ((expression: string, result: Json) => void) | undefined
 }
 
 /** The kind of place that an opaque value is put into. */

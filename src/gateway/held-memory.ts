@@ -9,7 +9,7 @@ import { CALL_BYTES } from '../control-plane/limits.ts'
 const UNKNOWN_BYTES = 1024 * 1024
 const GROWS_MS = 500
 
-const SLOW_RESPONSE =
+export const SLOW_RESPONSE =
   "The destination's response was not complete in time, and its transform needs it complete. The destination received the request."
 
 /** Envoy's memory that one call holds, and the wait for a body in it. */

@@ -5,6 +5,7 @@ import type { Json } from '../common/json.ts'
 import type { Expressions, Opacity, Resolve } from '../expressions/types.ts'
 import type { Work } from '../expressions/work.ts'
 import type { Caller, UsedToken } from '../sdk/index.ts'
+import type { Disclosures } from './guard/disclosures.ts'
 
 /**
  * A token as expressions see it. Not an object literal with a getter: each of those gets a hidden class of its own,
@@ -13,11 +14,13 @@ import type { Caller, UsedToken } from '../sdk/index.ts'
 class Resolved {
   readonly data: Json
   readonly opacity: Opacity | undefined
+  readonly onResult: ((expression: string, result: Json) => void) | undefined
   readonly #used: UsedToken
 
-  constructor(used: UsedToken, place: Opacity) {
+  constructor(used: UsedToken, place: Opacity, disclosures: Disclosures | undefined) {
     this.data = used.data
     this.opacity = used.isOpaque ? place : undefined
+    this.onResult = disclosures && ((expression, result) => disclosures.sent(used, expression, result))
     this.#used = used
   }
 
@@ -26,12 +29,15 @@ class Resolved {
   }
 }
 
-/** Resolves tokens for expressions in this kind of place. */
+/** Resolves tokens for expressions in this kind of place; `disclosures` gets what they become. */
 export const resolver =
-  (tokens: ReadonlyMap<string, UsedToken>, place: Opacity = 'text'): Resolve =>
+  (
+    tokens: ReadonlyMap<string, UsedToken>,
+    { place = 'text', disclosures }: { readonly place?: Opacity; readonly disclosures?: Disclosures | undefined } = {},
+  ): Resolve =>
   (id) => {
     const token = tokens.get(id)
-    return token && new Resolved(token, place)
+    return token && new Resolved(token, place, disclosures)
   }
 
 export const mayNotUse = () =>

@@ -20,7 +20,7 @@ const stringEnd = (body: Buffer, from: number): number => {
   return at + 1
 }
 
-/** JSON pointers of strings. */
+/** JSON pointers of strings and numbers; a position may be anywhere in them. */
 export const jsonPointers: FindPlaces = async (body, positions) => {
   const places: string[] = []
   /** The member name or element index that is being read, for each open container. */
@@ -34,14 +34,16 @@ export const jsonPointers: FindPlaces = async (body, positions) => {
     }
     const byte = body[at]
     const last = path.length - 1
-    if (at === positions[places.length]) places.push(pointerOf(path))
     if (byte === QUOTE) {
       const end = stringEnd(body, at)
       if (isName) path[last] = JSON.parse(body.toString('utf8', at, end)) as string
       isName = false
+      while (places.length < positions.length && (positions[places.length] as number) < end)
+        places.push(pointerOf(path))
       at = end
       continue
     }
+    while (at === positions[places.length]) places.push(pointerOf(path))
     if (byte === 0x7b) {
       path.push('')
       isName = true

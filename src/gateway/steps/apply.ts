@@ -15,16 +15,17 @@ const applied = async <T extends Used>(
   context: RequestContext,
 ): Promise<T & Outgoing> => {
   const { used } = request
+  const { disclosures } = context
   const { body: bodyPlan, head } = plan
   const body =
     bodyPlan.kind === 'pass'
       ? undefined
-      : await context.timed('apply', () => bodyPlan.apply(resolver(used), work))
+      : await context.timed('apply', () => bodyPlan.apply(resolver(used, { disclosures }), work))
   const remove = bodyPlan.kind === 'rewrite' && bodyPlan.decoded ? ['content-encoding'] : []
   const set = tracedEdits(context)
   if (body !== undefined) set.set('content-length', `${body.length}`)
   // Before code runs: what cannot be a URL must not be called by it either.
-  const url = await head?.url(resolver(used, 'url'), work)
+  const url = await head?.url(resolver(used, { place: 'url', disclosures }), work)
   if (url === undefined) context.releaseValues()
   else
     try {

@@ -81,6 +81,7 @@ export const streamBody = async (
     work,
     limits: options.upload,
     timeoutMs: options.stepMs / 2,
+    disclosures: context.disclosures,
     use: (ids) =>
       timeout.within(
         options.stepMs,

@@ -6,6 +6,7 @@ import { type GrowingWork, growingWork, type Work } from '../../expressions/work
 import type { UsedToken } from '../../sdk/index.ts'
 import { type Part, type PartReader, readPart } from '../body/parts.ts'
 import { parseAll, type Replacement } from '../body/plan.ts'
+import type { Disclosures } from '../guard/disclosures.ts'
 import { resolver } from '../language.ts'
 import type { BodyStream } from '../types.ts'
 
@@ -40,6 +41,8 @@ interface PipeBodyDeps {
   readonly timeoutMs: number
   /** Tokens in use, none or more, their records written. Rejects when one may not be used. */
   use(ids: readonly string[]): Promise<ReadonlyMap<string, UsedToken>>
+  /** Gets the values that go out. */
+  readonly disclosures?: Disclosures | undefined
   /** Lets the request itself go, before the first piece of its body. */
   release(): Promise<void>
 }
@@ -112,7 +115,7 @@ async function* usedIn(
 /** The part with values in, in pieces; no value of a batch leaves before all its tokens are allowed and recorded. */
 async function* piecesOf(
   { bytes, occurrences }: Part,
-  { reader: { encoding }, limits, use }: Pick<PipeBodyDeps, 'reader' | 'limits' | 'use'>,
+  { reader: { encoding }, limits, use, disclosures }: PipeBodyDeps,
   work: Work,
 ): AsyncGenerator<Buffer> {
   let chunks: Buffer[] = []
@@ -129,7 +132,7 @@ async function* piecesOf(
     for (let at = 0; at < all.length; at += PIECE) yield all.subarray(at, at + PIECE)
   }
   for await (const { used, batch } of usedIn([...batchesOf(await parseAll(occurrences))], use)) {
-    const resolve: Resolve = resolver(used)
+    const resolve: Resolve = resolver(used, { disclosures })
     for (const replacement of batch) {
       add(bytes.subarray(from, replacement.start))
       const printed = replacement.print(resolve, work)

@@ -50,11 +50,11 @@ export const collectible = (
     if (otherwise === 'pass' || declared === '0') return undefined
     if (length > 0 || head.has('content-type')) throw notTransformable()
   }
-  if (length > bodyLimit) throw tooLarge(bodyLimit)
+  if (length > bodyLimit) throw responseTooLarge(bodyLimit)
   return { head, shape }
 }
 
-const tooLarge = (limit: number) =>
+export const responseTooLarge = (limit: number) =>
   unusable(`The destination's response is larger than the ${limit} bytes that a transform may take.`)
 
 /** Errors of a request's body are here errors of the destination's response. */
