@@ -52,6 +52,19 @@ export const createMetrics = (node = 'main') => {
       buckets: DURATION_BUCKETS,
       registers,
     }),
+    guard: {
+      findings: new Counter({
+        name: 'sidevault_guard_findings_total',
+        help: 'Values of a request that its response held, by what the response guard did (reported, replaced, blocked).',
+        labelNames: ['action'] as const,
+        registers,
+      }),
+      unseen: new Counter({
+        name: 'sidevault_guard_unseen_total',
+        help: 'Calls that asked for the response and did not get it: it passed unguarded. More than 0 is an error of the service.',
+        registers,
+      }),
+    },
     calls: {
       ended: new Counter({
         name: 'sidevault_proxy_requests_total',

@@ -8,10 +8,12 @@ const MAX_LISTS = 1_000
 
 class Scope implements CodeScope {
   readonly destination: OutboundDestination | undefined
+  readonly given: CodeScope['given']
   readonly #lists = new Map<string, DestinationList>()
 
-  constructor(destination: OutboundDestination | undefined) {
+  constructor(destination: OutboundDestination | undefined, given: CodeScope['given']) {
     this.destination = destination
+    this.given = given
   }
 
   get isLimited(): boolean {
@@ -34,6 +36,7 @@ class Scope implements CodeScope {
 
 /**
  * Scope for one run of code. `destination`: that of its proxy; undefined for reactors. `check` throws
- * `destination_not_allowed`.
+ * `destination_not_allowed`. `given`: as `CodeScope.given`.
  */
-export const createCodeScope = (destination?: OutboundDestination): CodeScope => new Scope(destination)
+export const createCodeScope = (destination?: OutboundDestination, given?: CodeScope['given']): CodeScope =>
+  new Scope(destination, given)

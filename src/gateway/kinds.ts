@@ -21,10 +21,12 @@ import { decode } from './steps/decode.ts'
 import { draft } from './steps/draft.ts'
 import { forward } from './steps/forward.ts'
 import { guard, guardTunneled } from './steps/guard.ts'
+import { guardResponse } from './steps/guard-response.ts'
 import { authenticateConnect, bindConnect, openTunnel, takeShareOfTunnel } from './steps/open-tunnel.ts'
 import { plan } from './steps/plan.ts'
 import { applyMasks, preview, show } from './steps/preview.ts'
 import { receive } from './steps/receive.ts'
+import { receiveResponse, transformGuarded } from './steps/receive-response.ts'
 import { record, recorded } from './steps/record.ts'
 import { refresh } from './steps/refresh.ts'
 import { report } from './steps/report.ts'
@@ -111,6 +113,9 @@ export const forwarded = first(receive)
   .next(transform)
   .next(signHead)
   .next(forward)
+
+/** The response of a guarded call. */
+export const guarded = first(receiveResponse).next(transformGuarded).next(guardResponse)
 
 /** The complete body of a dry run: the report takes the place of the call. */
 export const dryRun = first(receive)

@@ -5,6 +5,7 @@ import type { Held } from '../sdk/index.ts'
 import { CallTrace } from './call-trace.ts'
 import type { GatewayState } from './exchange-deps.ts'
 import type { Origin } from './forward/tunnel.ts'
+import type { Disclosures } from './guard/disclosures.ts'
 import { type Head, prefixOf, storedMethod, traceHeaderOf } from './headers.ts'
 import { HeldMemory } from './held-memory.ts'
 import { proxyError } from './replies.ts'
@@ -34,6 +35,8 @@ export class RequestContext {
   readonly memory: HeldMemory
   readonly timeout = createStepTimeout(slow)
   readonly timed: Timed
+  /** Values that the response is searched for. Undefined: it is not. */
+  disclosures: Disclosures | undefined
   /** Prefix of the headers of its replies. */
   readonly prefix: string
   readonly traceHeader: string

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import type { Json } from '../common/json.ts'
 import { Type } from '../common/json-schema.ts'
 import { field, nullable } from './schemas.ts'
 import type { Surface } from './surfaces.ts'
@@ -120,6 +121,8 @@ export interface CodeScope {
   readonly isLimited: boolean
   /** The code is given a value that may go to these destinations only. */
   limit(list: DestinationList): void
+  /** The code is given the data of a token as it is. May throw. Absent: nobody asks. */
+  readonly given?: ((token: { readonly id: string; readonly data: Json }) => void) | undefined
   /** Throws `destination_not_allowed` unless each of these lists allows a request of the code. */
   check(destination: OutboundDestination): void
 }

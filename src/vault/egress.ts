@@ -11,6 +11,7 @@ import {
 } from '../access/destinations.ts'
 import { AppError } from '../common/errors.ts'
 import type { Eventual } from '../common/eventual.ts'
+import type { Json } from '../common/json.ts'
 import { isWithin } from '../egress/destination-list.ts'
 import type { Disclosure, EgressLimits, UseContext, UsedToken, UsePreview } from '../sdk/index.ts'
 import type { TokenRow } from '../store/tokens/types.ts'
@@ -116,6 +117,16 @@ export const checkRead = (
   if (code === undefined || admitsCode(row, code)) return readable(shown, row)
   const error = denialError(row, { code: 'destination_not_allowed', by: 'token' }, code.destination)
   return deny(deps, row, 'read', context, error)
+}
+
+/** Code gets the data of a token as it is. */
+export const giveToCode = (
+  { code }: Pick<UseContext, 'code'>,
+  { id }: Pick<Row, 'id'>,
+  disclosure: Disclosure,
+  data: Json | undefined,
+): void => {
+  if (disclosure === 'reveal' && data !== undefined) code?.given?.({ id, data })
 }
 
 /**

@@ -14,7 +14,7 @@ import type {
 } from '../sdk/index.ts'
 import type { SearchNode, TokenHead, TokenListQuery } from '../store/tokens/types.ts'
 import { deniedRecord, doneRecord, NO_TOKEN, searchedRecord } from './audit-records.ts'
-import { shownTo } from './egress.ts'
+import { giveToCode, shownTo } from './egress.ts'
 import { bytesOf, type OpenedRow, openEach, withoutSeals } from './open.ts'
 import { filterNode } from './search/filter.ts'
 import { serializeToken, shownData } from './serialize-token.ts'
@@ -139,6 +139,7 @@ export const listTokens = async (
     // Rejected as a complete page: a page with the data of some tokens only would mislead.
     work.use(0)
     const stored = withoutSeals(row)
+    giveToCode(context, row, disclosure, value)
     if (value !== undefined) shown.push({ row: stored, disclosure })
     states.push(stateOf(row, opened))
     data.push(serializeToken(deps, stored, opened, value, grants))

@@ -6,7 +6,7 @@ import { PIECE } from '../common/weight.ts'
 import type { Disclosure, Token, TokenPermission, UseContext } from '../sdk/index.ts'
 import type { TokenRow } from '../store/tokens/types.ts'
 import { deniedRecord, doneRecord, type TokenOperation } from './audit-records.ts'
-import { capDisclosure, checkRead } from './egress.ts'
+import { capDisclosure, checkRead, giveToCode } from './egress.ts'
 import { createMemoryBudget } from './memory-budget.ts'
 import { storedBytes } from './open.ts'
 import { printableId } from './safe-id.ts'
@@ -65,6 +65,7 @@ export const getToken = async (deps: VaultDeps, id: string, context: UseContext)
   const opened = await inOwnTurn(() => openToken(ring, row, now))
   const token = await inOwnTurn(() => {
     const data = shownData(deps, row.type, opened, disclosure)
+    giveToCode(context, row, disclosure, data)
     return serializeToken(deps, row, opened, data, context.caller.grants)
   })
   await deps.journal.append([doneRecord(deps, row, 'read', context, now)])

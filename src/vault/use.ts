@@ -8,7 +8,7 @@ import type { Disclosure, Grants, TokenPermission, TokenState, UseContext, UsedT
 import type { TokenHead, TokenRow } from '../store/tokens/types.ts'
 import { doneRecord } from './audit-records.ts'
 import { disclosedData } from './disclosure.ts'
-import { checkRead, checkUse, opacityOf, pathCheckOf } from './egress.ts'
+import { checkRead, checkUse, giveToCode, opacityOf, pathCheckOf } from './egress.ts'
 import {
   checkBytes,
   headsOf,
@@ -103,6 +103,7 @@ export const resolveTokens = async <Shown>(
     const reader = purpose === 'use' ? 'use' : 'show'
     const data = disclosedData(deps.expressions, type, opened, disclosure, reader, work) ?? null
     const stored = withoutSeals(row)
+    if (context.destination === undefined) giveToCode(context, row, disclosure, data)
     states?.push(stateOf(row, opened))
     const resolved: Resolved = {
       row: stored,

@@ -17,15 +17,23 @@ export const headEdits = (
   remove: stripped,
 })
 
+/** A response that is searched is whole and plain (RFC 9110 §12.5.3, §14.2). */
+export const withSearchableResponse = ({ set, remove }: Edits): Edits => ({
+  set: new Map([...set, ['accept-encoding', 'identity']]),
+  remove: [...remove, 'range', 'if-range'],
+})
+
 /**
- * The parts of the response that its transform needs. Envoy stops reading a response that fills its buffer before its
+ * The parts of the response that the response guard needs, or the transform. Envoy stops reading a response that fills its buffer before its
  * headers are replied to, unless it collects it from the first byte on: then it is rejected at once. Responses that may
  * pass are never rejected for their size.
  */
 export const modeOverrideOf = (
-  { proxy, dryRun }: Resolved,
+  { proxy, dryRun, guard, method }: Resolved,
   { origin }: RequestContext,
 ): ModeOverride | undefined => {
+  if (guard.isAsked && !dryRun && !origin?.isBodyUnread)
+    return method === 'HEAD' ? 'guardedHeaders' : 'guardedResponse'
   if (proxy?.responseTransform === undefined || dryRun || origin?.isBodyUnread) return undefined
   return proxy.responseOtherwise === 'pass' ? 'responseHeaders' : 'responseBody'
 }
@@ -36,12 +44,13 @@ export const modeOverrideOf = (
  */
 export const forward = (request: Outgoing & Received, context: RequestContext): ExtProcReply => {
   const { body, upstream, cluster, dialed, isHeadSent, destination, stripped } = request
-  const { prefix, memory, telemetry, trace } = context
+  const { prefix, memory, telemetry, trace, disclosures } = context
   if (body !== undefined) memory.resize(body.length)
   const modeOverride = modeOverrideOf(request, context)
   const mark = isHeadSent ? undefined : context.expectEnd()
   telemetry.released('forwarded')
-  const edits = isHeadSent ? request.edits : merged(headEdits(request, context), request.edits)
+  const own = disclosures?.needles.isEmpty === false ? withSearchableResponse(request.edits) : request.edits
+  const edits = isHeadSent ? own : merged(headEdits(request, context), own)
   const released = trace.release(edits, destination.host, stripped)
   const replaced = body === undefined ? {} : { body }
   return {

@@ -4,6 +4,7 @@ import { AppError } from '../../common/errors.ts'
 import { type Eventual, whenReady } from '../../common/eventual.ts'
 import { prefixHeaders } from '../../ext-proc/contract.ts'
 import type { GuardMode } from '../../sdk/index.ts'
+import { Disclosures } from '../guard/disclosures.ts'
 import { strictest } from '../guard/mode.ts'
 import { prefixed } from '../headers.ts'
 import type { Guarded, Identified } from '../request.ts'
@@ -29,7 +30,9 @@ const guarded = <T extends Identified>(
     whenReady(effectiveCaller(request, context), ({ responseGuard }) => {
       const modes = { tenant: mode, application: responseGuard, proxy: request.proxy?.responseGuard, call }
       const decided = strictest(modes)
-      return { ...request, guard: { ...decided, isAsked: decided.mode !== 'off' || hasEgressOnly } }
+      const isAsked = decided.mode !== 'off' || hasEgressOnly
+      if (isAsked) context.disclosures = new Disclosures(decided.mode)
+      return { ...request, guard: { ...decided, isAsked } }
     }),
   )
 

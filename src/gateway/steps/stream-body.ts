@@ -13,7 +13,7 @@ import type { BodyStream, ExtProcReply } from '../types.ts'
 import { actOnHead, effectiveCaller, effectiveCallerNow } from './act.ts'
 import { apply, checkPaths } from './apply.ts'
 import { dialedUpstream } from './dial.ts'
-import { headEdits } from './forward.ts'
+import { headEdits, modeOverrideOf, withSearchableResponse } from './forward.ts'
 import { plan } from './plan.ts'
 import { signHead } from './sign-head.ts'
 import { use, useContextOf } from './use.ts'
@@ -23,12 +23,14 @@ const evaluateHead = first(actOnHead).next(plan).next(use).next(apply).next(sign
 
 /** The reply that lets the request go, before its body. */
 const release = async (request: Outgoing, context: RequestContext): Promise<ExtProcReply> => {
-  const headers = merged(headEdits(request, context), request.edits)
+  const { guard, edits: own } = request
+  const headers = merged(headEdits(request, context), guard.isAsked ? withSearchableResponse(own) : own)
   const edits = context.trace.release(headers, request.destination.host, request.stripped)
   const dialed = await dialedUpstream(request, context)
   const mark = context.expectEnd()
   context.telemetry.released('forwarded')
-  return { kind: 'continue', prefix: context.prefix, edits, mark, ...dialed }
+  const modeOverride = modeOverrideOf(request, context)
+  return { kind: 'continue', prefix: context.prefix, edits, modeOverride, mark, ...dialed }
 }
 
 const headOf = async (request: Resolved, context: RequestContext): Promise<Outgoing> =>

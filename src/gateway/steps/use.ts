@@ -27,13 +27,17 @@ export const useContextOf = (
   isAnonymous: request.caller.actorType === 'anonymous',
 })
 
+/** Of code that runs on the request or its response: what it is given counts as disclosed. */
+export const codeScopeOf = (request: Resolved, { disclosures }: RequestContext): CodeScope =>
+  createCodeScope(outboundOf(request), disclosures && ((token) => disclosures.given(token)))
+
 const used = async <T extends Planned>(
   request: T,
   { acting, plan }: { readonly acting: NonNullable<T['acting']>; readonly plan: NonNullable<T['plan']> },
   context: RequestContext,
 ): Promise<T & Used> => {
   const codeScope =
-    request.proxy?.requestTransform === undefined ? undefined : createCodeScope(outboundOf(request))
+    request.proxy?.requestTransform === undefined ? undefined : codeScopeOf(request, context)
   if (plan.ids.length === 0) return { ...request, used: NO_TOKENS, codeScope }
   const useContext: UseContext = {
     ...useContextOf(request, context, codeScope),
