@@ -56,6 +56,8 @@ export interface ListedRequest {
   /** Envoy's details and flags of the end of a proxied call. */
   readonly details?: string
   readonly flags?: string
+  /** What the response guard found: `clean`, `replaced=2`, `blocked`, `unreadable`. Undefined: it did not look. */
+  readonly guard?: string | undefined
   /** Until it was forwarded, or had its response from this process. */
   readonly durationMs: number
   /** Until the last byte of the response. Undefined: not a proxied call, or not known. */

@@ -2,6 +2,7 @@
  * Carries one request through the messages of ext_proc: which list of steps (kinds.ts) a message is for, and what waits
  * for the next one. Knows HTTP, nothing of gRPC; stream.ts carries its replies to Envoy.
  */
+import { AppError } from '../common/errors.ts'
 import { type Eventual, whenReady } from '../common/eventual.ts'
 import { ATTRIBUTES, FORWARD_CHAINS } from '../ext-proc/contract.ts'
 import { ConnectRequest } from './connect-exchange.ts'
@@ -12,7 +13,7 @@ import {
   type GatewayState,
 } from './exchange-deps.ts'
 import type { Origin } from './forward/tunnel.ts'
-import { type Edits, type Head, isFlagSet } from './headers.ts'
+import { type Head, isFlagSet } from './headers.ts'
 import {
   acceptPieces,
   acceptProxied,
@@ -22,6 +23,7 @@ import {
   continuePieces,
   dryRun,
   forwarded,
+  guarded,
 } from './kinds.ts'
 import { ownerOf, type Received, type Resolved } from './request.ts'
 import { RequestContext } from './request-context.ts'
@@ -48,7 +50,6 @@ export const createExchanges = (deps: ExchangeDeps, options: ExchangeOptions): S
 }
 
 const NO_BODY = Buffer.alloc(0)
-const NO_EDITS: Edits = { set: new Map(), remove: [] }
 
 /** The message that an exchange waits for, with what it needs then. */
 type Waiting =
@@ -65,6 +66,8 @@ class ProxiedRequest implements Exchange {
   readonly #origin: Origin | undefined
   #context: RequestContext | undefined
   #waiting: Waiting | undefined
+  /** The request whose response comes in pieces. */
+  #guarded: Resolved | undefined
 
   constructor(gateway: GatewayState, origin: Origin | undefined) {
     this.#gateway = gateway
@@ -84,6 +87,7 @@ class ProxiedRequest implements Exchange {
       whenReady(acceptHeaders({ head, hasBody }, context), (request) => {
         if (isFlagSet(head, this.#gateway.prefixes, 'stream'))
           throw new Error('a streamed body came in the buffered mode')
+        this.#guarded = request
         if (!hasBody) return this.#release({ ...request, bytes: NO_BODY, isHeadSent: false }, context)
         this.#waiting = { kind: 'request_body', request }
         return awaitBody(request, context)
@@ -141,16 +145,32 @@ class ProxiedRequest implements Exchange {
     }
   }
 
-  async onStreamedResponse(_head: Head, _endOfStream: boolean, flow: ResponseFlow): Promise<void> {
-    await flow.head(NO_EDITS)
-    for (;;) {
-      const chunk = await flow.read()
-      if (chunk?.isLast) return flow.end(chunk.bytes)
-      if (chunk !== undefined) await flow.write(chunk.bytes)
+  async onStreamedResponse(head: Head, endOfStream: boolean, flow: ResponseFlow): Promise<void> {
+    const context = this.#context ?? unexpected()
+    const request = this.#guarded ?? unexpected()
+    let isHeadSent = false
+    const tracked: ResponseFlow = {
+      ...flow,
+      head: (edits) => {
+        isHeadSent = true
+        return flow.head(edits)
+      },
+    }
+    try {
+      await guarded({ request, head, hasBody: !endOfStream, flow: tracked }, context)
+    } catch (thrown) {
+      if (context.isClosed) return
+      if (!isHeadSent) return flow.immediate(await context.reject(thrown))
+      context.telemetry.brokenOff(AppError.from(thrown))
+      flow.abort()
     }
   }
 
-  unseen(): void {}
+  unseen(): void {
+    const { metrics, log } = this.#gateway.deps
+    metrics.guard.unseen.inc()
+    log.error({ trace_id: this.#context?.traceId }, 'a response passed unguarded: Envoy ignored the override')
+  }
 
   get bodyRejected(): Promise<ExtProcReply> | undefined {
     const context = this.#context
@@ -176,7 +196,7 @@ class ProxiedRequest implements Exchange {
   #release(request: Received, context: RequestContext): Eventual<ExtProcReply> {
     const list = request.dryRun ? dryRun : forwarded
     return whenReady(list(request, context), (reply) => {
-      if (reply.kind === 'continue' && reply.modeOverride !== undefined)
+      if (reply.kind === 'continue' && reply.modeOverride !== undefined && !request.guard.isAsked)
         this.#waiting = { kind: 'response_headers', request }
       return reply
     })
@@ -191,18 +211,21 @@ class ProxiedRequest implements Exchange {
   async #upload(head: Head, endOfStream: boolean, flow: BodyStream, context: RequestContext): Promise<void> {
     const arrived = { head, hasBody: !endOfStream }
     const request = await this.#within(context, () => acceptUpload(arrived, context))
+    this.#guarded = request
     if (endOfStream) await streamNoBody(request, context, flow)
     else await this.#stream(request, flow, context)
   }
 
   #stream(request: Resolved, flow: BodyStream, context: RequestContext): Eventual<void> {
     const { uploads } = this.#gateway.deps
+    if (context.disclosures !== undefined) context.disclosures.mayGrow = true
     return uploads.run(0, () => streamBody(request, context, flow), ownerOf(request.caller))
   }
 
   async #pieces(head: Head, flow: BodyStream, context: RequestContext): Promise<void> {
     const { bodyLimit, options } = this.#gateway
     const request = await this.#within(context, () => acceptPieces({ head, hasBody: true }, context))
+    this.#guarded = request
     const limits = { limit: bodyLimit, ms: options.upload.ms }
     const part = await collectPieces(flow, limits, (bytes) => context.memory.resize(bytes))
     if (!part.isLast)

@@ -33,7 +33,10 @@ class Resolved {
 export const resolver =
   (
     tokens: ReadonlyMap<string, UsedToken>,
-    { place = 'text', disclosures }: { readonly place?: Opacity; readonly disclosures?: Disclosures | undefined } = {},
+    {
+      place = 'text',
+      disclosures,
+    }: { readonly place?: Opacity; readonly disclosures?: Disclosures | undefined } = {},
   ): Resolve =>
   (id) => {
     const token = tokens.get(id)

@@ -16,6 +16,8 @@ import type { CallMark, ExtProcReply } from './types.ts'
 const slow = () =>
   new AppError('gateway_timeout', 'A component did not respond in time. Nothing more was forwarded. Retry.')
 
+type Rejection = Extract<ExtProcReply, { readonly kind: 'immediateResponse' }>
+
 interface ContextOptions {
   readonly head: Head
   /** Absent: it came to the edge. */
@@ -92,7 +94,7 @@ export class RequestContext {
   }
 
   /** The reply to a request that failed, which is its end. */
-  reject(thrown: unknown): Eventual<ExtProcReply> {
+  reject(thrown: unknown): Eventual<Rejection> {
     const error = AppError.from(thrown)
     const { telemetry, prefix, gateway } = this
     return whenReady(telemetry.rejected(error), () => ({

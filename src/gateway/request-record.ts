@@ -66,6 +66,10 @@ export class RequestTelemetry {
   /** The destination. */
   host: string | undefined
   destinationStatus: string | undefined
+  /** What the response guard found: `clean`, `replaced=2`, `blocked`, `unreadable`. */
+  guard: string | undefined
+  /** Why this process broke the response off. */
+  #brokenBy: AppError['code'] | undefined
   /** Bytes of the request body; undefined when unknown. */
   requestBytes: number | undefined
   responseBytes: number | undefined
@@ -155,13 +159,18 @@ export class RequestTelemetry {
     else this.#deps.log.info(line, 'proxied call')
   }
 
+  /** The response is broken off, behind its headers. */
+  brokenOff({ code }: AppError): void {
+    this.#brokenBy = code
+  }
+
   /** Envoy has carried the request to its end. */
   ended(end: CallEnd): void {
     if (this.#isFinished) return
     this.#isFinished = true
     const { status, destinationStatus, details, flags, requestBytes, responseBytes, ms } = end
     const outcome = this.#row?.outcome === 'tunneled' ? 'tunneled' : end.outcome
-    const code = codeOf(end)
+    const code = this.#brokenBy ?? codeOf(end)
     const complete = outcome === 'answered' ? isComplete(end) : undefined
     const known = { status: status === 0 ? undefined : status, destinationStatus, code, details, flags }
     this.#remember({ outcome, ...known, complete, totalMs: ms, requestBytes, responseBytes })
@@ -218,6 +227,7 @@ export class RequestTelemetry {
       tokens: this.tokens,
       ms: Math.round((performance.now() - this.#began) * 10) / 10,
       trace_id: this.traceId,
+      ...(this.guard !== undefined && { guard: this.guard }),
       ...(this.#trace.spanId !== undefined && { span_id: this.#trace.spanId }),
       tenant_id: identity?.caller.tenantId,
       actor_id: identity?.caller.actorId,
@@ -240,7 +250,7 @@ export class RequestTelemetry {
     const { caller, proxy } = this.#identity
     const { metrics, clock } = this.#deps
     if (this.#row !== undefined) {
-      Object.assign(this.#row, known)
+      Object.assign(this.#row, { ...known, guard: this.guard })
       return
     }
     const { traceId, host, stages, tokens, decisions, requestBytes, responseBytes } = this
@@ -263,6 +273,7 @@ export class RequestTelemetry {
       rules: decisions.list,
       requestBytes,
       responseBytes,
+      guard: this.guard,
       ...known,
     })
   }

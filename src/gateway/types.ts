@@ -101,7 +101,7 @@ export interface BodyStream {
 }
 
 /** The part of a response's body that has arrived. */
-interface ResponseChunk extends BodyChunk {
+export interface ResponseChunk extends BodyChunk {
   /** Trailers that ended the body. */
   readonly trailers?: Head
 }

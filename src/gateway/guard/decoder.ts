@@ -74,7 +74,8 @@ class Decoder {
         stream.destroy(new UnreadableBody('the body expands too much'))
     })
     stream.on('error', (cause) => {
-      this.#failed = cause instanceof UnreadableBody ? cause : new UnreadableBody('the body is not valid', { cause })
+      this.#failed =
+        cause instanceof UnreadableBody ? cause : new UnreadableBody('the body is not valid', { cause })
     })
     this.#stream = stream
     return stream

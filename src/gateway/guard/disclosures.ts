@@ -97,9 +97,9 @@ export class Disclosures {
         this.#members(token, item as Json, member(path, name), depth + 1)
   }
 
-  #add({ id, isEgressOnly = false }: Disclosed, expression: string, value: Json): void {
+  #add({ id, isEgressOnly }: Disclosed, expression: string, value: Json): void {
     if (typeof value !== 'string' && typeof value !== 'number') return
-    this.needles.add({ tokenId: id, expression, value: String(value), isEgressOnly })
+    this.needles.add({ tokenId: id, expression, value: String(value), isEgressOnly: isEgressOnly === true })
   }
 }
 

@@ -57,7 +57,10 @@ export class Findings {
   get summary(): string {
     const { blocked, replaced, reported } = this.counts
     if (blocked > 0) return 'blocked'
-    const parts = [replaced > 0 ? [`replaced=${replaced}`] : [], reported > 0 ? [`reported=${reported}`] : []].flat()
+    const parts = [
+      replaced > 0 ? [`replaced=${replaced}`] : [],
+      reported > 0 ? [`reported=${reported}`] : [],
+    ].flat()
     return parts.length === 0 ? 'clean' : parts.join(', ')
   }
 
@@ -65,7 +68,9 @@ export class Findings {
    * What became of each token's value, and where it stood: `replaced at /card/number`. `json`: the body as far as it is
    * at hand; without it, places in the body are offsets.
    */
-  async told(json: Buffer | undefined): Promise<readonly { readonly tokenId: string; readonly what: string }[]> {
+  async told(
+    json: Buffer | undefined,
+  ): Promise<readonly { readonly tokenId: string; readonly what: string }[]> {
     const found = [...this.#tokens]
     const offsets = found
       .flatMap(([, { places }]) => places)

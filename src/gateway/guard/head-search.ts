@@ -5,7 +5,15 @@ import type { Findings } from './findings.ts'
 import { scanText } from './scan.ts'
 
 /** What describes the bytes of a body (RFC 9110 §8.8.3, RFC 9421, RFC 9530), which may be others now. */
-const OF_BODY = ['etag', 'digest', 'content-digest', 'repr-digest', 'content-md5', 'signature', 'signature-input']
+const OF_BODY = [
+  'etag',
+  'digest',
+  'content-digest',
+  'repr-digest',
+  'content-md5',
+  'signature',
+  'signature-input',
+]
 
 /** Headers whose value is a URL. */
 const URLS = ['location', 'content-location', 'link', 'refresh']

@@ -24,7 +24,11 @@ export const recordFindings = async (
     await audit(
       told.map(({ tokenId, what }) => {
         const message = `Value in the response of ${host}: ${what}`
-        return auditRecord({ entity: 'token', id: tokenId, operation: 'guard', message }, { caller, traceId }, at)
+        return auditRecord(
+          { entity: 'token', id: tokenId, operation: 'guard', message },
+          { caller, traceId },
+          at,
+        )
       }),
     )
   } catch (err) {

@@ -8,7 +8,12 @@ const signed = async <T extends Outgoing>(request: T, url: string, context: Requ
   const { plan, acting, used, body, sent, edits } = request
   if (plan?.head === undefined || acting === undefined) throw new Error('a URL with values without a plan')
   const bytes = body ?? sent?.bytes ?? NO_BODY
-  const { set, remove } = await plan.head.headers(edits, bytes, resolver(used, { disclosures: context.disclosures }), acting.work)
+  const { set, remove } = await plan.head.headers(
+    edits,
+    bytes,
+    resolver(used, { disclosures: context.disclosures }),
+    acting.work,
+  )
   context.releaseValues()
   return { ...request, edits: { set: new Map([...set, [':path', url]]), remove } }
 }

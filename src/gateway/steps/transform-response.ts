@@ -2,8 +2,8 @@
 import type { Resolved } from '../request.ts'
 import type { RequestContext } from '../request-context.ts'
 import { type CollectedResponse, transformResponse as runOnResponse } from '../transform/response.ts'
-import type { ExtProcReply } from '../types.ts'
 import type { Transformed } from '../transform/run.ts'
+import type { ExtProcReply } from '../types.ts'
 import { admitCode, codeRunOf } from './transform.ts'
 import { codeScopeOf } from './use.ts'
 
@@ -28,7 +28,12 @@ export const runResponseTransform = async (
   trace.endDestination()
   memory.stopWaiting()
   memory.resize(bytes.length)
-  const settings = { ...codeRunOf(request, context), code: gateway.deps.code, proxy, scope: codeScopeOf(request, context) }
+  const settings = {
+    ...codeRunOf(request, context),
+    code: gateway.deps.code,
+    proxy,
+    scope: codeScopeOf(request, context),
+  }
   if (bytes.length === 0) return undefined
   return admitCode(request, proxy, context, {
     bytes: bytes.length,

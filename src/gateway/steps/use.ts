@@ -36,8 +36,7 @@ const used = async <T extends Planned>(
   { acting, plan }: { readonly acting: NonNullable<T['acting']>; readonly plan: NonNullable<T['plan']> },
   context: RequestContext,
 ): Promise<T & Used> => {
-  const codeScope =
-    request.proxy?.requestTransform === undefined ? undefined : codeScopeOf(request, context)
+  const codeScope = request.proxy?.requestTransform === undefined ? undefined : codeScopeOf(request, context)
   if (plan.ids.length === 0) return { ...request, used: NO_TOKENS, codeScope }
   const useContext: UseContext = {
     ...useContextOf(request, context, codeScope),
