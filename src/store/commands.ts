@@ -6,7 +6,7 @@ import { ingestLogs } from './logs/ingest.ts'
 import { purgeDeletedTenant, purgeExpired } from './purge/commands.ts'
 import { commitRecords } from './records/commit.ts'
 import { replaceSealed } from './reencrypt/commands.ts'
-import { createTenant, deleteTenant, updateTenant } from './tenants/commands.ts'
+import { createTenant, deleteTenant, markEgressOnly, updateTenant } from './tenants/commands.ts'
 import { associateTokens, dissociateTokens } from './tokens/associate.ts'
 import { deleteOneToken, purgeDueTokens, updateOneToken } from './tokens/change.ts'
 import { createTokens } from './tokens/create.ts'
@@ -22,6 +22,7 @@ const commands: readonly Command[] = [
   commitRecords,
   createTenant,
   updateTenant,
+  markEgressOnly,
   deleteTenant,
   addKeys,
   rewrapKeys,

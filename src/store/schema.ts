@@ -34,6 +34,8 @@ interface TenantsTable {
   created_at: number
   modified_by: string | null
   modified_at: number | null
+  /** 1: the tenant has, or had, tokens that are `egress_only`. Not sealed: without it, their use fails. */
+  has_egress_only: 1 | null
 }
 
 interface TenantKeysTable {

@@ -63,14 +63,18 @@ export const createStore = (
     readonly acquireLock?: Store['acquireLock']
     /** The engine's clock; default: this machine's. */
     readonly time?: Store['time']
-    /** Change counters of the engine's own. */
-    readonly watched?: { readonly changes: ChangeCounters; readonly writer: Writer }
+    /** Change counters of the engine's own, and ms until other processes know of a change by them. */
+    readonly watched?: {
+      readonly changes: ChangeCounters
+      readonly writer: Writer
+      readonly changesWithinMs: number
+    }
   },
 ): Store => {
   const { writable, close, watched } = options
   const counters =
     watched ?? (writable ? shareChangeCounters(engine) : { ...engine, changes: createChangeCounters(engine) })
-  const deps = { ...engine, ...counters, writer: withLease(counters.writer) }
+  const deps = { changesWithinMs: 0, ...engine, ...counters, writer: withLease(counters.writer) }
   return {
     engine: deps.session.dialect.engine,
     tokens: createTokenStore(deps),

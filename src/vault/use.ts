@@ -138,7 +138,10 @@ export const resolveTokens = async <Shown>(
 const usedToken = ({ row, data, toToken }: Resolved, context: UseContext): UsedToken => {
   const { id, type, container } = row
   const checkPath = pathCheckOf(row, context)
-  const token = { id, type, data, container, toToken }
+  const token = {
+    ...{ id, type, data, container, toToken },
+    ...(row.egress?.egress_only && { isEgressOnly: true as const }),
+  }
   const opacity = opacityOf(row, context)
   if (checkPath === undefined && opacity === undefined) return token
   return { ...token, ...(checkPath && { checkPath }), ...opacity }

@@ -16,7 +16,7 @@ import { dialedUpstream } from './dial.ts'
 import { headEdits, modeOverrideOf, withSearchableResponse } from './forward.ts'
 import { plan } from './plan.ts'
 import { signHead } from './sign-head.ts'
-import { use, useContextOf } from './use.ts'
+import { checkGuarded, use, useContextOf } from './use.ts'
 
 /** Values for headers, path and query, before the body begins. */
 const evaluateHead = first(actOnHead).next(plan).next(use).next(apply).next(signHead)
@@ -51,6 +51,7 @@ const useBatch = async (
   checkUse(caller)
   if (ids.length === 0) return new Map()
   const used = await deps.vault.use(ids, { ...useContextOf(request, context), caller })
+  checkGuarded(request, used)
   context.telemetry.tokens += used.size
   if (request.hasBraces) checkPaths(used, request.url ?? request.path)
   return used

@@ -1,4 +1,5 @@
 /** The tokens of a request, read, allowed and recorded. */
+import { AppError } from '../../common/errors.ts'
 import { createCodeScope } from '../../egress/code-scope.ts'
 import { BODY_ONLY } from '../../egress/surfaces.ts'
 import type { CodeScope, UseContext, UsedToken } from '../../sdk/index.ts'
@@ -31,6 +32,19 @@ export const useContextOf = (
 export const codeScopeOf = (request: Resolved, { disclosures }: RequestContext): CodeScope =>
   createCodeScope(outboundOf(request), disclosures && ((token) => disclosures.given(token)))
 
+/**
+ * Throws `overloaded` when a value that no caller may read would go out, and the response was not asked for: the tenant
+ * got its first such token while the request came in.
+ */
+export const checkGuarded = ({ guard }: Resolved, used: ReadonlyMap<string, UsedToken>): void => {
+  if (guard.isAsked) return
+  for (const { isEgressOnly } of used.values())
+    if (isEgressOnly)
+      throw new AppError('overloaded', 'The response guard does not cover this call yet. Retry.', {
+        retryAfter: 1,
+      })
+}
+
 const used = async <T extends Planned>(
   request: T,
   { acting, plan }: { readonly acting: NonNullable<T['acting']>; readonly plan: NonNullable<T['plan']> },
@@ -49,6 +63,7 @@ const used = async <T extends Planned>(
   const { vault } = context.gateway.deps
   try {
     const tokens = await context.timed('use', () => vault.use(plan.ids, useContext))
+    checkGuarded(request, tokens)
     return { ...request, used: tokens, codeScope }
   } catch (thrown) {
     throw await plan.located(thrown)

@@ -59,18 +59,23 @@ const opened = async (
   return { row, mac, ring }
 }
 
-/** Tenants, cached while none of them changes: each create reads its tenant's settings. */
-const createTenantLookup = (deps: TenantsDeps) => {
-  const read = async (_: TenantStore, id: string) => {
+/** What is known of tenants, cached while none of them changes. */
+const createTenantLookup = <T extends object>(
+  { store }: TenantsDeps,
+  read: (id: string) => Promise<T | undefined>,
+) =>
+  createCachedLookup(
+    () => store,
+    (_, id) => read(id),
+    { changes: () => store.changes(), max: RETAINED },
+  )
+
+/** Tenants, cached: each create reads its tenant's settings. */
+export const createTenants = (deps: TenantsDeps): Tenants => {
+  const lookup = createTenantLookup(deps, async (id) => {
     const current = await opened(deps, id)
     return current && deepFreeze(shown(current.row))
-  }
-  const { store } = deps
-  return createCachedLookup(() => store, read, { changes: () => store.changes(), max: RETAINED })
-}
-
-export const createTenants = (deps: TenantsDeps): Tenants => {
-  const lookup = createTenantLookup(deps)
+  })
   return {
     get: async (id) => {
       const tenant = await lookup.find(id)
@@ -80,16 +85,18 @@ export const createTenants = (deps: TenantsDeps): Tenants => {
   }
 }
 
+/** Cached as tenants are: each proxied call reads its tenant's. */
 export const createTenantGuards = (deps: TenantsDeps): TenantGuards => {
-  const lookup = createTenantLookup(deps)
+  const lookup = createTenantLookup(deps, async (id) => {
+    const [current, hasEgressOnly] = await Promise.all([opened(deps, id), deps.store.hasEgressOnly(id)])
+    return current && { mode: current.row.settings.response_guard as GuardMode | undefined, hasEgressOnly }
+  })
   return {
     of: (tenantId) =>
-      whenReady(lookup.find(tenantId), (tenant) => {
+      whenReady(lookup.find(tenantId), (guard) => {
         // Without the tenant's settings a rule of the tenant would be skipped.
-        if (tenant === undefined)
-          throw new AppError('tenant_not_found', 'The tenant of this key was deleted.')
-        const { response_guard: mode } = tenant.settings
-        return { mode: mode as GuardMode | undefined, hasEgressOnly: false }
+        if (guard === undefined) throw new AppError('tenant_not_found', 'The tenant of this key was deleted.')
+        return guard
       }),
   }
 }

@@ -1,3 +1,4 @@
+import { egressOnly } from './egress-only.ts'
 import { idempotency } from './first/idempotency.ts'
 import { logs } from './first/logs.ts'
 import { records } from './first/records.ts'
@@ -13,6 +14,7 @@ export const migrations: readonly Migration[] = [
     name: 'first',
     up: (...to) => [tenants, tokens, records, logs, idempotency].flatMap((tables) => tables(...to)),
   },
+  { version: 3, name: 'egress-only', up: egressOnly },
 ]
 
 /** Oldest schema version that this program migrates. */

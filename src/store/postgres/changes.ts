@@ -19,6 +19,8 @@ interface Read {
 
 interface WatchedChanges {
   readonly changes: ChangeCounters
+  /** ms until every process knows of a change. */
+  readonly changesWithinMs: number
   /** The watched writer; its own writes count at once. */
   readonly writer: Writer
   close(): void
@@ -94,6 +96,7 @@ export const watchChanges = ({
   }, POLL_MS).unref()
 
   return {
+    changesWithinMs: MAX_AGE_MS + POLL_MS,
     changes: {
       sum: async (kinds) => {
         if (kinds.length === 0) return 0

@@ -15,6 +15,7 @@ import {
   insertTenant,
   insertTenantMac,
   replaceTenantMac,
+  setEgressOnly,
   TENANT_CHANGES,
   updateTenant as updateTenantRow,
 } from './statements.ts'
@@ -62,6 +63,22 @@ export const updateTenant = defineCommand({
   tenantOf: ({ tenant }) => tenant.id,
   scope: 'service',
   isEffect: true,
+  isMaintenance: false,
+  movesCounters: true,
+  destroysKeys: false,
+})
+
+/** Notes that the tenant gets a token that is `egress_only`. False when that was known. */
+export const markEgressOnly = defineCommand({
+  name: 'tenants.markEgressOnly',
+  run: async (session: Session, { tenantId }: { readonly tenantId: string }): Promise<boolean> => {
+    if ((await session.run(setEgressOnly, { tenant_id: tenantId })) === 0) return false
+    await session.run(bumpChange, { kind: TENANT_CHANGES })
+    return true
+  },
+  tenantOf: ({ tenantId }) => tenantId,
+  scope: 'tenant',
+  isEffect: false,
   isMaintenance: false,
   movesCounters: true,
   destroysKeys: false,

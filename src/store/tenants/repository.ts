@@ -4,7 +4,7 @@ import type { Session } from '../session.ts'
 import type { Writer } from '../writer.ts'
 import { createTenant, deleteTenant, updateTenant } from './commands.ts'
 import { toTenantRow } from './row.ts'
-import { allTenants, anyTenant, TENANT_CHANGES, tenantById } from './statements.ts'
+import { allTenants, anyTenant, egressOnlyTenant, TENANT_CHANGES, tenantById } from './statements.ts'
 import type { TenantStore } from './types.ts'
 
 interface Deps {
@@ -23,6 +23,7 @@ export const createTenantStore = ({ session, writer, changes }: Deps): TenantSto
     return { ...toTenantRow(row), mac: mac === null ? null : buffer(mac) }
   },
   list: async () => (await session.all(allTenants, {})).map(toTenantRow),
+  hasEgressOnly: async (id) => (await session.get(egressOnlyTenant, { tenant_id: id })) !== undefined,
   changes: () => changes.sum(TENANT_KINDS),
   isNew: async () => (await session.get(anyTenant, {})) === undefined,
   update: (tenant, { from, to }) =>

@@ -13,7 +13,9 @@ const TENANT_COLUMNS = [
   'modified_at',
 ] as const
 
-export const tenantById = statement<{ tenant_id: string }, Schema['tenants'] & { mac: Uint8Array | null }>(
+export type StoredColumns = Pick<Schema['tenants'], (typeof TENANT_COLUMNS)[number]>
+
+export const tenantById = statement<{ tenant_id: string }, StoredColumns & { mac: Uint8Array | null }>(
   ({ builder }, slot) =>
     builder
       .selectFrom('tenants')
@@ -26,7 +28,7 @@ export const tenantById = statement<{ tenant_id: string }, Schema['tenants'] & {
       ),
 )
 
-export const allTenants = serviceStatement<object, Schema['tenants']>(({ builder }) =>
+export const allTenants = serviceStatement<object, StoredColumns>(({ builder }) =>
   builder.selectFrom('tenants').orderBy('created_at').orderBy('id').select(TENANT_COLUMNS),
 )
 
@@ -40,7 +42,7 @@ export const anyTenant = serviceStatement<object, { id: string }>(({ builder }) 
 )
 
 /** Writes no row when the id is in use. */
-export const insertTenant = serviceStatement<Schema['tenants']>(({ builder }, slot) =>
+export const insertTenant = serviceStatement<StoredColumns>(({ builder }, slot) =>
   builder
     .insertInto('tenants')
     .values({
@@ -56,7 +58,7 @@ export const insertTenant = serviceStatement<Schema['tenants']>(({ builder }, sl
     .onConflict((conflict) => conflict.doNothing()),
 )
 
-export const updateTenant = serviceStatement<Omit<Schema['tenants'], 'created_by' | 'created_at'>>(
+export const updateTenant = serviceStatement<Omit<StoredColumns, 'created_by' | 'created_at'>>(
   ({ builder }, slot) =>
     builder
       .updateTable('tenants')
@@ -103,6 +105,24 @@ export const insertDeletedTenant = openStatement<{ id: string; deleted_at: numbe
     .insertInto('deleted_tenants')
     .values({ id: slot('id'), deleted_at: slot('deleted_at'), emptied_at: null })
     .onConflict((conflict) => conflict.doNothing()),
+)
+
+/** A row when the tenant has, or had, tokens that are `egress_only`. */
+export const egressOnlyTenant = statement<{ tenant_id: string }, { id: string }>(({ builder }, slot) =>
+  builder
+    .selectFrom('tenants')
+    .where('id', '=', slot('tenant_id'))
+    .where('has_egress_only', '=', sql.lit(1))
+    .select('id'),
+)
+
+/** Writes no row when it is set already. */
+export const setEgressOnly = statement<{ tenant_id: string }>(({ builder }, slot) =>
+  builder
+    .updateTable('tenants')
+    .set({ has_egress_only: sql.lit(1) })
+    .where('id', '=', slot('tenant_id'))
+    .where('has_egress_only', 'is', null),
 )
 
 /** Change counter of existing tenants. */

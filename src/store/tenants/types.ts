@@ -21,6 +21,8 @@ export interface StoredTenant extends TenantRow {
 export interface TenantStore {
   get(id: string): Promise<StoredTenant | undefined>
   list(): Promise<readonly TenantRow[]>
+  /** Whether the tenant has, or had, tokens that are `egress_only`. */
+  hasEgressOnly(id: string): Promise<boolean>
   /** A number that differs after any tenant was changed or deleted, in any process. */
   changes(): Eventual<number>
   /** True when the store never had a tenant. */

@@ -1,6 +1,9 @@
+import { setTimeout } from 'node:timers/promises'
 import { whenReady } from '../../common/eventual.ts'
 import { own } from '../bytes.ts'
 import type { Session } from '../session.ts'
+import { markEgressOnly } from '../tenants/commands.ts'
+import { egressOnlyTenant } from '../tenants/statements.ts'
 import { createTotals } from '../totals.ts'
 import type { Writer } from '../writer.ts'
 import { associateTokens, dissociateTokens } from './associate.ts'
@@ -36,17 +39,33 @@ const packed = (tokens: readonly NewToken[]): NewToken[] => {
 const sizeOf = (token: Pick<NewToken, 'sealed' | 'ephemeral'>): number =>
   1_000 + token.sealed.byteLength + (token.ephemeral?.byteLength ?? 0)
 
-export const createTokenStore = ({
-  session,
-  writer,
-}: {
+interface TokenStoreDeps {
   readonly session: Session
   readonly writer: Writer
-}): TokenStore => {
+  /** ms until all processes know of a change. */
+  readonly changesWithinMs: number
+}
+
+/**
+ * Before a tenant gets its first token that is `egress_only`, all gateways know: they guard the response of the first
+ * request that sends it.
+ */
+const createEgressOnlyMark =
+  ({ session, writer, changesWithinMs }: TokenStoreDeps) =>
+  async (tenantId: string): Promise<void> => {
+    if ((await session.get(egressOnlyTenant, { tenant_id: tenantId })) !== undefined) return
+    if (await writer.write(markEgressOnly, { tenantId })) await setTimeout(changesWithinMs)
+  }
+
+export const createTokenStore = (deps: TokenStoreDeps): TokenStore => {
+  const { session, writer } = deps
   const totals = createTotals()
+  const markTenant = createEgressOnlyMark(deps)
   return {
     create: async (tokens, now) => {
       if (tokens.length === 0) return []
+      const hidden = tokens.find(({ egress }) => egress?.egress_only)
+      if (hidden !== undefined) await markTenant(hidden.tenant_id)
       const bytes = tokens.reduce((sum, token) => sum + sizeOf(token), 0)
       const created = await writer.write(createTokens, { tokens: packed(tokens), now }, bytes)
       return created.map((result) =>
@@ -92,6 +111,7 @@ export const createTokenStore = ({
 
     update: async (update, now) => {
       const { row, terms } = update
+      if (row.egress?.egress_only) await markTenant(row.tenant_id)
       const updated = await writer.write(
         updateOneToken,
         {
