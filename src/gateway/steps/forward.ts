@@ -32,8 +32,7 @@ export const modeOverrideOf = (
   { proxy, dryRun, guard, method }: Resolved,
   { origin }: RequestContext,
 ): ModeOverride | undefined => {
-  if (guard.isAsked && !dryRun && !origin?.isBodyUnread)
-    return method === 'HEAD' ? 'guardedHeaders' : 'guardedResponse'
+  if (guard.isAsked && !dryRun) return method === 'HEAD' ? 'guardedHeaders' : 'guardedResponse'
   if (proxy?.responseTransform === undefined || dryRun || origin?.isBodyUnread) return undefined
   return proxy.responseOtherwise === 'pass' ? 'responseHeaders' : 'responseBody'
 }

@@ -30,7 +30,8 @@ const guarded = <T extends Identified>(
     whenReady(effectiveCaller(request, context), ({ responseGuard }) => {
       const modes = { tenant: mode, application: responseGuard, proxy: request.proxy?.responseGuard, call }
       const decided = strictest(modes)
-      const isAsked = decided.mode !== 'off' || hasEgressOnly
+      // Envoy sends no response to a WebSocket's handshake here, nor its frames.
+      const isAsked = (decided.mode !== 'off' || hasEgressOnly) && !context.origin?.isBodyUnread
       if (isAsked) context.disclosures = new Disclosures(decided.mode)
       return { ...request, guard: { ...decided, isAsked } }
     }),

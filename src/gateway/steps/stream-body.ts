@@ -51,7 +51,7 @@ const useBatch = async (
   checkUse(caller)
   if (ids.length === 0) return new Map()
   const used = await deps.vault.use(ids, { ...useContextOf(request, context), caller })
-  checkGuarded(request, used)
+  checkGuarded(request, used, context)
   context.telemetry.tokens += used.size
   if (request.hasBraces) checkPaths(used, request.url ?? request.path)
   return used

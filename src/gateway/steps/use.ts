@@ -36,8 +36,12 @@ export const codeScopeOf = (request: Resolved, { disclosures }: RequestContext):
  * Throws `overloaded` when a value that no caller may read would go out, and the response was not asked for: the tenant
  * got its first such token while the request came in.
  */
-export const checkGuarded = ({ guard }: Resolved, used: ReadonlyMap<string, UsedToken>): void => {
-  if (guard.isAsked) return
+export const checkGuarded = (
+  { guard }: Resolved,
+  used: ReadonlyMap<string, UsedToken>,
+  { origin }: RequestContext,
+): void => {
+  if (guard.isAsked || origin?.isBodyUnread) return
   for (const { isEgressOnly } of used.values())
     if (isEgressOnly)
       throw new AppError('overloaded', 'The response guard does not cover this call yet. Retry.', {
@@ -63,7 +67,7 @@ const used = async <T extends Planned>(
   const { vault } = context.gateway.deps
   try {
     const tokens = await context.timed('use', () => vault.use(plan.ids, useContext))
-    checkGuarded(request, tokens)
+    checkGuarded(request, tokens, context)
     return { ...request, used: tokens, codeScope }
   } catch (thrown) {
     throw await plan.located(thrown)
