@@ -1,5 +1,4 @@
 /** Content codings of a response, removed while its body comes (RFC 9110 §8.4.1). */
-import { once } from 'node:events'
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib'
 import type { codingsOf } from '../../common/decode-content.ts'
 
@@ -44,7 +43,10 @@ class Decoder {
     const stream = this.#open()
     await new Promise<void>((resolve) => {
       stream.once('close', resolve)
-      stream.write(input, () => resolve())
+      stream.write(input, () => {
+        stream.off('close', resolve)
+        resolve()
+      })
     })
     return this.#take()
   }
@@ -54,9 +56,10 @@ class Decoder {
     const wasOpen = this.#stream !== undefined
     const stream = this.#open()
     if (!wasOpen) stream.write(this.#first)
-    const closed = once(stream, 'close')
-    stream.end()
-    await closed
+    await new Promise<void>((resolve) => {
+      stream.once('close', () => resolve())
+      stream.end()
+    })
     return this.#take()
   }
 
