@@ -85,7 +85,8 @@ const headerMutation = (prefixes: readonly string[]) => ({
       request_mutations: restoreForwardedProto,
       response_mutations: prefixes
         .map(prefixHeaders)
-        .flatMap(({ destinationStatus, outcome }) => [
+        .flatMap(({ destinationStatus, outcome, guard }) => [
+          { remove: guard },
           overwrite(destinationStatus, '%RESP(:STATUS)%'),
           overwrite(outcome, 'answered' satisfies Outcome),
         ]),

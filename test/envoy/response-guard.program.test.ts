@@ -3,6 +3,7 @@ import t from 'tap'
 import { type CallOptions, call, KEYS, startWorld, TOKENS } from '../kit/egress.ts'
 import { type Mirrored, startMirror } from '../kit/mirror.ts'
 import { until } from '../kit/until.ts'
+import { upload } from '../kit/upload.ts'
 
 const NUMBER = '4242424242424242'
 const NAME = 'Ada "the first" Lovelace'
@@ -118,6 +119,39 @@ for (const protocol of ['h1', 'h2'] as const) {
   })
 }
 
+for (const protocol of ['h1', 'h2'] as const)
+  t.test(`${protocol}: in every cut, and every form`, async (t) => {
+    const forms = [
+      ...[NUMBER, '4242-4242-4242-4242', encodeURIComponent(NUMBER)],
+      ...[0, 1, 2].map((at) => Buffer.from(`${'x'.repeat(at)}${NUMBER}yy`).toString('base64')),
+      ...[Buffer.from(NUMBER).toString('hex'), Buffer.from(NUMBER, 'utf16le').toString('latin1')],
+    ]
+    const text = Buffer.from(forms.join(' <&> '), 'latin1')
+    const lengths = [{}, { 'content-length': String(text.length) }]
+    for (let cut = 1; cut < text.length; cut += 1) {
+      const headers = { 'content-type': 'application/octet-stream', ...lengths[cut % 2] }
+      const got = await send({ headers, pieces: [text.subarray(0, cut), text.subarray(cut)] }, { protocol })
+      t.equal(got.headers['svc-proxy-guard'], `replaced=${forms.length}`, `cut ${cut}`)
+      for (const form of [NUMBER, '4242-', 'NDI0MjQy', 'I0MjQyNDI', '34323432']) t.notMatch(got.text, form)
+      t.equal(got.text.split(' <&> ').length, forms.length)
+    }
+  })
+
+t.test('the response to an upload is searched, also while it goes out', async (t) => {
+  mirrors.h1.respond = (body) => ({ headers: JSON_TYPE, pieces: [body] })
+  const pieces = ['[', ...Array.from({ length: 50 }, () => `{"a":"{{ card | json: '$.number' }}"},`), '0]']
+  const got = await upload(world.port, `https://dest.test:${mirrors.h1.port}/x`, pieces, {
+    headers: { ...JSON_TYPE, 'svc-proxy-guard': 'replace' },
+  })
+  t.notMatch(got.text, NUMBER)
+  t.equal(got.json.length, 51)
+  t.equal(got.json[7].a, "{{ card | json: '$.number' }}")
+  const only = await upload(world.port, `https://dest.test:${mirrors.h1.port}/x`, ['{"a":"{{ secret }}"}'], {
+    headers: JSON_TYPE,
+  })
+  t.strictSame(only.json, { a: '{{ secret }}' })
+})
+
 t.test('report changes nothing', async (t) => {
   const text = `{"c":"${NUMBER}"}`
   const got = await send({ headers: { ...JSON_TYPE, etag: '"1"' }, pieces: [text] }, { guard: 'report' })
@@ -133,7 +167,8 @@ t.test('what holds no value arrives as it was sent', async (t) => {
     const headers = { 'content-type': 'application/octet-stream', etag: '"1"' }
     const got = await send({ headers, pieces: [bytes.subarray(0, 1_000), bytes.subarray(1_000)] }, { guard })
     t.equal(got.text, bytes.toString(), guard)
-    const short = await send({ headers, pieces: ['none'] }, { guard })
+    const forged = { ...headers, 'svc-proxy-guard': 'forged' }
+    const short = await send({ headers: forged, pieces: ['none'] }, { guard })
     t.equal(short.text, 'none')
     t.equal(short.headers.etag, '"1"')
     t.equal(short.headers['svc-proxy-guard'], guard === 'off' ? undefined : 'clean')
