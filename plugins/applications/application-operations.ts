@@ -1,4 +1,14 @@
-import { createGrantCheck, EntityId, exceeds, isWithin, namedPage, namedQuery, nameFilter, texts } from '#kit'
+import {
+  createGrantCheck,
+  createGuardChangeCheck,
+  EntityId,
+  exceeds,
+  isWithin,
+  namedPage,
+  namedQuery,
+  nameFilter,
+  texts,
+} from '#kit'
 import {
   AppError,
   type Call,
@@ -9,6 +19,7 @@ import {
   listOf,
   offsetPage,
   type PluginContext,
+  type Static,
   Type,
 } from '#sdk'
 import type { Change } from './application-store.ts'
@@ -53,6 +64,9 @@ const added = (
   return { permissions: next.permissions.filter((permission) => !current.permissions.includes(permission)) }
 }
 
+const guardOf = ({ response_guard }: Pick<Static<typeof ApplicationUpdate>, 'response_guard'>) =>
+  response_guard ? { response_guard } : {}
+
 /** Calls on applications (completions §4). */
 export const applicationOperations = (context: PluginContext, directory: Directory) => [
   defineOperation({
@@ -75,7 +89,7 @@ export const applicationOperations = (context: PluginContext, directory: Directo
         typeof input.expires_at === 'string' ? { expires_at: parseExpiry(input.expires_at, call.now) } : {}
       check(input.type, grants, expiry.expires_at ?? Infinity)
       const { application, key } = await directory.create(
-        { name: input.name, type: input.type, ...grants, ...expiry },
+        { name: input.name, type: input.type, ...grants, ...expiry, ...guardOf(input) },
         input.create_key ?? true,
         change,
       )
@@ -143,14 +157,16 @@ export const applicationOperations = (context: PluginContext, directory: Directo
     examples: examples.update,
     run: async (input, call) => {
       const check = await createGrantCheck(context, call.caller)
+      const checkGuard = await createGuardChangeCheck(context, call.caller)
       const application = await directory.update(input.id, changeOf(call), (current) => {
         if (typeof input.type === 'string' && input.type !== current.type)
           throw invalid({ type: ['cannot change; create another application instead'] })
         const grants = checkGrants(input, current.type, context.permissions())
         const more = added(current, grants)
         if (more) check(current.type, more, current.expires_at ?? Infinity)
-        const { destinations: _, bound_hosts: __, ...rest } = current
-        return { ...rest, name: input.name, ...grants }
+        checkGuard(current.response_guard, input.response_guard ?? undefined)
+        const { destinations: _, bound_hosts: __, response_guard: ___, ...rest } = current
+        return { ...rest, name: input.name, ...grants, ...guardOf(input) }
       })
       return serializeApplication(call.caller.tenantId, application)
     },

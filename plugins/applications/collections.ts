@@ -1,4 +1,4 @@
-import { changeMembers } from '#kit'
+import { changeMembers, guardMember } from '#kit'
 import { destinationsOutput, type Static, Type } from '#sdk'
 import { ApplicationTypes, StoredRule } from './schemas.ts'
 
@@ -17,6 +17,7 @@ export const Applications = {
     destinations: destinationsOutput(1),
     /** Hosts of the application's destinations and of its rules'. Private applications only. */
     bound_hosts: Type.Optional(Type.Array(Type.String())),
+    response_guard: guardMember,
     ...changeMembers,
   }),
   indexes: ['type'],

@@ -8,7 +8,7 @@ export const credentialOf = (
   application: ApplicationRecord,
   key?: Pick<KeyRecord, 'id' | 'expires_at'>,
 ): Credential => {
-  const { id, type, permissions, rules, destinations } = application
+  const { id, type, permissions, rules, destinations, response_guard: responseGuard } = application
   const ends = [application.expires_at, key?.expires_at].filter((end) => end !== undefined)
   return {
     caller: {
@@ -18,6 +18,7 @@ export const credentialOf = (
       applicationId: id,
       applicationType: type,
       ...(key === undefined ? {} : { keyId: key.id }),
+      ...(responseGuard === undefined ? {} : { responseGuard }),
       grants: { permissions, rules, ...(destinations === undefined ? {} : { destinations: [destinations] }) },
     },
     ...(ends.length === 0 ? {} : { expiresAt: Math.min(...ends) }),

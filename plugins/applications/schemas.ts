@@ -1,3 +1,4 @@
+import { guardInput, guardOutput } from '#kit'
 import { destinationsInput, destinationsOutput, field, nullable, Type } from '#sdk'
 
 export const ApplicationTypes = Type.Enum(['public', 'private', 'management'])
@@ -47,6 +48,7 @@ export const ApplicationCreate = Type.Object({
   create_key: nullable(6, Type.Boolean({ default: true })),
   expires_at: nullable(7, Type.String({ description: 'ISO 8601; its keys stop working then.' })),
   destinations: destinationsInput(8),
+  response_guard: guardInput(9),
 })
 
 /** `type` may be sent, but not changed. */
@@ -57,6 +59,7 @@ export const ApplicationUpdate = Type.Object({
   permissions,
   rules,
   destinations: destinationsInput(6),
+  response_guard: guardInput(7),
 })
 
 export const ApplicationOutput = Type.Object(
@@ -74,6 +77,7 @@ export const ApplicationOutput = Type.Object(
     modified_by: Type.Optional(Type.String({ field: 11 })),
     modified_at: Type.Optional(Type.String({ format: 'date-time', field: 12 })),
     destinations: destinationsOutput(13),
+    response_guard: guardOutput(14),
   },
   { title: 'Application' },
 )

@@ -103,6 +103,12 @@ const RequestOutput = Type.Object(
       }),
     ),
     flags: optional(24, Type.String({ description: "Envoy's response flags." })),
+    guard: optional(
+      25,
+      Type.String({
+        description: 'Of the response guard: `clean`, `replaced=2`, `unreadable`, … Absent: it did not look.',
+      }),
+    ),
   },
   { title: 'RecentRequest' },
 )
@@ -197,6 +203,7 @@ export const requestOperations = (context: PluginContext) => {
         total_ms: request.totalMs,
         details: request.details || undefined,
         flags: request.flags || undefined,
+        guard: request.guard,
       }),
     }
   }

@@ -1,4 +1,4 @@
-import { changeMembers } from '#kit'
+import { changeMembers, guardMember } from '#kit'
 import { type Static, type Surface, Type } from '#sdk'
 import { StoredTls } from './destination-tls.ts'
 
@@ -33,6 +33,7 @@ export const Proxies = {
     binding: Type.Optional(Type.String()),
     request_reactor_id: Type.Optional(Type.String()),
     response_reactor_id: Type.Optional(Type.String()),
+    response_guard: guardMember,
     /** Version, author and time of the transforms; absent: the first ones, made with the proxy. */
     code_version: Type.Optional(Type.Integer()),
     code_by: Type.Optional(Type.String()),

@@ -31,6 +31,7 @@ type ProxyMembers = Pick<
   | 'binding'
   | 'request_reactor_id'
   | 'response_reactor_id'
+  | 'response_guard'
 >
 
 /** `{}` means none. */
@@ -81,6 +82,7 @@ export const parseProxy = async (
       ...(input.intercept ? bindingOf(input.destination_url) : {}),
       ...(input.request_reactor_id ? { request_reactor_id: input.request_reactor_id } : {}),
       ...(input.response_reactor_id ? { response_reactor_id: input.response_reactor_id } : {}),
+      ...(input.response_guard ? { response_guard: input.response_guard } : {}),
     },
     warnings,
   }
@@ -102,4 +104,5 @@ export const inputOf = (proxy: ProxyRecord): Static<typeof ProxyInput> => ({
   ...(proxy.intercept ? { intercept: true } : {}),
   ...(proxy.request_reactor_id ? { request_reactor_id: proxy.request_reactor_id } : {}),
   ...(proxy.response_reactor_id ? { response_reactor_id: proxy.response_reactor_id } : {}),
+  ...(proxy.response_guard ? { response_guard: proxy.response_guard } : {}),
 })

@@ -1,4 +1,13 @@
-import { BODY_ONLY, CODE_LENGTH, CONFIGURATION_MEMBERS, MAX_SURFACES, Reference, warningsOf } from '#kit'
+import {
+  BODY_ONLY,
+  CODE_LENGTH,
+  CONFIGURATION_MEMBERS,
+  guardInput,
+  guardOutput,
+  MAX_SURFACES,
+  Reference,
+  warningsOf,
+} from '#kit'
 import { type CodeWarning, field, isoTime, nullable, type Static, Type } from '#sdk'
 import type { ProxyRecord, VersionRecord } from './collections.ts'
 import { DestinationTlsInput, DestinationTlsOutput, showDestinationTls } from './destination-tls.ts'
@@ -56,6 +65,7 @@ const optional = {
         'Intercept requests of the forward proxy to host, port and path prefix of the destination, which must be https://. Default: false.',
     }),
   ),
+  response_guard: guardInput(13),
 }
 
 /** Body of a create and of an update. */
@@ -111,6 +121,7 @@ export const ProxyOutput = Type.Object(
     destination_tls: Type.Optional(field(18, DestinationTlsOutput)),
     evaluate: Type.Array(Type.String(), { field: 19 }),
     intercept: Type.Boolean({ field: 20 }),
+    response_guard: guardOutput(21),
   },
   { title: 'Proxy' },
 )

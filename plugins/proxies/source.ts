@@ -17,6 +17,7 @@ const stored = (tenantId: string, proxy: ProxyRecord): StoredProxy => ({
   ...(proxy.intercept ? { intercept: parseInterception(proxy.destination_url) } : {}),
   ...(proxy.destination_tls === undefined ? {} : { destinationTls: tlsOf(proxy.destination_tls) }),
   ...(proxy.evaluate === undefined ? {} : { evaluate: proxy.evaluate }),
+  ...(proxy.response_guard === undefined ? {} : { responseGuard: proxy.response_guard }),
 })
 
 /** The port with which the gateway finds the proxy of a key. */

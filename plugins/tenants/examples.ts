@@ -10,6 +10,7 @@ const tenant = {
     strict_code: 'false',
     grants_within_own: 'true',
     unbound_destinations: 'deny',
+    response_guard: 'off',
   },
   created_by: '3c6a1d52-7e4f-4b08-a9d1-5f2e8c7b6a90',
   created_at: '2026-03-01T12:00:00.000+00:00',

@@ -1,5 +1,14 @@
-import { endOf, holds, isAdministrator } from '#kit'
-import { AppError, type Call, type Caller, defineOperation, Empty, type PluginContext, Type } from '#sdk'
+import { createGuardChangeCheck, endOf, holds, isAdministrator } from '#kit'
+import {
+  AppError,
+  type Call,
+  type Caller,
+  defineOperation,
+  Empty,
+  type GuardMode,
+  type PluginContext,
+  Type,
+} from '#sdk'
 import * as examples from './examples.ts'
 import { TenantOutput, TenantUpdate, tenantOutput } from './schemas.ts'
 
@@ -21,6 +30,13 @@ const mayLoosen = async (context: PluginContext, caller: Caller): Promise<void> 
     'forbidden',
     'To turn "grants_within_own" off, the caller must hold every permission that a management application of the tenant holds, and not expire. Use the key of such an application.',
   )
+}
+
+/** Throws `forbidden` unless the caller may put this mode of the response guard in the place of the tenant's. */
+const checkGuardChange = async (context: PluginContext, caller: Caller, after?: string): Promise<void> => {
+  const before = (await context.tenants.get(caller.tenantId))?.settings.response_guard
+  const check = await createGuardChangeCheck(context, caller)
+  check(before as GuardMode | undefined, after?.toLowerCase() as GuardMode | undefined)
 }
 
 /** Operations on the tenant of the calling key. */
@@ -52,6 +68,7 @@ export const tenantOperations = (context: PluginContext) => [
     examples: examples.update,
     run: async ({ name, settings }, { caller, now }) => {
       if (settings?.grants_within_own?.toLowerCase() === 'false') await mayLoosen(context, caller)
+      if (settings) await checkGuardChange(context, caller, settings.response_guard)
       const lowered = Object.entries(settings ?? {}).map(([setting, value]) => [setting, value.toLowerCase()])
       const tenant = await context.tenants.update({
         id: caller.tenantId,

@@ -21,6 +21,14 @@ const TenantSettings = Type.Object(
           'Tunnels of the forward proxy to hosts that nothing binds: `deny` (default), or `tunnel`: passed on unopened.',
       }),
     ),
+    response_guard: Type.Optional(
+      Type.String({
+        pattern: '^([oO]ff|OFF|[rR]eport|REPORT|[rR]eplace|REPLACE|[bB]lock|BLOCK)$',
+        field: 6,
+        description:
+          'What the response guard does with a value of a request that comes back, at least: `off` (default), `report`, `replace` or `block`. Administrators loosen it.',
+      }),
+    ),
   },
   { title: 'TenantSettings' },
 )
@@ -31,6 +39,7 @@ const DEFAULTS: Static<typeof TenantSettings> = {
   strict_code: 'false',
   grants_within_own: 'true',
   unbound_destinations: 'deny',
+  response_guard: 'off',
 }
 
 /** The interface's Tenant. */

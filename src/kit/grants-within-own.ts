@@ -16,8 +16,11 @@ export const endOf = async (
 ): Promise<number> =>
   (await context.port('applications')?.credential(tenantId, applicationId, keyId))?.expiresAt ?? Infinity
 
-const isOff = async (context: Pick<PluginContext, 'tenants'>, { tenantId }: Caller): Promise<boolean> =>
-  (await context.tenants.get(tenantId))?.settings.grants_within_own === 'false'
+/** Whether the tenant lets callers grant more than they hold. */
+export const isOff = async (
+  context: Pick<PluginContext, 'tenants'>,
+  { tenantId }: Caller,
+): Promise<boolean> => (await context.tenants.get(tenantId))?.settings.grants_within_own === 'false'
 
 /**
  * Throws `forbidden` unless the caller may save code of a proxy that intercepts (completions §4): it runs for callers

@@ -22,6 +22,7 @@ const TEXTS = [
   '/pci/high/',
   'true',
   'deny',
+  'off',
   'a@example.com',
   '2030-01-31T12:00:00Z',
   'data:image/png;base64,AAAA',

@@ -16,6 +16,7 @@ t.test('"Get tenant | GET /tenants/self | … Tenant of the calling key."', asyn
     strict_code: 'false',
     grants_within_own: 'true',
     unbound_destinations: 'deny',
+    response_guard: 'off',
   })
   const { body: application } = await api.call('GET', '/applications/key', { key })
   t.equal(body.id, application.tenant_id)
@@ -39,6 +40,7 @@ t.test(
         strict_code: 'false',
         grants_within_own: 'true',
         unbound_destinations: 'deny',
+        response_guard: 'off',
       },
       modified_by: application.id,
       modified_at: api.time(),

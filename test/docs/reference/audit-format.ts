@@ -30,6 +30,7 @@ const OF_TOKENS = ['create', 'read', 'update', 'delete', 'use']
 /** Records that no operation declares, and the files that write them (compared by test/docs/reference.test.ts). */
 export const UNDECLARED = [
   { path: 'src/gateway/request-record.ts', entity: 'proxy', operations: ['use', 'read', 'outcome'] },
+  { path: 'src/gateway/guard/record-findings.ts', entity: 'token', operations: ['guard'] },
   { path: 'src/roles/maintenance.ts', entity: 'application', operations: ['create'] },
   { path: 'src/roles/maintenance.ts', entity: 'application_key', operations: ['create', 'delete'] },
   { path: 'src/roles/maintenance.ts', entity: 'tenant', operations: ['create', 'delete'] },
@@ -70,8 +71,9 @@ export const auditFormat: Page = {
       ({ value, display_name }) => [
         code(value),
         display_name,
-        [...new Set(tokenTypes.has(value) ? OF_TOKENS : verbsOf(value))].map(code).join(', ') ||
-          'denied calls only',
+        [...new Set(tokenTypes.has(value) ? [...OF_TOKENS, ...verbsOf(value)] : verbsOf(value))]
+          .map(code)
+          .join(', ') || 'denied calls only',
       ],
     )
     const read = operations.find(({ http }) => http === 'GET /proxies/{id}') as Operation
@@ -102,8 +104,9 @@ has at most 100 records and 16 KiB. The store has a row for each record, with it
       `Records of ${ofService.map(code).join(' and ')} belong to no tenant: their \`tenant_id\` is empty, and \`GET /logs\` does not list them.`,
       `A call that was denied (403) has the operation that was denied. Its message depends on what denied it, for example:`,
       table(['Denied call', 'Message'], denied),
-      `A proxied call has a record of its proxy (or application) and one with \`use\` for each token; a dry run has \`read\`. Reading logs
-leaves no record.`,
+      `A proxied call has a record of its proxy (or application) and one with \`use\` for each token; a dry run has \`read\`. Each
+token whose value the response guard found in a response has one with \`guard\`, of the entity type \`token\` whatever its type. Reading
+logs leaves no record.`,
     )
   },
 }
