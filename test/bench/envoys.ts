@@ -13,7 +13,10 @@ const manager = (routes: object[], filters: object[]) => ({
     '@type': `${TYPE}.filters.network.http_connection_manager.v3.HttpConnectionManager`,
     stat_prefix: 'bench',
     generate_request_id: false,
-    route_config: { virtual_hosts: [{ name: 'all', domains: ['*'], routes }] },
+    route_config: {
+      max_direct_response_body_size_bytes: 1_048_576,
+      virtual_hosts: [{ name: 'all', domains: ['*'], routes }],
+    },
     http_filters: [
       ...filters,
       {
@@ -35,7 +38,22 @@ const listener = (port: number, filter: object, tls?: object) => ({
   ],
 })
 
-/** A TLS destination that reads the whole request and returns 200 with a short JSON body. */
+const responds = (prefix: string, body: string) => ({
+  match: { prefix },
+  direct_response: { status: 200, body: { inline_string: body } },
+  response_headers_to_add: [{ header: { key: 'content-type', value: 'application/json' } }],
+})
+
+/** JSON of about this many bytes, a member for each fifty. */
+const jsonOf = (bytes: number): string =>
+  JSON.stringify(
+    Array.from({ length: bytes / 50 }, (_, at) => ({ id: `ch_${at}`, amount: at * 7919, note: 'as agreed' })),
+  ).slice(0, bytes)
+
+/**
+ * A TLS destination that reads the whole request and returns 200 with JSON: 1,000 or 100,000 bytes below `/1000` and
+ * `/100000`, else a short text.
+ */
 export const destinationConfig = (port: number, certificate: string, key: string) => ({
   static_resources: {
     listeners: [
@@ -43,11 +61,9 @@ export const destinationConfig = (port: number, certificate: string, key: string
         port,
         manager(
           [
-            {
-              match: { prefix: '/' },
-              direct_response: { status: 200, body: { inline_string: '{"status":"succeeded","id":"ch_1"}' } },
-              response_headers_to_add: [{ header: { key: 'content-type', value: 'application/json' } }],
-            },
+            responds('/1000/', jsonOf(1_000)),
+            responds('/100000/', jsonOf(100_000)),
+            responds('/', '{"status":"succeeded","id":"ch_1"}'),
           ],
           [
             {

@@ -46,6 +46,8 @@ export const httpRequest = (
   return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`)
 }
 
+/** Of a response in chunks, without trailers (RFC 9112 §7.1). */
+const LAST_CHUNK = '\r\n0\r\n\r\n'
 const CONTENT_LENGTH = /\r\ncontent-length: *(\d+)/i
 
 /**
@@ -57,8 +59,11 @@ const responseEnd = (data: Buffer): { end: number; status: number } | undefined 
   const text = data.toString('latin1', 0, head)
   const status = Number(text.slice(9, 12))
   const length = CONTENT_LENGTH.exec(text)
-  if (length === null && status !== 204)
-    throw new Error('the load generator needs responses with Content-Length')
+  if (length === null && status !== 204) {
+    // One response at a time: what is behind the last chunk is the next one's.
+    const last = data.lastIndexOf(LAST_CHUNK)
+    return last >= head ? { end: last + LAST_CHUNK.length, status } : undefined
+  }
   const end = head + 4 + Number(length?.[1] ?? 0)
   return data.length >= end ? { end, status } : undefined
 }

@@ -6,6 +6,7 @@ import { benchApiPaths } from './api-paths.ts'
 import { benchBystanders } from './bystanders.ts'
 import { benchGateway, gatewayTable } from './gateway.ts'
 import { benchGrowth } from './growth.ts'
+import { benchGuard } from './guard.ts'
 import { benchProxy, type ProxyFigures } from './proxy.ts'
 import { bars, table } from './report.ts'
 import { benchSandbox } from './sandbox.ts'
@@ -18,6 +19,7 @@ import { benchTunnel } from './tunnel.ts'
  * Fastify.
  * `npm run bench -- tunnel [--quick]` measures the forward proxy beside `/proxy`.
  * `npm run bench -- gateway [--against <commit>] [--quick]` measures the gateway process alone.
+ * `npm run bench -- guard [--quick]` measures what the response guard costs.
  * `npm run bench -- proxy [--quick]` measures proxied calls only.
  * `npm run bench -- growth [--quick]` measures creates and reads among 10⁶ tokens (`--quick`: 10⁵) beside 10⁴.
  */
@@ -35,7 +37,7 @@ const {
 })
 const log = (text: string) => process.stderr.write(`${text}\n`)
 
-const PARTS = ['proxy', 'api', 'gateway', 'tunnel', 'growth']
+const PARTS = ['proxy', 'guard', 'api', 'gateway', 'tunnel', 'growth']
 if (part !== undefined && !PARTS.includes(part)) {
   log(`There is no part "${part}". Name one of ${PARTS.join(', ')}, or none for all of test/bench/README.md.`)
   process.exit(2)
@@ -53,6 +55,14 @@ if (part === 'tunnel') {
     ? { rounds: 3, seconds: 2, warmSeconds: 5 }
     : { rounds: 7, seconds: 4, warmSeconds: 20 }
   process.stdout.write(`${await benchTunnel({ ...rounds, connections: 8 })}\n`)
+  process.exit(0)
+}
+
+if (part === 'guard') {
+  const rounds = quick
+    ? { rounds: 5, seconds: 2, warmSeconds: 4 }
+    : { rounds: 9, seconds: 4, warmSeconds: 15 }
+  process.stdout.write(`${await benchGuard(rounds)}\n`)
   process.exit(0)
 }
 
