@@ -78,9 +78,15 @@ export const benchGuard = async ({ rounds, seconds, warmSeconds }: GuardBenchOpt
         median(cost.map(total)).toFixed(3),
         median(ratios).toFixed(2),
         `${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}`,
+        Object.keys(pids)
+          .map((name) => `${name} ${median(cost.map((each) => each[name] ?? 0)).toFixed(2)}`)
+          .join(', '),
       ]
     })
-    return table(['response', 'mode', 'p50 ms', 'CPU s per 1,000', 'beside off', 'of the rounds'], rows)
+    return table(
+      ['response', 'mode', 'p50 ms', 'CPU s per 1,000', 'beside off', 'of the rounds', 'of which'],
+      rows,
+    )
   } finally {
     await sidevault.stop()
     await destination.stop()

@@ -130,8 +130,8 @@ export const createBodyStream = (call: BodyCall): BodyStreamInput => {
     giveUp() {
       over = true
       chunks = []
-      more.fail(gone())
-      room.fail(gone())
+      more.fail(gone)
+      room.fail(gone)
     },
   }
 }

@@ -134,8 +134,8 @@ export const createResponseFlow = (
     giveUp() {
       over = true
       chunks = []
-      more.fail(gone())
-      room.fail(gone())
+      more.fail(gone)
+      room.fail(gone)
     },
   }
 }

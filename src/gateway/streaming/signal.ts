@@ -14,8 +14,9 @@ export const createSignal = () => {
       }).finally(() => clearTimeout(timer))
     },
     wake,
-    fail: (error: Error) => {
-      waiting?.reject(error)
+    /** Rejects what waits; makes no error when nothing does. */
+    fail: (error: () => Error) => {
+      waiting?.reject(error())
       waiting = undefined
     },
   }
