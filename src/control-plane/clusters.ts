@@ -1,4 +1,5 @@
 /** Clusters: gateway processes, the admin process, destinations. */
+import { STREAM_WINDOW } from '../ext-proc/frames.ts'
 import { destinations } from './destinations.ts'
 import { forwardClusters } from './forward-clusters.ts'
 import { httpProtocol } from './http-protocol.ts'
@@ -12,7 +13,7 @@ const HTTP2 = httpProtocol({
   explicit_http_config: {
     http2_protocol_options: {
       max_concurrent_streams: 1000,
-      initial_stream_window_size: 1_048_576,
+      initial_stream_window_size: STREAM_WINDOW,
       initial_connection_window_size: 16_777_216,
       connection_keepalive: { interval: '15s', timeout: '3s' },
     },

@@ -17,6 +17,9 @@ export const CONNECTION_WINDOW_BYTES = 16 * MIB
 /** All buffers of one call, without its body. */
 export const CALL_BYTES = 256 * KIB
 
+/** The same of a guarded call: what gateway and Envoy send each other of its response is in their windows, too. */
+export const GUARDED_CALL_BYTES = 768 * KIB
+
 /** Buffers of an opened tunnel between its two internal listeners, besides `CALL_BYTES`. */
 export const TUNNEL_BYTES = 256 * KIB
 

@@ -14,6 +14,8 @@ import {
 } from './frames.ts'
 import { MessageReader, OK_TRAILERS, PREFIX_BYTES, RESPONSE_HEADERS } from './grpc.ts'
 
+const NOTHING = Buffer.alloc(0)
+
 /** Queued bytes from which on `send` returns false. */
 const MAX_QUEUED_BYTES = 65_536
 
@@ -70,6 +72,8 @@ export class HttpCall implements Call {
   /** Send window in bytes; below zero after the peer reduced it. */
   #window: number
   #queue: Buffer[] = []
+  /** Index of the first queued piece. */
+  #first = 0
   #queued = 0
   #full = false
   #paused = false
@@ -170,12 +174,17 @@ export class HttpCall implements Call {
     this.#begin()
     this.#carrier.write(frameHeader(length, FRAME.data, 0, this.#id))
     for (let left = length; left > 0; ) {
-      const first = this.#queue[0] as Buffer
-      if (first.length <= left) this.#queue.shift()
-      else this.#queue[0] = first.subarray(left)
+      const first = this.#queue[this.#first] as Buffer
+      if (first.length > left) this.#queue[this.#first] = first.subarray(left)
+      else this.#queue[this.#first++] = NOTHING
       const piece = first.length <= left ? first : first.subarray(0, left)
       left -= piece.length
       this.#carrier.write(piece)
+    }
+    // Not after each piece: what is left is moved, and may be much.
+    if (this.#first > this.#queue.length / 2) {
+      this.#queue.splice(0, this.#first)
+      this.#first = 0
     }
     this.#queued -= length
     this.#window -= length

@@ -36,8 +36,8 @@ export const MAX_PAYLOAD = 16_384
 export const MAX_WINDOW = 0x7fff_ffff
 /** Initial flow-control window of a connection, and of a stream without SETTINGS. */
 export const FIRST_WINDOW = 65_535
-/** Our receive window: large bodies need not wait for window updates. */
-export const STREAM_WINDOW = 1_048_576
+/** Receive window of a stream, here and in Envoy: about what each holds of a guarded response for a slow reader. */
+export const STREAM_WINDOW = 262_144
 export const CONNECTION_WINDOW = 16_777_216
 
 /** An error that ends the connection. `code` is sent in GOAWAY. */

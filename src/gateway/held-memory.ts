@@ -1,6 +1,6 @@
 import { AppError } from '../common/errors.ts'
 import type { Share, Shares } from '../common/shares.ts'
-import { CALL_BYTES } from '../control-plane/limits.ts'
+import { CALL_BYTES, GUARDED_CALL_BYTES } from '../control-plane/limits.ts'
 
 /**
  * Bytes that a body of unknown length counts for at first, and ms after which it counts for twice as much, up to the
@@ -17,6 +17,8 @@ export class HeldMemory {
   readonly #shares: Shares
   readonly #limit: number
   #share: Share | undefined
+  /** Bytes of the call itself. */
+  #callBytes = CALL_BYTES
   #growing: NodeJS.Timeout | undefined
   #deadline: NodeJS.Timeout | undefined
   #isReleased = false
@@ -34,13 +36,15 @@ export class HeldMemory {
   }
 
   /** `length`: bytes of the body, as announced. Throws `rate_limited` when the owner has its share. */
-  take(owner: string, length: number | undefined): void {
-    if (!this.#isReleased) this.#share = this.#shares.take(CALL_BYTES + (length ?? UNKNOWN_BYTES), owner)
+  take(owner: string, length: number | undefined, isGuarded = false): void {
+    if (this.#isReleased) return
+    if (isGuarded) this.#callBytes = GUARDED_CALL_BYTES
+    this.#share = this.#shares.take(this.#callBytes + (length ?? UNKNOWN_BYTES), owner)
   }
 
   /** Throws `rate_limited` when the owner has its share. */
   resize(length: number | undefined): void {
-    this.#share?.resize(CALL_BYTES + (length ?? UNKNOWN_BYTES))
+    if (!this.#isReleased) this.#share?.resize(this.#callBytes + (length ?? UNKNOWN_BYTES))
   }
 
   /** Waits for a body of this length, for `ms` at most. */
@@ -64,6 +68,18 @@ export class HeldMemory {
     this.#isReleased = true
     this.stopWaiting()
     this.#share?.release()
+  }
+
+  /**
+   * The stream of the call is over. Undefined: all is released. Of a guarded call, Envoy may hold the rest of the
+   * response for a slow reader, for which the share remains until this is called.
+   */
+  outlive(): (() => void) | undefined {
+    if (this.#isReleased || this.#callBytes === CALL_BYTES) return void this.release()
+    this.resize(0)
+    this.stopWaiting()
+    this.#isReleased = true
+    return () => this.#share?.release()
   }
 
   #grow(bytes: number): void {

@@ -7,6 +7,8 @@ import type { CallMark } from './types.ts'
 
 /** ms after the end of a call's stream within which its log entry comes, and between two looks. */
 const LOST_MS = 10_000
+/** The same of a guarded call, whose response may still be on its way: more than Envoy's limit of an idle stream. */
+const GUARDED_LOST_MS = 310_000
 const LOOK_MS = 5_000
 
 const SEPARATOR = ' '
@@ -20,8 +22,10 @@ const written = (id: string, label: CallLabel): string => {
 
 interface OpenCall {
   readonly telemetry: RequestTelemetry
-  /** When its stream ended, ms of the steady clock. */
-  closedAt: number | undefined
+  /** When it is lost, ms of the steady clock. Undefined: its stream is open. */
+  lostAt: number | undefined
+  /** Of a guarded call. */
+  release: (() => void) | undefined
 }
 
 export class OpenCalls {
@@ -44,17 +48,24 @@ export class OpenCalls {
     const { label } = telemetry
     if (label === undefined) return undefined
     const id = `${this.#run}-${++this.#last}`
-    this.#calls.set(id, { telemetry, closedAt: undefined })
+    this.#calls.set(id, { telemetry, lostAt: undefined, release: undefined })
     this.#looking ??= setTimeout(() => this.#look(), LOOK_MS).unref()
     return { id, mark: { worker: this.#worker, call: written(id, label) } }
   }
 
-  /** The stream of the call is over: its entry comes soon, or never. */
-  closed(id: string): void {
+  /**
+   * The stream of the call is over: its entry comes soon, or never. `release`, of a guarded call: called when Envoy
+   * holds nothing of it any more, after 310 s at the latest.
+   */
+  closed(id: string, release?: () => void): void {
     const call = this.#calls.get(id)
-    if (call === undefined) return
-    if (call.telemetry.isFinished) this.#calls.delete(id)
-    else call.closedAt = performance.now()
+    if (call === undefined || call.telemetry.isFinished) {
+      this.#calls.delete(id)
+      release?.()
+      return
+    }
+    call.lostAt = performance.now() + (release === undefined ? LOST_MS : GUARDED_LOST_MS)
+    call.release = release
   }
 
   ended(end: CallEnd): void {
@@ -62,6 +73,7 @@ export class OpenCalls {
     const call = this.#calls.get(id)
     if (call !== undefined) {
       this.#calls.delete(id)
+      call.release?.()
       call.telemetry.ended(end)
     } else if (!id.startsWith(this.#run)) this.#endedElsewhere(end, label)
   }
@@ -74,10 +86,11 @@ export class OpenCalls {
   }
 
   #look(): void {
-    const latest = performance.now() - LOST_MS
-    for (const [id, { telemetry, closedAt }] of this.#calls)
-      if (closedAt !== undefined && closedAt < latest) {
+    const now = performance.now()
+    for (const [id, { telemetry, lostAt, release }] of this.#calls)
+      if (lostAt !== undefined && lostAt < now) {
         this.#calls.delete(id)
+        release?.()
         telemetry.lost()
       }
     this.#looking = this.#calls.size === 0 ? undefined : setTimeout(() => this.#look(), LOOK_MS).unref()

@@ -115,13 +115,18 @@ export class RequestContext {
     this.#values = []
   }
 
-  /** The one end of every request: its share, memory, values, timer and spans are released. Idempotent. */
+  /**
+   * The one end of every request: its memory, values, timer and spans are released; and its share, but for a guarded
+   * call that Envoy still carries. Idempotent.
+   */
   close(): void {
+    if (this.#isClosed) return
     this.#isClosed = true
-    this.memory.release()
     this.timeout.cancel()
     this.releaseValues()
-    if (this.#callId === undefined) this.telemetry.lost()
-    else this.gateway.deps.calls.closed(this.#callId)
+    if (this.#callId === undefined) {
+      this.memory.release()
+      this.telemetry.lost()
+    } else this.gateway.deps.calls.closed(this.#callId, this.memory.outlive())
   }
 }

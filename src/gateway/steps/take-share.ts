@@ -18,7 +18,7 @@ const take = (request: Resolved, context: RequestContext, bytes: number | undefi
   context.telemetry.host = host
   if (context.isClosed) return request
   const owner = ownerOf(caller)
-  context.memory.take(owner, bytes)
+  context.memory.take(owner, bytes, request.guard.isAsked)
   if (upstream !== 'demo') context.gateway.deps.hosts.use(owner, `${host}:${port}`)
   return request
 }

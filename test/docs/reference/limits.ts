@@ -5,6 +5,7 @@ import { type settingNames, variableOf } from '../../../src/config/schema.ts'
 import { loadConfig } from '../../../src/config.ts'
 import {
   CALL_BYTES,
+  GUARDED_CALL_BYTES,
   HOSTS,
   heldBytes,
   TUNNEL_BYTES,
@@ -127,6 +128,7 @@ export const limits: Page = {
           setting('envoy_memory_mib'),
         ],
         ["Envoy's memory for one call, besides its body", bytes(CALL_BYTES)],
+        ['The same for a guarded call, with windows to and from the gateway', bytes(GUARDED_CALL_BYTES)],
         ['Hosts called within two minutes, shared by tenants', count(HOSTS)],
       ]),
       '## Forward proxy',
