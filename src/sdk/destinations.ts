@@ -121,7 +121,7 @@ export interface CodeScope {
   readonly isLimited: boolean
   /** The code is given a value that may go to these destinations only. */
   limit(list: DestinationList): void
-  /** The code is given the data of a token as it is. May throw. Absent: nobody asks. */
+  /** The code is given the data of a token as it is. May throw. Absent: it is not noted. */
   readonly given?: ((token: { readonly id: string; readonly data: Json }) => void) | undefined
   /** Throws `destination_not_allowed` unless each of these lists allows a request of the code. */
   check(destination: OutboundDestination): void

@@ -175,7 +175,7 @@ t.test('what holds no value arrives as it was sent', async (t) => {
   }
 })
 
-t.test('a value that nobody may read never comes back', async (t) => {
+t.test('a value that no caller may read never comes back', async (t) => {
   const body = '{"a":"{{ secret }}","b":"{{ cvc }}"}'
   const headers = JSON_TYPE
   const replaced = await send(
@@ -184,9 +184,9 @@ t.test('a value that nobody may read never comes back', async (t) => {
   )
   t.strictSame(replaced.json, { a: '{{ secret }}', b: '{{ cvc }}', c: '{{ cvc }}', d: '1987', n: NUMBER })
   const coded = { headers: { ...headers, 'content-encoding': 'zstd' }, pieces: ['?'] }
-  const refused = await send(coded, { guard: 'off', body })
-  t.equal(refused.status, 502)
-  t.equal(refused.json.proxy_error.code, 'response_unreadable')
+  const rejected = await send(coded, { guard: 'off', body })
+  t.equal(rejected.status, 502)
+  t.equal(rejected.json.proxy_error.code, 'response_unreadable')
   const passed = await send(coded, { guard: 'replace' })
   t.equal(passed.text, '?')
   t.equal(passed.headers['svc-proxy-guard'], 'unreadable')

@@ -17,7 +17,7 @@ export interface Mirrored {
   readonly breaks?: boolean
 }
 
-export interface Mirror {
+interface Mirror {
   readonly port: number
   /** Headers of the request that came last. */
   headers: IncomingMessage['headers']
@@ -30,7 +30,7 @@ const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 export const startMirror = async ({ cert, key }: Certificate, protocol: 'h1' | 'h2'): Promise<Mirror> => {
   const sockets = new Set<Socket>()
-  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+  const respond = async (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     mirror.headers = request.headers
@@ -55,7 +55,7 @@ export const startMirror = async ({ cert, key }: Certificate, protocol: 'h1' | '
     } else response.end()
   }
   const handle = (request: unknown, response: unknown) => {
-    answer(request as IncomingMessage, response as ServerResponse).catch(() => {})
+    respond(request as IncomingMessage, response as ServerResponse).catch(() => {})
   }
   const server =
     protocol === 'h1'

@@ -5,7 +5,7 @@ import type { codingsOf } from '../../common/decode-content.ts'
 type Coding = NonNullable<ReturnType<typeof codingsOf>>[number]
 type Inflating = ReturnType<typeof createGunzip> | ReturnType<typeof createBrotliDecompress>
 
-/** Bytes from which on a body may be this many times as large as what came of it: Envoy holds what a slow caller does not read. */
+/** Beyond these bytes a body is at most so many times as large as what came: Envoy holds what a slow caller leaves. */
 const FREE_BYTES = 1024 * 1024
 const MAX_RATIO = 32
 
@@ -93,7 +93,7 @@ class Decoder {
 }
 
 /** Decodes a body in pieces. All methods reject with `UnreadableBody`. */
-export interface BodyDecoder {
+interface BodyDecoder {
   write(bytes: Buffer): Promise<Buffer>
   /** The rest, when the body is complete. */
   end(): Promise<Buffer>

@@ -52,7 +52,7 @@ export class Disclosures {
     return this.replaces === 'all' || this.#hasEgressOnly
   }
 
-  /** What is done about a value of a token: for one that nobody may read, `replace` at least. */
+  /** What is done about a value of a token: `replace` at least for one that no caller may read. */
   modeFor({ isEgressOnly }: { readonly isEgressOnly: boolean }): GuardMode {
     return isEgressOnly && this.#mode !== 'block' ? 'replace' : this.#mode
   }

@@ -68,7 +68,7 @@ export class Findings {
    * What became of each token's value, and where it stood: `replaced at /card/number`. `json`: the body as far as it is
    * at hand; without it, places in the body are offsets.
    */
-  async told(
+  async describe(
     json: Buffer | undefined,
   ): Promise<readonly { readonly tokenId: string; readonly what: string }[]> {
     const found = [...this.#tokens]

@@ -1,4 +1,7 @@
-/** Where a position is in JSON text, or in the lines of an event stream whose data may be JSON (WHATWG HTML §9.2). */
+/**
+ * Where a position is in JSON text, or in the lines of an event stream whose data may be JSON (the HTML standard,
+ * "Server-sent events").
+ */
 export type JsonState =
   | 'outside'
   | 'string'

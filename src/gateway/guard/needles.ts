@@ -2,7 +2,7 @@ import { type Automaton, addNeedle, createAutomaton, link } from './automaton.ts
 import { type Form, type FormKind, formsOf } from './forms.ts'
 
 /** A value that a request took out of the vault. */
-export interface Disclosure {
+interface Disclosure {
   readonly tokenId: string
   /** What stands in the place of the value in responses. */
   readonly expression: string

@@ -1,10 +1,10 @@
-/** What is told about values in a response: an audit record for each token, metrics, a log line (completions §17). */
+/** Records of values in a response: an audit record for each token, metrics, a log line (completions §17). */
 import { auditRecord } from '../../access/audit-record.ts'
 import type { Resolved } from '../request.ts'
 import type { RequestContext } from '../request-context.ts'
 import type { Findings } from './findings.ts'
 
-/** `json`: as `Findings.told` takes it. The response does not wait for the journal. */
+/** `json`: as `Findings.describe` takes it. The response does not wait for the journal. */
 export const recordFindings = async (
   findings: Findings,
   json: Buffer | undefined,
@@ -19,10 +19,10 @@ export const recordFindings = async (
   const line = { trace_id: traceId, tenant_id: tenantId, host, ...findings.counts }
   log.warn(line, 'a response held a value of its request')
   try {
-    const told = await findings.told(json)
+    const described = await findings.describe(json)
     const at = clock.now()
     await audit(
-      told.map(({ tokenId, what }) => {
+      described.map(({ tokenId, what }) => {
         const message = `Value in the response of ${host}: ${what}`
         return auditRecord(
           { entity: 'token', id: tokenId, operation: 'guard', message },

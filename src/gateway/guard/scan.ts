@@ -19,7 +19,7 @@ export interface Finding {
 export type Replaces = 'all' | 'egress_only' | 'none'
 
 /** Scans one body in pieces, whatever their sizes. */
-export interface Scan {
+interface Scan {
   /** Returns what may go on: everything but an end that may begin a value. */
   write(bytes: Buffer): Buffer
   /** Returns the rest. */

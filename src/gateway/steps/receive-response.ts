@@ -9,7 +9,7 @@ import type { ResponseChunk, ResponseFlow } from '../types.ts'
 import { runResponseTransform } from './transform-response.ts'
 
 /** A response whose headers have come. */
-export interface ArrivedResponse {
+interface ArrivedResponse {
   readonly request: Resolved
   readonly head: Head
   readonly hasBody: boolean
