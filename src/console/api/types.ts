@@ -40,6 +40,8 @@ export interface RequestEntry {
     | 'tunneled'
   /** Whether the destination's response reached the caller to its end. */
   readonly response_complete?: boolean
+  /** What the response guard found: `clean`, `replaced=2`, … */
+  readonly guard?: string
   readonly status?: number
   readonly destination_status?: number
   readonly code?: string

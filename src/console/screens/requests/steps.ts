@@ -73,6 +73,16 @@ const ended = (title: string, text: string, isFailed = false): Step => ({
 
 const why = ({ details }: RequestEntry): string => (details === undefined ? '' : ` Envoy says ${details}.`)
 
+/** What the response guard found; a clean response is not worth a step. */
+const guardSteps = ({ guard }: RequestEntry): readonly Step[] => {
+  if (guard === undefined || guard === 'clean') return []
+  const text =
+    guard === 'unreadable'
+      ? 'The response could not be searched for values of the request.'
+      : `The response held values of the request: ${guard.replaceAll('=', ' ')}.`
+  return [ended('Response guard', text, guard === 'blocked' || guard === 'unreadable')]
+}
+
 /** What became of a call behind its stages. */
 const finalSteps = (call: RequestEntry): readonly Step[] => {
   const { outcome, status, destination_status, response_bytes, response_complete, host } = call
@@ -89,6 +99,7 @@ const finalSteps = (call: RequestEntry): readonly Step[] => {
       return [
         forwarded,
         ended('Destination', `${to} responded with ${destination_status ?? 'a status'}.`),
+        ...guardSteps(call),
         response_complete === false
           ? ended('Response', `It broke off${size}.${why(call)}`, true)
           : ended('Response', response, call.code !== undefined),
