@@ -61,6 +61,8 @@ export interface ExchangeOptions {
   readonly codeStepMs: number
   /** Milliseconds from the headers of a response that a transform needs complete to its end. */
   readonly responseMs: number
+  /** Milliseconds for which the headers of a guarded response wait for the result of its search. */
+  readonly searchMs: number
   /** Bytes of a body. */
   readonly bodyLimit: number
   /** Whether the console is served on the same origin. */
@@ -78,7 +80,10 @@ export interface GatewayState {
   readonly bodyLimit: number
   /** Whether the console is served on the same origin. */
   readonly hasConsole: boolean
-  readonly options: Pick<ExchangeOptions, 'stepMs' | 'codeStepMs' | 'responseMs' | 'body' | 'upload'>
+  readonly options: Pick<
+    ExchangeOptions,
+    'stepMs' | 'codeStepMs' | 'responseMs' | 'searchMs' | 'body' | 'upload'
+  >
   /** Makes the timer of one request. */
   readonly timer: (stages: Stages, span?: Span) => Timed
 }

@@ -61,6 +61,8 @@ interface GatewayOptions {
     readonly responseMs?: number
     /** Milliseconds that a step with a transform may take before `gateway_timeout`. Default 14,000. */
     readonly codeStepMs?: number
+    /** Milliseconds for which headers wait for the result of a search. Default 50. */
+    readonly searchMs?: number
   }
 }
 
@@ -117,6 +119,7 @@ export const startGateway = async (deps: GatewayDeps, options: GatewayOptions): 
         stepMs: limits.stepMs ?? 10_000,
         codeStepMs: limits.codeStepMs ?? 14_000,
         responseMs,
+        searchMs: limits.searchMs ?? 50,
         // Envoy's buffer has one limit for what comes in and what is put in its place.
         body: { ...BODY_LIMITS, decodedBytes: bodyBytes, rewrittenBytes: bodyBytes, ...limits.body },
         bodyLimit: bodyBytes,

@@ -5,6 +5,7 @@ const NUMBER = '4242424242424242'
 const FORMS = [NUMBER, Buffer.from(NUMBER).toString('base64').replace(/=+$/, '').slice(0, -1)]
 
 const world = await startForwardWorld({
+  gateway: { limits: { searchMs: 60_000 } },
   deps: { tenantGuards: { of: () => ({ mode: 'replace', hasEgressOnly: false }) } },
   bindings: { connect: () => 'open', request: () => ({ surfaces: ['body'] as const }) },
 })

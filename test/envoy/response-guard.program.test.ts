@@ -10,6 +10,7 @@ const NAME = 'Ada "the first" Lovelace'
 const ONLY_SENT = 'IBAN-DE02120300000000202051'
 
 const world = await startWorld({
+  gateway: { limits: { searchMs: 60_000 } },
   deps: { tenantGuards: { of: () => ({ mode: undefined, hasEgressOnly: true }) } },
 })
 const certificate = await world.authority.issue(['dest.test'])

@@ -234,6 +234,7 @@ export const exchangesOf = (
       stepMs: 1000,
       codeStepMs: 1000,
       responseMs: 1000,
+      searchMs: 1000,
       body: BODY_LIMITS,
       hasConsole: false,
       bodyLimit: 1000,

@@ -12,9 +12,8 @@ import { type Edits, merged } from '../headers.ts'
 import type { RequestContext } from '../request-context.ts'
 import type { Response } from './receive-response.ts'
 
-/** Bytes and ms for which the headers wait for the result of the search. */
+/** Bytes for which the headers wait for the result of the search. */
 const HELD_BYTES = 65_536
-const HELD_MS = 50
 
 /** Bodies that only their reader can open. */
 const ENCRYPTED = /^(?:application\/(?:cose|jose|pkcs7-mime|pgp-encrypted)|multipart\/encrypted)\b/i
@@ -105,7 +104,8 @@ class Search {
     const { body, flow } = this.#response
     let held: Buffer[] | undefined = []
     let size = 0
-    const until = performance.now() + (EVENTS.test(this.#contentType) ? 0 : HELD_MS)
+    const until =
+      performance.now() + (EVENTS.test(this.#contentType) ? 0 : this.#context.gateway.options.searchMs)
     const release = async (isComplete: boolean): Promise<void> => {
       if (held === undefined) return
       const pieces = held
