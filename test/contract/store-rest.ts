@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import type { KeyRow } from '../../src/store/keys/types.ts'
 import type { TenantRow } from '../../src/store/tenants/types.ts'
-import { aLog, NOW } from '../store/kit.ts'
+import { aLog, aToken, NOW } from '../store/kit.ts'
 import type { OpenStore } from './store-contract.ts'
 
 const tenant: TenantRow = {
@@ -40,6 +40,25 @@ export const storeRest = async (t: Test, open: OpenStore): Promise<void> => {
       code: 'conflict',
     })
     t.strictSame(await tenants.list(), [tenant], 'no tenant without its keys')
+  })
+
+  await t.test('a tenant is marked before its first egress_only token is stored, and stays so', async (t) => {
+    const { tenants, tokens } = await open(t)
+    for (const id of ['tenant-a', 'tenant-b'])
+      await tenants.create({ ...tenant, id }, [key({ tenant_id: id })])
+    const marked = () => Promise.all(['tenant-a', 'tenant-b'].map((id) => tenants.hasEgressOnly(id)))
+    const egress = { egress_only: true } as const
+    await tokens.create([aToken({ id: 'x' })], NOW)
+    t.strictSame(await marked(), [false, false])
+    const before = await tenants.changes()
+    await t.rejects(tokens.create([aToken({ id: 'x', egress })], NOW), { code: 'conflict' })
+    t.strictSame(await marked(), [true, false], 'the mark has a commit of its own')
+    t.not(await tenants.changes(), before, 'gateways read it')
+    const known = await tenants.changes()
+    await tokens.create([aToken({ id: 'y', egress })], NOW)
+    t.equal(await tenants.changes(), known, 'only the first token changes the tenant')
+    await tokens.delete('tenant-a', 'y', NOW)
+    t.strictSame(await marked(), [true, false])
   })
 
   await t.test('of several processes that add the same key, one succeeds', async (t) => {

@@ -76,6 +76,7 @@ t.test('a tenant is exported and imported into another vault, and into its own a
     const limited = (await call('GET', `/tokens/${child.id}`, undefined, own)).json
     t.match(limited, limits)
     t.notOk('data' in limited, 'egress_only')
+    t.equal(await now.store.tenants.hasEgressOnly(id!), true)
     const read = await call('GET', `/tokens/${card.id}`, undefined, own)
     t.match(read.json, { type: 'card', data: CARD, metadata: { order: '7' }, created_at: card.created_at })
     t.ok(

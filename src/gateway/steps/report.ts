@@ -5,6 +5,7 @@ import { scanText } from '../../expressions/scan.ts'
 import type { DryRunResponse } from '../dry-run/response.ts'
 import type { TokenPlan } from '../dry-run/tokens.ts'
 import type { TransformPlan } from '../dry-run/transform.ts'
+import type { Guard } from '../guard/mode.ts'
 import { dryRunReply } from '../replies.ts'
 import type { Resolved } from '../request.ts'
 import type { RequestContext } from '../request-context.ts'
@@ -22,6 +23,8 @@ interface DryRun {
   readonly destination: { readonly method: string; readonly url: string; readonly query: readonly string[] }
   /** The application whose grants decided. */
   readonly acting: { readonly id: string; readonly as: 'caller' | 'application of the proxy' }
+  /** The mode of the response guard that would hold, and the setting that decided. */
+  readonly guard: Pick<Guard, 'mode' | 'from'>
   readonly expressions: readonly string[]
   readonly tokens: readonly TokenPlan[]
   readonly request_transform?: TransformPlan
@@ -98,6 +101,7 @@ export const report = (request: TriedResponse, context: RequestContext): ExtProc
       id: acting.caller.actorId,
       as: acting.caller === caller ? 'caller' : 'application of the proxy',
     },
+    guard: { mode: request.guard.mode, from: request.guard.from },
     expressions: expressionsIn(plan.texts()),
     tokens: tokens.plans.slice(0, MAX_LINES),
     ...(transform === undefined ? {} : { request_transform: transform.plan }),

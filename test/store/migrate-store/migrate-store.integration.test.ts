@@ -33,6 +33,7 @@ const aVault = async (t: Test): Promise<{ store: Store; path: string }> => {
     }),
   )
   await store.tokens.create(tokens, NOW)
+  await store.tokens.create([aToken({ id: 'hidden', egress: { egress_only: true } })], NOW)
   const shape = { name: 'things', indexes: ['color'], lookups: ['code'] }
   const record = { name: 'Name', color: 'red', code: 'c', odd: '\u0000 "' }
   await store.records.commit(
@@ -44,6 +45,7 @@ const aVault = async (t: Test): Promise<{ store: Store; path: string }> => {
 
 const everything = async (store: Store) => ({
   tenants: await store.tenants.list(),
+  isMarked: await store.tenants.hasEgressOnly('tenant-a'),
   keys: await store.keys.keys('tenant-a'),
   tokens: await store.tokens.list({ tenantId: 'tenant-a', now: NOW, visibility: 'all', size: 3_000 }),
   count: await store.tokens.count({

@@ -6,7 +6,7 @@ import type { Store } from '../../../src/store/store.ts'
 import { createTokens } from '../../../src/store/tokens/create.ts'
 import type { Writer } from '../../../src/store/writer.ts'
 import { postgresMissing } from '../../kit/postgres.ts'
-import { NOW } from '../kit.ts'
+import { aToken, NOW } from '../kit.ts'
 import { aServer, aStore } from './kit.ts'
 
 /** ms for which a read is valid. */
@@ -132,5 +132,19 @@ t.test('replicas on one PostgreSQL', { skip: postgresMissing() }, async (t) => {
       while ((await store.keys.changes()) === before[number])
         await new Promise((resolve) => setTimeout(resolve, 5))
     t.pass('it is known')
+  })
+
+  t.test('and of a tenant with egress_only tokens, before its first one is stored', async (t) => {
+    const key = { tenant_id: 'b', purpose: 'data', version: 1, wrapped: Buffer.from('w'), created_at: NOW }
+    const changes = { created_by: null, created_at: NOW, modified_by: null, modified_at: null }
+    await stores[0]?.tenants.create({ id: 'b', owner_id: 'o', name: 'b', settings: {}, ...changes }, [key])
+    const before = await Promise.all(stores.map((store) => store.tenants.changes()))
+    await stores[1]?.tokens.create([aToken({ tenant_id: 'b', egress: { egress_only: true } })], NOW)
+    const after = await Promise.all(stores.map((store) => store.tenants.changes()))
+    t.ok(
+      after.every((count, number) => count !== before[number]),
+      'no process uses what it knew before',
+    )
+    for (const store of stores) t.equal(await store.tenants.hasEgressOnly('b'), true)
   })
 })

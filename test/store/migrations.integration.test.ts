@@ -1,0 +1,44 @@
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import t, { type Test } from 'tap'
+import { postgresMissing, queryPostgres } from '../kit/postgres.ts'
+import { aToken, NOW } from './kit.ts'
+import { aServer, aStore } from './postgres/kit.ts'
+
+/** What takes a database back to the first schema. */
+const BACK = [
+  'alter table tenants drop column has_egress_only',
+  'delete from schema_migrations where version > 2',
+] as const
+
+const marksTenants = async (t: Test, location: string, run: (step: string) => unknown): Promise<void> => {
+  const before = await aStore(t, location)
+  for (const id of ['with', 'without']) {
+    const key = { tenant_id: id, purpose: 'data', version: 1, wrapped: Buffer.of(1), created_at: NOW }
+    const changes = { created_by: null, created_at: NOW, modified_by: null, modified_at: null }
+    await before.tenants.create({ id, owner_id: 'o', name: id, settings: {}, ...changes }, [key])
+    const egress = id === 'with' ? ({ egress_only: true } as const) : null
+    await before.tokens.create([aToken({ tenant_id: id, egress }), aToken({ tenant_id: id })], NOW)
+  }
+  await before.close()
+  for (const step of BACK) await run(step)
+  const { tenants, tokens } = await aStore(t, location)
+  t.equal(await tenants.hasEgressOnly('with'), true)
+  t.equal(await tenants.hasEgressOnly('without'), false)
+  await tokens.create([aToken({ tenant_id: 'without', egress: { egress_only: true } })], NOW)
+  t.equal(await tenants.hasEgressOnly('without'), true)
+}
+
+t.test('migration 3 marks tenants that have egress_only tokens, in SQLite', async (t) => {
+  const location = join(t.testdir(), 'vault.db')
+  await marksTenants(t, location, (step) => {
+    const db = new Database(location)
+    db.exec(step)
+    db.close()
+  })
+})
+
+t.test('migration 3 does so in PostgreSQL', { skip: postgresMissing() }, async (t) => {
+  const location = await (await aServer(t)).database()
+  await marksTenants(t, location, (step) => queryPostgres(location, step))
+})
