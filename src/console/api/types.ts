@@ -1,4 +1,5 @@
 /** Responses that several screens read, as far as they read them. All texts are data. */
+import type { GuardMode } from '../kit/guard-modes.ts'
 
 interface EntityReference {
   readonly id: string
@@ -110,6 +111,7 @@ export interface Application {
   readonly permissions: readonly string[]
   readonly rules: readonly Rule[]
   readonly destinations?: readonly Destination[]
+  readonly response_guard?: GuardMode
   /** The API key, in the response that creates it only. */
   readonly key?: string
   readonly created_by: string

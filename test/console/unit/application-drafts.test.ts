@@ -124,6 +124,14 @@ t.test('changes that affect no token are listed, too', async (t) => {
     'changes the order of rules',
     'renames it to “Payments”',
   ])
+  const guarded: Application = { ...application, response_guard: 'report' }
+  t.equal(bodyOf(draftOf(guarded)).response_guard, 'report', 'what is set stays')
+  t.strictSame(
+    (['block', ''] as const).map((responseGuard) =>
+      changesOf(guarded, { ...draftOf(guarded), responseGuard }).map(sentenceText),
+    ),
+    [['sets the response guard to “block”'], ['removes the response guard']],
+  )
   const [open] = changesOf(before, { ...draft, destinations: [] })
   t.equal(open && sentenceText(open), 'may send anywhere that egress allows')
   t.equal(open?.effect, 'reveals')

@@ -38,6 +38,12 @@ t.test('settings send only what was changed', (t) => {
   const { require_auth: _, ...anonymous } = same
   t.strictSame(settingsPatch(proxy, form(anonymous)), { require_auth: false })
   t.strictSame(settingsPatch(proxy, form({ ...same, evaluate: ' ' })), { evaluate: [] })
+  const guarded = { ...same, response_guard: 'replace' }
+  t.strictSame(settingsPatch(proxy, form(guarded)), { response_guard: 'replace' })
+  t.equal(settingsPatch({ ...proxy, response_guard: 'replace' }, form(guarded)), undefined)
+  t.strictSame(settingsPatch({ ...proxy, response_guard: 'block' }, form({ ...same, response_guard: '' })), {
+    response_guard: null,
+  })
   t.end()
 })
 

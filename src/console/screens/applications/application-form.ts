@@ -1,4 +1,6 @@
 import type { ApiError } from '../../api/client.ts'
+import { choiceField } from '../../kit/form.ts'
+import { guardField } from '../../kit/guard-modes.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { may } from '../../session.ts'
 import { destinationsEditor } from './destinations-editor.ts'
@@ -59,6 +61,13 @@ export const applicationForm = (form: ApplicationForm): TemplateResult => {
               whose: 'the application',
               error,
               set: (destinations) => change({ destinations }),
+            })}
+            <h2>Responses</h2>
+            ${choiceField({
+              ...guardField,
+              value: draft.responseGuard,
+              error: issuesAt(error, 'response_guard'),
+              set: (responseGuard) => change({ responseGuard }),
             })}`
     }
   `

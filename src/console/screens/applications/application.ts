@@ -74,6 +74,7 @@ const details = (context: ScreenContext, application: Application): (() => Templ
           <dt>Permissions</dt>
           <dd>${permissionNames(application.permissions)}</dd>
           ${type === 'management' ? nothing : html`<dt>Destinations</dt><dd>${destinationNames(application.destinations)}</dd>`}
+          ${application.response_guard === undefined ? nothing : html`<dt>Response guard</dt><dd>${application.response_guard}</dd>`}
         </dl>
         ${type === 'management' || application.rules.length === 0 ? nothing : rulesTable(application.rules)}`,
     )}

@@ -42,6 +42,15 @@ const destinationSentences = (
   ]
 }
 
+const guardSentences = (
+  before: DraftBody['response_guard'],
+  after: DraftBody['response_guard'],
+): readonly Sentence[] => {
+  if (before === after) return []
+  if (after === undefined) return [sentence('changes', 'removes', 'the response guard')]
+  return [sentence('changes', 'sets', `the response guard to “${after}”`)]
+}
+
 const withoutPriority = ({ priority: _, ...rule }: object & { priority: number }): string =>
   JSON.stringify(rule)
 
@@ -80,6 +89,7 @@ export const changesOf = (before: Application, draft: Draft): readonly Sentence[
       before.rules.toSorted((a, b) => a.priority - b.priority),
       draft,
     ),
+    ...guardSentences(old.response_guard, next.response_guard),
     ...(old.name === next.name ? [] : [sentence('changes', 'renames', `it to “${next.name}”`)]),
   ]
 }

@@ -74,7 +74,11 @@ export const createScreen: Screen = {
       draft.value = draftFrom(id)
     }
     const setType = (type: ApplicationType) =>
-      change({ type, permissions: [], ...(type === 'management' ? { rules: [], destinations: [] } : {}) })
+      change({
+        type,
+        permissions: [],
+        ...(type === 'management' ? { rules: [], destinations: [], responseGuard: '' } : {}),
+      })
 
     return {
       view: () => {

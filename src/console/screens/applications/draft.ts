@@ -1,4 +1,5 @@
 import type { Application, ApplicationType, Destination, Disclosure, Rule } from '../../api/types.ts'
+import type { GuardChoice, GuardMode } from '../../kit/guard-modes.ts'
 import type { PermissionInfo } from './types.ts'
 
 /** Lists as they are typed: separated by commas. The API judges them. */
@@ -27,6 +28,7 @@ export interface Draft {
   readonly rules: readonly RuleDraft[]
   /** Destinations that values may be sent to. An empty list allows any. */
   readonly destinations: readonly DestinationDraft[]
+  readonly responseGuard: GuardChoice
 }
 
 const HIGHEST = 2_147_483_647
@@ -52,7 +54,7 @@ export const ruleDraft = (rule: Rule, isStored: boolean): RuleDraft => ({
   ...(isStored ? { stored: rule } : {}),
 })
 
-type Source = Pick<Application, 'name' | 'type' | 'permissions' | 'rules' | 'destinations'>
+type Source = Pick<Application, 'name' | 'type' | 'permissions' | 'rules' | 'destinations' | 'response_guard'>
 
 export const draftOf = (source: Source, isStored = true): Draft => ({
   name: source.name,
@@ -60,6 +62,7 @@ export const draftOf = (source: Source, isStored = true): Draft => ({
   permissions: source.permissions,
   rules: source.rules.toSorted((a, b) => a.priority - b.priority).map((rule) => ruleDraft(rule, isStored)),
   destinations: (source.destinations ?? []).map(destinationDraft),
+  responseGuard: source.response_guard ?? '',
 })
 
 /** A rule at the end, which the API would store, so that its difference is seen at once. */
@@ -126,6 +129,7 @@ export interface DraftBody {
   readonly permissions: readonly string[]
   readonly rules: readonly RuleBody[]
   readonly destinations?: readonly DestinationBody[]
+  readonly response_guard?: GuardMode
 }
 
 export const ruleBody = ({
@@ -144,11 +148,12 @@ export const ruleBody = ({
   ...destinationsBody(destinations),
 })
 
-export const bodyOf = ({ name, permissions, rules, destinations }: Draft): DraftBody => ({
+export const bodyOf = ({ name, permissions, rules, destinations, responseGuard }: Draft): DraftBody => ({
   name: name.trim(),
   permissions,
   rules: rules.map(ruleBody),
   ...destinationsBody(destinations),
+  ...(responseGuard === '' ? {} : { response_guard: responseGuard }),
 })
 
 /** Whether an update would replace what is stored by the same. */

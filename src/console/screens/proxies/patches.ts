@@ -18,10 +18,12 @@ export const settingsPatch = (proxy: StoredProxy, form: FormData): object | unde
     intercept: form.has('intercept'),
     evaluate: surfacesOf(text('evaluate')),
     application: application === '' ? null : { id: application },
+    response_guard: text('response_guard') || null,
   }
   const before = {
     ...proxy,
     application: proxy.application_id === undefined ? null : { id: proxy.application_id },
+    response_guard: proxy.response_guard ?? null,
   }
   const changes = Object.entries(next).filter(
     ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name as keyof typeof next]),

@@ -1,6 +1,7 @@
 import { checkbox } from '../../kit/checkbox.ts'
 import { applicationChoice } from '../../kit/entity-choice.ts'
-import { field } from '../../kit/form.ts'
+import { choiceField, field } from '../../kit/form.ts'
+import { guardField } from '../../kit/guard-modes.ts'
 import { html, type TemplateResult } from '../../kit/html.ts'
 import { settingsForm } from '../../kit/settings-form.ts'
 import { settingsPatch } from './patches.ts'
@@ -14,7 +15,8 @@ export const settingsSection = (page: ProxyPage): (() => TemplateResult) => {
     changes: (form) => settingsPatch(page.stored.peek(), form),
     done: 'Settings saved. They hold from the next request on.',
     fields: (wrong) => {
-      const { name, destination_url, application_id, evaluate, require_auth, intercept } = page.stored.value
+      const { name, destination_url, application_id, evaluate, require_auth, intercept, response_guard } =
+        page.stored.value
       return html`
         ${field({
           label: 'Name',
@@ -51,6 +53,7 @@ export const settingsSection = (page: ProxyPage): (() => TemplateResult) => {
           error: wrong('application.id'),
           control: applications.control({ name: 'application', chosen: application_id, none: 'None' }),
         })}
+        ${choiceField({ ...guardField, name: 'response_guard', error: wrong('response_guard'), value: response_guard ?? '' })}
       `
     },
   })

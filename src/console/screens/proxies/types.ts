@@ -1,4 +1,5 @@
 import type { EntityPage } from '../../kit/entity-screen.ts'
+import type { GuardMode } from '../../kit/guard-modes.ts'
 
 export interface Certificate {
   readonly subject: string
@@ -30,6 +31,7 @@ export interface StoredProxy extends Transforms {
   }
   readonly evaluate: readonly string[]
   readonly intercept: boolean
+  readonly response_guard?: GuardMode
   readonly created_by?: string
   readonly created_at: string
   readonly modified_by?: string

@@ -1,5 +1,6 @@
 import { copyable } from '../../kit/copy.ts'
 import { action, choiceField, field, formProblem, issue, valueIn } from '../../kit/form.ts'
+import { GUARD_MODES, guardField } from '../../kit/guard-modes.ts'
 import { html, live, nothing, type TemplateResult } from '../../kit/html.ts'
 import { notice } from '../../kit/notice.ts'
 import { resource, show } from '../../kit/resource.ts'
@@ -45,6 +46,7 @@ const SETTINGS: Readonly<
     hint: 'Tunnels of the forward proxy to hosts that nothing binds: denied, or passed on unopened.',
     values: ['deny', 'tunnel'],
   },
+  response_guard: { label: guardField.label, hint: guardField.hint, values: GUARD_MODES },
 }
 
 const TEXTS: Readonly<Record<string, string>> = { true: 'on', false: 'off' }
