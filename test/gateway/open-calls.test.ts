@@ -64,15 +64,18 @@ t.test('what a guarded call holds is released when its log entry comes', async (
   t.same(seen, ['released', 'ended'])
 })
 
-t.test('it is released at once when the call has ended, or was rejected', async (t) => {
-  const ended = setUp(t)
-  ended.calls.ended(ended.end)
-  ended.calls.closed(ended.id, ended.release)
-  t.same(ended.seen, ['ended', 'released'])
-  const rejected = setUp(t)
-  rejected.telemetry.isFinished = true
-  rejected.calls.closed(rejected.id, rejected.release)
-  t.same(rejected.seen, ['released'])
+t.test('it is released at once when the call has ended', async (t) => {
+  const { calls, id, end, release, seen } = setUp(t)
+  calls.ended(end)
+  calls.closed(id, release)
+  t.same(seen, ['ended', 'released'])
+})
+
+t.test('it is released at once when the call was rejected', async (t) => {
+  const { calls, id, telemetry, release, seen } = setUp(t)
+  telemetry.isFinished = true
+  calls.closed(id, release)
+  t.same(seen, ['released'])
 })
 
 t.test('a guarded call counts for its windows, also after its stream', async (t) => {
