@@ -11,7 +11,7 @@ import type { TokenRow } from '../store/tokens/types.ts'
 import { deniedRecord, doneRecord } from './audit-records.ts'
 import { isOn } from './create.ts'
 import { maskOf } from './disclosure.ts'
-import { shownTo, widens } from './egress.ts'
+import { giveToCode, shownTo, widens } from './egress.ts'
 import { checkMask, indexTerms } from './index-terms.ts'
 import { createIssues } from './issues.ts'
 import { findToken, reject, tokenNotFound } from './read.ts'
@@ -203,6 +203,7 @@ const attempt = async (
     ...(shown === 'reveal' ? [doneRecord(deps, next, 'read' as const, context, now)] : []),
   ])
   context.used?.add(stateOf({ ...next, version: version + 1 }, opened), 'own')
+  giveToCode(context, next, shown, data)
   return serializeToken(deps, next, opened, data, caller.grants)
 }
 

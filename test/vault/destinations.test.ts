@@ -242,6 +242,27 @@ t.test(
   },
 )
 
+t.test('what code is given is noted, as it is and in no other form', async (t) => {
+  const { vault, as, reveal, create } = await openTestVault(t)
+  const { id } = await create({ type: 'card', data: CARD })
+  const hidden = await create({ type: 'card', data: CARD, egress_only: true })
+  const given: unknown[] = []
+  const code = createCodeScope(TO, (token) => given.push(token))
+  const page = { kind: 'offset', page: 1, size: 10 } as const
+  for (const read of [
+    () => vault.get(id, { ...reveal(), code }),
+    () => vault.list({ ids: [id] }, page, { ...reveal(), code }),
+    () => vault.detokenize([`{{ ${id} | json: '$.number' | last4 }}`], { ...reveal(), code }),
+    () => vault.update(id, { metadata: { a: 'b' } }, { ...reveal(), code }),
+  ]) {
+    await read()
+    t.same(given.splice(0), [{ id, data: CARD }])
+  }
+  await vault.get(id, { ...as(['token:read']), code })
+  await vault.get(hidden.id, { ...reveal(), code })
+  t.same(given, [], 'a mask is no value')
+})
+
 t.test(
   '"egress_only": readers, reactors and code get a mask at most, proxies without transform the value',
   async (t) => {
