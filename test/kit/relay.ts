@@ -13,7 +13,7 @@ const NO_EDITS: Edits = { set: new Map(), remove: [] }
 type Respond = (head: Head, endOfStream: boolean, flow: ResponseFlow) => Promise<void>
 
 /** Sends every piece back as it comes. */
-const pass: Respond = async (_head, _endOfStream, flow) => {
+export const pass: Respond = async (_head, _endOfStream, flow) => {
   await flow.head(NO_EDITS)
   for (;;) {
     const chunk = await flow.read()
@@ -21,6 +21,36 @@ const pass: Respond = async (_head, _endOfStream, flow) => {
     if (chunk !== undefined) await flow.write(chunk.bytes)
   }
 }
+
+export const ISSUE_PLACES = ['headers', 'first', 'middle', 'last'] as const
+export type IssuePlace = (typeof ISSUE_PLACES)[number]
+
+/** Bytes that are sent before it happens in the middle. */
+const MIDDLE = 200_000
+
+/**
+ * Sends the response in lower case, so that a byte in upper case is one that was not searched; `fail` happens before
+ * the headers, behind them at the first bytes of the body, in its middle, or when all but the last are sent.
+ */
+export const failing =
+  (place: IssuePlace, fail: (flow: ResponseFlow) => Promise<void> | void): Respond =>
+  async (_head, _endOfStream, flow) => {
+    if (place === 'headers') return fail(flow)
+    await flow.head(NO_EDITS)
+    for (let sent = 0; ; ) {
+      const chunk = await flow.read()
+      if (chunk === undefined) continue
+      if (place === 'first') return fail(flow)
+      const scanned = Buffer.from(chunk.bytes.toString('latin1').toLowerCase(), 'latin1')
+      if (chunk.isLast) {
+        await flow.write(scanned)
+        return fail(flow)
+      }
+      await flow.write(scanned)
+      sent += scanned.length
+      if (place === 'middle' && sent > MIDDLE) return fail(flow)
+    }
+  }
 
 interface Relay {
   /** What the next requests ask for; undefined: nothing. */
