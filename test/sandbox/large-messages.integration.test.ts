@@ -21,10 +21,14 @@ const SEND = `module.exports = async ({ count, length }) => {
   return sent.map(({ value, reason }) => value ?? reason.message)
 }`
 
-const { run, pids } = await openSandbox(t, { children: 2 })
-const before = [...pids]
+const { run, metrics } = await openSandbox(t, { children: 2 })
 
-const survived = (test: Test) => test.same([...pids], before, 'no child was killed')
+/** On a busy machine a child may be silent for too long: that is not what is tested. */
+const survived = async (test: Test) => {
+  const { values } = await metrics.sandbox.exits.get()
+  const exits = values.filter(({ labels }) => labels.reason === 'crash' || labels.reason === 'memory')
+  test.same(exits, [], 'no child crashed')
+}
 
 t.test('the inputs of concurrent host calls may be longer than one message', async (t) => {
   for (const [count, length] of [
@@ -34,7 +38,7 @@ t.test('the inputs of concurrent host calls may be longer than one message', asy
     const outcome = await run(SEND, { argument: { count, length }, host: echo })
     t.same(returned(outcome), Array(count).fill(String(length)))
   }
-  survived(t)
+  await survived(t)
 })
 
 t.test('inputs above the limits are errors of their calls', async (t) => {
@@ -43,7 +47,7 @@ t.test('inputs above the limits are errors of their calls', async (t) => {
   const many = returned(await run(SEND, { argument: { count: 12, length: 5 * MIB }, host: echo })) as string[]
   t.same(many.slice(0, 9), Array(9).fill(String(5 * MIB)))
   t.match(many.slice(9), Array(3).fill(/^The input of this call/))
-  survived(t)
+  await survived(t)
 })
 
 t.test('the limit of a result counts bytes', async (t) => {
@@ -54,5 +58,5 @@ t.test('the limit of a result counts bytes', async (t) => {
     const large = `${code} // ${each}`
     t.match(await run(large, { argument: { length: 9 * MIB } }), { kind: 'limit', limit: 'result' })
   }
-  survived(t)
+  await survived(t)
 })
