@@ -70,8 +70,12 @@ export class RequestContext {
     return this.#isClosed
   }
 
-  /** What Envoy puts into its log of the call, so that this process learns how it ends. Once, with its first reply. */
+  /**
+   * What Envoy puts into its log of the call, so that this process learns how it ends. Once, with its first reply;
+   * undefined: its caller is not known, or the stream is closed.
+   */
   expectEnd(): CallMark | undefined {
+    if (this.#isClosed) return undefined
     const expected = this.gateway.deps.calls.expect(this.telemetry)
     this.#callId = expected?.id
     return expected?.mark

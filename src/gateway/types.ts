@@ -111,7 +111,7 @@ export interface ResponseChunk extends BodyChunk {
  * `end`; a response without a body (`endOfStream`) has its `head` only. All methods reject when the stream is gone.
  */
 export interface ResponseFlow {
-  /** The bytes since the last call; waits for some, as long as Envoy does. Undefined: none within `ms`. */
+  /** The next bytes, 64 KiB at most; waits for some, as long as Envoy does. Undefined: none within `ms`. */
   read(ms?: number): Promise<ResponseChunk | undefined>
   /** Sends the headers. The body may have been read before. */
   head(edits: Edits): Promise<void>

@@ -110,31 +110,38 @@ const isBrokenOff = (
   }
 }
 
+const STREAMED = { 'svc-proxy-stream': 'true' }
+const CHUNKED = 'framing=chunked&bytes=600000'
 const LARGE = [
-  'framing=chunked&bytes=600000',
-  'framing=length&bytes=600000',
-  'framing=chunked&bytes=600000&trailers=1',
+  { query: CHUNKED },
+  { query: 'framing=length&bytes=600000' },
+  { query: 'framing=chunked&bytes=600000&trailers=1' },
+  { query: CHUNKED, headers: STREAMED },
 ]
 
 t.test('a response that is reset, or whose gateway crashes, breaks off', async (t) => {
+  const calls = PROTOCOLS.flatMap((destination) =>
+    PROTOCOLS.flatMap((protocol) => LARGE.map((asked) => ({ destination, protocol, ...asked }))),
+  )
   for (const place of ISSUE_PLACES)
     for (const [name, fail] of Object.entries({
       reset: (flow: ResponseFlow) => flow.abort(),
       throw: () => Promise.reject(new Error('asked for')),
       return: () => {},
-    }))
-      for (const destination of PROTOCOLS)
-        for (const protocol of PROTOCOLS)
-          for (const query of LARGE) {
-            relay.respond = failing(place, fail)
-            const got = await endedResponse(world.port, urlOf(destination, query), { protocol })
-            isBrokenOff(t, `${name} at ${place}, ${destination} to ${protocol}, ${query}`, got)
-          }
+    })) {
+      relay.respond = failing(place, fail)
+      const broken = calls.map(async ({ destination, protocol, query, headers = {} }) => {
+        const got = await endedResponse(world.port, urlOf(destination, query), { protocol, headers })
+        const upload = headers === STREAMED ? ', an upload' : ''
+        isBrokenOff(t, `${name} at ${place}, ${destination} to ${protocol}, ${query}${upload}`, got)
+      })
+      await Promise.all(broken)
+    }
 })
 
-t.test('a response whose gateway is killed breaks off', async (t) => {
-  const killed = await startWorld({ withGateway: false })
-  const other = await killed.authority.issue(['dest.test'])
+t.test('a response whose gateway is killed or frozen breaks off', async (t) => {
+  const stopped = await startWorld({ withGateway: false })
+  const other = await stopped.authority.issue(['dest.test'])
   const destinations = {
     h1: await startFramedDestination(other, 'h1'),
     h2: await startFramedDestination(other, 'h2'),
@@ -144,18 +151,42 @@ t.test('a response whose gateway is killed breaks off', async (t) => {
     process?.kill('SIGKILL')
     await destinations.h1.close()
     await destinations.h2.close()
-    await killed.close()
+    await stopped.close()
   })
   const program = fileURLToPath(new URL('../kit/relay-process.ts', import.meta.url))
+  const start = async (...args: readonly string[]) => {
+    process = fork(program, [stopped.directory, ...args])
+    const exit = once(process, 'exit')
+    await once(process, 'message')
+    return { exit }
+  }
+  const calls = PROTOCOLS.flatMap((destination) =>
+    PROTOCOLS.map((protocol) => ({
+      what: `${destination} to ${protocol}`,
+      send: (headers = {}) => {
+        const to = `https://dest.test:${destinations[destination].port}/?${CHUNKED}`
+        return endedResponse(stopped.port, to, { protocol, headers })
+      },
+    })),
+  )
   for (const place of ISSUE_PLACES)
-    for (const destination of PROTOCOLS)
-      for (const protocol of PROTOCOLS) {
-        process = fork(program, [killed.directory, place])
-        await once(process, 'message')
-        const to = `https://dest.test:${destinations[destination].port}/?${LARGE[0]}`
-        const exit = once(process, 'exit')
-        const got = await endedResponse(killed.port, to, { protocol })
-        await exit
-        isBrokenOff(t, `killed at ${place}, ${destination} to ${protocol}`, got)
-      }
+    for (const { what, send } of calls) {
+      const { exit } = await start('SIGKILL', place)
+      const got = await send()
+      await exit
+      isBrokenOff(t, `killed at ${place}, ${what}`, got)
+    }
+  const places = ISSUE_PLACES.flatMap((place) => calls.flatMap(() => [place, place]))
+  const { exit } = await start('SIGSTOP', ...places)
+  await Promise.all(
+    ISSUE_PLACES.flatMap(() =>
+      calls.flatMap(({ what, send }) =>
+        [{}, STREAMED].map(async (headers) => {
+          isBrokenOff(t, `frozen at headers or later, ${what}`, await send(headers))
+        }),
+      ),
+    ),
+  )
+  process?.kill('SIGKILL')
+  await exit
 })

@@ -16,13 +16,14 @@ interface Options {
   readonly protocol: 'h1' | 'h2'
   readonly method?: string
   readonly body?: string
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** Never rejects. */
 export const endedResponse = (
   port: number,
   to: string,
-  { protocol, method = 'POST', body = 'x' }: Options,
+  { protocol, method = 'POST', body = 'x', headers: more }: Options,
 ): Promise<EndedResponse> =>
   new Promise((resolve) => {
     const chunks: Buffer[] = []
@@ -30,7 +31,7 @@ export const endedResponse = (
     let trailers: EndedResponse['trailers'] = {}
     const done = (isComplete: boolean) =>
       resolve({ status, body: Buffer.concat(chunks), trailers, isComplete })
-    const headers = { 'svc-api-key': KEYS.private, 'svc-proxy-url': to }
+    const headers = { 'svc-api-key': KEYS.private, 'svc-proxy-url': to, ...more }
     const sent = method === 'GET' || method === 'HEAD' ? undefined : body
     if (protocol === 'h1') {
       const request = httpRequest(

@@ -1,5 +1,5 @@
 /** The body of a response, decoded and searched while it comes. */
-import { createDecoder } from './decoder.ts'
+import { type Coding, Decoder } from './decoder.ts'
 import type { Disclosures } from './disclosures.ts'
 import { createScan, type Finding } from './scan.ts'
 
@@ -10,17 +10,17 @@ const KEPT_BYTES = 65_536
 
 interface SearchedBody {
   readonly contentType: string | undefined
-  readonly codings: Parameters<typeof createDecoder>[0]
+  readonly coding: Coding | undefined
 }
 
 export class BodySearch {
-  readonly #decoder: ReturnType<typeof createDecoder>
+  readonly #decoder: Decoder | undefined
   readonly #scan: ReturnType<typeof createScan>
   #kept: Buffer[] = []
   #size = 0
 
-  constructor(disclosures: Disclosures, { contentType, codings }: SearchedBody) {
-    this.#decoder = createDecoder(codings)
+  constructor(disclosures: Disclosures, { contentType, coding }: SearchedBody) {
+    this.#decoder = coding && new Decoder(coding)
     this.#scan = createScan(disclosures.needles, { contentType, replaces: disclosures.replaces })
   }
 

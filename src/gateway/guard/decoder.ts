@@ -1,8 +1,8 @@
-/** Content codings of a response, removed while its body comes (RFC 9110 §8.4.1). */
+/** The content coding of a response, removed while its body comes (RFC 9110 §8.4.1). */
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib'
 import type { codingsOf } from '../../common/decode-content.ts'
 
-type Coding = NonNullable<ReturnType<typeof codingsOf>>[number]
+export type Coding = NonNullable<ReturnType<typeof codingsOf>>[number]
 type Inflating = ReturnType<typeof createGunzip> | ReturnType<typeof createBrotliDecompress>
 
 /** Beyond these bytes a body is at most so many times as large as what came: Envoy holds what a slow caller leaves. */
@@ -20,7 +20,8 @@ const inflater = (coding: Coding, first: Buffer): Inflating => {
   return hasHeader ? createInflate() : createInflateRaw()
 }
 
-class Decoder {
+/** Decodes a body in pieces. All methods reject with `UnreadableBody`. */
+export class Decoder {
   readonly #coding: Coding
   #stream: Inflating | undefined
   #first: Buffer = Buffer.alloc(0)
@@ -51,6 +52,7 @@ class Decoder {
     return this.#take()
   }
 
+  /** The rest, when the body is complete. */
   async end(): Promise<Buffer> {
     if (this.#stream === undefined && this.#first.length === 0) return this.#first
     const wasOpen = this.#stream !== undefined
@@ -89,37 +91,5 @@ class Decoder {
     const decoded = Buffer.concat(this.#decoded)
     this.#decoded = []
     return decoded
-  }
-}
-
-/** Decodes a body in pieces. All methods reject with `UnreadableBody`. */
-interface BodyDecoder {
-  write(bytes: Buffer): Promise<Buffer>
-  /** The rest, when the body is complete. */
-  end(): Promise<Buffer>
-  close(): void
-}
-
-/** Undefined: there is no coding. */
-export const createDecoder = (codings: readonly Coding[]): BodyDecoder | undefined => {
-  if (codings.length === 0) return undefined
-  const decoders = codings.map((coding) => new Decoder(coding))
-  return {
-    async write(bytes) {
-      let current = bytes
-      for (const decoder of decoders) current = await decoder.write(current)
-      return current
-    },
-    async end() {
-      let rest: Buffer = Buffer.alloc(0)
-      for (const decoder of decoders) {
-        const before = rest.length === 0 ? rest : await decoder.write(rest)
-        rest = Buffer.concat([before, await decoder.end()])
-      }
-      return rest
-    },
-    close() {
-      for (const decoder of decoders) decoder.close()
-    },
   }
 }

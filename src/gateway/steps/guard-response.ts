@@ -85,14 +85,16 @@ class Search {
     this.#check()
     if (!hasBody) return void (await flow.head(this.#edits(changed, this.#findings.summary)))
     const codings = codingsOf(head.get('content-encoding')?.join(', '))
-    if (codings === undefined || ENCRYPTED.test(this.#contentType) || disclosures.needles.isExceeded) {
+    const isDecodable = codings !== undefined && codings.length < 2
+    if (!isDecodable || ENCRYPTED.test(this.#contentType) || disclosures.needles.isExceeded) {
       if (disclosures.isStrict) throw unreadable()
       disclosures.isUnsearched = true
       await pass(this.#response, this.#edits(changed, 'unreadable'))
       return 'unreadable'
     }
-    this.#body = new BodySearch(disclosures, { contentType: this.#contentType, codings })
-    await this.#passBody(this.#body, changed, codings.length > 0)
+    const [coding] = codings
+    this.#body = new BodySearch(disclosures, { contentType: this.#contentType, coding })
+    await this.#passBody(this.#body, changed, coding !== undefined)
     return disclosures.needles.isExceeded ? 'unreadable' : undefined
   }
 

@@ -75,11 +75,14 @@ export const createResponseFlow = (
           await more.wait(ms)
           if (size === 0 && !ended) return undefined
         }
-        const bytes = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size)
-        chunks = []
-        size = 0
-        call.resume()
-        return { bytes, isLast: ended, ...(trailers && { trailers }) }
+        const all = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size)
+        const bytes = all.subarray(0, UNREAD)
+        const rest = all.subarray(UNREAD)
+        chunks = rest.length > 0 ? [rest] : []
+        size = rest.length
+        if (size < UNREAD) call.resume()
+        const isLast = ended && size === 0
+        return { bytes, isLast, ...(isLast && trailers && { trailers }) }
       },
       async head(edits) {
         if (hasHead) throw new Error('the headers of a response are sent twice')
