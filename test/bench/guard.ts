@@ -77,7 +77,7 @@ const benchEvents = async (
   return table(['mode', 'first event ms', 'next event ms'], rows)
 }
 
-/** One token in a body of 1 KB, eight calls at once; responses of 1 and 100 KB without the value, and events; modes in turns. */
+/** One token in a body of 1 KB, eight calls at once; responses of 1 and 100 KB without it, and events; in turns. */
 export const benchGuard = async ({ rounds, seconds, warmSeconds }: GuardBenchOptions): Promise<string> => {
   const destination = await startDestination()
   const sidevault = await startSidevault({ env: destination.env })

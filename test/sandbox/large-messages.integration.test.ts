@@ -54,9 +54,10 @@ t.test('the limit of a result counts bytes', async (t) => {
   const code = "module.exports = ({ length }) => ({ raw: { s: '€'.repeat(length) } })"
   t.match(await run(code, { argument: { length: 3 * MIB } }), { kind: 'returned' })
   t.match(await run(code, { argument: { length: 4 * MIB } }), { kind: 'limit', limit: 'result' })
+  // Each ends by a limit; where a machine is slow, by that of CPU.
   for (let each = 0; each < 14; each++) {
     const large = `${code} // ${each}`
-    t.match(await run(large, { argument: { length: 9 * MIB } }), { kind: 'limit', limit: 'result' })
+    t.match(await run(large, { argument: { length: 9 * MIB } }), { kind: 'limit' })
   }
   await survived(t)
 })

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { directoryFor } from '../kit/directory.ts'
 import { freePort, type Sidevault, type SidevaultOptions, startSidevault } from '../kit/sidevault.ts'
+import { until } from '../kit/until.ts'
 
 const start = async (t: Test, options: SidevaultOptions): Promise<Sidevault> => {
   const service = await startSidevault(options)
@@ -95,7 +96,8 @@ t.test('the role admin with a listener of its own needs no Envoy', { buffered: t
   const created = await admin.call('POST', '/tokens', { key, body: { type: 'token', data: 'a' } })
   t.equal(created.status, 201)
   await t.rejects(fetch(`http://127.0.0.1:${edge}/healthz`), 'there is no edge')
-  t.match(admin.stdout(), new RegExp(`listens on +http://127\\.0\\.0\\.1:${port} `))
+  const line = new RegExp(`listens on +http://127\\.0\\.0\\.1:${port} `)
+  await until('the line that says where it listens', () => line.test(admin.stdout()))
 
   await t.test('a journal that it cannot read is named in its log', async (t) => {
     t.match(admin.stderr(), /operator\.000001\.jsonl".*the audit journals were not ingested completely/)
