@@ -28,16 +28,23 @@ const open = async (
   return Object.assign(state, { registry })
 }
 
+/** Resolves when it is so. */
+const until = async (so: () => boolean | Promise<boolean>): Promise<void> => {
+  while (!(await so())) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+/** Opened, and connected: `openRedisState` itself waits half a second at most. */
+const openShared: typeof open = async (...args) => {
+  const state = await open(...args)
+  await until(() => state.backend === 'shared')
+  return state
+}
+
 /** A level of a log that stores its lines. */
 const keep =
   (lines: string[]) =>
   (...said: unknown[]): void =>
     void lines.push(JSON.stringify(said))
-
-/** Resolves when it is so. */
-const until = async (so: () => boolean | Promise<boolean>): Promise<void> => {
-  while (!(await so())) await new Promise((resolve) => setTimeout(resolve, 5))
-}
 
 const metric = async (registry: Registry, name: string, backend?: string): Promise<number | undefined> => {
   const metric = await registry.getSingleMetric(name)?.get()
@@ -47,14 +54,8 @@ const metric = async (registry: Registry, name: string, backend?: string): Promi
 t.test('the shared-state contract over Redis', { skip }, async (t) => {
   const redis = await startRedis(t)
   sharedStateContract(t, async (t, clock) => {
-    const { backend } = await open(t, redis.url, LONG)
-    t.equal(backend, 'shared')
-    const state = await open(t, (await startRedis(t)).url, {
-      ...LONG,
-      serverClock: clock,
-    })
-    await until(() => state.backend === 'shared')
-    return state
+    await openShared(t, redis.url, LONG)
+    return openShared(t, (await startRedis(t)).url, { ...LONG, serverClock: clock })
   })
 })
 
@@ -74,9 +75,9 @@ const served = async (
 t.test('replicas count together when their clocks differ', { skip }, async (t) => {
   const { url } = await startRedis(t)
   const options = { ...LONG, serverClock: testClock() }
-  const states = await Promise.all([1, 2, 3].map(() => open(t, url, options)))
+  const states = await Promise.all([1, 2, 3].map(() => openShared(t, url, options)))
   t.equal(await served(states, 90, 30), 30)
-  const other = await open(t, url, options)
+  const other = await openShared(t, url, options)
   t.equal(await served([other], 5, 30, 'b'), 5, 'another bucket')
 })
 
@@ -85,7 +86,7 @@ t.test(
   { skip },
   async (t) => {
     const redis = await startRedis(t)
-    const states = await Promise.all([1, 2].map(() => open(t, redis.url, LONG)))
+    const states = await Promise.all([1, 2].map(() => openShared(t, redis.url, LONG)))
     t.same(
       states.map(({ backend }) => backend),
       ['shared', 'shared'],
@@ -108,8 +109,7 @@ t.test(
 
 t.test('a hanging Redis delays a call once, by the timeout, and builds up no queue', { skip }, async (t) => {
   const redis = await startRedis(t)
-  const state = await open(t, redis.url, { timeoutMs: 500 })
-  await until(() => state.backend === 'shared')
+  const state = await openShared(t, redis.url, { timeoutMs: 500 })
   redis.freeze()
   // If each of them waited, that would be a quarter of an hour.
   for (let i = 0; i < 2_000; i++) await state.take([{ bucket: 'a', perMinute: 10_000 }])
@@ -122,8 +122,7 @@ t.test('a hanging Redis delays a call once, by the timeout, and builds up no que
 
 t.test('time in which this process is busy does not count as that of Redis', { skip }, async (t) => {
   const { url } = await startRedis(t)
-  const state = await open(t, url, { timeoutMs: 1_000 })
-  await until(() => state.backend === 'shared')
+  const state = await openShared(t, url, { timeoutMs: 1_000 })
   const call = state.take([{ bucket: 'a', perMinute: 10 }])
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500)
   await call
@@ -172,7 +171,7 @@ t.test(
 
 t.test('a script evicted by the server is loaded again', { skip }, async (t) => {
   const redis = await startRedis(t)
-  const state = await open(t, redis.url, LONG)
+  const state = await openShared(t, redis.url, LONG)
   const { createClient } = await import('@redis/client')
   const admin = await createClient({ url: redis.url }).connect()
   await admin.scriptFlush()
@@ -205,8 +204,7 @@ t.test('TLS is verified, and the password is never logged', { skip }, async (t) 
     (await open(t, url(host, secret), { ...LONG, log })).backend
   t.equal(await backend('localhost', password), 'away', 'an unknown authority')
   setDefaultCACertificates([...getCACertificates(), authority.pem])
-  const shared = await open(t, url('localhost', password), { ...LONG, log })
-  await until(() => shared.backend === 'shared')
+  await openShared(t, url('localhost', password), { ...LONG, log })
   t.equal(await backend('127.0.0.1', password), 'away', 'a name that the certificate does not hold')
   t.equal(await backend('localhost', 'another-secret-word'), 'away')
   t.equal((await open(t, `redis://127.0.0.1:${redis.port}`, { ...LONG, log })).backend, 'away')
