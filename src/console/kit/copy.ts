@@ -1,5 +1,6 @@
 import { dialog } from './dialog.ts'
 import { html, type TemplateResult } from './html.ts'
+import { icon } from './icon.ts'
 import { notice } from './notice.ts'
 
 /** Ends the clearing of the clipboard that is due. */
@@ -49,5 +50,5 @@ export const copy = async (text: string, done = 'Copied.'): Promise<void> => {
 /** An id with a button that copies it. */
 export const copyable = (text: string, what = 'id'): TemplateResult => html`<span class="copyable"
   ><code>${text}</code
-  ><button type="button" class="plain" aria-label=${`Copy ${what}`} @click=${() => void copy(text)}>⧉</button></span
+  ><button type="button" class="plain" aria-label=${`Copy ${what}`} @click=${() => void copy(text)}>${icon('copy')}</button></span
 >`

@@ -1,5 +1,6 @@
 import { asApiError } from '../api/problem.ts'
 import { html, nothing, repeat, type TemplateResult } from './html.ts'
+import { icon } from './icon.ts'
 import { signal } from './signals.ts'
 
 type NoticeKind = 'done' | 'info' | 'warning' | 'error'
@@ -46,7 +47,7 @@ export const noticeRegion = (): TemplateResult => html`<div class="notices" role
     ({ id }) => id,
     ({ id, kind, text }) => html`<p class=${`notice ${kind}`}>
       <span>${kind === 'error' ? html`<strong>Error: </strong>` : nothing}${text}</span>
-      <button type="button" class="plain" aria-label="Dismiss" @click=${() => dismiss(id)}>×</button>
+      <button type="button" class="plain" aria-label="Dismiss" @click=${() => dismiss(id)}>${icon('close')}</button>
     </p>`,
   )}
 </div>`

@@ -1,17 +1,22 @@
 import type { CallOptions } from '../api/client.ts'
 import { headerPrefix } from '../api/prefix.ts'
 import { copy } from './copy.ts'
-import { html, type TemplateResult } from './html.ts'
+import { html, ref, type TemplateResult } from './html.ts'
+import { icon } from './icon.ts'
 import { SNIPPETS, type SnippetLanguage } from './snippet-texts.ts'
+
+const connect = (button: Element | undefined): void => {
+  if (button instanceof HTMLButtonElement) button.popoverTargetElement = button.nextElementSibling
+}
 
 /** A menu that copies a call of the API as a program. Paths as in the API: `/tokens`. */
 export const snippet = (
   method: string,
   path: string,
   { query, body, headers }: Pick<CallOptions, 'query' | 'body' | 'headers'> = {},
-): TemplateResult => html`<details class="pick">
-  <summary>Copy as …</summary>
-  <div class="menu">
+): TemplateResult => html`<span>
+  <button type="button" ${ref(connect)}>Copy as … ${icon('down')}</button>
+  <div popover class="pick">
     ${(Object.keys(SNIPPETS) as SnippetLanguage[]).map(
       (language) => html`<button
         type="button"
@@ -25,7 +30,7 @@ export const snippet = (
             origin: location.origin,
             prefix: headerPrefix(),
           })
-          ;(event.currentTarget as Element).closest('details')?.removeAttribute('open')
+          ;(event.currentTarget as Element).closest<HTMLElement>('.pick')?.hidePopover()
           void copy(text, `Copied as ${language}. Set SIDEVAULT_API_KEY to the key.`)
         }}
       >
@@ -33,4 +38,4 @@ export const snippet = (
       </button>`,
     )}
   </div>
-</details>`
+</span>`

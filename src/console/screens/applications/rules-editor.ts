@@ -2,6 +2,7 @@ import type { ApiError } from '../../api/client.ts'
 import type { Disclosure } from '../../api/types.ts'
 import { choiceField } from '../../kit/form.ts'
 import { html, nothing, repeat, type TemplateResult } from '../../kit/html.ts'
+import { icon } from '../../kit/icon.ts'
 import { notice } from '../../kit/notice.ts'
 import { destinationsEditor } from './destinations-editor.ts'
 import { appendRule, moveRule, type RuleDraft } from './draft.ts'
@@ -42,7 +43,7 @@ export const rulesEditor = ({ rules, permissions, error, change }: RulesEditor):
     ?disabled=${index === (to === 'up' ? 0 : rules.length - 1)}
     @click=${() => move(index, to)}
   >
-    ${to === 'up' ? '↑' : '↓'}
+    ${icon(to)}
   </button>`
   const remove = (index: number) => {
     const rest = rules.toSpliced(index, 1)

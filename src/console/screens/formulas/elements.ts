@@ -1,6 +1,7 @@
 import type { ApiError } from '../../api/client.ts'
 import { issue, select, valueIn } from '../../kit/form.ts'
 import { html, live, nothing, type TemplateResult } from '../../kit/html.ts'
+import { icon } from '../../kit/icon.ts'
 import type { Signal } from '../../kit/signals.ts'
 import { ELEMENT_TYPES, type Parameter } from './types.ts'
 
@@ -65,7 +66,7 @@ export const elementsEditor = ({
             rows.value = rows.value.filter((_, at) => at !== index)
           }}
         >
-          ×
+          ${icon('close')}
         </button>
       </td>
     </tr>`

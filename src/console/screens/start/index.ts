@@ -3,6 +3,7 @@ import { problemOf } from '../../api/problem.ts'
 import { copy } from '../../kit/copy.ts'
 import { type Action, action } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
+import { icon } from '../../kit/icon.ts'
 import { problem } from '../../kit/problem.ts'
 import type { Screen, ScreenContext, ScreenInstance } from '../../kit/screen.ts'
 import { signal } from '../../kit/signals.ts'
@@ -12,6 +13,7 @@ import { isVaultEmpty } from './empty-vault.ts'
 import { APPLICATION, CARD, DEMO_URL, payment, shellLines } from './steps.ts'
 
 interface Step {
+  readonly number: number
   readonly title: string
   readonly text: TemplateResult
   readonly button: string
@@ -23,6 +25,7 @@ interface Step {
 }
 
 const step = ({
+  number,
   title,
   text,
   button,
@@ -31,6 +34,7 @@ const step = ({
   result,
   line,
 }: Step): TemplateResult => html`<li class=${result === undefined ? '' : 'done'}>
+  <span class="step">${result === undefined ? number : html`${icon('check')}<span class="visually-hidden">done</span>`}</span>
   <h2>${title}</h2>
   <p>${text}</p>
   <div class="buttons">
@@ -93,6 +97,7 @@ const open = ({ api }: ScreenContext): ScreenInstance => {
     return html`<p>Store a card, send it to a destination, and see that only the destination gets its number.</p>
       <ol class="minute">
         ${step({
+          number: 1,
           title: 'Create an application',
           text: html`Applications hold keys. This one may create, read and use tokens. Its key is added to this session.`,
           button: 'Create application',
@@ -104,6 +109,7 @@ const open = ({ api }: ScreenContext): ScreenInstance => {
           line: first,
         })}
         ${step({
+          number: 2,
           title: 'Store a card',
           text: html`The number is encrypted. You get a token: an id that is worth nothing to others.`,
           button: 'Create token',
@@ -116,6 +122,7 @@ const open = ({ api }: ScreenContext): ScreenInstance => {
           line: second,
         })}
         ${step({
+          number: 3,
           title: 'Send it',
           text: html`The call to <code>${DEMO_URL}</code> has the token in its body. The proxy puts the number in its place.`,
           button: 'Send',
