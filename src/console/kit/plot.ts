@@ -11,6 +11,8 @@ interface Series {
 
 interface PlotOptions {
   readonly title: string
+  /** The figure that the plot stands below; its scale reaches it. */
+  readonly figure: number | undefined
   /** Up to three; the first has the accent colour, others differ by dashes as well. */
   readonly series: readonly Series[]
   /** A number as text, with its unit. */
@@ -54,11 +56,11 @@ const lineOf = (
 }
 
 /** A line for each series over time, with the same figures as a table. */
-export const plot = ({ title, series, format, from, to }: PlotOptions): TemplateResult => {
+export const plot = ({ title, figure = 0, series, format, from, to }: PlotOptions): TemplateResult => {
   const values = series.flatMap(({ points }) =>
     points.flatMap(([, value]) => (value === undefined ? [] : [value])),
   )
-  const top = ceiling(Math.max(0, ...values))
+  const top = ceiling(Math.max(0, figure, ...values))
   const times = [...new Set(series.flatMap(({ points }) => points.map(([at]) => at)))].sort((a, b) => b - a)
   const valueAt = ({ points }: Series, time: number) => points.find(([at]) => at === time)?.[1]
   return html`<figure class="plot" aria-label=${title}>

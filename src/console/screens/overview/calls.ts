@@ -53,6 +53,7 @@ const figures = (
       requestsHash({}),
       plot({
         ...span,
+        figure: all.perSecond,
         title: `Calls per second, last ${minutes} minutes`,
         format: rate,
         series: [{ label: 'Calls', points: course.perSecond }],
@@ -65,6 +66,7 @@ const figures = (
       requestsHash({ sort: 'slowest' }),
       plot({
         ...span,
+        figure: all.p99,
         title: `Time of calls, last ${minutes} minutes`,
         format: milliseconds,
         series: [
@@ -80,6 +82,7 @@ const figures = (
       requestsHash({ outcome: 'failed' }),
       plot({
         ...span,
+        figure: all.failedShare,
         title: `Share of calls that failed, last ${minutes} minutes`,
         format: percent,
         series: [{ label: 'Failed', points: course.failedShare }],
