@@ -3,6 +3,7 @@ import { addressFilters } from './kit/may-hold-data.ts'
 import type { Screen, ScreenInstance } from './kit/screen.ts'
 import { batch, computed, effect, type ReadonlySignal, signal, untracked } from './kit/signals.ts'
 import { findScreen, hashOf, parseHash, withChanges } from './router.ts'
+import { noteEntry } from './scroll.ts'
 import { api, may, sessionStatus } from './session.ts'
 
 /** The open screen. */
@@ -17,18 +18,16 @@ const heading = signal('')
 /** Counts navigations: focus moves to the heading after each but the first. */
 const navigations = signal(0)
 
+const all = signal<readonly Screen[]>([])
+
 /** All screens. They are loaded after the first view, since the sign-in page needs none. */
-const screens = signal<readonly Screen[]>([])
+export const screens: ReadonlySignal<readonly Screen[]> = all
 
 /** False until the screens are loaded. */
 export const hasScreens: ReadonlySignal<boolean> = computed(() => screens.value.length > 0)
 export const currentScreen: ReadonlySignal<CurrentScreen> = current
 export const currentHeading: ReadonlySignal<string> = heading
 export const navigationCount: ReadonlySignal<number> = navigations
-
-/** Screens in the navigation that the session may see. */
-export const visibleScreens = (): readonly Screen[] =>
-  screens.value.filter(({ nav, needs }) => nav !== undefined && needs(may))
 
 let closeScreen = () => {}
 let openPath: string | undefined
@@ -74,7 +73,7 @@ const open = (path: string, initial: URLSearchParams): void => {
               })
               // Browsers limit how often; the next change shows in the address again.
               try {
-                history.replaceState(null, '', hashOf(path, ownInAddress.peek()))
+                history.replaceState(history.state, '', hashOf(path, ownInAddress.peek()))
               } catch {}
             },
             signal: controller.signal,
@@ -94,10 +93,20 @@ const open = (path: string, initial: URLSearchParams): void => {
   })
 }
 
+/** Puts the landing in the place of `#/`, unless the reader is elsewhere by then. */
+const land = async (): Promise<void> => {
+  const { landing } = await import('./screens.ts')
+  const path = await landing()
+  if (parseHash(location.hash).path !== '/') return
+  history.replaceState(history.state, '', hashOf(path))
+  onHashChange()
+}
+
 const onHashChange = (): void => {
   const place = parseHash(location.hash)
-  const path = place.path === '/' ? (visibleScreens()[0]?.path ?? '/start') : place.path
-  if (path !== openPath) open(path, place.filters)
+  if (place.path === '/') {
+    if (sessionStatus.peek() === 'signed in') void land()
+  } else if (place.path !== openPath) open(place.path, place.filters)
   else if (String(place.filters) !== String(filters.peek()))
     batch(() => {
       filters.value = place.filters
@@ -107,7 +116,12 @@ const onHashChange = (): void => {
 
 /** Opens the screen of the hash as soon as somebody is signed in, and each that follows. */
 export const startRouting = async (): Promise<void> => {
-  addEventListener('hashchange', onHashChange)
+  history.scrollRestoration = 'manual'
+  noteEntry()
+  addEventListener('hashchange', () => {
+    noteEntry()
+    onHashChange()
+  })
   effect(() => {
     // A key that was added may open what was not available.
     const isIn = sessionStatus.value === 'signed in'
@@ -120,7 +134,7 @@ export const startRouting = async (): Promise<void> => {
       })
   })
   const loaded = await import('./screens.ts')
-  screens.value = loaded.screens
+  all.value = loaded.screens
 }
 
 /** Opens the screen again, as a reload does. */

@@ -7,11 +7,13 @@ import { proxiesScreens } from './screens/proxies/index.ts'
 import { reactorsScreens } from './screens/reactors/index.ts'
 import { requestsScreens } from './screens/requests/index.ts'
 import { settingsScreens } from './screens/settings/index.ts'
+import { checkVault } from './screens/start/empty-vault.ts'
 import { startScreens } from './screens/start/index.ts'
 import { tokensScreens } from './screens/tokens/index.ts'
 import { tryCallScreens } from './screens/try/index.ts'
+import { may, missingKey } from './session.ts'
 
-/** Every screen, in the order of the navigation. The first that the session may see is opened at first. */
+/** Every screen, in the order of the navigation. */
 export const screens: readonly Screen[] = [
   ...overviewScreens,
   ...requestsScreens,
@@ -25,3 +27,9 @@ export const screens: readonly Screen[] = [
   ...settingsScreens,
   ...startScreens,
 ]
+
+/** Path of the screen that `#/` opens: *First minute* on an empty vault, *Tokens* with a private key alone. */
+export const landing = async (): Promise<string> => {
+  if (missingKey() === 'management') return tokensScreens[0]?.needs(may) ? '/tokens' : '/overview'
+  return (await checkVault()) ? '/start' : '/overview'
+}

@@ -1,5 +1,6 @@
 import { consoleHeader, createApi } from './api/client.ts'
 import { ApiError, problemOf } from './api/problem.ts'
+import { notice } from './kit/notice.ts'
 import { pausePolls } from './kit/poll.ts'
 import type { May } from './kit/screen.ts'
 import { batch, computed, effect, type ReadonlySignal, type Signal, signal } from './kit/signals.ts'
@@ -47,6 +48,18 @@ const permissions = computed(
     ),
 )
 
+export type KeyKind = 'management' | 'private'
+
+/** The kind of key that the session has none of; undefined: it has both. */
+export const missingKey = (): KeyKind | undefined => {
+  const { management, private: own } = current.value ?? {}
+  return management === undefined ? 'management' : own === undefined ? 'private' : undefined
+}
+
+/** Whether a key of a kind may have a permission (completions §4). */
+export const isOfKind = (kind: KeyKind, permission: string): boolean =>
+  permission.startsWith('token:') === (kind === 'private')
+
 /** Whether one of the signed-in keys has a permission. For `needs`, and for buttons. */
 export const may: May = (permission) => permissions.value.has(permission)
 
@@ -54,13 +67,19 @@ export const may: May = (permission) => permissions.value.has(permission)
 const tabs = globalThis.window === undefined ? undefined : new BroadcastChannel('sidevault-console')
 const CHANGED = 'session'
 
+/** Loads the page again, without asking about what is unsaved. */
+const reload = (): void => {
+  state.value = 'unknown'
+  location.reload()
+}
+
 const apply = (next: Session | undefined): void => {
   const before = current.peek()
   // What the page shows belongs to other keys. A key may be added, not exchanged.
-  const isOther = (kind: 'management' | 'private') =>
+  const isOther = (kind: KeyKind) =>
     before?.[kind] !== undefined && before[kind].application.id !== next?.[kind]?.application.id
   if (next !== undefined && (isOther('management') || isOther('private'))) {
-    location.reload()
+    reload()
     return
   }
   batch(() => {
@@ -128,13 +147,14 @@ export const signIn = async (key: string): Promise<void> => {
   tabs?.postMessage(CHANGED)
 }
 
-/** Ends the session, and removes from memory all that the page has loaded. */
+/** Ends the session, and removes from memory all that the page has loaded. A notice says when it did not end. */
 export const signOut = async (): Promise<void> => {
-  const response = await request('DELETE')
-  if (!response.ok && response.status !== 401) throw await problemOf(response)
+  const response = await request('DELETE').catch(() => undefined)
+  if (response === undefined || (!response.ok && response.status !== 401))
+    return notice('error', 'You are still signed in: Sidevault did not respond. Retry.')
   tabs?.postMessage(CHANGED)
   location.replace(`${location.pathname}#/`)
-  location.reload()
+  reload()
 }
 
 export const api = createApi(() => void refreshSession())

@@ -1,8 +1,9 @@
 import { closeDialogs, dialog } from './kit/dialog.ts'
 import { field, formAction } from './kit/form.ts'
 import { html, nothing, type TemplateResult } from './kit/html.ts'
+import { icon } from './kit/icon.ts'
 import { problem } from './kit/problem.ts'
-import { signIn } from './session.ts'
+import { type KeyKind, signIn } from './session.ts'
 
 /** The form of a key. The key lives in the field until it is sent, and nowhere else. */
 const createKeyForm = (label: string, done: () => void) => {
@@ -14,6 +15,8 @@ const createKeyForm = (label: string, done: () => void) => {
       done()
     } finally {
       form.reset()
+      // The button that had the focus was disabled.
+      form.querySelector('input')?.focus()
     }
   })
   return (hint: TemplateResult | string, cancel?: () => void): TemplateResult => html`<form
@@ -25,7 +28,7 @@ const createKeyForm = (label: string, done: () => void) => {
       hint,
       error:
         send.error.value?.status === 400
-          ? `${send.error.value.title}. ${send.error.value.detail}`
+          ? html`<span role="alert">${send.error.value.title}. ${send.error.value.detail}</span>`
           : undefined,
       control: html`<input name="key" type="password" autocomplete="off" spellcheck="false" autofocus required />`,
     })}
@@ -60,7 +63,7 @@ export const endedPage = (): TemplateResult => html`<main class="sign-in">
 </main>`
 
 /** Asks for the key of the other kind. */
-export const addKey = (kind: 'management' | 'private'): void => {
+export const addKey = (kind: KeyKind): void => {
   void dialog({
     title: `Add a ${kind} key`,
     body: (() => {
@@ -77,3 +80,16 @@ export const addKey = (kind: 'management' | 'private'): void => {
     })(),
   })
 }
+
+/** What a key of a kind shows, in the words of a button that asks for it. */
+export const ADD_KEY: Readonly<Record<KeyKind, string>> = {
+  management: 'Add a management key to see requests, applications …',
+  private: 'Add a private key to see tokens',
+}
+
+/** Stands where something is missed without a key of the kind. */
+export const addKeyButton = (
+  kind: KeyKind,
+): TemplateResult => html`<button type="button" class="add-key" @click=${() => addKey(kind)}>
+  ${icon('add')} <span>${ADD_KEY[kind]}</span>
+</button>`

@@ -6,7 +6,7 @@ import { batch, type ReadonlySignal, signal } from './signals.ts'
 interface FieldOptions {
   readonly label: string
   readonly hint?: TemplateResult | string
-  readonly error?: string | undefined
+  readonly error?: TemplateResult | string | undefined
   /** An input, select or textarea. */
   readonly control: TemplateResult
 }

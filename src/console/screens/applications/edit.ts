@@ -11,6 +11,7 @@ import type { Screen, ScreenContext } from '../../kit/screen.ts'
 import { computed, signal } from '../../kit/signals.ts'
 import { exactTime } from '../../kit/time.ts'
 import { link } from '../../router.ts'
+import { sessionStatus } from '../../session.ts'
 import { compare, liveDifference } from './access-diff.ts'
 import { applicationForm } from './application-form.ts'
 import { changesOf } from './changes.ts'
@@ -25,6 +26,11 @@ const NO_DIFFERENCE: Diff = { data: [] }
 
 /** Drafts of screens that were left, by application, with their originals. Signing out forgets them with the page. */
 const unsaved = new Map<string, { readonly base: Application; readonly draft: Draft }>()
+
+// Drafts are stored nowhere: a reload loses them.
+globalThis.window?.addEventListener('beforeunload', (event) => {
+  if (unsaved.size > 0 && sessionStatus.peek() !== 'unknown') event.preventDefault()
+})
 
 /** The draft of before, while what it was made of is still stored. */
 const draftFor = (application: Application): { readonly base: Application; readonly draft: Draft } => {

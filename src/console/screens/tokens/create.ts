@@ -34,7 +34,11 @@ export const typesOf = ({ components: { schemas } }: Description): readonly Toke
     .sort((a, b) => a.name.localeCompare(b.name))
 
 /** Asks for a token, creates it and opens its page. */
-export const createToken = async ({ api, signal: within, navigate }: ScreenContext): Promise<void> => {
+export const createToken = async ({
+  api,
+  signal: within,
+  navigate,
+}: Pick<ScreenContext, 'api' | 'signal' | 'navigate'>): Promise<void> => {
   const description = resource((signal) => api.call<Description>('GET', '/openapi.json', { signal }), within)
   const type = signal('card')
   const idempotency = createIdempotencyKey()

@@ -1,10 +1,11 @@
 import { field } from '../../kit/form.ts'
-import { html } from '../../kit/html.ts'
+import { html, nothing } from '../../kit/html.ts'
 import { mayHoldData } from '../../kit/may-hold-data.ts'
 import type { May, Screen, ScreenContext, ScreenInstance } from '../../kit/screen.ts'
 import { signal, untracked } from '../../kit/signals.ts'
 import { link } from '../../router.ts'
-import { may } from '../../session.ts'
+import { may, missingKey } from '../../session.ts'
+import { addKeyButton } from '../../sign-in.ts'
 import { openList } from './list.ts'
 import { openToken } from './token.ts'
 
@@ -31,7 +32,7 @@ const openLookup = (context: ScreenContext): ScreenInstance => {
         ? html`<p>
               The key that is signed in may not list tokens. It shows who can see a token, and its history.
             </p>
-            <p class="soft">To list and search tokens, add the key of a private application with <code>token:read</code> and <code>token:search</code>.</p>
+            ${missingKey() === 'private' ? html`<p>${addKeyButton('private')}</p>` : nothing}
             <form class="inline" role="search" @submit=${open}>
               ${field({
                 label: 'Token id',
