@@ -98,6 +98,11 @@ t.test('Applications: a user creates one, rotates its key, changes its rules and
     await page.getByText('must not be empty').waitFor()
     t.equal(await description.getAttribute('aria-invalid'), 'true')
     await description.fill('Everything')
+    const question = page.waitForEvent('dialog')
+    const reload = page.evaluate('location.reload()').catch(() => {})
+    t.equal((await question).type(), 'beforeunload', 'a reload asks before the draft is lost')
+    await (await question).dismiss()
+    await reload
     await page.goto('/console/#/applications')
     await heading('Applications')
     await page.goBack()

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { expectAccessible } from '../kit/accessible.ts'
-import { closePage, openConsole, signIn } from '../kit/browser.ts'
+import { addKey, closePage, openConsole, signIn } from '../kit/browser.ts'
 import { ownTenant } from './shared-vault.ts'
 
 const HOSTILE = '<script>alert(1)</script>\u202e'
@@ -114,13 +114,7 @@ t.test('Formulas and reactors: a user creates both, runs the reactor and deletes
 
   await t.test('a reactor runs with arguments, synchronously and in the background', async (t) => {
     const using = await sidevault.application({ permissions: ['token:use', 'token:create'] })
-    const addKey = async () => {
-      await button('Add the other key').click()
-      await dialog.getByLabel('API key').fill(using)
-      await dialog.getByRole('button', { name: 'Add' }).click()
-      await dialog.waitFor({ state: 'detached' })
-    }
-    await addKey()
+    await addKey(page, using)
     await page.reload()
     const args = page.getByLabel('Arguments (JSON)')
     t.strictSame(JSON.parse(await args.inputValue()), { amount: 0 })
@@ -146,7 +140,7 @@ t.test('Formulas and reactors: a user creates both, runs the reactor and deletes
     t.equal(await result.count(), 0, 'it left the page with the session')
     await closePage(other)
     await signIn(page, key)
-    await addKey()
+    await addKey(page, using)
   })
 
   await t.test('a reactor with code of its own has an editor', async () => {

@@ -24,7 +24,8 @@ t.test('a key is exchanged for a cookie, and is stored nowhere else', async (t) 
 
   await field.fill('key_2222222222222222222222222222222')
   await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByText('This key is not valid').waitFor()
+  await page.getByRole('alert').getByText('This key is not valid').waitFor()
+  t.ok(await field.evaluate((input) => input === document.activeElement), 'the next key can be typed')
   t.equal(await field.inputValue(), '', 'a rejected key does not stay in the form')
   t.same(await page.context().cookies(), [])
 
@@ -97,7 +98,7 @@ t.test('a second key adds its permissions, and each call uses the key that has t
   const screens = page.getByRole('navigation', { name: 'Screens' })
   await screens.getByRole('link', { name: 'Tokens' }).click()
   await page.getByText('The key that is signed in may not list tokens.').waitFor()
-  await page.getByRole('button', { name: 'Add the other key' }).click()
+  await screens.getByRole('button', { name: 'Add a private key to see tokens' }).click()
   const dialog = page.getByRole('dialog', { name: 'Add a private key' })
   await dialog.getByLabel('API key').fill(privateKey)
   await t.test('the dialog is accessible', (t) => expectOperable(t, page))
@@ -108,3 +109,28 @@ t.test('a second key adds its permissions, and each call uses the key that has t
     .waitFor()
   t.same(await tracesOf(page, privateKey), [])
 })
+
+t.test(
+  'a private key lands on Tokens; what it misses is in its place, and asks for the other key',
+  async (t) => {
+    const sidevault = await ownTenant()
+    const privateKey = await sidevault.application({ permissions: ['token:read', 'token:search'] })
+    const page = await openConsole(t, sidevault, { key: privateKey })
+    await heading(page, 'Tokens').waitFor()
+    t.match(page.url(), /#\/tokens$/)
+    const offer = page.getByRole('button', { name: /^Add a management key to see requests/ })
+    await offer.waitFor()
+    await expectAccessible(t, page)
+    await page.goto('/console/#/audit')
+    await heading(page, 'This page is not available').waitFor()
+    await page
+      .getByRole('main')
+      .getByRole('button', { name: /^Add a management key/ })
+      .click()
+    const dialog = page.getByRole('dialog', { name: 'Add a management key' })
+    await dialog.getByLabel('API key').fill(sidevault.managementKey)
+    await dialog.getByRole('button', { name: 'Add key' }).click()
+    await heading(page, 'Audit').waitFor()
+    t.equal(await offer.count(), 0)
+  },
+)

@@ -1,22 +1,21 @@
-import type { Page, Route } from 'playwright-core'
+import type { Locator, Page, Route } from 'playwright-core'
 import t from 'tap'
 import { expectAccessible, expectOperable } from '../kit/accessible.ts'
 import { openConsole, signIn } from '../kit/browser.ts'
+import { until } from '../kit/until.ts'
 import { ownTenant } from './shared-vault.ts'
 
 const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name, exact: true })
 const screens = (page: Page) => page.getByRole('navigation', { name: 'Screens' })
 
-/** Whether the heading of the screen has the focus. */
-const isHeadingFocused = (page: Page) =>
-  heading(page, 'Audit').evaluate((element) => element === document.activeElement)
+const isFocused = (locator: Locator) => locator.evaluate((element) => element === document.activeElement)
 
 t.test('Shell: a user navigates by links and keys', async (t) => {
-  const page = await openConsole(t, await ownTenant())
+  const page = await openConsole(t, await ownTenant(), { hash: '#/overview' })
   await heading(page, 'Overview').waitFor()
   await screens(page).getByRole('link', { name: 'Audit' }).click()
   await heading(page, 'Audit').waitFor()
-  t.ok(await isHeadingFocused(page), 'screen readers continue at the heading')
+  t.ok(await isFocused(heading(page, 'Audit')), 'screen readers continue at the heading')
   t.equal(await page.title(), 'Audit · Sidevault')
   t.equal(await page.getByRole('link', { name: 'Audit' }).getAttribute('aria-current'), 'page')
   await page.goBack()
@@ -34,18 +33,40 @@ t.test('Shell: a user navigates by links and keys', async (t) => {
 })
 
 t.test('Shell: on a phone the screens are in a menu', async (t) => {
-  const page = await openConsole(t, await ownTenant(), { width: 390, height: 844, colorScheme: 'dark' })
+  const page = await openConsole(t, await ownTenant(), {
+    width: 390,
+    height: 844,
+    colorScheme: 'dark',
+    hash: '#/overview',
+  })
   await heading(page, 'Overview').waitFor()
   t.notOk(await page.getByRole('link', { name: 'Audit' }).isVisible())
-  await page.getByText('Menu').click()
+  const button = page.getByRole('button', { name: 'Menu' })
+  const menu = page.getByRole('dialog', { name: 'Menu' })
+  await button.click()
   await expectOperable(t, page)
+  await page.keyboard.press('Escape')
+  await menu.waitFor({ state: 'hidden' })
+  t.ok(await isFocused(button))
+  await button.click()
+  await page.mouse.click(380, 600)
+  await menu.waitFor({ state: 'hidden' })
+  await button.click()
+  await menu.getByRole('button', { name: 'Search' }).click()
+  await page.getByRole('dialog', { name: 'Search' }).getByRole('combobox').press('Escape')
+  await button.click()
   await screens(page).getByRole('link', { name: 'Audit' }).click()
   await heading(page, 'Audit').waitFor()
-  await page.getByRole('link', { name: 'Requests' }).waitFor({ state: 'hidden' })
+  await menu.waitFor({ state: 'hidden' })
+  t.ok(await isFocused(heading(page, 'Audit')))
 })
 
 t.test('Shell: slow calls, errors and an unreachable service are shown, and retried', async (t) => {
-  const page = await openConsole(t, await ownTenant(), { clock: true, expectedStatuses: [503] })
+  const page = await openConsole(t, await ownTenant(), {
+    clock: true,
+    expectedStatuses: [503],
+    hash: '#/overview',
+  })
   await heading(page, 'Overview').waitFor()
   let respond: (route: Route) => Promise<void> | void = () => {}
   await page.route('**/console/api/logs?*', (route) => respond(route))
@@ -110,4 +131,106 @@ t.test('Shell: an expired session hides the page, which continues unchanged afte
     'console',
     'the page was not lost',
   )
+})
+
+t.test('Shell: Search opens what has a name or an id, and starts actions', async (t) => {
+  const sidevault = await ownTenant()
+  const { call, managementKey } = sidevault
+  const create = async (path: string, body: object, key = managementKey): Promise<string> =>
+    (await call('POST', path, { key, body })).json.id
+  await create('/proxies', { name: 'Card processor', destination_url: 'https://demo.sidevault.test/' })
+  const writer = await sidevault.application({ permissions: ['token:create'] })
+  const token = await create('/tokens', { type: 'token', data: 'value' }, writer)
+  const page = await openConsole(t, sidevault)
+  await heading(page, 'Overview').waitFor()
+  const dialog = page.getByRole('dialog', { name: 'Search' })
+  const box = dialog.getByRole('combobox', { name: 'Name, id or action' })
+  const find = async (text: string, option: string | RegExp) => {
+    await page.keyboard.press('Control+k')
+    await box.fill(text)
+    await dialog.getByRole('option', { name: option, selected: true }).waitFor()
+  }
+
+  await page.getByRole('button', { name: 'Search' }).click()
+  await dialog.getByRole('option', { name: 'Sign out' }).waitFor()
+  await expectOperable(t, page)
+  await page.keyboard.press('Escape')
+
+  await find('processor', 'Card processor Proxy')
+  await box.press('Enter')
+  await heading(page, 'Card processor').waitFor()
+  await find(token, `${token} Token`)
+  await box.press('Enter')
+  await heading(page, token).waitFor()
+  await find('prox', 'Proxies Screen')
+  await box.press('ArrowDown')
+  await dialog.getByRole('option', { name: 'New proxy Action', selected: true }).waitFor()
+  await box.press('Enter')
+  await heading(page, 'New proxy').waitFor()
+  await find('add a priv', /^Add a private key/)
+  await box.press('Enter')
+  await page
+    .getByRole('dialog', { name: 'Add a private key' })
+    .getByRole('button', { name: 'Cancel' })
+    .click()
+  const trace = '0af7651916cd43dd8448eb211c80319c'
+  await find(trace, /trace/)
+  await dialog.getByRole('option').click()
+  await heading(page, 'Requests').waitFor()
+  t.match(page.url(), `trace_id=${trace}`)
+
+  const sent: string[] = []
+  page.on('request', (request) => sent.push(request.url()))
+  await page.keyboard.press('Control+k')
+  await box.fill('4242 4242 4242 4242')
+  await dialog.getByText('This may be data').waitFor()
+  t.same(
+    sent.filter((url) => url.includes('4242')),
+    [],
+    'it is sent nowhere',
+  )
+  await box.fill('no such thing')
+  await dialog.getByText('Nothing has this name or id.').waitFor()
+})
+
+t.test('Shell: / leads to the search of a screen, except where somebody types', async (t) => {
+  const page = await openConsole(t, await ownTenant(), { hash: '#/applications' })
+  const name = page.getByRole('searchbox', { name: 'Name' })
+  await name.waitFor()
+  await page.keyboard.press('/')
+  t.ok(await isFocused(name))
+  t.equal(await name.inputValue(), '')
+  await page.keyboard.press('/')
+  t.equal(await name.inputValue(), '/')
+
+  await t.test('a menu of a button closes with Escape and with a click beside it', async (t) => {
+    const button = page.getByRole('button', { name: 'Copy as …' })
+    const item = page.getByRole('button', { name: 'curl' })
+    await button.click()
+    await expectOperable(t, page)
+    await button.click()
+    await item.waitFor()
+    await page.keyboard.press('Escape')
+    await item.waitFor({ state: 'hidden' })
+    t.ok(await isFocused(button))
+    await button.click()
+    await heading(page, 'Applications').click()
+    await item.waitFor({ state: 'hidden' })
+  })
+})
+
+t.test('Shell: Back shows a page where it was left', async (t) => {
+  const page = await openConsole(t, await ownTenant(), { hash: '#/settings', height: 320 })
+  const scrolled = () => page.evaluate<number>('scrollY')
+  await page
+    .getByRole('region', { name: 'This node' })
+    .getByText(/^tokens \d/)
+    .waitFor()
+  await page.evaluate('scrollTo(0, 300)')
+  await page.goto('/console/#/audit')
+  await heading(page, 'Audit').waitFor()
+  t.equal(await scrolled(), 0)
+  await page.goBack()
+  await until('the page is scrolled', async () => (await scrolled()) === 300)
+  t.ok(await isFocused(heading(page, 'Settings')))
 })

@@ -8,7 +8,6 @@ t.test('First minute: stores a card and sends it, with three buttons', async (t)
   const { call, managementKey } = sidevault
   const page = await openConsole(t, sidevault)
   const screens = page.getByRole('navigation', { name: 'Screens' })
-  await screens.getByRole('link', { name: 'First minute' }).click()
   await page.getByRole('heading', { level: 1, name: 'First minute' }).waitFor()
   const [create, store, send] = ['Create application', 'Create token', 'Send'].map((name) =>
     page.getByRole('button', { name, exact: true }),

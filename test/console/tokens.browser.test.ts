@@ -1,7 +1,7 @@
 import type { CDPSession, Page } from 'playwright-core'
 import t from 'tap'
 import { expectAccessible, expectOperable } from '../kit/accessible.ts'
-import { openConsole } from '../kit/browser.ts'
+import { addKey, openConsole } from '../kit/browser.ts'
 import { tracesOf } from '../kit/traces.ts'
 import { ownTenant } from './shared-vault.ts'
 
@@ -54,9 +54,7 @@ t.test('Tokens: finds tokens, shows who can see one, reveals it, and deletes it'
   t.notMatch(await page.title(), OTHER_PAN)
   await page.getByRole('button', { name: 'Open another' }).click()
   await page.getByLabel('Token id').waitFor()
-  await page.getByRole('button', { name: 'Add the other key' }).click()
-  await page.getByRole('dialog').getByLabel('API key').fill(key)
-  await page.getByRole('dialog').getByRole('button', { name: 'Add key' }).click()
+  await addKey(page, key)
 
   await page.getByRole('table', { name: 'Tokens' }).getByText('customer-42-email').waitFor()
   const box = page.getByRole('combobox', { name: 'Search' })

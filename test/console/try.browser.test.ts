@@ -1,6 +1,6 @@
 import t from 'tap'
 import { expectAccessible } from '../kit/accessible.ts'
-import { openConsole } from '../kit/browser.ts'
+import { addKey, openConsole } from '../kit/browser.ts'
 import { startOutside } from '../kit/outside.ts'
 
 const { sidevault, destination, url } = await startOutside()
@@ -20,9 +20,7 @@ t.test('Try a call: dry-runs with a token, sends, and shows the response as text
   })
   const page = await openConsole(t, sidevault, { hash: '#/try' })
   await page.getByText('To send, add the key').waitFor()
-  await page.getByRole('button', { name: 'Add the other key' }).click()
-  await page.getByRole('dialog').getByLabel('API key').fill(key)
-  await page.getByRole('dialog').getByRole('button', { name: 'Add key' }).click()
+  await addKey(page, key)
   await page.getByText('A dry run sends nothing').waitFor()
   destination.received.length = 0
 

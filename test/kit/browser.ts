@@ -168,7 +168,8 @@ export const openConsole = async (
 
 /** Adds the key of the other kind, as a person does; in a window that is wide enough for the navigation. */
 export const addKey = async (page: Page, key: string): Promise<void> => {
-  await page.getByRole('button', { name: 'Add the other key' }).click()
+  const screens = page.getByRole('navigation', { name: 'Screens' })
+  await screens.getByRole('button', { name: /^Add a / }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('API key').fill(key)
   await dialog.getByRole('button', { name: 'Add key' }).click()

@@ -141,9 +141,16 @@ t.test('numbers have three digits and a unit', async (t) => {
 })
 
 t.test('a plot has a round maximum, gaps, and dots between gaps', async (t) => {
-  const plotOf = (values: readonly (number | undefined)[]) => {
+  const plotOf = (values: readonly (number | undefined)[], figure?: number) => {
     const points = values.map((value, at): Point => [at, value])
-    return plot({ title: 'Calls', series: [{ label: 'calls', points }], format: String, from: 0, to: 4 })
+    return plot({
+      title: 'Calls',
+      figure,
+      series: [{ label: 'calls', points }],
+      format: String,
+      from: 0,
+      to: 4,
+    })
   }
   for (const [value, top] of [
     [0, 1],
@@ -153,6 +160,7 @@ t.test('a plot has a round maximum, gaps, and dots between gaps', async (t) => {
     [60, 100],
   ] as const)
     t.match(markup(plotOf([value])), `<span class="top">${top}</span>`)
+  t.match(markup(plotOf([1, 2], 300)), '<span class="top">500</span>', 'the figure above it fits')
   t.match(markup(plotOf([0, 1])), 'd=M0.0 72.0L80.0 0.0 ')
   t.match(markup(plotOf([1, undefined, 1])), 'd=M0.0 0.0h0.01M160.0 0.0h0.01 ')
 })
