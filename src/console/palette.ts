@@ -73,17 +73,23 @@ const commands = (screens: readonly Screen[], within: AbortSignal): readonly Ent
   ]
 }
 
-/** The token of an id, without its data. */
-const tokenOf = async (id: string, signal: AbortSignal): Promise<readonly Entry[]> => {
-  if (!TOKEN.test(id)) return []
-  const entry = { label: id, kind: 'Token', to: link`/tokens/${id}` }
-  const call = may('application:read')
-    ? api.raw('GET', apiPath`/tokens/${id}/access`, { query: { size: 1 }, signal })
-    : may('token:read')
-      ? api.raw('GET', apiPath`/tokens/${id}`, { query: { disclosure: 'redact' }, signal })
-      : undefined
-  if (call === undefined) return may('log:read') && UUID.test(id) ? [entry] : []
-  return (await call).ok ? [entry] : []
+/** Whether there is such a token, as far as the keys may know. Its data is not read. */
+const isToken = async (id: string, signal: AbortSignal): Promise<boolean> => {
+  if (may('application:read'))
+    return (await api.raw('GET', apiPath`/tokens/${id}/access`, { query: { size: 1 }, signal })).ok
+  if (!may('token:search')) return UUID.test(id) && (may('token:read') || may('log:read'))
+  const body = { query: `id:"${id}"`, size: 1, disclosure: 'redact' }
+  return (
+    (await api.call<ListResponse<unknown>>('POST', '/v2/tokens/search', { body, signal })).data.length > 0
+  )
+}
+
+const tokenOf = async (id: string, signal: AbortSignal): Promise<readonly Entry[]> =>
+  TOKEN.test(id) && (await isToken(id, signal)) ? [{ label: id, kind: 'Token', to: link`/tokens/${id}` }] : []
+
+interface Named {
+  readonly id: string
+  readonly name: string
 }
 
 interface Found {
@@ -97,19 +103,14 @@ interface Found {
 const entitiesOf = async (text: string, signal: AbortSignal): Promise<Found> => {
   if (text === '') return { text, entries: [] }
   if (mayHoldData(text)) return { text, entries: [], note: 'This may be data. Search for it in Tokens.' }
-  const filter = UUID.test(text) ? { id: text } : { name: text }
+  const isId = UUID.test(text)
+  // Formulas have no filter by id: the newest are looked through.
+  const query = isId ? { id: text, size: 100 } : { name: text, size: SIZE }
   const lists = LISTS.filter(({ needs }) => may(needs)).map(async ({ kind, path, screen }) => {
-    const { data } = await api.call<ListResponse<{ readonly id: string; readonly name: string }>>(
-      'GET',
-      path,
-      {
-        query: { ...filter, size: SIZE },
-        signal,
-      },
-    )
-    return data.map(
-      ({ id, name }): Entry => ({ label: name, kind, to: hashOf(`${screen}/${encodeURIComponent(id)}`) }),
-    )
+    const { data } = await api.call<ListResponse<Named>>('GET', path, { query, signal })
+    return data
+      .filter(({ id }) => !isId || id === text.toLowerCase())
+      .map(({ id, name }): Entry => ({ label: name, kind, to: `#${screen}/${encodeURIComponent(id)}` }))
   })
   const results = await Promise.allSettled([...lists, tokenOf(text, signal)])
   return {
@@ -130,11 +131,16 @@ export const openPalette = async (screens: readonly Screen[]): Promise<void> => 
   const own = commands(screens, new AbortController().signal)
   const text = signal('')
   const active = signal(0)
+  /** Opens the first entity: Enter was pressed before the API responded. */
+  let waiting: ((entry: Entry) => void) | undefined
   const found = resource(async (signal) => {
     const wanted = text.value.trim()
     await new Promise((resolve) => setTimeout(resolve, wanted === '' ? 0 : QUIET_MS))
     signal.throwIfAborted()
-    return entitiesOf(wanted, signal)
+    const result = await entitiesOf(wanted, signal)
+    const [first] = result.entries
+    if (first !== undefined && !signal.aborted) waiting?.(first)
+    return result
   }, end.signal)
   /** What the API found for the text as it is now. */
   const current = computed(() =>
@@ -153,7 +159,8 @@ export const openPalette = async (screens: readonly Screen[]): Promise<void> => 
     event.preventDefault()
     if (step === undefined) {
       const entry = entries.value[active.value]
-      if (entry !== undefined) close(entry)
+      if (entry === undefined) waiting = close
+      else close(entry)
     } else if (length > 0) {
       active.value = (active.value + step + length) % length
       document.getElementById(`palette-${active.value}`)?.scrollIntoView({ block: 'nearest' })
@@ -168,6 +175,7 @@ export const openPalette = async (screens: readonly Screen[]): Promise<void> => 
   }
 
   const view = (close: (entry?: Entry) => void): TemplateResult => html`<div class="palette">
+    <div class="buttons">
     <input
       role="combobox"
       aria-label="Name, id or action"
@@ -183,10 +191,13 @@ export const openPalette = async (screens: readonly Screen[]): Promise<void> => 
       .value=${live(text.value)}
       @input=${(event: Event) => {
         active.value = 0
+        waiting = undefined
         text.value = (event.target as HTMLInputElement).value
       }}
       @keydown=${(event: KeyboardEvent) => onKey(event, close)}
     />
+    <button type="button" @click=${() => close()}>Close</button>
+    </div>
     <ul role="listbox" id="palette" aria-label="Results" ?hidden=${entries.value.length === 0}>
       ${entries.value.map(
         (entry, index) => html`<li
