@@ -22,6 +22,7 @@ export const noteEntry = (): void => {
 export const restoreScroll = (): void => {
   stop()
   const top = positions.get(entry) ?? 0
+  positions.delete(entry)
   const end = new AbortController()
   stop = () => end.abort()
   const scroll = () => {
