@@ -45,7 +45,7 @@ t.test('Overview: shows node health and traffic, and links to the calls', async 
 
 t.test('Overview: notices that need attention come first', async (t) => {
   const sidevault = await ownTenant()
-  const page = await openConsole(t, sidevault, { key: null, expectedStatuses: [503] })
+  const page = await openConsole(t, sidevault, { key: null, hash: '#/overview', expectedStatuses: [503] })
   const since = new Date(Date.now() - 3_700_000).toISOString()
   await page.route('**/readyz', (route) =>
     route.fulfill({

@@ -14,8 +14,7 @@ export const snippet = (
   method: string,
   path: string,
   { query, body, headers }: Pick<CallOptions, 'query' | 'body' | 'headers'> = {},
-): TemplateResult => html`<span>
-  <button type="button" ${ref(connect)}>Copy as … ${icon('down')}</button>
+): TemplateResult => html`<button type="button" ${ref(connect)}>Copy as … ${icon('down')}</button>
   <div popover class="pick">
     ${(Object.keys(SNIPPETS) as SnippetLanguage[]).map(
       (language) => html`<button
@@ -37,5 +36,4 @@ export const snippet = (
         ${language}
       </button>`,
     )}
-  </div>
-</span>`
+  </div>`
