@@ -6,6 +6,7 @@ import { mayHoldData } from './kit/may-hold-data.ts'
 import { resource } from './kit/resource.ts'
 import type { Screen } from './kit/screen.ts'
 import { computed, signal } from './kit/signals.ts'
+import { type Entry, rank } from './rank.ts'
 import { hashOf, link } from './router.ts'
 import { createToken } from './screens/tokens/create.ts'
 import { api, may, missingKey, signOut } from './session.ts'
@@ -16,14 +17,6 @@ const QUIET_MS = 200
 
 /** Entities of a kind that are shown. */
 const SIZE = 5
-
-export interface Entry {
-  readonly label: string
-  /** `Screen`, `Action`, or the kind of entity. */
-  readonly kind: string
-  /** The hash that it opens, or what it does. */
-  readonly to: string | (() => unknown)
-}
 
 const LISTS = [
   { kind: 'Application', path: '/applications', screen: '/applications', needs: 'application:read' },
@@ -36,18 +29,6 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const TRACE = /^[0-9a-f]{32}$/i
 /** An id that somebody chose has a digit or a hyphen. */
 const TOKEN = /^(?=.*[\d_-])[\w.:-]{6,200}$/
-
-/** Entries with all words of a text: those that begin with it, those with a word that does, then others. */
-export const rank = (entries: readonly Entry[], text: string): readonly Entry[] => {
-  const wanted = text.trim().toLowerCase()
-  const words = wanted.split(/\s+/)
-  const placeOf = (name: string) => (name.startsWith(wanted) ? 0 : name.includes(` ${wanted}`) ? 1 : 2)
-  return entries
-    .map((entry) => ({ entry, name: entry.label.toLowerCase() }))
-    .filter(({ name }) => words.every((word) => name.includes(word)))
-    .sort((a, b) => placeOf(a.name) - placeOf(b.name))
-    .map(({ entry }) => entry)
-}
 
 /** Screens and actions that the keys permit. */
 const commands = (screens: readonly Screen[], within: AbortSignal): readonly Entry[] => {

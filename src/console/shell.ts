@@ -27,13 +27,12 @@ wideQuery?.addEventListener('change', ({ matches }) => {
 
 const IS_MAC = /Mac|iP/.test(globalThis.navigator?.platform ?? '')
 
+const openSearch = async (): Promise<void> => {
+  const { openPalette } = await import('./palette.ts')
+  if (!hasDialog()) await openPalette(screens.peek())
+}
 const search = (): void => {
-  import('./palette.ts').then(
-    ({ openPalette }) => {
-      if (!hasDialog()) void openPalette(screens.peek())
-    },
-    () => notice('error', 'A part of the page did not load. Reload the page.'),
-  )
+  openSearch().catch(() => notice('error', 'Search did not load. Reload the page.'))
 }
 
 /** Screens that show more with a key of the other kind. There the navigation offers to add it. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { rank } from '../../../src/console/palette.ts'
+import { rank } from '../../../src/console/rank.ts'
 
 const labels = (text: string, names: readonly string[]) =>
   rank(
