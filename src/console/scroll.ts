@@ -1,6 +1,9 @@
 /** How far entries of the history were scrolled when they were left, by their key. They live as long as the page. */
 const positions = new Map<unknown, number>()
 let entry: unknown
+
+/** ms that a page may take to become as long as it was. */
+const MAX_WAIT_MS = 10_000
 let stop = () => {}
 
 /** For each change of the address, before the page shows it: notes how far the entry that was left is scrolled. */
@@ -33,6 +36,7 @@ export const restoreScroll = (): void => {
   end.signal.addEventListener('abort', () => observer.disconnect())
   for (const event of ['wheel', 'touchstart', 'pointerdown', 'keydown'])
     addEventListener(event, stop, { signal: end.signal, passive: true })
+  setTimeout(stop, MAX_WAIT_MS)
   observer.observe(document.body)
   scroll()
 }
