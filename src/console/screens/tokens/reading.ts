@@ -1,0 +1,152 @@
+import { quotePhrase } from './query.ts'
+import { FIELDS } from './suggest.ts'
+
+/** A search as people type it, as a query of the search language. */
+export interface Reading {
+  readonly query: string
+  /** The query in words; absent: the search was typed in the language. */
+  readonly words?: string
+  /** Texts without a field: each may be an id, data, or an entry of metadata. */
+  readonly texts: readonly string[]
+  /** A search that finds more; absent: there is none. */
+  readonly wider?: string
+}
+
+/** What the vault has that such a text may mean. */
+interface Known {
+  /** Keys of metadata. */
+  readonly keys: readonly string[]
+  /** Texts that are ids of tokens. */
+  readonly ids: readonly string[]
+}
+
+/** Keys that a text of this length is searched for under: a query has at most 100 terms and 4,000 characters. */
+const maxKeys = (length: number): number => Math.min(20, Math.floor(3_000 / (2 * length + 40)))
+
+const QUOTED = String.raw`"(?:[^"\\]|\\.)*"`
+const RANGE = String.raw`[[{](?:${QUOTED}|[^"\]}])*[\]}]`
+/** Operators, terms and words, as src/vault/search/parser.ts has them. The colon of a URL makes no term. */
+const PART = new RegExp(
+  String.raw`(?<operator>(?:AND|OR|NOT)(?![\w.:-])|[()!-])|(?<field>[A-Za-z_][\w.-]*):(?!//)(?<value>${QUOTED}|${RANGE}|(?:[^\s()"\\]|\\.)*)|(?<word>${QUOTED}|[^\s()]+)`,
+  'gs',
+)
+
+const NAMES: ReadonlySet<string> = new Set(FIELDS.map(([field]) => field))
+const isOfLanguage = (field: string): boolean => NAMES.has(field) || field.startsWith('metadata.')
+
+const isQuoted = (value: string): boolean => /^["[{]/.test(value)
+
+const quoteIfNeeded = (text: string): string =>
+  /^[\p{L}\p{N}_.@+/-]+$/u.test(text) ? text : quotePhrase(text)
+
+/** Without the `*` at its end. */
+const startOf = (text: string): string => text.replace(/\*$/, '')
+
+/** An entry that equals the text; with `*` at its end: that begins with it, as a range; without text: any. */
+const entryTerm = (key: string, text: string): string => {
+  const start = startOf(text)
+  if (start === '') return `metadata.${key}:[* TO *]`
+  if (start === text) return `metadata.${key}:${quoteIfNeeded(text)}`
+  const points = Array.from(start, (character) => character.codePointAt(0) ?? 0)
+  const last = points.pop() ?? 0
+  const end = String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : Math.min(last + 1, 0x10ffff))
+  return `metadata.${key}:[${quotePhrase(start)} TO ${quotePhrase(end)}}`
+}
+
+/** How search indexes may have it, too: a number without separators, an e-mail address in lower case. */
+const spellingsOf = (text: string): readonly string[] => {
+  const digits = text.replace(/[\s.-]/g, '')
+  const other = /^\d{9,}$/.test(digits) ? digits : text.includes('@') ? text.toLowerCase() : text
+  return other === text ? [text] : [text, other]
+}
+
+const kindOf = (text: string): string => {
+  if (/^\d{4}$/.test(text)) return 'last four digits'
+  if (/^[\d\s.-]+$/.test(text)) return 'number'
+  return /^\S+@\S+$/.test(text) ? 'e-mail address' : 'text'
+}
+
+/** A text without a field. Its terms name no id unless it is one: an index then finds them among any number of tokens. */
+const readText = (text: string, { keys, ids }: Known): Required<Pick<Reading, 'query' | 'words'>> => {
+  if (ids.includes(text)) return { query: `id:${quotePhrase(text)}`, words: 'id of a token' }
+  const named = keys.slice(0, maxKeys(text.length))
+  const metadata = named.length === 0 ? '' : ` or metadata (${named.join(', ')})`
+  const start = startOf(text)
+  const isStart = start !== text
+  const terms = [
+    ...(isStart ? [`id:${start.replace(/[\s()[\]{}"^~?*\\]/g, String.raw`\$&`)}*`] : []),
+    ...spellingsOf(start).map((value) => `data:${quoteIfNeeded(value)}`),
+    ...named.flatMap((key) => spellingsOf(text).map((value) => entryTerm(key, value))),
+  ]
+  return {
+    query: terms.join(' OR '),
+    words: isStart
+      ? `ids${metadata} that begin with it, or data that equals it`
+      : `${kindOf(text)} in data${metadata}`,
+  }
+}
+
+/** An operator, a term, or words: neither an operator nor a field. */
+interface Part {
+  readonly operator?: string | undefined
+  readonly field?: string | undefined
+  value: string
+  /** The value goes on in words behind it: `note: a b`. */
+  isJoined?: boolean
+}
+
+const partsOf = (text: string): readonly Part[] => {
+  const parts: Part[] = []
+  for (const { groups = {} } of text.matchAll(PART)) {
+    const { operator, field, value = '', word } = groups
+    const last = parts.at(-1)
+    if (word === undefined) parts.push({ operator, field, value })
+    else {
+      const plain = word.replaceAll('"', '')
+      const isOpen =
+        last !== undefined &&
+        last.operator === undefined &&
+        (last.value === '' || !(isOfLanguage(last.field ?? '') || isQuoted(last.value)))
+      if (isOpen) Object.assign(last, { value: `${last.value} ${plain}`.trim(), isJoined: true })
+      else parts.push({ value: plain })
+    }
+  }
+  return parts
+}
+
+/**
+ * Reads a search as people type it. A query of the language stays as it is. `customer:1003` is short for
+ * `metadata.customer:1003`. A text without a field, such as `4242` or `Ada`, is an id, or it is searched for in data and
+ * metadata, which must equal it; `Ada*` also finds ids and metadata that begin with it. Blanks and quotes around it are
+ * left out.
+ */
+export const readSearch = (typed: string, known: Known = { keys: [], ids: [] }): Reading => {
+  const text = typed.trim().replace(/^["'`“‘]\s*([^"]*?)\s*["'`”’]$/u, '$1')
+  const parts = partsOf(text)
+  if (text !== '' && parts.every(({ field }) => field === undefined))
+    return {
+      ...readText(text, known),
+      texts: [text],
+      ...(text.endsWith('*') ? {} : { wider: `${text}*` }),
+    }
+  const words = new Set<string>()
+  const texts: string[] = []
+  const terms = parts.map(({ operator, field, value, isJoined = false }) => {
+    if (operator !== undefined) return operator
+    if (field === undefined) {
+      const reading = readText(value, known)
+      texts.push(value)
+      words.add(reading.words)
+      return `(${reading.query})`
+    }
+    if (isOfLanguage(field)) {
+      if (isJoined) words.add(field)
+      return `${field}:${isJoined ? quoteIfNeeded(value) : value}`
+    }
+    words.add(`metadata ${field}`)
+    return isQuoted(value) ? `metadata.${field}:${value}` : entryTerm(field, value)
+  })
+  return words.size === 0
+    ? { query: text, texts }
+    : { query: terms.join(' '), words: [...words].join('; '), texts }
+}
