@@ -3,9 +3,10 @@ import { asApiError } from '../../api/problem.ts'
 import type { Token } from '../../api/types.ts'
 import { hiddenFiltersNote } from '../../kit/hidden-filters.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
-import { listOf, showList } from '../../kit/list.ts'
+import { type ListResponse, listOf, showList } from '../../kit/list.ts'
+import { notice } from '../../kit/notice.ts'
 import type { ScreenContext, ScreenInstance } from '../../kit/screen.ts'
-import { computed, effect, untracked } from '../../kit/signals.ts'
+import { batch, computed, effect, signal, untracked } from '../../kit/signals.ts'
 import { snippet } from '../../kit/snippet.ts'
 import { type Column, table } from '../../kit/table.ts'
 import { relativeTime } from '../../kit/time.ts'
@@ -14,7 +15,8 @@ import { may, session } from '../../session.ts'
 import { maskedData, metadataChips } from './cells.ts'
 import { createToken } from './create.ts'
 import { filterRow } from './filters.ts'
-import { FILTERS, type Filters, listQuery, searchQuery } from './query.ts'
+import { FILTERS, type Filters, listQuery, quotePhrase, searchQuery } from './query.ts'
+import { type Reading, readSearch } from './reading.ts'
 import { createSearchBox, languageHelp } from './search-box.ts'
 import type { KnownValues } from './suggest.ts'
 import { MASK_ONLY } from './types.ts'
@@ -34,13 +36,16 @@ const posting = (api: Api): Api => ({
 
 const distinct = (texts: readonly string[]): readonly string[] => [...new Set(texts)]
 
+const metadataKeys = (tokens: readonly Token[]): readonly string[] =>
+  distinct(tokens.flatMap(({ metadata = {} }) => Object.keys(metadata)))
+
 const columns: readonly Column<Token>[] = [
   {
     head: 'Token',
     kind: 'code',
     cell: ({ id }) => html`<span class="one-line" title=${id}>${id}</span>`,
   },
-  { head: 'Type', cell: ({ type }) => html`<span class="one-line short" title=${type}>${type}</span>` },
+  { head: 'Type', cell: ({ type }) => html`<span class="one-line" title=${type}>${type}</span>` },
   { head: 'Masked data', cell: maskedData },
   {
     head: 'Container',
@@ -56,7 +61,7 @@ const columns: readonly Column<Token>[] = [
 
 /** `/tokens`, for keys that may list or search tokens. */
 export const openList = (context: ScreenContext): ScreenInstance => {
-  const { api, filters, setFilters } = context
+  const { api, filters, setFilters, signal: within } = context
   const isSearching = may('token:search')
   /** Filters as JSON, so that only a changed filter loads the list again. */
   const text = computed(() => {
@@ -75,7 +80,13 @@ export const openList = (context: ScreenContext): ScreenInstance => {
     path: isSearching ? SEARCH : LIST,
     query,
   })
-  const change = (changes: Partial<Filters>) => setFilters({ ...changes, rows: undefined })
+  const reading = signal<Reading>({ query: '', texts: [] })
+  /** Counts changes: a reading that comes after another one is dropped. */
+  let changes = 0
+  const change = (values: Partial<Filters>) => {
+    changes++
+    setFilters({ ...values, rows: undefined })
+  }
 
   /** The last tokens on the page: a query that fails shows none. */
   let seen: readonly Token[] = []
@@ -84,19 +95,50 @@ export const openList = (context: ScreenContext): ScreenInstance => {
     return {
       types: distinct([...seen.map(({ type }) => type), ...TYPES.split(' ')]),
       containers: distinct(seen.flatMap(({ containers = [] }) => containers)),
-      metadata: distinct(seen.flatMap(({ metadata = {} }) => Object.keys(metadata))),
+      metadata: metadataKeys(seen),
       now: Date.now(),
     }
   }
-  const search = (q: string) => {
-    const before = text.peek()
-    change({ q })
-    if (text.peek() === before) list.reload()
+  /** Tokens of a query without their data, so that no record is written. */
+  const find = (query: string, size: number) =>
+    api.call<ListResponse<Token>>('POST', SEARCH, {
+      body: { query, size, disclosure: 'redact' },
+      signal: within,
+    })
+  const read = async (typed: string): Promise<Reading> => {
+    const first = readSearch(typed)
+    if (first.texts.length === 0) return first
+    const [newest, named] = await Promise.all([
+      find(searchQuery({ ...current.peek(), q: '' }, Date.now()), 50),
+      find(first.texts.map((id) => `id:${quotePhrase(id)}`).join(' OR '), first.texts.length),
+    ])
+    const keys = distinct([...metadataKeys(newest.data), ...knownValues().metadata])
+    return readSearch(typed, { keys, ids: named.data.map(({ id }) => id) })
   }
-  const box = createSearchBox({ knownValues, search })
+  const search = async (typed: string) => {
+    const own = ++changes
+    box.set(typed)
+    try {
+      const next = await read(typed)
+      if (own !== changes || within.aborted) return
+      const before = text.peek()
+      batch(() => {
+        reading.value = next
+        change({ q: next.query })
+      })
+      if (text.peek() === before) list.reload()
+    } catch (thrown) {
+      if (own === changes && !within.aborted) notice('error', asApiError(thrown).detail)
+    }
+  }
+  const box = createSearchBox({ knownValues, search: (typed) => void search(typed), reading })
   const dispose = effect(() => {
     const { q } = current.value
-    untracked(() => box.set(q))
+    untracked(() => {
+      if (reading.peek().query === q) return
+      box.set(q)
+      reading.value = { query: q, texts: [] }
+    })
   })
 
   /** The error of the API about the query and the filters. */
@@ -108,9 +150,41 @@ export const openList = (context: ScreenContext): ScreenInstance => {
   }
   const createButton = (kind = '') =>
     html`<button type="button" class=${kind} @click=${() => void createToken(context)}>Create a token</button>`
+  const nextStep = (label: string, step: () => void) => html`<button
+    type="button"
+    @click=${() => {
+      step()
+      box.focus()
+    }}
+  >
+    ${label}
+  </button>`
+  const noMatch = (): TemplateResult => {
+    const { q, ...others } = current.value
+    const { texts, wider } = reading.value
+    return html`<p>No token that this key may see matches. Check the query, or clear the filters.</p>
+      ${
+        texts.length === 0
+          ? nothing
+          : html`<p>
+              Data is found only as search indexes of its token have it, and a card has none by itself. For metadata with
+              another key, write <code>key:value</code>.
+            </p>`
+      }
+      <p>
+        ${wider === undefined ? nothing : nextStep(`Search for ${wider}`, () => void search(wider))}
+        ${
+          q !== '' && Object.values(others).some((value) => value !== '')
+            ? nextStep('Search without the filters', () =>
+                change({ type: '', container: '', metadata: '', expiry: '' }),
+              )
+            : nothing
+        }
+      </p>`
+  }
   const empty = (): TemplateResult =>
     isFiltered()
-      ? html`<p>No token that this key may see matches. Check the query, or clear the filters.</p>`
+      ? noMatch()
       : html`<p>No tokens yet.</p>
           <p>
             ${
