@@ -195,7 +195,7 @@ t.test('Tokens: finds what people type, shows how it was read, and opens the que
   await box.fill('Grace')
   await box.press('Enter')
   await page.getByRole('button', { name: 'Search without the filters' }).click()
-  await page.getByText('Data is found only as search indexes').waitFor()
+  await page.getByText('Data is found by search indexes only').waitFor()
   await expectAccessible(t, page)
   await page.getByRole('button', { name: 'Search for Grace*' }).click()
   await page.getByRole('link', { name: ids.name }).waitFor()

@@ -40,10 +40,11 @@ const READINGS: readonly (readonly [typed: string, query: string, words: string]
   ['customer:"7 b"', 'metadata.customer:"7 b"', 'metadata customer'],
   ['customer:10*', 'metadata.customer:["10" TO "11"}', 'metadata customer'],
   ['customer:', 'metadata.customer:[* TO *]', 'metadata customer'],
-  ['order:[1 TO 5] -type:card', 'metadata.order:[1 TO 5] - type:card', 'metadata order'],
+  ['order:[1 TO 5] -type:card', 'metadata.order:[1 TO 5] -type:card', 'metadata order'],
   ['customer:1003 OR customer:1004', 'metadata.customer:1003 OR metadata.customer:1004', 'metadata customer'],
   ['Ada type:card', `(${inBoth('Ada')}) type:card`, `text ${BOTH}`],
-  ['type:card NOT (customer-42)', 'type:card NOT ( (id:"customer-42") )', 'id of a token'],
+  ['type:card NOT (customer-42)', 'type:card NOT ((id:"customer-42"))', 'id of a token'],
+  ['note: Ada - Grace type:card', 'metadata.note:"Ada - Grace" type:card', 'metadata note'],
   ['data: 4242', 'data:4242', 'data'],
 ]
 
@@ -73,7 +74,7 @@ t.test('a query of the language stays as it is', async (t) => {
 })
 
 t.test('a text without a field becomes a valid query, which stays out of the address', async (t) => {
-  for (const text of [...HOSTILE, '*', '"', '\\', '-', '"a" OR "b"', '\u{10ffff}*', '\ud7ff*', '\udc00*']) {
+  for (const text of [...HOSTILE, '*', '"', '\\', '-', '"a" OR "b"', '\u{10ffff}*']) {
     for (const typed of [text, `${text}*`]) {
       const { query, texts } = readSearch(typed, KNOWN)
       if (texts.length !== 1 || texts[0] !== typed.trim()) continue

@@ -39,6 +39,8 @@ const distinct = (texts: readonly string[]): readonly string[] => [...new Set(te
 const metadataKeys = (tokens: readonly Token[]): readonly string[] =>
   distinct(tokens.flatMap(({ metadata = {} }) => Object.keys(metadata)))
 
+const NO_FILTERS: Filters = { q: '', type: '', container: '', metadata: '', expiry: '' }
+
 const columns: readonly Column<Token>[] = [
   {
     head: 'Token',
@@ -150,15 +152,17 @@ export const openList = (context: ScreenContext): ScreenInstance => {
   }
   const createButton = (kind = '') =>
     html`<button type="button" class=${kind} @click=${() => void createToken(context)}>Create a token</button>`
-  const nextStep = (label: string, step: () => void) => html`<button
-    type="button"
-    @click=${() => {
-      step()
-      box.focus()
-    }}
-  >
-    ${label}
-  </button>`
+  const nextStep = (label: string, step: () => unknown) => html`<p>
+    <button
+      type="button"
+      @click=${() => {
+        step()
+        box.focus()
+      }}
+    >
+      ${label}
+    </button>
+  </p>`
   const noMatch = (): TemplateResult => {
     const { q, ...others } = current.value
     const { texts, wider } = reading.value
@@ -166,21 +170,14 @@ export const openList = (context: ScreenContext): ScreenInstance => {
       ${
         texts.length === 0
           ? nothing
-          : html`<p>
-              Data is found only as search indexes of its token have it, and a card has none by itself. For metadata with
-              another key, write <code>key:value</code>.
-            </p>`
+          : html`<p>Data is found by search indexes only; a card has none by itself. For another key of metadata, write <code>key:value</code>.</p>`
       }
-      <p>
-        ${wider === undefined ? nothing : nextStep(`Search for ${wider}`, () => void search(wider))}
-        ${
-          q !== '' && Object.values(others).some((value) => value !== '')
-            ? nextStep('Search without the filters', () =>
-                change({ type: '', container: '', metadata: '', expiry: '' }),
-              )
-            : nothing
-        }
-      </p>`
+      ${wider === undefined ? nothing : nextStep(`Search for ${wider}`, () => search(wider))}
+      ${
+        q !== '' && Object.values(others).some((value) => value !== '')
+          ? nextStep('Search without the filters', () => change({ ...NO_FILTERS, q }))
+          : nothing
+      }`
   }
   const empty = (): TemplateResult =>
     isFiltered()
@@ -209,9 +206,7 @@ export const openList = (context: ScreenContext): ScreenInstance => {
         types: distinct([...knownValues().types, current.value.type]).filter((type) => type !== ''),
         isSearching,
         change,
-        clear: isFiltered()
-          ? () => change({ q: '', type: '', container: '', metadata: '', expiry: '' })
-          : undefined,
+        clear: isFiltered() ? () => change(NO_FILTERS) : undefined,
       })}
       ${
         queryError() === undefined

@@ -24,12 +24,14 @@ interface Known {
 const maxKeys = (length: number): number => Math.min(20, Math.floor(3_000 / (2 * length + 40)))
 
 const QUOTED = String.raw`"(?:[^"\\]|\\.)*"`
-const RANGE = String.raw`[[{](?:${QUOTED}|[^"\]}])*[\]}]`
-/** Operators, terms and words, as src/vault/search/parser.ts has them. The colon of a URL makes no term. */
-const PART = new RegExp(
-  String.raw`(?<operator>(?:AND|OR|NOT)(?![\w.:-])|[()!-])|(?<field>[A-Za-z_][\w.-]*):(?!//)(?<value>${QUOTED}|${RANGE}|(?:[^\s()"\\]|\\.)*)|(?<word>${QUOTED}|[^\s()]+)`,
-  'gs',
-)
+const VALUE = String.raw`${QUOTED}|[[{](?:${QUOTED}|[^"\]}])*[\]}]|(?:[^\s()"\\]|\\.)*`
+/** The colon of a URL makes no field. */
+const FIELD = String.raw`[A-Za-z_][\w.-]*(?=:(?!//))`
+const WORD = String.raw`(?<![^\s()])(?:${QUOTED}|(?!(?:AND|OR|NOT)(?![\w.:-])|[!-]?${FIELD})[^\s()]+)`
+const WORDS = String.raw`${WORD}(?:\s+${WORD})*`
+/** A term as src/vault/search/parser.ts has it and words behind it, or words. */
+const PART = new RegExp(String.raw`(${FIELD}):(${VALUE})(?:\s+(${WORDS}))?|(${WORDS})`, 'gs')
+const HAS_FIELD = new RegExp(String.raw`(?<![^\s()!-])${FIELD}`)
 
 const NAMES: ReadonlySet<string> = new Set(FIELDS.map(([field]) => field))
 const isOfLanguage = (field: string): boolean => NAMES.has(field) || field.startsWith('metadata.')
@@ -49,7 +51,7 @@ const entryTerm = (key: string, text: string): string => {
   if (start === text) return `metadata.${key}:${quoteIfNeeded(text)}`
   const points = Array.from(start, (character) => character.codePointAt(0) ?? 0)
   const last = points.pop() ?? 0
-  const end = String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : Math.min(last + 1, 0x10ffff))
+  const end = String.fromCodePoint(...points, Math.min(last + 1, 0x10ffff))
   return `metadata.${key}:[${quotePhrase(start)} TO ${quotePhrase(end)}}`
 }
 
@@ -86,34 +88,6 @@ const readText = (text: string, { keys, ids }: Known): Required<Pick<Reading, 'q
   }
 }
 
-/** An operator, a term, or words: neither an operator nor a field. */
-interface Part {
-  readonly operator?: string | undefined
-  readonly field?: string | undefined
-  value: string
-  /** The value goes on in words behind it: `note: a b`. */
-  isJoined?: boolean
-}
-
-const partsOf = (text: string): readonly Part[] => {
-  const parts: Part[] = []
-  for (const { groups = {} } of text.matchAll(PART)) {
-    const { operator, field, value = '', word } = groups
-    const last = parts.at(-1)
-    if (word === undefined) parts.push({ operator, field, value })
-    else {
-      const plain = word.replaceAll('"', '')
-      const isOpen =
-        last !== undefined &&
-        last.operator === undefined &&
-        (last.value === '' || !(isOfLanguage(last.field ?? '') || isQuoted(last.value)))
-      if (isOpen) Object.assign(last, { value: `${last.value} ${plain}`.trim(), isJoined: true })
-      else parts.push({ value: plain })
-    }
-  }
-  return parts
-}
-
 /**
  * Reads a search as people type it. A query of the language stays as it is. `customer:1003` is short for
  * `metadata.customer:1003`. A text without a field, such as `4242` or `Ada`, is an id, or it is searched for in data and
@@ -122,31 +96,30 @@ const partsOf = (text: string): readonly Part[] => {
  */
 export const readSearch = (typed: string, known: Known = { keys: [], ids: [] }): Reading => {
   const text = typed.trim().replace(/^["'`“‘]\s*([^"]*?)\s*["'`”’]$/u, '$1')
-  const parts = partsOf(text)
-  if (text !== '' && parts.every(({ field }) => field === undefined))
+  if (text !== '' && !HAS_FIELD.test(text))
     return {
       ...readText(text, known),
       texts: [text],
       ...(text.endsWith('*') ? {} : { wider: `${text}*` }),
     }
-  const words = new Set<string>()
+  const notes = new Set<string>()
   const texts: string[] = []
-  const terms = parts.map(({ operator, field, value, isJoined = false }) => {
-    if (operator !== undefined) return operator
-    if (field === undefined) {
-      const reading = readText(value, known)
-      texts.push(value)
-      words.add(reading.words)
-      return `(${reading.query})`
-    }
-    if (isOfLanguage(field)) {
-      if (isJoined) words.add(field)
-      return `${field}:${isJoined ? quoteIfNeeded(value) : value}`
-    }
-    words.add(`metadata ${field}`)
-    return isQuoted(value) ? `metadata.${field}:${value}` : entryTerm(field, value)
+  const textTerm = (words: string): string => {
+    const plain = words.replaceAll('"', '')
+    const reading = readText(plain, known)
+    texts.push(plain)
+    notes.add(reading.words)
+    return `(${reading.query})`
+  }
+  const query = text.replace(PART, (_part, field?: string, value = '', behind = '', alone = '') => {
+    if (field === undefined) return textTerm(alone)
+    const isOwn = isOfLanguage(field)
+    const isOpen = value === '' || !(isOwn || isQuoted(value))
+    const joined = isOpen ? `${value} ${behind.replaceAll('"', '')}`.trim() : value
+    const rest = isOpen || behind === '' ? '' : ` ${textTerm(behind)}`
+    if (joined !== value || !isOwn) notes.add(isOwn ? field : `metadata ${field}`)
+    if (isOwn) return `${field}:${joined === value ? value : quoteIfNeeded(joined)}${rest}`
+    return `${isQuoted(value) ? `metadata.${field}:${value}` : entryTerm(field, joined)}${rest}`
   })
-  return words.size === 0
-    ? { query: text, texts }
-    : { query: terms.join(' '), words: [...words].join('; '), texts }
+  return { query, texts, ...(notes.size === 0 ? {} : { words: [...notes].join('; ') }) }
 }

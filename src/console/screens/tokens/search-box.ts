@@ -160,9 +160,9 @@ export const createSearchBox = ({ knownValues, search, reading }: SearchBoxOptio
 export const languageHelp = (): TemplateResult => html`<details class="language">
   <summary>Search language</summary>
   <p>
-    Text without a field is an id, or searched for in data and metadata, which must equal it. <code>Ada*</code> also
-    finds ids and metadata that begin with it. <code>customer:1003</code> is short for
-    <code>metadata.customer:1003</code>. <a href="/docs/console#search-tokens" target="_blank" rel="noopener">More</a>
+    Text without a field is an id, or equal to data or metadata. <code>Ada*</code> also finds ids and metadata that begin
+    with it. <code>customer:1003</code> is short for <code>metadata.customer:1003</code>.
+    <a href="/docs/console#search-tokens" target="_blank" rel="noopener">More</a>
   </p>
   <p>
     Terms are <code>field:value</code>. Terms that follow each other must all match. Use <code>AND</code>,
