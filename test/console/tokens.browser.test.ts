@@ -175,7 +175,7 @@ t.test('Tokens: finds what people type, shows how it was read, and opens the que
   }
   await finds('4242', 'last four digits in data or metadata (', ids.number)
   t.equal(new URL(page.url()).hash, '#/tokens')
-  await finds('Grace Hopper', 'text in data or metadata (', ids.name)
+  await finds('Grace Hopper', 'value in data or metadata (', ids.name)
   await finds('Grace@example.com', 'e-mail address in data', ids.email)
   t.equal(new URL(page.url()).hash, '#/tokens')
   await finds(` "${ids.name}" `, 'id of a token', ids.name)

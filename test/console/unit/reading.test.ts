@@ -13,9 +13,9 @@ const BOTH = 'in data or metadata (name, order)'
 
 const READINGS: readonly (readonly [typed: string, query: string, words: string])[] = [
   ['4242', inBoth('4242'), `last four digits ${BOTH}`],
-  ['Ada', inBoth('Ada'), `text ${BOTH}`],
-  [' "Ada Lovelace" ', inBoth('"Ada Lovelace"'), `text ${BOTH}`],
-  ["O'Brien (Jr)", inBoth(`"O'Brien (Jr)"`), `text ${BOTH}`],
+  ['Ada', inBoth('Ada'), `value ${BOTH}`],
+  [' "Ada Lovelace" ', inBoth('"Ada Lovelace"'), `value ${BOTH}`],
+  ["O'Brien (Jr)", inBoth(`"O'Brien (Jr)"`), `value ${BOTH}`],
   [
     'Ada@example.com',
     'data:Ada@example.com OR data:ada@example.com OR metadata.name:Ada@example.com OR metadata.name:ada@example.com OR metadata.order:Ada@example.com OR metadata.order:ada@example.com',
@@ -24,10 +24,10 @@ const READINGS: readonly (readonly [typed: string, query: string, words: string]
   [
     '123-45-6789',
     'data:123-45-6789 OR data:123456789 OR metadata.name:123-45-6789 OR metadata.name:123456789 OR metadata.order:123-45-6789 OR metadata.order:123456789',
-    `number ${BOTH}`,
+    `value ${BOTH}`,
   ],
-  ['https://a.example/b', inBoth('"https://a.example/b"'), `text ${BOTH}`],
-  ['AND', inBoth('AND'), `text ${BOTH}`],
+  ['https://a.example/b', inBoth('"https://a.example/b"'), `value ${BOTH}`],
+  ['AND', inBoth('AND'), `value ${BOTH}`],
   [`\t“${ID}”\n`, `id:"${ID}"`, 'id of a token'],
   ["'customer-42'", 'id:"customer-42"', 'id of a token'],
   [
@@ -42,7 +42,7 @@ const READINGS: readonly (readonly [typed: string, query: string, words: string]
   ['customer:', 'metadata.customer:[* TO *]', 'metadata customer'],
   ['order:[1 TO 5] -type:card', 'metadata.order:[1 TO 5] -type:card', 'metadata order'],
   ['customer:1003 OR customer:1004', 'metadata.customer:1003 OR metadata.customer:1004', 'metadata customer'],
-  ['Ada type:card', `(${inBoth('Ada')}) type:card`, `text ${BOTH}`],
+  ['Ada type:card', `(${inBoth('Ada')}) type:card`, `value ${BOTH}`],
   ['type:card NOT (customer-42)', 'type:card NOT ((id:"customer-42"))', 'id of a token'],
   ['note: Ada - Grace type:card', 'metadata.note:"Ada - Grace" type:card', 'metadata note'],
   ['data: 4242', 'data:4242', 'data'],
@@ -54,7 +54,12 @@ t.test('a search is read as people mean it', async (t) => {
     t.strictSame([reading.query, reading.words], [query, words], typed)
     t.doesNotThrow(() => parses(query), query)
   }
-  t.strictSame(readSearch('Ada'), { query: 'data:Ada', words: 'text in data', texts: ['Ada'], wider: 'Ada*' })
+  t.strictSame(readSearch('Ada'), {
+    query: 'data:Ada',
+    words: 'value in data',
+    texts: ['Ada'],
+    wider: 'Ada*',
+  })
 })
 
 t.test('a query of the language stays as it is', async (t) => {

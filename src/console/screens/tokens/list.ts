@@ -4,7 +4,7 @@ import type { Token } from '../../api/types.ts'
 import { hiddenFiltersNote } from '../../kit/hidden-filters.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { type ListResponse, listOf, showList } from '../../kit/list.ts'
-import { notice } from '../../kit/notice.ts'
+import { notifyResult } from '../../kit/notice.ts'
 import type { ScreenContext, ScreenInstance } from '../../kit/screen.ts'
 import { batch, computed, effect, signal, untracked } from '../../kit/signals.ts'
 import { snippet } from '../../kit/snippet.ts'
@@ -63,7 +63,7 @@ const columns: readonly Column<Token>[] = [
 
 /** `/tokens`, for keys that may list or search tokens. */
 export const openList = (context: ScreenContext): ScreenInstance => {
-  const { api, filters, setFilters, signal: within } = context
+  const { api, filters, setFilters } = context
   const isSearching = may('token:search')
   /** Filters as JSON, so that only a changed filter loads the list again. */
   const text = computed(() => {
@@ -102,38 +102,32 @@ export const openList = (context: ScreenContext): ScreenInstance => {
     }
   }
   /** Tokens of a query without their data, so that no record is written. */
-  const find = (query: string, size: number) =>
-    api.call<ListResponse<Token>>('POST', SEARCH, {
-      body: { query, size, disclosure: 'redact' },
-      signal: within,
-    })
+  const find = async (query: string, size: number) =>
+    (await api.call<ListResponse<Token>>('POST', SEARCH, { body: { query, size, disclosure: 'redact' } }))
+      .data
   const read = async (typed: string): Promise<Reading> => {
-    const first = readSearch(typed)
-    if (first.texts.length === 0) return first
+    const { texts, ...rest } = readSearch(typed)
+    if (texts.length === 0) return { ...rest, texts }
     const [newest, named] = await Promise.all([
       find(searchQuery({ ...current.peek(), q: '' }, Date.now()), 50),
-      find(first.texts.map((id) => `id:${quotePhrase(id)}`).join(' OR '), first.texts.length),
+      find(texts.map((id) => `id:${quotePhrase(id)}`).join(' OR '), texts.length),
     ])
-    const keys = distinct([...metadataKeys(newest.data), ...knownValues().metadata])
-    return readSearch(typed, { keys, ids: named.data.map(({ id }) => id) })
+    const keys = metadataKeys([...newest, ...seen])
+    return readSearch(typed, { keys, ids: named.map(({ id }) => id) })
   }
   const search = async (typed: string) => {
     const own = ++changes
     box.set(typed)
-    try {
-      const next = await read(typed)
-      if (own !== changes || within.aborted) return
-      const before = text.peek()
-      batch(() => {
-        reading.value = next
-        change({ q: next.query })
-      })
-      if (text.peek() === before) list.reload()
-    } catch (thrown) {
-      if (own === changes && !within.aborted) notice('error', asApiError(thrown).detail)
-    }
+    const next = await read(typed)
+    if (own !== changes) return
+    const before = text.peek()
+    batch(() => {
+      reading.value = next
+      change({ q: next.query })
+    })
+    if (text.peek() === before) list.reload()
   }
-  const box = createSearchBox({ knownValues, search: (typed) => void search(typed), reading })
+  const box = createSearchBox({ knownValues, search: (typed) => void notifyResult(search(typed)), reading })
   const dispose = effect(() => {
     const { q } = current.value
     untracked(() => {
@@ -172,7 +166,7 @@ export const openList = (context: ScreenContext): ScreenInstance => {
           ? nothing
           : html`<p>Data is found by search indexes only; a card has none by itself. For another key of metadata, write <code>key:value</code>.</p>`
       }
-      ${wider === undefined ? nothing : nextStep(`Search for ${wider}`, () => search(wider))}
+      ${wider === undefined ? nothing : nextStep(`Search for ${wider}`, () => notifyResult(search(wider)))}
       ${
         q !== '' && Object.values(others).some((value) => value !== '')
           ? nextStep('Search without the filters', () => change({ ...NO_FILTERS, q }))

@@ -20,9 +20,6 @@ interface Known {
   readonly ids: readonly string[]
 }
 
-/** Keys that a text of this length is searched for under: a query has at most 100 terms and 4,000 characters. */
-const maxKeys = (length: number): number => Math.min(20, Math.floor(3_000 / (2 * length + 40)))
-
 const QUOTED = String.raw`"(?:[^"\\]|\\.)*"`
 const VALUE = String.raw`${QUOTED}|[[{](?:${QUOTED}|[^"\]}])*[\]}]|(?:[^\s()"\\]|\\.)*`
 /** The colon of a URL makes no field. */
@@ -62,16 +59,11 @@ const spellingsOf = (text: string): readonly string[] => {
   return other === text ? [text] : [text, other]
 }
 
-const kindOf = (text: string): string => {
-  if (/^\d{4}$/.test(text)) return 'last four digits'
-  if (/^[\d\s.-]+$/.test(text)) return 'number'
-  return /^\S+@\S+$/.test(text) ? 'e-mail address' : 'text'
-}
-
 /** A text without a field. Its terms name no id unless it is one: an index then finds them among any number of tokens. */
 const readText = (text: string, { keys, ids }: Known): Required<Pick<Reading, 'query' | 'words'>> => {
   if (ids.includes(text)) return { query: `id:${quotePhrase(text)}`, words: 'id of a token' }
-  const named = keys.slice(0, maxKeys(text.length))
+  // A query has at most 100 terms and 4,000 characters.
+  const named = keys.slice(0, Math.min(20, 3_000 / (2 * text.length + 40)))
   const metadata = named.length === 0 ? '' : ` or metadata (${named.join(', ')})`
   const start = startOf(text)
   const isStart = start !== text
@@ -84,7 +76,7 @@ const readText = (text: string, { keys, ids }: Known): Required<Pick<Reading, 'q
     query: terms.join(' OR '),
     words: isStart
       ? `ids${metadata} that begin with it, or data that equals it`
-      : `${kindOf(text)} in data${metadata}`,
+      : `${/^\d{4}$/.test(text) ? 'last four digits' : text.includes('@') ? 'e-mail address' : 'value'} in data${metadata}`,
   }
 }
 

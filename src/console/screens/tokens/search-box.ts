@@ -160,14 +160,9 @@ export const createSearchBox = ({ knownValues, search, reading }: SearchBoxOptio
 export const languageHelp = (): TemplateResult => html`<details class="language">
   <summary>Search language</summary>
   <p>
-    Text without a field is an id, or equal to data or metadata. <code>Ada*</code> also finds ids and metadata that begin
-    with it. <code>customer:1003</code> is short for <code>metadata.customer:1003</code>.
-    <a href="/docs/console#search-tokens" target="_blank" rel="noopener">More</a>
-  </p>
-  <p>
-    Terms are <code>field:value</code>. Terms that follow each other must all match. Use <code>AND</code>,
-    <code>OR</code>, <code>NOT</code> (or <code>-</code>) and parentheses. Quote values with blanks or special
-    characters. Ranges are <code>[a TO b]</code>, or <code>{a TO b}</code> without both ends; <code>*</code> is open.
+    Text without a field is an id, or equal to data or metadata; <code>Ada*</code> also finds what begins with it. Join
+    terms with <code>AND</code>, <code>OR</code>, <code>NOT</code> and parentheses, and quote values with blanks.
+    <a href="/docs/console#search-tokens" target="_blank" rel="noopener">All of the language</a>
   </p>
   <dl class="terms">
     ${FIELDS.map(
