@@ -28,7 +28,7 @@ const WORD = String.raw`(?<![^\s()])(?:${QUOTED}|(?!(?:AND|OR|NOT)(?![\w.:-])|[!
 const WORDS = String.raw`${WORD}(?:\s+${WORD})*`
 /** A term as src/vault/search/parser.ts has it and words behind it, or words. */
 const PART = new RegExp(String.raw`(${FIELD}):(${VALUE})(?:\s+(${WORDS}))?|(${WORDS})`, 'gs')
-const HAS_FIELD = new RegExp(String.raw`(?<![^\s()!-])${FIELD}`)
+const HAS_FIELD = new RegExp(String.raw`(?<![^\s()!-]|[^\s()][!-])${FIELD}`)
 
 const NAMES: ReadonlySet<string> = new Set(FIELDS.map(([field]) => field))
 const isOfLanguage = (field: string): boolean => NAMES.has(field) || field.startsWith('metadata.')
