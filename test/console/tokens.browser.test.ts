@@ -62,9 +62,9 @@ t.test('Tokens: finds tokens, shows who can see one, reveals it, and deletes it'
   await box.press('Enter')
   await page.getByText('No token that this key may see matches.').waitFor()
   t.notMatch(page.url(), OTHER_PAN)
-  await box.fill('colour:red')
+  await box.fill('type:card)')
   await box.press('Enter')
-  await page.getByRole('alert').getByText('A field must be one of id, type').waitFor()
+  await page.getByRole('alert').getByText('A parenthesis is closed that was not opened').waitFor()
   await box.fill('metadata.o')
   await box.press('ArrowDown')
   await page.getByRole('option', { name: 'metadata.order:', selected: true }).waitFor()
@@ -149,6 +149,55 @@ t.test('Tokens: finds tokens, shows who can see one, reveals it, and deletes it'
   await sure.getByRole('button', { name: 'Delete' }).click()
   await page.getByRole('heading', { name: 'Tokens' }).waitFor()
   t.equal((await sidevault.call('GET', `/tokens/${id}`, { key })).status, 404)
+})
+
+t.test('Tokens: finds what people type, shows how it was read, and opens the query', async (t) => {
+  const own = await sidevault.application({ permissions: EVERY })
+  const store = async (body: object) =>
+    (await sidevault.call('POST', '/tokens', { key: own, body: { type: 'token', ...body } })).json.id
+  const ids = {
+    number: await store({ data: '900-12-4242', search_indexes: ['{{ data | last4 }}'] }),
+    name: await store({ data: 'a', metadata: { name: 'Grace Hopper', customer: '1003' } }),
+    email: await store({ data: 'grace@example.com', search_indexes: ['{{ data }}'] }),
+    alias: await store({ id: 'invoice 42', data: 'b' }),
+  }
+  const page = await openConsole(t, sidevault, { key: own, hash: '#/tokens' })
+  const box = page.getByLabel('Search', { exact: true })
+  const status = page.getByRole('search').getByRole('status')
+  const finds = async (typed: string, words: string, id: string) => {
+    await box.fill(typed)
+    await box.press('Enter')
+    await status.getByText(`Read as: ${words}`).waitFor()
+    await page.getByText('1 shown').waitFor()
+    await page.getByRole('link', { name: id }).waitFor()
+  }
+  await finds('4242', 'last four digits in data or metadata (', ids.number)
+  t.equal(new URL(page.url()).hash, '#/tokens')
+  await finds('Grace Hopper', 'value in data or metadata (', ids.name)
+  await finds('Grace@example.com', 'e-mail address in data', ids.email)
+  t.equal(new URL(page.url()).hash, '#/tokens')
+  await finds(` "${ids.name}" `, 'id of a token', ids.name)
+  await finds('invoice 42', 'id of a token', ids.alias)
+  await finds('customer:1003', 'metadata customer', ids.name)
+  await expectOperable(t, page)
+
+  await page.getByRole('button', { name: 'Edit as a query' }).click()
+  t.equal(await box.inputValue(), 'metadata.customer:1003')
+  await box.press('End')
+  await box.pressSequentially(' type:card')
+  await box.press('Enter')
+  await page.getByText('No token that this key may see matches.').waitFor()
+  t.equal(await status.textContent().then((text) => text?.trim()), '')
+
+  await page.getByLabel('Type', { exact: true }).selectOption('card')
+  await box.fill('Grace')
+  await box.press('Enter')
+  await page.getByRole('button', { name: 'Search without the filters' }).click()
+  await page.getByText('Data is found by search indexes only').waitFor()
+  await expectAccessible(t, page)
+  await page.getByRole('button', { name: 'Search for Grace*' }).click()
+  await page.getByRole('link', { name: ids.name }).waitFor()
+  t.equal(await box.inputValue(), 'Grace*')
 })
 
 t.test('Tokens: creates a token, changes it, and gives it a child and a parent', async (t) => {

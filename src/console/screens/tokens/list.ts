@@ -3,9 +3,10 @@ import { asApiError } from '../../api/problem.ts'
 import type { Token } from '../../api/types.ts'
 import { hiddenFiltersNote } from '../../kit/hidden-filters.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
-import { listOf, showList } from '../../kit/list.ts'
+import { type ListResponse, listOf, showList } from '../../kit/list.ts'
+import { notifyResult } from '../../kit/notice.ts'
 import type { ScreenContext, ScreenInstance } from '../../kit/screen.ts'
-import { computed, effect, untracked } from '../../kit/signals.ts'
+import { batch, computed, effect, signal, untracked } from '../../kit/signals.ts'
 import { snippet } from '../../kit/snippet.ts'
 import { type Column, table } from '../../kit/table.ts'
 import { relativeTime } from '../../kit/time.ts'
@@ -14,7 +15,8 @@ import { may, session } from '../../session.ts'
 import { maskedData, metadataChips } from './cells.ts'
 import { createToken } from './create.ts'
 import { filterRow } from './filters.ts'
-import { FILTERS, type Filters, listQuery, searchQuery } from './query.ts'
+import { FILTERS, type Filters, listQuery, quotePhrase, searchQuery } from './query.ts'
+import { type Reading, readSearch } from './reading.ts'
 import { createSearchBox, languageHelp } from './search-box.ts'
 import type { KnownValues } from './suggest.ts'
 import { MASK_ONLY } from './types.ts'
@@ -34,13 +36,18 @@ const posting = (api: Api): Api => ({
 
 const distinct = (texts: readonly string[]): readonly string[] => [...new Set(texts)]
 
+const metadataKeys = (tokens: readonly Token[]): readonly string[] =>
+  distinct(tokens.flatMap(({ metadata = {} }) => Object.keys(metadata)))
+
+const NO_FILTERS: Filters = { q: '', type: '', container: '', metadata: '', expiry: '' }
+
 const columns: readonly Column<Token>[] = [
   {
     head: 'Token',
     kind: 'code',
     cell: ({ id }) => html`<span class="one-line" title=${id}>${id}</span>`,
   },
-  { head: 'Type', cell: ({ type }) => html`<span class="one-line short" title=${type}>${type}</span>` },
+  { head: 'Type', cell: ({ type }) => html`<span class="one-line" title=${type}>${type}</span>` },
   { head: 'Masked data', cell: maskedData },
   {
     head: 'Container',
@@ -75,7 +82,13 @@ export const openList = (context: ScreenContext): ScreenInstance => {
     path: isSearching ? SEARCH : LIST,
     query,
   })
-  const change = (changes: Partial<Filters>) => setFilters({ ...changes, rows: undefined })
+  const reading = signal<Reading>({ query: '', texts: [] })
+  /** Counts changes: a reading that comes after another one is dropped. */
+  let changes = 0
+  const change = (values: Partial<Filters>) => {
+    changes++
+    setFilters({ ...values, rows: undefined })
+  }
 
   /** The last tokens on the page: a query that fails shows none. */
   let seen: readonly Token[] = []
@@ -84,19 +97,44 @@ export const openList = (context: ScreenContext): ScreenInstance => {
     return {
       types: distinct([...seen.map(({ type }) => type), ...TYPES.split(' ')]),
       containers: distinct(seen.flatMap(({ containers = [] }) => containers)),
-      metadata: distinct(seen.flatMap(({ metadata = {} }) => Object.keys(metadata))),
+      metadata: metadataKeys(seen),
       now: Date.now(),
     }
   }
-  const search = (q: string) => {
+  /** Tokens of a query without their data, so that no record is written. */
+  const find = async (query: string, size: number) =>
+    (await api.call<ListResponse<Token>>('POST', SEARCH, { body: { query, size, disclosure: 'redact' } }))
+      .data
+  const read = async (typed: string): Promise<Reading> => {
+    const { texts, ...rest } = readSearch(typed)
+    if (texts.length === 0) return { ...rest, texts }
+    const [newest, named] = await Promise.all([
+      find(searchQuery({ ...current.peek(), q: '' }, Date.now()), 50),
+      find(texts.map((id) => `id:${quotePhrase(id)}`).join(' OR '), texts.length),
+    ])
+    const keys = metadataKeys([...newest, ...seen])
+    return readSearch(typed, { keys, ids: named.map(({ id }) => id) })
+  }
+  const search = async (typed: string) => {
+    const own = ++changes
+    box.set(typed)
+    const next = await read(typed)
+    if (own !== changes) return
     const before = text.peek()
-    change({ q })
+    batch(() => {
+      reading.value = next
+      change({ q: next.query })
+    })
     if (text.peek() === before) list.reload()
   }
-  const box = createSearchBox({ knownValues, search })
+  const box = createSearchBox({ knownValues, search: (typed) => void notifyResult(search(typed)), reading })
   const dispose = effect(() => {
     const { q } = current.value
-    untracked(() => box.set(q))
+    untracked(() => {
+      if (reading.peek().query === q) return
+      box.set(q)
+      reading.value = { query: q, texts: [] }
+    })
   })
 
   /** The error of the API about the query and the filters. */
@@ -108,9 +146,36 @@ export const openList = (context: ScreenContext): ScreenInstance => {
   }
   const createButton = (kind = '') =>
     html`<button type="button" class=${kind} @click=${() => void createToken(context)}>Create a token</button>`
+  const nextStep = (label: string, step: () => unknown) => html`<p>
+    <button
+      type="button"
+      @click=${() => {
+        step()
+        box.focus()
+      }}
+    >
+      ${label}
+    </button>
+  </p>`
+  const noMatch = (): TemplateResult => {
+    const { q, ...others } = current.value
+    const { texts, wider } = reading.value
+    return html`<p>No token that this key may see matches. Check the query, or clear the filters.</p>
+      ${
+        texts.length === 0
+          ? nothing
+          : html`<p>Data is found by search indexes only; a card has none by itself. For another key of metadata, write <code>key:value</code>.</p>`
+      }
+      ${wider === undefined ? nothing : nextStep(`Search for ${wider}`, () => notifyResult(search(wider)))}
+      ${
+        q !== '' && Object.values(others).some((value) => value !== '')
+          ? nextStep('Search without the filters', () => change({ ...NO_FILTERS, q }))
+          : nothing
+      }`
+  }
   const empty = (): TemplateResult =>
     isFiltered()
-      ? html`<p>No token that this key may see matches. Check the query, or clear the filters.</p>`
+      ? noMatch()
       : html`<p>No tokens yet.</p>
           <p>
             ${
@@ -135,9 +200,7 @@ export const openList = (context: ScreenContext): ScreenInstance => {
         types: distinct([...knownValues().types, current.value.type]).filter((type) => type !== ''),
         isSearching,
         change,
-        clear: isFiltered()
-          ? () => change({ q: '', type: '', container: '', metadata: '', expiry: '' })
-          : undefined,
+        clear: isFiltered() ? () => change(NO_FILTERS) : undefined,
       })}
       ${
         queryError() === undefined

@@ -1,21 +1,25 @@
 import { html, live, nothing, ref, type TemplateResult } from '../../kit/html.ts'
-import { batch, signal } from '../../kit/signals.ts'
+import { batch, type Signal, signal } from '../../kit/signals.ts'
+import type { Reading } from './reading.ts'
 import { applySuggestion, FIELDS, type KnownValues, type Suggestion, suggest } from './suggest.ts'
 
 interface SearchBoxOptions {
   readonly knownValues: () => KnownValues
-  /** Called with the query when the user submits it. */
-  readonly search: (query: string) => void
+  /** Called with what was typed when the user submits it. */
+  readonly search: (typed: string) => void
+  /** How the last search was read; shown below the box if it was not typed in the language. */
+  readonly reading: Signal<Reading>
 }
 
 interface SearchBox {
   /** `error`: what the API says about the query that was searched for. */
   view(error: string | undefined): TemplateResult
-  set(query: string): void
+  set(text: string): void
+  focus(): void
 }
 
 /** A box that suggests, at the caret, what the search language knows (ARIA: combobox with a listbox). */
-export const createSearchBox = ({ knownValues, search }: SearchBoxOptions): SearchBox => {
+export const createSearchBox = ({ knownValues, search, reading }: SearchBoxOptions): SearchBox => {
   const text = signal('')
   const caret = signal(0)
   const isOpen = signal(false)
@@ -63,9 +67,19 @@ export const createSearchBox = ({ knownValues, search }: SearchBoxOptions): Sear
     }
   }
 
+  const edit = () => {
+    const { query } = reading.peek()
+    batch(() => {
+      text.value = query
+      reading.value = { query, texts: [] }
+    })
+    input?.focus()
+  }
+
   const view = (error: string | undefined): TemplateResult => {
     const options = suggestions()?.options ?? []
     const isShown = options.length > 0
+    const { query, words } = reading.value
     return html`<form
       role="search"
       class="search"
@@ -88,7 +102,7 @@ export const createSearchBox = ({ knownValues, search }: SearchBoxOptions): Sear
             autocapitalize="off"
             spellcheck="false"
             maxlength="4000"
-            placeholder="type:card AND metadata.order:7"
+            placeholder="4242, a name, an id, customer:1003, type:card"
             aria-autocomplete="list"
             aria-expanded=${String(isShown)}
             aria-controls=${isShown ? 'search-suggestions' : nothing}
@@ -124,14 +138,21 @@ export const createSearchBox = ({ knownValues, search }: SearchBoxOptions): Sear
       </div>
       <button class="primary">Search</button>
       ${error === undefined ? nothing : html`<p class="error" id="search-error" role="alert">${error}</p>`}
+      <div class="buttons">
+        <p class="small" role="status">
+          ${words === undefined ? nothing : html`Read as: ${words} — <code>${query}</code>`}
+        </p>
+        ${words === undefined ? nothing : html`<button type="button" @click=${edit}>Edit as a query</button>`}
+      </div>
     </form>`
   }
 
   return {
     view,
-    set: (query) => {
-      text.value = query
+    set: (typed) => {
+      text.value = typed
     },
+    focus: () => input?.focus(),
   }
 }
 
@@ -139,9 +160,9 @@ export const createSearchBox = ({ knownValues, search }: SearchBoxOptions): Sear
 export const languageHelp = (): TemplateResult => html`<details class="language">
   <summary>Search language</summary>
   <p>
-    Terms are <code>field:value</code>. Terms that follow each other must all match. Use <code>AND</code>,
-    <code>OR</code>, <code>NOT</code> (or <code>-</code>) and parentheses. Quote values with blanks or special
-    characters. Ranges are <code>[a TO b]</code>, or <code>{a TO b}</code> without both ends; <code>*</code> is open.
+    Text without a field is an id, or equal to data or metadata; <code>Ada*</code> also finds what begins with it. Join
+    terms with <code>AND</code>, <code>OR</code>, <code>NOT</code> and parentheses, and quote values with blanks.
+    <a href="/docs/console#search-tokens" target="_blank" rel="noopener">All of the language</a>
   </p>
   <dl class="terms">
     ${FIELDS.map(
