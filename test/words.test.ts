@@ -45,7 +45,7 @@ const ALLOWED_TEXT: readonly (readonly [path: RegExp, phrase: RegExp])[] = [
   // the outcome of a call (completions §7)
   [/./, /\banswered\b/gi],
   // of cards, and of the product
-  [/./, /card.?brands?\b|class="brand"/gi],
+  [/./, /card.?brands?\b/gi],
   // paths
   [/./, /\/faults\b/g],
   [FAULT_INJECTION, /fault/gi],

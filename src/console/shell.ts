@@ -142,7 +142,7 @@ const frame = (): TemplateResult => html`<a
   >
   <div class="frame">
     <header class="side">
-      <a class="brand" href="#/">
+      <a class="logo" href="#/">
         <svg viewBox="0 0 20 20" aria-hidden="true"><path d="M3 3h14v14H3z" /><path d="M10 6.5v7M6.5 10h7" /></svg>
         Sidevault
       </a>

@@ -4,7 +4,7 @@ import { stripTypes } from '../../../src/admin/console/strip-types.ts'
 t.test('types and comments are left out, and lines stay where they are', async (t) => {
   const source = `/** Adds:
  * two numbers. */
-export const add = (a: number, b?: Map<string, number>): number => {
+const add = (a: number, b?: Map<string, number>): number => {
   // Inside of a function.
   return a as number
 }
@@ -16,7 +16,7 @@ const url = 'http://a'`
     stripTypes(source).replaceAll(/ +/g, ' '),
     `
 
-export const add = (a , b ) => {
+const add = (a , b ) => {
 
  return a
 }
