@@ -189,7 +189,7 @@ t.test('Tokens: finds what people type, shows how it was read, and opens the que
   await page.getByText('No token that this key may see matches.').waitFor()
   t.equal(await status.textContent().then((text) => text?.trim()), '')
 
-  await page.getByLabel('Type', { exact: true }).selectOption('card')
+  await page.getByRole('group', { name: 'Filters' }).getByLabel('Type').selectOption('card')
   await box.fill('Grace')
   await box.press('Enter')
   await page.getByRole('button', { name: 'Search without the filters' }).click()
