@@ -166,7 +166,7 @@ export const openList = (context: ScreenContext): ScreenInstance => {
           ? nothing
           : html`<p>Data is found by search indexes only; a card has none by itself. For another key of metadata, write <code>key:value</code>.</p>`
       }
-      ${wider === undefined ? nothing : nextStep(`Search for ${wider}`, () => notifyResult(search(wider)))}
+      ${wider === undefined ? nothing : nextStep('Search for what begins with it', () => notifyResult(search(wider)))}
       ${
         q !== '' && Object.values(others).some((value) => value !== '')
           ? nextStep('Search without the filters', () => change({ ...NO_FILTERS, q }))
@@ -204,15 +204,18 @@ export const openList = (context: ScreenContext): ScreenInstance => {
       })}
       ${
         queryError() === undefined
-          ? showList(list, (rows) =>
-              table<Token>({
-                caption: 'Tokens',
-                rows,
-                columns,
-                empty: empty(),
-                key: ({ id }) => id,
-                ...(may('token:read') ? { link: ({ id }: Token) => link`/tokens/${id}` } : {}),
-              }),
+          ? showList(
+              list,
+              (rows) => html`<div class="tokens">
+                ${table<Token>({
+                  caption: 'Tokens',
+                  rows,
+                  columns,
+                  empty: empty(),
+                  key: ({ id }) => id,
+                  ...(may('token:read') ? { link: ({ id }: Token) => link`/tokens/${id}` } : {}),
+                })}
+              </div>`,
             )
           : isSearching
             ? nothing
