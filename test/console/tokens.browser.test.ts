@@ -205,6 +205,12 @@ t.test('Tokens: finds what people type, shows how it was read, and opens the que
   await page.getByRole('button', { name: 'Search for what begins with it' }).click()
   await page.getByRole('link', { name: ids.name }).waitFor()
   t.equal(await box.inputValue(), 'Grace*')
+
+  await page.goto('/console/#/overview')
+  await page.goto('/console/#/tokens?q=Grace+Hopper')
+  await status.getByText('Read as: value in data').waitFor()
+  await page.getByRole('link', { name: ids.name }).waitFor()
+  t.equal(new URL(page.url()).hash, '#/tokens')
 })
 
 t.test('Tokens: creates a token, changes it, and gives it a child and a parent', async (t) => {

@@ -87,7 +87,8 @@ const readText = (text: string, { keys, ids }: Known): Required<Pick<Reading, 'q
  * search are left out.
  */
 export const readSearch = (typed: string, known: Known = { keys: [], ids: [] }): Reading => {
-  const text = typed.trim().replace(/^["'`“‘]\s*([^"]*?)\s*["'`”’]$/u, '$1')
+  const unquoted = typed.trim().replace(/^["'`“‘]([^"]*)["'`”’]$/, '$1')
+  const text = unquoted.trim()
   if (text !== '' && !HAS_FIELD.test(text))
     return {
       ...readText(text, known),
