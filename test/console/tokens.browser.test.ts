@@ -162,6 +162,11 @@ t.test('Tokens: finds what people type, shows how it was read, and opens the que
     alias: await store({ id: 'invoice 42', data: 'b' }),
   }
   const page = await openConsole(t, sidevault, { key: own, hash: '#/tokens' })
+  for (const width of [390, 1280]) {
+    await page.setViewportSize({ width, height: 800 })
+    const list = page.getByRole('region', { name: 'Tokens' })
+    t.notOk(await list.evaluate(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth), `${width} px`)
+  }
   const box = page.getByLabel('Search', { exact: true })
   const status = page.getByRole('search').getByRole('status')
   const finds = async (typed: string, words: string, id: string) => {
@@ -195,9 +200,15 @@ t.test('Tokens: finds what people type, shows how it was read, and opens the que
   await page.getByRole('button', { name: 'Search without the filters' }).click()
   await page.getByText('Data is found by search indexes only').waitFor()
   await expectAccessible(t, page)
-  await page.getByRole('button', { name: 'Search for Grace*' }).click()
+  await page.getByRole('button', { name: 'Search for what begins with it' }).click()
   await page.getByRole('link', { name: ids.name }).waitFor()
   t.equal(await box.inputValue(), 'Grace*')
+
+  await page.goto('/console/#/overview')
+  await page.goto('/console/#/tokens?q=Grace+Hopper')
+  await status.getByText('Read as: value in data').waitFor()
+  await page.getByRole('link', { name: ids.name }).waitFor()
+  t.equal(new URL(page.url()).hash, '#/tokens')
 })
 
 t.test('Tokens: creates a token, changes it, and gives it a child and a parent', async (t) => {

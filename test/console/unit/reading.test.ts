@@ -14,7 +14,7 @@ const BOTH = 'in data or metadata (name, order)'
 const READINGS: readonly (readonly [typed: string, query: string, words: string])[] = [
   ['4242', inBoth('4242'), `last four digits ${BOTH}`],
   ['Ada', inBoth('Ada'), `value ${BOTH}`],
-  [' "Ada Lovelace" ', inBoth('"Ada Lovelace"'), `value ${BOTH}`],
+  [' " Ada Lovelace " ', inBoth('"Ada Lovelace"'), `value ${BOTH}`],
   ["O'Brien (Jr)", inBoth(`"O'Brien (Jr)"`), `value ${BOTH}`],
   [
     'Ada@example.com',

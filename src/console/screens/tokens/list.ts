@@ -127,13 +127,15 @@ export const openList = (context: ScreenContext): ScreenInstance => {
     })
     if (text.peek() === before) list.reload()
   }
-  const box = createSearchBox({ knownValues, search: (typed) => void notifyResult(search(typed)), reading })
+  const submit = (typed: string) => void notifyResult(search(typed))
+  const box = createSearchBox({ knownValues, search: submit, reading })
   const dispose = effect(() => {
     const { q } = current.value
     untracked(() => {
       if (reading.peek().query === q) return
       box.set(q)
       reading.value = { query: q, texts: [] }
+      if (isSearching && readSearch(q).words !== undefined) submit(q)
     })
   })
 
@@ -146,7 +148,7 @@ export const openList = (context: ScreenContext): ScreenInstance => {
   }
   const createButton = (kind = '') =>
     html`<button type="button" class=${kind} @click=${() => void createToken(context)}>Create a token</button>`
-  const nextStep = (label: string, step: () => unknown) => html`<p>
+  const nextStep = (label: string, step: () => void) => html`<p>
     <button
       type="button"
       @click=${() => {
@@ -166,7 +168,7 @@ export const openList = (context: ScreenContext): ScreenInstance => {
           ? nothing
           : html`<p>Data is found by search indexes only; a card has none by itself. For another key of metadata, write <code>key:value</code>.</p>`
       }
-      ${wider === undefined ? nothing : nextStep(`Search for ${wider}`, () => notifyResult(search(wider)))}
+      ${wider === undefined ? nothing : nextStep('Search for what begins with it', () => submit(wider))}
       ${
         q !== '' && Object.values(others).some((value) => value !== '')
           ? nextStep('Search without the filters', () => change({ ...NO_FILTERS, q }))
@@ -204,15 +206,18 @@ export const openList = (context: ScreenContext): ScreenInstance => {
       })}
       ${
         queryError() === undefined
-          ? showList(list, (rows) =>
-              table<Token>({
-                caption: 'Tokens',
-                rows,
-                columns,
-                empty: empty(),
-                key: ({ id }) => id,
-                ...(may('token:read') ? { link: ({ id }: Token) => link`/tokens/${id}` } : {}),
-              }),
+          ? showList(
+              list,
+              (rows) => html`<div class="tokens">
+                ${table<Token>({
+                  caption: 'Tokens',
+                  rows,
+                  columns,
+                  empty: empty(),
+                  key: ({ id }) => id,
+                  ...(may('token:read') ? { link: ({ id }: Token) => link`/tokens/${id}` } : {}),
+                })}
+              </div>`,
             )
           : isSearching
             ? nothing

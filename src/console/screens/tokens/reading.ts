@@ -59,7 +59,7 @@ const spellingsOf = (text: string): readonly string[] => {
   return other === text ? [text] : [text, other]
 }
 
-/** A text without a field. Its terms name no id unless it is one: an index then finds them among any number of tokens. */
+/** A text without a field. Terms besides `id:` have an index each, which finds them among any number of tokens. */
 const readText = (text: string, { keys, ids }: Known): Required<Pick<Reading, 'query' | 'words'>> => {
   if (ids.includes(text)) return { query: `id:${quotePhrase(text)}`, words: 'id of a token' }
   // A query has at most 100 terms and 4,000 characters.
@@ -82,12 +82,13 @@ const readText = (text: string, { keys, ids }: Known): Required<Pick<Reading, 'q
 
 /**
  * Reads a search as people type it. A query of the language stays as it is. `customer:1003` is short for
- * `metadata.customer:1003`. A text without a field, such as `4242` or `Ada`, is an id, or it is searched for in data and
- * metadata, which must equal it; `Ada*` also finds ids and metadata that begin with it. Blanks and quotes around it are
- * left out.
+ * `metadata.customer:1003`. A text without a field, such as `4242` or `Ada`, is an id, or it is searched for in data
+ * and metadata, which must equal it. `Ada*` also finds ids and metadata that begin with it. Blanks and quotes around a
+ * search are left out.
  */
 export const readSearch = (typed: string, known: Known = { keys: [], ids: [] }): Reading => {
-  const text = typed.trim().replace(/^["'`“‘]\s*([^"]*?)\s*["'`”’]$/u, '$1')
+  const unquoted = typed.trim().replace(/^["'`“‘]([^"]*)["'`”’]$/, '$1')
+  const text = unquoted.trim()
   if (text !== '' && !HAS_FIELD.test(text))
     return {
       ...readText(text, known),
