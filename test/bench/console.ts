@@ -1,18 +1,9 @@
-import { parseArgs } from 'node:util'
 import type { Page } from 'playwright-core'
-import { signIn } from '../kit/browser.ts'
+import { openScreen, signIn } from '../kit/browser.ts'
 import { browser } from '../kit/chromium.ts'
 import { type Sidevault, startSidevault } from '../kit/sidevault.ts'
+import { checkout, median } from './against.ts'
 import { table } from './report.ts'
-
-/**
- * `node test/bench/console.ts [--against <checkout>] [--rounds 7]` (with `ENVOY_BIN`) prints how long a person waits for
- * the console's screens in Chromium, in ms: the first view without and with a cache, the list and a search among 10,000
- * tokens, and 1,000 proxied calls. With another checkout, both take turns in one run.
- */
-const { against, rounds } = parseArgs({
-  options: { against: { type: 'string' }, rounds: { type: 'string', default: '7' } },
-}).values
 
 const TOKENS = 10_000
 const CALLS = 1_000
@@ -20,9 +11,6 @@ const CALLS = 1_000
 const BATCH = 100
 /** Calls at once. */
 const AT_ONCE = 8
-
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN
 
 const inTurn = async (count: number, atOnce: number, work: (index: number) => Promise<void>) => {
   let next = 0
@@ -55,11 +43,7 @@ const fill = async ({ call, application }: Sidevault): Promise<string> => {
     ids.push(...created.map(({ id }) => id))
   })
   await inTurn(CALLS, AT_ONCE, (index) =>
-    post(
-      '/proxy',
-      { value: `{{ ${ids[index]} }}` },
-      { 'svc-proxy-url': 'https://demo.sidevault.test/pay' },
-    ),
+    post('/proxy', { value: `{{ ${ids[index]} }}` }, { 'svc-proxy-url': 'https://demo.sidevault.test/pay' }),
   )
   return key
 }
@@ -68,8 +52,8 @@ const fill = async ({ call, application }: Sidevault): Promise<string> => {
 interface Wait {
   readonly name: string
   readonly key: 'management' | 'private'
-  /** The screen on which it begins; absent: no page is open. */
-  readonly from?: string
+  /** The screen on which it begins. */
+  readonly from: string
   act(page: Page): Promise<unknown>
 }
 
@@ -149,8 +133,7 @@ const measure = async ({ url, managementKey }: Sidevault, privateKey: string): P
     }
     for (const [index, { key, from, act }] of WAITS.entries()) {
       if (key !== kind) continue
-      await open(page, from ?? '#/')
-      await page.waitForLoadState('networkidle')
+      await openScreen(page, from)
       times[index + 2] = await timed(() => act(page))
     }
     await context.close()
@@ -170,17 +153,35 @@ const start = async (name: string, project?: string): Promise<Measured> => {
   return { name, service, key: await fill(service), rounds: [] }
 }
 
-const versions = [
-  await start('this version'),
-  ...(against === undefined ? [] : [await start('the other', against)]),
-]
-for (let round = 0; round <= Number(rounds); round++)
-  for (const version of versions) {
-    const times = await measure(version.service, version.key)
-    if (round > 0) version.rounds.push(times)
+interface ConsoleOptions {
+  /** A commit to take turns with. */
+  readonly against: string | undefined
+  readonly rounds: number
+}
+
+/**
+ * A table of how long a person waits for screens in Chromium, in ms, medians with their extremes: the first view without
+ * and with a cache, the list and a search among 10,000 tokens, and 1,000 proxied calls.
+ */
+export const benchConsole = async ({ against, rounds }: ConsoleOptions): Promise<string> => {
+  const other = against === undefined ? undefined : checkout(against)
+  const versions = [
+    await start('this version'),
+    ...(other === undefined ? [] : [await start(other.sha, other.folder)]),
+  ]
+  try {
+    for (let round = 0; round <= rounds; round++)
+      for (const version of versions) {
+        const times = await measure(version.service, version.key)
+        // The first one warms.
+        if (round > 0) version.rounds.push(times)
+      }
+  } finally {
+    for (const { service } of versions) await service.stop()
+    await (await browser()).close()
+    other?.remove()
   }
-process.stdout.write(
-  `${table(
+  return table(
     ['ms until it is there', ...versions.map(({ name }) => name)],
     NAMES.map((name, index) => [
       name,
@@ -189,7 +190,5 @@ process.stdout.write(
         return `${Math.round(median(times))} (${Math.round(Math.min(...times))} to ${Math.round(Math.max(...times))})`
       }),
     ]),
-  )}\n`,
-)
-for (const { service } of versions) await service.stop()
-process.exit(0)
+  )
+}

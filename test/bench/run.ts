@@ -21,6 +21,7 @@ import { benchTunnel } from './tunnel.ts'
  * `npm run bench -- gateway [--against <commit>] [--quick]` measures the gateway process alone.
  * `npm run bench -- guard [--quick]` measures what the response guard costs.
  * `npm run bench -- proxy [--quick]` measures proxied calls only.
+ * `npm run bench -- console [--against <commit>] [--quick]` measures how long a person waits for the console's screens.
  * `npm run bench -- growth [--quick]` measures creates and reads among 10⁶ tokens (`--quick`: 10⁵) beside 10⁴.
  */
 const {
@@ -37,7 +38,7 @@ const {
 })
 const log = (text: string) => process.stderr.write(`${text}\n`)
 
-const PARTS = ['proxy', 'guard', 'api', 'gateway', 'tunnel', 'growth']
+const PARTS = ['proxy', 'guard', 'api', 'gateway', 'tunnel', 'growth', 'console']
 if (part !== undefined && !PARTS.includes(part)) {
   log(`There is no part "${part}". Name one of ${PARTS.join(', ')}, or none for all of test/bench/README.md.`)
   process.exit(2)
@@ -71,6 +72,14 @@ if (part === 'growth') {
     ? { rounds: 5, seconds: 2, warmSeconds: 8 }
     : { rounds: 9, seconds: 4, warmSeconds: 20 }
   process.stdout.write(`${await benchGrowth({ sizes: [10_000, quick ? 100_000 : 1_000_000], ...rounds })}\n`)
+  process.exit(0)
+}
+
+if (part === 'console') {
+  // Chromium's helper imports tap, which would end the bench.
+  process.env.TAP_TIMEOUT = '0'
+  const { benchConsole } = await import('./console.ts')
+  process.stdout.write(`${await benchConsole({ against, rounds: quick ? 3 : 7 })}\n`)
   process.exit(0)
 }
 
