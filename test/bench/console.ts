@@ -160,8 +160,8 @@ interface ConsoleOptions {
 }
 
 /**
- * A table of how long a person waits for screens in Chromium, in ms, medians with their extremes: the first view without
- * and with a cache, the list and a search among 10,000 tokens, and 1,000 proxied calls.
+ * A table of how long a person waits for screens in Chromium: ms, as medians with extremes. The first view without and
+ * with a cache, the list and a search among 10,000 tokens, and 1,000 proxied calls.
  */
 export const benchConsole = async ({ against, rounds }: ConsoleOptions): Promise<string> => {
   const other = against === undefined ? undefined : checkout(against)
