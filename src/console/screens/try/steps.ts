@@ -1,29 +1,26 @@
 import { difference } from '../../kit/difference.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
+import { milliseconds } from '../../kit/numbers.ts'
 import { errorLink } from '../../kit/problem.ts'
 import { table } from '../../kit/table.ts'
+import { traceStep } from '../../kit/trace-step.ts'
 import { link } from '../../router.ts'
 import type { Bodies, Changes, DryRun, Problem, TokenStep, TransformStep } from './types.ts'
 
-type Outcome = 'good' | 'bad' | 'skipped'
+const ms = (value: number | undefined): string => (value === undefined ? '' : milliseconds(value))
 
-const OUTCOMES = { good: 'passes', bad: 'stops here', skipped: 'nothing to do' } as const
-
-const ms = (value: number | undefined): string => (value === undefined ? '' : `${value.toFixed(1)} ms`)
+const OUTCOMES = {
+  good: { state: 'done', badge: ['good', 'passes'] },
+  bad: { state: 'failed', badge: ['bad', 'stops here'] },
+  skipped: { state: 'skipped', badge: ['', 'nothing to do'] },
+} as const
 
 const step = (
   title: string,
-  outcome: Outcome,
+  outcome: keyof typeof OUTCOMES,
   took: number | undefined,
-  body: TemplateResult | typeof nothing,
-): TemplateResult => html`<li class="try-step ${outcome === 'bad' ? 'failed' : outcome}">
-  <h3>
-    ${title}
-    <span class="badge ${outcome === 'skipped' ? '' : outcome}">${OUTCOMES[outcome]}</span>
-    <span class="soft number">${ms(took)}</span>
-  </h3>
-  ${body}
-</li>`
+  body: TemplateResult,
+): TemplateResult => traceStep({ title, ...OUTCOMES[outcome], time: ms(took), body })
 
 const problemLine = ({ status, code, title, detail }: Problem): TemplateResult =>
   html`<p class="error">${status} ${title}: ${detail} ${errorLink(code)}</p>`
@@ -122,6 +119,7 @@ export const steps = (run: DryRun, nameOf: (id: string) => string | undefined): 
           ${run.forwards ? 'Would be sent to' : 'Nothing would be sent to'}
           <code>${destination.method} ${destination.url}${query}</code>
         </p>
+        ${destination.url.includes('/…') ? html`<p class="small soft">… is the path of the proxy, which a private key may not read.</p>` : nothing}
         ${
           run.forwards && run.request_transform?.ran !== true && run.body.after !== undefined
             ? html`<details><summary>Body, masked</summary><pre tabindex="0">${text(run.body.after)}</pre></details>`
