@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { StoredProxy } from '../../../src/console/screens/proxies/types.ts'
 import type { Draft } from '../../../src/console/screens/try/call.ts'
-import { type Place, placeInJson, placeOf } from '../../../src/console/screens/try/place.ts'
+import { placeOf } from '../../../src/console/screens/try/place.ts'
 
 const DRAFT: Draft = {
   method: 'POST',
@@ -19,51 +19,6 @@ const caretOf = (text: string) => {
   const [before = '', selected = '', after] = text.split('|')
   return after === undefined ? { before, selected: '', after: selected } : { before, selected, after }
 }
-
-t.test('a place in JSON is in a string, a value, a name or outside', (t) => {
-  const places: Readonly<Partial<Record<Place, readonly string[]>>> = {
-    string: [
-      '{"a": "|"}',
-      '{"a": "b|c"}',
-      '{"a": "|b c|"}',
-      '{"a": ["b", "|"]}',
-      '{"a": {"b": "}"}, "c": "{|',
-      '"|"',
-      String.raw`["\"|"]`,
-      '{"a": "{{ b }}|"}',
-      '{"a": "|{{ b }}|"}',
-      '{"a": 1}\n{"a": "|"}',
-    ],
-    value: [
-      '|',
-      '{"a": |}',
-      '{"a":| , "b": 1}',
-      '{"a": |12|}',
-      '{"a": |"b"|}',
-      '[|]',
-      '[1, |]',
-      '{"a": [{"b": 1}, |]}',
-    ],
-    key: ['{"|": 1}', '{"a": 1, "b|', '{"a": {"|"}}', '[{"a": 1, "|": 2}]'],
-    expression: ['{"a": "{{ b |}}"}', '{"a": "{{ b }} {{|"}'],
-    outside: [
-      '|{}',
-      '{}|',
-      '{|}',
-      '{"a"|: 1}',
-      '{"a": 1|}',
-      '{"a": |1}',
-      '{"a": "b"|}',
-      '{"a": "b",|}',
-      '{"a": |{"b": 1}|}',
-      '{"a": "b|", "|c": 1}',
-      String.raw`{"a": "\|n"}`,
-    ],
-  }
-  for (const [place, texts] of Object.entries(places))
-    for (const text of texts) t.equal(placeInJson(caretOf(text)), place, text)
-  t.end()
-})
 
 /** The text with an expression at its caret, or the reason why none may be there. */
 const inserted = (
@@ -86,6 +41,60 @@ const inserted = (
   })
   return typeof place === 'string' ? place : `${caret.before}${place(expression)}${caret.after}`
 }
+
+/** Texts of JSON by what happens at their carets. */
+const JSON_PLACES = {
+  'inside a string': [
+    '{"a": "|"}',
+    '{"a": "b|c"}',
+    '{"a": "|b c|"}',
+    '{"a": ["b", "|"]}',
+    '{"a": {"b": "}"}, "c": "{|',
+    '"|"',
+    String.raw`["\"|"]`,
+    '{"a": "{{ b }}|"}',
+    '{"a": "|{{ b }}|"}',
+    '{"a": 1}\n{"a": "|"}',
+  ],
+  'with quotes': [
+    '|',
+    '{"a": |}',
+    '{"a":| , "b": 1}',
+    '{"a": |12|}',
+    '{"a": |"b"|}',
+    '[|]',
+    '[1, |]',
+    '{"a": [{"b": 1}, |]}',
+  ],
+  'Names of members': ['{"|": 1}', '{"a": 1, "b|', '{"a": {"|"}}', '[{"a": 1, "|": 2}]'],
+  'inside another expression': ['{"a": "{{ b |}}"}', '{"a": "{{ b }} {{|"}'],
+  'put the caret between quotes': [
+    '|{}',
+    '{}|',
+    '{|}',
+    '{"a"|: 1}',
+    '{"a": 1|}',
+    '{"a": |1}',
+    '{"a": "b"|}',
+    '{"a": "b",|}',
+    '{"a": |{"b": 1}|}',
+    '{"a": "b|", "|c": 1}',
+    String.raw`{"a": "\|n"}`,
+  ],
+} as const
+
+t.test('a place in JSON is in a string, a value, a name or outside', (t) => {
+  const expression = '{{ i }}'
+  for (const [place, texts] of Object.entries(JSON_PLACES))
+    for (const text of texts) {
+      const { before, after } = caretOf(text)
+      const result = inserted('body', text, { expression })
+      if (place === 'inside a string') t.equal(result, `${before}{{ i }}${after}`, text)
+      else if (place === 'with quotes') t.equal(result, `${before}"{{ i }}"${after}`, text)
+      else t.match(result, new RegExp(place), text)
+    }
+  t.end()
+})
 
 t.test('an expression is written as its place needs it', (t) => {
   t.same(JSON.parse(inserted('body', '{"a": "|"}')), { a: "{{ i | json: '$[\\'a+b\\']' }}" })

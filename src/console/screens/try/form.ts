@@ -161,8 +161,8 @@ export const formFields = (context: ScreenContext, state: FormState): TemplateRe
               >
                 Insert a token …
               </button>
-            </div>
-            <p role="status" class=${reason.value === '' ? '' : 'warning'}>${reason.value}</p>`
+              <p role="status" class=${reason.value === '' ? '' : 'warning'}>${reason.value}</p>
+            </div>`
         : nothing
     }`
 }

@@ -29,7 +29,7 @@ const draft = signal<Draft>({
 })
 
 type Result =
-  | { readonly kind: 'dry run'; readonly dryRun: DryRun }
+  | { readonly kind: 'dry run'; readonly dryRun: DryRun; readonly url: string | undefined }
   | { readonly kind: 'sent'; readonly response: ProxyResponse }
 
 /** Name of an application whose key is signed in; undefined for others. */
@@ -105,8 +105,10 @@ const open = (context: ScreenContext): ScreenInstance => {
     result.value = undefined
     const request = requestOf(draft.peek(), headerPrefix(), isDryRun)
     try {
-      if (isDryRun) result.value = { kind: 'dry run', dryRun: await dryRun(api, request, within) }
-      else {
+      if (isDryRun) {
+        const url = proxy.peek()?.destination_url
+        result.value = { kind: 'dry run', dryRun: await dryRun(api, request, within), url }
+      } else {
         const { response, texts } = await send(api, request, within)
         result.value = { kind: 'sent', response }
         revealed.show(...texts)
@@ -140,7 +142,9 @@ const open = (context: ScreenContext): ScreenInstance => {
   const outcome = (): TemplateResult | typeof nothing => {
     const shown = result.value
     if (shown === undefined) return nothing
-    return shown.kind === 'dry run' ? steps(shown.dryRun, nameOf) : responseView(shown.response, revealed)
+    return shown.kind === 'dry run'
+      ? steps(shown.dryRun, { url: shown.url, nameOf })
+      : responseView(shown.response, revealed)
   }
 
   return {

@@ -7,7 +7,7 @@ import { type Draft, headerOf } from './call.ts'
  * An expression may stand in a JSON `string`, as a `value` with quotes of its own, `encoded` in a form, the path or the
  * query, and as it is in a `text`. A `binary` body is not read.
  */
-export type Place =
+type Place =
   | ('string' | 'value' | 'encoded' | 'text')
   | ('outside' | 'key' | 'name' | 'expression' | 'binary')
 
@@ -38,7 +38,7 @@ const PLACES: Readonly<Record<Place, Writer | string>> = {
 const isInExpression = (text: string): boolean => text.lastIndexOf('{{') > text.lastIndexOf('}}')
 
 /** A place in JSON, or in lines of JSON, that may be incomplete. */
-export const placeInJson = ({ before, selected, after }: Caret): Place => {
+const placeInJson = ({ before, selected, after }: Caret): Place => {
   const rest = before.replaceAll(/"(?:[^"\\]|\\.)*"/gs, 's')
   const quote = rest.indexOf('"')
   const outside = (quote < 0 ? rest : rest.slice(0, quote)).trimEnd()
