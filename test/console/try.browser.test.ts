@@ -52,7 +52,7 @@ t.test('Try a call: dry-runs with a token, sends, and shows the response as text
     await body.fill('{"card": ""}')
     for (const [caret, reason] of [
       [12, 'Expressions stand inside a JSON string'],
-      [3, 'Names of members are not evaluated'],
+      [3, 'Names are not evaluated'],
     ] as const) {
       await setCaret(body, caret)
       await insert.click()
@@ -73,7 +73,7 @@ t.test('Try a call: dry-runs with a token, sends, and shows the response as text
     await part.selectOption('number')
     await dialog.getByRole('button', { name: 'Insert' }).click()
     t.equal(await body.inputValue(), `{"card": "{{ ${token} | json: '$.number' }}"}`)
-    t.equal(await page.getByText('Names of members').count(), 0)
+    t.equal(await page.getByText('Names are not evaluated').count(), 0)
     t.notMatch(page.url(), new RegExp(proxy.key), 'no key is in the hash')
   })
 

@@ -66,7 +66,7 @@ const JSON_PLACES = {
     '[1, |]',
     '{"a": [{"b": 1}, |]}',
   ],
-  'Names of members': ['{"|": 1}', '{"a": 1, "b|', '{"a": {"|"}}', '[{"a": 1, "|": 2}]'],
+  'Names are not evaluated': ['{"|": 1}', '{"a": 1, "b|', '{"a": {"|"}}', '[{"a": 1, "|": 2}]'],
   'inside another expression': ['{"a": "{{ b |}}"}', '{"a": "{{ b }} {{|"}'],
   'put the caret between quotes': [
     '|{}',
@@ -114,16 +114,16 @@ t.test('an expression is written as its place needs it', (t) => {
 t.test('where no expression may stand, a sentence says why', (t) => {
   const form = { headers: 'content-type: application/x-www-form-urlencoded' }
   for (const [name, text, reason, draft] of [
-    ['body', '{"|": 1}', /Names of members/],
+    ['body', '{"|": 1}', /Names are not/],
     ['body', '{} |', /inside a JSON string/],
     ['body', 'a=1&b|', /Names are not/, form],
     ['body', 'a={{ |', /inside another expression/, form],
-    ['body', '|', /content type is not evaluated/, { headers: 'content-type: application/pdf' }],
+    ['body', '|', /content type are not evaluated/, { headers: 'content-type: application/pdf' }],
     ['headers', 'authorization|: Bearer', /Names are not/],
-    ['headers', 'content-type: |', /never evaluated/],
-    ['headers', 'SVC-PROXY-EVALUATE: |', /never evaluated/],
-    ['url', 'https://|', /never evaluated/],
-    ['response', '{"body": "|"}', /never evaluated/],
+    ['headers', 'content-type: |', /and not here/],
+    ['headers', 'SVC-PROXY-EVALUATE: |', /and not here/],
+    ['url', 'https://|', /and not here/],
+    ['response', '{"body": "|"}', /and not here/],
     ['path', '/a?b|', /Names are not/],
   ] as const satisfies readonly (readonly [keyof Draft, string, RegExp, Partial<Draft>?])[])
     t.match(inserted(name, text, draft), reason, text)

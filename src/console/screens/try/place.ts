@@ -7,9 +7,7 @@ import { type Draft, headerOf } from './call.ts'
  * An expression may stand in a JSON `string`, as a `value` with quotes of its own, `encoded` in a form, the path or the
  * query, and as it is in a `text`. A `binary` body is not read.
  */
-type Place =
-  | ('string' | 'value' | 'encoded' | 'text')
-  | ('outside' | 'key' | 'name' | 'expression' | 'binary')
+type Place = ('string' | 'value' | 'encoded' | 'text') | ('outside' | 'name' | 'expression' | 'binary')
 
 /** A text around the caret. */
 interface Caret {
@@ -29,10 +27,9 @@ const PLACES: Readonly<Record<Place, Writer | string>> = {
   text: (expression) => expression,
   outside:
     'Expressions stand inside a JSON string: put the caret between quotes, or where a value may stand.',
-  key: 'Names of members are not evaluated: put the caret into a value.',
   name: 'Names are not evaluated: put the caret into a value.',
   expression: 'The caret is inside another expression: put it before or after that one.',
-  binary: 'A body of this content type is not evaluated: JSON, forms and texts are.',
+  binary: 'Bodies of this content type are not evaluated.',
 }
 
 const isInExpression = (text: string): boolean => text.lastIndexOf('{{') > text.lastIndexOf('}}')
@@ -54,7 +51,7 @@ const placeInJson = ({ before, selected, after }: Caret): Place => {
   }
   const text = rest.slice(quote + 1)
   if (!/^(?:[^"\\]|\\.)*$/s.test(text) || !/^(?:[^"\\]|\\.)*$/s.test(selected)) return 'outside'
-  if (open.at(-1) === '{' && last !== ':') return 'key'
+  if (open.at(-1) === '{' && last !== ':') return 'name'
   return isInExpression(text) ? 'expression' : 'string'
 }
 
@@ -120,7 +117,7 @@ export const placeOf = (
 ): Writer | string => {
   const found = surfaceAt(name, caret, headerOf(draft, /^content-type$/i) ?? 'application/json')
   if (found === undefined || NEVER.test(found[0]))
-    return 'This is never evaluated: expressions stand in the body, in most headers, in the path and in the query.'
+    return 'Expressions stand in the body, in most headers, in the path and in the query, and not here.'
   const [surface, place] = found
   const written = PLACES[place]
   const surfaces = surfacesOf(draft, proxy)
