@@ -42,7 +42,6 @@ const PICTURES: readonly Picture[] = [
       await page.getByRole('button', { name: 'Dry run' }).click()
       const first = page.getByRole('list', { name: 'Steps of the call' }).getByRole('heading').first()
       await first.waitFor()
-      await page.getByLabel('Body', { exact: true }).evaluate((body) => body.scrollIntoView())
     },
   },
   { name: 'tokens', hash: () => '#/tokens' },

@@ -137,7 +137,7 @@ t.test('a transform runs on masked values, and the report has its changes, conso
   const own = await dryRun({ headers, body })
   t.match(own.json, {
     forwards: true,
-    destination: { url: url('/'), query: [] },
+    destination: { url: url('/…/pay'), query: [] },
     request_transform: {
       ran: true,
       headers: { added: ['x-new'], removed: ['x-old'], changed: ['x-same'] },

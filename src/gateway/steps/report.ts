@@ -61,7 +61,7 @@ const notesOf = (request: TriedResponse): readonly string[] => {
 
 /**
  * Origin and path, and of the query the names. Of a stored URL, whose path may hold a secret, a private application
- * sees only the origin, and the names that it sent itself.
+ * sees the origin, `…` for the path, and then the path and the names that it sent itself.
  */
 const destinationOf = ({
   destination,
@@ -72,7 +72,7 @@ const destinationOf = ({
   caller,
 }: Resolved): DryRun['destination'] => {
   const isConcealed = proxy !== undefined && caller.applicationType === 'private'
-  const [at = '', query = ''] = isConcealed ? ['/', suffix.query] : path.split(/\?(.*)/s)
+  const [at = '', query = ''] = isConcealed ? [`/…${suffix.path}`, suffix.query] : path.split(/\?(.*)/s)
   const scheme = destination.upstream === 'http' ? 'http' : 'https'
   const names = new Set(new URLSearchParams(query).keys())
   return { method, url: `${scheme}://${destination.authority}${at}`, query: [...names] }

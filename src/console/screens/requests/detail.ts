@@ -6,6 +6,7 @@ import { errorLink } from '../../kit/problem.ts'
 import { resource, show } from '../../kit/resource.ts'
 import type { ScreenContext, ScreenInstance } from '../../kit/screen.ts'
 import { exactTime, relativeTime } from '../../kit/time.ts'
+import { traceStep } from '../../kit/trace-step.ts'
 import { hashOf, link } from '../../router.ts'
 import { may } from '../../session.ts'
 import { loadCalls } from './calls.ts'
@@ -57,11 +58,14 @@ const facts = (call: RequestEntry): TemplateResult => html`<div class="card"><dl
   ${fact('Process', html`<code>${call.node}</code>`)} ${fact('Trace id', copyable(call.trace_id, 'trace id'))}
 </dl></div>`
 
-const stepItem = (step: Step): TemplateResult => html`<li class=${step.state}>
-  <h3>${step.title}${step.state === 'failed' ? html` <span class="badge bad">Ended here</span>` : nothing}</h3>
-  <span class="number soft">${stepTime(step)}</span>
-  <p class="soft">${step.text}</p>
-</li>`
+const stepItem = (step: Step): TemplateResult =>
+  traceStep({
+    title: step.title,
+    state: step.state,
+    ...(step.state === 'failed' ? { badge: ['bad', 'Ended here'] } : {}),
+    time: stepTime(step),
+    body: html`<p class="soft">${step.text}</p>`,
+  })
 
 const times = (call: RequestEntry): TemplateResult => html`<table class="stage-table">
   <caption class="visually-hidden">Time by stage</caption>

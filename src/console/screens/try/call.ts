@@ -56,6 +56,10 @@ const parseHeaders = (
   return { headers, issues }
 }
 
+/** The value of the first header of a draft whose name matches. */
+export const headerOf = ({ headers }: Draft, name: RegExp): string | undefined =>
+  parseHeaders(headers).headers.find(([own]) => name.test(own))?.[1]
+
 /** ASCII JSON in one line, as a header can hold; undefined when `parseJson` finds an error in the text. */
 const headerJson = (text: string): string | undefined => {
   const { value, error } = parseJson(text)
@@ -95,7 +99,7 @@ export const requestOf = (draft: Draft, prefix: string, dryRun: boolean): ProxyR
   const { headers } = parseHeaders(draft.headers)
   const body = draft.body === '' ? undefined : draft.body
   const response = dryRun && draft.response.trim() !== '' ? headerJson(draft.response) : undefined
-  const hasType = headers.some(([name]) => name.toLowerCase() === 'content-type')
+  const hasType = headerOf(draft, /^content-type$/i) !== undefined
   return {
     method: draft.method,
     path: `/proxy${draft.path}`,

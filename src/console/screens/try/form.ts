@@ -1,3 +1,4 @@
+import { headerPrefix } from '../../api/prefix.ts'
 import { choiceField, field } from '../../kit/form.ts'
 import { html, live, nothing, type TemplateResult } from '../../kit/html.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
@@ -7,6 +8,7 @@ import { may } from '../../session.ts'
 import type { StoredProxy } from '../proxies/types.ts'
 import { type Draft, METHODS } from './call.ts'
 import type { DraftCode } from './code.ts'
+import { placeOf } from './place.ts'
 import { pickToken } from './token-picker.ts'
 
 export interface FormState {
@@ -16,6 +18,8 @@ export interface FormState {
   readonly code: DraftCode
   /** Sentences by field; empty until the form was submitted once. */
   readonly issues: ReadonlySignal<Readonly<Partial<Record<keyof Draft, string>>>>
+  /** Why no expression may stand at the caret; `''`: one may, or none was inserted. */
+  readonly reason: Signal<string>
   /** Chooses a stored proxy by its id; `''`: none. */
   choose(id: string): void
 }
@@ -25,22 +29,39 @@ type Area = HTMLTextAreaElement | HTMLInputElement
 /** Where the caret was last, in which field. */
 let target: Area | undefined
 
-const insert = async (context: ScreenContext, change: (name: keyof Draft, value: string) => void) => {
-  const area = target
-  const [from, to] = [area?.selectionStart ?? 0, area?.selectionEnd ?? 0]
-  const text = await pickToken(context)
-  if (text === undefined || area === undefined || !area.isConnected) return
+/** Inserts a token at the caret, or in the first empty string of the body; where none may stand, it says why. */
+const insert = async (
+  context: ScreenContext,
+  { draft, proxy, reason }: FormState,
+  change: (name: keyof Draft, value: string) => void,
+) => {
+  const area = target?.isConnected ? target : document.querySelector<Area>('textarea[name="body"]')
+  if (area === null) return
+  const { value } = area
+  const empty = area === target ? null : /:\s*"(?=")/.exec(value)
+  const [from, to] =
+    empty === null
+      ? [area.selectionStart ?? 0, area.selectionEnd ?? 0]
+      : [empty.index + empty[0].length, empty.index + empty[0].length]
+  const name = area.name as keyof Draft
+  const caret = { before: value.slice(0, from), selected: value.slice(from, to), after: value.slice(to) }
+  const place = placeOf(name, caret, { draft: draft.peek(), proxy: proxy.peek(), prefix: headerPrefix() })
+  reason.value = typeof place === 'string' ? place : ''
+  if (typeof place === 'string') return
+  const text = await pickToken(context, place)
+  if (text === undefined || !area.isConnected) return
   area.setRangeText(text, from, to, 'end')
-  change(area.name as keyof Draft, area.value)
+  change(name, area.value)
   area.focus()
 }
 
 /** The fields of a call. */
 export const formFields = (context: ScreenContext, state: FormState): TemplateResult => {
-  const { draft, proxies, proxy, issues } = state
+  const { draft, proxies, proxy, issues, reason } = state
   const { method, url, proxyKey, path, headers, body, response } = draft.value
   const change = (name: keyof Draft, value: string) => {
     draft.value = { ...draft.peek(), [name]: value }
+    reason.value = ''
   }
   const onInput = (event: Event) => {
     const { name, value } = event.target as Area
@@ -133,13 +154,15 @@ export const formFields = (context: ScreenContext, state: FormState): TemplateRe
     ${
       may('token:read') || may('token:search')
         ? html`<div class="buttons">
-      <button type="button" @mousedown=${(event: Event) => event.preventDefault()} @click=${() => {
-        target = target?.isConnected
-          ? target
-          : (document.querySelector<HTMLTextAreaElement>('textarea[name="body"]') ?? undefined)
-        void insert(context, change)
-      }}>Insert a token …</button>
-    </div>`
+              <button
+                type="button"
+                @mousedown=${(event: Event) => event.preventDefault()}
+                @click=${() => void insert(context, state, change)}
+              >
+                Insert a token …
+              </button>
+              <p role="status" class=${reason.value === '' ? '' : 'warning'}>${reason.value}</p>
+            </div>`
         : nothing
     }`
 }

@@ -1,8 +1,9 @@
 import { headerPrefix } from '../../api/prefix.ts'
 import { chosenEntity } from '../../kit/entity-choice.ts'
 import { action, formProblem } from '../../kit/form.ts'
-import { html, nothing, type TemplateResult } from '../../kit/html.ts'
+import { html, nothing, ref, type TemplateResult } from '../../kit/html.ts'
 import { resource } from '../../kit/resource.ts'
+import { createRevealed } from '../../kit/revealed.ts'
 import type { Screen, ScreenContext, ScreenInstance } from '../../kit/screen.ts'
 import { computed, effect, signal } from '../../kit/signals.ts'
 import { snippet } from '../../kit/snippet.ts'
@@ -11,7 +12,7 @@ import type { StoredProxy } from '../proxies/types.ts'
 import { type Draft, issuesOf, requestOf } from './call.ts'
 import { draftCode } from './code.ts'
 import { type FormState, formFields } from './form.ts'
-import { dryRun, responseView, send } from './send.ts'
+import { dryRun, responseView, send, statusBadge } from './send.ts'
 import { steps } from './steps.ts'
 import type { DryRun, ProxyResponse } from './types.ts'
 
@@ -28,7 +29,7 @@ const draft = signal<Draft>({
 })
 
 type Result =
-  | { readonly kind: 'dry run'; readonly dryRun: DryRun }
+  | { readonly kind: 'dry run'; readonly dryRun: DryRun; readonly url: string | undefined }
   | { readonly kind: 'sent'; readonly response: ProxyResponse }
 
 /** Name of an application whose key is signed in; undefined for others. */
@@ -76,27 +77,50 @@ const open = (context: ScreenContext): ScreenInstance => {
     proxy,
     code,
     issues: computed(() => (submitted.value ? issuesOf(draft.value) : {})),
+    reason: signal(''),
     choose: (id) => setFilters({ proxy: id }),
   }
   const result = sessionResult<Result>(within)
+  const revealed = createRevealed(['Body of the response', 'Headers of the response'], within)
+  let region: HTMLElement | undefined
+  const bindRegion = (element: Element | undefined) => {
+    region = element as HTMLElement | undefined
+    revealed.focusAfter(element)
+  }
 
-  const callAction = (work: () => Promise<Result>) =>
-    action(async () => {
-      submitted.value = true
-      draft.value = { ...draft.peek(), code: code.json() }
-      if (Object.keys(issuesOf(draft.peek())).length > 0) return
-      result.value = undefined
-      result.value = await work()
-    })
-  const request = (isDryRun: boolean) => requestOf(draft.peek(), headerPrefix(), isDryRun)
-  const dryRunAction = callAction(async () => ({
-    kind: 'dry run',
-    dryRun: await dryRun(api, request(true), within),
-  }))
-  const sendAction = callAction(async () => ({
-    kind: 'sent',
-    response: await send(api, request(false), within),
-  }))
+  /** Makes the result seen where it is below the form, and gives it the focus where a disabled button lost it. */
+  const reach = () => {
+    if (region === undefined) return
+    const isInView = region.getBoundingClientRect().top < innerHeight / 2
+    if (isInView && document.activeElement !== document.body) return
+    region.focus({ preventScroll: true })
+    region.scrollIntoView({ block: 'nearest' })
+  }
+  let isDryRun = true
+  const call = action(async () => {
+    submitted.value = true
+    draft.value = { ...draft.peek(), code: code.json() }
+    if (Object.keys(issuesOf(draft.peek())).length > 0) return
+    revealed.hide()
+    result.value = undefined
+    const request = requestOf(draft.peek(), headerPrefix(), isDryRun)
+    try {
+      if (isDryRun) {
+        const url = proxy.peek()?.destination_url
+        result.value = { kind: 'dry run', dryRun: await dryRun(api, request, within), url }
+      } else {
+        const { response, texts } = await send(api, request, within)
+        result.value = { kind: 'sent', response }
+        revealed.show(...texts)
+      }
+    } finally {
+      setTimeout(reach)
+    }
+  })
+  const start = (asDryRun: boolean) => (event: Event) => {
+    isDryRun = asDryRun
+    void call.run(event)
+  }
 
   const copyMenu = (): TemplateResult => {
     const { method, path, headers, body } = requestOf(draft.value, headerPrefix(), false)
@@ -105,45 +129,50 @@ const open = (context: ScreenContext): ScreenInstance => {
     return snippet(method, path, { headers: shown, ...(body === undefined ? {} : { body }) })
   }
 
+  const heading = (): TemplateResult | typeof nothing => {
+    const shown = result.value
+    if (call.busy.value) return html`<p class="empty">Waiting for the response …</p>`
+    if (shown?.kind === 'dry run')
+      return html`<h2>Dry run: it would ${shown.dryRun.forwards ? '' : 'not '}be sent</h2>`
+    if (shown !== undefined) return html`<h2>Response ${statusBadge(shown.response)}</h2>`
+    return call.error.value === undefined
+      ? html`<p class="empty">The steps of a dry run, or the response to a call, are shown here.</p>`
+      : nothing
+  }
   const outcome = (): TemplateResult | typeof nothing => {
     const shown = result.value
     if (shown === undefined) return nothing
     return shown.kind === 'dry run'
-      ? html`<section aria-labelledby="try-result">
-          <h2 id="try-result">${shown.dryRun.forwards ? 'Dry run: it would be sent' : 'Dry run: it would not be sent'}</h2>
-          ${steps(shown.dryRun, nameOf)}
-        </section>`
-      : html`<section aria-labelledby="try-result">
-          <h2 id="try-result">Response</h2>
-          ${responseView(shown.response)}
-        </section>`
+      ? steps(shown.dryRun, { url: shown.url, nameOf })
+      : responseView(shown.response, revealed)
   }
 
   return {
     close: dispose,
     actions: copyMenu,
-    view: () => {
-      const isBusy = dryRunAction.busy.value || sendAction.busy.value
-      return html`<form class="try-form" novalidate @submit=${dryRunAction.run}>
-          ${formFields(context, state)}
-          <div class="buttons">
-            <button class="primary" ?disabled=${isBusy}>Dry run</button>
-            <button
-              type="button"
-              ?disabled=${isBusy || !may('token:use')}
-              aria-describedby="try-send"
-              @click=${sendAction.run}
-            >
-              Send
-            </button>
-            <span class="small soft" id="try-send">
-              ${may('token:use') ? 'A dry run sends nothing and shows masks. Send sends the values to the destination.' : 'To send, add the key of a private application with token:use.'}
-            </span>
-          </div>
-        </form>
-        <div role="status" class="visually-hidden">${isBusy ? 'Working' : result.value === undefined ? '' : 'Done'}</div>
-        ${formProblem(dryRunAction.error.value ?? sendAction.error.value)} ${outcome()}`
-    },
+    view: () => html`<div class="try">
+      <form class="try-form" novalidate @submit=${start(true)}>
+        ${formFields(context, state)}
+        <div class="buttons">
+          <button class="primary" ?disabled=${call.busy.value}>Dry run</button>
+          <button
+            type="button"
+            ?disabled=${call.busy.value || !may('token:use')}
+            aria-describedby="try-send"
+            @click=${start(false)}
+          >
+            Send
+          </button>
+          <span class="small soft" id="try-send">
+            ${may('token:use') ? 'A dry run sends nothing and shows masks. Send sends the values to the destination.' : 'To send, add the key of a private application with token:use.'}
+          </span>
+        </div>
+      </form>
+      <section class="try-result" tabindex="0" aria-label="Result" ${ref(bindRegion)}>
+        <div role="status">${heading()}</div>
+        ${formProblem(call.error.value)} ${outcome()}
+      </section>
+    </div>`,
   }
 }
 

@@ -2,7 +2,7 @@ import type { Api } from '../../api/client.ts'
 import { problemOf, traceIdOf } from '../../api/problem.ts'
 import { copyable } from '../../kit/copy.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
-import { table } from '../../kit/table.ts'
+import type { Revealed } from '../../kit/revealed.ts'
 import { type ProxyRequest, prettyJson } from './call.ts'
 import type { DryRun, ProxyResponse } from './types.ts'
 
@@ -20,7 +20,9 @@ export const dryRun = async (api: Api, request: ProxyRequest, signal: AbortSigna
 }
 
 /** The beginning of a body as text, whatever its type. */
-const beginning = async ({ body }: Response): Promise<{ readonly text: string; readonly isCut: boolean }> => {
+const beginning = async (
+  body: Response['body'],
+): Promise<{ readonly text: string; readonly isCut: boolean }> => {
   const reader = body?.getReader()
   const decoder = new TextDecoder()
   let text = ''
@@ -36,46 +38,56 @@ const beginning = async ({ body }: Response): Promise<{ readonly text: string; r
   return { text: text + decoder.decode(), isCut: false }
 }
 
-/** Sends a call. Resolves to any response, errors of the destination and of Sidevault included. */
-export const send = async (api: Api, request: ProxyRequest, signal: AbortSignal): Promise<ProxyResponse> => {
+/**
+ * Sends a call. Resolves to any response, errors of the destination and of Sidevault included, with its body and its
+ * header lines as texts.
+ */
+export const send = async (
+  api: Api,
+  request: ProxyRequest,
+  signal: AbortSignal,
+): Promise<{
+  readonly response: ProxyResponse
+  readonly texts: readonly [body: string, headers: string]
+}> => {
   const start = performance.now()
-  const response = await call(api, request, signal)
-  const headers = [...response.headers]
-  const { text, isCut: isTruncated } = await beginning(response)
-  const ms = performance.now() - start
-  const destinationStatus = headers.find(([name]) => name.endsWith('-proxy-destination-status'))?.[1]
+  const { status, headers, body } = await call(api, request, signal)
+  const { text, isCut: isTruncated } = await beginning(body)
+  const named = (end: string) => [...headers].find(([name]) => name.endsWith(end))?.[1]
   return {
-    status: response.status,
-    destinationStatus,
-    outcome: headers.find(([name]) => name.endsWith('-proxy-outcome'))?.[1],
-    headers,
-    text,
-    isTruncated,
-    ms,
-    traceId: traceIdOf(response.headers),
+    response: {
+      status,
+      destinationStatus: named('-proxy-destination-status'),
+      outcome: named('-proxy-outcome'),
+      isTruncated,
+      ms: performance.now() - start,
+      traceId: traceIdOf(headers),
+    },
+    texts: [
+      isTruncated ? text : prettyJson(text),
+      [...headers].map(([name, value]) => `${name}: ${value}\n`).join(''),
+    ],
   }
 }
 
-const isGood = (status: number): boolean => status < 400
+export const statusBadge = ({ status }: ProxyResponse): TemplateResult =>
+  html`<span class="badge ${status < 400 ? 'good' : 'bad'}">${status}</span>`
 
-/** A response as text. Nothing of it is shown in another way, whatever its type. */
-export const responseView = (sent: ProxyResponse): TemplateResult => html`<p class="try-outcome">
-    <span class="badge ${isGood(sent.status) ? 'good' : 'bad'}">${sent.status}</span>
+/** A response. Its texts are shown as texts, whatever their type, for as long as `revealed` shows them. */
+export const responseView = (
+  sent: ProxyResponse,
+  revealed: Revealed,
+): TemplateResult => html`<p class="try-outcome">
     <span>${sent.destinationStatus === undefined ? `by Sidevault; ${sent.outcome === 'unknown' ? 'the destination may have received the request' : 'nothing was sent'}` : `the destination sent ${sent.destinationStatus}`}</span>
     <span class="number">${sent.ms.toFixed(0)} ms</span>
     ${sent.traceId === undefined ? nothing : html`<span class="soft">Trace id ${copyable(sent.traceId, 'trace id')}</span>`}
   </p>
-  <details>
-    <summary>${sent.headers.length} headers</summary>
-    ${table<ProxyResponse['headers'][number]>({
-      caption: 'Headers of the response',
-      rows: sent.headers,
-      columns: [
-        { head: 'Name', kind: 'code', cell: ([name]) => name },
-        { head: 'Value', kind: 'wide', cell: ([, value]) => value },
-      ],
-    })}
-    <p class="small soft">Headers that would affect this page, such as cookies and redirects, are removed.</p>
-  </details>
-  <pre class="try-body" tabindex="0" aria-label="Body of the response">${sent.isTruncated ? sent.text : prettyJson(sent.text)}</pre>
-  ${sent.isTruncated ? html`<p class="small soft">Only the beginning of the body is shown.</p>` : nothing}`
+  ${
+    revealed.left.value === undefined
+      ? html`<p class="soft">Body and headers are hidden. Only another call shows them again.</p>`
+      : html`${revealed.view()}
+          <p class="small soft">
+            ${sent.isTruncated ? 'Only the beginning of the body is shown.' : nothing} Headers that would affect this page,
+            such as cookies and redirects, are removed.
+          </p>`
+  }`

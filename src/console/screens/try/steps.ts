@@ -1,29 +1,26 @@
 import { difference } from '../../kit/difference.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
+import { milliseconds } from '../../kit/numbers.ts'
 import { errorLink } from '../../kit/problem.ts'
 import { table } from '../../kit/table.ts'
+import { traceStep } from '../../kit/trace-step.ts'
 import { link } from '../../router.ts'
 import type { Bodies, Changes, DryRun, Problem, TokenStep, TransformStep } from './types.ts'
 
-type Outcome = 'good' | 'bad' | 'skipped'
+const ms = (value: number | undefined): string => (value === undefined ? '' : milliseconds(value))
 
-const OUTCOMES = { good: 'passes', bad: 'stops here', skipped: 'nothing to do' } as const
-
-const ms = (value: number | undefined): string => (value === undefined ? '' : `${value.toFixed(1)} ms`)
+const OUTCOMES = {
+  good: { state: 'done', badge: ['good', 'passes'] },
+  bad: { state: 'failed', badge: ['bad', 'stops here'] },
+  skipped: { state: 'skipped', badge: ['', 'nothing to do'] },
+} as const
 
 const step = (
   title: string,
-  outcome: Outcome,
+  outcome: keyof typeof OUTCOMES,
   took: number | undefined,
-  body: TemplateResult | typeof nothing,
-): TemplateResult => html`<li class="try-step ${outcome === 'bad' ? 'failed' : outcome}">
-  <h3>
-    ${title}
-    <span class="badge ${outcome === 'skipped' ? '' : outcome}">${OUTCOMES[outcome]}</span>
-    <span class="soft number">${ms(took)}</span>
-  </h3>
-  ${body}
-</li>`
+  body: TemplateResult,
+): TemplateResult => traceStep({ title, ...OUTCOMES[outcome], time: ms(took), body })
 
 const problemLine = ({ status, code, title, detail }: Problem): TemplateResult =>
   html`<p class="error">${status} ${title}: ${detail} ${errorLink(code)}</p>`
@@ -55,7 +52,7 @@ const tokensTable = (tokens: readonly TokenStep[]): TemplateResult =>
         cell: (token) =>
           html`<span class="badge ${isAllowed(token) ? 'good' : 'bad'}">${isAllowed(token) ? (token.disclosure ?? 'allowed') : 'denied'}</span>`,
       },
-      { head: 'Decided by', kind: 'wide', cell: decision },
+      { head: 'Decided by', cell: decision },
       { head: 'Place', cell: ({ surfaces = [] }) => surfaces.join(', ') },
     ],
   })
@@ -92,16 +89,31 @@ const transformStep = (
       ${transform.timing === undefined ? nothing : html`<p class="small soft">CPU ${ms(transform.timing.cpu)}</p>`}`,
   )
 
-/** The result of a dry run, as the steps of the call. `nameOf` gives the name of an application. */
-export const steps = (run: DryRun, nameOf: (id: string) => string | undefined): TemplateResult => {
+/** Stands for the path of a stored proxy, which a private key may not read. */
+const CONCEALED = '/…'
+
+interface Known {
+  /** URL of the stored proxy, where one of the signed-in keys may read it. */
+  readonly url: string | undefined
+  /** Name of an application; undefined for one that is not known. */
+  nameOf(id: string): string | undefined
+}
+
+/** The result of a dry run, as the steps of the call. */
+export const steps = (run: DryRun, known: Known): TemplateResult => {
   const { tokens, stages, destination, acting, proxy_error: error } = run
   const fails = tokens.some((token) => !isAllowed(token))
   const isOfTokens =
     error !== undefined && (fails || run.request_transform === undefined || !run.request_transform.ran)
   const query =
     destination.query.length === 0 ? '' : `?${destination.query.map((name) => `${name}=…`).join('&')}`
+  const { url } = known
+  const to =
+    url === undefined
+      ? destination.url
+      : destination.url.replace(CONCEALED, () => new URL(url).pathname.replace(/\/+$/, ''))
   return html`<ol class="steps try-steps" aria-label="Steps of the call">
-    ${step('Authenticate', 'good', stages.authenticate, html`<p>As ${nameOf(acting.id) ?? html`<code>${acting.id}</code>`}, ${acting.as === 'caller' ? 'the key that is signed in' : `the ${acting.as}`}.</p>`)}
+    ${step('Authenticate', 'good', stages.authenticate, html`<p>As ${known.nameOf(acting.id) ?? html`<code>${acting.id}</code>`}, ${acting.as === 'caller' ? 'the key that is signed in' : `the ${acting.as}`}.</p>`)}
     ${step(
       'Tokens',
       isOfTokens ? 'bad' : tokens.length === 0 ? 'skipped' : 'good',
@@ -120,8 +132,9 @@ export const steps = (run: DryRun, nameOf: (id: string) => string | undefined): 
       undefined,
       html`<p>
           ${run.forwards ? 'Would be sent to' : 'Nothing would be sent to'}
-          <code>${destination.method} ${destination.url}${query}</code>
+          <code>${destination.method} ${to}${query}</code>
         </p>
+        ${to.includes(CONCEALED) ? html`<p class="small soft">… is the path of the proxy, which a private key may not read.</p>` : nothing}
         ${
           run.forwards && run.request_transform?.ran !== true && run.body.after !== undefined
             ? html`<details><summary>Body, masked</summary><pre tabindex="0">${text(run.body.after)}</pre></details>`

@@ -1,6 +1,6 @@
 import type { Token } from '../../api/types.ts'
 import { dialog } from '../../kit/dialog.ts'
-import { field } from '../../kit/form.ts'
+import { choiceField, field, valueIn } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { resource, show } from '../../kit/resource.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
@@ -11,6 +11,15 @@ import { MASK_ONLY } from '../tokens/types.ts'
 import { expression, pathsIn } from './call.ts'
 
 const SIZE = 20
+/** Choice of a part by a JSONPath. */
+const OTHER = 'other'
+
+/** `GET /openapi.json`. */
+interface Description {
+  readonly components: {
+    readonly schemas: Readonly<Record<string, { readonly properties?: Readonly<Record<string, unknown>> }>>
+  }
+}
 
 /** The newest tokens that the key may list or search, masked. */
 const find = async ({ api }: ScreenContext, text: string, signal: AbortSignal): Promise<readonly Token[]> => {
@@ -27,17 +36,31 @@ const find = async ({ api }: ScreenContext, text: string, signal: AbortSignal): 
   return data
 }
 
-/** A dialog that picks a token and a part of it. The expression for it; undefined: none was picked. */
-export const pickToken = async (context: ScreenContext): Promise<string | undefined> => {
+/** A dialog that picks a token and a part of it. Its expression, as `write` has it; undefined: none was picked. */
+export const pickToken = async (
+  context: ScreenContext,
+  write: (expression: string) => string,
+): Promise<string | undefined> => {
   const within = new AbortController()
   const text = signal('')
   const selectedToken = signal<Token | undefined>(undefined)
+  const part = signal('')
   const path = signal('')
-  const tokens = resource(
-    (signal) => find(context, text.value, signal),
-    AbortSignal.any([context.signal, within.signal]),
+  const isOpen = AbortSignal.any([context.signal, within.signal])
+  const tokens = resource((signal) => find(context, text.value, signal), isOpen)
+  const description = resource(
+    (signal) => context.api.call<Description>('GET', '/openapi.json', { signal }),
+    isOpen,
   )
-  const selectedId = computed(() => selectedToken.value?.id ?? '')
+  const result = computed(() => {
+    const id = selectedToken.value?.id
+    return id === undefined ? '' : write(expression(id, part.value === OTHER ? path.value : part.value))
+  })
+  /** Members that the type declares, a mask without them included, and those that the mask has. */
+  const paths = (token: Token): readonly string[] => {
+    const { properties } = description.value.value?.components.schemas[`data.${token.type}`] ?? {}
+    return [...new Set([...pathsIn(properties, '$', 1), ...pathsIn(token.data)])]
+  }
 
   const row = (token: Token): TemplateResult => html`<label class="try-token">
     <input
@@ -46,10 +69,10 @@ export const pickToken = async (context: ScreenContext): Promise<string | undefi
       .checked=${selectedToken.value?.id === token.id}
       @change=${() => {
         selectedToken.value = token
-        path.value = ''
+        part.value = ''
       }}
     />
-    <span><code class="try-id">${token.id}</code> <span class="badge">${token.type}</span> ${maskedData(token)}</span>
+    <span><code>${token.id}</code> <span class="badge">${token.type}</span> ${maskedData(token)}</span>
   </label>`
 
   const list = (): TemplateResult => html`${field({
@@ -60,7 +83,7 @@ export const pickToken = async (context: ScreenContext): Promise<string | undefi
             autocomplete="off"
             spellcheck="false"
             @change=${(event: Event) => {
-              text.value = (event.target as HTMLInputElement).value.trim()
+              text.value = valueIn(event).trim()
             }}
           />`,
   })}
@@ -69,43 +92,52 @@ export const pickToken = async (context: ScreenContext): Promise<string | undefi
           ${show(tokens, (list) => html`${list.map(row)}`, { empty: 'No token is found.' })}
         </fieldset>`
 
-  const parts = (): TemplateResult | typeof nothing => {
-    const paths = pathsIn(selectedToken.value?.data)
-    if (selectedId.value === '') return nothing
-    return html`${field({
-      label: 'Part (JSONPath)',
-      hint:
-        paths.length === 0
-          ? 'Empty: all of its data.'
-          : `Empty: all of its data. Or ${paths.slice(0, 4).join(', ')}.`,
-      control: html`<input
-          autocomplete="off"
-          spellcheck="false"
-          .value=${path.value}
-          @input=${(event: Event) => {
-            path.value = (event.target as HTMLInputElement).value.trim()
-          }}
-        />`,
-    })}
-      <p><code>${expression(selectedId.value, path.value)}</code></p>`
-  }
+  const parts = (token: Token): TemplateResult => html`${choiceField({
+    label: 'Part',
+    value: part.value,
+    choices: [
+      ['', 'all of its data'],
+      ...paths(token).map((path) => [path, path.replace(/^\$\.?/, '')] as const),
+      [OTHER, 'another part …'],
+    ],
+    set: (chosen) => {
+      part.value = chosen
+    },
+  })}
+      ${
+        part.value === OTHER
+          ? field({
+              label: 'JSONPath',
+              hint: 'E.g. $.owner.name',
+              control: html`<input
+                autocomplete="off"
+                spellcheck="false"
+                .value=${path.value}
+                @input=${(event: Event) => {
+                  path.value = valueIn(event).trim()
+                }}
+              />`,
+            })
+          : nothing
+      }
+      <p><code>${result.value}</code></p>`
 
-  const result = await dialog<string>({
+  const inserted = await dialog<string>({
     title: 'Insert a token',
     body: (close) => html`<form
       class="try-picker"
       @submit=${(event: Event) => {
         event.preventDefault()
-        if (selectedId.value !== '') close(expression(selectedId.value, path.value))
+        if (result.value !== '') close(result.value)
       }}
     >
-      ${list()} ${parts()}
+      ${list()} ${selectedToken.value === undefined ? nothing : parts(selectedToken.value)}
       <div class="buttons">
-        <button class="primary" ?disabled=${selectedId.value === ''}>Insert</button>
+        <button class="primary" ?disabled=${result.value === ''}>Insert</button>
         <button type="button" @click=${() => close()}>Cancel</button>
       </div>
     </form>`,
   })
   within.abort()
-  return result
+  return inserted
 }

@@ -60,14 +60,12 @@ export interface DryRun {
   readonly notes: readonly string[]
 }
 
-/** The response to a call that was sent. */
+/** The response to a call that was sent, without its headers and its body, which may hold values. */
 export interface ProxyResponse {
   readonly status: number
   /** Status that the destination sent; undefined when Sidevault made the response. */
   readonly destinationStatus: string | undefined
   readonly outcome: string | undefined
-  readonly headers: readonly (readonly [name: string, value: string])[]
-  readonly text: string
   /** The body is longer than what is shown. */
   readonly isTruncated: boolean
   readonly ms: number
