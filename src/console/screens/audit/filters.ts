@@ -21,7 +21,10 @@ export interface EntityType {
 /** Operations of all token types and resources (docs/reference/audit-format.md). */
 const OPERATIONS = ['create', 'read', 'update', 'delete', 'use', 'outcome', 'guard', 'authorize']
 
-/** Filters as a form, with `actors`, names by id, as suggestions; each change reloads the list. Inputs are not `live`: text being typed outlives a reload. */
+/**
+ * Filters as a form; each change reloads the list. Inputs are not `live`: text being typed outlives a reload.
+ * `actors`: names by id, which are suggested.
+ */
 export const filterForm = (
   { filters, setFilters }: Pick<ScreenContext, 'filters' | 'setFilters'>,
   types: readonly EntityType[],

@@ -31,8 +31,23 @@ const said = ({ message, surfaces }: LogEntry): TemplateResult =>
 const columns = (nameOf: (application: string) => string | undefined): readonly Column<AuditRow>[] => [
   { head: 'Time', cell: ({ records: [{ created_at }] }) => relativeTime(created_at) },
   {
-    head: 'Operation',
-    cell: ({ records: [{ operation }] }) => html`<span class="badge">${operation}</span>`,
+    head: 'Message',
+    kind: 'wide',
+    cell: ({ records }) =>
+      records.length === 1
+        ? said(records[0])
+        : html`<details>
+            <summary>${summaryOf(records)}</summary>
+            <ul class="plain">
+              ${records.map(
+                (record) =>
+                  html`<li>
+                    ${party(record.entity_id, undefined, entityLink(record.entity_type, record.entity_id, may))}
+                    ${said(record)}
+                  </li>`,
+              )}
+            </ul>
+          </details>`,
   },
   {
     head: 'Entity',
@@ -51,7 +66,7 @@ const columns = (nameOf: (application: string) => string | undefined): readonly 
     head: 'Actor',
     cell: ({ records: [{ actor_id, actor_type = '' }] }) =>
       actor_id === undefined
-        ? html`<span class="soft">anonymous</span>`
+        ? html`<span class="soft">${actor_type || 'anonymous'}</span>`
         : party(
             actor_id,
             nameOf(actor_id),
@@ -59,23 +74,8 @@ const columns = (nameOf: (application: string) => string | undefined): readonly 
           ),
   },
   {
-    head: 'Message',
-    kind: 'wide',
-    cell: ({ records }) =>
-      records.length === 1
-        ? said(records[0])
-        : html`<details>
-            <summary>${summaryOf(records)}</summary>
-            <ul class="plain">
-              ${records.map(
-                (record) =>
-                  html`<li>
-                    <a href=${entityLink(record.entity_type, record.entity_id, may) ?? nothing}><code>${record.entity_id}</code></a>
-                    ${said(record)}
-                  </li>`,
-              )}
-            </ul>
-          </details>`,
+    head: 'Operation',
+    cell: ({ records: [{ operation }] }) => html`<span class="badge">${operation}</span>`,
   },
 ]
 
