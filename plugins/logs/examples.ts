@@ -30,14 +30,17 @@ export const list: readonly Example[] = [
         {
           ...log,
           operation: 'read',
-          message: 'Card retrieved',
+          message: 'Card retrieved: masked',
           created_at: '2026-03-02T09:30:00.000+00:00',
+          trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
+          disclosure: 'mask',
         },
         {
           ...log,
           operation: 'create',
           message: 'Card created',
           created_at: '2026-03-01T12:00:00.000+00:00',
+          trace_id: '0af7651916cd43dd8448eb211c80319c',
         },
       ],
     },

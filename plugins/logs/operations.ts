@@ -30,6 +30,8 @@ const filterOf = (query: Query): LogFilter => {
   return {
     ...(query.entity_type ? { entityType: query.entity_type } : {}),
     ...(query.entity_id ? { entityId: query.entity_id } : {}),
+    ...(query.actor_id ? { actorId: query.actor_id } : {}),
+    ...(query.operation ? { operation: query.operation } : {}),
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to }),
   }

@@ -23,6 +23,10 @@ export const LogQuery = Type.Object({
       field: 7,
     }),
   ),
+  actor_id: Type.Optional(Type.String({ maxLength: 400, field: 8 })),
+  operation: Type.Optional(
+    Type.String({ pattern: '^[a-z_]{0,50}$', description: 'E.g. read, use, delete.', field: 9 }),
+  ),
 })
 
 /** The interface's Log. */
@@ -41,6 +45,16 @@ const LogOutput = Type.Object(
         description:
           'Of the use of a token by a proxied request: the places that its value was put into, e.g. `body` and `header:authorization`.',
         field: 9,
+      }),
+    ),
+    trace_id: Type.Optional(
+      Type.String({ field: 10, description: 'Of the call. Records of one call share it.' }),
+    ),
+    disclosure: Type.Optional(
+      Type.Enum(['redact', 'mask', 'reveal', 'match'], {
+        field: 11,
+        description:
+          'Of a token that was read or used: by its rule; match: that a search by data finds it. Absent from records of earlier versions.',
       }),
     ),
   },
@@ -73,4 +87,6 @@ export const logOutput = (log: LogEntry): Static<typeof LogOutput> => ({
   message: log.message,
   created_at: isoTime(log.created_at),
   ...(log.surfaces === undefined ? {} : { surfaces: [...log.surfaces] }),
+  ...(log.trace_id === '' ? {} : { trace_id: log.trace_id }),
+  ...(log.disclosure === undefined ? {} : { disclosure: log.disclosure }),
 })

@@ -42,6 +42,7 @@ export const EVENT = [
   'created_at',
   'token_seq',
   'surfaces',
+  'disclosure',
 ] as const
 
 type Values<N extends readonly (keyof AuditRecord)[]> = { readonly [I in keyof N]: AuditRecord[N[I]] }
@@ -50,7 +51,7 @@ type EventValues = Values<typeof EVENT>
 
 /** The record as it is stored. Listed one by one: no other member of an object may reach the journal. */
 const storedForm = (record: AuditRecord): AuditRecord => {
-  const { created_at, token_seq, surfaces } = record
+  const { created_at, token_seq, surfaces, disclosure } = record
   const actor_id = orNull(record.actor_id)
   const actor_type = orNull(record.actor_type)
   return {
@@ -65,15 +66,19 @@ const storedForm = (record: AuditRecord): AuditRecord => {
     created_at,
     ...(token_seq === undefined ? {} : { token_seq }),
     ...(surfaces === undefined ? {} : { surfaces: storable(surfaces) }),
+    ...(disclosure === undefined ? {} : { disclosure }),
   }
 }
 
 const callOf = (record: AuditRecord): string => JSON.stringify(CALL.map((name) => record[name]))
 
-/** Without the last value when it is absent. */
+/** Number of values that each record has. */
+const REQUIRED = EVENT.indexOf('surfaces')
+
+/** Without absent values at its end, as records of earlier versions were written: their hashes hold. */
 const eventOf = (record: AuditRecord): string => {
   const values = EVENT.map((name) => record[name] ?? null)
-  if (record.surfaces === undefined) values.pop()
+  while (values.length > REQUIRED && values.at(-1) === null) values.pop()
   return JSON.stringify(values)
 }
 
@@ -82,7 +87,7 @@ const recordsOf = (
   [tenant_id, actor_id, actor_type, trace_id]: CallValues,
   events: readonly EventValues[],
 ): readonly AuditRecord[] =>
-  events.map(([entity_type, entity_id, operation, message, created_at, token_seq, surfaces]) => ({
+  events.map(([entity_type, entity_id, operation, message, created_at, token_seq, surfaces, disclosure]) => ({
     tenant_id,
     entity_type,
     entity_id,
@@ -94,6 +99,7 @@ const recordsOf = (
     created_at,
     ...(token_seq === null || token_seq === undefined ? {} : { token_seq }),
     ...(surfaces === null || surfaces === undefined ? {} : { surfaces }),
+    ...(disclosure === null || disclosure === undefined ? {} : { disclosure }),
   }))
 
 /** Records of one call. They are numbered one by one; `seq` and `hash` are those of the last one. */

@@ -1,5 +1,8 @@
-import type { Caller } from './access.ts'
+import type { Caller, Disclosure } from './access.ts'
 import type { PageRequest } from './vault.ts'
+
+/** Disclosure of a token by a call. `match`: that a search by `data` finds it, and nothing else. */
+export type LoggedDisclosure = Disclosure | 'match'
 
 /** An event of an entity of a tenant; `created_at` in ms since the epoch. */
 export interface LogEntry {
@@ -11,6 +14,9 @@ export interface LogEntry {
   readonly operation: string
   readonly message: string
   readonly created_at: number
+  readonly trace_id: string
+  /** Of a token that was read or used. Absent where it is not known, e.g. in records of earlier versions. */
+  readonly disclosure?: LoggedDisclosure
   /** Where in a proxied request a used token was put (`Surface`). */
   readonly surfaces?: readonly string[]
 }
@@ -33,6 +39,8 @@ export interface AuditOrigin {
 export interface LogFilter {
   readonly entityType?: string
   readonly entityId?: string
+  readonly actorId?: string
+  readonly operation?: string
   /** `created_at` ≥ `from` and < `to`, ms since the epoch. */
   readonly from?: number
   readonly to?: number

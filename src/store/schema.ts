@@ -1,4 +1,5 @@
 import type { Generated } from 'kysely'
+import type { LoggedDisclosure } from '../sdk/index.ts'
 
 /** Tables of both engines: times in ms since the epoch, JSON as text, bytes as blobs (bytea). */
 export interface Schema {
@@ -128,4 +129,5 @@ interface LogsTable {
   hash: string
   token_seq: number | null
   surfaces: string | null
+  disclosure: LoggedDisclosure | null
 }

@@ -1,6 +1,9 @@
 import { auditRecord, pastOf } from '../access/audit-record.ts'
+import type { Decision } from '../access/rules.ts'
 import type { AuditRecord } from '../audit/types.ts'
-import type { UseContext } from '../sdk/index.ts'
+import type { LoggedDisclosure, UseContext } from '../sdk/index.ts'
+import type { TokenRow } from '../store/tokens/types.ts'
+import { effectiveDisclosure } from './disclosure.ts'
 import type { VaultDeps } from './vault-deps.ts'
 
 export type TokenOperation = 'create' | 'read' | 'update' | 'delete' | 'use'
@@ -21,16 +24,26 @@ const ACTIVE: readonly TokenOperation[] = ['create', 'read', 'use']
 const titleOf = (deps: Pick<VaultDeps, 'types'>, type: string): string =>
   deps.types.get(type)?.title ?? 'Token'
 
-/** The record of something done to a token, e.g. "Card used" (completions §10). */
+const DISCLOSED: Readonly<Record<LoggedDisclosure, string>> = {
+  redact: ': redacted',
+  mask: ': masked',
+  reveal: ': revealed',
+  match: ': matched by a search',
+}
+
+/** The record of something done to a token, e.g. "Card created", or "Card used: revealed" (completions §10). */
 export const doneRecord = (
   deps: Pick<VaultDeps, 'types'>,
   { id, type, seq }: Subject,
   operation: TokenOperation,
   context: UseContext,
   at: number,
+  disclosure?: LoggedDisclosure,
 ): AuditRecord => {
-  const message = `${titleOf(deps, type)} ${pastOf(operation)}`
-  const record = auditRecord({ entity: type, id, operation, message }, context, at)
+  const disclosed = disclosure === undefined ? '' : DISCLOSED[disclosure]
+  const message = `${titleOf(deps, type)} ${pastOf(operation)}${disclosed}`
+  const event = auditRecord({ entity: type, id, operation, message }, context, at)
+  const record = disclosure === undefined ? event : { ...event, disclosure }
   if (seq === undefined || !ACTIVE.includes(operation)) return record
   const surfaces = operation === 'use' ? context.surfacesOf?.(id) : undefined
   if (surfaces === undefined) return { ...record, token_seq: seq }
@@ -47,6 +60,19 @@ export const deniedRecord = (
 ): AuditRecord => {
   const message = `${titleOf(deps, type)} ${operation} denied`
   return auditRecord({ entity: type, id, operation, message }, context, at)
+}
+
+/** The record of a duplicate, which a create or an update would have made: a read of the existing token. */
+export const duplicateRecord = (
+  deps: Pick<VaultDeps, 'types'>,
+  row: Subject & Pick<TokenRow, 'masked'>,
+  decision: Decision,
+  context: UseContext,
+  at: number,
+): AuditRecord => {
+  if (decision === 'denied') return deniedRecord(deps, row, 'read', context, at)
+  const disclosure = effectiveDisclosure(deps.types.get(row.type), row.masked !== null, decision)
+  return doneRecord(deps, row, 'read', context, at, disclosure)
 }
 
 /** The record of a search by `data` that matched no token. */

@@ -10,7 +10,7 @@ import type { TenantKeys } from '../keys/types.ts'
 import type { Disclosure, Grants, Tenant, Token, TokenInput, UseContext, Work } from '../sdk/index.ts'
 import type { Created, NewToken, TokenRow } from '../store/tokens/types.ts'
 import { aliasCandidates, matchesTokenData } from './alias.ts'
-import { deniedRecord, doneRecord } from './audit-records.ts'
+import { deniedRecord, doneRecord, duplicateRecord } from './audit-records.ts'
 import { omitWriteOnly } from './disclosure.ts'
 import { shownTo } from './egress.ts'
 import { type IdPlan, idAttempts } from './ids.ts'
@@ -26,7 +26,7 @@ import { timeOf, type VaultDeps } from './vault-deps.ts'
 
 /** Result of one draft: a new token, or the token that it duplicates (`denied`: which the caller may not read). */
 export type Outcome = {
-  readonly row: ShownRow & Pick<TokenRow, 'seq' | 'version'>
+  readonly row: ShownRow & Pick<TokenRow, 'seq' | 'version' | 'masked'>
   readonly opened: Opened
 } & (
   | { readonly kind: 'created'; readonly disclosure: Disclosure }
@@ -218,7 +218,6 @@ const outcomeOf = (
   }
 }
 
-/** Records a duplicate as a read of the existing token, granted or denied. */
 const recordOf = (
   deps: VaultDeps,
   { kind, row, disclosure }: Outcome,
@@ -226,8 +225,7 @@ const recordOf = (
   now: number,
 ): AuditRecord => {
   if (kind === 'created') return doneRecord(deps, row, 'create', context, now)
-  const record = disclosure === 'denied' ? deniedRecord : doneRecord
-  return record(deps, row, 'read', context, now)
+  return duplicateRecord(deps, row, disclosure, context, now)
 }
 
 /** Stores validated definitions and writes their audit records, in order, all or none. */

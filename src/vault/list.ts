@@ -107,18 +107,16 @@ export const listTokens = async (
     cursor ? undefined : deps.tokens.count(matching),
   ])
   const heads = matches.slice(0, page.size)
-  const recordReads = async (rows: readonly Pick<TokenHead, 'id' | 'type' | 'seq'>[]) => {
-    if (rows.length > 0)
-      await deps.journal.append(rows.map((row) => doneRecord(deps, row, 'read', context, now)))
-  }
   const confirmed = new Map<string, TokenHead>()
   if (!seesAll && values > 0)
     for (const head of await matchesOf(deps, matching, heads, total)) confirmed.set(head.id, head)
-  // First: an error from here on tells of the matches, too.
-  await recordReads([...confirmed.values()])
-  // No match confirms a guess as well, e.g. of "NOT data:…".
-  if (!seesAll && values > 0 && confirmed.size === 0)
-    await deps.journal.append([searchedRecord(context, now)])
+  // First: an error from here on discloses the matches, too. No match confirms a guess as well, e.g. of "NOT data:…".
+  if (!seesAll && values > 0)
+    await deps.journal.append(
+      confirmed.size === 0
+        ? [searchedRecord(context, now)]
+        : [...confirmed.values()].map((head) => doneRecord(deps, head, 'read', context, now, 'match')),
+    )
   const { opened: maxOpened } = deps.limits
   if (bytesOf(heads) > maxOpened)
     throw invalid({
@@ -144,7 +142,10 @@ export const listTokens = async (
     states.push(stateOf(row, opened))
     data.push(serializeToken(deps, stored, opened, value, grants))
   })
-  await recordReads(shown.map(({ row }) => row).filter(({ id }) => !confirmed.has(id)))
+  if (shown.length > 0)
+    await deps.journal.append(
+      shown.map(({ row, disclosure }) => doneRecord(deps, row, 'read', context, now, disclosure)),
+    )
   for (const { row, disclosure } of shown)
     deps.metrics.disclosed.inc({ type: row.type, purpose: 'read', disclosure })
   for (const state of states) context.used?.add(state)

@@ -59,7 +59,7 @@ export const previewUse = async (
     previews.set(id, { kind: 'used', id, disclosure, rule, token, ...verdictOf(row, context) })
   })
   await deps.journal.append(
-    shown.map((row) => doneRecord(deps, row, 'read', { ...context, caller: reader }, now)),
+    shown.map((row) => doneRecord(deps, row, 'read', { ...context, caller: reader }, now, 'mask')),
   )
   for (const { type } of shown) deps.metrics.disclosed.inc({ type, purpose: 'read', disclosure: 'mask' })
   return wanted.map((id) => previews.get(id) ?? { kind: 'unknown', id })

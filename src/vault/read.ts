@@ -51,10 +51,10 @@ export const findToken = async (
 
 /** `Vault.get`. */
 export const getToken = async (deps: VaultDeps, id: string, context: UseContext): Promise<Token> => {
-  const { row, disclosure: granted } = await findToken(deps, id, 'token:read', 'read', context)
+  const { row, disclosure: decided } = await findToken(deps, id, 'token:read', 'read', context)
   noteVersion(id, versionOf(row))
-  const allowed = await checkRead(deps, row, granted, { ...context, maxDisclosure: undefined })
-  const disclosure = capDisclosure(allowed, context.maxDisclosure)
+  const allowed = await checkRead(deps, row, decided, { ...context, maxDisclosure: undefined })
+  const granted = capDisclosure(allowed, context.maxDisclosure)
   const now = timeOf(deps, context)
   const bytes = storedBytes([row])
   createMemoryBudget(deps, context)(bytes)
@@ -64,11 +64,12 @@ export const getToken = async (deps: VaultDeps, id: string, context: UseContext)
   if (pause) await pause
   const opened = await inOwnTurn(() => openToken(ring, row, now))
   const token = await inOwnTurn(() => {
-    const data = shownData(deps, row.type, opened, disclosure)
-    giveToCode(context, row, disclosure, data)
+    const data = shownData(deps, row.type, opened, granted)
+    giveToCode(context, row, granted, data)
     return serializeToken(deps, row, opened, data, context.caller.grants)
   })
-  await deps.journal.append([doneRecord(deps, row, 'read', context, now)])
+  const disclosure = token.data === undefined ? 'redact' : granted
+  await deps.journal.append([doneRecord(deps, row, 'read', context, now, disclosure)])
   deps.metrics.disclosed.inc({ type: row.type, purpose: 'read', disclosure })
   context.used?.add(stateOf(row, opened))
   return context.maxDisclosure === undefined ? token : { ...token, disclosure: allowed }

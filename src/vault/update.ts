@@ -8,7 +8,7 @@ import { retryOnConflict } from '../common/retry-on-conflict.ts'
 import { bodyWork } from '../expressions/work.ts'
 import type { Disclosure, Token, TokenPatch, UseContext, Work } from '../sdk/index.ts'
 import type { TokenRow } from '../store/tokens/types.ts'
-import { deniedRecord, doneRecord } from './audit-records.ts'
+import { deniedRecord, doneRecord, duplicateRecord } from './audit-records.ts'
 import { isOn } from './create.ts'
 import { maskOf } from './disclosure.ts'
 import { giveToCode, shownTo, widens } from './egress.ts'
@@ -77,8 +77,7 @@ const respondWithDuplicate = async (
   now: number,
 ): Promise<Token> => {
   const disclosure = shownTo(existing, decide(context.caller.grants, 'token:read', existing), context)
-  const record = disclosure === 'denied' ? deniedRecord : doneRecord
-  await deps.journal.append([record(deps, existing, 'read', context, now)])
+  await deps.journal.append([duplicateRecord(deps, existing, disclosure, context, now)])
   const ring = await deps.keys.tenant(context.caller.tenantId, [existing.sealed])
   const opened = openToken(ring, existing, now)
   context.used?.add(stateOf(existing, opened))
@@ -200,7 +199,7 @@ const attempt = async (
   const data: Json | undefined = shownData(deps, row.type, opened, shown, work)
   await deps.journal.append([
     doneRecord(deps, next, 'update', context, now),
-    ...(shown === 'reveal' ? [doneRecord(deps, next, 'read' as const, context, now)] : []),
+    ...(shown === 'reveal' ? [doneRecord(deps, next, 'read', context, now, shown)] : []),
   ])
   context.used?.add(stateOf({ ...next, version: version + 1 }, opened), 'own')
   giveToCode(context, next, shown, data)

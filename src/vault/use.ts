@@ -24,10 +24,12 @@ import { serializeToken } from './serialize-token.ts'
 import { stateOf } from './used.ts'
 import { timeOf, type VaultDeps } from './vault-deps.ts'
 
-/** A token of an expression with its disclosed data; null when redacted, or masked without a mask. */
+/** A token of an expression. */
 export interface Resolved {
   readonly row: OpenedRow
+  /** `redact`, too, where a mask was granted and the token has none. */
   readonly disclosure: Disclosure
+  /** Null when redacted. */
   readonly data: Json
   /** The token as the API returns it, with this `data`. */
   toToken(): Json
@@ -95,13 +97,15 @@ export const resolveTokens = async <Shown>(
   const shown = new Map<string, Shown>()
   const all: Pick<Resolved, 'row' | 'disclosure'>[] = []
   const states: TokenState[] | undefined = context.used && []
-  const resolveOne = (row: TokenRow, open: () => Opened, disclosure: Disclosure): void => {
+  const resolveOne = (row: TokenRow, open: () => Opened, granted: Disclosure): void => {
     const type = deps.types.get(row.type)
     if (!type)
       throw new AppError('unprocessable', "An expression names a token whose type's plugin is not installed.")
     const opened = open()
     const reader = purpose === 'use' ? 'use' : 'show'
-    const data = disclosedData(deps.expressions, type, opened, disclosure, reader, work) ?? null
+    const disclosed = disclosedData(deps.expressions, type, opened, granted, reader, work)
+    const disclosure = disclosed === undefined ? 'redact' : granted
+    const data = disclosed ?? null
     const stored = withoutSeals(row)
     if (context.destination === undefined) giveToCode(context, row, disclosure, data)
     states?.push(stateOf(row, opened))
@@ -124,7 +128,9 @@ export const resolveTokens = async <Shown>(
     return disclosing.then((disclosure) => void disclosures.push(disclosure))
   })
   if (shown.size < wanted.length) throw unknownToken(wanted, shown.keys())
-  const recording = mapInTurns(all, ({ row }) => doneRecord(deps, row, purpose, context, now))
+  const recording = mapInTurns(all, ({ row, disclosure }) =>
+    doneRecord(deps, row, purpose, context, now, disclosure),
+  )
   await deps.journal.append(recording instanceof Promise ? await recording : recording)
   const counting = mapInTurns(all, ({ row, disclosure }) => {
     context.decisions?.add(grants, permission, row)

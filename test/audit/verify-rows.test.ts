@@ -78,6 +78,7 @@ t.test('rows of one line verify together: an edit, a loss or a swap among them i
       trace_id: 'call',
       token_seq: index,
       ...(index % 2 === 0 ? { surfaces: 'body\nheader:authorization' } : {}),
+      ...(index % 3 === 0 ? { disclosure: 'mask' as const } : {}),
     })
   // More than two batches, of which the borders are inside of lines.
   await journal.append(Array.from({ length: 520 }, (_, index) => call(index)))

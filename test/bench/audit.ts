@@ -49,8 +49,9 @@ const call = async () => {
     message,
   })
   const used = Array.from({ length: tokens }, anyToken).map((seq) => ({
-    ...record('card', ids[seq]!, 'Card used'),
+    ...record('card', ids[seq]!, 'Card used: revealed'),
     token_seq: seq,
+    disclosure: 'reveal' as const,
   }))
   await Promise.all([journal.append([record('proxy', application, 'Proxy used')]), journal.append(used)])
 }

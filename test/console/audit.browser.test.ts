@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { expectAccessible } from '../kit/accessible.ts'
 import { openConsole } from '../kit/browser.ts'
 import type { Sidevault } from '../kit/sidevault.ts'
 import { until } from '../kit/until.ts'
@@ -94,4 +95,39 @@ t.test('Audit: finds who read a token, follows the link, and exports the records
     t.equal(await page.getByLabel('Entity type').inputValue(), '')
     t.equal(await page.getByLabel('Entity id').inputValue(), '')
   })
+})
+
+t.test('Audit: a page of a list is one row that opens, found by actor and operation', async (t) => {
+  const sidevault = await ownTenant()
+  const { call, managementKey } = sidevault
+  const permissions = ['token:create', 'token:read']
+  const rules = [{ description: 'all', priority: 1, container: '/', transform: 'mask', permissions }]
+  const key = await sidevault.application({ rules })
+  const card = { type: 'card', data: { number: '4242424242424242' } }
+  const { json: made } = await call('POST', '/tokenize', { key, body: [card, card, card] })
+  await call('GET', '/v2/tokens', { key })
+  for (const { id } of made) await recordsOf(sidevault, managementKey, id, 2)
+
+  const page = await openConsole(t, sidevault, { hash: '#/audit' })
+  const rows = page.getByRole('table', { name: 'Audit records' }).getByRole('row')
+  await page.getByLabel('Operation').selectOption('read')
+  await page.getByLabel('Actor id').fill(made[0].created_by)
+  await page.keyboard.press('Enter')
+  await page.getByText('3 of 3').waitFor()
+  t.equal(new URL(page.url()).hash, `#/audit?operation=read&actor_id=${made[0].created_by}`)
+  t.equal(await page.locator('#actors option').first().textContent(), 'test', 'names are suggested')
+  t.equal(await rows.count(), 2, 'one below the heads')
+
+  await page.setViewportSize({ width: 1280, height: 800 })
+  const row = rows.last()
+  t.ok(((await row.boundingBox())?.height ?? 0) < 45, 'on one line')
+  await row.getByText('3 tokens').waitFor()
+  await row.getByText('Card retrieved: masked × 3').click()
+  t.same(
+    new Set(await row.getByRole('link', { name: /^[0-9a-f]{8}-/ }).allTextContents()),
+    new Set(made.map(({ id }: { id: string }) => id)),
+  )
+  await expectAccessible(t, page)
+  await row.getByRole('link', { name: made[1].id }).click()
+  await page.waitForURL(`**/#/tokens/${made[1].id}`)
 })

@@ -16,6 +16,8 @@ export const storeLogs = async (t: Test, open: OpenStore): Promise<void> => {
         tenant_id: next(10) === 0 ? 'tenant-b' : 'tenant-a',
         entity_type: ['card', 'token', 'proxy'][next(3)]!,
         entity_id: `e${[0, 0, 0, 0, 0, 1, 2, 3][next(8)]}`,
+        actor_id: [null, 'a1', 'a2'][next(3)]!,
+        operation: ['read', 'use'][next(2)]!,
         // Bursts of equal and near times, and gaps of weeks, not in order.
         created_at: NOW + next(4) * 20 * DAY + next(3) * HOUR + next(5) * 1_000 + next(2),
         message: String(index),
@@ -41,6 +43,12 @@ export const storeLogs = async (t: Test, open: OpenStore): Promise<void> => {
       { from: NOW + HOUR, to: NOW + 60 * DAY, entityType: 'proxy' },
       { from: NOW + DAY, to: NOW + DAY },
       { from: NOW + 2 * DAY, to: NOW + DAY },
+      { actorId: 'a1' },
+      { actorId: 'none' },
+      { operation: 'use' },
+      { operation: 'read', actorId: 'a2', from: NOW + 20 * DAY },
+      { operation: 'use', entityId: 'e0', entityType: 'card' },
+      { actorId: 'a2', entityType: 'token', to: NOW + 40 * DAY },
     ]
     for (const tenantId of ['tenant-a', 'tenant-b'])
       for (const filter of filters) {
@@ -52,6 +60,8 @@ export const storeLogs = async (t: Test, open: OpenStore): Promise<void> => {
               row.tenant_id === tenantId &&
               (filter.entityType === undefined || row.entity_type === filter.entityType) &&
               (filter.entityId === undefined || row.entity_id === filter.entityId) &&
+              (filter.actorId === undefined || row.actor_id === filter.actorId) &&
+              (filter.operation === undefined || row.operation === filter.operation) &&
               row.created_at >= (filter.from ?? 0) &&
               row.created_at < (filter.to ?? Number.POSITIVE_INFINITY),
           )

@@ -8,6 +8,7 @@ import { aServer, aStore } from './postgres/kit.ts'
 /** What takes a database back to the first schema. */
 const BACK = [
   'alter table tenants drop column has_egress_only',
+  'alter table logs drop column disclosure',
   'delete from schema_migrations where version > 2',
 ] as const
 

@@ -204,8 +204,13 @@ t.test('deduplication returns the existing token of the container and tenant', a
   t.equal((await create({ ...input, deduplicate_token: false })).id === first.id, false, 'only when asked')
   t.equal((await create(input, as(ALL, [], await addTenant()))).id === first.id, false, 'per tenant')
   t.match(
-    records.filter(({ entity_id }) => entity_id === first.id).map(({ operation }) => operation),
-    ['create', 'read'],
+    records
+      .filter(({ entity_id }) => entity_id === first.id)
+      .map(({ operation, disclosure }) => [operation, disclosure]),
+    [
+      ['create', undefined],
+      ['read', 'mask'],
+    ],
   )
 })
 

@@ -115,7 +115,9 @@ t.test('each token has one record', async (t) => {
   const { id } = await create({ type: 'card', data: CARD })
   records.splice(0)
   await vault.detokenize([`{{ ${id} }}`, `{{ ${id} | json: "$.number" }}`], reveal())
-  t.match(records, [{ entity_id: id, entity_type: 'card', operation: 'read', message: 'Card retrieved' }])
+  t.match(records, [
+    { entity_id: id, entity_type: 'card', operation: 'read', message: 'Card retrieved: revealed' },
+  ])
   t.equal(records.length, 1)
 })
 

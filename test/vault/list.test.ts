@@ -78,12 +78,12 @@ t.test('callers see the permitted tokens, each by its own rule', async (t) => {
   )
   t.equal(total, 3)
   t.same(
-    records.map(({ entity_id, operation }) => [entity_id, operation]),
+    records.map(({ entity_id, disclosure, message }) => [entity_id, disclosure, message]),
     [
-      ['team', 'read'],
-      ['card', 'read'],
+      ['team', 'reveal', 'Token retrieved: revealed'],
+      ['card', 'mask', 'Card retrieved: masked'],
     ],
-    'each token whose data is shown has a record',
+    'each token whose data is shown has a record, which says how',
   )
   const searched = await vault.list({}, first, context, 'token:search')
   t.same(
@@ -138,6 +138,7 @@ t.test('a search by data that shows none records the tokens that it confirms', a
     t.ok(
       records.every(({ operation, actor_id }) => operation === 'read' && actor_id === context.caller.actorId),
     )
+    t.ok(records.every(({ entity_id, disclosure }) => (disclosure === 'match') === (entity_id !== '')))
     return records.map(({ entity_id }) => entity_id)
   }
   const redacted = as([], [reading])
@@ -152,7 +153,7 @@ t.test('a search by data that shows none records the tokens that it confirms', a
   )
   t.same(await recorded({ ids: ['aaa'] }, first, redacted), [], 'no value searched')
   const masked = as([], [{ ...reading, transform: 'mask' }])
-  t.same(await recorded(guess, first, masked), ['ccc', 'bbb', 'aaa'], 'once each')
+  t.same(await recorded(guess, first, masked), ['ccc', 'bbb', 'aaa'], 'tokens without a mask')
   await create({ ...values, data: ['guess', 'x'.repeat(40_000)], search_indexes: ['guess'], id: 'eee' })
   t.same(await recorded({ ...guess, ids: ['eee'] }, first, redacted), ['eee'], 'a page that is too large')
 })

@@ -62,8 +62,8 @@ t.test('a preview records reads of masked values, and no use', async (t) => {
   records.splice(0)
   await vault.preview([card.id, plain.id], as(['token:use']))
   t.same(
-    records.map(({ entity_id, operation }) => [entity_id, operation]),
-    [[card.id, 'read']],
+    records.map(({ entity_id, operation, disclosure }) => [entity_id, operation, disclosure]),
+    [[card.id, 'read', 'mask']],
   )
 })
 

@@ -200,10 +200,11 @@ t.test('an update that would make a duplicate returns the existing token and cha
 t.test('plaintext that an update discloses has a read record of its own', async (t) => {
   const { create, vault, as, reveal, records } = await openTestVault(t)
   const { id } = await create({ data: 1 })
-  const operations = () => records.splice(0).map(({ operation }) => operation)
+  const operations = () =>
+    records.splice(0).map(({ operation, disclosure }) => `${operation} ${disclosure ?? ''}`.trim())
   operations()
   await vault.update(id, {}, as(ALL))
   t.same(operations(), ['update'])
   await vault.update(id, {}, reveal())
-  t.same(operations(), ['update', 'read'])
+  t.same(operations(), ['update', 'read reveal'])
 })

@@ -87,9 +87,9 @@ t.test('records name actor, action and token, and nothing of its data', async (t
     records.map(({ operation, message }) => [operation, message]),
     [
       ['create', 'Card created'],
-      ['read', 'Card retrieved'],
+      ['read', 'Card retrieved: revealed'],
       ['update', 'Card updated'],
-      ['use', 'Card used'],
+      ['use', 'Card used: revealed'],
       ['delete', 'Card deleted'],
     ],
   )

@@ -77,6 +77,7 @@ export interface LogEntry {
   readonly operation: string
   readonly message: string
   readonly created_at: string
+  readonly trace_id?: string
   /** Places of a request that the value was put into; for a use only. */
   readonly surfaces?: readonly string[]
 }

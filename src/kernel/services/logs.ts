@@ -14,8 +14,11 @@ interface LogsDeps {
   readonly ingested: () => Promise<unknown>
 }
 
-const entryOf = ({ surfaces, ...entry }: LogListRow): LogEntry =>
-  surfaces === null ? entry : { ...entry, surfaces: surfaces.split('\n') }
+const entryOf = ({ surfaces, disclosure, ...entry }: LogListRow): LogEntry => ({
+  ...entry,
+  ...(surfaces === null ? {} : { surfaces: surfaces.split('\n') }),
+  ...(disclosure === null ? {} : { disclosure }),
+})
 
 /** The audit log, walked by key in both kinds of list. */
 export const createLogs = ({ logs, keys, ingested }: LogsDeps): Logs => {

@@ -14,12 +14,14 @@ const COLUMNS = [
   'trace_id',
   'created_at',
   'surfaces',
+  'disclosure',
 ] as const satisfies readonly (keyof LogListRow)[]
 
 /** Later than any record. */
 const END = 8_640_000_000_000_000
 
-const matching = ({ dialect }: Session, { tenantId, entityType, entityId, from, to }: LogFilter) => {
+const matching = ({ dialect }: Session, filter: LogFilter) => {
+  const { tenantId, entityType, entityId, actorId, operation, from, to } = filter
   let logs = dialect.builder.selectFrom('logs').where('tenant_id', '=', tenantId)
   if (entityId !== undefined) {
     logs = logs.where('entity_id', '=', entityId)
@@ -27,6 +29,8 @@ const matching = ({ dialect }: Session, { tenantId, entityType, entityId, from, 
     if (entityType !== undefined)
       logs = logs.where(sql<SqlBool>`${dialect.unindexed('entity_type')} = ${entityType}`)
   } else if (entityType !== undefined) logs = logs.where('entity_type', '=', entityType)
+  if (actorId !== undefined) logs = logs.where('actor_id', '=', actorId)
+  if (operation !== undefined) logs = logs.where('operation', '=', operation)
   if (from !== undefined) logs = logs.where('created_at', '>=', from)
   return to === undefined ? logs : logs.where('created_at', '<', to)
 }

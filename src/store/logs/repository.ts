@@ -14,10 +14,11 @@ import {
 } from './statements.ts'
 import type { LogRow, LogStore } from './types.ts'
 
-const toLogRow = ({ token_seq, surfaces, ...row }: StoredLog): LogRow => ({
+const toLogRow = ({ token_seq, surfaces, disclosure, ...row }: StoredLog): LogRow => ({
   ...row,
   ...(token_seq === null ? {} : { token_seq }),
   ...(surfaces === null ? {} : { surfaces }),
+  ...(disclosure === null ? {} : { disclosure }),
 })
 
 export const createLogStore = ({

@@ -17,6 +17,7 @@ const LOG_COLUMNS = [
   'hash',
   'token_seq',
   'surfaces',
+  'disclosure',
 ] as const satisfies readonly (keyof LogRow)[]
 
 /** A row without its sequence number. */
@@ -42,6 +43,7 @@ export const insertLog = statement<StoredLog>(({ builder, valuesOf: rows }, slot
         hash: 'text',
         token_seq: 'bigint',
         surfaces: 'text',
+        disclosure: 'text',
       }),
     ),
 )

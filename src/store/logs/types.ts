@@ -1,3 +1,5 @@
+import type { LoggedDisclosure } from '../../sdk/index.ts'
+
 export interface LogRow {
   readonly tenant_id: string
   readonly entity_type: string
@@ -17,18 +19,26 @@ export interface LogRow {
   readonly token_seq?: number
   /** Surfaces of a proxied request that a used token was put into, one a line (completions §13). */
   readonly surfaces?: string
+  /** Of a token that was read or used (completions §10); absent from records of earlier versions. */
+  readonly disclosure?: LoggedDisclosure
 }
 
 /** A log entry as lists return it. */
-export type LogListRow = Omit<LogRow, 'journal' | 'journal_seq' | 'hash' | 'token_seq' | 'surfaces'> & {
+export type LogListRow = Omit<
+  LogRow,
+  'journal' | 'journal_seq' | 'hash' | 'token_seq' | 'surfaces' | 'disclosure'
+> & {
   readonly seq: number
   readonly surfaces: string | null
+  readonly disclosure: LoggedDisclosure | null
 }
 
 export interface LogFilter {
   readonly tenantId: string
   readonly entityType?: string
   readonly entityId?: string
+  readonly actorId?: string
+  readonly operation?: string
   /** `created_at` ≥ `from` and < `to`. */
   readonly from?: number
   readonly to?: number

@@ -1,3 +1,4 @@
+import { disclosure } from './disclosure.ts'
 import { egressOnly } from './egress-only.ts'
 import { idempotency } from './first/idempotency.ts'
 import { logs } from './first/logs.ts'
@@ -15,6 +16,7 @@ export const migrations: readonly Migration[] = [
     up: (...to) => [tenants, tokens, records, logs, idempotency].flatMap((tables) => tables(...to)),
   },
   { version: 3, name: 'egress-only', up: egressOnly },
+  { version: 4, name: 'disclosure', up: disclosure },
 ]
 
 /** Oldest schema version that this program migrates. */

@@ -76,6 +76,36 @@ t.test('differences are listed as sentences: reveals, then losses, then gains', 
   t.match(shown([]), 'Every token that exists is seen as before.')
 })
 
+t.test('the same change in many containers is one sentence with their sum, which opens', async (t) => {
+  const containers = Array.from({ length: 46 }, (_, index) => `/c${index}/`)
+  const in46 = (of: Partial<DiffLine>) => containers.map((container) => line({ container, tokens: 1, ...of }))
+  const sentences = sentencesOf({
+    data: [
+      ...in46({ from: 'mask', to: 'reveal' }),
+      ...in46({ permission: 'token:search' }),
+      line({ container: '/large/', from: 'mask', to: 'reveal', tokens: 10_005 }),
+      line({ container: '/large/', permission: 'token:search', tokens: 10_000, exact: false }),
+      line({ container: '/hr/', from: 'mask', to: 'none', tokens: 2 }),
+      ...in46({ permission: 'token:create', from: 'redact', to: 'none', tokens: 0 }),
+      // Of two types of tokens in one container.
+      line({ container: '/c0/', permission: 'token:create', from: 'mask', to: 'none', tokens: 0 }),
+    ],
+  })
+  t.strictSame(sentences.map(sentenceText), [
+    'gains reveal on 10,051 tokens in 47 containers (read), had mask',
+    'loses mask on 2 tokens in /hr/ (read)',
+    'loses create: new tokens in 46 containers',
+    'gains mask on more than 10,046 tokens in 47 containers (search)',
+  ])
+  t.strictSame(
+    sentences.map(({ each }) => each?.at(-1)),
+    ['/large/: 10,005 tokens', undefined, '/c45/', '/large/: more than 10,000 tokens'],
+  )
+  const text = textOf(differences({ access: sentences, changes: [], more: false, isManagement: false }))
+  t.match(text, '1 reveal, 2 losses, 1 gain')
+  t.match(text, '/c7/: 1 token')
+})
+
 t.test('a draft of the stored application equals it, whatever the order of its rules', async (t) => {
   const draft = draftOf(application)
   t.strictSame(

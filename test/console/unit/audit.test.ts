@@ -5,10 +5,14 @@ import { chainOf } from '../../../src/console/screens/audit/chain.ts'
 import { entityLink } from '../../../src/console/screens/audit/entity-link.ts'
 import { exportLogs } from '../../../src/console/screens/audit/export.ts'
 import { isFiltered, queryOf } from '../../../src/console/screens/audit/filters.ts'
+import { rowsOf, summaryOf } from '../../../src/console/screens/audit/rows.ts'
 
 t.test('filters of the URL hash become the query; others are omitted', async (t) => {
-  const query = queryOf(new URLSearchParams('entity_type=card&entity_id=%20a%26b%20&rows=100&start_date='))
-  t.same(query, { entity_type: 'card', entity_id: 'a&b', start_date: undefined, end_date: undefined })
+  const filters = new URLSearchParams(
+    'entity_type=card&entity_id=%20a%26b%20&actor_id=c&rows=100&start_date=',
+  )
+  const query = queryOf(filters)
+  t.same(JSON.parse(JSON.stringify(query)), { entity_type: 'card', entity_id: 'a&b', actor_id: 'c' })
   t.ok(isFiltered(query))
   t.notOk(isFiltered(queryOf(new URLSearchParams('rows=100'))))
 })
@@ -84,6 +88,36 @@ const pages =
       data: records.slice(Number(start), end),
     }
   }
+
+t.test(
+  'records of tokens by one call are one row; other calls, operations and entities are not in it',
+  async (t) => {
+    const read = { ...record(1), trace_id: 'a', actor_id: 'one', created_at: 'now' }
+    const card = { ...read, message: 'Card retrieved: masked' }
+    const bank = { ...read, entity_type: 'bank', message: 'Bank account retrieved: masked' }
+    const proxy = { ...read, entity_type: 'proxy' }
+    const { trace_id: _, ...untraced } = read
+    const others = [
+      { ...card, created_at: 'later' },
+      { ...card, operation: 'use' },
+      { ...card, actor_id: 'two' },
+      { ...card, trace_id: 'b' },
+    ]
+    const rows = rowsOf([card, ...others, bank, proxy, proxy, untraced, untraced, card])
+    t.strictSame(
+      rows.map(({ records }) => records.length),
+      [3, 1, 1, 1, 1, 1, 1, 1, 1],
+    )
+    t.equal(new Set(rows.map(({ key }) => key)).size, rows.length)
+    t.equal(summaryOf(rows[0]?.records ?? []), 'Card retrieved: masked × 2, Bank account retrieved: masked')
+    t.equal(
+      summaryOf([card, bank, read, { ...read, message: 'x' }])
+        .split(', ')
+        .at(-1),
+      '2 more',
+    )
+  },
+)
 
 t.test('an export has one record per line, of all pages', async (t) => {
   const records = Array.from({ length: 2 * PAGE + 1 }, (_, at) => record(at))

@@ -1,4 +1,5 @@
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
+import { count } from '../../kit/numbers.ts'
 import type { Diff, DiffLine } from './types.ts'
 
 type Effect = 'reveals' | 'loses' | 'gains' | 'changes'
@@ -7,56 +8,75 @@ type Effect = 'reveals' | 'loses' | 'gains' | 'changes'
 export interface Sentence {
   readonly effect: Effect
   readonly parts: readonly (string | { readonly strong: string })[]
+  /** The containers that it is about, where they are many. */
+  readonly each?: readonly string[]
+}
+
+/** Lines of a container that differ by permission only. */
+interface Change extends DiffLine {
+  readonly verbs: string
 }
 
 const RANK = { none: 0, redact: 1, mask: 2, reveal: 3 } as const
 const ORDER: readonly Effect[] = ['reveals', 'loses', 'gains', 'changes']
 
-const number = new Intl.NumberFormat('en')
-
-const countOf = ({ tokens, exact }: DiffLine): string => {
-  if (!exact) return `more than ${number.format(tokens)} tokens`
-  return `${number.format(tokens)} ${tokens === 1 ? 'token' : 'tokens'}`
+const formatTokens = (lines: readonly DiffLine[]): string => {
+  const tokens = lines.reduce((sum, line) => sum + line.tokens, 0)
+  if (!lines.every(({ exact }) => exact)) return `more than ${count(tokens)} tokens`
+  return `${count(tokens)} ${tokens === 1 ? 'token' : 'tokens'}`
 }
 
 export const containerLabel = (container: string): string =>
   container === '/' ? 'all containers' : container
 
-const verbOf = (permission: string): string => permission.replace(/^token:/, '')
-
-/** Lines that differ by permission only are one sentence. Creating and deleting show nothing, so they stand alone. */
-const groupOf = ({ container, permission, from, to, tokens, exact }: DiffLine): string =>
+/** Creating and deleting show nothing. */
+const isSilent = (permission: string): boolean =>
   permission === 'token:create' || permission === 'token:delete'
+
+const withinContainer = ({ container, permission, from, to, tokens, exact }: DiffLine): string =>
+  isSilent(permission)
     ? `${permission} ${container} ${from === 'none'} ${to === 'none'}`
     : `${container} ${from} ${to} ${tokens} ${exact}`
 
-const sentenceOf = (lines: readonly [DiffLine, ...DiffLine[]]): Sentence | undefined => {
-  const [line] = lines
-  const { container, permission, from, to } = line
+const overContainers = ({ permission, verbs, from, to }: Change): string =>
+  isSilent(permission) ? `${permission} ${from === 'none'} ${to === 'none'}` : `${verbs} ${from} ${to}`
+
+/** A sentence about a change, the same in each container. */
+const sentenceOf = (changes: readonly [Change, ...Change[]]): Sentence | undefined => {
+  const [{ container, permission, verbs, from, to }] = changes
+  const isCreate = permission === 'token:create'
   const gains = RANK[to] > RANK[from]
   const begin = { strong: gains ? 'gains' : 'loses' }
-  const where = ` in ${container}`
-  if (permission === 'token:create' || permission === 'token:delete') {
+  const isOne = changes.length === 1
+  const where = ` in ${isOne ? container : `${count(changes.length)} containers`}`
+  const opened = isOne
+    ? {}
+    : { each: changes.map((one) => (isCreate ? one.container : `${one.container}: ${formatTokens([one])}`)) }
+  if (isSilent(permission)) {
     if (from !== 'none' && to !== 'none') return undefined
-    const verb = { strong: verbOf(permission) }
-    const what = permission === 'token:create' ? `: new tokens${where}` : ` of ${countOf(line)}${where}`
-    return { effect: gains ? 'gains' : 'loses', parts: [begin, ' ', verb, what] }
+    const what = isCreate ? `: new tokens${where}` : ` of ${formatTokens(changes)}${where}`
+    return { effect: gains ? 'gains' : 'loses', parts: [begin, ' ', { strong: verbs }, what], ...opened }
   }
   const level = { strong: gains ? to : from }
   const other = gains ? from : to
   const rest = other === 'none' ? '' : gains ? `, had ${other}` : `, keeps ${other}`
-  const verbs = lines.map((line) => verbOf(line.permission)).join(', ')
   return {
     effect: gains ? (to === 'reveal' ? 'reveals' : 'gains') : 'loses',
-    parts: [begin, ' ', level, ` on ${countOf(line)}${where} (${verbs})${rest}`],
+    parts: [begin, ' ', level, ` on ${formatTokens(changes)}${where} (${verbs})${rest}`],
+    ...opened,
   }
 }
 
-/** The sentences of a difference: reveals first, then losses, then other gains, each by container. */
+const verbsOf = (lines: readonly DiffLine[]): string =>
+  [...new Set(lines.map(({ permission }) => permission.replace(/^token:/, '')))].join(', ')
+
+/** The sentences of a difference, each about all containers with the same change: reveals, losses, other gains. */
 export const sentencesOf = ({ data }: Diff): readonly Sentence[] => {
-  const groups = Map.groupBy(data, groupOf)
-  return [...groups.values()]
-    .flatMap((lines) => sentenceOf(lines as [DiffLine, ...DiffLine[]]) ?? [])
+  const changes = [...Map.groupBy(data, withinContainer).values()].map(
+    (lines): Change => ({ ...(lines[0] as DiffLine), verbs: verbsOf(lines) }),
+  )
+  return [...Map.groupBy(changes, overContainers).values()]
+    .flatMap((same) => sentenceOf(same as [Change, ...Change[]]) ?? [])
     .toSorted((a, b) => ORDER.indexOf(a.effect) - ORDER.indexOf(b.effect))
 }
 
@@ -70,8 +90,8 @@ const summaryOf = (sentences: readonly Sentence[]): string =>
     ] as const
   )
     .flatMap(([effect, singular, plural]) => {
-      const count = sentences.filter((sentence) => sentence.effect === effect).length
-      return count === 0 ? [] : [`${number.format(count)} ${count === 1 ? singular : plural}`]
+      const size = sentences.filter((sentence) => sentence.effect === effect).length
+      return size === 0 ? [] : [`${count(size)} ${size === 1 ? singular : plural}`]
     })
     .join(', ')
 
@@ -82,29 +102,24 @@ const BADGES: Readonly<Record<Effect, string>> = {
   changes: '• Change',
 }
 
-/** Sentences that are shown at once; others are behind a summary. */
-const SHOWN = 12
-
-const item = ({ effect, parts }: Sentence): TemplateResult => html`<li class=${`sentence ${effect}`}>
-  <span class="effect">${BADGES[effect]}</span>
-  <span>${parts.map((part) => (typeof part === 'string' ? part : html`<strong>${part.strong}</strong>`))}</span>
-</li>`
+const item = ({ effect, parts, each }: Sentence): TemplateResult => {
+  const text = parts.map((part) => (typeof part === 'string' ? part : html`<strong>${part.strong}</strong>`))
+  return html`<li class=${`sentence ${effect}`}>
+    <span class="effect">${BADGES[effect]}</span>
+    ${
+      each === undefined
+        ? html`<span>${text}</span>`
+        : html`<details>
+            <summary>${text}</summary>
+            <ul class="plain">${each.map((line) => html`<li>${line}</li>`)}</ul>
+          </details>`
+    }
+  </li>`
+}
 
 /** A list of differences; each is marked by a word, not by its colour alone. */
-const sentenceList = (sentences: readonly Sentence[]): TemplateResult => {
-  const rest = sentences.slice(SHOWN)
-  return html`<ul class="sentences">
-      ${sentences.slice(0, SHOWN).map(item)}
-    </ul>
-    ${
-      rest.length === 0
-        ? nothing
-        : html`<details>
-            <summary>${rest.length} more</summary>
-            <ul class="sentences">${rest.map(item)}</ul>
-          </details>`
-    }`
-}
+const sentenceList = (sentences: readonly Sentence[]): TemplateResult =>
+  html`<ul class="sentences">${sentences.map(item)}</ul>`
 
 export interface Differences {
   /** Differences of access to tokens, from the API. */

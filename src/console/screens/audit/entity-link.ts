@@ -26,10 +26,12 @@ const WITHOUT_PAGE = new Set([
   'token_association',
 ])
 
+/** Whether an entity type is one of tokens. The type is data, and may be the name of a member of every object. */
+export const isToken = (type: string): boolean => !Object.hasOwn(PLACES, type) && !WITHOUT_PAGE.has(type)
+
 /** The hash of the page of an entity that a record names; undefined without one that the session may see. */
 export const entityLink = (type: string, id: string, may: May): string | undefined => {
   if (id === '' || WITHOUT_PAGE.has(type)) return undefined
-  // The type is data, and may be the name of a member of every object.
-  const [permission, hash] = (Object.hasOwn(PLACES, type) ? PLACES[type] : undefined) ?? TOKEN
+  const [permission, hash] = (isToken(type) ? undefined : PLACES[type]) ?? TOKEN
   return may(permission) ? hash(id) : undefined
 }

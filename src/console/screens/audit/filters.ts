@@ -1,10 +1,10 @@
 import { choiceField, field, valueIn } from '../../kit/form.ts'
-import { html, type TemplateResult } from '../../kit/html.ts'
+import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
 import { fromLocal, toLocal } from '../../kit/time.ts'
 
 /** Filters of `GET /logs`, with the names that they have in the hash. */
-const FILTERS = ['entity_type', 'entity_id', 'start_date', 'end_date'] as const
+const FILTERS = ['operation', 'entity_type', 'entity_id', 'actor_id', 'start_date', 'end_date'] as const
 
 type LogQuery = Readonly<Record<(typeof FILTERS)[number], string | undefined>>
 
@@ -18,14 +18,35 @@ export interface EntityType {
   readonly value: string
 }
 
-/** Filters as a form; each change reloads the list. Inputs are not `live`: text being typed outlives a reload. */
+/** Operations of all token types and resources (docs/reference/audit-format.md). */
+const OPERATIONS = ['create', 'read', 'update', 'delete', 'use', 'outcome', 'guard', 'authorize']
+
+/**
+ * Filters as a form; each change reloads the list. Inputs are not `live`: text being typed outlives a reload.
+ * `actors`: names by id, which are suggested.
+ */
 export const filterForm = (
   { filters, setFilters }: Pick<ScreenContext, 'filters' | 'setFilters'>,
   types: readonly EntityType[],
+  actors: ReadonlyMap<string, string>,
 ): TemplateResult => {
   const query = queryOf(filters.value)
   const set = (changes: Partial<LogQuery>) => setFilters({ ...changes, rows: undefined })
   const sorted = [...types].sort((a, b) => a.display_name.localeCompare(b.display_name))
+  const { operation } = query
+  const operations = [...new Set([...OPERATIONS, ...(operation === undefined ? [] : [operation])])]
+  const id = (label: string, name: 'entity_id' | 'actor_id') =>
+    field({
+      label,
+      control: html`<input
+        type="search"
+        spellcheck="false"
+        autocomplete="off"
+        list=${name === 'actor_id' ? 'actors' : nothing}
+        .value=${query[name] ?? ''}
+        @change=${(event: Event) => set({ [name]: valueIn(event).trim() })}
+      />`,
+    })
   const time = (label: string, name: 'start_date' | 'end_date') =>
     field({
       label,
@@ -37,26 +58,24 @@ export const filterForm = (
     })
   return html`<form class="filters" role="search" aria-label="Filter records" @submit=${(event: Event) => event.preventDefault()}>
     ${choiceField({
+      label: 'Operation',
+      value: operation ?? '',
+      choices: [['', 'Any'], ...operations.map((name) => [name, name] as const)],
+      set: (operation) => set({ operation }),
+    })}
+    ${choiceField({
       label: 'Entity type',
       value: query.entity_type ?? '',
       choices: [['', 'Any'], ...sorted.map(({ display_name, value }) => [value, display_name] as const)],
       set: (entity_type) => set({ entity_type }),
     })}
-    ${field({
-      label: 'Entity id',
-      control: html`<input
-        type="search"
-        spellcheck="false"
-        autocomplete="off"
-        .value=${query.entity_id ?? ''}
-        @change=${(event: Event) => set({ entity_id: valueIn(event).trim() })}
-      />`,
-    })}
+    ${id('Entity id', 'entity_id')} ${id('Actor id', 'actor_id')}
+    <datalist id="actors">${[...actors].map(([id, name]) => html`<option value=${id}>${name}</option>`)}</datalist>
     ${time('From', 'start_date')} ${time('Until', 'end_date')}
     <button
       type="button"
       ?disabled=${!isFiltered(query)}
-      @click=${() => set({ entity_type: undefined, entity_id: undefined, start_date: undefined, end_date: undefined })}
+      @click=${() => set(queryOf(new URLSearchParams()))}
     >
       Clear
     </button>

@@ -3,6 +3,7 @@ import type { LogEntry } from '../../api/types.ts'
 import { hiddenFiltersNote } from '../../kit/hidden-filters.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { listOf, showList } from '../../kit/list.ts'
+import { count } from '../../kit/numbers.ts'
 import { resource } from '../../kit/resource.ts'
 import type { Screen, ScreenContext, ScreenInstance } from '../../kit/screen.ts'
 import { section } from '../../kit/section.ts'
@@ -14,6 +15,7 @@ import { createChain } from './chain.ts'
 import { entityLink } from './entity-link.ts'
 import { createExport } from './export-button.ts'
 import { type EntityType, filterForm, isFiltered, queryOf } from './filters.ts'
+import { type AuditRow, rowsOf, summaryOf } from './rows.ts'
 
 /** A name or an id, shortened by its look only, with a link where it has a page. */
 const party = (id: string, name: string | undefined, hash: string | undefined): TemplateResult => {
@@ -23,27 +25,48 @@ const party = (id: string, name: string | undefined, hash: string | undefined): 
     : html`<a class="record-id" href=${hash} title=${id}>${text}</a>`
 }
 
-const columns = (
-  typeName: (type: string) => string,
-  nameOf: (application: string) => string | undefined,
-): readonly Column<LogEntry>[] => [
-  { head: 'Time', cell: ({ created_at }) => relativeTime(created_at) },
-  { head: 'Operation', cell: ({ operation }) => html`<span class="badge">${operation}</span>` },
-  { head: 'Type', cell: ({ entity_type }) => typeName(entity_type) },
+const said = ({ message, surfaces }: LogEntry): TemplateResult =>
+  html`${message}${surfaces === undefined ? nothing : html` <span class="soft">in ${surfaces.join(', ')}</span>`}`
+
+const columns = (nameOf: (application: string) => string | undefined): readonly Column<AuditRow>[] => [
+  { head: 'Time', cell: ({ records: [{ created_at }] }) => relativeTime(created_at) },
+  {
+    head: 'Message',
+    kind: 'wide',
+    cell: ({ records }) =>
+      records.length === 1
+        ? said(records[0])
+        : html`<details>
+            <summary>${summaryOf(records)}</summary>
+            <ul class="plain">
+              ${records.map(
+                (record) =>
+                  html`<li>
+                    ${party(record.entity_id, undefined, entityLink(record.entity_type, record.entity_id, may))}
+                    ${said(record)}
+                  </li>`,
+              )}
+            </ul>
+          </details>`,
+  },
   {
     head: 'Entity',
-    cell: ({ entity_type, entity_id }) =>
-      party(
+    cell: ({ records }) => {
+      const [{ entity_type, entity_id }] = records
+      const { size } = new Set(records.map((record) => record.entity_id))
+      if (size > 1) return `${count(size)} tokens`
+      return party(
         entity_id,
         entity_type === 'application' ? nameOf(entity_id) : undefined,
         entityLink(entity_type, entity_id, may),
-      ),
+      )
+    },
   },
   {
     head: 'Actor',
-    cell: ({ actor_id, actor_type = '' }) =>
+    cell: ({ records: [{ actor_id, actor_type = '' }] }) =>
       actor_id === undefined
-        ? html`<span class="soft">anonymous</span>`
+        ? html`<span class="soft">${actor_type || 'anonymous'}</span>`
         : party(
             actor_id,
             nameOf(actor_id),
@@ -51,9 +74,8 @@ const columns = (
           ),
   },
   {
-    head: 'Message',
-    cell: ({ message, surfaces }) =>
-      html`${message}${surfaces === undefined ? nothing : html` <span class="soft">in ${surfaces.join(', ')}</span>`}`,
+    head: 'Operation',
+    cell: ({ records: [{ operation }] }) => html`<span class="badge">${operation}</span>`,
   },
 ]
 
@@ -80,23 +102,20 @@ const open = (context: ScreenContext): ScreenInstance => {
     actions: () => html`${file.button()} ${snippet('GET', '/logs', { query: queryOf(filters.value) })}`,
     view: () => {
       const known = types.value.value ?? []
-      const typeNames = new Map(known.map(({ value, display_name }) => [value, display_name]))
-      const tableColumns = columns(
-        (type) => typeNames.get(type) ?? type,
-        (id) => names.value.get(id),
-      )
+      const tableColumns = columns((id) => names.value.get(id))
       const rows = showList(list, (entries) =>
         table({
           caption: 'Audit records',
           columns: tableColumns,
-          rows: entries,
+          rows: rowsOf(entries),
+          key: ({ key }) => key,
           empty: isFiltered(queryOf(filters.value))
             ? 'No record has these properties. Change or clear the filters.'
             : 'No records yet. The first call that creates, reads or uses something writes one.',
         }),
       )
       return html`${chain()}
-        ${section('records', 'Records', html`${filterForm(context, known)} ${hiddenFiltersNote(context)} ${file.status()} ${rows}`)}`
+        ${section('records', 'Records', html`${filterForm(context, known, names.value)} ${hiddenFiltersNote(context)} ${file.status()} ${rows}`)}`
     },
   }
 }

@@ -1,0 +1,32 @@
+import type { LogEntry } from '../../api/types.ts'
+import { count } from '../../kit/numbers.ts'
+import { isToken } from './entity-link.ts'
+
+/** Records of tokens that one call has written, e.g. a page of a list; each other record alone. */
+export interface AuditRow {
+  readonly key: string
+  readonly records: readonly [LogEntry, ...LogEntry[]]
+}
+
+/** The rows of records, in their order. A trace may have many calls: those of one have one time. */
+export const rowsOf = (entries: readonly LogEntry[]): readonly AuditRow[] => {
+  const rows = Map.groupBy(entries, ({ trace_id, created_at, operation, actor_id, entity_type }, index) =>
+    trace_id === undefined || !isToken(entity_type)
+      ? String(index)
+      : [trace_id, created_at, operation, actor_id].join(' '),
+  )
+  return [...rows].map(([key, records]) => ({ key, records: records as [LogEntry, ...LogEntry[]] }))
+}
+
+/** Messages that a summary names. */
+const NAMED = 2
+
+/** `Card retrieved: masked × 30, Token retrieved: masked × 20`. */
+export const summaryOf = (records: readonly LogEntry[]): string => {
+  const messages = [...Map.groupBy(records, ({ message }) => message)]
+  const named = messages
+    .slice(0, NAMED)
+    .map(([message, { length }]) => (length === 1 ? message : `${message} × ${count(length)}`))
+  const rest = messages.length - named.length
+  return [...named, ...(rest > 0 ? [`${rest} more`] : [])].join(', ')
+}
