@@ -24,14 +24,7 @@ const ACTIVE: readonly TokenOperation[] = ['create', 'read', 'use']
 const titleOf = (deps: Pick<VaultDeps, 'types'>, type: string): string =>
   deps.types.get(type)?.title ?? 'Token'
 
-const DISCLOSED: Readonly<Record<LoggedDisclosure, string>> = {
-  redact: ': redacted',
-  mask: ': masked',
-  reveal: ': revealed',
-  match: ': matched by a search',
-}
-
-/** The record of something done to a token, e.g. "Card created", or "Card used: revealed" (completions §10). */
+/** The record of something done to a token, e.g. "Card used" (completions §10). */
 export const doneRecord = (
   deps: Pick<VaultDeps, 'types'>,
   { id, type, seq }: Subject,
@@ -40,8 +33,7 @@ export const doneRecord = (
   at: number,
   disclosure?: LoggedDisclosure,
 ): AuditRecord => {
-  const disclosed = disclosure === undefined ? '' : DISCLOSED[disclosure]
-  const message = `${titleOf(deps, type)} ${pastOf(operation)}${disclosed}`
+  const message = `${titleOf(deps, type)} ${pastOf(operation)}`
   const event = auditRecord({ entity: type, id, operation, message }, context, at)
   const record = disclosure === undefined ? event : { ...event, disclosure }
   if (seq === undefined || !ACTIVE.includes(operation)) return record

@@ -49,7 +49,7 @@ const call = async () => {
     message,
   })
   const used = Array.from({ length: tokens }, anyToken).map((seq) => ({
-    ...record('card', ids[seq]!, 'Card used: revealed'),
+    ...record('card', ids[seq]!, 'Card used'),
     token_seq: seq,
     disclosure: 'reveal' as const,
   }))

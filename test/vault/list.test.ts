@@ -80,8 +80,8 @@ t.test('callers see the permitted tokens, each by its own rule', async (t) => {
   t.same(
     records.map(({ entity_id, disclosure, message }) => [entity_id, disclosure, message]),
     [
-      ['team', 'reveal', 'Token retrieved: revealed'],
-      ['card', 'mask', 'Card retrieved: masked'],
+      ['team', 'reveal', 'Token retrieved'],
+      ['card', 'mask', 'Card retrieved'],
     ],
     'each token whose data is shown has a record, which says how',
   )

@@ -43,8 +43,8 @@ t.test('each token has one record, and is counted', async (t) => {
       .map(({ entity_id, entity_type, operation, message }) => [entity_id, entity_type, operation, message])
       .sort(),
     [
-      [a.id, 'card', 'use', 'Card used: revealed'],
-      [b.id, 'token', 'use', 'Token used: revealed'],
+      [a.id, 'card', 'use', 'Card used'],
+      [b.id, 'token', 'use', 'Token used'],
     ].sort(),
   )
   const { values } = await metrics.disclosed.get()

@@ -87,9 +87,9 @@ t.test('records name actor, action and token, and nothing of its data', async (t
     records.map(({ operation, message }) => [operation, message]),
     [
       ['create', 'Card created'],
-      ['read', 'Card retrieved: revealed'],
+      ['read', 'Card retrieved'],
       ['update', 'Card updated'],
-      ['use', 'Card used: revealed'],
+      ['use', 'Card used'],
       ['delete', 'Card deleted'],
     ],
   )

@@ -78,6 +78,8 @@ export interface LogEntry {
   readonly message: string
   readonly created_at: string
   readonly trace_id?: string
+  /** Of a token that was read or used; `match`: that a search by data found it. */
+  readonly disclosure?: Disclosure | 'match'
   /** Places of a request that the value was put into; for a use only. */
   readonly surfaces?: readonly string[]
 }

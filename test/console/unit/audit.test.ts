@@ -93,8 +93,13 @@ t.test(
   'records of tokens by one call are one row; other calls, operations and entities are not in it',
   async (t) => {
     const read = { ...record(1), trace_id: 'a', actor_id: 'one', created_at: 'now' }
-    const card = { ...read, message: 'Card retrieved: masked' }
-    const bank = { ...read, entity_type: 'bank', message: 'Bank account retrieved: masked' }
+    const card = { ...read, disclosure: 'mask' as const }
+    const bank = {
+      ...read,
+      entity_type: 'bank',
+      message: 'Bank account retrieved',
+      disclosure: 'mask' as const,
+    }
     const proxy = { ...read, entity_type: 'proxy' }
     const { trace_id: _, ...untraced } = read
     const others = [

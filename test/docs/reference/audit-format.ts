@@ -94,7 +94,7 @@ export const auditFormat: Page = {
       `Each process writes a journal, \`<data directory>/audit/<process>.<number>.jsonl\`. The admin process copies the records into the
 store a moment later, where \`GET /logs\` reads them. \`sidevault audit verify\` checks the files, \`sidevault audit verify --rows\` the store.`,
       'A journal has one JSON object a line, for the records of one call:',
-      '```json\n{"seq":7,"call":["<tenant>","<application>","application","<trace id>"],"records":[["proxy","<proxy>","use","Proxy used",1800000000000,null],["card","<token>","use","Card used: revealed",1800000000000,42,"body","reveal"]],"hash":"<64 hex digits>"}\n```',
+      '```json\n{"seq":7,"call":["<tenant>","<application>","application","<trace id>"],"records":[["proxy","<proxy>","use","Proxy used",1800000000000,null],["card","<token>","use","Card used",1800000000000,42,"body","reveal"]],"hash":"<64 hex digits>"}\n```',
       `Records count from 1 without a gap. \`seq\` is the number of the last record of the line. \`hash\` is HMAC-SHA256, under the audit
 key of the vault, over the previous hash and the line up to its own hash. The hash before the first line is that of the journal's name. A line
 has at most 100 records and 16 KiB. The store has a row for each record, with its number and the hash of its line.`,

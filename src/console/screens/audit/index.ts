@@ -15,7 +15,7 @@ import { createChain } from './chain.ts'
 import { entityLink } from './entity-link.ts'
 import { createExport } from './export-button.ts'
 import { type EntityType, filterForm, isFiltered, queryOf } from './filters.ts'
-import { type AuditRow, rowsOf, summaryOf } from './rows.ts'
+import { type AuditRow, messageOf, rowsOf, summaryOf } from './rows.ts'
 
 /** A name or an id, shortened by its look only, with a link where it has a page. */
 const party = (id: string, name: string | undefined, hash: string | undefined): TemplateResult => {
@@ -25,8 +25,8 @@ const party = (id: string, name: string | undefined, hash: string | undefined): 
     : html`<a class="record-id" href=${hash} title=${id}>${text}</a>`
 }
 
-const said = ({ message, surfaces }: LogEntry): TemplateResult =>
-  html`${message}${surfaces === undefined ? nothing : html` <span class="soft">in ${surfaces.join(', ')}</span>`}`
+const said = (record: LogEntry): TemplateResult =>
+  html`${messageOf(record)}${record.surfaces === undefined ? nothing : html` <span class="soft">in ${record.surfaces.join(', ')}</span>`}`
 
 const columns = (nameOf: (application: string) => string | undefined): readonly Column<AuditRow>[] => [
   { head: 'Time', cell: ({ records: [{ created_at }] }) => relativeTime(created_at) },

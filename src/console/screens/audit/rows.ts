@@ -18,12 +18,23 @@ export const rowsOf = (entries: readonly LogEntry[]): readonly AuditRow[] => {
   return [...rows].map(([key, records]) => ({ key, records: records as [LogEntry, ...LogEntry[]] }))
 }
 
+const DISCLOSED = {
+  redact: ': redacted',
+  mask: ': masked',
+  reveal: ': revealed',
+  match: ': matched by a search',
+} as const
+
+/** The message of a record, and what it disclosed: `Card retrieved: masked`. */
+export const messageOf = ({ message, disclosure }: LogEntry): string =>
+  disclosure === undefined ? message : message + DISCLOSED[disclosure]
+
 /** Messages that a summary names. */
 const NAMED = 2
 
 /** `Card retrieved: masked × 30, Token retrieved: masked × 20`. */
 export const summaryOf = (records: readonly LogEntry[]): string => {
-  const messages = [...Map.groupBy(records, ({ message }) => message)]
+  const messages = [...Map.groupBy(records, messageOf)]
   const named = messages
     .slice(0, NAMED)
     .map(([message, { length }]) => (length === 1 ? message : `${message} × ${count(length)}`))

@@ -6,6 +6,7 @@ import type { ScreenContext } from '../../kit/screen.ts'
 import { table } from '../../kit/table.ts'
 import { relativeTime } from '../../kit/time.ts'
 import { hashOf } from '../../router.ts'
+import { messageOf } from '../audit/rows.ts'
 
 interface History {
   view(by: (actor: string) => TemplateResult): TemplateResult
@@ -30,8 +31,8 @@ export const createHistory = ({ api, signal }: ScreenContext, id: string): Histo
           {
             head: 'What',
             kind: 'wide',
-            cell: ({ message, surfaces = [] }) =>
-              html`${message} <span class="soft">${surfaces.join(', ')}</span>`,
+            cell: (record) =>
+              html`${messageOf(record)} <span class="soft">${record.surfaces?.join(', ')}</span>`,
           },
           { head: 'By', cell: ({ actor_id }) => (actor_id === undefined ? 'anonymous' : by(actor_id)) },
         ],
