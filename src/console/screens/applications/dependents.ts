@@ -2,36 +2,39 @@ import { type Api, path } from '../../api/client.ts'
 import { type ListResponse, nextPageQuery } from '../../kit/list.ts'
 import type { May } from '../../kit/screen.ts'
 import { formatCount } from './phrase.ts'
-import type { ApplicationKey } from './types.ts'
 
 /** Newest entities of each kind that are looked through. */
 const LOOKED = 100
 
-interface ActingEntity {
-  readonly id: string
-  readonly name: string
-  /** Application that a proxy acts as. */
+/** Lists of what may depend on an application, in sentences such as "1 open session ends." */
+const KINDS = [
+  { list: 'sessions', permission: 'session:read', noun: 'open session', verb: 'end' },
+  { list: 'proxies', permission: 'proxy:read', noun: 'proxy', verb: 'act' },
+  { list: 'reactors', permission: 'reactor:read', noun: 'reactor', verb: 'act' },
+] as const
+
+interface Dependent {
+  readonly name?: string
+  /** Application of a session, and that a proxy acts as. */
   readonly application_id?: string
   /** Application that a reactor acts as. */
   readonly application?: { readonly id: string }
-}
-
-interface SessionInfo {
-  readonly application_id: string
+  /** Application that authorized a session. */
   readonly authorized_by?: string
-  readonly state: string
+  /** State of a session. */
+  readonly state?: string
 }
 
 /** `1 key stops`, `2 keys stop`. */
 const subject = (entities: readonly unknown[], noun: string, verb: string): string =>
   `${formatCount(entities.length, noun)} ${entities.length === 1 ? `${verb}s` : verb}`
 
-/** Names of proxies and reactors, at most a few of them. */
-const quotedNames = (all: readonly ActingEntity[]): string =>
-  all
+/** `: “One”, “Two”`, at most a few of them. */
+const quotedNames = (all: readonly Dependent[]): string =>
+  ` as it: ${all
     .slice(0, 3)
     .map(({ name }) => `“${name}”`)
-    .join(', ') + (all.length > 3 ? ` and ${all.length - 3} more` : '')
+    .join(', ')}${all.length > 3 ? ` and ${all.length - 3} more` : ''}`
 
 /**
  * Sentences about what ends with an application, as far as the signed-in keys may know: its keys, its open sessions,
@@ -44,38 +47,31 @@ export const dependentsOf = async (
   signal: AbortSignal,
 ): Promise<readonly string[]> => {
   /** Kinds that have more than those that are looked through. */
-  const truncatedKinds: string[] = []
-  const list = async <T>(
-    kind: 'sessions' | 'proxies' | 'reactors',
-    permission: string,
-  ): Promise<readonly T[]> => {
+  const truncated: string[] = []
+  const sentenceOf = async ({ list, permission, noun, verb }: (typeof KINDS)[number]) => {
     if (!may(permission)) return []
-    const page = await api.call<ListResponse<T>>('GET', `/${kind}`, { query: { size: LOOKED }, signal })
-    if (nextPageQuery(page) !== undefined) truncatedKinds.push(kind)
-    return page.data
-  }
-  const [keys, sessions, proxies, reactors] = await Promise.all([
-    api.call<readonly ApplicationKey[]>('GET', path`/applications/${id}/keys`, { signal }),
-    list<SessionInfo>('sessions', 'session:read'),
-    list<ActingEntity>('proxies', 'proxy:read'),
-    list<ActingEntity>('reactors', 'reactor:read'),
-  ])
-  const open = sessions.filter(
-    (session) => session.state !== 'ended' && (session.application_id === id || session.authorized_by === id),
-  )
-  const acting = (noun: string, all: readonly ActingEntity[]) => {
-    const dependents = all.filter((entity) => (entity.application_id ?? entity.application?.id) === id)
+    const page = await api.call<ListResponse<Dependent>>('GET', `/${list}`, {
+      query: { size: LOOKED },
+      signal,
+    })
+    if (nextPageQuery(page) !== undefined) truncated.push(list)
+    const dependents = page.data.filter(
+      ({ application_id, application, authorized_by, state }) =>
+        state !== 'ended' && [application_id, application?.id, authorized_by].includes(id),
+    )
     return dependents.length === 0
       ? []
-      : [`${subject(dependents, noun, 'act')} as it: ${quotedNames(dependents)}.`]
+      : [`${subject(dependents, noun, verb)}${verb === 'act' ? quotedNames(dependents) : ''}.`]
   }
+  const [keys, ...sentences] = await Promise.all([
+    api.call<readonly unknown[]>('GET', path`/applications/${id}/keys`, { signal }),
+    ...KINDS.map(sentenceOf),
+  ])
   return [
     keys.length === 0 ? 'It has no key.' : `${subject(keys, 'key', 'stop')} working at once.`,
-    ...(open.length === 0 ? [] : [`${subject(open, 'open session', 'end')}.`]),
-    ...acting('proxy', proxies),
-    ...acting('reactor', reactors),
-    ...(truncatedKinds.length === 0
+    ...sentences.flat(),
+    ...(truncated.length === 0
       ? []
-      : [`Only the newest ${LOOKED} ${truncatedKinds.sort().join(', ')} were looked through.`]),
+      : [`Only the newest ${LOOKED} ${truncated.sort().join(', ')} were looked through.`]),
   ]
 }

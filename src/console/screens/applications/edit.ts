@@ -13,29 +13,54 @@ import { exactTime } from '../../kit/time.ts'
 import { link } from '../../router.ts'
 import { sessionStatus } from '../../session.ts'
 import { compare, liveDifference } from './access-diff.ts'
-import { applicationForm } from './application-form.ts'
 import { changesOf } from './changes.ts'
-import { containerSuggestions } from './container-suggestions.ts'
+import { containerSuggestions } from './containers.ts'
 import { type Differences, differences, sentencesOf } from './difference.ts'
 import { bodyOf, type Draft, type DraftBody, draftOf, isSameBody } from './draft.ts'
 import { fieldPlaces } from './fields.ts'
+import { applicationForm } from './form.ts'
 import type { Diff, PermissionInfo } from './types.ts'
-import { ownWarning } from './views.ts'
+import { isOwn } from './views.ts'
 
 const NO_DIFFERENCE: Diff = { data: [] }
 
-/** Drafts of screens that were left, by application, with their originals. Signing out forgets them with the page. */
-const unsaved = new Map<string, { readonly base: Application; readonly draft: Draft }>()
+/** A draft, and what it was made of. */
+interface Edited {
+  readonly base: Application
+  readonly draft: Draft
+}
+
+/** Drafts of screens that were left, by application. Signing out forgets them with the page. */
+const unsaved = new Map<string, Edited>()
 
 // Drafts are stored nowhere: a reload loses them.
 globalThis.window?.addEventListener('beforeunload', (event) => {
   if (unsaved.size > 0 && sessionStatus.peek() !== 'unknown') event.preventDefault()
 })
 
+const storedBody = (application: Application): DraftBody => bodyOf(draftOf(application))
+
+/** A change of the application that is signed in takes permissions from this very page. */
+const ownWarning = ({ id, permissions }: Application, next: readonly string[]) => {
+  const lost = permissions.filter((permission) => !next.includes(permission))
+  return isOwn(id) && lost.length > 0
+    ? html`<p class="warning"><strong>You are signed in with this application.</strong> You lose ${lost.join(', ')}.</p>`
+    : nothing
+}
+
+/** The draft with its rules joined to those that are stored now, to name what saving changes. */
+const draftAgainst = (now: Application, draft: Draft): Draft => ({
+  ...draft,
+  rules: draft.rules.map(({ stored: _, ...rule }) => {
+    const same = now.rules.find(({ priority }) => priority === rule.priority)
+    return same === undefined ? rule : { ...rule, stored: same }
+  }),
+})
+
 /** The draft of before, while what it was made of is still stored. */
-const draftFor = (application: Application): { readonly base: Application; readonly draft: Draft } => {
+const draftFor = (application: Application): Edited => {
   const former = unsaved.get(application.id)
-  if (former !== undefined && isSameBody(bodyOf(draftOf(former.base)), bodyOf(draftOf(application)))) {
+  if (former !== undefined && isSameBody(storedBody(former.base), storedBody(application))) {
     notice('info', 'Your unsaved changes are still here.')
     return former
   }
@@ -54,7 +79,7 @@ const editor = (
   const { base, draft: first } = draftFor(application)
   const isManagement = base.type === 'management'
   const draft = signal(first)
-  const stored = bodyOf(draftOf(base))
+  const stored = storedBody(base)
   const changed = computed(() => {
     const body = bodyOf(draft.value)
     return isSameBody(body, stored) ? undefined : body
@@ -77,7 +102,7 @@ const editor = (
   /** Shows what saving changes of `now`, which is stored. True: save it. */
   const ask = async (now: Application, saved: Draft, body: DraftBody): Promise<boolean> => {
     const diff = isManagement ? NO_DIFFERENCE : await compare(api, id, body, within)
-    const isOverwrite = !isSameBody(bodyOf(draftOf(now)), stored)
+    const isOverwrite = !isSameBody(storedBody(now), stored)
     const choice = await dialog<'save' | 'reload'>({
       title: `Save ${base.name}?`,
       body: (close) => html`
@@ -119,7 +144,7 @@ const editor = (
     const body = bodyOf(saved)
     const result = await saveLatest({
       read: () => api.call<Application>('GET', path`/applications/${id}`, { signal: within }),
-      part: (now) => bodyOf(draftOf(now)),
+      part: storedBody,
       ask: (now) => ask(now, saved, body),
       save: () => api.call<Application>('PUT', path`/applications/${id}`, { body }),
     })
@@ -158,16 +183,11 @@ const editor = (
     const error =
       save.error.value ?? (state.kind === 'error' && state.error.status === 400 ? state.error : undefined)
     return html`<form class="application with-pane" aria-label="Application" @focusin=${containers.onFocus} @submit=${save.run} novalidate>
-      <div class="stack">
+      <div class="sections">
         ${formProblem(save.error.value, fieldPlaces(save.error.value))}
-        ${applicationForm({
-          draft: draft.value,
-          permissions,
-          error,
-          change,
-        })}
+        ${applicationForm({ value: draft.value, error, change }, permissions)}
       </div>
-      <aside aria-label="Differences" class="pane">
+      <aside aria-label="Differences" class="card">
         <h2>
           Differences
           ${live.waiting.value || live.busy.value ? html`<span class="soft small">comparing …</span>` : nothing}
@@ -183,29 +203,17 @@ const editor = (
   }
 }
 
-/** The draft with its rules joined to those that are stored now, to name what saving changes. */
-const draftAgainst = (now: Application, draft: Draft): Draft => ({
-  ...draft,
-  rules: draft.rules.map(({ stored: _, ...rule }) => {
-    const same = now.rules.find(({ priority }) => priority === rule.priority)
-    return same === undefined ? rule : { ...rule, stored: same }
-  }),
-})
-
 export const editScreen: Screen = {
   path: '/applications/:id/edit',
   title: 'Edit application',
   needs: (may) => may('application:read') && may('application:update'),
   open: (context) => {
     const { api, params, signal: within, title } = context
-    const loaded = resource(async (abort) => {
-      const application = await api.call<Application>('GET', path`/applications/${params.id ?? ''}`, {
-        signal: abort,
-      })
-      const permissions = await api.call<readonly PermissionInfo[]>('GET', '/permissions', {
-        query: { application_type: application.type },
-        signal: abort,
-      })
+    const loaded = resource(async (signal) => {
+      const where = path`/applications/${params.id ?? ''}`
+      const application = await api.call<Application>('GET', where, { signal })
+      const query = { application_type: application.type }
+      const permissions = await api.call<readonly PermissionInfo[]>('GET', '/permissions', { query, signal })
       title(`Edit ${application.name}`)
       return { view: editor(context, application, permissions, () => loaded.reload()) }
     }, within)
