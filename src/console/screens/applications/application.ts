@@ -15,9 +15,8 @@ import { hashOf, link } from '../../router.ts'
 import { may } from '../../session.ts'
 import { dependentsOf } from './dependents.ts'
 import { containerLabel } from './difference.ts'
-import { keysOf } from './keys.ts'
+import { expiry, isOwn, keysOf } from './keys.ts'
 import { destinationText, phraseOf } from './phrase.ts'
-import { expiry, isOwn } from './views.ts'
 
 /** Calls of this node that are looked through for the newest of the application. */
 const LOOKED = 100

@@ -1,4 +1,4 @@
-import type { Application } from '../../api/types.ts'
+import type { Application, ApplicationType } from '../../api/types.ts'
 import { action, formProblem } from '../../kit/form.ts'
 import { html, live } from '../../kit/html.ts'
 import { createIdempotencyKey } from '../../kit/idempotency.ts'
@@ -9,10 +9,9 @@ import { computed, signal } from '../../kit/signals.ts'
 import { fromLocal } from '../../kit/time.ts'
 import { link } from '../../router.ts'
 import { may } from '../../session.ts'
-import { containerSuggestions } from './containers.ts'
 import { bodyOf, type Draft, draftOf } from './draft.ts'
 import { type Field, fieldPlaces, fieldsOf } from './fields.ts'
-import { applicationForm } from './form.ts'
+import { applicationForm, containerSuggestions } from './form.ts'
 import { showKey } from './keys.ts'
 import { type Template, templates } from './templates.ts'
 import type { PermissionInfo } from './types.ts'
@@ -48,8 +47,8 @@ export const createScreen: Screen = {
   title: 'New application',
   needs: (may) => may('application:create'),
   open: ({ api, filters, setFilters, signal: within, navigate }) => {
-    const chosen = () => templateOf(filters.value.get('template'))
-    const draft = signal<NewDraft>({ ...draftOf(chosen(), false), expires_at: '' })
+    const first = templateOf(filters.peek().get('template'))
+    const draft = signal<NewDraft>({ ...draftOf(first, false), expires_at: '' })
     const type = computed(() => draft.value.type)
     const idempotency = createIdempotencyKey()
     const containers = containerSuggestions(api, undefined, within)
@@ -76,7 +75,7 @@ export const createScreen: Screen = {
       create.reset()
       draft.value = { ...draft.peek(), ...part }
     }
-    const setType = ({ type = 'private' }: Partial<NewDraft>) =>
+    const setType = ({ type = 'private' }: { readonly type?: ApplicationType }) =>
       change({
         type,
         permissions: [],
@@ -90,8 +89,8 @@ export const createScreen: Screen = {
     return {
       view: () => {
         const error = create.error.value
-        const form = { value: draft.value, error, change }
-        const { id } = chosen()
+        const form = { value: draft.value, error, at: '', change }
+        const chosen = templateOf(filters.value.get('template'))
         return html`<form class="application" aria-label="New application" @focusin=${containers.onFocus} @submit=${create.run} novalidate>
           <fieldset class="cards">
             <legend>Template</legend>
@@ -100,7 +99,7 @@ export const createScreen: Screen = {
                 <input
                   type="radio"
                   name="template"
-                  .checked=${live(template.id === id)}
+                  .checked=${live(template === chosen)}
                   @change=${() => choose(template)}
                 />
                 <span><strong>${template.title}</strong><span class="soft small">${template.about}</span></span>

@@ -6,35 +6,29 @@ import { formatCount } from './phrase.ts'
 /** Newest entities of each kind that are looked through. */
 const LOOKED = 100
 
-/** Lists of what may depend on an application, in sentences such as "1 open session ends." */
+/** Entities that may depend on an application, in sentences such as "1 open session ends." */
 const KINDS = [
-  { list: 'sessions', permission: 'session:read', noun: 'open session', verb: 'end' },
-  { list: 'proxies', permission: 'proxy:read', noun: 'proxy', verb: 'act' },
-  { list: 'reactors', permission: 'reactor:read', noun: 'reactor', verb: 'act' },
+  { kind: 'sessions', permission: 'session:read', noun: 'open session', verb: 'end' },
+  { kind: 'proxies', permission: 'proxy:read', noun: 'proxy', verb: 'act' },
+  { kind: 'reactors', permission: 'reactor:read', noun: 'reactor', verb: 'act' },
 ] as const
 
+/** A session, or a proxy or a reactor with its name, and the applications that it depends on. */
 interface Dependent {
   readonly name?: string
-  /** Application of a session, and that a proxy acts as. */
-  readonly application_id?: string
-  /** Application that a reactor acts as. */
-  readonly application?: { readonly id: string }
-  /** Application that authorized a session. */
-  readonly authorized_by?: string
-  /** State of a session. */
   readonly state?: string
+  readonly application_id?: string
+  readonly application?: { readonly id: string }
+  readonly authorized_by?: string
 }
 
-/** `1 key stops`, `2 keys stop`. */
-const subject = (entities: readonly unknown[], noun: string, verb: string): string =>
-  `${formatCount(entities.length, noun)} ${entities.length === 1 ? `${verb}s` : verb}`
-
-/** `: “One”, “Two”`, at most a few of them. */
-const quotedNames = (all: readonly Dependent[]): string =>
-  ` as it: ${all
-    .slice(0, 3)
-    .map(({ name }) => `“${name}”`)
-    .join(', ')}${all.length > 3 ? ` and ${all.length - 3} more` : ''}`
+/** `1 key stops`, `2 proxies act as it: “One”, “Two”`, with a few names. */
+const subject = (entities: readonly Dependent[], noun: string, verb: string): string => {
+  const names = entities.flatMap(({ name }) => (name === undefined ? [] : [`“${name}”`]))
+  const more = names.length > 3 ? ` and ${names.length - 3} more` : ''
+  const named = names.length === 0 ? '' : ` as it: ${names.slice(0, 3).join(', ')}${more}`
+  return `${formatCount(entities.length, noun)} ${verb}${entities.length === 1 ? 's' : ''}${named}`
+}
 
 /**
  * Sentences about what ends with an application, as far as the signed-in keys may know: its keys, its open sessions,
@@ -48,30 +42,28 @@ export const dependentsOf = async (
 ): Promise<readonly string[]> => {
   /** Kinds that have more than those that are looked through. */
   const truncated: string[] = []
-  const sentenceOf = async ({ list, permission, noun, verb }: (typeof KINDS)[number]) => {
+  const sentencesOf = async ({ kind, permission, noun, verb }: (typeof KINDS)[number]) => {
     if (!may(permission)) return []
-    const page = await api.call<ListResponse<Dependent>>('GET', `/${list}`, {
+    const page = await api.call<ListResponse<Dependent>>('GET', `/${kind}`, {
       query: { size: LOOKED },
       signal,
     })
-    if (nextPageQuery(page) !== undefined) truncated.push(list)
+    if (nextPageQuery(page) !== undefined) truncated.push(kind)
     const dependents = page.data.filter(
-      ({ application_id, application, authorized_by, state }) =>
+      ({ state, application_id, application, authorized_by }) =>
         state !== 'ended' && [application_id, application?.id, authorized_by].includes(id),
     )
-    return dependents.length === 0
-      ? []
-      : [`${subject(dependents, noun, verb)}${verb === 'act' ? quotedNames(dependents) : ''}.`]
+    return dependents.length === 0 ? [] : [`${subject(dependents, noun, verb)}.`]
   }
   const [keys, ...sentences] = await Promise.all([
-    api.call<readonly unknown[]>('GET', path`/applications/${id}/keys`, { signal }),
-    ...KINDS.map(sentenceOf),
+    api.call<readonly object[]>('GET', path`/applications/${id}/keys`, { signal }),
+    ...KINDS.map(sentencesOf),
   ])
   return [
     keys.length === 0 ? 'It has no key.' : `${subject(keys, 'key', 'stop')} working at once.`,
     ...sentences.flat(),
-    ...(truncated.length === 0
-      ? []
-      : [`Only the newest ${LOOKED} ${truncated.sort().join(', ')} were looked through.`]),
+    ...(truncated.length > 0
+      ? [`Only the newest ${LOOKED} ${truncated.sort().join(', ')} were looked through.`]
+      : []),
   ]
 }

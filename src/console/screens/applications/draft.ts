@@ -1,12 +1,11 @@
 import type { Application, Destination, Rule } from '../../api/types.ts'
 import type { GuardChoice } from '../../kit/guard-modes.ts'
 import type { Field } from './fields.ts'
-import type { Row } from './rows.ts'
 import type { PermissionInfo } from './types.ts'
 
-type DestinationTexts = Readonly<Record<keyof Destination, string>>
+export type DestinationDraft = Readonly<Record<keyof Destination, string>>
 
-interface DestinationField extends Field<DestinationTexts> {
+interface DestinationField extends Field<DestinationDraft> {
   readonly member: keyof Destination
   /** Reads an item of a list, whose items are separated by commas; absent: one text. */
   readonly item?: (text: string) => number | string
@@ -26,9 +25,7 @@ export const DESTINATION_FIELDS: readonly DestinationField[] = [
   { member: 'surfaces', label: 'Surfaces', placeholder: 'any', item: (text) => text },
 ]
 
-export interface DestinationDraft extends Row, DestinationTexts {}
-
-export interface RuleDraft extends Row, Omit<Rule, 'destinations'> {
+export interface RuleDraft extends Omit<Rule, 'destinations'> {
   readonly destinations: readonly DestinationDraft[]
   /** The rule that it was before; absent: a new one. */
   readonly stored?: Rule
@@ -50,19 +47,14 @@ export type DraftBody = Pick<
 
 const HIGHEST = 2_147_483_647
 
-let keys = 0
-const newKey = (): number => ++keys
-
 export const destinationDraft = (destination?: Destination): DestinationDraft => {
   const source: Partial<Destination> = { ports: [443], ...destination }
-  const textOf = ({ member }: DestinationField) => [source[member] ?? ''].flat().join(', ')
-  const texts = DESTINATION_FIELDS.map((field) => [field.member, textOf(field)])
-  return { key: newKey(), ...(Object.fromEntries(texts) as DestinationTexts) }
+  const texts = DESTINATION_FIELDS.map(({ member }) => [member, [source[member] ?? ''].flat().join(', ')])
+  return Object.fromEntries(texts)
 }
 
 export const ruleDraft = (rule: Rule, isStored: boolean): RuleDraft => ({
   ...rule,
-  key: newKey(),
   destinations: (rule.destinations ?? []).map(destinationDraft),
   ...(isStored ? { stored: rule } : {}),
 })
@@ -101,11 +93,7 @@ export const moveRule = (rules: readonly RuleDraft[], index: number, by: -1 | 1)
     .with(index + by, { ...rule, priority: other.priority })
 }
 
-const listOf = (text: string): readonly string[] =>
-  text
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '')
+const listOf = (text: string): readonly string[] => text.split(/\s*,\s*/).filter((part) => part !== '')
 
 const destinationBody = (draft: DestinationDraft): Destination => {
   const members = DESTINATION_FIELDS.flatMap(({ member, item }) => {

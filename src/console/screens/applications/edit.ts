@@ -14,24 +14,17 @@ import { link } from '../../router.ts'
 import { sessionStatus } from '../../session.ts'
 import { compare, liveDifference } from './access-diff.ts'
 import { changesOf } from './changes.ts'
-import { containerSuggestions } from './containers.ts'
 import { type Differences, differences, sentencesOf } from './difference.ts'
 import { bodyOf, type Draft, type DraftBody, draftOf, isSameBody } from './draft.ts'
 import { fieldPlaces } from './fields.ts'
-import { applicationForm } from './form.ts'
+import { applicationForm, containerSuggestions } from './form.ts'
+import { isOwn } from './keys.ts'
 import type { Diff, PermissionInfo } from './types.ts'
-import { isOwn } from './views.ts'
 
 const NO_DIFFERENCE: Diff = { data: [] }
 
-/** A draft, and what it was made of. */
-interface Edited {
-  readonly base: Application
-  readonly draft: Draft
-}
-
-/** Drafts of screens that were left, by application. Signing out forgets them with the page. */
-const unsaved = new Map<string, Edited>()
+/** Drafts of screens that were left, by application, with their originals. Signing out forgets them with the page. */
+const unsaved = new Map<string, { readonly base: Application; readonly draft: Draft }>()
 
 // Drafts are stored nowhere: a reload loses them.
 globalThis.window?.addEventListener('beforeunload', (event) => {
@@ -58,7 +51,7 @@ const draftAgainst = (now: Application, draft: Draft): Draft => ({
 })
 
 /** The draft of before, while what it was made of is still stored. */
-const draftFor = (application: Application): Edited => {
+const draftFor = (application: Application) => {
   const former = unsaved.get(application.id)
   if (former !== undefined && isSameBody(storedBody(former.base), storedBody(application))) {
     notice('info', 'Your unsaved changes are still here.')
@@ -85,10 +78,9 @@ const editor = (
     return isSameBody(body, stored) ? undefined : body
   })
   const grantsChanged = computed(() => {
-    const body = changed.value
-    if (body === undefined || isManagement) return undefined
+    const body = bodyOf(draft.value)
     const { permissions, rules } = body
-    return isSameBody({ ...stored, permissions, rules }, stored) ? undefined : body
+    return isManagement || isSameBody({ ...stored, permissions, rules }, stored) ? undefined : body
   })
   const live = liveDifference(api, id, grantsChanged, within)
   const containers = containerSuggestions(api, base, within)
@@ -103,34 +95,25 @@ const editor = (
   const ask = async (now: Application, saved: Draft, body: DraftBody): Promise<boolean> => {
     const diff = isManagement ? NO_DIFFERENCE : await compare(api, id, body, within)
     const isOverwrite = !isSameBody(storedBody(now), stored)
+    const [before, after] = isOverwrite ? [now, draftAgainst(now, saved)] : [base, saved]
+    const changedAt = now.modified_at === undefined ? '' : `It was changed on ${exactTime(now.modified_at)}. `
+    const warning = html`<div class="problem" role="alert">
+      <h3>The application changed since you opened it</h3>
+      <p>${changedAt}Saving replaces that change. The differences below are with what is stored now.</p>
+    </div>`
     const choice = await dialog<'save' | 'reload'>({
       title: `Save ${base.name}?`,
-      body: (close) => html`
-        ${
-          isOverwrite
-            ? html`<div class="problem" role="alert">
-                <h3>The application changed since you opened it</h3>
-                <p>
-                  ${now.modified_at === undefined ? '' : `It was changed on ${exactTime(now.modified_at)}. `}Saving replaces that
-                  change. The differences below are with what is stored now.
-                </p>
-              </div>`
-            : nothing
-        }
-        ${ownWarning(now, body.permissions)}
-        ${differences(isOverwrite ? differencesOf(diff, now, draftAgainst(now, saved)) : differencesOf(diff, base, saved))}
-        <div class="buttons">
-          <button type="button" @click=${() => close()}>Cancel</button>
-          ${
-            isOverwrite
-              ? html`<button type="button" @click=${() => close('reload')}>Discard mine, load what is stored</button>`
-              : nothing
-          }
-          <button type="button" class=${isOverwrite ? 'danger' : 'primary'} @click=${() => close('save')}>
-            ${isOverwrite ? 'Save over it' : 'Save'}
-          </button>
-        </div>
-      `,
+      body: (close) => {
+        const button = (label: string, choice?: 'save' | 'reload', kind = '') =>
+          html`<button type="button" class=${kind} @click=${() => close(choice)}>${label}</button>`
+        return html`${isOverwrite ? warning : nothing} ${ownWarning(now, body.permissions)}
+          ${differences(differencesOf(diff, before, after))}
+          <div class="buttons">
+            ${button('Cancel')}
+            ${isOverwrite ? button('Discard mine, load what is stored', 'reload') : nothing}
+            ${isOverwrite ? button('Save over it', 'save', 'danger') : button('Save', 'save', 'primary')}
+          </div>`
+      },
     })
     if (choice === 'reload') {
       unsaved.delete(id)
@@ -164,28 +147,22 @@ const editor = (
   const pane = (): TemplateResult => {
     const state = live.state.value
     if (changed.value === undefined) return html`<p class="soft">Nothing changed yet.</p>`
-    if (state.kind === 'error')
-      return state.error.status === 400
-        ? html`<p role="status">Correct the marked fields to see the differences.</p>`
-        : problem(state.error, live.reload)
-    const diff = live.value.value ?? NO_DIFFERENCE
-    return html`<div class="differences">
-      ${
-        state.kind === 'ready'
-          ? differences(differencesOf(diff, base, draft.value))
-          : html`<p class="soft">Comparing with all tokens …</p>`
-      }
-    </div>`
+    if (state.kind === 'ready')
+      return html`<div class="differences">${differences(differencesOf(state.value, base, draft.value))}</div>`
+    if (state.kind !== 'error') return html`<p class="soft">Comparing with all tokens …</p>`
+    return state.error.status === 400
+      ? html`<p role="status">Correct the marked fields to see the differences.</p>`
+      : problem(state.error, live.reload)
   }
 
   return (): TemplateResult => {
     const state = live.state.value
-    const error =
-      save.error.value ?? (state.kind === 'error' && state.error.status === 400 ? state.error : undefined)
+    const failed = save.error.value
+    const error = failed ?? (state.kind === 'error' && state.error.status === 400 ? state.error : undefined)
     return html`<form class="application with-pane" aria-label="Application" @focusin=${containers.onFocus} @submit=${save.run} novalidate>
       <div class="sections">
-        ${formProblem(save.error.value, fieldPlaces(save.error.value))}
-        ${applicationForm({ value: draft.value, error, change }, permissions)}
+        ${formProblem(failed, fieldPlaces(failed))}
+        ${applicationForm({ value: draft.value, error, at: '', change }, permissions)}
       </div>
       <aside aria-label="Differences" class="card">
         <h2>

@@ -1,24 +1,22 @@
+import type { Api } from '../../api/client.ts'
+import type { Application } from '../../api/types.ts'
 import { guardField } from '../../kit/guard-modes.ts'
-import { html, nothing, type TemplateResult } from '../../kit/html.ts'
+import { html, live, nothing, type TemplateResult } from '../../kit/html.ts'
 import { section } from '../../kit/section.ts'
+import { signal } from '../../kit/signals.ts'
 import { may } from '../../session.ts'
+import { suggestContainers } from './containers.ts'
 import {
   appendRule,
   DESTINATION_FIELDS,
+  type DestinationDraft,
   type Draft,
   destinationDraft,
   moveRule,
   type RuleDraft,
 } from './draft.ts'
-import { type Editor, type Field, fieldsOf, issuesAt, permissionBoxes } from './fields.ts'
-import { rowsEditor } from './rows.ts'
+import { type Editor, type Field, fieldsOf, issuesAt, placeIn, rowsEditor } from './fields.ts'
 import type { PermissionInfo } from './types.ts'
-
-/** Rules that an application may have (completions §4). */
-const MAX_RULES = 100
-
-/** Entries that a list may have (completions §14). */
-const MAX_DESTINATIONS = 20
 
 const NAME: Field<Draft> = { member: 'name', label: 'Name', most: 200 }
 const GUARD: Field<Draft> = { member: 'response_guard', ...guardField }
@@ -37,55 +35,62 @@ const RULE_FIELDS: readonly Field<RuleDraft>[] = [
   },
 ]
 
-/** Hosts that values may be sent to. */
-const destinationsEditor = (
-  { value: { destinations }, error, at = '', change }: Editor<Pick<Draft, 'destinations'>>,
-  whose: string,
+/** A box for each permission that the type of the application allows, and for those that are held. */
+const permissionBoxes = (
+  known: readonly PermissionInfo[],
+  { value: { permissions: held }, error, at, change }: Editor<{ permissions: readonly string[] }>,
 ): TemplateResult => {
-  const place = `${at}destinations`
-  const wrong = issuesAt(error, place)
-  return html`
-    ${wrong === undefined ? nothing : html`<p class="issues">${wrong}</p>`}
-    ${rowsEditor({
-      rows: destinations,
-      place,
-      noun: 'destination',
-      owner: ` of ${whose}`,
-      max: MAX_DESTINATIONS,
-      none: 'Anywhere that egress allows.',
-      error,
-      add: () => [...destinations, destinationDraft()],
-      set: (list) => change({ destinations: list }),
-      view: (row, _, buttons) =>
-        html`<div class="destination">${fieldsOf(DESTINATION_FIELDS, row)} ${buttons}</div>`,
-    })}
-  `
+  const others = held.filter((type) => known.every((info) => info.type !== type))
+  const all = [
+    ...known,
+    ...others.map((type) => ({ type, description: 'Not allowed for this type of application' })),
+  ]
+  const wrong = issuesAt(error, placeIn(at, 'permissions')) ?? issuesAt(error, placeIn(at, 'priority'))
+  const box = ({ type, description }: PermissionInfo) => {
+    const toggle = ({ target }: Event) => {
+      const rest = held.filter((permission) => permission !== type)
+      change({ permissions: (target as HTMLInputElement).checked ? [...rest, type] : rest })
+    }
+    const note = type.startsWith('token:') || may(type) ? '' : '. Your key does not hold it'
+    return html`<label class="box">
+      <input type="checkbox" .checked=${live(held.includes(type))} @change=${toggle} />
+      <span><code>${type}</code> <span class="soft small">${description}${note}</span></span>
+    </label>`
+  }
+  // The heading of the section is the title of those of the application itself.
+  return html`<fieldset class="boxes">
+    <legend class=${at === '' ? 'visually-hidden' : 'small'}>Permissions</legend>
+    ${all.map(box)} ${wrong === undefined ? nothing : html`<p class="issues">${wrong}</p>`}
+  </fieldset>`
 }
 
-/** Rules in the order in which they are tried. */
-const rulesEditor = (
-  { value: { rules }, error, change }: Editor<Draft>,
-  permissions: readonly PermissionInfo[],
-): TemplateResult =>
-  rowsEditor({
-    rows: rules,
-    place: 'rules',
-    noun: 'rule',
-    max: MAX_RULES,
+/** Hosts that values may be sent to, at most as many as the API stores (completions §14). */
+const destinationsEditor = (owned: Editor<Pick<Draft, 'destinations'>>, owner: string): TemplateResult =>
+  rowsEditor<DestinationDraft, 'destinations'>(owned, 'destinations', {
+    owner: ` of ${owner}`,
+    max: 20,
+    none: 'Anywhere that egress allows.',
+    add: (list) => [...list, destinationDraft()],
+    view: (row, _, buttons) =>
+      html`<div class="destination">${fieldsOf(DESTINATION_FIELDS, row)} ${buttons}</div>`,
+  })
+
+/** Rules in the order in which they are tried, at most as many as the API stores (completions §4). */
+const rulesEditor = (form: Editor<Draft>, known: readonly PermissionInfo[]): TemplateResult =>
+  rowsEditor<RuleDraft, 'rules'>(form, 'rules', {
+    max: 100,
     none: 'No rules. The permissions above hold in all containers.',
-    error,
-    add: () => appendRule(rules, permissions),
-    move: (index, by) => moveRule(rules, index, by),
-    set: (list) => change({ rules: list }),
+    add: (rules) => appendRule(rules, known),
+    move: moveRule,
     view: (row, number, buttons) => {
-      const { priority, destinations, permissions: granted } = row.value
+      const { priority, destinations, permissions } = row.value
       return html`<fieldset class="card rule">
         <legend>Rule ${number} <span class="soft small">priority ${priority}</span></legend>
         <div class="buttons">${buttons}</div>
-        <div class="rule-fields">${fieldsOf(RULE_FIELDS, row)}</div>
-        ${permissionBoxes(permissions, row)}
+        <div class="cards">${fieldsOf(RULE_FIELDS, row)}</div>
+        ${permissionBoxes(known, row)}
         ${
-          granted.includes('token:use') || destinations.length > 0
+          permissions.includes('token:use') || destinations.length > 0
             ? html`<details ?open=${destinations.length > 0}>
                 <summary>Where <code>token:use</code> by this rule may send values (${destinations.length || 'anywhere'})</summary>
                 ${destinationsEditor(row, `rule ${number}`)}
@@ -96,45 +101,51 @@ const rulesEditor = (
     },
   })
 
-/** Fields of a new and of a stored application. `permissions`: those that an application of its type may hold. */
-export const applicationForm = (
-  form: Editor<Draft>,
-  permissions: readonly PermissionInfo[],
-): TemplateResult => {
-  const isManagement = form.value.type === 'management'
-  const note = (type: string) => (isManagement && !may(type) ? '. Your key does not hold it' : '')
-  return html`
-    ${fieldsOf([NAME], form)}
-    ${section(
-      'permissions',
-      'Permissions',
-      html`<p class="soft">
-          ${
-            isManagement
-              ? 'A management application sees no token.'
-              : html`They hold in all containers where no rule decides: <em>use</em> reveals to destinations, the others mask.`
-          }
-        </p>
-        ${permissionBoxes(permissions, form, { isTitled: false, note })}`,
-    )}
+const part = (title: string, about: unknown, body: unknown): TemplateResult =>
+  section(title.toLowerCase(), title, html`<p class="soft">${about}</p>${body}`)
+
+/** Fields of a new and of a stored application. `known`: permissions that an application of its type may hold. */
+export const applicationForm = (form: Editor<Draft>, known: readonly PermissionInfo[]): TemplateResult => {
+  const boxes = permissionBoxes(known, form)
+  return html`${fieldsOf([NAME], form)}
     ${
-      isManagement
-        ? nothing
-        : html`${section(
-            'rules',
-            'Rules',
-            html`<p class="soft">
-                The first rule that covers a token's container and grants the permission decides what is seen.
-              </p>
-              ${rulesEditor(form, permissions)}`,
-          )}
-          ${section(
-            'destinations',
-            'Destinations',
-            html`<p class="soft">Where <code>token:use</code> may send values. Each entry allows one host; lists are separated by commas.</p>
-              ${destinationsEditor(form, 'the application')}`,
-          )}
-          ${section('responses', 'Responses', html`${fieldsOf([GUARD], form)}`)}`
-    }
-  `
+      form.value.type === 'management'
+        ? part('Permissions', 'A management application sees no token.', boxes)
+        : [
+            part(
+              'Permissions',
+              html`They hold in all containers where no rule decides: <em>use</em> reveals to destinations, the others mask.`,
+              boxes,
+            ),
+            part(
+              'Rules',
+              "The first rule that covers a token's container and grants the permission decides what is seen.",
+              rulesEditor(form, known),
+            ),
+            part(
+              'Destinations',
+              html`Where <code>token:use</code> may send values. Each entry allows one host; lists are separated by commas.`,
+              destinationsEditor(form, 'the application'),
+            ),
+            section('responses', 'Responses', html`${fieldsOf([GUARD], form)}`),
+          ]
+    }`
+}
+
+/**
+ * Suggestions for containers. They are loaded when a field that has them gets the focus (`onFocus`), since the
+ * comparison counts tokens; an error leaves the field without. `list` is the last element of the form.
+ */
+export const containerSuggestions = (api: Api, application: Application | undefined, within: AbortSignal) => {
+  const found = signal<readonly string[] | undefined>(undefined)
+  return {
+    list: () => html`<datalist id="containers">
+      ${found.value?.map((container) => html`<option value=${container}></option>`)}
+    </datalist>`,
+    onFocus: async ({ target }: Event) => {
+      if (found.peek() !== undefined || !(target instanceof HTMLInputElement) || target.list === null) return
+      found.value = []
+      found.value = await suggestContainers(api, application, within).catch(() => [])
+    },
+  }
 }

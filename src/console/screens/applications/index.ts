@@ -7,8 +7,8 @@ import { may } from '../../session.ts'
 import { applicationScreen } from './application.ts'
 import { createScreen } from './create.ts'
 import { editScreen } from './edit.ts'
+import { expiry } from './keys.ts'
 import { phraseOf } from './phrase.ts'
-import { expiry } from './views.ts'
 
 const listScreen: Screen = {
   path: '/applications',

@@ -11,10 +11,28 @@ import { resource, show } from '../../kit/resource.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
 import { table } from '../../kit/table.ts'
 import { exactTime, relativeTime } from '../../kit/time.ts'
-import { may } from '../../session.ts'
+import { may, session } from '../../session.ts'
 import { focus } from './fields.ts'
-import type { ApplicationKey } from './types.ts'
-import { expiry, isOwn } from './views.ts'
+
+interface ApplicationKey {
+  readonly id: string
+  readonly version: string
+  readonly created_at: string
+  /** Expiry, for the key of one run of a command only. */
+  readonly expires_at?: string
+  /** The key itself, in the response that creates it only. */
+  readonly key?: string
+}
+
+/** Time of an expiry, or "never". `note` follows the time. */
+export const expiry = (at: string | undefined, note = ''): TemplateResult =>
+  at === undefined
+    ? html`<span class="soft">never</span>`
+    : html`${relativeTime(at)} <span class="soft small">${note}</span>`
+
+/** Whether a key of the application is signed in. */
+export const isOwn = (id: string): boolean =>
+  [session.value?.management, session.value?.private].some((identity) => identity?.application.id === id)
 
 /** Shows a new key once; it leaves the page with the dialog. */
 export const showKey = (name: string, key: string | undefined): Promise<void> =>

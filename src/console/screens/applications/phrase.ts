@@ -53,11 +53,8 @@ const managementPhrase = (permissions: readonly string[]): string => {
 const NAMED = 2
 
 /** The rights of an application, in one phrase. */
-export const phraseOf = ({
-  type,
-  permissions,
-  rules,
-}: Pick<Application, 'type' | 'permissions' | 'rules'>) => {
+export const phraseOf = (application: Pick<Application, 'type' | 'permissions' | 'rules'>): string => {
+  const { type, permissions, rules } = application
   if (type === 'management') return capitalize(managementPhrase(permissions))
   const named = rules.slice(0, NAMED).map(ruleOf)
   const rest = rules.length - named.length
