@@ -110,7 +110,7 @@ export const createScreen: Screen = {
           ${fieldsOf([TYPE], { ...form, change: setType })}
           ${show(
             permissions,
-            (known) => html`<div class="sections">
+            (known) => html`<div class="part">
               ${applicationForm(form, known)} ${section('expiry', 'Expiry', html`${fieldsOf([EXPIRES], form)}`)}
             </div>`,
           )}

@@ -160,7 +160,7 @@ const editor = (
     const failed = save.error.value
     const error = failed ?? (state.kind === 'error' && state.error.status === 400 ? state.error : undefined)
     return html`<form class="application with-pane" aria-label="Application" @focusin=${containers.onFocus} @submit=${save.run} novalidate>
-      <div class="sections">
+      <div class="part">
         ${formProblem(failed, fieldPlaces(failed))}
         ${applicationForm({ value: draft.value, error, at: '', change }, permissions)}
       </div>
