@@ -83,11 +83,15 @@ t.test('Applications: a user creates one, rotates its key, changes its rules and
     await page.getByRole('group', { name: 'Rule 2' }).getByLabel('Container').focus()
     await page.locator('option[value="/pci/"]').waitFor({ state: 'attached' })
     await button('Move rule 2 up').press('Enter')
-    t.equal(
-      await page.locator(':focus').getAttribute('aria-label'),
-      'Move rule 1 down',
-      'focus follows the rule',
-    )
+    const focused = () => page.locator(':focus').getAttribute('aria-label')
+    t.equal(await focused(), 'Move rule 1 down', 'focus follows the rule')
+    const use = page.getByRole('group', { name: 'Rule 1' }).getByRole('checkbox', { name: /token:use/ })
+    await use.check()
+    await page.getByText('by this rule may send values').click()
+    await button('Add a destination of rule 1').click()
+    await button('Remove destination 1 of rule 1').press('Enter')
+    t.equal(await focused(), 'Add a destination of rule 1', 'focus stays in the list')
+    await use.uncheck()
     await pane.getByText('loses reveal').waitFor({ state: 'detached' })
     await pane.getByText('comparing …').waitFor({ state: 'detached' })
     await quiet()

@@ -157,8 +157,8 @@ t.test('changes that affect no token are listed, too', async (t) => {
   const guarded: Application = { ...application, response_guard: 'report' }
   t.equal(bodyOf(draftOf(guarded)).response_guard, 'report', 'what is set stays')
   t.strictSame(
-    (['block', ''] as const).map((responseGuard) =>
-      changesOf(guarded, { ...draftOf(guarded), responseGuard }).map(sentenceText),
+    (['block', ''] as const).map((response_guard) =>
+      changesOf(guarded, { ...draftOf(guarded), response_guard }).map(sentenceText),
     ),
     [['sets the response guard to “block”'], ['removes the response guard']],
   )

@@ -1,5 +1,5 @@
 import { path } from '../../api/client.ts'
-import type { Application, RequestEntry } from '../../api/types.ts'
+import type { Application, RequestEntry, Rule } from '../../api/types.ts'
 import { copyable } from '../../kit/copy.ts'
 import { deletion } from '../../kit/deletion.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
@@ -9,76 +9,100 @@ import { type Resource, resource, show } from '../../kit/resource.ts'
 import type { Screen, ScreenContext } from '../../kit/screen.ts'
 import { section } from '../../kit/section.ts'
 import { snippet } from '../../kit/snippet.ts'
+import { table } from '../../kit/table.ts'
 import { relativeTime } from '../../kit/time.ts'
 import { hashOf, link } from '../../router.ts'
 import { may } from '../../session.ts'
 import { dependentsOf } from './dependents.ts'
-import { keysOf } from './keys.ts'
-import { phraseOf } from './phrase.ts'
-import { destinationNames, expiry, isOwn, permissionNames, rulesTable } from './views.ts'
+import { containerLabel } from './difference.ts'
+import { expiry, isOwn, keysOf } from './keys.ts'
+import { destinationText, phraseOf } from './phrase.ts'
 
 /** Calls of this node that are looked through for the newest of the application. */
 const LOOKED = 100
 
-const newestCall = (call: Resource<RequestEntry | undefined>): TemplateResult => {
-  const state = call.state.value
-  if (state.kind === 'error') return html`<span class="soft">not known: ${state.error.detail}</span>`
-  if (state.kind !== 'ready') return html`<span class="soft">…</span>`
-  const { value } = state
-  return value === undefined
-    ? html`<span class="soft">none among the newest ${LOOKED} calls of this machine</span>`
-    : html`${relativeTime(value.at)} <code>${value.method} ${value.route}</code>`
+const soft = (text: string): TemplateResult => html`<span class="soft">${text}</span>`
+
+/** Texts, which wrap between them; `none` instead of an empty list. */
+const names = (texts: readonly string[] | undefined, none: string): TemplateResult =>
+  texts === undefined || texts.length === 0
+    ? soft(none)
+    : html`<ul class="names">${texts.map((text) => html`<li><code>${text}</code></li>`)}</ul>`
+
+const permissionNames = ({ permissions }: Application | Rule) => names(permissions, 'none')
+
+const destinationNames = ({ destinations }: Application | Rule) =>
+  names(destinations?.map(destinationText), 'anywhere that egress allows')
+
+/** Labels with their values; one without a value is left out. */
+const facts = (list: readonly (readonly [label: string, value: unknown])[]): TemplateResult =>
+  html`<dl class="facts">
+    ${list.map(([label, value]) => (value === undefined ? nothing : html`<dt>${label}</dt><dd>${value}</dd>`))}
+  </dl>`
+
+/** Rules in the order in which they are tried. */
+const rulesTable = (rules: readonly Rule[]): TemplateResult =>
+  table({
+    caption: 'Rules',
+    rows: rules.toSorted((a, b) => a.priority - b.priority),
+    columns: [
+      { head: 'Priority', kind: 'number', cell: ({ priority }) => priority },
+      {
+        head: 'Container',
+        cell: ({ container }) => html`<code title=${containerLabel(container)}>${container}</code>`,
+      },
+      { head: 'Disclosure', cell: ({ transform }) => html`<span class="badge">${transform}</span>` },
+      { head: 'Permissions', cell: permissionNames },
+      { head: 'Description', cell: ({ description }) => description },
+      { head: 'Destinations', cell: destinationNames },
+    ],
+  })
+
+const newestCall = ({ state: { value: state } }: Resource<RequestEntry | undefined>): TemplateResult => {
+  if (state.kind === 'error') return soft(`not known: ${state.error.detail}`)
+  if (state.kind !== 'ready') return soft('…')
+  const { value: call } = state
+  return call === undefined
+    ? soft(`none among the newest ${LOOKED} calls of this machine`)
+    : html`${relativeTime(call.at)} <code>${call.method} ${call.route}</code>`
 }
 
 const details = (context: ScreenContext, application: Application): (() => TemplateResult) => {
-  const { api, signal: within } = context
   const { id, type } = application
+  const hasTokens = type !== 'management'
   const keys = keysOf(context, application)
-  const calls = may('log:read')
-    ? resource(
-        async (abort) =>
-          (
-            await api.call<ListResponse<RequestEntry>>('GET', '/requests', {
-              query: { size: LOOKED },
-              signal: abort,
-            })
-          ).data.find((call) => call.application?.id === id),
-        within,
-      )
-    : undefined
+  const findNewestCall = async (signal: AbortSignal) => {
+    const query = { size: LOOKED }
+    const page = await context.api.call<ListResponse<RequestEntry>>('GET', '/requests', { query, signal })
+    return page.data.find((call) => call.application?.id === id)
+  }
+  const call = may('log:read') ? resource(findNewestCall, context.signal) : undefined
 
-  return () => html`<div class="stack">
-    <p>${phraseOf(application)}.</p>
-    ${isOwn(id) ? html`<p class="warning">You are signed in with this application.</p>` : nothing}
-    <dl class="facts">
-      <dt>Type</dt>
-      <dd><span class="badge">${type}</span></dd>
-      <dt>Id</dt>
-      <dd>${copyable(id)}</dd>
-      <dt>Created</dt>
-      <dd>${relativeTime(application.created_at)}</dd>
-      ${
-        application.modified_at === undefined
-          ? nothing
-          : html`<dt>Changed</dt><dd>${relativeTime(application.modified_at)}</dd>`
-      }
-      <dt>Expires</dt>
-      <dd>${expiry(application.expires_at)}</dd>
-      ${calls === undefined ? nothing : html`<dt>Newest call</dt><dd>${newestCall(calls)}</dd>`}
-    </dl>
+  return () => html`<div class="sections">
+    <div>
+      <p>${phraseOf(application)}.</p>
+      ${isOwn(id) ? html`<p class="warning">You are signed in with this application.</p>` : nothing}
+      ${facts([
+        ['Type', html`<span class="badge">${type}</span>`],
+        ['Id', copyable(id)],
+        ['Created', relativeTime(application.created_at)],
+        ['Changed', application.modified_at && relativeTime(application.modified_at)],
+        ['Expires', expiry(application.expires_at)],
+        ['Newest call', call && newestCall(call)],
+      ])}
+    </div>
     ${section('keys', 'Keys', keys())}
     ${section(
       'access',
       'Access',
-      html`<dl class="facts">
-          <dt>Permissions</dt>
-          <dd>${permissionNames(application.permissions)}</dd>
-          ${type === 'management' ? nothing : html`<dt>Destinations</dt><dd>${destinationNames(application.destinations)}</dd>`}
-          ${application.response_guard === undefined ? nothing : html`<dt>Response guard</dt><dd>${application.response_guard}</dd>`}
-        </dl>
-        ${type === 'management' || application.rules.length === 0 ? nothing : rulesTable(application.rules)}`,
+      html`${facts([
+        ['Permissions', permissionNames(application)],
+        ['Destinations', hasTokens ? destinationNames(application) : undefined],
+        ['Response guard', application.response_guard],
+      ])}
+      ${hasTokens && application.rules.length > 0 ? rulesTable(application.rules) : nothing}`,
     )}
-    <p class="actions">
+    <p class="buttons">
       ${
         may('log:read')
           ? html`<a href=${hashOf('/requests', { application: id })}>Requests</a>
@@ -97,15 +121,16 @@ export const applicationScreen: Screen = {
   open: (context) => {
     const { api, params, signal: within, title } = context
     const { id = '' } = params
-    const loaded = resource(async (abort) => {
-      const application = await api.call<Application>('GET', path`/applications/${id}`, { signal: abort })
+    const where = path`/applications/${id}`
+    const loaded = resource(async (signal) => {
+      const application = await api.call<Application>('GET', where, { signal })
       title(application.name)
       return { application, view: details(context, application) }
     }, within)
 
     const remove = deletion(context, {
       what: 'Application',
-      path: path`/applications/${id}`,
+      path: where,
       back: '#/applications',
       entity: () => loaded.value.peek()?.application,
       body: async () => {
@@ -121,11 +146,7 @@ export const applicationScreen: Screen = {
         loaded.value.value === undefined
           ? html``
           : html`${may('application:update') ? html`<a class="button" href=${link`/applications/${id}/edit`}>Edit</a>` : nothing}
-            ${
-              may('application:delete')
-                ? html`<button type="button" class="danger" @click=${remove.run}>Delete</button>`
-                : nothing
-            }`,
+            ${may('application:delete') ? html`<button type="button" class="danger" @click=${remove.run}>Delete</button>` : nothing}`,
       view: () =>
         html`${remove.error.value === undefined ? nothing : problem(remove.error.value)}
         ${show(loaded, ({ view }) => view())}`,

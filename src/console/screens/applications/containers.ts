@@ -6,50 +6,37 @@ import type { Diff } from './types.ts'
 /** Suggestions of a field. */
 const MAX_CONTAINERS = 300
 
-/** `/a/b/` → `/`, `/a/`, `/a/b/`. */
-const withParents = (container: string): readonly string[] =>
-  container
-    .split('/')
-    .slice(0, -1)
-    .map((_, index, parts) => `${parts.slice(0, index + 1).join('/')}/`)
-
-/** Containers, their parents and all of them (`/`), each once. */
-const suggestionsOf = (containers: readonly string[]): readonly string[] =>
-  [...new Set(['/', ...containers.flatMap(withParents)])].sort().slice(0, MAX_CONTAINERS)
-
-/**
- * Containers that tokens lie in: the API has no list of them, but a comparison with grants that no application has, one
- * permission everywhere without a value, has a line for each. `id`: any application that is not of management.
- */
-const containersBy = async (api: Api, id: string, signal: AbortSignal): Promise<readonly string[]> => {
-  const rule = {
-    description: 'all',
-    priority: 1,
-    container: '/',
-    transform: 'redact',
-    permissions: ['token:update'],
-  }
-  const { data } = await api.call<Diff>('POST', '/access/diff', {
-    body: { application: { id }, permissions: [], rules: [rule] },
-    signal,
-  })
-  return data.map(({ container }) => container)
+/** Grants that no application has: one permission everywhere, without a value. */
+const PROBE = {
+  description: 'all',
+  priority: 1,
+  container: '/',
+  transform: 'redact',
+  permissions: ['token:update'],
 }
 
-/** Containers that may be meant: of the application's rules and, by a comparison, of stored tokens. */
+/** `/a/b/` → `/`, `/a/`, `/a/b/`. */
+const withParents = (container: string): readonly string[] =>
+  [...container.matchAll(/\//g)].map(({ index }) => container.slice(0, index + 1))
+
+/**
+ * Containers that may be meant, with their parents: of the application's rules, and of stored tokens. The API has no
+ * list of those, but a comparison of `PROBE` with any application that is not of management has a line for each.
+ */
 export const suggestContainers = async (
   api: Api,
   application: Application | undefined,
   signal: AbortSignal,
 ): Promise<readonly string[]> => {
-  const asked =
+  const query = { type: 'private', size: 1 }
+  const compared =
     application ??
-    (
-      await api.call<ListResponse<Application>>('GET', '/applications', {
-        query: { type: 'private', size: 1 },
-        signal,
-      })
-    ).data[0]
-  const own = application?.rules.map(({ container }) => container) ?? []
-  return suggestionsOf(asked === undefined ? own : [...own, ...(await containersBy(api, asked.id, signal))])
+    (await api.call<ListResponse<Application>>('GET', '/applications', { query, signal })).data[0]
+  if (compared === undefined) return ['/']
+  const body = { application: { id: compared.id }, permissions: [], rules: [PROBE] }
+  const { data } = await api.call<Diff>('POST', '/access/diff', { body, signal })
+  const containers = [...(application?.rules ?? []), ...data].flatMap(({ container }) =>
+    withParents(container),
+  )
+  return [...new Set(['/', ...containers])].sort().slice(0, MAX_CONTAINERS)
 }

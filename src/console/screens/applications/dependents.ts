@@ -2,36 +2,33 @@ import { type Api, path } from '../../api/client.ts'
 import { type ListResponse, nextPageQuery } from '../../kit/list.ts'
 import type { May } from '../../kit/screen.ts'
 import { formatCount } from './phrase.ts'
-import type { ApplicationKey } from './types.ts'
 
 /** Newest entities of each kind that are looked through. */
 const LOOKED = 100
 
-interface ActingEntity {
-  readonly id: string
-  readonly name: string
-  /** Application that a proxy acts as. */
+/** Entities that may depend on an application, in sentences such as "1 open session ends." */
+const KINDS = [
+  { kind: 'sessions', permission: 'session:read', noun: 'open session', verb: 'end' },
+  { kind: 'proxies', permission: 'proxy:read', noun: 'proxy', verb: 'act' },
+  { kind: 'reactors', permission: 'reactor:read', noun: 'reactor', verb: 'act' },
+] as const
+
+/** A session, or a proxy or a reactor with its name, and the applications that it depends on. */
+interface Dependent {
+  readonly name?: string
+  readonly state?: string
   readonly application_id?: string
-  /** Application that a reactor acts as. */
   readonly application?: { readonly id: string }
-}
-
-interface SessionInfo {
-  readonly application_id: string
   readonly authorized_by?: string
-  readonly state: string
 }
 
-/** `1 key stops`, `2 keys stop`. */
-const subject = (entities: readonly unknown[], noun: string, verb: string): string =>
-  `${formatCount(entities.length, noun)} ${entities.length === 1 ? `${verb}s` : verb}`
-
-/** Names of proxies and reactors, at most a few of them. */
-const quotedNames = (all: readonly ActingEntity[]): string =>
-  all
-    .slice(0, 3)
-    .map(({ name }) => `“${name}”`)
-    .join(', ') + (all.length > 3 ? ` and ${all.length - 3} more` : '')
+/** `1 key stops`, `2 proxies act as it: “One”, “Two”`, with a few names. */
+const subject = (entities: readonly Dependent[], noun: string, verb: string): string => {
+  const names = entities.flatMap(({ name }) => (name === undefined ? [] : [`“${name}”`]))
+  const more = names.length > 3 ? ` and ${names.length - 3} more` : ''
+  const named = names.length === 0 ? '' : ` as it: ${names.slice(0, 3).join(', ')}${more}`
+  return `${formatCount(entities.length, noun)} ${verb}${entities.length === 1 ? 's' : ''}${named}`
+}
 
 /**
  * Sentences about what ends with an application, as far as the signed-in keys may know: its keys, its open sessions,
@@ -44,38 +41,29 @@ export const dependentsOf = async (
   signal: AbortSignal,
 ): Promise<readonly string[]> => {
   /** Kinds that have more than those that are looked through. */
-  const truncatedKinds: string[] = []
-  const list = async <T>(
-    kind: 'sessions' | 'proxies' | 'reactors',
-    permission: string,
-  ): Promise<readonly T[]> => {
+  const truncated: string[] = []
+  const sentencesOf = async ({ kind, permission, noun, verb }: (typeof KINDS)[number]) => {
     if (!may(permission)) return []
-    const page = await api.call<ListResponse<T>>('GET', `/${kind}`, { query: { size: LOOKED }, signal })
-    if (nextPageQuery(page) !== undefined) truncatedKinds.push(kind)
-    return page.data
+    const page = await api.call<ListResponse<Dependent>>('GET', `/${kind}`, {
+      query: { size: LOOKED },
+      signal,
+    })
+    if (nextPageQuery(page) !== undefined) truncated.push(kind)
+    const dependents = page.data.filter(
+      ({ state, application_id, application, authorized_by }) =>
+        state !== 'ended' && [application_id, application?.id, authorized_by].includes(id),
+    )
+    return dependents.length === 0 ? [] : [`${subject(dependents, noun, verb)}.`]
   }
-  const [keys, sessions, proxies, reactors] = await Promise.all([
-    api.call<readonly ApplicationKey[]>('GET', path`/applications/${id}/keys`, { signal }),
-    list<SessionInfo>('sessions', 'session:read'),
-    list<ActingEntity>('proxies', 'proxy:read'),
-    list<ActingEntity>('reactors', 'reactor:read'),
+  const [keys, ...sentences] = await Promise.all([
+    api.call<readonly object[]>('GET', path`/applications/${id}/keys`, { signal }),
+    ...KINDS.map(sentencesOf),
   ])
-  const open = sessions.filter(
-    (session) => session.state !== 'ended' && (session.application_id === id || session.authorized_by === id),
-  )
-  const acting = (noun: string, all: readonly ActingEntity[]) => {
-    const dependents = all.filter((entity) => (entity.application_id ?? entity.application?.id) === id)
-    return dependents.length === 0
-      ? []
-      : [`${subject(dependents, noun, 'act')} as it: ${quotedNames(dependents)}.`]
-  }
   return [
     keys.length === 0 ? 'It has no key.' : `${subject(keys, 'key', 'stop')} working at once.`,
-    ...(open.length === 0 ? [] : [`${subject(open, 'open session', 'end')}.`]),
-    ...acting('proxy', proxies),
-    ...acting('reactor', reactors),
-    ...(truncatedKinds.length === 0
-      ? []
-      : [`Only the newest ${LOOKED} ${truncatedKinds.sort().join(', ')} were looked through.`]),
+    ...sentences.flat(),
+    ...(truncated.length > 0
+      ? [`Only the newest ${LOOKED} ${truncated.sort().join(', ')} were looked through.`]
+      : []),
   ]
 }

@@ -1,68 +1,71 @@
-import type { Application, ApplicationType, Destination, Disclosure, Rule } from '../../api/types.ts'
-import type { GuardChoice, GuardMode } from '../../kit/guard-modes.ts'
+import type { Application, Destination, Rule } from '../../api/types.ts'
+import type { GuardChoice } from '../../kit/guard-modes.ts'
+import type { Field } from './fields.ts'
 import type { PermissionInfo } from './types.ts'
 
-/** Lists as they are typed: separated by commas. The API judges them. */
-export interface DestinationDraft {
-  /** Key of the element on the page, for `repeat`. */
-  readonly key: number
-  readonly host: string
-  readonly ports: string
-  readonly methods: string
-  readonly path: string
-  readonly surfaces: string
+export type DestinationDraft = Readonly<Record<keyof Destination, string>>
+
+interface DestinationField extends Field<DestinationDraft> {
+  readonly member: keyof Destination
+  /** Reads an item of a list, whose items are separated by commas; absent: one text. */
+  readonly item?: (text: string) => number | string
 }
 
+/** Members of a destination, as they are typed. The API judges them: a port that is no number is sent as its text. */
+export const DESTINATION_FIELDS: readonly DestinationField[] = [
+  { member: 'host', label: 'Host', placeholder: 'api.example.com' },
+  {
+    member: 'ports',
+    label: 'Ports',
+    placeholder: '443',
+    item: (text) => (/^\d{1,9}$/.test(text) ? Number(text) : text),
+  },
+  { member: 'methods', label: 'Methods', placeholder: 'any', item: (text) => text.toUpperCase() },
+  { member: 'path', label: 'Path', placeholder: '/v1/**' },
+  { member: 'surfaces', label: 'Surfaces', placeholder: 'any', item: (text) => text },
+]
+
 export interface RuleDraft extends Omit<Rule, 'destinations'> {
-  readonly key: number
   readonly destinations: readonly DestinationDraft[]
   /** The rule that it was before; absent: a new one. */
   readonly stored?: Rule
 }
 
-export interface Draft {
-  readonly name: string
-  readonly type: ApplicationType
-  readonly permissions: readonly string[]
+export interface Draft extends Pick<Application, 'name' | 'type' | 'permissions'> {
   /** Rules in the order of their priority. */
   readonly rules: readonly RuleDraft[]
   /** Destinations that values may be sent to. An empty list allows any. */
   readonly destinations: readonly DestinationDraft[]
-  readonly responseGuard: GuardChoice
+  readonly response_guard: GuardChoice
 }
+
+/** The part of an application that an update replaces. */
+export type DraftBody = Pick<
+  Application,
+  'name' | 'permissions' | 'rules' | 'destinations' | 'response_guard'
+>
 
 const HIGHEST = 2_147_483_647
 
-let keys = 0
-const newKey = (): number => ++keys
-
-const joined = (list: readonly (string | number)[] = []): string => list.join(', ')
-
-export const destinationDraft = (destination?: Destination): DestinationDraft => ({
-  key: newKey(),
-  host: destination?.host ?? '',
-  ports: joined(destination?.ports ?? [443]),
-  methods: joined(destination?.methods),
-  path: destination?.path ?? '',
-  surfaces: joined(destination?.surfaces),
-})
+export const destinationDraft = (destination?: Destination): DestinationDraft => {
+  const source: Partial<Destination> = { ports: [443], ...destination }
+  const texts = DESTINATION_FIELDS.map(({ member }) => [member, [source[member] ?? ''].flat().join(', ')])
+  return Object.fromEntries(texts)
+}
 
 export const ruleDraft = (rule: Rule, isStored: boolean): RuleDraft => ({
   ...rule,
-  key: newKey(),
   destinations: (rule.destinations ?? []).map(destinationDraft),
   ...(isStored ? { stored: rule } : {}),
 })
 
-type Source = Pick<Application, 'name' | 'type' | 'permissions' | 'rules' | 'destinations' | 'response_guard'>
-
-export const draftOf = (source: Source, isStored = true): Draft => ({
+export const draftOf = (source: DraftBody & Pick<Application, 'type'>, isStored = true): Draft => ({
   name: source.name,
   type: source.type,
   permissions: source.permissions,
   rules: source.rules.toSorted((a, b) => a.priority - b.priority).map((rule) => ruleDraft(rule, isStored)),
   destinations: (source.destinations ?? []).map(destinationDraft),
-  responseGuard: source.response_guard ?? '',
+  response_guard: source.response_guard ?? '',
 })
 
 /** A rule at the end, which the API would store, so that its difference is seen at once. */
@@ -90,70 +93,35 @@ export const moveRule = (rules: readonly RuleDraft[], index: number, by: -1 | 1)
     .with(index + by, { ...rule, priority: other.priority })
 }
 
-const listOf = (text: string): readonly string[] =>
-  text
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '')
+const listOf = (text: string): readonly string[] => text.split(/\s*,\s*/).filter((part) => part !== '')
 
-const portOf = (text: string): number | string => (/^\d{1,9}$/.test(text) ? Number(text) : text)
-
-/** A destination as it is sent; texts that are no numbers are sent for the API to reject. */
-interface DestinationBody extends Omit<Destination, 'ports'> {
-  readonly ports?: readonly (number | string)[]
+const destinationBody = (draft: DestinationDraft): Destination => {
+  const members = DESTINATION_FIELDS.flatMap(({ member, item }) => {
+    const text = draft[member].trim()
+    if (text === '' && member !== 'host') return []
+    return [[member, item === undefined ? text : listOf(text).map(item)]]
+  })
+  return Object.fromEntries(members)
 }
-
-const destinationBody = ({ host, ports, methods, path, surfaces }: DestinationDraft): DestinationBody => ({
-  host: host.trim(),
-  ...(ports.trim() === '' ? {} : { ports: listOf(ports).map(portOf) }),
-  ...(methods.trim() === '' ? {} : { methods: listOf(methods.toUpperCase()) }),
-  ...(path.trim() === '' ? {} : { path: path.trim() }),
-  ...(surfaces.trim() === '' ? {} : { surfaces: listOf(surfaces) }),
-})
 
 const destinationsBody = (list: readonly DestinationDraft[]) =>
   list.length === 0 ? {} : { destinations: list.map(destinationBody) }
 
-interface RuleBody {
-  readonly description: string
-  readonly priority: number
-  readonly container: string
-  readonly transform: Disclosure
-  readonly permissions: readonly string[]
-  readonly destinations?: readonly DestinationBody[]
-}
-
-/** The part of an application that an update replaces. */
-export interface DraftBody {
-  readonly name: string
-  readonly permissions: readonly string[]
-  readonly rules: readonly RuleBody[]
-  readonly destinations?: readonly DestinationBody[]
-  readonly response_guard?: GuardMode
-}
-
-export const ruleBody = ({
-  description,
-  priority,
-  container,
-  transform,
-  permissions,
-  destinations,
-}: RuleDraft): RuleBody => ({
-  description: description.trim(),
-  priority,
-  container: container.trim(),
-  transform,
-  permissions,
-  ...destinationsBody(destinations),
+export const ruleBody = (rule: RuleDraft): Rule => ({
+  description: rule.description.trim(),
+  priority: rule.priority,
+  container: rule.container.trim(),
+  transform: rule.transform,
+  permissions: rule.permissions,
+  ...destinationsBody(rule.destinations),
 })
 
-export const bodyOf = ({ name, permissions, rules, destinations, responseGuard }: Draft): DraftBody => ({
-  name: name.trim(),
-  permissions,
-  rules: rules.map(ruleBody),
-  ...destinationsBody(destinations),
-  ...(responseGuard === '' ? {} : { response_guard: responseGuard }),
+export const bodyOf = (draft: Draft): DraftBody => ({
+  name: draft.name.trim(),
+  permissions: draft.permissions,
+  rules: draft.rules.map(ruleBody),
+  ...destinationsBody(draft.destinations),
+  ...(draft.response_guard === '' ? {} : { response_guard: draft.response_guard }),
 })
 
 /** Whether an update would replace what is stored by the same. */

@@ -13,14 +13,13 @@ import { exactTime } from '../../kit/time.ts'
 import { link } from '../../router.ts'
 import { sessionStatus } from '../../session.ts'
 import { compare, liveDifference } from './access-diff.ts'
-import { applicationForm } from './application-form.ts'
 import { changesOf } from './changes.ts'
-import { containerSuggestions } from './container-suggestions.ts'
 import { type Differences, differences, sentencesOf } from './difference.ts'
 import { bodyOf, type Draft, type DraftBody, draftOf, isSameBody } from './draft.ts'
 import { fieldPlaces } from './fields.ts'
+import { applicationForm, containerSuggestions } from './form.ts'
+import { isOwn } from './keys.ts'
 import type { Diff, PermissionInfo } from './types.ts'
-import { ownWarning } from './views.ts'
 
 const NO_DIFFERENCE: Diff = { data: [] }
 
@@ -32,10 +31,29 @@ globalThis.window?.addEventListener('beforeunload', (event) => {
   if (unsaved.size > 0 && sessionStatus.peek() !== 'unknown') event.preventDefault()
 })
 
+const storedBody = (application: Application): DraftBody => bodyOf(draftOf(application))
+
+/** A change of the application that is signed in takes permissions from this very page. */
+const ownWarning = ({ id, permissions }: Application, next: readonly string[]) => {
+  const lost = permissions.filter((permission) => !next.includes(permission))
+  return isOwn(id) && lost.length > 0
+    ? html`<p class="warning"><strong>You are signed in with this application.</strong> You lose ${lost.join(', ')}.</p>`
+    : nothing
+}
+
+/** The draft with its rules joined to those that are stored now, to name what saving changes. */
+const draftAgainst = (now: Application, draft: Draft): Draft => ({
+  ...draft,
+  rules: draft.rules.map(({ stored: _, ...rule }) => {
+    const same = now.rules.find(({ priority }) => priority === rule.priority)
+    return same === undefined ? rule : { ...rule, stored: same }
+  }),
+})
+
 /** The draft of before, while what it was made of is still stored. */
-const draftFor = (application: Application): { readonly base: Application; readonly draft: Draft } => {
+const draftFor = (application: Application) => {
   const former = unsaved.get(application.id)
-  if (former !== undefined && isSameBody(bodyOf(draftOf(former.base)), bodyOf(draftOf(application)))) {
+  if (former !== undefined && isSameBody(storedBody(former.base), storedBody(application))) {
     notice('info', 'Your unsaved changes are still here.')
     return former
   }
@@ -54,16 +72,15 @@ const editor = (
   const { base, draft: first } = draftFor(application)
   const isManagement = base.type === 'management'
   const draft = signal(first)
-  const stored = bodyOf(draftOf(base))
+  const stored = storedBody(base)
   const changed = computed(() => {
     const body = bodyOf(draft.value)
     return isSameBody(body, stored) ? undefined : body
   })
   const grantsChanged = computed(() => {
-    const body = changed.value
-    if (body === undefined || isManagement) return undefined
+    const body = bodyOf(draft.value)
     const { permissions, rules } = body
-    return isSameBody({ ...stored, permissions, rules }, stored) ? undefined : body
+    return isManagement || isSameBody({ ...stored, permissions, rules }, stored) ? undefined : body
   })
   const live = liveDifference(api, id, grantsChanged, within)
   const containers = containerSuggestions(api, base, within)
@@ -77,35 +94,26 @@ const editor = (
   /** Shows what saving changes of `now`, which is stored. True: save it. */
   const ask = async (now: Application, saved: Draft, body: DraftBody): Promise<boolean> => {
     const diff = isManagement ? NO_DIFFERENCE : await compare(api, id, body, within)
-    const isOverwrite = !isSameBody(bodyOf(draftOf(now)), stored)
+    const isOverwrite = !isSameBody(storedBody(now), stored)
+    const [before, after] = isOverwrite ? [now, draftAgainst(now, saved)] : [base, saved]
+    const changedAt = now.modified_at === undefined ? '' : `It was changed on ${exactTime(now.modified_at)}. `
+    const warning = html`<div class="problem" role="alert">
+      <h3>The application changed since you opened it</h3>
+      <p>${changedAt}Saving replaces that change. The differences below are with what is stored now.</p>
+    </div>`
     const choice = await dialog<'save' | 'reload'>({
       title: `Save ${base.name}?`,
-      body: (close) => html`
-        ${
-          isOverwrite
-            ? html`<div class="problem" role="alert">
-                <h3>The application changed since you opened it</h3>
-                <p>
-                  ${now.modified_at === undefined ? '' : `It was changed on ${exactTime(now.modified_at)}. `}Saving replaces that
-                  change. The differences below are with what is stored now.
-                </p>
-              </div>`
-            : nothing
-        }
-        ${ownWarning(now, body.permissions)}
-        ${differences(isOverwrite ? differencesOf(diff, now, draftAgainst(now, saved)) : differencesOf(diff, base, saved))}
-        <div class="buttons">
-          <button type="button" @click=${() => close()}>Cancel</button>
-          ${
-            isOverwrite
-              ? html`<button type="button" @click=${() => close('reload')}>Discard mine, load what is stored</button>`
-              : nothing
-          }
-          <button type="button" class=${isOverwrite ? 'danger' : 'primary'} @click=${() => close('save')}>
-            ${isOverwrite ? 'Save over it' : 'Save'}
-          </button>
-        </div>
-      `,
+      body: (close) => {
+        const button = (label: string, choice?: 'save' | 'reload', kind = '') =>
+          html`<button type="button" class=${kind} @click=${() => close(choice)}>${label}</button>`
+        return html`${isOverwrite ? warning : nothing} ${ownWarning(now, body.permissions)}
+          ${differences(differencesOf(diff, before, after))}
+          <div class="buttons">
+            ${button('Cancel')}
+            ${isOverwrite ? button('Discard mine, load what is stored', 'reload') : nothing}
+            ${isOverwrite ? button('Save over it', 'save', 'danger') : button('Save', 'save', 'primary')}
+          </div>`
+      },
     })
     if (choice === 'reload') {
       unsaved.delete(id)
@@ -119,7 +127,7 @@ const editor = (
     const body = bodyOf(saved)
     const result = await saveLatest({
       read: () => api.call<Application>('GET', path`/applications/${id}`, { signal: within }),
-      part: (now) => bodyOf(draftOf(now)),
+      part: storedBody,
       ask: (now) => ask(now, saved, body),
       save: () => api.call<Application>('PUT', path`/applications/${id}`, { body }),
     })
@@ -139,35 +147,24 @@ const editor = (
   const pane = (): TemplateResult => {
     const state = live.state.value
     if (changed.value === undefined) return html`<p class="soft">Nothing changed yet.</p>`
-    if (state.kind === 'error')
-      return state.error.status === 400
-        ? html`<p role="status">Correct the marked fields to see the differences.</p>`
-        : problem(state.error, live.reload)
-    const diff = live.value.value ?? NO_DIFFERENCE
-    return html`<div class="differences">
-      ${
-        state.kind === 'ready'
-          ? differences(differencesOf(diff, base, draft.value))
-          : html`<p class="soft">Comparing with all tokens …</p>`
-      }
-    </div>`
+    if (state.kind === 'ready')
+      return html`<div class="differences">${differences(differencesOf(state.value, base, draft.value))}</div>`
+    if (state.kind !== 'error') return html`<p class="soft">Comparing with all tokens …</p>`
+    return state.error.status === 400
+      ? html`<p role="status">Correct the marked fields to see the differences.</p>`
+      : problem(state.error, live.reload)
   }
 
   return (): TemplateResult => {
     const state = live.state.value
-    const error =
-      save.error.value ?? (state.kind === 'error' && state.error.status === 400 ? state.error : undefined)
+    const failed = save.error.value
+    const error = failed ?? (state.kind === 'error' && state.error.status === 400 ? state.error : undefined)
     return html`<form class="application with-pane" aria-label="Application" @focusin=${containers.onFocus} @submit=${save.run} novalidate>
-      <div class="stack">
-        ${formProblem(save.error.value, fieldPlaces(save.error.value))}
-        ${applicationForm({
-          draft: draft.value,
-          permissions,
-          error,
-          change,
-        })}
+      <div class="part">
+        ${formProblem(failed, fieldPlaces(failed))}
+        ${applicationForm({ value: draft.value, error, at: '', change }, permissions)}
       </div>
-      <aside aria-label="Differences" class="pane">
+      <aside aria-label="Differences" class="card">
         <h2>
           Differences
           ${live.waiting.value || live.busy.value ? html`<span class="soft small">comparing …</span>` : nothing}
@@ -183,29 +180,17 @@ const editor = (
   }
 }
 
-/** The draft with its rules joined to those that are stored now, to name what saving changes. */
-const draftAgainst = (now: Application, draft: Draft): Draft => ({
-  ...draft,
-  rules: draft.rules.map(({ stored: _, ...rule }) => {
-    const same = now.rules.find(({ priority }) => priority === rule.priority)
-    return same === undefined ? rule : { ...rule, stored: same }
-  }),
-})
-
 export const editScreen: Screen = {
   path: '/applications/:id/edit',
   title: 'Edit application',
   needs: (may) => may('application:read') && may('application:update'),
   open: (context) => {
     const { api, params, signal: within, title } = context
-    const loaded = resource(async (abort) => {
-      const application = await api.call<Application>('GET', path`/applications/${params.id ?? ''}`, {
-        signal: abort,
-      })
-      const permissions = await api.call<readonly PermissionInfo[]>('GET', '/permissions', {
-        query: { application_type: application.type },
-        signal: abort,
-      })
+    const loaded = resource(async (signal) => {
+      const where = path`/applications/${params.id ?? ''}`
+      const application = await api.call<Application>('GET', where, { signal })
+      const query = { application_type: application.type }
+      const permissions = await api.call<readonly PermissionInfo[]>('GET', '/permissions', { query, signal })
       title(`Edit ${application.name}`)
       return { view: editor(context, application, permissions, () => loaded.reload()) }
     }, within)

@@ -1,10 +1,11 @@
 import type { ApiError } from '../../api/client.ts'
-import { field } from '../../kit/form.ts'
+import { field, select, valueIn } from '../../kit/form.ts'
 import { html, live, nothing, type TemplateResult } from '../../kit/html.ts'
-import type { PermissionInfo } from './types.ts'
+import { icon } from '../../kit/icon.ts'
+import { notice } from '../../kit/notice.ts'
 
 const FIELD_PLACES =
-  /^(name|type|permissions|expires_at|(rules\[\d+\]\.)?destinations(\[\d+\]\.(host|ports|methods|path|surfaces))?|rules\[\d+\]\.(description|container|transform|permissions|priority))(\[\d+\])?$/
+  /^(name|type|permissions|expires_at|response_guard|(rules\[\d+\]\.)?destinations(\[\d+\]\.(host|ports|methods|path|surfaces))?|rules\[\d+\]\.(description|container|transform|permissions|priority))(\[\d+\])?$/
 
 /** Members whose sentences stand at a field of the form of an application. */
 export const fieldPlaces = (error: ApiError | undefined): readonly string[] =>
@@ -18,37 +19,41 @@ export const issuesAt = (error: ApiError | undefined, place: string): string | u
   return sentences.length === 0 ? undefined : [...new Set(sentences)].join(' ')
 }
 
-interface FieldLabel {
-  readonly label: string
-  readonly hint?: string
-  readonly error?: string | undefined
+/** A draft, or a part of it, and how it changes. */
+export interface Editor<D> {
+  readonly value: D
+  readonly error: ApiError | undefined
+  /** Place of the part in the request, and id of its first field: `rules[0]`; `''` for all of it. */
+  readonly at: string
+  change(part: Partial<D>): void
 }
 
-/** A line of text. */
-export const textField = ({
-  value,
-  set,
-  id,
-  type = 'text',
-  list,
-  most,
-  placeholder,
-  ...options
-}: FieldLabel & {
-  readonly value: string
-  set(value: string): void
-  readonly id?: string | undefined
-  readonly type?: 'text' | 'datetime-local'
+export const placeIn = (at: string, member: string): string => (at === '' ? member : `${at}.${member}`)
+
+/** A member of a draft that is a text, or a choice. */
+export interface Field<D> {
+  readonly member: keyof D & string
+  readonly label: string
+  readonly hint?: string
+  /** Absent: a line of text. */
+  readonly choices?: readonly (readonly [value: string, label: string])[]
+  readonly type?: 'datetime-local'
   /** Id of its suggestions. */
   readonly list?: string
   /** Characters. */
   readonly most?: number
   readonly placeholder?: string
-}): TemplateResult =>
-  field({
-    ...options,
-    control: html`<input
-      id=${id ?? nothing}
+}
+
+export const fieldsOf = <D extends object>(
+  fields: readonly Field<D>[],
+  { value: draft, error, at, change }: Editor<D>,
+): readonly TemplateResult[] =>
+  fields.map(({ member, label, hint = '', choices, type = 'text', list, most, placeholder }, index) => {
+    const value = draft[member] as string
+    const set = (text: string) => change({ [member]: text } as Partial<D>)
+    const input = () => html`<input
+      id=${(index === 0 && at) || nothing}
       type=${type}
       list=${list ?? nothing}
       maxlength=${most ?? nothing}
@@ -57,55 +62,93 @@ export const textField = ({
       autocapitalize="off"
       spellcheck="false"
       .value=${live(value)}
-      @input=${(event: Event) => set((event.target as HTMLInputElement).value)}
-    />`,
+      @input=${(event: Event) => set(valueIn(event))}
+    />`
+    return field({
+      label,
+      ...(hint === '' ? {} : { hint }),
+      error: issuesAt(error, placeIn(at, member)),
+      control: choices === undefined ? input() : select({ value, choices, set }),
+    })
   })
 
-/** A box for each permission that the type of the application allows, and for those that are held. */
-export const permissionBoxes = ({
-  isTitled,
-  available,
-  granted,
-  error,
-  note,
-  set,
-}: {
-  /** False: a heading above is the title. */
-  readonly isTitled: boolean
-  readonly available: readonly PermissionInfo[]
-  readonly granted: readonly string[]
-  readonly error: string | undefined
-  /** Said beside a permission. */
-  readonly note?: (permission: string) => string
-  set(held: readonly string[]): void
-}): TemplateResult => {
-  const others = granted.filter((type) => !available.some((info) => info.type === type))
-  const all = [
-    ...available,
-    ...others.map((type) => ({ type, description: 'Not allowed for this type of application' })),
-  ]
-  const toggle = (type: string) => (event: Event) => {
-    const rest = granted.filter((permission) => permission !== type)
-    set((event.target as HTMLInputElement).checked ? [...rest, type] : rest)
-  }
-  return html`<fieldset class=${isTitled ? 'boxes' : 'boxes untitled'}>
-    <legend class=${isTitled ? '' : 'visually-hidden'}>Permissions</legend>
-    ${all.map(
-      ({ type, description }) => html`<label class="box">
-        <input type="checkbox" .checked=${live(granted.includes(type))} @change=${toggle(type)} />
-        <span><code>${type}</code> <span class="soft small">${description}${note?.(type)}</span></span>
-      </label>`,
-    )}
-    ${error === undefined ? nothing : html`<p class="error">${error}</p>`}
-  </fieldset>`
+/** Focuses the first of these ids that can have it, after the page was rendered; opens what hides it. */
+export const focus = (...ids: readonly string[]): void => {
+  const elements = ids.map((id) => document.getElementById(id))
+  const element = elements.find((element) => element !== null && !element.matches(':disabled'))
+  element?.closest('details')?.setAttribute('open', '')
+  element?.focus()
 }
 
-/** Focuses the first of these ids that can have it, after the page was rendered. */
-export const focus = (...ids: readonly string[]): void => {
-  for (const id of ids) {
-    const element = document.getElementById(id)
-    if (element === null || (element instanceof HTMLButtonElement && element.disabled)) continue
-    element.focus()
-    return
+interface Rows<R> {
+  /** What the list belongs to, behind the name of a row: ` of rule 1`. */
+  readonly owner?: string
+  /** Rows that the list may have. */
+  readonly max: number
+  /** Text of an empty list. */
+  readonly none: string
+  /** The list with another row at its end. */
+  readonly add: (rows: readonly R[]) => readonly R[]
+  /** The list with a row and its neighbour exchanged; absent: the order does not count. */
+  readonly move?: (rows: readonly R[], index: number, by: -1 | 1) => readonly R[]
+  readonly view: (row: Editor<R>, number: number, buttons: TemplateResult) => TemplateResult
+}
+
+/** The list `member` of a draft: rows that are added, removed and moved, and the focus follows. */
+export const rowsEditor = <R extends object, M extends 'rules' | 'destinations'>(
+  { value, error, at, change }: Editor<Readonly<Record<M, readonly R[]>>>,
+  member: M,
+  { owner = '', max, none, add, move, view }: Rows<R>,
+): TemplateResult => {
+  const rows = value[member]
+  const place = placeIn(at, member)
+  const noun = member.slice(0, -1)
+  const wrong = issuesAt(error, place)
+  const rowAt = (index: number) => `${place}[${index}]`
+  const set = (next: readonly R[]) => change({ [member]: next } as Record<M, readonly R[]>)
+  const append = () => {
+    set(add(rows))
+    focus(rowAt(rows.length))
   }
+  const remove = (index: number) => {
+    set(rows.toSpliced(index, 1))
+    focus(rowAt(Math.min(index, rows.length - 2)), `add-${place}`)
+    notice('info', `Removed ${noun} ${index + 1}${owner}.`)
+  }
+  const mover = (index: number, way: 'up' | 'down', by: -1 | 1) => {
+    const run = () => {
+      set(move?.(rows, index, by) ?? rows)
+      focus(`${rowAt(index + by)}-${way}`, `${rowAt(index + by)}-${way === 'up' ? 'down' : 'up'}`)
+      notice('info', `Moved ${noun} to place ${index + by + 1} of ${rows.length}.`)
+    }
+    return html`<button
+      type="button"
+      class="plain"
+      id=${`${rowAt(index)}-${way}`}
+      aria-label=${`Move ${noun} ${index + 1} ${way}`}
+      ?disabled=${rows[index + by] === undefined}
+      @click=${run}
+    >
+      ${icon(way)}
+    </button>`
+  }
+  const item = (row: R, index: number) => {
+    const buttons = html`${move === undefined ? nothing : [mover(index, 'up', -1), mover(index, 'down', 1)]}
+      <button type="button" class="plain" aria-label=${`Remove ${noun} ${index + 1}${owner}`} @click=${() => remove(index)}>
+        Remove
+      </button>`
+    const change = (part: Partial<R>) => set(rows.with(index, { ...row, ...part }))
+    return html`<li>${view({ value: row, error, at: rowAt(index), change }, index + 1, buttons)}</li>`
+  }
+  return html`
+    ${rows.length === 0 ? html`<p class="soft">${none}</p>` : html`<ol class="rows">${rows.map(item)}</ol>`}
+    ${wrong === undefined ? nothing : html`<p class="issues">${wrong}</p>`}
+    ${
+      rows.length < max
+        ? html`<div class="buttons">
+            <button type="button" id=${`add-${place}`} aria-label=${`Add a ${noun}${owner}`} @click=${append}>Add a ${noun}</button>
+          </div>`
+        : html`<p class="soft">${max} ${member} are the most.</p>`
+    }
+  `
 }

@@ -11,10 +11,28 @@ import { resource, show } from '../../kit/resource.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
 import { table } from '../../kit/table.ts'
 import { exactTime, relativeTime } from '../../kit/time.ts'
-import { may } from '../../session.ts'
+import { may, session } from '../../session.ts'
 import { focus } from './fields.ts'
-import type { ApplicationKey } from './types.ts'
-import { expiry, isOwn } from './views.ts'
+
+interface ApplicationKey {
+  readonly id: string
+  readonly version: string
+  readonly created_at: string
+  /** Expiry, for the key of one run of a command only. */
+  readonly expires_at?: string
+  /** The key itself, in the response that creates it only. */
+  readonly key?: string
+}
+
+/** Time of an expiry, or "never". `note` follows the time. */
+export const expiry = (at: string | undefined, note = ''): TemplateResult =>
+  at === undefined
+    ? html`<span class="soft">never</span>`
+    : html`${relativeTime(at)} <span class="soft small">${note}</span>`
+
+/** Whether a key of the application is signed in. */
+export const isOwn = (id: string): boolean =>
+  [session.value?.management, session.value?.private].some((identity) => identity?.application.id === id)
 
 /** Shows a new key once; it leaves the page with the dialog. */
 export const showKey = (name: string, key: string | undefined): Promise<void> =>
@@ -25,7 +43,7 @@ export const showKey = (name: string, key: string | undefined): Promise<void> =>
         ? html`<p>The key was shown before. Create another one, then delete this one.</p>
             <div class="buttons"><button type="button" class="primary" @click=${() => close()}>Close</button></div>`
         : html`<p><strong>This key is shown once.</strong> Store it now: Sidevault has a hash of it only.</p>
-            <p><code class="new-key" tabindex="0" aria-label="Key">${key}</code></p>
+            <pre class="new-key" tabindex="0" aria-label="Key">${key}</pre>
             <div class="buttons">
               <button type="button" @click=${() => void copy(key, 'Key copied.')}>Copy</button>
               <button type="button" class="primary" @click=${() => close()}>I have stored it</button>
@@ -38,13 +56,10 @@ const MAX_KEYS = 3
 /** Keys of an application: a second one is how a caller rotates without downtime. */
 export const keysOf = ({ api, signal: within }: ScreenContext, { id, name }: Application) => {
   const where = path`/applications/${id}/keys`
-  const keys = resource(
-    async (abort) =>
-      (await api.call<readonly ApplicationKey[]>('GET', where, { signal: abort })).toSorted(
-        (a, b) => Number(b.version) - Number(a.version),
-      ),
-    within,
-  )
+  const keys = resource(async (signal) => {
+    const all = await api.call<readonly ApplicationKey[]>('GET', where, { signal })
+    return all.toSorted((a, b) => Number(b.version) - Number(a.version))
+  }, within)
 
   const idempotency = createIdempotencyKey()
   const create = action(async () => {
@@ -70,52 +85,47 @@ export const keysOf = ({ api, signal: within }: ScreenContext, { id, name }: App
     focus('create-key')
     keys.reload()
   })
-
-  const deleteButton = (key: ApplicationKey) => html`<button
-    type="button"
-    aria-label=${`Delete key ${key.version}`}
-    @click=${() => {
-      chosen = key
-      void remove.run()
-    }}
-  >
-    Delete
-  </button>`
-
-  const createButton = (count: number) => html`<p class="actions">
-    <button type="button" id="create-key" @click=${create.run}>
-      ${count === 0 ? 'Create a key' : 'Create another key'}
-    </button>
-    ${
-      count === 1
-        ? html`<span class="soft">To rotate: create a second key, deploy it, then delete the first.</span>`
-        : nothing
-    }
-  </p>`
-
-  const rows = (all: readonly ApplicationKey[]): TemplateResult => {
-    const count = all.filter(({ expires_at }) => expires_at === undefined).length
-    return html`${table({
-      caption: 'Keys',
-      rows: all,
-      key: (key) => key.id,
-      columns: [
-        { head: 'Key', cell: (key) => `Key ${key.version}` },
-        { head: 'Created', cell: (key) => relativeTime(key.created_at) },
-        { head: 'Expires', cell: (key) => expiry(key.expires_at, 'with its run') },
-        ...(may('application:delete') ? [{ head: 'Actions', cell: deleteButton }] : []),
-        { head: 'Id', kind: 'code', cell: (key) => key.id },
-      ],
-      empty: 'No key. The application cannot call.',
-    })}
-    ${
-      !may('application:create')
-        ? nothing
-        : count >= MAX_KEYS
-          ? html`<p class="soft">Three keys are the most. Delete one before you create another.</p>`
-          : createButton(count)
-    }`
+  const choose = (key: ApplicationKey) => () => {
+    chosen = key
+    void remove.run()
   }
+
+  const createButton = (count: number) =>
+    count >= MAX_KEYS
+      ? html`<p class="soft">Three keys are the most. Delete one before you create another.</p>`
+      : html`<p class="buttons">
+          <button type="button" id="create-key" @click=${create.run}>
+            ${count === 0 ? 'Create a key' : 'Create another key'}
+          </button>
+          ${count === 1 ? html`<span class="soft">To rotate: create a second key, deploy it, then delete the first.</span>` : nothing}
+        </p>`
+
+  const rows = (all: readonly ApplicationKey[]) => html`${table({
+    caption: 'Keys',
+    rows: all,
+    key: (key) => key.id,
+    columns: [
+      { head: 'Key', cell: ({ version }) => `Key ${version}` },
+      { head: 'Created', cell: ({ created_at }) => relativeTime(created_at) },
+      { head: 'Expires', cell: ({ expires_at }) => expiry(expires_at, 'with its run') },
+      ...(may('application:delete')
+        ? [
+            {
+              head: 'Actions',
+              cell: (key: ApplicationKey) =>
+                html`<button type="button" aria-label=${`Delete key ${key.version}`} @click=${choose(key)}>Delete</button>`,
+            },
+          ]
+        : []),
+      { head: 'Id', kind: 'code', cell: (key) => key.id },
+    ],
+    empty: 'No key. The application cannot call.',
+  })}
+    ${
+      may('application:create')
+        ? createButton(all.filter(({ expires_at }) => expires_at === undefined).length)
+        : nothing
+    }`
 
   return (): TemplateResult => {
     const failed = create.error.value ?? remove.error.value

@@ -10,17 +10,16 @@ const VERBS: Readonly<Record<string, string>> = {
   'token:use': 'uses',
 }
 
-const LEVELS = { redact: 'without values', mask: 'masked', reveal: 'revealed' } as const
+const WORDS = new Intl.ListFormat('en-GB')
 
-const joinWords = (words: readonly string[]): string =>
-  words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`
+const LEVELS = { redact: 'without values', mask: 'masked', reveal: 'revealed' } as const
 
 const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 const verbsOf = (permissions: readonly string[]): string => {
   const known = Object.keys(VERBS).filter((permission) => permissions.includes(permission))
   const others = permissions.filter((permission) => !(permission in VERBS))
-  return joinWords([...known.map((permission) => VERBS[permission] as string), ...others])
+  return WORDS.format([...known.map((permission) => VERBS[permission] as string), ...others])
 }
 
 const ruleOf = ({ permissions, container, transform }: Rule): string =>
@@ -40,14 +39,13 @@ const resourceOf = (permission: string): string => {
 }
 
 const managementPhrase = (permissions: readonly string[]): string => {
+  const changed = permissions.filter((permission) => !permission.endsWith(':read')).map(resourceOf)
   const resources = [...new Set(permissions.map(resourceOf))]
-  const isManaged = (resource: string) =>
-    permissions.some((permission) => resourceOf(permission) === resource && !permission.endsWith(':read'))
-  const managed = resources.filter(isManaged)
-  const read = resources.filter((resource) => !isManaged(resource))
+  const managed = resources.filter((resource) => changed.includes(resource))
+  const read = resources.filter((resource) => !changed.includes(resource))
   return [
-    ...(managed.length > 0 ? [`manages ${joinWords(managed)}`] : []),
-    ...(read.length > 0 ? [`reads ${joinWords(read)}`] : []),
+    ...(managed.length > 0 ? [`manages ${WORDS.format(managed)}`] : []),
+    ...(read.length > 0 ? [`reads ${WORDS.format(read)}`] : []),
   ].join('; ')
 }
 
@@ -55,11 +53,8 @@ const managementPhrase = (permissions: readonly string[]): string => {
 const NAMED = 2
 
 /** The rights of an application, in one phrase. */
-export const phraseOf = ({
-  type,
-  permissions,
-  rules,
-}: Pick<Application, 'type' | 'permissions' | 'rules'>) => {
+export const phraseOf = (application: Pick<Application, 'type' | 'permissions' | 'rules'>): string => {
+  const { type, permissions, rules } = application
   if (type === 'management') return capitalize(managementPhrase(permissions))
   const named = rules.slice(0, NAMED).map(ruleOf)
   const rest = rules.length - named.length

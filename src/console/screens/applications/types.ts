@@ -2,17 +2,6 @@ import type { Disclosure } from '../../api/types.ts'
 
 /** Responses that only pages of applications read (completions §4, §16). */
 
-export interface ApplicationKey {
-  readonly id: string
-  readonly version: string
-  readonly created_by: string
-  readonly created_at: string
-  /** Expiry, for the key of one run of a command only. */
-  readonly expires_at?: string
-  /** The key itself, in the response that creates it only. */
-  readonly key?: string
-}
-
 export interface PermissionInfo {
   readonly type: string
   readonly description: string
