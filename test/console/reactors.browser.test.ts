@@ -168,6 +168,7 @@ t.test('Formulas and reactors: a user creates both, runs the reactor and deletes
       await dialog.getByLabel(`Type ${name} to confirm`).fill(name)
       await dialog.getByRole('button', { name: 'Delete' }).click()
     }
+    await page.getByRole('link', { name: 'Reactors', exact: true }).click()
     await page.getByRole('link', { name: 'Formulas', exact: true }).click()
     await remove('Charge')
     await page.getByRole('alert').getByText('is used by 1 reactors').waitFor()

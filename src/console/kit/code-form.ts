@@ -54,32 +54,27 @@ export const codeForm = <T extends { readonly id: string }>(
       return some.size === 0 ? undefined : options.patchOf(some)
     },
   })
-  const save = action(async () => {
-    if (!(await check.confirm())) return
+  const saveCode = async (): Promise<void> => {
     const changed = editors.filter(({ code }) => code.isChanged.peek())
     const send = async () => {
       await patch(options.patchOf(new Map(changed.map(({ place, code }) => [place, code.value()]))))
       return true
     }
-    try {
-      const isSaved =
-        changed.length === 0
-          ? await send()
-          : await saveLatest({
-              read: load,
-              part: (now) => changed.map(({ codeOf }) => codeOf(now)),
-              confirmedPart: changed.map(({ code }) => code.base()),
-              ask: (now) => confirmOverwrite(changed.map(({ code, codeOf }) => ({ code, now: codeOf(now) }))),
-              save: send,
-            })
-      if (isSaved === undefined) return
-    } catch (thrown) {
-      check.showIssues(thrown)
-      throw thrown
-    }
+    const isSaved =
+      changed.length === 0
+        ? await send()
+        : await saveLatest({
+            read: load,
+            part: (now) => changed.map(({ codeOf }) => codeOf(now)),
+            confirmedPart: changed.map(({ code }) => code.base()),
+            ask: (now) => confirmOverwrite(changed.map(({ code, codeOf }) => ({ code, now: codeOf(now) }))),
+            save: send,
+          })
+    if (isSaved === undefined) return
     more?.reset()
     notice('done', 'Code saved. It runs from the next call on.')
-  })
+  }
+  const save = action(() => check.save(saveCode))
   const discard = () => {
     for (const code of codes) code.discard()
     more?.reset()

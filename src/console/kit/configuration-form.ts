@@ -6,6 +6,10 @@ import { mergePatch, objectText, parseObject } from './json-object.ts'
 import { notice } from './notice.ts'
 import { signal } from './signals.ts'
 
+/** Names of values that are not in the page. */
+export const hiddenValues = (names: readonly string[]): TemplateResult =>
+  html`<p>Values of ${names.map((name, at) => html`${at === 0 ? '' : ', '}<code>${name}</code>`)}, hidden.</p>`
+
 /**
  * The configuration of code as JSON. Its values may be secrets, which the API returns: they enter the page when
  * somebody asks for them. `save` gets a merge patch of what was changed.
@@ -53,9 +57,7 @@ export const configurationForm = ({
     const current = open.value
     const names = Object.keys(stored())
     if (current === undefined)
-      return html`<p>
-          ${names.length === 0 ? 'No values.' : html`Values of ${names.map((name, at) => html`${at === 0 ? '' : ', '}<code>${name}</code>`)}, hidden.`}
-        </p>
+      return html`${names.length === 0 ? html`<p>No values.</p>` : hiddenValues(names)}
         ${
           isReadonly && names.length === 0
             ? nothing

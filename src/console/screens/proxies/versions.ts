@@ -10,8 +10,7 @@ import { table } from '../../kit/table.ts'
 import { relativeTime } from '../../kit/time.ts'
 import { link } from '../../router.ts'
 import { may } from '../../session.ts'
-import { restorePatch } from './patches.ts'
-import type { ProxyPage, ProxyVersion } from './types.ts'
+import type { ProxyPage, ProxyVersion, Transforms } from './types.ts'
 
 const LABELS = { request_transform: 'Request transform', response_transform: 'Response transform' } as const
 const KINDS = Object.keys(LABELS) as (keyof typeof LABELS)[]
@@ -31,6 +30,22 @@ const differences = (from: ProxyVersion, to: ProxyVersion): TemplateResult => {
     ${changed.length === 0 && otherwise[0] === otherwise[1] ? html`<p>The code is the same.</p>` : nothing}
   `
 }
+
+/** The merge patch that gives a proxy the transforms of `version`. */
+export const restorePatch = (current: Transforms, version: Transforms): object => ({
+  request_transform: version.request_transform ?? null,
+  response_transform:
+    version.response_transform === undefined
+      ? null
+      : {
+          ...version.response_transform,
+          // A merge patch would leave the current one; no value is the default.
+          ...(version.response_transform.otherwise === undefined &&
+          current.response_transform?.otherwise !== undefined
+            ? { otherwise: 'fail' }
+            : {}),
+        },
+})
 
 /** The newest versions of a proxy's code: compare with the current one, and restore. */
 export const versionsSection = ({ context, stored, path, patch }: ProxyPage): (() => TemplateResult) => {

@@ -1,9 +1,10 @@
 import { loadMetrics } from '../../api/metrics.ts'
 import type { LogEntry } from '../../api/types.ts'
-import { html, nothing, type TemplateResult } from '../../kit/html.ts'
+import { html, type TemplateResult } from '../../kit/html.ts'
 import type { ListResponse } from '../../kit/list.ts'
 import { resource, show } from '../../kit/resource.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
+import { facts } from '../../kit/section.ts'
 import { relativeTime } from '../../kit/time.ts'
 import { may } from '../../session.ts'
 
@@ -34,15 +35,17 @@ export const createKeys = ({ api, signal: within }: ScreenContext): (() => Templ
   return () =>
     show(
       keys,
-      ({ root, data }) => html`<dl class="facts">
-          <dt>Root key</dt><dd>${root === undefined ? 'not known yet' : html`in use since ${relativeTime(root)}`}</dd>
-          ${
-            may('log:read')
-              ? html`<dt>Data key of the tenant</dt>
-                <dd>${data === undefined ? 'no rotation in the audit log' : html`rotated ${relativeTime(data)}`}</dd>`
-              : nothing
-          }
-        </dl>
+      ({ root, data }) => html`${facts([
+        ['Root key', root === undefined ? 'not known yet' : html`in use since ${relativeTime(root)}`],
+        [
+          'Data key of the tenant',
+          may('log:read')
+            ? data === undefined
+              ? 'no rotation in the audit log'
+              : html`rotated ${relativeTime(data)}`
+            : undefined,
+        ],
+      ])}
         <p class="small soft">
           Keys are changed on the command line:
           <a href="/docs/keys-and-backup" target="_blank" rel="noopener">keys and backup</a>.

@@ -1,8 +1,8 @@
 import { loadMetrics } from '../../api/metrics.ts'
 import { problemOf } from '../../api/problem.ts'
-import { html, nothing, type TemplateResult } from '../../kit/html.ts'
+import { html, type TemplateResult } from '../../kit/html.ts'
 import { resource, show } from '../../kit/resource.ts'
-import { badges } from '../../kit/section.ts'
+import { badges, facts } from '../../kit/section.ts'
 import { type Description, typesOf } from '../tokens/create.ts'
 
 interface OpenApi extends Description {
@@ -34,20 +34,20 @@ const loadNode = async (signal: AbortSignal): Promise<NodeState> => {
   }
 }
 
-const view = (state: NodeState): TemplateResult => html`<dl class="facts">
-  <dt>Sidevault</dt><dd>${state.version}</dd>
-  ${state.node === undefined ? nothing : html`<dt>Node</dt><dd>${state.node}</dd>`}
-  <dt>Plugins</dt><dd>${badges(state.plugins)}</dd>
-  <dt>Token types</dt><dd>${badges(state.tokenTypes)}</dd>
-  <dt>Operations</dt><dd>${badges(state.groups)}</dd>
-  <dt>Limits</dt>
-  <dd>
-    <a href="/docs/limits" target="_blank" rel="noopener">All limits</a> and
-    <a href="/docs/configuration" target="_blank" rel="noopener">the settings that change them</a>
-  </dd>
-  <dt>State</dt>
-  <dd><a href="#/overview">Components, certificates and disk</a></dd>
-</dl>`
+const view = ({ version, node, plugins, tokenTypes, groups }: NodeState): TemplateResult =>
+  facts([
+    ['Sidevault', version],
+    ['Node', node],
+    ['Plugins', badges(plugins)],
+    ['Token types', badges(tokenTypes)],
+    ['Operations', badges(groups)],
+    [
+      'Limits',
+      html`<a href="/docs/limits" target="_blank" rel="noopener">All limits</a> and
+        <a href="/docs/configuration" target="_blank" rel="noopener">the settings that change them</a>`,
+    ],
+    ['State', html`<a href="#/overview">Components, certificates and disk</a>`],
+  ])
 
 /** Versions of this node, with plugins, token types and operations. Its state is on the overview. */
 export const createNode = (within: AbortSignal): (() => TemplateResult) => {
