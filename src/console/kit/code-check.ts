@@ -32,7 +32,7 @@ const MAX_CHECKED = 250_000
 interface CodeCheck {
   /** Problems of one member, such as `request_transform.code`. */
   problems(path: string): readonly CodeWarning[]
-  /** Checks at once, asks when the code does not parse, and saves it. Shows the problems in its error (`strict_code`). */
+  /** Checks at once, asks when code does not parse, and saves it. Shows the problems in its error (`strict_code`). */
   save(work: () => Promise<void>): Promise<void>
 }
 

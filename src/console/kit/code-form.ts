@@ -1,4 +1,5 @@
 import { may } from '../session.ts'
+import { button } from './button.ts'
 import { codeCheck } from './code-check.ts'
 import type { EntityPage } from './entity-screen.ts'
 import { action, formProblem, issue } from './form.ts'
@@ -99,8 +100,7 @@ export const codeForm = <T extends { readonly id: string }>(
                 <button class="primary" ?disabled=${!isChanged.value || save.busy.value}>Save code</button>
                 ${
                   isChanged.value
-                    ? html`<button type="button" @click=${discard}>Discard changes</button>
-                        <span class="soft">Not saved yet</span>`
+                    ? html`${button('Discard changes', discard)} <span class="soft">Not saved yet</span>`
                     : nothing
                 }
               </div>`

@@ -1,3 +1,4 @@
+import { button } from './button.ts'
 import { type CodeEditor, codeEditor } from './code-editor.ts'
 import { action, formProblem } from './form.ts'
 import { html, nothing, type TemplateResult } from './html.ts'
@@ -62,9 +63,7 @@ export const configurationForm = ({
           isReadonly && names.length === 0
             ? nothing
             : html`<div class="buttons">
-                <button type="button" @click=${show}>
-                  ${isReadonly ? 'Show values' : names.length === 0 ? 'Add values' : 'Show and edit values'}
-                </button>
+                ${button(isReadonly ? 'Show values' : names.length === 0 ? 'Add values' : 'Show and edit values', show)}
               </div>`
         }`
     return html`
@@ -73,7 +72,7 @@ export const configurationForm = ({
         ${current.editor.view({ error: invalid.value, readonly: isReadonly })}
         <div class="buttons">
           ${isReadonly ? nothing : html`<button class="primary" ?disabled=${saving.busy.value}>Save configuration</button>`}
-          <button type="button" @click=${hide}>${isReadonly ? 'Hide' : 'Cancel'}</button>
+          ${button(isReadonly ? 'Hide' : 'Cancel', hide)}
         </div>
       </form>
     `

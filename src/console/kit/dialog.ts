@@ -1,3 +1,4 @@
+import { button } from './button.ts'
 import { html, nothing, ref, repeat, type TemplateResult } from './html.ts'
 import { noticeRegion } from './notice.ts'
 import { signal } from './signals.ts'
@@ -130,7 +131,7 @@ export const confirm = async ({
               </div>`
         }
         <div class="buttons">
-          <button type="button" @click=${() => close(false)}>Cancel</button>
+          ${button('Cancel', () => close(false))}
           <button class=${danger ? 'danger' : 'primary'} ?disabled=${requiredText !== undefined && text.value !== requiredText}>
             ${action}
           </button>

@@ -1,5 +1,6 @@
 import { path } from '../api/client.ts'
 import { may } from '../session.ts'
+import { button } from './button.ts'
 import { copyable } from './copy.ts'
 import { deletion } from './deletion.ts'
 import { form, formAction } from './form.ts'
@@ -102,9 +103,7 @@ export const entityScreen = <T extends Entity>(options: {
           : html`${options.actions?.(id) ?? nothing}
               ${
                 may(`${options.permission}:delete`)
-                  ? html`<button type="button" class="danger" ?disabled=${remove.busy.value} @click=${remove.run}>
-                      Delete
-                    </button>`
+                  ? button('Delete', remove.run, { kind: 'danger', disabled: remove.busy.value })
                   : nothing
               }`,
       view: () =>

@@ -1,4 +1,5 @@
 import { may } from '../session.ts'
+import { button } from './button.ts'
 import { choiceField, field, valueIn } from './form.ts'
 import { hiddenFiltersNote } from './hidden-filters.ts'
 import { html, live, nothing, type TemplateResult } from './html.ts'
@@ -97,10 +98,9 @@ export const namedList = <T extends Named>(
           link: ({ id }) => `#${screen}/${encodeURIComponent(id)}`,
           empty: members.every((member) => filterValue(member) === '')
             ? empty
-            : html`Nothing here has that.
-                  <button type="button" @click=${() => setFilters(Object.fromEntries(members.map((member) => [member, undefined])))}>
-                    Show all
-                  </button>`,
+            : html`Nothing here has that. ${button('Show all', () =>
+                setFilters(Object.fromEntries(members.map((member) => [member, undefined]))),
+              )}`,
         }),
       )}
     `,

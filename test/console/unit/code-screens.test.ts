@@ -1,9 +1,8 @@
 import t from 'tap'
 import { confirmationText } from '../../../src/console/kit/dialog.ts'
+import { type Field, fieldChanges } from '../../../src/console/kit/form.ts'
 import { html } from '../../../src/console/kit/html.ts'
-import { settingsFields, settingsPatch } from '../../../src/console/screens/proxies/settings.ts'
-import type { StoredProxy } from '../../../src/console/screens/proxies/types.ts'
-import { restorePatch } from '../../../src/console/screens/proxies/versions.ts'
+import { restorePatch } from '../../../src/console/screens/proxies/types.ts'
 import { sampleArguments, valuesIn } from '../../../src/console/screens/reactors/values.ts'
 
 const form = (members: Readonly<Record<string, string>>): FormData => {
@@ -12,19 +11,25 @@ const form = (members: Readonly<Record<string, string>>): FormData => {
   return data
 }
 
-const proxy: StoredProxy = {
+const fields: readonly Field[] = [
+  { name: 'name', label: '' },
+  { name: 'destination_url', label: '', kind: 'url' },
+  { name: 'require_auth', label: '', kind: 'checkbox' },
+  { name: 'intercept', label: '', kind: 'checkbox' },
+  { name: 'application', label: '', control: () => html`` },
+  { name: 'evaluate', label: '', kind: 'list' },
+  { name: 'response_guard', label: '', choices: [['replace', 'replace']] },
+]
+const proxy = {
   id: 'p',
-  key: 'k',
   name: 'Payments',
   destination_url: 'https://a.test',
   require_auth: true,
   intercept: false,
-  application_id: 'a',
+  application: { id: 'a', name: 'Shop' },
   evaluate: ['body'],
-  created_at: '2026-03-01T12:00:00.000+00:00',
 }
-const fields = settingsFields({ name: 'application', label: '', control: () => html`` })
-const changes = (stored: StoredProxy, data: FormData) => settingsPatch(fields, stored, data)
+const changes = (stored: object, data: FormData) => fieldChanges(fields, { ...stored }, data)
 const same = {
   name: 'Payments',
   destination_url: 'https://a.test',

@@ -1,3 +1,4 @@
+import { button } from '../../kit/button.ts'
 import { action, type Field, form, formAction, formProblem, readFields } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { notice } from '../../kit/notice.ts'
@@ -56,7 +57,7 @@ export const certificatesSection = ({ stored, patch }: ProxyPage): (() => Templa
     ]
     const error = removeClient.error.value ?? removeAuthorities.error.value
     const removal = ({ busy, run }: typeof removeClient, label: string) =>
-      html`<button type="button" ?disabled=${busy.value} @click=${run}>${label}</button>`
+      button(label, run, { disabled: busy.value })
     return html`
       ${formProblem(error)}
       ${table({

@@ -1,3 +1,4 @@
+import { button } from '../../kit/button.ts'
 import { codeForm } from '../../kit/code-form.ts'
 import { choiceField } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
@@ -66,14 +67,9 @@ export const codeSection = (page: ProxyPage): (() => TemplateResult) => {
           ? nothing
           : html`<p class="soft">
               No code: requests and responses pass as they are.
-              <button
-                type="button"
-                @click=${() => {
-                  request.text.value = SAMPLE
-                }}
-              >
-                Begin with a sample
-              </button>
+              ${button('Begin with a sample', () => {
+                request.text.value = SAMPLE
+              })}
             </p>`
       },
     },

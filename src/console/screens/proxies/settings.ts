@@ -3,7 +3,6 @@ import { settingsForm } from '../../kit/entity-screen.ts'
 import { type Field, fieldChanges, NAME } from '../../kit/form.ts'
 import { guardField } from '../../kit/guard-modes.ts'
 import type { TemplateResult } from '../../kit/html.ts'
-import type { JsonObject } from '../../kit/json.ts'
 import type { ProxyPage, StoredProxy } from './types.ts'
 
 /** Fields of a new proxy. */
@@ -19,9 +18,7 @@ export const FIELDS: readonly Field[] = [
   },
 ]
 
-/** Fields of a stored proxy. `application`: that which its code acts as. */
-export const settingsFields = (application: Field): readonly Field[] => [
-  ...FIELDS,
+const MORE: readonly Field[] = [
   {
     name: 'require_auth',
     label: 'Callers need an API key',
@@ -40,30 +37,21 @@ export const settingsFields = (application: Field): readonly Field[] => [
     hint: 'Separated by commas: body, path, header:authorization, query:key. Empty: nowhere.',
     kind: 'list',
   },
-  application,
   { ...guardField, name: 'response_guard' },
 ]
-
-const valuesOf = ({ application_id: id, ...proxy }: StoredProxy) => ({
-  ...proxy,
-  application: id === undefined ? undefined : { id },
-})
-
-/** The members that the form changes, as a merge patch; undefined when there is none. */
-export const settingsPatch = (
-  fields: readonly Field[],
-  proxy: StoredProxy,
-  data: FormData,
-): JsonObject | undefined => fieldChanges(fields, valuesOf(proxy), data)
 
 /** The form of a proxy's settings. */
 export const settingsSection = (page: ProxyPage): (() => TemplateResult) => {
   const hint = 'Its code acts as this application, and so do anonymous callers.'
-  const fields = settingsFields(applicationField(page.context, hint))
+  const fields = [...FIELDS, ...MORE, applicationField(page.context, hint)]
+  const values = ({ application_id: id, ...proxy }: StoredProxy) => ({
+    ...proxy,
+    application: id === undefined ? undefined : { id },
+  })
   return settingsForm(page, {
     permission: 'proxy:update',
-    changes: (data) => settingsPatch(fields, page.stored.peek(), data),
+    changes: (data) => fieldChanges(fields, values(page.stored.peek()), data),
     done: 'Settings saved. They hold from the next request on.',
-    view: () => ({ fields, values: valuesOf(page.stored.value) }),
+    view: () => ({ fields, values: values(page.stored.value) }),
   })
 }

@@ -1,3 +1,4 @@
+import { button } from '../../kit/button.ts'
 import { confirm } from '../../kit/dialog.ts'
 import { difference } from '../../kit/difference.ts'
 import { action } from '../../kit/form.ts'
@@ -10,7 +11,7 @@ import { table } from '../../kit/table.ts'
 import { relativeTime } from '../../kit/time.ts'
 import { link } from '../../router.ts'
 import { may } from '../../session.ts'
-import type { ProxyPage, ProxyVersion, Transforms } from './types.ts'
+import { type ProxyPage, type ProxyVersion, restorePatch } from './types.ts'
 
 const LABELS = { request_transform: 'Request transform', response_transform: 'Response transform' } as const
 const KINDS = Object.keys(LABELS) as (keyof typeof LABELS)[]
@@ -30,22 +31,6 @@ const differences = (from: ProxyVersion, to: ProxyVersion): TemplateResult => {
     ${changed.length === 0 && otherwise[0] === otherwise[1] ? html`<p>The code is the same.</p>` : nothing}
   `
 }
-
-/** The merge patch that gives a proxy the transforms of `version`. */
-export const restorePatch = (current: Transforms, version: Transforms): object => ({
-  request_transform: version.request_transform ?? null,
-  response_transform:
-    version.response_transform === undefined
-      ? null
-      : {
-          ...version.response_transform,
-          // A merge patch would leave the current one; no value is the default.
-          ...(version.response_transform.otherwise === undefined &&
-          current.response_transform?.otherwise !== undefined
-            ? { otherwise: 'fail' }
-            : {}),
-        },
-})
 
 /** The newest versions of a proxy's code: compare with the current one, and restore. */
 export const versionsSection = ({ context, stored, path, patch }: ProxyPage): (() => TemplateResult) => {
@@ -74,6 +59,16 @@ export const versionsSection = ({ context, stored, path, patch }: ProxyPage): ((
     setFilters({ compare: undefined })
     notice('done', `Version ${version} restored.`)
   })
+  const restoreButton = (version: ProxyVersion) => {
+    const click = () => {
+      wanted = version
+      return restore.run()
+    }
+    return button('Restore', click, {
+      name: `Restore version ${version.version}`,
+      disabled: restore.busy.value,
+    })
+  }
   const by = ({ created_by }: ProxyVersion) =>
     may('application:read')
       ? html`<a href=${link`/applications/${created_by}`}><code>${created_by.slice(0, 8)}</code></a>`
@@ -101,28 +96,10 @@ export const versionsSection = ({ context, stored, path, patch }: ProxyPage): ((
               cell: (saved) =>
                 saved === current
                   ? nothing
-                  : html`<button
-                        type="button"
-                        aria-label=${`Compare version ${saved.version} with the current one`}
-                        @click=${() => setFilters({ compare: String(saved.version) })}
-                      >
-                        Compare
-                      </button>
-                      ${
-                        may('proxy:update')
-                          ? html`<button
-                              type="button"
-                              aria-label=${`Restore version ${saved.version}`}
-                              ?disabled=${restore.busy.value}
-                              @click=${() => {
-                                wanted = saved
-                                void restore.run()
-                              }}
-                            >
-                              Restore
-                            </button>`
-                          : nothing
-                      }`,
+                  : html`${button('Compare', () => setFilters({ compare: String(saved.version) }), {
+                      name: `Compare version ${saved.version} with the current one`,
+                    })}
+                    ${may('proxy:update') ? restoreButton(saved) : nothing}`,
             },
           ],
         })}

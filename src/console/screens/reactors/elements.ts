@@ -1,4 +1,5 @@
 import type { ApiError } from '../../api/client.ts'
+import { button } from '../../kit/button.ts'
 import { issue, select, valueIn } from '../../kit/form.ts'
 import { html, live, nothing, type TemplateResult } from '../../kit/html.ts'
 import { icon } from '../../kit/icon.ts'
@@ -62,16 +63,12 @@ export const elementsEditor = ({
     },
     {
       head: 'Remove',
-      cell: ({ index }) => html`<button
-        type="button"
-        class="plain"
-        aria-label=${`Remove ${index + 1}`}
-        @click=${() => {
+      cell: ({ index }) => {
+        const remove = () => {
           rows.value = rows.value.filter((_, at) => at !== index)
-        }}
-      >
-        ${icon('close')}
-      </button>`,
+        }
+        return button(icon('close'), remove, { name: `Remove ${index + 1}`, kind: 'plain' })
+      },
     },
   ]
   return html`<fieldset class="elements">
@@ -86,14 +83,9 @@ export const elementsEditor = ({
             rows: rows.value.map((row, index) => ({ ...row, index })),
           })
     }
-    <button
-      type="button"
-      @click=${() => {
-        rows.value = [...rows.value, EMPTY]
-      }}
-    >
-      Add
-    </button>
+    ${button('Add', () => {
+      rows.value = [...rows.value, EMPTY]
+    })}
   </fieldset>`
 }
 

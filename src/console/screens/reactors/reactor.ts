@@ -1,3 +1,4 @@
+import { button } from '../../kit/button.ts'
 import { codeForm } from '../../kit/code-form.ts'
 import { configurationForm, hiddenValues } from '../../kit/configuration-form.ts'
 import { applicationField } from '../../kit/entity-choice.ts'
@@ -26,15 +27,10 @@ const settingsSection = (page: EntityPage<Reactor>): (() => TemplateResult) => {
   const elements = page.stored.peek().formula?.configuration ?? []
   /** Values may be secrets: they enter the page when somebody asks for them. */
   const isShown = signal(false)
-  const hidden = () => html`${hiddenValues(elements.map(({ name }) => name))}
-    <button
-      type="button"
-      @click=${() => {
-        isShown.value = true
-      }}
-    >
-      Show and edit values
-    </button>`
+  const hidden = () =>
+    html`${hiddenValues(elements.map(({ name }) => name))} ${button('Show and edit values', () => {
+      isShown.value = true
+    })}`
   return settingsForm(page, {
     permission: 'reactor:update',
     done: 'Settings saved. They hold from the next call on.',

@@ -1,4 +1,5 @@
 import { path } from '../../api/client.ts'
+import { button } from '../../kit/button.ts'
 import { confirm } from '../../kit/dialog.ts'
 import { type Field, fieldList, formAction, formProblem, readFields } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
@@ -39,8 +40,8 @@ const changingList = <T>({ api, signal }: ScreenContext, where: string) => {
 }
 
 /** `label` and `what` together are its name. */
-const rowButton = (label: string, what: string, run: () => Promise<void>): TemplateResult =>
-  html`<button type="button" aria-label=${`${label} ${what}`} @click=${() => void run()}>${label}</button>`
+const rowButton = (label: string, what: string, run: () => unknown): TemplateResult =>
+  button(label, run, { name: `${label} ${what}` })
 
 /** People of the tenant. */
 export const createMembers = (context: ScreenContext): (() => TemplateResult) => {
