@@ -6,7 +6,7 @@ import { problem } from './problem.ts'
 import { batch, type ReadonlySignal, signal } from './signals.ts'
 
 interface FieldOptions {
-  readonly label: string
+  readonly label: TemplateResult | string
   readonly hint?: TemplateResult | string | undefined
   readonly error?: TemplateResult | string | undefined
   /** The control stands before its label, as checkboxes do. */

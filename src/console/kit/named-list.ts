@@ -2,9 +2,10 @@ import { may } from '../session.ts'
 import { button } from './button.ts'
 import { choiceField, field, valueIn } from './form.ts'
 import { hiddenFiltersNote } from './hidden-filters.ts'
-import { html, live, nothing, type TemplateResult } from './html.ts'
+import { html, live, type TemplateResult } from './html.ts'
 import { listOf, showList } from './list.ts'
 import type { Screen, ScreenContext, ScreenInstance } from './screen.ts'
+import { type Tabs, tabLinks } from './section.ts'
 import { effect, signal } from './signals.ts'
 import { snippet } from './snippet.ts'
 import { type Column, table } from './table.ts'
@@ -117,12 +118,12 @@ export const namedListScreen = <T extends Named & Dated>({
   permission,
   create,
   columns,
-  above,
+  tabs,
   ...options
 }: NamedListOptions<T> & {
   /** Resource of its permissions: `proxy`. */
   readonly permission: string
-  readonly above?: TemplateResult
+  readonly tabs?: Tabs
 }): Screen => ({
   path: options.screen,
   title: options.title,
@@ -138,6 +139,6 @@ export const namedListScreen = <T extends Named & Dated>({
         { head: 'Changed', cell: ({ modified_at, created_at }) => relativeTime(modified_at ?? created_at) },
       ],
     })
-    return { ...list, view: () => html`${above ?? nothing} ${list.view()}` }
+    return { ...list, view: () => html`${tabs && tabLinks(tabs, options.screen)} ${list.view()}` }
   },
 })

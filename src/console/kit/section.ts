@@ -28,12 +28,17 @@ export const facts = (list: readonly Fact[]): TemplateResult => html`<dl class="
   ${list.map(([name, value]) => (value === undefined ? nothing : html`<dt>${name}</dt><dd>${value}</dd>`))}
 </dl>`
 
-/** Links between screens that share one item of the navigation. `open`: path of the open one. */
-export const tabs = (
-  label: string,
-  screens: readonly (readonly [path: string, title: string])[],
-  open: string,
-): TemplateResult => html`<nav class="tabs" aria-label=${label}>
+/** Screens that share one item of the navigation. */
+export interface Tabs {
+  readonly label: string
+  readonly screens: readonly (readonly [path: string, title: string])[]
+}
+
+/** Links between the screens, of which that with the path `open` is open. */
+export const tabLinks = ({ label, screens }: Tabs, open: string): TemplateResult => html`<nav
+  class="tabs"
+  aria-label=${label}
+>
   ${screens.map(
     ([path, title]) =>
       html`<a href=${`#${path}`} aria-current=${path === open ? 'page' : nothing}>${title}</a>`,

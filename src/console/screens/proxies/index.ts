@@ -4,13 +4,7 @@ import type { Screen } from '../../kit/screen.ts'
 import { certificateExpiry } from './certificates.ts'
 import { newScreen } from './new.ts'
 import { proxyScreen } from './proxy.ts'
-import { certificatesOf, type StoredProxy } from './types.ts'
-
-const code = ({ request_transform, response_transform }: StoredProxy) =>
-  [
-    ...(request_transform === undefined ? [] : ['request']),
-    ...(response_transform === undefined ? [] : ['response']),
-  ].join(', ')
+import { certificatesOf, type StoredProxy, TRANSFORM_KINDS } from './types.ts'
 
 const listScreen = namedListScreen<StoredProxy>({
   path: '/proxies',
@@ -25,7 +19,13 @@ const listScreen = namedListScreen<StoredProxy>({
       cell: ({ require_auth }) =>
         require_auth ? 'API key' : html`<span class="badge warn">anonymous</span>`,
     },
-    { head: 'Transforms', cell: code },
+    {
+      head: 'Transforms',
+      cell: (proxy) =>
+        TRANSFORM_KINDS.filter((kind) => proxy[kind] !== undefined)
+          .map((kind) => kind.replace('_transform', ''))
+          .join(', '),
+    },
     {
       head: 'Certificate',
       cell: (proxy) => {

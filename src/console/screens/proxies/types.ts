@@ -17,6 +17,14 @@ export interface Transforms {
   readonly response_transform?: Transform
 }
 
+/** Members that hold code, with their labels. */
+export const TRANSFORMS = {
+  request_transform: 'Request transform',
+  response_transform: 'Response transform',
+} as const
+
+export const TRANSFORM_KINDS = Object.keys(TRANSFORMS) as (keyof typeof TRANSFORMS)[]
+
 export interface StoredProxy extends Transforms {
   readonly id: string
   readonly key: string
@@ -32,9 +40,7 @@ export interface StoredProxy extends Transforms {
   readonly evaluate: readonly string[]
   readonly intercept: boolean
   readonly response_guard?: GuardMode
-  readonly created_by?: string
   readonly created_at: string
-  readonly modified_by?: string
   readonly modified_at?: string
 }
 

@@ -11,20 +11,17 @@ import { table } from '../../kit/table.ts'
 import { relativeTime } from '../../kit/time.ts'
 import { link } from '../../router.ts'
 import { may } from '../../session.ts'
-import { type ProxyPage, type ProxyVersion, restorePatch } from './types.ts'
-
-const LABELS = { request_transform: 'Request transform', response_transform: 'Response transform' } as const
-const KINDS = Object.keys(LABELS) as (keyof typeof LABELS)[]
+import { type ProxyPage, type ProxyVersion, restorePatch, TRANSFORM_KINDS, TRANSFORMS } from './types.ts'
 
 const differences = (from: ProxyVersion, to: ProxyVersion): TemplateResult => {
-  const changed = KINDS.filter((kind) => from[kind]?.code !== to[kind]?.code)
+  const changed = TRANSFORM_KINDS.filter((kind) => from[kind]?.code !== to[kind]?.code)
   const otherwise = [from, to].map((version) => version.response_transform?.otherwise ?? 'fail')
   return html`
     ${changed.map((kind) =>
       difference(
         from[kind]?.code ?? '',
         to[kind]?.code ?? '',
-        `${LABELS[kind]}, version ${from.version} to ${to.version}`,
+        `${TRANSFORMS[kind]}, version ${from.version} to ${to.version}`,
       ),
     )}
     ${otherwise[0] === otherwise[1] ? nothing : html`<p>Other content types: ${otherwise[0]} before, ${otherwise[1]} after.</p>`}

@@ -1,32 +1,26 @@
-import { html, type TemplateResult } from '../../kit/html.ts'
+import { html } from '../../kit/html.ts'
 import { namedListScreen } from '../../kit/named-list.ts'
 import type { Screen } from '../../kit/screen.ts'
-import { tabs } from '../../kit/section.ts'
 import { formulaScreen, newFormulaScreen } from './formula.ts'
 import { newReactorScreen } from './new.ts'
 import { codeOf, reactorScreen } from './reactor.ts'
 import type { Formula, Reactor } from './types.ts'
 
-/** Lists of the same permissions, beside each other. */
-const list = { reactors: '/reactors', formulas: '/formulas' } as const
-
-const above = (open: string): TemplateResult =>
-  tabs(
-    'Reactors and formulas',
-    [
-      [list.reactors, 'Reactors'],
-      [list.formulas, 'Formulas'],
-    ],
-    open,
-  )
+const TABS = {
+  label: 'Reactors and formulas',
+  screens: [
+    ['/reactors', 'Reactors'],
+    ['/formulas', 'Formulas'],
+  ],
+} as const
 
 const reactorList = namedListScreen<Reactor>({
   path: '/reactors',
-  screen: list.reactors,
+  screen: '/reactors',
   title: 'Reactors',
   permission: 'reactor',
   create: 'New reactor',
-  above: above(list.reactors),
+  tabs: TABS,
   columns: [
     { head: 'Code', kind: 'wide', cell: codeOf },
     {
@@ -39,11 +33,11 @@ const reactorList = namedListScreen<Reactor>({
 
 const formulaList = namedListScreen<Formula>({
   path: '/reactor-formulas',
-  screen: list.formulas,
+  screen: '/formulas',
   title: 'Formulas',
   permission: 'reactor',
   create: 'New formula',
-  above: above(list.formulas),
+  tabs: TABS,
   columns: [
     { head: 'Description', kind: 'wide', cell: ({ description }) => description },
     { head: 'Type', cell: ({ type }) => html`<span class="badge">${type}</span>` },
@@ -59,5 +53,5 @@ export const reactorsScreens: readonly Screen[] = [
   reactorList,
   newReactorScreen,
   reactorScreen,
-  ...formulas.map((screen) => ({ ...screen, under: list.reactors })),
+  ...formulas.map((screen) => ({ ...screen, under: '/reactors' })),
 ]
