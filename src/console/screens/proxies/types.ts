@@ -12,7 +12,7 @@ interface Transform {
   readonly otherwise?: 'fail' | 'pass'
 }
 
-export interface Transforms {
+interface Transforms {
   readonly request_transform?: Transform
   readonly response_transform?: Transform
 }
