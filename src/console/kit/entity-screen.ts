@@ -3,7 +3,7 @@ import { may } from '../session.ts'
 import { button } from './button.ts'
 import { copyable } from './copy.ts'
 import { deletion } from './deletion.ts'
-import { form, formAction } from './form.ts'
+import { type FormOptions, form, formAction } from './form.ts'
 import { html, nothing, type TemplateResult } from './html.ts'
 import { notice } from './notice.ts'
 import { problem } from './problem.ts'
@@ -134,7 +134,7 @@ export const settingsForm = <T>(
     readonly permission: string
     readonly changes: (data: FormData) => object | undefined
     readonly done: string
-    readonly view: () => Pick<Parameters<typeof form>[0], 'fields' | 'values' | 'more' | 'places'>
+    readonly view: () => Pick<FormOptions, 'fields' | 'values' | 'more' | 'places'>
   },
 ): (() => TemplateResult) => {
   const save = formAction(async (data) => {

@@ -208,7 +208,6 @@ const controlOf = (field: Field, value: unknown): TemplateResult => {
     ?required=${required}
     autocomplete="off"
     spellcheck="false"
-    .defaultValue=${text}
     .value=${text}
   />`
 }
@@ -260,7 +259,7 @@ export const fieldChanges = (
   return mergePatch(before, readFields(fields, data))
 }
 
-interface FormOptions {
+export interface FormOptions {
   readonly action: Action
   readonly fields: readonly Field[]
   readonly values?: Values

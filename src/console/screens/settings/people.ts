@@ -84,7 +84,7 @@ export const createInvitations = (context: ScreenContext): (() => TemplateResult
   const { list, change } = changingList<Invitation>(context, where)
   const invite = formAction(async (data, form) => {
     await context.api.call('POST', where, { body: readFields(FIELDS, data) })
-    form.reset()
+    form.querySelector<HTMLInputElement>('[type="email"]')!.value = ''
     notice('done', 'Invitation created. Sidevault sends no mail: pass it on yourself.')
     list.reload()
   })
