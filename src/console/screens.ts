@@ -1,7 +1,6 @@
 import type { Screen } from './kit/screen.ts'
 import { applicationsScreens } from './screens/applications/index.ts'
 import { auditScreens } from './screens/audit/index.ts'
-import { formulasScreens } from './screens/formulas/index.ts'
 import { overviewScreens } from './screens/overview/index.ts'
 import { proxiesScreens } from './screens/proxies/index.ts'
 import { reactorsScreens } from './screens/reactors/index.ts'
@@ -21,7 +20,6 @@ export const screens: readonly Screen[] = [
   ...tokensScreens,
   ...applicationsScreens,
   ...proxiesScreens,
-  ...formulasScreens,
   ...reactorsScreens,
   ...auditScreens,
   ...settingsScreens,

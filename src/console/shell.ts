@@ -39,7 +39,7 @@ const search = (): void => {
 const MISSED = { management: '/requests', private: '/tokens' } as const
 
 const links = (): TemplateResult => {
-  const open = currentScreen.value.screen?.path ?? ''
+  const { path: open = '', under } = currentScreen.value.screen ?? {}
   const missing = missingKey()
   return html`<ul>
     ${screens.value.map(
@@ -48,7 +48,7 @@ const links = (): TemplateResult => {
           nav === undefined || !needs(may)
             ? nothing
             : html`<li>
-              <a href=${`#${path}`} aria-current=${open === path ? 'page' : open.startsWith(`${path}/`) ? 'true' : nothing}>${nav}</a>
+              <a href=${`#${path}`} aria-current=${open === path ? 'page' : under === path || open.startsWith(`${path}/`) ? 'true' : nothing}>${nav}</a>
             </li>`
         }${missing !== undefined && path === MISSED[missing] ? html`<li>${addKeyButton(missing)}</li>` : nothing}`,
     )}

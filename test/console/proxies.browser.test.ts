@@ -83,8 +83,8 @@ t.test('Proxies: a user creates one, writes its code, restores a version and del
 
   await t.test('drafts stay in the page, and do not overwrite concurrent changes', async (t) => {
     await request.fill(`${GOOD}// mine\n`)
-    await page.getByRole('link', { name: 'Formulas' }).click()
-    await page.getByRole('heading', { level: 1, name: 'Formulas' }).waitFor()
+    await page.getByRole('link', { name: 'Reactors' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Reactors' }).waitFor()
     await patch({ request_transform: { code: `${GOOD}// theirs\r\n` } })
     await page.goBack()
     t.match(await request.inputValue(), '// mine')

@@ -30,6 +30,14 @@ t.test('Formulas and reactors: a user creates both, runs the reactor and deletes
 
   await t.test('a formula declares its values and arguments', async (t) => {
     await page.getByText('No formulas yet.').waitFor()
+    const tabs = page.getByRole('navigation', { name: 'Reactors and formulas' })
+    const screens = page.getByRole('navigation', { name: 'Screens' })
+    for (const [link, current] of [
+      [tabs.getByRole('link', { name: 'Formulas' }), 'page'],
+      [tabs.getByRole('link', { name: 'Reactors' }), null],
+      [screens.getByRole('link', { name: 'Reactors' }), 'true'],
+    ] as const)
+      t.equal(await link.getAttribute('aria-current'), current)
     await page.getByRole('link', { name: 'New formula' }).click()
     await heading('New formula')
     await page.getByLabel('Name', { exact: true }).fill('Charge')
@@ -168,6 +176,7 @@ t.test('Formulas and reactors: a user creates both, runs the reactor and deletes
       await dialog.getByLabel(`Type ${name} to confirm`).fill(name)
       await dialog.getByRole('button', { name: 'Delete' }).click()
     }
+    await page.getByRole('link', { name: 'Reactors', exact: true }).click()
     await page.getByRole('link', { name: 'Formulas', exact: true }).click()
     await remove('Charge')
     await page.getByRole('alert').getByText('is used by 1 reactors').waitFor()

@@ -32,10 +32,8 @@ const MAX_CHECKED = 250_000
 interface CodeCheck {
   /** Problems of one member, such as `request_transform.code`. */
   problems(path: string): readonly CodeWarning[]
-  /** Checks at once, and asks when the code does not parse. Resolves to true when it should be saved. */
-  confirm(): Promise<boolean>
-  /** Shows the problems in the error of a save (`strict_code`). */
-  showIssues(thrown: unknown): void
+  /** Checks at once, asks when code does not parse, and saves it. Shows the problems in its error (`strict_code`). */
+  save(work: () => Promise<void>): Promise<void>
 }
 
 /** Checks code by the API: at once, after pauses of typing, before a save. `body` reads signals; undefined: none. */
@@ -88,28 +86,35 @@ export const codeCheck = ({
     current.abort()
   })
 
+  const confirmed = async (): Promise<boolean> => {
+    await check(body())
+    const problems = warnings.peek()
+    if (problems.length === 0) return true
+    return confirm({
+      title: 'Save code that cannot run?',
+      body: html`<p>Calls that need this code fail until it is corrected.</p>
+        <ul>
+          ${problems.map(
+            ({ path, line, column, message }) =>
+              html`<li><code>${path}</code>, line ${line}, column ${column}: ${message}</li>`,
+          )}
+        </ul>`,
+      action: 'Save anyway',
+      danger: true,
+    })
+  }
+
   return {
     problems: (at) => warnings.value.filter(({ path }) => path === at),
-    showIssues: (thrown) => {
-      const placed = thrown instanceof ApiError ? codeWarnings(thrown.issues) : []
-      if (placed.length > 0) warnings.value = placed
-    },
-    confirm: async () => {
-      await check(body())
-      const problems = warnings.peek()
-      if (problems.length === 0) return true
-      return confirm({
-        title: 'Save code that cannot run?',
-        body: html`<p>Calls that need this code fail until it is corrected.</p>
-          <ul>
-            ${problems.map(
-              ({ path, line, column, message }) =>
-                html`<li><code>${path}</code>, line ${line}, column ${column}: ${message}</li>`,
-            )}
-          </ul>`,
-        action: 'Save anyway',
-        danger: true,
-      })
+    save: async (work) => {
+      if (!(await confirmed())) return
+      try {
+        await work()
+      } catch (thrown) {
+        const placed = thrown instanceof ApiError ? codeWarnings(thrown.issues) : []
+        if (placed.length > 0) warnings.value = placed
+        throw thrown
+      }
     },
   }
 }

@@ -1,4 +1,5 @@
 import { may } from '../session.ts'
+import { button } from './button.ts'
 import { codeCheck } from './code-check.ts'
 import type { EntityPage } from './entity-screen.ts'
 import { action, formProblem, issue } from './form.ts'
@@ -54,32 +55,27 @@ export const codeForm = <T extends { readonly id: string }>(
       return some.size === 0 ? undefined : options.patchOf(some)
     },
   })
-  const save = action(async () => {
-    if (!(await check.confirm())) return
+  const saveCode = async (): Promise<void> => {
     const changed = editors.filter(({ code }) => code.isChanged.peek())
     const send = async () => {
       await patch(options.patchOf(new Map(changed.map(({ place, code }) => [place, code.value()]))))
       return true
     }
-    try {
-      const isSaved =
-        changed.length === 0
-          ? await send()
-          : await saveLatest({
-              read: load,
-              part: (now) => changed.map(({ codeOf }) => codeOf(now)),
-              confirmedPart: changed.map(({ code }) => code.base()),
-              ask: (now) => confirmOverwrite(changed.map(({ code, codeOf }) => ({ code, now: codeOf(now) }))),
-              save: send,
-            })
-      if (isSaved === undefined) return
-    } catch (thrown) {
-      check.showIssues(thrown)
-      throw thrown
-    }
+    const isSaved =
+      changed.length === 0
+        ? await send()
+        : await saveLatest({
+            read: load,
+            part: (now) => changed.map(({ codeOf }) => codeOf(now)),
+            confirmedPart: changed.map(({ code }) => code.base()),
+            ask: (now) => confirmOverwrite(changed.map(({ code, codeOf }) => ({ code, now: codeOf(now) }))),
+            save: send,
+          })
+    if (isSaved === undefined) return
     more?.reset()
     notice('done', 'Code saved. It runs from the next call on.')
-  })
+  }
+  const save = action(() => check.save(saveCode))
   const discard = () => {
     for (const code of codes) code.discard()
     more?.reset()
@@ -104,8 +100,7 @@ export const codeForm = <T extends { readonly id: string }>(
                 <button class="primary" ?disabled=${!isChanged.value || save.busy.value}>Save code</button>
                 ${
                   isChanged.value
-                    ? html`<button type="button" @click=${discard}>Discard changes</button>
-                        <span class="soft">Not saved yet</span>`
+                    ? html`${button('Discard changes', discard)} <span class="soft">Not saved yet</span>`
                     : nothing
                 }
               </div>`

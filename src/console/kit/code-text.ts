@@ -22,32 +22,21 @@ export interface Diagnostic extends Position {
 }
 
 export const positionAt = (text: string, offset: number): Position => {
-  let line = 1
-  let start = 0
-  for (let at = text.indexOf('\n'); at !== -1 && at < offset; at = text.indexOf('\n', at + 1)) {
-    line++
-    start = at + 1
-  }
-  return { line, column: offset - start + 1 }
+  const lines = text.slice(0, offset).split('\n')
+  return { line: lines.length, column: lines.at(-1)!.length + 1 }
 }
 
 /** The offset of a place; the end of its line, or of the text, where it lies beyond. */
 export const offsetAt = (text: string, { line, column }: Position): number => {
-  let start = 0
-  for (let at = 1; at < line; at++) {
-    const next = text.indexOf('\n', start)
-    if (next === -1) return text.length
-    start = next + 1
-  }
-  const end = text.indexOf('\n', start)
-  return Math.min(start + Math.max(0, column - 1), end === -1 ? text.length : end)
+  const lines = text.split('\n')
+  const before = lines.splice(0, Math.max(0, line - 1))
+  const [own] = lines
+  if (own === undefined) return text.length
+  const start = before.reduce((sum, { length }) => sum + length + 1, 0)
+  return start + Math.min(Math.max(0, column - 1), own.length)
 }
 
-export const lineCount = (text: string): number => {
-  let count = 1
-  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count++
-  return count
-}
+export const lineCount = (text: string): number => text.split('\n').length
 
 /** A level of indentation: a tab where the text indents with tabs, else two blanks. */
 const indentUnit = (text: string): string => (/^\t/m.test(text) ? '\t' : '  ')

@@ -1,3 +1,4 @@
+import { button } from './button.ts'
 import { type CodeEditor, codeEditor } from './code-editor.ts'
 import { action, formProblem } from './form.ts'
 import { html, nothing, type TemplateResult } from './html.ts'
@@ -5,6 +6,10 @@ import type { JsonObject } from './json.ts'
 import { mergePatch, objectText, parseObject } from './json-object.ts'
 import { notice } from './notice.ts'
 import { signal } from './signals.ts'
+
+/** Names of values that are not in the page. */
+export const hiddenValues = (names: readonly string[]): TemplateResult =>
+  html`<p>Values of ${names.map((name, at) => html`${at === 0 ? '' : ', '}<code>${name}</code>`)}, hidden.</p>`
 
 /**
  * The configuration of code as JSON. Its values may be secrets, which the API returns: they enter the page when
@@ -53,16 +58,12 @@ export const configurationForm = ({
     const current = open.value
     const names = Object.keys(stored())
     if (current === undefined)
-      return html`<p>
-          ${names.length === 0 ? 'No values.' : html`Values of ${names.map((name, at) => html`${at === 0 ? '' : ', '}<code>${name}</code>`)}, hidden.`}
-        </p>
+      return html`${names.length === 0 ? html`<p>No values.</p>` : hiddenValues(names)}
         ${
           isReadonly && names.length === 0
             ? nothing
             : html`<div class="buttons">
-                <button type="button" @click=${show}>
-                  ${isReadonly ? 'Show values' : names.length === 0 ? 'Add values' : 'Show and edit values'}
-                </button>
+                ${button(isReadonly ? 'Show values' : names.length === 0 ? 'Add values' : 'Show and edit values', show)}
               </div>`
         }`
     return html`
@@ -71,7 +72,7 @@ export const configurationForm = ({
         ${current.editor.view({ error: invalid.value, readonly: isReadonly })}
         <div class="buttons">
           ${isReadonly ? nothing : html`<button class="primary" ?disabled=${saving.busy.value}>Save configuration</button>`}
-          <button type="button" @click=${hide}>${isReadonly ? 'Hide' : 'Cancel'}</button>
+          ${button(isReadonly ? 'Hide' : 'Cancel', hide)}
         </div>
       </form>
     `

@@ -1,3 +1,4 @@
+import { button } from './button.ts'
 import { dialog } from './dialog.ts'
 import { html, type TemplateResult } from './html.ts'
 import { icon } from './icon.ts'
@@ -42,13 +43,11 @@ export const copy = async (text: string, done = 'Copied.'): Promise<void> => {
     await dialog({
       title: 'Copy this text',
       body: (close) => html`<pre tabindex="0">${text}</pre>
-        <div class="buttons"><button type="button" @click=${() => close()}>Close</button></div>`,
+        <div class="buttons">${button('Close', () => close())}</div>`,
     })
   }
 }
 
 /** An id with a button that copies it. */
 export const copyable = (text: string, what = 'id'): TemplateResult => html`<span class="copyable"
-  ><code>${text}</code
-  ><button type="button" class="plain" aria-label=${`Copy ${what}`} @click=${() => void copy(text)}>${icon('copy')}</button></span
->`
+  ><code>${text}</code>${button(icon('copy'), () => copy(text), { name: `Copy ${what}`, kind: 'plain' })}</span>`

@@ -1,3 +1,5 @@
+import { button } from './button.ts'
+import { field, valueIn } from './form.ts'
 import { html, nothing, ref, repeat, type TemplateResult } from './html.ts'
 import { noticeRegion } from './notice.ts'
 import { signal } from './signals.ts'
@@ -115,22 +117,20 @@ export const confirm = async ({
         ${
           requiredText === undefined
             ? nothing
-            : html`<div class="field">
-                <label>
-                  <span>Type <code>${requiredText}</code> to confirm</span>
-                  <input
-                    autocomplete="off"
-                    spellcheck="false"
-                    autofocus
-                    @input=${(event: Event) => {
-                      text.value = (event.target as HTMLInputElement).value
-                    }}
-                  />
-                </label>
-              </div>`
+            : field({
+                label: html`Type <code>${requiredText}</code> to confirm`,
+                control: html`<input
+                  autocomplete="off"
+                  spellcheck="false"
+                  autofocus
+                  @input=${(event: Event) => {
+                    text.value = valueIn(event)
+                  }}
+                />`,
+              })
         }
         <div class="buttons">
-          <button type="button" @click=${() => close(false)}>Cancel</button>
+          ${button('Cancel', () => close(false))}
           <button class=${danger ? 'danger' : 'primary'} ?disabled=${requiredText !== undefined && text.value !== requiredText}>
             ${action}
           </button>

@@ -1,6 +1,6 @@
 import { type Api, type CallOptions, path } from '../api/client.ts'
 import { may } from '../session.ts'
-import { select, valueIn } from './form.ts'
+import { type Field, select, valueIn } from './form.ts'
 import { html, type TemplateResult } from './html.ts'
 import type { ListResponse } from './list.ts'
 import { resource } from './resource.ts'
@@ -120,11 +120,22 @@ export const entityChoice = <T extends Named>({
   }
 }
 
-/** A choice among the applications that code may act as. */
-export const applicationChoice = (context: { readonly api: Api; readonly signal: AbortSignal }) =>
-  entityChoice({
+/** The application that code may act as, as a field. */
+export const applicationField = (
+  context: { readonly api: Api; readonly signal: AbortSignal },
+  hint: string,
+): Field => {
+  const name = 'application'
+  const applications = entityChoice({
     ...context,
     path: '/applications',
     query: { type: ['private', 'public'] },
     allowed: may('application:read'),
   })
+  return {
+    name,
+    label: 'Application',
+    hint,
+    control: (chosen) => applications.control({ name, chosen, none: 'None' }),
+  }
+}

@@ -1,15 +1,24 @@
 import { path } from '../api/client.ts'
 import { may } from '../session.ts'
+import { button } from './button.ts'
+import { copyable } from './copy.ts'
 import { deletion } from './deletion.ts'
+import { type FormOptions, form, formAction } from './form.ts'
 import { html, nothing, type TemplateResult } from './html.ts'
+import { notice } from './notice.ts'
 import { problem } from './problem.ts'
 import { resource, show } from './resource.ts'
 import type { Screen, ScreenContext } from './screen.ts'
+import { type Fact, facts, section } from './section.ts'
 import { type ReadonlySignal, signal } from './signals.ts'
+import { snippet } from './snippet.ts'
+import { relativeTime } from './time.ts'
 
-interface Named {
+interface Entity {
   readonly id: string
   readonly name: string
+  readonly created_at?: string
+  readonly modified_at?: string
 }
 
 /** The entity that a page shows, for the sections of the page. */
@@ -27,8 +36,25 @@ export interface EntityPage<T> {
   patch(changes: object): Promise<void>
 }
 
-/** The page of one entity: its sections, and a button that deletes it once its name was typed. */
-export const entityScreen = <T extends Named>(options: {
+interface EntityView {
+  /** Facts besides its id and times. */
+  facts(): readonly Fact[]
+  /** The call that it is made for, as a program. */
+  readonly call?: TemplateResult
+  /** Sections of the page by their titles. */
+  readonly sections: Readonly<Record<string, (() => TemplateResult) | undefined>>
+}
+
+const entityFacts = ({ id, created_at, modified_at }: Entity, view: EntityView): TemplateResult =>
+  facts([
+    ...view.facts(),
+    ['Id', copyable(id)],
+    ['Created', relativeTime(created_at)],
+    ['Changed', modified_at && relativeTime(modified_at)],
+  ])
+
+/** The page of one entity: its facts, its sections, and a button that deletes it once its name was typed. */
+export const entityScreen = <T extends Entity>(options: {
   /** Name of the kind of entity: `Proxy`. */
   readonly what: string
   /** Path of the collection in the API: `/proxies`. */
@@ -40,7 +66,7 @@ export const entityScreen = <T extends Named>(options: {
   /** Consequences of a deletion, as the dialog states them. */
   readonly deletionText: string
   readonly actions?: (id: string) => TemplateResult | typeof nothing
-  readonly sections: (page: EntityPage<T>) => () => TemplateResult
+  readonly open: (page: EntityPage<T>) => EntityView
 }): Screen => ({
   path: `${options.screen}/:id`,
   title: options.what,
@@ -61,7 +87,7 @@ export const entityScreen = <T extends Named>(options: {
         await api.call('PATCH', where, { body: changes })
         show(await load())
       }
-      return { stored, view: options.sections({ context, stored, path: where, load, show, patch }) }
+      return { stored, view: options.open({ context, stored, path: where, load, show, patch }) }
     }, within)
     const remove = deletion(context, {
       what: options.what,
@@ -77,14 +103,46 @@ export const entityScreen = <T extends Named>(options: {
           : html`${options.actions?.(id) ?? nothing}
               ${
                 may(`${options.permission}:delete`)
-                  ? html`<button type="button" class="danger" ?disabled=${remove.busy.value} @click=${remove.run}>
-                      Delete
-                    </button>`
+                  ? button('Delete', remove.run, { kind: 'danger', disabled: remove.busy.value })
                   : nothing
               }`,
       view: () =>
         html`${remove.error.value === undefined ? nothing : problem(remove.error.value)}
-        ${show(loaded, ({ view }) => html`<div class="sections">${view()}</div>`)}`,
+        ${show(
+          loaded,
+          ({ stored, view }) => html`<div class="sections">
+            <div>
+              ${entityFacts(stored.value, view)}
+              <div class="buttons">
+                ${view.call === undefined ? nothing : html`<span class="soft">A call of it</span> ${view.call}`}
+                <span class="soft">This ${options.what.toLowerCase()} in the API</span> ${snippet('GET', where)}
+              </div>
+            </div>
+            ${Object.entries(view.sections).map(([title, body]) =>
+              body === undefined ? nothing : section(title.toLowerCase(), title, body()),
+            )}
+          </div>`,
+        )}`,
     }
   },
 })
+
+/** The form of an entity's members: sends what `changes` finds in it, undefined for nothing. */
+export const settingsForm = <T>(
+  { patch }: Pick<EntityPage<T>, 'patch'>,
+  options: {
+    readonly permission: string
+    readonly changes: (data: FormData) => object | undefined
+    readonly done: string
+    readonly view: () => Pick<FormOptions, 'fields' | 'values' | 'more' | 'places'>
+  },
+): (() => TemplateResult) => {
+  const save = formAction(async (data) => {
+    const changes = options.changes(data)
+    if (changes === undefined) return notice('info', 'Nothing was changed.')
+    await patch(changes)
+    notice('done', options.done)
+  })
+  return () =>
+    form({ action: save, submit: 'Save settings', isAllowed: may(options.permission), ...options.view() })
+}

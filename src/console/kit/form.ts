@@ -1,12 +1,16 @@
 import { type ApiError, asApiError } from '../api/problem.ts'
 import { html, live, nothing, ref, type TemplateResult } from './html.ts'
+import type { JsonObject } from './json.ts'
+import { mergePatch } from './json-object.ts'
 import { problem } from './problem.ts'
 import { batch, type ReadonlySignal, signal } from './signals.ts'
 
 interface FieldOptions {
-  readonly label: string
-  readonly hint?: TemplateResult | string
+  readonly label: TemplateResult | string
+  readonly hint?: TemplateResult | string | undefined
   readonly error?: TemplateResult | string | undefined
+  /** The control stands before its label, as checkboxes do. */
+  readonly isCheck?: boolean
   /** An input, select or textarea. */
   readonly control: TemplateResult
 }
@@ -28,11 +32,11 @@ const describe = (element: Element | undefined): void => {
 }
 
 /** A labelled control with a hint and an error below it. */
-export const field = ({ label, hint, error, control }: FieldOptions): TemplateResult => html`<div
-  class="field"
+export const field = ({ label, hint, error, isCheck, control }: FieldOptions): TemplateResult => html`<div
+  class=${isCheck ? 'field check' : 'field'}
   ${ref((element) => queueMicrotask(() => describe(element)))}
 >
-  <label><span>${label}</span>${control}</label>
+  <label>${isCheck ? control : nothing}<span>${label}</span>${isCheck ? nothing : control}</label>
   ${hint === undefined ? nothing : html`<p class="hint">${hint}</p>`}
   ${error === undefined || error === '' ? nothing : html`<p class="error">${error}</p>`}
 </div>`
@@ -69,13 +73,9 @@ export const select = <T extends string>(options: SelectOptions<T>): TemplateRes
 }
 
 /** A labelled `<select>` with a hint and an error below it. */
-export const choiceField = <T extends string>({
-  label,
-  hint,
-  error,
-  ...options
-}: Omit<FieldOptions, 'control'> & SelectOptions<T>): TemplateResult =>
-  field({ label, error, control: select(options), ...(hint === undefined ? {} : { hint }) })
+export const choiceField = <T extends string>(
+  options: Omit<FieldOptions, 'control'> & SelectOptions<T>,
+): TemplateResult => field({ ...options, control: select(options) })
 
 /** Sentences of an error about one member of the input: `name`, `rules[0].container`. */
 export const issue = (error: ApiError | undefined, place: string): string | undefined =>
@@ -149,4 +149,147 @@ export const formAction = (work: (fields: FormData, form: HTMLFormElement) => Pr
       return own.run(event)
     },
   }
+}
+
+/** A field of a form, as data: how it looks, and how its value is read. */
+export interface Field {
+  /** Member of the form, of the entity, and of the body that is sent. */
+  readonly name: string
+  readonly label: string
+  readonly hint?: string
+  /**
+   * `number`: a text with the keypad of numbers; `area`: prose; `code`: lines, trimmed; `list`: texts between commas.
+   * Default `text`.
+   */
+  readonly kind?: 'text' | 'email' | 'url' | 'number' | 'area' | 'code' | 'list' | 'checkbox'
+  readonly required?: boolean
+  /** Characters. */
+  readonly max?: number
+  readonly pattern?: string
+  readonly placeholder?: string
+  /** It is a `<select>` of these. */
+  readonly choices?: readonly (readonly [value: string, label: string])[]
+  /** Control of an entity's id. The value is `{ id }`. */
+  readonly control?: (id: string | undefined) => TemplateResult
+  /** Place of its issues, where that is not its name. */
+  readonly place?: string
+}
+
+/** The name of an entity. */
+export const NAME: Field = { name: 'name', label: 'Name', required: true, max: 200 }
+
+type Values = Readonly<Record<string, unknown>>
+
+const placeOf = ({ name, control, place = control === undefined ? name : `${name}.id` }: Field) => place
+
+const controlOf = (field: Field, value: unknown): TemplateResult => {
+  const { name, kind = 'text', required = false, max, choices, control } = field
+  if (control !== undefined) return control((value as { readonly id: string } | undefined)?.id)
+  const text = Array.isArray(value) ? value.join(', ') : String(value ?? '')
+  if (choices !== undefined) return select({ name, value: text, choices })
+  if (kind === 'checkbox') return html`<input type="checkbox" name=${name} .checked=${value === true} />`
+  if (kind === 'area' || kind === 'code')
+    return html`<textarea
+      name=${name}
+      rows=${kind === 'area' ? 2 : 4}
+      maxlength=${max ?? nothing}
+      ?required=${required}
+      autocomplete="off"
+      spellcheck=${String(kind === 'area')}
+      .value=${text}
+    ></textarea>`
+  return html`<input
+    name=${name}
+    type=${kind === 'email' || kind === 'url' ? kind : 'text'}
+    inputmode=${kind === 'number' ? 'decimal' : nothing}
+    maxlength=${max ?? nothing}
+    pattern=${field.pattern ?? nothing}
+    placeholder=${field.placeholder ?? nothing}
+    ?required=${required}
+    autocomplete="off"
+    spellcheck="false"
+    .value=${text}
+  />`
+}
+
+/** Fields with their values, and what is wrong with each. */
+export const fieldList = (
+  fields: readonly Field[],
+  values: Values = {},
+  error?: ApiError,
+): readonly TemplateResult[] =>
+  fields.map((one) =>
+    field({
+      label: one.label,
+      hint: one.hint,
+      isCheck: one.kind === 'checkbox',
+      error: issue(error, placeOf(one)),
+      control: controlOf(one, values[one.name]),
+    }),
+  )
+
+const readField = ({ name, kind, control }: Field, data: FormData): unknown => {
+  if (kind === 'checkbox') return data.has(name)
+  const text = String(data.get(name) ?? '')
+  const trimmed = text.trim()
+  if (kind === 'list') return trimmed.split(/\s*[,\n]\s*/).filter((part) => part !== '')
+  if (control !== undefined) return trimmed === '' ? undefined : { id: trimmed }
+  return (kind === 'code' ? trimmed : text) || undefined
+}
+
+const membersOf = (fields: readonly Field[], read: (field: Field) => unknown): JsonObject =>
+  Object.fromEntries(
+    fields.map((one) => [one.name, read(one)]).filter(([, value]) => value !== undefined && value !== ''),
+  )
+
+/** Members that the controls of the fields hold. Empty ones are left out. */
+export const readFields = (fields: readonly Field[], data: FormData): JsonObject =>
+  membersOf(fields, (one) => readField(one, data))
+
+/** A merge patch of the members that the fields change; undefined without any. */
+export const fieldChanges = (
+  fields: readonly Field[],
+  stored: Values,
+  data: FormData,
+): JsonObject | undefined => {
+  const before = membersOf(fields, ({ name, control }) => {
+    const value = stored[name]
+    return control === undefined || value === undefined ? value : { id: (value as { id: string }).id }
+  })
+  return mergePatch(before, readFields(fields, data))
+}
+
+export interface FormOptions {
+  readonly action: Action
+  readonly fields: readonly Field[]
+  readonly values?: Values
+  /** Label of its button. */
+  readonly submit: string
+  /** Other buttons. */
+  readonly buttons?: TemplateResult | typeof nothing
+  /** Other controls, which show the issues of `places`. */
+  readonly more?: (error: ApiError | undefined) => TemplateResult | typeof nothing
+  readonly places?: readonly string[]
+  /** False: the key may not change it. */
+  readonly isAllowed?: boolean
+}
+
+/** A form of fields, with its error above and its buttons below. */
+export const form = (options: FormOptions): TemplateResult => {
+  const { action, fields, values, submit, buttons, more, places = [], isAllowed = true } = options
+  const error = action.error.value
+  return html`${formProblem(error, [...fields.map(placeOf), ...places])}
+    <form @submit=${action.run}>
+      <fieldset class="bare" ?disabled=${!isAllowed}>
+        ${fieldList(fields, values, error)} ${more?.(error)}
+        ${
+          isAllowed
+            ? html`<div class="buttons">
+                <button class="primary" ?disabled=${action.busy.value}>${submit}</button>
+                ${buttons ?? nothing}
+              </div>`
+            : html`<p class="soft">Your key may not change this.</p>`
+        }
+      </fieldset>
+    </form>`
 }

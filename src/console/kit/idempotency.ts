@@ -1,3 +1,4 @@
+import type { Api } from '../api/client.ts'
 import { headerPrefix } from '../api/prefix.ts'
 
 /** Random bytes of an idempotency key. */
@@ -30,5 +31,15 @@ export const createIdempotencyKey = (): IdempotencyKey => {
     reset: () => {
       last = undefined
     },
+  }
+}
+
+/** Creates an entity of a list of the API, each input once. */
+export const creator = <T>(api: Api, path: string): ((body: unknown) => Promise<T>) => {
+  const key = createIdempotencyKey()
+  return async (body) => {
+    const created = await api.call<T>('POST', path, { body, headers: key.headers(body) })
+    key.reset()
+    return created
   }
 }

@@ -1,4 +1,5 @@
 import type { Api, CallOptions } from '../api/client.ts'
+import { button } from './button.ts'
 import { html, nothing, type TemplateResult } from './html.ts'
 import { count } from './numbers.ts'
 import { problem } from './problem.ts'
@@ -134,9 +135,9 @@ export const showList = <T>(list: List<T>, view: (rows: readonly T[]) => Templat
               ${
                 next === undefined
                   ? nothing
-                  : html`<button type="button" ?disabled=${list.loadingMore.value} @click=${() => void list.more()}>
-                      ${list.loadingMore.value ? 'Loading …' : 'Load more'}
-                    </button>`
+                  : button(list.loadingMore.value ? 'Loading …' : 'Load more', list.more, {
+                      disabled: list.loadingMore.value,
+                    })
               }
             </p>`
       }`

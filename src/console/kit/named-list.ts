@@ -1,11 +1,15 @@
+import { may } from '../session.ts'
+import { button } from './button.ts'
 import { choiceField, field, valueIn } from './form.ts'
 import { hiddenFiltersNote } from './hidden-filters.ts'
 import { html, live, type TemplateResult } from './html.ts'
 import { listOf, showList } from './list.ts'
-import type { ScreenContext, ScreenInstance } from './screen.ts'
+import type { Screen, ScreenContext, ScreenInstance } from './screen.ts'
+import { type Tabs, tabLinks } from './section.ts'
 import { effect, signal } from './signals.ts'
 import { snippet } from './snippet.ts'
 import { type Column, table } from './table.ts'
+import { relativeTime } from './time.ts'
 
 /** ms without another letter before the list is loaded again. */
 const QUIET_MS = 300
@@ -17,22 +21,29 @@ interface Choice {
   readonly values: readonly string[]
 }
 
+interface Named {
+  readonly id: string
+  readonly name: string
+}
+
+interface NamedListOptions<T> {
+  /** Path of the list in the API: `/proxies`. */
+  readonly path: string
+  /** Path of the list in the hash: `/proxies`, with `/proxies/new` and `/proxies/<id>`. */
+  readonly screen: string
+  readonly title: string
+  /** Label of the link to a new one; undefined: the key may not create one. */
+  readonly create: string | undefined
+  readonly columns: readonly Column<T>[]
+  readonly choices?: readonly Choice[]
+  /** Text of an empty list: the purpose of such entities, and the next step. */
+  readonly empty: TemplateResult | string
+}
+
 /** A list of the API that is filtered by name, with a link to each and to a new one. */
-export const namedList = <T extends { readonly id: string; readonly name: string }>(
+export const namedList = <T extends Named>(
   context: ScreenContext,
-  options: {
-    /** Path of the list in the API: `/proxies`. */
-    readonly path: string
-    /** Path of the list in the hash: `/proxies`, with `/proxies/new` and `/proxies/<id>`. */
-    readonly screen: string
-    readonly title: string
-    /** Label of the link to a new one; undefined: the key may not create one. */
-    readonly create: string | undefined
-    readonly columns: readonly Column<T>[]
-    readonly choices?: readonly Choice[]
-    /** Text of an empty list: the purpose of such entities, and the next step. */
-    readonly empty: TemplateResult | string
-  },
+  options: NamedListOptions<T>,
 ): ScreenInstance => {
   const { filters, setFilters, signal: within } = context
   const { path, screen, title, create, columns, choices = [], empty } = options
@@ -88,12 +99,46 @@ export const namedList = <T extends { readonly id: string; readonly name: string
           link: ({ id }) => `#${screen}/${encodeURIComponent(id)}`,
           empty: members.every((member) => filterValue(member) === '')
             ? empty
-            : html`Nothing here has that.
-                  <button type="button" @click=${() => setFilters(Object.fromEntries(members.map((member) => [member, undefined])))}>
-                    Show all
-                  </button>`,
+            : html`Nothing here has that. ${button('Show all', () =>
+                setFilters(Object.fromEntries(members.map((member) => [member, undefined]))),
+              )}`,
         }),
       )}
     `,
   }
 }
+
+interface Dated {
+  readonly created_at?: string
+  readonly modified_at?: string
+}
+
+/** The screen of such a list, with the columns that all have. */
+export const namedListScreen = <T extends Named & Dated>({
+  permission,
+  create,
+  columns,
+  tabs,
+  ...options
+}: NamedListOptions<T> & {
+  /** Resource of its permissions: `proxy`. */
+  readonly permission: string
+  readonly tabs?: Tabs
+}): Screen => ({
+  path: options.screen,
+  title: options.title,
+  nav: options.title,
+  needs: (may) => may(`${permission}:read`),
+  open: (context) => {
+    const list = namedList<T>(context, {
+      ...options,
+      create: may(`${permission}:create`) ? create : undefined,
+      columns: [
+        { head: 'Name', cell: ({ name }) => name },
+        ...columns,
+        { head: 'Changed', cell: ({ modified_at, created_at }) => relativeTime(modified_at ?? created_at) },
+      ],
+    })
+    return { ...list, view: () => html`${tabs && tabLinks(tabs, options.screen)} ${list.view()}` }
+  },
+})

@@ -1,4 +1,5 @@
 import { asApiError } from '../api/problem.ts'
+import { button } from './button.ts'
 import { html, nothing, repeat, type TemplateResult } from './html.ts'
 import { icon } from './icon.ts'
 import { signal } from './signals.ts'
@@ -47,7 +48,7 @@ export const noticeRegion = (): TemplateResult => html`<div class="notices" role
     ({ id }) => id,
     ({ id, kind, text }) => html`<p class=${`notice ${kind}`}>
       <span>${kind === 'error' ? html`<strong>Error: </strong>` : nothing}${text}</span>
-      <button type="button" class="plain" aria-label="Dismiss" @click=${() => dismiss(id)}>${icon('close')}</button>
+      ${button(icon('close'), () => dismiss(id), { name: 'Dismiss', kind: 'plain' })}
     </p>`,
   )}
 </div>`

@@ -1,4 +1,5 @@
 import { html, nothing, svg, type TemplateResult } from './html.ts'
+import { table } from './table.ts'
 import { exactTime } from './time.ts'
 
 /** A time in ms, and a number; undefined: a gap. */
@@ -62,7 +63,6 @@ export const plot = ({ title, figure = 0, series, format, from, to }: PlotOption
   )
   const top = ceiling(Math.max(0, figure, ...values))
   const times = [...new Set(series.flatMap(({ points }) => points.map(([at]) => at)))].sort((a, b) => b - a)
-  const valueAt = ({ points }: Series, time: number) => points.find(([at]) => at === time)?.[1]
   return html`<figure class="plot" aria-label=${title}>
     <div class="drawing" aria-hidden="true">
       <span class="top">${format(top)}</span>
@@ -81,25 +81,21 @@ export const plot = ({ title, figure = 0, series, format, from, to }: PlotOption
     </div>
     <details>
       <summary>As a table</summary>
-      <div class="scroll" role="region" aria-label=${`Table: ${title}`} tabindex="0">
-        <table>
-          <caption class="visually-hidden">${title}</caption>
-          <thead>
-            <tr><th scope="col">Time</th>${series.map(({ label }) => html`<th scope="col" class="number">${label}</th>`)}</tr>
-          </thead>
-          <tbody>
-            ${times.map(
-              (time) => html`<tr>
-                <th scope="row">${exactTime(time)}</th>
-                ${series.map((line) => {
-                  const value = valueAt(line, time)
-                  return html`<td class="number">${value === undefined ? '–' : format(value)}</td>`
-                })}
-              </tr>`,
-            )}
-          </tbody>
-        </table>
-      </div>
+      ${table({
+        caption: `Table: ${title}`,
+        rows: times,
+        columns: [
+          { head: 'Time', cell: exactTime },
+          ...series.map(({ label, points }) => ({
+            head: label,
+            kind: 'number' as const,
+            cell: (time: number) => {
+              const value = points.find(([at]) => at === time)?.[1]
+              return value === undefined ? '–' : format(value)
+            },
+          })),
+        ],
+      })}
     </details>
   </figure>`
 }

@@ -1,5 +1,6 @@
 import { type ApiError, asApiError } from '../api/problem.ts'
 import { reopen } from '../navigation.ts'
+import { button } from './button.ts'
 import { html, nothing, type TemplateResult } from './html.ts'
 
 const sentenceOf = ({ status, title, detail, retryAfter }: ApiError): readonly [string, string] => {
@@ -25,11 +26,7 @@ export const problem = (thrown: unknown, retry?: () => void): TemplateResult => 
       ${error.code === '' ? nothing : errorLink(error.code)}
       ${error.traceId === undefined ? nothing : html`<span>Trace id <code>${error.traceId}</code></span>`}
     </p>
-    ${
-      isOutdated || (retry !== undefined && error.status !== 403)
-        ? html`<button type="button" @click=${isOutdated ? reopen : retry}>${isOutdated ? 'Reload' : 'Retry'}</button>`
-        : nothing
-    }
+    ${isOutdated ? button('Reload', reopen) : retry === undefined || error.status === 403 ? nothing : button('Retry', retry)}
   </div>`
 }
 

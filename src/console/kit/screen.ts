@@ -13,6 +13,8 @@ export interface Screen {
   readonly title: string
   /** Label in the navigation; absent: not there. */
   readonly nav?: string | undefined
+  /** Path of the screen whose label in the navigation stands for it too. */
+  readonly under?: string
   /** False: neither its link nor the screen is shown. */
   readonly needs: (may: May) => boolean
   /** Called on each entry. State of the screen lives in signals made here. */

@@ -1,3 +1,4 @@
+import { button } from './button.ts'
 import { copy } from './copy.ts'
 import { html, type TemplateResult } from './html.ts'
 import { signal } from './signals.ts'
@@ -18,6 +19,5 @@ export const secretValue = (what: string): ((value: string) => TemplateResult) =
     >
       ${isShown.value ? 'Hide' : 'Show'}
     </button>
-    <button type="button" class="plain" aria-label=${`Copy ${what}`} @click=${() => void copy(value)}>Copy</button></span
-  >`
+    ${button('Copy', () => copy(value), { name: `Copy ${what}`, kind: 'plain' })}</span>`
 }

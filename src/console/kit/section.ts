@@ -1,4 +1,4 @@
-import { html, type TemplateResult } from './html.ts'
+import { html, nothing, type TemplateResult } from './html.ts'
 
 /** A part of a screen with a heading. `id` is the id of the heading. */
 export const section = (id: string, title: string, body: TemplateResult): TemplateResult => html`<section
@@ -20,3 +20,27 @@ export const figures = (
 export const badges = (texts: readonly string[]): TemplateResult => html`<ul class="badges">
   ${texts.map((text) => html`<li class="badge">${text}</li>`)}
 </ul>`
+
+export type Fact = readonly [name: string, value: unknown]
+
+/** Names with their values. Those without a value are left out. */
+export const facts = (list: readonly Fact[]): TemplateResult => html`<dl class="facts">
+  ${list.map(([name, value]) => (value === undefined ? nothing : html`<dt>${name}</dt><dd>${value}</dd>`))}
+</dl>`
+
+/** Screens that share one item of the navigation. */
+export interface Tabs {
+  readonly label: string
+  readonly screens: readonly (readonly [path: string, title: string])[]
+}
+
+/** Links between the screens, of which that with the path `open` is open. */
+export const tabLinks = ({ label, screens }: Tabs, open: string): TemplateResult => html`<nav
+  class="tabs"
+  aria-label=${label}
+>
+  ${screens.map(
+    ([path, title]) =>
+      html`<a href=${`#${path}`} aria-current=${path === open ? 'page' : nothing}>${title}</a>`,
+  )}
+</nav>`

@@ -32,16 +32,16 @@ const headersOf = ({ body, headers = {} }: Snippet): readonly (readonly [name: s
   })
 }
 
+/** The body as text, in a list; empty without one. */
+const bodyOf = ({ body }: Snippet): readonly string[] =>
+  body === undefined ? [] : [typeof body === 'string' ? body : JSON.stringify(body)]
+
 const curl = (snippet: Snippet): string =>
   [
     `curl${snippet.method === 'GET' ? '' : ` -X ${snippet.method}`} ${shell(urlOf(snippet))}`,
     `-H "${snippet.prefix}-API-KEY: $SIDEVAULT_API_KEY"`,
     ...headersOf(snippet).map(([name, value]) => `-H ${shell(`${name}: ${value}`)}`),
-    ...(snippet.body === undefined
-      ? []
-      : [
-          `--data-raw ${shell(typeof snippet.body === 'string' ? snippet.body : JSON.stringify(snippet.body))}`,
-        ]),
+    ...bodyOf(snippet).map((body) => `--data-raw ${shell(body)}`),
   ].join(' \\\n  ')
 
 const fetchCall = (snippet: Snippet): string =>
@@ -71,11 +71,7 @@ const python = (snippet: Snippet): string =>
     `    headers={${literal(`${snippet.prefix}-API-KEY`)}: os.environ["SIDEVAULT_API_KEY"]${headersOf(snippet)
       .map(([name, value]) => `, ${literal(name)}: ${literal(value)}`)
       .join('')}},`,
-    ...(snippet.body === undefined
-      ? []
-      : [
-          `    data=${literal(typeof snippet.body === 'string' ? snippet.body : JSON.stringify(snippet.body))}.encode(),`,
-        ]),
+    ...bodyOf(snippet).map((body) => `    data=${literal(body)}.encode(),`),
     ')',
     'with urllib.request.urlopen(request) as response:',
     '    result = json.load(response)',

@@ -1,7 +1,8 @@
 import t from 'tap'
 import { confirmationText } from '../../../src/console/kit/dialog.ts'
-import { restorePatch, settingsPatch } from '../../../src/console/screens/proxies/patches.ts'
-import type { StoredProxy } from '../../../src/console/screens/proxies/types.ts'
+import { type Field, fieldChanges } from '../../../src/console/kit/form.ts'
+import { html } from '../../../src/console/kit/html.ts'
+import { restorePatch } from '../../../src/console/screens/proxies/types.ts'
 import { sampleArguments, valuesIn } from '../../../src/console/screens/reactors/values.ts'
 
 const form = (members: Readonly<Record<string, string>>): FormData => {
@@ -10,17 +11,25 @@ const form = (members: Readonly<Record<string, string>>): FormData => {
   return data
 }
 
-const proxy: StoredProxy = {
+const fields: readonly Field[] = [
+  { name: 'name', label: '' },
+  { name: 'destination_url', label: '', kind: 'url' },
+  { name: 'require_auth', label: '', kind: 'checkbox' },
+  { name: 'intercept', label: '', kind: 'checkbox' },
+  { name: 'application', label: '', control: () => html`` },
+  { name: 'evaluate', label: '', kind: 'list' },
+  { name: 'response_guard', label: '', choices: [['replace', 'replace']] },
+]
+const proxy = {
   id: 'p',
-  key: 'k',
   name: 'Payments',
   destination_url: 'https://a.test',
   require_auth: true,
   intercept: false,
-  application_id: 'a',
+  application: { id: 'a', name: 'Shop' },
   evaluate: ['body'],
-  created_at: '2026-03-01T12:00:00.000+00:00',
 }
+const changes = (stored: object, data: FormData) => fieldChanges(fields, { ...stored }, data)
 const same = {
   name: 'Payments',
   destination_url: 'https://a.test',
@@ -30,18 +39,18 @@ const same = {
 }
 
 t.test('settings send only what was changed', (t) => {
-  t.equal(settingsPatch(proxy, form(same)), undefined)
-  t.strictSame(settingsPatch(proxy, form({ ...same, evaluate: ' body,,\nheader:x ', application: ' ' })), {
+  t.equal(changes(proxy, form(same)), undefined)
+  t.strictSame(changes(proxy, form({ ...same, evaluate: ' body,,\nheader:x ', application: ' ' })), {
     evaluate: ['body', 'header:x'],
     application: null,
   })
   const { require_auth: _, ...anonymous } = same
-  t.strictSame(settingsPatch(proxy, form(anonymous)), { require_auth: false })
-  t.strictSame(settingsPatch(proxy, form({ ...same, evaluate: ' ' })), { evaluate: [] })
+  t.strictSame(changes(proxy, form(anonymous)), { require_auth: false })
+  t.strictSame(changes(proxy, form({ ...same, evaluate: ' ' })), { evaluate: [] })
   const guarded = { ...same, response_guard: 'replace' }
-  t.strictSame(settingsPatch(proxy, form(guarded)), { response_guard: 'replace' })
-  t.equal(settingsPatch({ ...proxy, response_guard: 'replace' }, form(guarded)), undefined)
-  t.strictSame(settingsPatch({ ...proxy, response_guard: 'block' }, form({ ...same, response_guard: '' })), {
+  t.strictSame(changes(proxy, form(guarded)), { response_guard: 'replace' })
+  t.equal(changes({ ...proxy, response_guard: 'replace' }, form(guarded)), undefined)
+  t.strictSame(changes({ ...proxy, response_guard: 'block' }, form({ ...same, response_guard: '' })), {
     response_guard: null,
   })
   t.end()

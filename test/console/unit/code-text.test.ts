@@ -74,28 +74,26 @@ t.test('Enter keeps the indentation, and adds a level after an opening bracket',
   t.end()
 })
 
-t.test('error messages of the API give the places of problems', (t) => {
+t.test('error messages of the API give the places of problems', async (t) => {
   const controller = new AbortController()
-  const { problems, showIssues } = codeCheck({
+  const { problems, save } = codeCheck({
     api: {} as Api,
     path: '/proxies/check-code',
     body: () => undefined,
     signal: controller.signal,
   })
-  showIssues(
-    new ApiError({
-      issues: {
-        'request_transform.code': [
-          'line 2, column 42: Unexpected token',
-          'must have at most 50000 characters',
-        ],
-        name: ['is required'],
-      },
-    }),
+  const error = new ApiError({
+    issues: {
+      'request_transform.code': ['line 2, column 42: Unexpected token', 'must have at most 50000 characters'],
+      name: ['is required'],
+    },
+  })
+  await t.rejects(
+    save(() => Promise.reject(error)),
+    error,
   )
   const path = 'request_transform.code'
   t.strictSame(problems(path), [{ path, line: 2, column: 42, message: 'Unexpected token' }])
   t.strictSame(problems('name'), [])
   controller.abort()
-  t.end()
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ApiError } from '../../../src/console/api/client.ts'
 import { saveLatest } from '../../../src/console/kit/save-latest.ts'
-import { updateOf } from '../../../src/console/screens/settings/tenant-update.ts'
+import { updateOf } from '../../../src/console/screens/settings/tenant-settings.ts'
 
 interface Stored {
   readonly name: string

@@ -1,4 +1,5 @@
-import { action, field, formAction, formProblem, issue } from '../../kit/form.ts'
+import { button } from '../../kit/button.ts'
+import { action, type Field, form, formAction, formProblem, readFields } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { notice } from '../../kit/notice.ts'
 import { table } from '../../kit/table.ts'
@@ -18,60 +19,47 @@ export const certificateExpiry = ({ expires_at }: Certificate): TemplateResult =
     : html`ends ${relativeTime(expires_at)}`
 }
 
-const PARTS = {
-  client_certificate: ['Client certificate', 'PEM chain, the leaf certificate first.'],
-  client_key: ['Client key', 'PEM without a passphrase. It is never shown again.'],
-  ca: ["Authorities for the destination's certificate", "PEM, in place of the service's."],
-} as const
+const FIELDS: readonly Field[] = [
+  ['client_certificate', 'Client certificate', 'PEM chain, the leaf certificate first.'] as const,
+  ['client_key', 'Client key', 'PEM without a passphrase. It is never shown again.'] as const,
+  ['ca', "Authorities for the destination's certificate", "PEM, in place of the service's."] as const,
+].map(([name, label, hint]) => ({ name, label, hint, kind: 'code', place: `destination_tls.${name}` }))
 
-type Part = keyof typeof PARTS
-
-const NAMES = Object.keys(PARTS) as Part[]
+/** Parts of `destination_tls` that are removed together. */
+const REMOVED = { client: { client_certificate: null, client_key: null }, ca: { ca: null } } as const
 
 /** `7f:3a:…`: the beginning, in pairs. */
 const short = (fingerprint: string) => fingerprint.slice(0, 16).replace(/(..)(?=.)/g, '$1:')
 
 /** Certificates for the destination, with their end. Keys and PEM texts are sent, and never come back. */
 export const certificatesSection = ({ stored, patch }: ProxyPage): (() => TemplateResult) => {
-  const change = async (destination_tls: object | null, done: string) => {
-    await patch({ destination_tls })
-    notice('done', done)
-  }
-  const save = formAction(async (fields, form) => {
-    const parts = NAMES.map((name) => [name, String(fields.get(name) ?? '').trim()] as const).filter(
-      ([, text]) => text !== '',
-    )
-    if (parts.length === 0) return notice('info', 'Paste a certificate first.')
-    await change(Object.fromEntries(parts), 'Certificates saved.')
-    form.reset()
+  const save = formAction(async (data, element) => {
+    const parts = readFields(FIELDS, data)
+    if (Object.keys(parts).length === 0) return notice('info', 'Paste a certificate first.')
+    await patch({ destination_tls: parts })
+    notice('done', 'Certificates saved.')
+    element.reset()
   })
-  const remove = (which: 'client' | 'ca') =>
-    action(() => {
+  const remove = (which: keyof typeof REMOVED) =>
+    action(async () => {
       const { client_certificate, ca } = stored.peek().destination_tls ?? {}
-      const isLast = which === 'client' ? ca === undefined : client_certificate === undefined
-      const parts = which === 'client' ? { client_certificate: null, client_key: null } : { ca: null }
-      return change(isLast ? null : parts, 'Certificate removed.')
+      const isLast = (which === 'client' ? ca : client_certificate) === undefined
+      await patch({ destination_tls: isLast ? null : REMOVED[which] })
+      notice('done', 'Certificate removed.')
     })
-  const removals = { client: remove('client'), ca: remove('ca') }
-  const actions = [save, removals.client, removals.ca]
+  const [removeClient, removeAuthorities] = [remove('client'), remove('ca')]
 
   return () => {
     const { client_certificate: own, ca = [] } = stored.value.destination_tls ?? {}
-    const rows: readonly (Certificate & { readonly use: string })[] = [
+    const rows = [
       ...(own === undefined ? [] : [{ ...own, use: 'client' }]),
       ...ca.map((certificate) => ({ ...certificate, use: 'authority' })),
     ]
-    const error = actions.map((action) => action.error.value).find((thrown) => thrown !== undefined)
-    const removal = (which: 'client' | 'ca', label: string) => html`<button
-      type="button"
-      ?disabled=${removals[which].busy.value}
-      @click=${removals[which].run}
-    >${label}</button>`
+    const error = removeClient.error.value ?? removeAuthorities.error.value
+    const removal = ({ busy, run }: typeof removeClient, label: string) =>
+      button(label, run, { disabled: busy.value })
     return html`
-      ${formProblem(
-        error,
-        NAMES.map((name) => `destination_tls.${name}`),
-      )}
+      ${formProblem(error)}
       ${table({
         caption: 'Certificates',
         rows,
@@ -90,28 +78,12 @@ export const certificatesSection = ({ stored, patch }: ProxyPage): (() => Templa
       ${
         may('proxy:update')
           ? html`<div class="buttons">
-                ${own === undefined ? nothing : removal('client', 'Remove client certificate')}
-                ${ca.length === 0 ? nothing : removal('ca', 'Remove authorities')}
+                ${own === undefined ? nothing : removal(removeClient, 'Remove client certificate')}
+                ${ca.length === 0 ? nothing : removal(removeAuthorities, 'Remove authorities')}
               </div>
               <details>
                 <summary>${rows.length === 0 ? 'Add certificates' : 'Replace certificates'}</summary>
-                <form
-                  class="form disclosed"
-                  autocomplete="off"
-                  @submit=${save.run}
-                >
-                  ${NAMES.map((name) =>
-                    field({
-                      label: PARTS[name][0],
-                      hint: PARTS[name][1],
-                      error: issue(error, `destination_tls.${name}`),
-                      control: html`<textarea name=${name} rows="4" spellcheck="false" autocomplete="off"></textarea>`,
-                    }),
-                  )}
-                  <div class="buttons">
-                    <button class="primary" ?disabled=${save.busy.value}>Save certificates</button>
-                  </div>
-                </form>
+                ${form({ action: save, fields: FIELDS, submit: 'Save certificates' })}
               </details>`
           : nothing
       }

@@ -1,9 +1,10 @@
+import { button } from '../../kit/button.ts'
 import { codeForm } from '../../kit/code-form.ts'
 import { choiceField } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { signal } from '../../kit/signals.ts'
 import { may } from '../../session.ts'
-import type { ProxyPage, StoredProxy } from './types.ts'
+import { type ProxyPage, type StoredProxy, TRANSFORM_KINDS, TRANSFORMS } from './types.ts'
 
 const SAMPLE = `module.exports = async ({ args, configuration }) => ({
   body: args.body,
@@ -11,18 +12,11 @@ const SAMPLE = `module.exports = async ({ args, configuration }) => ({
 })
 `
 
-const MEMBERS = [
-  {
-    place: 'request_transform.code',
-    label: 'Request transform',
-    codeOf: ({ request_transform }: StoredProxy) => request_transform?.code ?? '',
-  },
-  {
-    place: 'response_transform.code',
-    label: 'Response transform',
-    codeOf: ({ response_transform }: StoredProxy) => response_transform?.code ?? '',
-  },
-]
+const MEMBERS = TRANSFORM_KINDS.map((kind) => ({
+  place: `${kind}.code`,
+  label: TRANSFORMS[kind],
+  codeOf: (proxy: StoredProxy) => proxy[kind]?.code ?? '',
+}))
 
 /** Editors of a proxy's transforms. */
 export const codeSection = (page: ProxyPage): (() => TemplateResult) => {
@@ -66,14 +60,9 @@ export const codeSection = (page: ProxyPage): (() => TemplateResult) => {
           ? nothing
           : html`<p class="soft">
               No code: requests and responses pass as they are.
-              <button
-                type="button"
-                @click=${() => {
-                  request.text.value = SAMPLE
-                }}
-              >
-                Begin with a sample
-              </button>
+              ${button('Begin with a sample', () => {
+                request.text.value = SAMPLE
+              })}
             </p>`
       },
     },

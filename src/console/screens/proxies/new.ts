@@ -1,10 +1,10 @@
-import { action, field, formProblem, issue } from '../../kit/form.ts'
+import { form, formAction, readFields } from '../../kit/form.ts'
 import { html } from '../../kit/html.ts'
-import { createIdempotencyKey } from '../../kit/idempotency.ts'
+import { creator } from '../../kit/idempotency.ts'
 import { notice } from '../../kit/notice.ts'
 import type { Screen } from '../../kit/screen.ts'
-import { signal } from '../../kit/signals.ts'
 import { link } from '../../router.ts'
+import { FIELDS } from './settings.ts'
 import type { StoredProxy } from './types.ts'
 
 export const newScreen: Screen = {
@@ -12,46 +12,20 @@ export const newScreen: Screen = {
   title: 'New proxy',
   needs: (may) => may('proxy:create') && may('proxy:read'),
   open: ({ api, navigate }) => {
-    const input = signal({ name: '', destination_url: '' })
-    const idempotency = createIdempotencyKey()
-    const create = action(async () => {
-      const body = input.peek()
-      const headers = idempotency.headers(body)
-      const proxy = await api.call<StoredProxy>('POST', '/proxies', { body, headers })
-      idempotency.reset()
+    const create = creator<StoredProxy>(api, '/proxies')
+    const action = formAction(async (data) => {
+      const { id } = await create(readFields(FIELDS, data))
       notice('done', 'Proxy created. Its code, settings and certificates are below.')
-      navigate(link`/proxies/${proxy.id}`)
+      navigate(link`/proxies/${id}`)
     })
-    const member = (name: 'name' | 'destination_url') => (event: Event) => {
-      input.value = { ...input.peek(), [name]: (event.target as HTMLInputElement).value }
-    }
     return {
-      view: () => html`
-        ${formProblem(create.error.value, ['name', 'destination_url'])}
-        <form class="form" @submit=${create.run}>
-          ${field({
-            label: 'Name',
-            error: issue(create.error.value, 'name'),
-            control: html`<input autocomplete="off" required maxlength="200" @input=${member('name')} />`,
-          })}
-          ${field({
-            label: 'Destination URL',
-            hint: 'Where its requests go. What a caller adds behind /proxy follows.',
-            error: issue(create.error.value, 'destination_url'),
-            control: html`<input
-              type="url"
-              autocomplete="off"
-              required
-              placeholder="https://api.example.com/v1"
-              @input=${member('destination_url')}
-            />`,
-          })}
-          <div class="buttons">
-            <button class="primary" ?disabled=${create.busy.value}>Create proxy</button>
-            <a class="button" href="#/proxies">Cancel</a>
-          </div>
-        </form>
-      `,
+      view: () =>
+        form({
+          action,
+          fields: FIELDS,
+          submit: 'Create proxy',
+          buttons: html`<a class="button" href="#/proxies">Cancel</a>`,
+        }),
     }
   },
 }

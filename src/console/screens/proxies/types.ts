@@ -12,10 +12,18 @@ interface Transform {
   readonly otherwise?: 'fail' | 'pass'
 }
 
-export interface Transforms {
+interface Transforms {
   readonly request_transform?: Transform
   readonly response_transform?: Transform
 }
+
+/** Members that hold code, with their labels. */
+export const TRANSFORMS = {
+  request_transform: 'Request transform',
+  response_transform: 'Response transform',
+} as const
+
+export const TRANSFORM_KINDS = Object.keys(TRANSFORMS) as (keyof typeof TRANSFORMS)[]
 
 export interface StoredProxy extends Transforms {
   readonly id: string
@@ -32,9 +40,7 @@ export interface StoredProxy extends Transforms {
   readonly evaluate: readonly string[]
   readonly intercept: boolean
   readonly response_guard?: GuardMode
-  readonly created_by?: string
   readonly created_at: string
-  readonly modified_by?: string
   readonly modified_at?: string
 }
 
@@ -51,3 +57,19 @@ export const certificatesOf = ({ destination_tls: tls }: StoredProxy): readonly 
   [...(tls?.client_certificate ? [tls.client_certificate] : []), ...(tls?.ca ?? [])].sort(
     (a, b) => Date.parse(a.expires_at) - Date.parse(b.expires_at),
   )
+
+/** The merge patch that gives a proxy the transforms of `version`. */
+export const restorePatch = (current: Transforms, version: Transforms): object => ({
+  request_transform: version.request_transform ?? null,
+  response_transform:
+    version.response_transform === undefined
+      ? null
+      : {
+          ...version.response_transform,
+          // A merge patch would leave the current one; no value is the default.
+          ...(version.response_transform.otherwise === undefined &&
+          current.response_transform?.otherwise !== undefined
+            ? { otherwise: 'fail' }
+            : {}),
+        },
+})

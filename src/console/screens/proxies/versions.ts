@@ -1,3 +1,4 @@
+import { button } from '../../kit/button.ts'
 import { confirm } from '../../kit/dialog.ts'
 import { difference } from '../../kit/difference.ts'
 import { action } from '../../kit/form.ts'
@@ -10,21 +11,17 @@ import { table } from '../../kit/table.ts'
 import { relativeTime } from '../../kit/time.ts'
 import { link } from '../../router.ts'
 import { may } from '../../session.ts'
-import { restorePatch } from './patches.ts'
-import type { ProxyPage, ProxyVersion } from './types.ts'
-
-const LABELS = { request_transform: 'Request transform', response_transform: 'Response transform' } as const
-const KINDS = Object.keys(LABELS) as (keyof typeof LABELS)[]
+import { type ProxyPage, type ProxyVersion, restorePatch, TRANSFORM_KINDS, TRANSFORMS } from './types.ts'
 
 const differences = (from: ProxyVersion, to: ProxyVersion): TemplateResult => {
-  const changed = KINDS.filter((kind) => from[kind]?.code !== to[kind]?.code)
+  const changed = TRANSFORM_KINDS.filter((kind) => from[kind]?.code !== to[kind]?.code)
   const otherwise = [from, to].map((version) => version.response_transform?.otherwise ?? 'fail')
   return html`
     ${changed.map((kind) =>
       difference(
         from[kind]?.code ?? '',
         to[kind]?.code ?? '',
-        `${LABELS[kind]}, version ${from.version} to ${to.version}`,
+        `${TRANSFORMS[kind]}, version ${from.version} to ${to.version}`,
       ),
     )}
     ${otherwise[0] === otherwise[1] ? nothing : html`<p>Other content types: ${otherwise[0]} before, ${otherwise[1]} after.</p>`}
@@ -59,6 +56,16 @@ export const versionsSection = ({ context, stored, path, patch }: ProxyPage): ((
     setFilters({ compare: undefined })
     notice('done', `Version ${version} restored.`)
   })
+  const restoreButton = (version: ProxyVersion) => {
+    const click = () => {
+      wanted = version
+      return restore.run()
+    }
+    return button('Restore', click, {
+      name: `Restore version ${version.version}`,
+      disabled: restore.busy.value,
+    })
+  }
   const by = ({ created_by }: ProxyVersion) =>
     may('application:read')
       ? html`<a href=${link`/applications/${created_by}`}><code>${created_by.slice(0, 8)}</code></a>`
@@ -86,28 +93,10 @@ export const versionsSection = ({ context, stored, path, patch }: ProxyPage): ((
               cell: (saved) =>
                 saved === current
                   ? nothing
-                  : html`<button
-                        type="button"
-                        aria-label=${`Compare version ${saved.version} with the current one`}
-                        @click=${() => setFilters({ compare: String(saved.version) })}
-                      >
-                        Compare
-                      </button>
-                      ${
-                        may('proxy:update')
-                          ? html`<button
-                              type="button"
-                              aria-label=${`Restore version ${saved.version}`}
-                              ?disabled=${restore.busy.value}
-                              @click=${() => {
-                                wanted = saved
-                                void restore.run()
-                              }}
-                            >
-                              Restore
-                            </button>`
-                          : nothing
-                      }`,
+                  : html`${button('Compare', () => setFilters({ compare: String(saved.version) }), {
+                      name: `Compare version ${saved.version} with the current one`,
+                    })}
+                    ${may('proxy:update') ? restoreButton(saved) : nothing}`,
             },
           ],
         })}

@@ -1,42 +1,57 @@
 import { html } from '../../kit/html.ts'
-import { namedList } from '../../kit/named-list.ts'
+import { namedListScreen } from '../../kit/named-list.ts'
 import type { Screen } from '../../kit/screen.ts'
-import { relativeTime } from '../../kit/time.ts'
-import { link } from '../../router.ts'
-import { may } from '../../session.ts'
+import { formulaScreen, newFormulaScreen } from './formula.ts'
 import { newReactorScreen } from './new.ts'
-import { reactorScreen } from './reactor.ts'
-import type { Reactor } from './types.ts'
+import { codeOf, reactorScreen } from './reactor.ts'
+import type { Formula, Reactor } from './types.ts'
 
-const listScreen: Screen = {
+const TABS = {
+  label: 'Reactors and formulas',
+  screens: [
+    ['/reactors', 'Reactors'],
+    ['/formulas', 'Formulas'],
+  ],
+} as const
+
+const reactorList = namedListScreen<Reactor>({
   path: '/reactors',
+  screen: '/reactors',
   title: 'Reactors',
-  nav: 'Reactors',
-  needs: (may) => may('reactor:read'),
-  open: (context) =>
-    namedList<Reactor>(context, {
-      path: '/reactors',
-      screen: '/reactors',
-      title: 'Reactors',
-      create: may('reactor:create') ? 'New reactor' : undefined,
-      columns: [
-        { head: 'Name', cell: ({ name }) => name },
-        {
-          head: 'Code',
-          kind: 'wide',
-          cell: ({ formula }) =>
-            formula === undefined
-              ? html`<span class="soft">its own</span>`
-              : html`<a href=${link`/formulas/${formula.id}`}>${formula.name}</a>`,
-        },
-        {
-          head: 'Acts as',
-          cell: ({ application }) => application?.name ?? html`<span class="soft">its caller</span>`,
-        },
-        { head: 'Changed', cell: ({ modified_at, created_at }) => relativeTime(modified_at ?? created_at) },
-      ],
-      empty: html`No reactors yet. A reactor is code that a call runs on values of tokens.`,
-    }),
-}
+  permission: 'reactor',
+  create: 'New reactor',
+  tabs: TABS,
+  columns: [
+    { head: 'Code', kind: 'wide', cell: codeOf },
+    {
+      head: 'Acts as',
+      cell: ({ application }) => application?.name ?? html`<span class="soft">its caller</span>`,
+    },
+  ],
+  empty: 'No reactors yet. A reactor is code that a call runs on values of tokens.',
+})
 
-export const reactorsScreens: readonly Screen[] = [listScreen, newReactorScreen, reactorScreen]
+const formulaList = namedListScreen<Formula>({
+  path: '/reactor-formulas',
+  screen: '/formulas',
+  title: 'Formulas',
+  permission: 'reactor',
+  create: 'New formula',
+  tabs: TABS,
+  columns: [
+    { head: 'Description', kind: 'wide', cell: ({ description }) => description },
+    { head: 'Type', cell: ({ type }) => html`<span class="badge">${type}</span>` },
+    { head: 'Values', kind: 'number', cell: ({ configuration }) => configuration.length },
+    { head: 'Arguments', kind: 'number', cell: ({ request_parameters }) => request_parameters.length },
+  ],
+  empty: 'No formulas yet. A formula is code that several reactors run, each with its own values.',
+})
+
+const formulas = [{ ...formulaList, nav: undefined }, newFormulaScreen, formulaScreen]
+
+export const reactorsScreens: readonly Screen[] = [
+  reactorList,
+  newReactorScreen,
+  reactorScreen,
+  ...formulas.map((screen) => ({ ...screen, under: '/reactors' })),
+]

@@ -1,43 +1,61 @@
+import { button } from '../../kit/button.ts'
 import { codeForm } from '../../kit/code-form.ts'
-import { configurationForm } from '../../kit/configuration-form.ts'
-import { copyable } from '../../kit/copy.ts'
-import { type EntityPage, entityScreen } from '../../kit/entity-screen.ts'
+import { configurationForm, hiddenValues } from '../../kit/configuration-form.ts'
+import { applicationField } from '../../kit/entity-choice.ts'
+import { type EntityPage, entityScreen, settingsForm } from '../../kit/entity-screen.ts'
+import { fieldChanges, NAME } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
+import { mergePatch } from '../../kit/json-object.ts'
 import { secretValue } from '../../kit/secret-value.ts'
-import { section } from '../../kit/section.ts'
+import { signal } from '../../kit/signals.ts'
 import { snippet } from '../../kit/snippet.ts'
-import { relativeTime } from '../../kit/time.ts'
 import { link } from '../../router.ts'
 import { may } from '../../session.ts'
 import { runSection } from './run.ts'
-import { settingsSection } from './settings.ts'
 import type { Reactor } from './types.ts'
+import { valueFields, valuePlaces, valuesIn } from './values.ts'
 
-const facts = ({ stored, path }: EntityPage<Reactor>): (() => TemplateResult) => {
-  const key = secretValue('callback key')
-  return () => {
-    const { id, formula, application, callback_key, created_at, modified_at } = stored.value
-    return html`<div>
-      <dl class="facts">
-        <dt>Code</dt>
-        <dd>${formula === undefined ? 'its own' : html`<a href=${link`/formulas/${formula.id}`}>${formula.name}</a>`}</dd>
-        <dt>Acts as</dt>
-        <dd>
-          ${application === undefined ? html`<span class="soft">its caller</span>` : html`<a href=${link`/applications/${application.id}`}>${application.name}</a>`}
-        </dd>
-        <dt>Callback key</dt>
-        <dd>${key(callback_key)}</dd>
-        <dt>Id</dt>
-        <dd>${copyable(id)}</dd>
-        <dt>Changed</dt>
-        <dd>${relativeTime(modified_at ?? created_at)}</dd>
-      </dl>
-      <div class="buttons">
-        <span class="soft">A call of it</span> ${snippet('POST', `${path}/react`, { body: { args: {} } })}
-        <span class="soft">This reactor in the API</span> ${snippet('GET', path)}
-      </div>
-    </div>`
-  }
+/** The code of a reactor: its own, or a link to its formula. */
+export const codeOf = ({ formula }: Reactor): TemplateResult =>
+  formula === undefined
+    ? html`<span class="soft">its own</span>`
+    : html`<a href=${link`/formulas/${formula.id}`}>${formula.name}</a>`
+
+/** Name, application, and the values that the reactor's formula declares. */
+const settingsSection = (page: EntityPage<Reactor>): (() => TemplateResult) => {
+  const fields = [NAME, applicationField(page.context, 'Its code acts as this application.')]
+  const elements = page.stored.peek().formula?.configuration ?? []
+  /** Values may be secrets: they enter the page when somebody asks for them. */
+  const isShown = signal(false)
+  const hidden = () =>
+    html`${hiddenValues(elements.map(({ name }) => name))} ${button('Show and edit values', () => {
+      isShown.value = true
+    })}`
+  return settingsForm(page, {
+    permission: 'reactor:update',
+    done: 'Settings saved. They hold from the next call on.',
+    changes: (data) => {
+      const { configuration, ...stored } = page.stored.peek()
+      const values = isShown.peek() ? valuesIn(data, elements, configuration) : configuration
+      const changes = [
+        fieldChanges(fields, stored, data),
+        mergePatch({ configuration }, { configuration: values }),
+      ]
+      return changes.some((part) => part !== undefined) ? Object.assign({}, ...changes) : undefined
+    },
+    view: () => ({
+      fields,
+      values: { ...page.stored.value },
+      places: isShown.value ? valuePlaces(elements) : [],
+      more: (error) =>
+        elements.length === 0
+          ? nothing
+          : html`<fieldset class="elements">
+              <legend>Values</legend>
+              ${isShown.value ? valueFields(elements, page.stored.value.configuration, error) : hidden()}
+            </fieldset>`,
+    }),
+  })
 }
 
 export const reactorScreen = entityScreen<Reactor>({
@@ -46,33 +64,44 @@ export const reactorScreen = entityScreen<Reactor>({
   screen: '/reactors',
   permission: 'reactor',
   deletionText: 'Calls of it fail from now on.',
-  sections: (page) => {
+  open: (page) => {
+    const key = secretValue('callback key')
     const { formula } = page.stored.peek()
-    const code =
-      formula === undefined
-        ? codeForm(page, {
-            members: [{ place: 'code', label: 'Code', codeOf: (reactor) => reactor.code ?? '' }],
-            check: '/reactors/check-code',
-            permission: 'reactor:update',
-            patchOf: (codes) => Object.fromEntries(codes),
-          })
-        : undefined
-    // A formula that declares values has a field for each, among the settings.
-    const configuration =
-      (formula?.configuration.length ?? 0) > 0
-        ? undefined
-        : configurationForm({
-            stored: () => page.stored.value.configuration,
-            save: (changes) => page.patch({ configuration: changes }),
-            isReadonly: !may('reactor:update'),
-          })
-    const run = may('token:use') ? runSection(page) : undefined
-    const [summary, settings] = [facts(page), settingsSection(page)]
-    return () => html`
-      ${summary()} ${code === undefined ? nothing : section('code', 'Code', code())}
-      ${run === undefined ? nothing : section('run', 'Run', run())}
-      ${section('settings', 'Settings', settings())}
-      ${configuration === undefined ? nothing : section('configuration', 'Configuration', configuration())}
-    `
+    const code = () =>
+      codeForm(page, {
+        members: [{ place: 'code', label: 'Code', codeOf: (reactor) => reactor.code ?? '' }],
+        check: '/reactors/check-code',
+        permission: 'reactor:update',
+        patchOf: (codes) => Object.fromEntries(codes),
+      })
+    const configuration = () =>
+      configurationForm({
+        stored: () => page.stored.value.configuration,
+        save: (changes) => page.patch({ configuration: changes }),
+        isReadonly: !may('reactor:update'),
+      })
+    return {
+      facts: () => {
+        const { application, callback_key } = page.stored.value
+        return [
+          ['Code', codeOf(page.stored.value)],
+          [
+            'Acts as',
+            application === undefined
+              ? html`<span class="soft">its caller</span>`
+              : html`<a href=${link`/applications/${application.id}`}>${application.name}</a>`,
+          ],
+          ['Callback key', key(callback_key)],
+        ]
+      },
+      call: snippet('POST', `${page.path}/react`, { body: { args: {} } }),
+      sections: {
+        Code: formula === undefined ? code() : undefined,
+        Run: may('token:use') ? runSection(page) : undefined,
+        Settings: settingsSection(page),
+        // A formula that declares values has a field for each, among the settings.
+        Configuration: formula?.configuration.length ? undefined : configuration(),
+      },
+    }
   },
 })

@@ -1,7 +1,8 @@
 import { ApiError, path as pathOf } from '../../api/client.ts'
+import { button } from '../../kit/button.ts'
 import { codeEditor } from '../../kit/code-editor.ts'
 import type { EntityPage } from '../../kit/entity-screen.ts'
-import { action } from '../../kit/form.ts'
+import { action, formProblem } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { objectText, parseObject } from '../../kit/json-object.ts'
 import { notice } from '../../kit/notice.ts'
@@ -47,29 +48,28 @@ export const runSection = ({ context, stored, path }: EntityPage<Reactor>): (() 
     })
   }
 
-  const start = (inBackground: boolean) =>
+  const post = <T>(where: string, body: object) =>
+    api.call<T>('POST', `${path}/${where}`, { body, signal: within })
+  const running = (send: (body: object) => Promise<Outcome>, done: string) =>
     action(async () => {
-      const { value, error } = parseObject(editor.text.peek())
+      const { value: args, error } = parseObject(editor.text.peek())
       invalid.value = error
       outcome.value = undefined
-      if (value === undefined) return
+      if (args === undefined) return
       const started = performance.now()
-      const body = { args: value }
-      if (!inBackground) {
-        const ran = await api.call<Outcome>('POST', `${path}/react`, { body, signal: within })
-        outcome.value = { value: ran, ms: performance.now() - started }
-        notice('done', 'The reactor ran.')
-        return
-      }
-      const accepted = await api.call<{ asyncReactorRequestId: string }>('POST', `${path}/react-async`, {
-        body,
-        signal: within,
-      })
-      const ran = await result(accepted.asyncReactorRequestId)
-      outcome.value = { value: ran, ms: performance.now() - started }
-      notice('done', 'The reactor ran in the background.')
+      outcome.value = { value: await send({ args }), ms: performance.now() - started }
+      notice('done', done)
     })
-  const [run, runInBackground] = [start(false), start(true)]
+  const run = running((body) => post('react', body), 'The reactor ran.')
+  const runInBackground = running(async (body) => {
+    const accepted = await post<{ readonly asyncReactorRequestId: string }>('react-async', body)
+    return result(accepted.asyncReactorRequestId)
+  }, 'The reactor ran in the background.')
+  /** Starts a run in place of the other, whose error is not shown any more. */
+  const start = (own: typeof run, other: typeof run) => (event: Event) => {
+    other.reset()
+    return own.run(event)
+  }
 
   const resultView = (): TemplateResult | typeof nothing => {
     const shown = outcome.value
@@ -79,14 +79,9 @@ export const runSection = ({ context, stored, path }: EntityPage<Reactor>): (() 
       <p class="soft">After ${milliseconds(shown.ms)}.</p>
       ${error === undefined ? html`<pre tabindex="0" aria-label="Result">${JSON.stringify(returned, null, 2)}</pre>` : problem(new ApiError(error))}
       <div class="buttons">
-        <button
-          type="button"
-          @click=${() => {
-            outcome.value = undefined
-          }}
-        >
-          Clear
-        </button>
+        ${button('Clear', () => {
+          outcome.value = undefined
+        })}
       </div>`
   }
 
@@ -94,10 +89,7 @@ export const runSection = ({ context, stored, path }: EntityPage<Reactor>): (() 
     const error = run.error.value ?? runInBackground.error.value
     const isBusy = run.busy.value || runInBackground.busy.value
     return html`
-      <form @submit=${(event: Event) => {
-        runInBackground.reset()
-        void run.run(event)
-      }}>
+      <form @submit=${start(run, runInBackground)}>
         ${
           parameters.length === 0
             ? nothing
@@ -116,22 +108,14 @@ export const runSection = ({ context, stored, path }: EntityPage<Reactor>): (() 
         <p class="soft">A token's expression stands for its value: <code>"{{ id }}"</code>. It runs as the private key that is signed in.</p>
         <div class="buttons">
           <button class="primary" ?disabled=${isBusy}>${run.busy.value ? 'Running …' : 'Run'}</button>
-          <button type="button" ?disabled=${isBusy} @click=${(event: Event) => {
-            run.reset()
-            void runInBackground.run(event)
-          }}>
-            ${runInBackground.busy.value ? 'Waiting for its result …' : 'Run in the background'}
-          </button>
+          ${button(
+            runInBackground.busy.value ? 'Waiting for its result …' : 'Run in the background',
+            start(runInBackground, run),
+            { disabled: isBusy },
+          )}
         </div>
       </form>
-      ${
-        error === undefined
-          ? nothing
-          : html`${problem(error)}
-              <ul class="issues">
-                ${Object.entries(error.issues).map(([place, sentences]) => html`<li><code>${place}</code> ${sentences.join(' ')}</li>`)}
-              </ul>`
-      }
+      ${formProblem(error)}
       ${resultView()}
     `
   }

@@ -1,7 +1,8 @@
-import { field, select } from '../../kit/form.ts'
-import { html, type TemplateResult } from '../../kit/html.ts'
+import type { ApiError } from '../../api/client.ts'
+import { fieldList } from '../../kit/form.ts'
+import type { TemplateResult } from '../../kit/html.ts'
 import { holdsLossyNumber, type JsonObject } from '../../kit/json.ts'
-import type { Element, Parameter } from '../formulas/types.ts'
+import type { Element, Parameter } from './types.ts'
 
 /** Prefix of the form members that hold values. */
 const PREFIX = 'value:'
@@ -13,34 +14,34 @@ const textOf = (value: unknown): string =>
       ? JSON.stringify(value)
       : String(value)
 
+const HINTS = { string: 'Text', number: 'A number', boolean: 'true or false' } as const
+
+/** Places of the issues of values. */
+export const valuePlaces = (elements: readonly Element[]): readonly string[] =>
+  elements.map(({ name }) => `configuration.${name}`)
+
 /** A field for each value that a formula declares. */
 export const valueFields = (
   elements: readonly Element[],
   values: JsonObject,
-  wrong: (place: string) => string | undefined,
+  error: ApiError | undefined,
 ): readonly TemplateResult[] =>
-  elements.map(({ name, type, description }) => {
-    const text = textOf(Object.hasOwn(values, name) ? values[name] : undefined)
-    return field({
-      label: name,
-      hint: description ?? (type === 'string' ? 'Text' : type === 'number' ? 'A number' : 'true or false'),
-      error: wrong(`configuration.${name}`),
-      control:
-        type === 'boolean'
-          ? select({
-              name: PREFIX + name,
-              value: text,
-              choices: ['', 'true', 'false'].map((text) => [text, text]),
-            })
-          : html`<input
-              name=${PREFIX + name}
-              inputmode=${type === 'number' ? 'decimal' : 'text'}
-              autocomplete="off"
-              spellcheck="false"
-              .value=${text}
-            />`,
-    })
-  })
+  elements.flatMap(({ name, type, description = HINTS[type] }) =>
+    fieldList(
+      [
+        {
+          name: PREFIX + name,
+          label: name,
+          hint: description,
+          kind: type === 'number' ? 'number' : 'text',
+          ...(type === 'boolean' ? { choices: ['', 'true', 'false'].map((text) => [text, text]) } : {}),
+          place: `configuration.${name}`,
+        },
+      ],
+      { [PREFIX + name]: textOf(Object.hasOwn(values, name) ? values[name] : undefined) },
+      error,
+    ),
+  )
 
 const parseValue = (text: string, type: Element['type']): unknown => {
   const number = Number(text)

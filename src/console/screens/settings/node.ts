@@ -1,8 +1,13 @@
 import { loadMetrics } from '../../api/metrics.ts'
 import { problemOf } from '../../api/problem.ts'
-import { html, nothing, type TemplateResult } from '../../kit/html.ts'
+import type { LogEntry } from '../../api/types.ts'
+import { html, type TemplateResult } from '../../kit/html.ts'
+import type { ListResponse } from '../../kit/list.ts'
 import { resource, show } from '../../kit/resource.ts'
-import { badges } from '../../kit/section.ts'
+import type { ScreenContext } from '../../kit/screen.ts'
+import { badges, facts } from '../../kit/section.ts'
+import { relativeTime } from '../../kit/time.ts'
+import { may } from '../../session.ts'
 import { type Description, typesOf } from '../tokens/create.ts'
 
 interface OpenApi extends Description {
@@ -34,23 +39,68 @@ const loadNode = async (signal: AbortSignal): Promise<NodeState> => {
   }
 }
 
-const view = (state: NodeState): TemplateResult => html`<dl class="facts">
-  <dt>Sidevault</dt><dd>${state.version}</dd>
-  ${state.node === undefined ? nothing : html`<dt>Node</dt><dd>${state.node}</dd>`}
-  <dt>Plugins</dt><dd>${badges(state.plugins)}</dd>
-  <dt>Token types</dt><dd>${badges(state.tokenTypes)}</dd>
-  <dt>Operations</dt><dd>${badges(state.groups)}</dd>
-  <dt>Limits</dt>
-  <dd>
-    <a href="/docs/limits" target="_blank" rel="noopener">All limits</a> and
-    <a href="/docs/configuration" target="_blank" rel="noopener">the settings that change them</a>
-  </dd>
-  <dt>State</dt>
-  <dd><a href="#/overview">Components, certificates and disk</a></dd>
-</dl>`
+const view = ({ version, node, plugins, tokenTypes, groups }: NodeState): TemplateResult =>
+  facts([
+    ['Sidevault', version],
+    ['Node', node],
+    ['Plugins', badges(plugins)],
+    ['Token types', badges(tokenTypes)],
+    ['Operations', badges(groups)],
+    [
+      'Limits',
+      html`<a href="/docs/limits" target="_blank" rel="noopener">All limits</a> and
+        <a href="/docs/configuration" target="_blank" rel="noopener">the settings that change them</a>`,
+    ],
+    ['State', html`<a href="#/overview">Components, certificates and disk</a>`],
+  ])
 
 /** Versions of this node, with plugins, token types and operations. Its state is on the overview. */
 export const createNode = (within: AbortSignal): (() => TemplateResult) => {
   const node = resource(loadNode, within)
   return () => show(node, view)
+}
+
+interface Keys {
+  /** ms since the epoch. */
+  readonly root: number | undefined
+  /** ISO 8601; undefined: the audit log has no rotation. */
+  readonly data: string | undefined
+}
+
+/** When the root key and the tenant's data key were last changed. */
+export const createKeys = ({ api, signal: within }: ScreenContext): (() => TemplateResult) => {
+  const dataKey = async (signal: AbortSignal): Promise<string | undefined> => {
+    const query = { entity_type: 'tenant', size: 100 }
+    const { data } = await api.call<ListResponse<LogEntry>>('GET', '/logs', { query, signal })
+    return data.find(({ message }) => message.startsWith('Data key rotated'))?.created_at
+  }
+  const keys = resource(async (signal): Promise<Keys> => {
+    const [metrics, data] = await Promise.all([
+      loadMetrics(signal),
+      may('log:read') ? dataKey(signal) : undefined,
+    ])
+    const seconds = metrics.sum('root_key_created_timestamp_seconds')
+    // 0: not read yet.
+    return { root: seconds ? seconds * 1_000 : undefined, data }
+  }, within)
+
+  return () =>
+    show(
+      keys,
+      ({ root, data }) => html`${facts([
+        ['Root key', root === undefined ? 'not known yet' : html`in use since ${relativeTime(root)}`],
+        [
+          'Data key of the tenant',
+          may('log:read')
+            ? data === undefined
+              ? 'no rotation in the audit log'
+              : html`rotated ${relativeTime(data)}`
+            : undefined,
+        ],
+      ])}
+        <p class="small soft">
+          Keys are changed on the command line:
+          <a href="/docs/keys-and-backup" target="_blank" rel="noopener">keys and backup</a>.
+        </p>`,
+    )
 }

@@ -1,8 +1,10 @@
 import type { ApiError } from '../../api/client.ts'
+import { button } from '../../kit/button.ts'
 import { issue, select, valueIn } from '../../kit/form.ts'
 import { html, live, nothing, type TemplateResult } from '../../kit/html.ts'
 import { icon } from '../../kit/icon.ts'
 import type { Signal } from '../../kit/signals.ts'
+import { type Column, table } from '../../kit/table.ts'
 import { ELEMENT_TYPES, type Parameter } from './types.ts'
 
 const EMPTY: Parameter = { name: '', type: 'string', optional: false }
@@ -30,77 +32,60 @@ export const elementsEditor = ({
     .value=${live(rows.value[index]?.[name] ?? '')}
     @input=${(event: Event) => change(index, { [name]: valueIn(event) })}
   />`
-  const row = ({ type, optional }: Parameter, index: number) => {
-    const wrong = ['name', 'type', 'description']
-      .map((part) => issue(error, `${member}[${index}].${part}`))
-      .filter((sentence) => sentence !== undefined)
-    return html`<tr>
-      <td>${text(index, 'name', 'Name')} ${wrong.length === 0 ? nothing : html`<p class="issues">${wrong.join(' ')}</p>`}</td>
-      <td>
-        ${select({
+  const issuesAt = (index: number) =>
+    ['name', 'type', 'description'].flatMap((part) => issue(error, `${member}[${index}].${part}`) ?? [])
+  type Row = Parameter & { readonly index: number }
+  const columns: readonly Column<Row>[] = [
+    {
+      head: 'Name',
+      cell: ({ index }) =>
+        html`${text(index, 'name', 'Name')} <p class="issues">${issuesAt(index).join(' ')}</p>`,
+    },
+    {
+      head: 'Type',
+      cell: ({ index, type }) =>
+        select({
           title: `Type ${index + 1}`,
           value: type,
           choices: ELEMENT_TYPES.map((type) => [type, type]),
           set: (next) => change(index, { type: next }),
-        })}
-      </td>
-      <td class="wide">${text(index, 'description', 'Description')}</td>
-      ${
-        member === 'configuration'
-          ? nothing
-          : html`<td>
-              <input
-                type="checkbox"
-                aria-label=${`Optional ${index + 1}`}
-                .checked=${live(optional)}
-                @change=${(event: Event) => change(index, { optional: (event.target as HTMLInputElement).checked })}
-              />
-            </td>`
-      }
-      <td>
-        <button
-          type="button"
-          class="plain"
-          aria-label=${`Remove ${index + 1}`}
-          @click=${() => {
-            rows.value = rows.value.filter((_, at) => at !== index)
-          }}
-        >
-          ${icon('close')}
-        </button>
-      </td>
-    </tr>`
-  }
+        }),
+    },
+    { head: 'Description', kind: 'wide', cell: ({ index }) => text(index, 'description', 'Description') },
+    {
+      head: 'Optional',
+      cell: ({ index, optional }) => html`<input
+        type="checkbox"
+        aria-label=${`Optional ${index + 1}`}
+        .checked=${live(optional)}
+        @change=${(event: Event) => change(index, { optional: (event.target as HTMLInputElement).checked })}
+      />`,
+    },
+    {
+      head: 'Remove',
+      cell: ({ index }) => {
+        const remove = () => {
+          rows.value = rows.value.filter((_, at) => at !== index)
+        }
+        return button(icon('close'), remove, { name: `Remove ${index + 1}`, kind: 'plain' })
+      },
+    },
+  ]
   return html`<fieldset class="elements">
     <legend>${legend}</legend>
     <p class="small soft">${hint}</p>
     ${
       rows.value.length === 0
         ? nothing
-        : html`<div class="scroll">
-            <table>
-              <caption class="visually-hidden">${legend}</caption>
-              <thead>
-                <tr>
-                  <th scope="col">Name</th>
-                  <th scope="col">Type</th>
-                  <th scope="col">Description</th>
-                  ${member === 'configuration' ? nothing : html`<th scope="col">Optional</th>`}
-                  <th scope="col"><span class="visually-hidden">Remove</span></th>
-                </tr>
-              </thead>
-              <tbody>${rows.value.map(row)}</tbody>
-            </table>
-          </div>`
+        : table({
+            caption: legend,
+            columns: columns.filter(({ head }) => member === 'request_parameters' || head !== 'Optional'),
+            rows: rows.value.map((row, index) => ({ ...row, index })),
+          })
     }
-    <button
-      type="button"
-      @click=${() => {
-        rows.value = [...rows.value, EMPTY]
-      }}
-    >
-      Add
-    </button>
+    ${button('Add', () => {
+      rows.value = [...rows.value, EMPTY]
+    })}
   </fieldset>`
 }
 
