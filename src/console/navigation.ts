@@ -41,7 +41,8 @@ const navigate = (hash: string): void => {
 
 const open = (path: string, initial: URLSearchParams): void => {
   closeScreen()
-  closeDialogs()
+  // Without a screen it belongs to none: somebody adds a key before the page has landed.
+  if (current.peek().screen !== undefined) closeDialogs()
   const controller = new AbortController()
   const own = signal(initial)
   const ownInAddress = signal(initial)

@@ -226,6 +226,8 @@ t.test('Shell: Back shows a page where it was left', async (t) => {
     .getByRole('region', { name: 'This node' })
     .getByText(/^tokens \d/)
     .waitFor()
+  // What comes later above it would move the page.
+  await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
   await page.evaluate('scrollTo(0, 300)')
   await page.goto('/console/#/audit')
   await heading(page, 'Audit').waitFor()
