@@ -7,9 +7,8 @@ import { proxiesScreens } from './screens/proxies/index.ts'
 import { reactorsScreens } from './screens/reactors/index.ts'
 import { requestsScreens } from './screens/requests/index.ts'
 import { settingsScreens } from './screens/settings/index.ts'
-import { checkVault } from './screens/start/empty-vault.ts'
-import { startScreens } from './screens/start/index.ts'
 import { tokensScreens } from './screens/tokens/index.ts'
+import { checkVault } from './screens/try/empty-vault.ts'
 import { tryCallScreens } from './screens/try/index.ts'
 import { may, missingKey } from './session.ts'
 
@@ -25,11 +24,10 @@ export const screens: readonly Screen[] = [
   ...reactorsScreens,
   ...auditScreens,
   ...settingsScreens,
-  ...startScreens,
 ]
 
-/** Path of the screen that `#/` opens: *First minute* on an empty vault, *Tokens* with a private key alone. */
+/** Path of the screen that `#/` opens: *Try a call* on an empty vault, *Tokens* with a private key alone. */
 export const landing = async (): Promise<string> => {
   if (missingKey() === 'management') return tokensScreens[0]?.needs(may) ? '/tokens' : '/overview'
-  return (await checkVault()) ? '/start' : '/overview'
+  return (await checkVault()) && tryCallScreens[0]?.needs(may) ? '/try' : '/overview'
 }

@@ -2,12 +2,11 @@ import { difference } from '../../kit/difference.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { milliseconds } from '../../kit/numbers.ts'
 import { errorLink } from '../../kit/problem.ts'
-import { table } from '../../kit/table.ts'
+import { type Column, table } from '../../kit/table.ts'
 import { traceStep } from '../../kit/trace-step.ts'
 import { link } from '../../router.ts'
-import type { Bodies, Changes, DryRun, Problem, TokenStep, TransformStep } from './types.ts'
-
-const ms = (value: number | undefined): string => (value === undefined ? '' : milliseconds(value))
+import { session } from '../../session.ts'
+import type { Bodies, DryRun, Problem, TokenStep, TransformStep } from './types.ts'
 
 const OUTCOMES = {
   good: { state: 'done', badge: ['good', 'passes'] },
@@ -18,9 +17,10 @@ const OUTCOMES = {
 const step = (
   title: string,
   outcome: keyof typeof OUTCOMES,
-  took: number | undefined,
+  ms: number | undefined,
   body: TemplateResult,
-): TemplateResult => traceStep({ title, ...OUTCOMES[outcome], time: ms(took), body })
+): TemplateResult =>
+  traceStep({ title, ...OUTCOMES[outcome], time: ms === undefined ? '' : milliseconds(ms), body })
 
 const problemLine = ({ status, code, title, detail }: Problem): TemplateResult =>
   html`<p class="error">${status} ${title}: ${detail} ${errorLink(code)}</p>`
@@ -40,117 +40,108 @@ const decision = ({ use, decided_by, destination }: TokenStep): string => {
 const isAllowed = ({ use, destination }: TokenStep): boolean =>
   use === 'allowed' && destination?.allowed !== false
 
-const tokensTable = (tokens: readonly TokenStep[]): TemplateResult =>
-  table<TokenStep>({
-    caption: 'Tokens of the call',
-    rows: tokens,
-    columns: [
-      { head: 'Token', kind: 'code', cell: ({ id }) => html`<a href=${link`/tokens/${id}`}>${id}</a>` },
-      { head: 'Type', cell: ({ type }) => type },
-      {
-        head: 'Use',
-        cell: (token) =>
-          html`<span class="badge ${isAllowed(token) ? 'good' : 'bad'}">${isAllowed(token) ? (token.disclosure ?? 'allowed') : 'denied'}</span>`,
-      },
-      { head: 'Decided by', cell: decision },
-      { head: 'Place', cell: ({ surfaces = [] }) => surfaces.join(', ') },
-    ],
-  })
+const useBadge = (token: TokenStep): TemplateResult =>
+  isAllowed(token)
+    ? html`<span class="badge good">${token.disclosure ?? 'allowed'}</span>`
+    : html`<span class="badge bad">denied</span>`
 
-const changesLine = (what: string, changes: Changes | undefined): TemplateResult | typeof nothing => {
-  const parts = (['added', 'removed', 'changed'] as const).flatMap((kind) =>
-    changes === undefined || changes[kind].length === 0 ? [] : [`${kind} ${changes[kind].join(', ')}`],
-  )
-  return parts.length === 0 ? nothing : html`<p class="small">${what}: ${parts.join('; ')}</p>`
-}
+const COLUMNS: readonly Column<TokenStep>[] = [
+  { head: 'Token', kind: 'code', cell: ({ id }) => html`<a href=${link`/tokens/${id}`}>${id}</a>` },
+  { head: 'Type', cell: ({ type }) => type },
+  { head: 'Use', cell: useBadge },
+  { head: 'Decided by', cell: decision },
+  { head: 'Place', cell: ({ surfaces = [] }) => surfaces.join(', ') },
+]
 
 const text = (value: unknown): string =>
   value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value, null, 2)
 
 const transformStep = (
   title: string,
-  transform: TransformStep,
-  { before, after }: Bodies,
-  error: Problem | undefined,
-): TemplateResult =>
-  step(
+  { ran, reason, headers, console: lines = [], timing }: TransformStep,
+  { before, after }: Bodies = {},
+  error?: Problem,
+): TemplateResult => {
+  const changes = Object.entries(headers ?? {}).flatMap(([kind, names]) =>
+    names.length === 0 ? [] : [`${kind} ${names.join(', ')}`],
+  )
+  return step(
     title,
-    error === undefined ? (transform.ran ? 'good' : 'skipped') : 'bad',
-    transform.timing?.wall,
-    html`${transform.reason === undefined ? nothing : html`<p>${transform.reason}</p>`}
-      ${error === undefined ? nothing : problemLine(error)}
-      ${transform.ran ? html`${changesLine('Headers', transform.headers)} ${error === undefined ? difference(text(before), text(after), 'Body, masked') : nothing}` : nothing}
+    error !== undefined ? 'bad' : ran ? 'good' : 'skipped',
+    timing?.wall,
+    html`${reason && html`<p>${reason}</p>`} ${error && problemLine(error)}
+      ${ran && changes.length > 0 ? html`<p class="small">Headers: ${changes.join('; ')}</p>` : nothing}
+      ${ran && error === undefined ? difference(text(before), text(after), 'Body, masked') : nothing}
       ${
-        transform.console === undefined || transform.console.length === 0
+        lines.length === 0
           ? nothing
           : html`<h4>Console</h4>
-              <pre tabindex="0">${transform.console.map((line) => `${line.level}: ${line.text}`).join('\n')}</pre>`
+              <pre tabindex="0">${lines.map(({ level, text }) => `${level}: ${text}`).join('\n')}</pre>`
       }
-      ${transform.timing === undefined ? nothing : html`<p class="small soft">CPU ${ms(transform.timing.cpu)}</p>`}`,
+      ${timing && html`<p class="small soft">CPU ${milliseconds(timing.cpu)}</p>`}`,
   )
+}
 
 /** Stands for the path of a stored proxy, which a private key may not read. */
 const CONCEALED = '/…'
 
-interface Known {
-  /** URL of the stored proxy, where one of the signed-in keys may read it. */
-  readonly url: string | undefined
-  /** Name of an application; undefined for one that is not known. */
-  nameOf(id: string): string | undefined
-}
+/** Name of an application whose key is signed in. */
+const nameOf = (id: string): string | undefined =>
+  [session.value?.private, session.value?.management].find((key) => key?.application.id === id)?.application
+    .name
 
-/** The result of a dry run, as the steps of the call. */
-export const steps = (run: DryRun, known: Known): TemplateResult => {
-  const { tokens, stages, destination, acting, proxy_error: error } = run
-  const fails = tokens.some((token) => !isAllowed(token))
-  const isOfTokens =
-    error !== undefined && (fails || run.request_transform === undefined || !run.request_transform.ran)
-  const query =
-    destination.query.length === 0 ? '' : `?${destination.query.map((name) => `${name}=…`).join('&')}`
-  const { url } = known
+const destinationStep = (
+  { forwards, destination, request_transform, body }: DryRun,
+  url: string | undefined,
+): TemplateResult => {
   const to =
     url === undefined
       ? destination.url
       : destination.url.replace(CONCEALED, () => new URL(url).pathname.replace(/\/+$/, ''))
-  return html`<ol class="steps try-steps" aria-label="Steps of the call">
-    ${step('Authenticate', 'good', stages.authenticate, html`<p>As ${known.nameOf(acting.id) ?? html`<code>${acting.id}</code>`}, ${acting.as === 'caller' ? 'the key that is signed in' : `the ${acting.as}`}.</p>`)}
+  const query = destination.query.map((name, index) => `${index === 0 ? '?' : '&'}${name}=…`).join('')
+  return step(
+    'Destination',
+    forwards ? 'good' : 'skipped',
+    undefined,
+    html`<p>
+        ${forwards ? 'Would be sent to' : 'Nothing would be sent to'}
+        <code>${destination.method} ${to}${query}</code>
+      </p>
+      ${to.includes(CONCEALED) ? html`<p class="small soft">… is the path of the proxy, which a private key may not read.</p>` : nothing}
+      ${
+        forwards && request_transform?.ran !== true && body.after !== undefined
+          ? html`<details><summary>Body, masked</summary><pre tabindex="0">${text(body.after)}</pre></details>`
+          : nothing
+      }`,
+  )
+}
+
+/** The result of a dry run, as the steps of the call. `url`: that of the stored proxy, where a key may read it. */
+export const steps = (run: DryRun, url: string | undefined): TemplateResult => {
+  const { tokens, stages, acting, request_transform: request, response_transform: onResponse } = run
+  const isOfTokens = run.proxy_error !== undefined && (!tokens.every(isAllowed) || request?.ran !== true)
+  const ofTokens = isOfTokens ? run.proxy_error : undefined
+  return html`<ol class="steps" aria-label="Steps of the call">
+    ${step(
+      'Authenticate',
+      'good',
+      stages.authenticate,
+      html`<p>As ${nameOf(acting.id) ?? html`<code>${acting.id}</code>`}, ${acting.as === 'caller' ? 'the key that is signed in' : `the ${acting.as}`}.</p>`,
+    )}
     ${step(
       'Tokens',
       isOfTokens ? 'bad' : tokens.length === 0 ? 'skipped' : 'good',
       (stages.plan ?? 0) + (stages.use ?? 0) + (stages.apply ?? 0),
-      html`${tokens.length === 0 ? html`<p>The call has no expression.</p>` : tokensTable(tokens)}
-      ${isOfTokens && error !== undefined ? problemLine(error) : nothing}`,
+      html`${
+        tokens.length === 0
+          ? html`<p>The call has no expression.</p>`
+          : table({ caption: 'Tokens of the call', rows: tokens, columns: COLUMNS })
+      }
+      ${ofTokens && problemLine(ofTokens)}`,
     )}
-    ${
-      run.request_transform === undefined
-        ? nothing
-        : transformStep('Request transform', run.request_transform, run.body, isOfTokens ? undefined : error)
-    }
-    ${step(
-      'Destination',
-      run.forwards ? 'good' : 'skipped',
-      undefined,
-      html`<p>
-          ${run.forwards ? 'Would be sent to' : 'Nothing would be sent to'}
-          <code>${destination.method} ${to}${query}</code>
-        </p>
-        ${to.includes(CONCEALED) ? html`<p class="small soft">… is the path of the proxy, which a private key may not read.</p>` : nothing}
-        ${
-          run.forwards && run.request_transform?.ran !== true && run.body.after !== undefined
-            ? html`<details><summary>Body, masked</summary><pre tabindex="0">${text(run.body.after)}</pre></details>`
-            : nothing
-        }`,
-    )}
-    ${
-      run.response_transform === undefined
-        ? nothing
-        : transformStep(
-            'Response transform',
-            run.response_transform,
-            run.response?.body ?? {},
-            run.response?.proxy_error,
-          )
-    }
+    ${request && transformStep('Request transform', request, run.body, isOfTokens ? undefined : run.proxy_error)}
+    ${destinationStep(run, url)}
+    ${onResponse && transformStep('Response transform', onResponse, run.response?.body, run.response?.proxy_error)}
   </ol>
   <ul class="small soft">${run.notes.map((note) => html`<li>${note}</li>`)}</ul>`
 }

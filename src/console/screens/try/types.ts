@@ -4,33 +4,21 @@ export interface TokenStep {
   readonly id: string
   readonly use: 'allowed' | 'unknown' | 'denied' | 'unresolved'
   readonly type?: string
-  readonly container?: string
   readonly disclosure?: string
   readonly surfaces?: readonly string[]
   readonly destination?: { readonly host: string; readonly allowed: boolean; readonly by: string | null }
   readonly decided_by?: {
     readonly permission?: string
-    readonly rule?: {
-      readonly description: string
-      readonly priority: number
-      readonly container?: string
-    }
+    readonly rule?: { readonly description: string; readonly priority: number; readonly container?: string }
   }
-}
-
-export interface Changes {
-  readonly added: readonly string[]
-  readonly removed: readonly string[]
-  readonly changed: readonly string[]
 }
 
 export interface TransformStep {
   readonly ran: boolean
   readonly reason?: string
   readonly console?: readonly { readonly level: string; readonly text: string }[]
-  readonly timing?: { readonly waited: number; readonly cpu: number; readonly wall: number }
-  readonly headers?: Changes
-  readonly body?: Changes
+  readonly timing?: { readonly cpu: number; readonly wall: number }
+  readonly headers?: Readonly<Record<'added' | 'removed' | 'changed', readonly string[]>>
 }
 
 export interface Problem {
@@ -50,24 +38,11 @@ export interface DryRun {
   readonly proxy_error?: Problem
   readonly destination: { readonly method: string; readonly url: string; readonly query: readonly string[] }
   readonly acting: { readonly id: string; readonly as: string }
-  readonly expressions: readonly string[]
   readonly tokens: readonly TokenStep[]
   readonly request_transform?: TransformStep
   readonly response_transform?: TransformStep
   readonly body: Bodies
-  readonly response?: { readonly status: number; readonly body: Bodies; readonly proxy_error?: Problem }
+  readonly response?: { readonly body: Bodies; readonly proxy_error?: Problem }
   readonly stages: Readonly<Partial<Record<string, number>>>
   readonly notes: readonly string[]
-}
-
-/** The response to a call that was sent, without its headers and its body, which may hold values. */
-export interface ProxyResponse {
-  readonly status: number
-  /** Status that the destination sent; undefined when Sidevault made the response. */
-  readonly destinationStatus: string | undefined
-  readonly outcome: string | undefined
-  /** The body is longer than what is shown. */
-  readonly isTruncated: boolean
-  readonly ms: number
-  readonly traceId: string | undefined
 }
