@@ -8,7 +8,7 @@ import { reactorsScreens } from './screens/reactors/index.ts'
 import { requestsScreens } from './screens/requests/index.ts'
 import { settingsScreens } from './screens/settings/index.ts'
 import { tokensScreens } from './screens/tokens/index.ts'
-import { checkVault } from './screens/try/empty-vault.ts'
+import { checkVault } from './screens/try/first-minute.ts'
 import { tryCallScreens } from './screens/try/index.ts'
 import { may, missingKey } from './session.ts'
 

@@ -5,9 +5,8 @@ import { parseJson } from '../../kit/json.ts'
 export type FieldName = 'method' | 'proxyKey' | 'url' | 'path' | 'headers' | 'body' | 'response' | 'code'
 
 /**
- * Texts of the form. `proxyKey` is the key of a stored proxy, `''` for a call to the base `url`; `path` and query stand
- * behind it: `/charges?expand=all`. `headers` are lines of `name: value`. A dry run has the JSON of a `response`, and of
- * `code` that is not saved, where they are not `''`.
+ * Texts of the form. `proxyKey` is the key of a stored proxy, `''` for a call to the base `url`; `path` has the query,
+ * too. `headers` are lines of `name: value`. `response` and `code`, which is not saved, are JSON for dry runs, or `''`.
  */
 export type Draft = Readonly<Record<FieldName, string>>
 
@@ -15,6 +14,7 @@ interface Field {
   readonly label: string
   readonly hint?: string
   readonly placeholder?: string
+  readonly choices?: readonly string[]
   /** Lines; absent: one. */
   readonly rows?: number
   readonly initial?: string
@@ -56,7 +56,7 @@ const isPath = (text: string): boolean => {
 
 /** The fields of a call. */
 export const FIELDS: Readonly<Record<FieldName, Field>> = {
-  method: { label: 'Method', initial: 'POST' },
+  method: { label: 'Method', choices: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'], initial: 'POST' },
   proxyKey: { label: 'Proxy key', hint: 'Key of a stored proxy. Leave empty to name a destination URL.' },
   url: {
     label: 'Destination URL',
@@ -114,7 +114,7 @@ export const issuesOf = (draft: Draft): Partial<Draft> =>
     }),
   )
 
-/** ASCII JSON in one line, as a header can hold; undefined for `''`, and when `parseJson` finds an error in the text. */
+/** ASCII JSON in one line, as a header can hold; undefined when `parseJson` finds an error in the text. */
 const headerJson = (text: string): string | undefined => {
   const { value, error } = parseJson(text)
   if (error !== undefined) return undefined

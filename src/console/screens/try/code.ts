@@ -8,14 +8,10 @@ const TRANSFORMS = [
   ['response', 'Response transform'],
 ] as const
 
-export interface DraftCode {
-  /** JSON of what differs from the saved code; `''`: nothing. */
-  json(): string
-  view(error: string | undefined): TemplateResult | typeof nothing
-}
+export type DraftCode = ReturnType<typeof draftCode>
 
 /** Code of the chosen proxy, to be tried before it is saved. Typed code is a draft on the proxy's own page, too. */
-export const draftCode = (proxy: ReadonlySignal<StoredProxy | undefined>, within: AbortSignal): DraftCode => {
+export const draftCode = (proxy: ReadonlySignal<StoredProxy | undefined>, within: AbortSignal) => {
   const editors = signal<readonly StoredCode[]>([])
   const dispose = effect(() => {
     const chosen = proxy.value
@@ -35,8 +31,9 @@ export const draftCode = (proxy: ReadonlySignal<StoredProxy | undefined>, within
       editor.isChanged.value ? [[`${TRANSFORMS[index]?.[0]}_transform`, editor.value() || null]] : [],
     )
   return {
+    /** JSON of what differs from the saved code; `''`: nothing. */
     json: () => (changed().length === 0 ? '' : JSON.stringify(Object.fromEntries(changed()))),
-    view: (error) =>
+    view: (error: string | undefined): TemplateResult | typeof nothing =>
       editors.value.length === 0
         ? nothing
         : html`<details>

@@ -1,15 +1,37 @@
-import type { Api } from '../../api/client.ts'
 import { headerPrefix } from '../../api/prefix.ts'
 import { copy } from '../../kit/copy.ts'
 import { action, formProblem } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
+import type { ScreenContext } from '../../kit/screen.ts'
 import { type ReadonlySignal, type Signal, signal } from '../../kit/signals.ts'
 import { traceStep } from '../../kit/trace-step.ts'
 import { link } from '../../router.ts'
-import { may, session, signIn } from '../../session.ts'
+import { api, may, session, signIn } from '../../session.ts'
+import type { Usage } from '../settings/usage.ts'
 import { type Draft, INITIAL } from './call.ts'
-import { checkVault } from './empty-vault.ts'
 import { APPLICATION, CARD, DEMO_URL, payment, shellLines } from './first-calls.ts'
+
+const isEmpty = signal(false)
+
+/** True on a vault without tokens and proxies, as it was when that was looked at last. */
+export const isVaultEmpty: ReadonlySignal<boolean> = isEmpty
+
+const look = async (): Promise<boolean> => {
+  if (!may('report:read')) return false
+  const signal = AbortSignal.timeout(2_000)
+  const usage = api.call<Usage>('GET', '/tenants/self/reports/usage', { signal })
+  const proxies = may('proxy:read')
+    ? api.call<{ readonly data: readonly unknown[] }>('GET', '/proxies', { query: { size: 1 }, signal })
+    : { data: [] }
+  const [{ token_report }, { data }] = await Promise.all([usage, proxies])
+  return token_report.total_tokens === 0 && data.length === 0
+}
+
+/** Looks whether the vault is empty; false where the keys may not see that, or Sidevault does not respond. */
+export const checkVault = async (): Promise<boolean> => {
+  isEmpty.value = await look().catch(() => false)
+  return isEmpty.peek()
+}
 
 interface Call {
   readonly isShown: ReadonlySignal<boolean>
@@ -22,7 +44,10 @@ interface Call {
 }
 
 /** Three steps from an empty vault to a call that has a token. The last one sends the form. */
-export const firstMinute = (api: Api, call: Call): (() => TemplateResult | typeof nothing) => {
+export const firstMinute = (
+  { setFilters }: ScreenContext,
+  call: Call,
+): (() => TemplateResult | typeof nothing) => {
   const token = signal<string | undefined>(undefined)
 
   // The key goes from the response into the session, and stays in no variable of the page.
@@ -33,6 +58,7 @@ export const firstMinute = (api: Api, call: Call): (() => TemplateResult | typeo
   const createToken = action(async () => {
     const { id } = await api.call<{ readonly id: string }>('POST', '/tokens', { body: CARD })
     token.value = id
+    setFilters({ proxy: undefined })
     call.draft.value = { ...INITIAL, url: DEMO_URL, body: JSON.stringify(payment(id), null, 2) }
     void checkVault()
   })
@@ -71,7 +97,7 @@ export const firstMinute = (api: Api, call: Call): (() => TemplateResult | typeo
         result:
           id !== undefined &&
           call.isSent() &&
-          html`The body of the response shows what the destination received, beside the body that you sent.
+          html`The response shows what the destination received, and the form what you sent.
             <a href="#/requests">See the call</a>, or change the form and try another one.`,
       },
     ]
@@ -80,7 +106,7 @@ export const firstMinute = (api: Api, call: Call): (() => TemplateResult | typeo
   return () => {
     if (!call.isShown.value && token.value === undefined) return nothing
     const lines = shellLines({ origin: location.origin, prefix: headerPrefix() })
-    return html`<section aria-labelledby="minute">
+    return html`<section class="part" aria-labelledby="minute">
       <h2 id="minute">Store a card, send it, and see that only the destination gets its number</h2>
       <ol class="steps">
         ${steps().map(({ title, text, button, run, isReady, result }, index) =>

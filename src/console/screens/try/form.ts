@@ -22,8 +22,6 @@ interface FormState {
 
 type Control = HTMLTextAreaElement | HTMLInputElement
 
-const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
-
 /** The fields of a call, and the button that inserts a token. */
 export const callFields = (
   context: ScreenContext,
@@ -67,14 +65,14 @@ export const callFields = (
   }
 
   const fieldOf = (name: FieldName): TemplateResult => {
-    const { rows, placeholder = '', ...declared } = FIELDS[name]
+    const { choices, rows, placeholder = '', ...declared } = FIELDS[name]
     const value = draft.value[name]
     return field({
       ...declared,
       error: issues.value[name],
       control:
-        name === 'method'
-          ? select({ name, value, choices: METHODS.map((method) => [method, method]) })
+        choices !== undefined
+          ? select({ name, value, choices: choices.map((choice) => [choice, choice]) })
           : rows === undefined
             ? html`<input name=${name} placeholder=${placeholder} .value=${live(value)} />`
             : html`<textarea class="code" name=${name} rows=${rows} wrap="off" .value=${live(value)}></textarea>`,

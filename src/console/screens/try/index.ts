@@ -11,11 +11,10 @@ import { may, sessionResult } from '../../session.ts'
 import type { StoredProxy } from '../proxies/types.ts'
 import { INITIAL, issuesOf, requestOf } from './call.ts'
 import { draftCode } from './code.ts'
-import { checkVault, isVaultEmpty } from './empty-vault.ts'
-import { firstMinute } from './first-minute.ts'
+import { dryRun, steps } from './dry-run.ts'
+import { checkVault, firstMinute, isVaultEmpty } from './first-minute.ts'
 import { callFields } from './form.ts'
-import { dryRun, responseView, send } from './send.ts'
-import { steps } from './steps.ts'
+import { responseView, send } from './send.ts'
 
 /** The call that was tried last: it stays while the page does, and is stored nowhere. */
 const draft = signal(INITIAL)
@@ -105,7 +104,7 @@ const open = (context: ScreenContext, isFirst: ReadonlySignal<boolean>): ScreenI
     isDryRun = asDryRun
     return call.run(event)
   }
-  const minute = firstMinute(api, {
+  const minute = firstMinute(context, {
     isShown: isFirst,
     draft,
     send: () => run(false),
@@ -139,7 +138,7 @@ const open = (context: ScreenContext, isFirst: ReadonlySignal<boolean>): ScreenI
         >
           ${fields()}
           <div class="buttons">
-            <button class="primary" ?disabled=${call.busy.value}>Dry run</button>
+            <button class="primary" ?disabled=${call.busy.value || !mayTry(may)}>Dry run</button>
             <button
               type="button"
               ?disabled=${call.busy.value || !may('token:use')}

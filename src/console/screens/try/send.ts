@@ -1,25 +1,12 @@
 import type { Api } from '../../api/client.ts'
-import { problemOf, traceIdOf } from '../../api/problem.ts'
+import { traceIdOf } from '../../api/problem.ts'
 import { copyable } from '../../kit/copy.ts'
 import { html, type TemplateResult } from '../../kit/html.ts'
 import type { Revealed } from '../../kit/revealed.ts'
 import { prettyJson, type requestOf } from './call.ts'
-import type { DryRun } from './types.ts'
-
-type ProxyRequest = ReturnType<typeof requestOf>
 
 /** Characters of a response that are read. */
 const MAX_CHARACTERS = 512 * 1024
-
-const call = (api: Api, { method, path, ...options }: ProxyRequest, signal: AbortSignal) =>
-  api.raw(method, path, { ...options, signal })
-
-/** Makes a dry run. Throws `ApiError` for a call that would be denied before its body is read. */
-export const dryRun = async (api: Api, request: ProxyRequest, signal: AbortSignal): Promise<DryRun> => {
-  const response = await call(api, request, signal)
-  if (!response.ok) throw await problemOf(response)
-  return (await response.json()) as DryRun
-}
 
 /** The beginning of a body as text, whatever its type. */
 const beginning = async ({ body }: Response): Promise<string> => {
@@ -34,6 +21,7 @@ const beginning = async ({ body }: Response): Promise<string> => {
   return text
 }
 
+/** Who made the response. */
 const originOf = (headers: Headers): string => {
   const named = (end: string) => [...headers].find(([name]) => name.endsWith(end))?.[1]
   const status = named('-proxy-destination-status')
@@ -42,28 +30,17 @@ const originOf = (headers: Headers): string => {
   return `by Sidevault; ${isUnknown ? 'the destination may have received the request' : 'nothing was sent'}`
 }
 
-/** The response to a call that was sent, without its headers and its body, which may hold values. */
-interface Sent {
-  readonly status: number
-  /** Who made the response. */
-  readonly origin: string
-  /** The body is longer than what is shown. */
-  readonly isCut: boolean
-  readonly ms: number
-  readonly traceId: string | undefined
-}
-
 /**
- * Sends a call. Resolves to any response, errors of the destination and of Sidevault included, with its body and its
- * header lines as texts.
+ * Sends a call. Resolves to any response, errors of the destination and of Sidevault included; then its body and its
+ * header lines as texts, which may hold values.
  */
 export const send = async (
   api: Api,
-  request: ProxyRequest,
+  { method, path, ...options }: ReturnType<typeof requestOf>,
   signal: AbortSignal,
-): Promise<readonly [Sent, body: string, headers: string]> => {
+) => {
   const start = performance.now()
-  const response = await call(api, request, signal)
+  const response = await api.raw(method, path, { ...options, signal })
   const { status, headers } = response
   const text = await beginning(response)
   const isCut = text.length > MAX_CHARACTERS
@@ -72,8 +49,10 @@ export const send = async (
     { status, origin: originOf(headers), isCut, ms, traceId: traceIdOf(headers) },
     isCut ? text : prettyJson(text),
     [...headers].map(([name, value]) => `${name}: ${value}\n`).join(''),
-  ]
+  ] as const
 }
+
+type Sent = Awaited<ReturnType<typeof send>>[0]
 
 /** A response. Its texts are shown as texts, whatever their type, for as long as `revealed` shows them. */
 export const responseView = (sent: Sent, revealed: Revealed): TemplateResult => html`<p class="inline">

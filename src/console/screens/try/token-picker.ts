@@ -2,6 +2,7 @@ import type { Token } from '../../api/types.ts'
 import { dialog } from '../../kit/dialog.ts'
 import { field, valueIn } from '../../kit/form.ts'
 import { html, live, nothing, type TemplateResult } from '../../kit/html.ts'
+import type { ListResponse } from '../../kit/list.ts'
 import { resource, show } from '../../kit/resource.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
 import { computed, signal } from '../../kit/signals.ts'
@@ -12,9 +13,7 @@ import { expression, pathsIn } from './call.ts'
 
 /** `GET /openapi.json`. */
 interface Description {
-  readonly components: {
-    readonly schemas: Readonly<Record<string, { readonly properties?: Readonly<Record<string, unknown>> }>>
-  }
+  readonly components: { readonly schemas: Readonly<Record<string, { readonly properties?: object }>> }
 }
 
 /** A dialog that picks a token and a part of it. Its expression, as `write` has it; undefined: none was picked. */
@@ -27,24 +26,17 @@ export const pickToken = async (
   const text = signal('')
   const chosen = signal<Token | undefined>(undefined)
   const path = signal('')
+  const maySearch = may('token:search')
   /** The newest tokens that the key may list or search, masked. */
   const tokens = resource(async (signal) => {
-    const query = { ...MASK_ONLY, size: 20 }
-    const { data } = await (may('token:search')
-      ? api.call<{ data: readonly Token[] }>('POST', '/v2/tokens/search', {
-          body: { ...query, query: text.value },
-          signal,
-        })
-      : api.call<{ data: readonly Token[] }>('GET', '/v2/tokens', {
-          query: { ...query, type: text.value },
-          signal,
-        }))
+    const query = { ...MASK_ONLY, size: 20, [maySearch ? 'query' : 'type']: text.value }
+    const { data } = await (maySearch
+      ? api.call<ListResponse<Token>>('POST', '/v2/tokens/search', { body: query, signal })
+      : api.call<ListResponse<Token>>('GET', '/v2/tokens', { query, signal }))
     return data
   }, isOpen)
   const description = resource((signal) => api.call<Description>('GET', '/openapi.json', { signal }), isOpen)
-  const result = computed(() =>
-    chosen.value === undefined ? '' : write(expression(chosen.value.id, path.value)),
-  )
+  const result = computed(() => (chosen.value ? write(expression(chosen.value.id, path.value)) : ''))
 
   const row = (token: Token): TemplateResult => html`<label class="try-token">
     <input
@@ -90,8 +82,8 @@ export const pickToken = async (
       }}
     >
       ${field({
-        label: may('token:search') ? 'Search' : 'Type',
-        ...(may('token:search') ? { hint: 'E.g. type:card AND metadata.customer:42' } : {}),
+        label: maySearch ? 'Search' : 'Type',
+        ...(maySearch ? { hint: 'E.g. type:card AND metadata.customer:42' } : {}),
         control: html`<input
           type="search"
           @change=${(event: Event) => {

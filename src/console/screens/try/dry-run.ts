@@ -1,3 +1,4 @@
+import type { Api } from '../../api/client.ts'
 import { difference } from '../../kit/difference.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { milliseconds } from '../../kit/numbers.ts'
@@ -6,7 +7,63 @@ import { type Column, table } from '../../kit/table.ts'
 import { traceStep } from '../../kit/trace-step.ts'
 import { link } from '../../router.ts'
 import { session } from '../../session.ts'
-import type { Bodies, DryRun, Problem, TokenStep, TransformStep } from './types.ts'
+import type { requestOf } from './call.ts'
+
+// Types of the response (docs/guides/dry-runs.md).
+
+interface TokenStep {
+  readonly id: string
+  readonly use: 'allowed' | 'unknown' | 'denied' | 'unresolved'
+  readonly type?: string
+  readonly disclosure?: string
+  readonly surfaces?: readonly string[]
+  readonly destination?: { readonly host: string; readonly allowed: boolean; readonly by: string | null }
+  readonly decided_by?: {
+    readonly permission?: string
+    readonly rule?: { readonly description: string; readonly priority: number; readonly container?: string }
+  }
+}
+
+interface TransformStep {
+  readonly ran: boolean
+  readonly reason?: string
+  readonly console?: readonly { readonly level: string; readonly text: string }[]
+  readonly timing?: { readonly cpu: number; readonly wall: number }
+  readonly headers?: Readonly<Record<'added' | 'removed' | 'changed', readonly string[]>>
+}
+
+interface Problem {
+  readonly status: number
+  readonly code: string
+  readonly title: string
+  readonly detail: string
+}
+
+interface Bodies {
+  readonly before?: unknown
+  readonly after?: unknown
+}
+
+interface DryRun {
+  readonly forwards: boolean
+  readonly proxy_error?: Problem
+  readonly destination: { readonly method: string; readonly url: string; readonly query: readonly string[] }
+  readonly acting: { readonly id: string; readonly as: string }
+  readonly tokens: readonly TokenStep[]
+  readonly request_transform?: TransformStep
+  readonly response_transform?: TransformStep
+  readonly body: Bodies
+  readonly response?: { readonly body: Bodies; readonly proxy_error?: Problem }
+  readonly stages: Readonly<Partial<Record<string, number>>>
+  readonly notes: readonly string[]
+}
+
+/** Makes a dry run. Throws `ApiError` for a call that would be denied before its body is read. */
+export const dryRun = async (
+  api: Api,
+  { method, path, ...options }: ReturnType<typeof requestOf>,
+  signal: AbortSignal,
+): Promise<DryRun> => api.call<DryRun>(method, path, { ...options, signal })
 
 const OUTCOMES = {
   good: { state: 'done', badge: ['good', 'passes'] },
