@@ -1,4 +1,3 @@
-import type { Api } from '../../api/client.ts'
 import { difference } from '../../kit/difference.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { milliseconds } from '../../kit/numbers.ts'
@@ -7,7 +6,6 @@ import { type Column, table } from '../../kit/table.ts'
 import { traceStep } from '../../kit/trace-step.ts'
 import { link } from '../../router.ts'
 import { session } from '../../session.ts'
-import type { requestOf } from './call.ts'
 
 // Types of the response (docs/guides/dry-runs.md).
 
@@ -44,7 +42,7 @@ interface Bodies {
   readonly after?: unknown
 }
 
-interface DryRun {
+export interface DryRun {
   readonly forwards: boolean
   readonly proxy_error?: Problem
   readonly destination: { readonly method: string; readonly url: string; readonly query: readonly string[] }
@@ -57,13 +55,6 @@ interface DryRun {
   readonly stages: Readonly<Partial<Record<string, number>>>
   readonly notes: readonly string[]
 }
-
-/** Makes a dry run. Throws `ApiError` for a call that would be denied before its body is read. */
-export const dryRun = async (
-  api: Api,
-  { method, path, ...options }: ReturnType<typeof requestOf>,
-  signal: AbortSignal,
-): Promise<DryRun> => api.call<DryRun>(method, path, { ...options, signal })
 
 const OUTCOMES = {
   good: { state: 'done', badge: ['good', 'passes'] },

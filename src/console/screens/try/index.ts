@@ -11,7 +11,7 @@ import { may, sessionResult } from '../../session.ts'
 import type { StoredProxy } from '../proxies/types.ts'
 import { INITIAL, issuesOf, requestOf } from './call.ts'
 import { draftCode } from './code.ts'
-import { dryRun, steps } from './dry-run.ts'
+import { type DryRun, steps } from './dry-run.ts'
 import { checkVault, firstMinute, isVaultEmpty } from './first-minute.ts'
 import { callFields } from './form.ts'
 import { responseView, send } from './send.ts'
@@ -81,7 +81,8 @@ const open = (context: ScreenContext, isFirst: ReadonlySignal<boolean>): ScreenI
     try {
       if (isDryRun) {
         const url = proxy.peek()?.destination_url
-        const made = await dryRun(api, request, within)
+        const { method, path } = request
+        const made = await api.call<DryRun>(method, path, { ...request, signal: within })
         result.value = {
           heading: html`Dry run: it would ${made.forwards ? '' : 'not '}be sent`,
           view: () => steps(made, url),

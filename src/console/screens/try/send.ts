@@ -34,13 +34,9 @@ const originOf = (headers: Headers): string => {
  * Sends a call. Resolves to any response, errors of the destination and of Sidevault included; then its body and its
  * header lines as texts, which may hold values.
  */
-export const send = async (
-  api: Api,
-  { method, path, ...options }: ReturnType<typeof requestOf>,
-  signal: AbortSignal,
-) => {
+export const send = async (api: Api, request: ReturnType<typeof requestOf>, signal: AbortSignal) => {
   const start = performance.now()
-  const response = await api.raw(method, path, { ...options, signal })
+  const response = await api.raw(request.method, request.path, { ...request, signal })
   const { status, headers } = response
   const text = await beginning(response)
   const isCut = text.length > MAX_CHARACTERS
