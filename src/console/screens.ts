@@ -26,8 +26,9 @@ export const screens: readonly Screen[] = [
   ...settingsScreens,
 ]
 
-/** Path of the screen that `#/` opens: *Try a call* on an empty vault, *Tokens* with a private key alone. */
+/** Path of the screen that `#/` opens: the first minute on an empty vault, *Tokens* with a private key alone. */
 export const landing = async (): Promise<string> => {
   if (missingKey() === 'management') return tokensScreens[0]?.needs(may) ? '/tokens' : '/overview'
-  return (await checkVault()) && tryCallScreens[0]?.needs(may) ? '/try' : '/overview'
+  const first = (await checkVault()) ? tryCallScreens.find(({ needs }) => needs(may)) : undefined
+  return first?.path ?? '/overview'
 }

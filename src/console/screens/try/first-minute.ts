@@ -2,6 +2,7 @@ import { headerPrefix } from '../../api/prefix.ts'
 import { copy } from '../../kit/copy.ts'
 import { action, formProblem } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
+import type { ListResponse } from '../../kit/list.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
 import { type ReadonlySignal, type Signal, signal } from '../../kit/signals.ts'
 import { traceStep } from '../../kit/trace-step.ts'
@@ -11,30 +12,33 @@ import type { Usage } from '../settings/usage.ts'
 import { type Draft, INITIAL } from './call.ts'
 import { APPLICATION, CARD, DEMO_URL, payment, shellLines } from './first-calls.ts'
 
-const isEmpty = signal(false)
+const isEmpty = signal<boolean | undefined>(undefined)
 
-/** True on a vault without tokens and proxies, as it was when that was looked at last. */
-export const isVaultEmpty: ReadonlySignal<boolean> = isEmpty
+/**
+ * True on a vault without tokens and proxies, as it was when that was looked at last. Undefined: the keys may not see
+ * that, or Sidevault did not respond.
+ */
+export const isVaultEmpty: ReadonlySignal<boolean | undefined> = isEmpty
 
-const look = async (): Promise<boolean> => {
-  if (!may('report:read')) return false
+const look = async (): Promise<boolean | undefined> => {
+  if (!may('report:read')) return undefined
   const signal = AbortSignal.timeout(2_000)
   const usage = api.call<Usage>('GET', '/tenants/self/reports/usage', { signal })
   const proxies = may('proxy:read')
-    ? api.call<{ readonly data: readonly unknown[] }>('GET', '/proxies', { query: { size: 1 }, signal })
+    ? api.call<ListResponse<unknown>>('GET', '/proxies', { query: { size: 1 }, signal })
     : { data: [] }
   const [{ token_report }, { data }] = await Promise.all([usage, proxies])
   return token_report.total_tokens === 0 && data.length === 0
 }
 
-/** Looks whether the vault is empty; false where the keys may not see that, or Sidevault does not respond. */
+/** Looks whether the vault is empty. */
 export const checkVault = async (): Promise<boolean> => {
-  isEmpty.value = await look().catch(() => false)
-  return isEmpty.peek()
+  isEmpty.value = await look().catch(() => undefined)
+  return isEmpty.peek() === true
 }
 
 interface Call {
-  readonly isShown: ReadonlySignal<boolean>
+  readonly isShown: ReadonlySignal<boolean | undefined>
   /** The form. */
   readonly draft: Signal<Draft>
   /** Sends what the form has. Never rejects: the form shows errors. */

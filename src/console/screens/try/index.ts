@@ -27,11 +27,11 @@ interface Result {
 }
 
 const mayTry = (may: May): boolean => may('token:use') || may('proxy:read')
-const mayBegin = (may: May): boolean => may('application:create') || may('token:create')
 
 /** `isFirst`: the first minute is shown above the form. */
-const open = (context: ScreenContext, isFirst: ReadonlySignal<boolean>): ScreenInstance => {
+const open = (context: ScreenContext, isFirst: ReadonlySignal<boolean | undefined>): ScreenInstance => {
   const { api, filters, signal: within } = context
+  if (isVaultEmpty.peek() === undefined) void checkVault()
   const loaded = resource<readonly StoredProxy[]>(async (signal) => {
     if (!may('proxy:read')) return []
     const query = { size: 100 }
@@ -171,11 +171,17 @@ export const tryCallScreens: readonly Screen[] = [
     path: '/try',
     title: 'Try a call',
     nav: 'Try a call',
-    needs: (may) => mayTry(may) || (isVaultEmpty.value && mayBegin(may)),
-    open: (context) => {
-      void checkVault()
-      return open(context, isVaultEmpty)
-    },
+    needs: mayTry,
+    open: (context) => open(context, isVaultEmpty),
   },
-  { path: '/start', title: 'First minute', needs: mayBegin, open: (context) => open(context, signal(true)) },
+  {
+    path: '/start',
+    title: 'First minute',
+    /** In the navigation of an empty vault, for keys that see no other screen with it. */
+    get nav() {
+      return isVaultEmpty.value && !mayTry(may) ? 'First minute' : undefined
+    },
+    needs: (may) => may('application:create') || may('token:create'),
+    open: (context) => open(context, signal(true)),
+  },
 ]
