@@ -6,9 +6,8 @@ import { proxiesScreens } from './screens/proxies/index.ts'
 import { reactorsScreens } from './screens/reactors/index.ts'
 import { requestsScreens } from './screens/requests/index.ts'
 import { settingsScreens } from './screens/settings/index.ts'
-import { checkVault } from './screens/start/empty-vault.ts'
-import { startScreens } from './screens/start/index.ts'
 import { tokensScreens } from './screens/tokens/index.ts'
+import { checkVault } from './screens/try/first-minute.ts'
 import { tryCallScreens } from './screens/try/index.ts'
 import { may, missingKey } from './session.ts'
 
@@ -23,11 +22,11 @@ export const screens: readonly Screen[] = [
   ...reactorsScreens,
   ...auditScreens,
   ...settingsScreens,
-  ...startScreens,
 ]
 
-/** Path of the screen that `#/` opens: *First minute* on an empty vault, *Tokens* with a private key alone. */
+/** Path of the screen that `#/` opens: the first minute on an empty vault, *Tokens* with a private key alone. */
 export const landing = async (): Promise<string> => {
   if (missingKey() === 'management') return tokensScreens[0]?.needs(may) ? '/tokens' : '/overview'
-  return (await checkVault()) ? '/start' : '/overview'
+  const first = (await checkVault()) ? tryCallScreens.find(({ needs }) => needs(may)) : undefined
+  return first?.path ?? '/overview'
 }

@@ -7,9 +7,10 @@ t.test('First minute: stores a card and sends it, with three buttons', async (t)
   const sidevault = await ownTenant()
   const { call, managementKey } = sidevault
   const page = await openConsole(t, sidevault)
-  const screens = page.getByRole('navigation', { name: 'Screens' })
-  await page.getByRole('heading', { level: 1, name: 'First minute' }).waitFor()
-  const [create, store, send] = ['Create application', 'Create token', 'Send'].map((name) =>
+  const card = page.getByRole('heading', { name: 'Store a card, send it' })
+  await page.getByRole('heading', { level: 1, name: 'Try a call' }).waitFor()
+  await card.waitFor()
+  const [create, store, send] = ['Create application', 'Create token', 'Send it'].map((name) =>
     page.getByRole('button', { name, exact: true }),
   )
   if (create === undefined || store === undefined || send === undefined) throw new Error('no buttons')
@@ -24,10 +25,11 @@ t.test('First minute: stores a card and sends it, with three buttons', async (t)
   await token.waitFor()
   const id = (await token.textContent()) ?? ''
   await send.click()
-  await page.getByText('The destination received').waitFor()
-  const [sent, received] = await page.getByRole('definition').allTextContents()
-  t.same(JSON.parse(sent ?? ''), { card: `{{ ${id} | json: '$.number' }}` })
-  t.same(JSON.parse(received ?? ''), { card: '4242424242424242' })
+  await page.getByText('what the destination received').waitFor()
+  const sent = await page.getByLabel('Body', { exact: true }).inputValue()
+  const response = await page.getByLabel('Body of the response').textContent()
+  t.same(JSON.parse(sent), { card: `{{ ${id} | json: '$.number' }}` })
+  t.same(JSON.parse(response ?? '').body, { card: '4242424242424242' })
   await t.test('is accessible', (t) => expectAccessible(t, page))
 
   await page.getByText('As curl').last().click()
@@ -40,8 +42,11 @@ t.test('First minute: stores a card and sends it, with three buttons', async (t)
 
   await t.test('a vault with tokens does not suggest First minute, but still has it', async (t) => {
     await page.reload()
+    await page.getByText('A dry run sends nothing').waitFor()
+    t.equal(await card.count(), 0)
+    await page.goto('/console/#/start')
     await page.getByRole('heading', { level: 1, name: 'First minute' }).waitFor()
     await page.getByText('Signed in as First steps.').waitFor()
-    t.equal(await screens.getByRole('link', { name: 'First minute' }).count(), 0)
+    await card.waitFor()
   })
 })

@@ -61,14 +61,11 @@ t.test('Try a call: dry-runs with a token, sends, and shows the response as text
     await insert.click()
     await dialog.getByRole('radio').first().check()
     const part = dialog.getByLabel('Part')
-    await part.getByText('cvc').waitFor({ state: 'attached' })
-    t.same(await part.getByRole('option').allTextContents(), [
-      'all of its data',
-      ...['number', 'expiration_month', 'expiration_year', 'cvc'],
-      'another part …',
-    ])
+    const member = dialog.getByRole('option', { includeHidden: true })
+    await member.and(dialog.getByText('cvc')).waitFor({ state: 'attached' })
+    t.same(await member.allTextContents(), ['number', 'expiration_month', 'expiration_year', 'cvc'])
     await expectAccessible(t, page)
-    await part.selectOption('number')
+    await part.fill('$.number')
     await dialog.getByRole('button', { name: 'Insert' }).click()
     t.equal(await body.inputValue(), `{"card": "{{ ${token} | json: '$.number' }}"}`)
     t.equal(await page.getByText('Names are not evaluated').count(), 0)

@@ -55,16 +55,14 @@ export const createRevealed = (labels: readonly string[], within: AbortSignal): 
   const hideIfHidden = () => {
     if (document.hidden) hide()
   }
-  document.addEventListener('visibilitychange', hideIfHidden)
-  addEventListener('pagehide', hide)
+  document.addEventListener('visibilitychange', hideIfHidden, { signal: within })
+  addEventListener('pagehide', hide, { signal: within })
   const dispose = effect(() => {
     if (sessionStatus.value !== 'signed in') hide()
   })
   within.addEventListener('abort', () => {
     hide()
     dispose()
-    document.removeEventListener('visibilitychange', hideIfHidden)
-    removeEventListener('pagehide', hide)
   })
 
   const copyFirst = async () => {

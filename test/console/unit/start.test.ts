@@ -1,5 +1,11 @@
 import t from 'tap'
-import { APPLICATION, CARD, DEMO_URL, payment, shellLines } from '../../../src/console/screens/start/steps.ts'
+import {
+  APPLICATION,
+  CARD,
+  DEMO_URL,
+  payment,
+  shellLines,
+} from '../../../src/console/screens/try/first-calls.ts'
 import { startupBanner } from '../../../src/supervisor/startup-banner.ts'
 
 const printed = startupBanner({

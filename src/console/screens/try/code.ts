@@ -3,59 +3,47 @@ import { effect, type ReadonlySignal, signal, untracked } from '../../kit/signal
 import { type StoredCode, storedCode } from '../../kit/stored-code.ts'
 import type { StoredProxy } from '../proxies/types.ts'
 
-const KINDS = ['request', 'response'] as const
+const TRANSFORMS = [
+  ['request', 'Request transform'],
+  ['response', 'Response transform'],
+] as const
 
-export interface DraftCode {
-  /** JSON of what differs from the saved code; `''`: nothing. */
-  json(): string
-  view(): TemplateResult | typeof nothing
-}
+export type DraftCode = ReturnType<typeof draftCode>
 
 /** Code of the chosen proxy, to be tried before it is saved. Typed code is a draft on the proxy's own page, too. */
-export const draftCode = (proxy: ReadonlySignal<StoredProxy | undefined>, within: AbortSignal): DraftCode => {
+export const draftCode = (proxy: ReadonlySignal<StoredProxy | undefined>, within: AbortSignal) => {
   const editors = signal<readonly StoredCode[]>([])
-  let own = new AbortController()
   const dispose = effect(() => {
     const chosen = proxy.value
-    untracked(() => {
-      own.abort()
-      own = new AbortController()
-      editors.value =
-        chosen === undefined
-          ? []
-          : KINDS.map((kind) =>
-              storedCode(
-                {
-                  id: `${chosen.id}-${kind}`,
-                  label: `${kind === 'request' ? 'Request' : 'Response'} transform`,
-                  rows: 10,
-                },
-                () => chosen[`${kind}_transform`]?.code ?? '',
-                own.signal,
-              ),
-            )
-    })
+    const own = new AbortController()
+    const editorOf = ([kind, label]: (typeof TRANSFORMS)[number]) =>
+      storedCode(
+        { id: `${chosen?.id}-${kind}`, label, rows: 10 },
+        () => chosen?.[`${kind}_transform`]?.code ?? '',
+        own.signal,
+      )
+    editors.value = chosen === undefined ? [] : untracked(() => TRANSFORMS.map(editorOf))
+    return () => own.abort()
   })
-  within.addEventListener('abort', () => {
-    dispose()
-    own.abort()
-  })
+  within.addEventListener('abort', dispose)
   const changed = () =>
     editors.value.flatMap((editor, index) =>
-      editor.isChanged.value ? [[`${KINDS[index]}_transform`, editor.value() || null] as const] : [],
+      editor.isChanged.value ? [[`${TRANSFORMS[index]?.[0]}_transform`, editor.value() || null]] : [],
     )
   return {
+    /** JSON of what differs from the saved code; `''`: nothing. */
     json: () => (changed().length === 0 ? '' : JSON.stringify(Object.fromEntries(changed()))),
-    view: () =>
+    view: (error: string | undefined): TemplateResult | typeof nothing =>
       editors.value.length === 0
         ? nothing
         : html`<details>
-            <summary>
-              Code of the proxy
-              ${changed().length === 0 ? nothing : html`<span class="badge warn">changed, not saved</span>`}
-            </summary>
-            <p class="small soft">A dry run uses the code here. Send uses the saved code: save it on the page of the proxy.</p>
-            ${editors.value.map((editor) => editor.view())}
-          </details>`,
+              <summary>
+                Code of the proxy
+                ${changed().length === 0 ? nothing : html`<span class="badge warn">changed, not saved</span>`}
+              </summary>
+              <p class="small soft">A dry run uses the code here. Send uses the saved code: save it on the page of the proxy.</p>
+              ${editors.value.map((editor) => editor.view())}
+            </details>
+            ${error && html`<p class="error">${error}</p>`}`,
   }
 }

@@ -1,56 +1,42 @@
 import { headerPrefix } from '../../api/prefix.ts'
 import { chosenEntity } from '../../kit/entity-choice.ts'
 import { action, formProblem } from '../../kit/form.ts'
-import { html, nothing, ref, type TemplateResult } from '../../kit/html.ts'
+import { createRef, html, nothing, ref, type TemplateResult } from '../../kit/html.ts'
 import { resource } from '../../kit/resource.ts'
 import { createRevealed } from '../../kit/revealed.ts'
-import type { Screen, ScreenContext, ScreenInstance } from '../../kit/screen.ts'
-import { computed, effect, signal } from '../../kit/signals.ts'
+import type { May, Screen, ScreenContext, ScreenInstance } from '../../kit/screen.ts'
+import { computed, effect, type ReadonlySignal, signal } from '../../kit/signals.ts'
 import { snippet } from '../../kit/snippet.ts'
-import { may, session, sessionResult } from '../../session.ts'
+import { may, sessionResult } from '../../session.ts'
 import type { StoredProxy } from '../proxies/types.ts'
-import { type Draft, issuesOf, requestOf } from './call.ts'
+import { INITIAL, issuesOf, requestOf } from './call.ts'
 import { draftCode } from './code.ts'
-import { type FormState, formFields } from './form.ts'
-import { dryRun, responseView, send, statusBadge } from './send.ts'
-import { steps } from './steps.ts'
-import type { DryRun, ProxyResponse } from './types.ts'
+import { type DryRun, steps } from './dry-run.ts'
+import { checkVault, firstMinute, isVaultEmpty } from './first-minute.ts'
+import { callFields } from './form.ts'
+import { responseView, send } from './send.ts'
 
 /** The call that was tried last: it stays while the page does, and is stored nowhere. */
-const draft = signal<Draft>({
-  method: 'POST',
-  url: '',
-  proxyKey: '',
-  path: '',
-  headers: '',
-  body: '{\n  "card": ""\n}',
-  response: '{"status": 200, "headers": {"content-type": "application/json"}, "body": {}}',
-  code: '',
-})
+const draft = signal(INITIAL)
 
-type Result =
-  | { readonly kind: 'dry run'; readonly dryRun: DryRun; readonly url: string | undefined }
-  | { readonly kind: 'sent'; readonly response: ProxyResponse }
+interface Result {
+  readonly heading: TemplateResult
+  readonly view: () => TemplateResult
+  /** The call was sent, and succeeded. */
+  readonly isSent?: boolean
+}
 
-/** Name of an application whose key is signed in; undefined for others. */
-const nameOf = (id: string): string | undefined =>
-  [session.value?.private, session.value?.management].find((key) => key?.application.id === id)?.application
-    .name
+const mayTry = (may: May): boolean => may('token:use') || may('proxy:read')
 
-const open = (context: ScreenContext): ScreenInstance => {
-  const { api, filters, setFilters, signal: within } = context
-  const loaded = resource<readonly StoredProxy[]>(
-    async (signal) =>
-      may('proxy:read')
-        ? (
-            await api.call<{ data: readonly StoredProxy[] }>('GET', '/proxies', {
-              query: { size: 100 },
-              signal,
-            })
-          ).data
-        : [],
-    within,
-  )
+/** `isFirst`: the first minute is shown above the form. */
+const open = (context: ScreenContext, isFirst: ReadonlySignal<boolean | undefined>): ScreenInstance => {
+  const { api, filters, signal: within } = context
+  if (isVaultEmpty.peek() === undefined) void checkVault()
+  const loaded = resource<readonly StoredProxy[]>(async (signal) => {
+    if (!may('proxy:read')) return []
+    const query = { size: 100 }
+    return (await api.call<{ data: readonly StoredProxy[] }>('GET', '/proxies', { query, signal })).data
+  }, within)
   const proxy = chosenEntity<StoredProxy>({
     api,
     path: '/proxies',
@@ -71,30 +57,18 @@ const open = (context: ScreenContext): ScreenInstance => {
 
   const code = draftCode(proxy, within)
   const submitted = signal(false)
-  const state: FormState = {
-    draft,
-    proxies,
-    proxy,
-    code,
-    issues: computed(() => (submitted.value ? issuesOf(draft.value) : {})),
-    reason: signal(''),
-    choose: (id) => setFilters({ proxy: id }),
-  }
+  const issues = computed(() => (submitted.value ? issuesOf(draft.value) : {}))
+  const fields = callFields(context, { draft, proxies, proxy, code, issues })
   const result = sessionResult<Result>(within)
   const revealed = createRevealed(['Body of the response', 'Headers of the response'], within)
-  let region: HTMLElement | undefined
-  const bindRegion = (element: Element | undefined) => {
-    region = element as HTMLElement | undefined
-    revealed.focusAfter(element)
-  }
+  const region = createRef<HTMLElement>()
 
   /** Makes the result seen where it is below the form, and gives it the focus where a disabled button lost it. */
   const reach = () => {
-    if (region === undefined) return
-    const isInView = region.getBoundingClientRect().top < innerHeight / 2
+    const isInView = (region.value?.getBoundingClientRect().top ?? 0) < innerHeight / 2
     if (isInView && document.activeElement !== document.body) return
-    region.focus({ preventScroll: true })
-    region.scrollIntoView({ block: 'nearest' })
+    region.value?.focus({ preventScroll: true })
+    region.value?.scrollIntoView({ block: 'nearest' })
   }
   let isDryRun = true
   const call = action(async () => {
@@ -107,70 +81,86 @@ const open = (context: ScreenContext): ScreenInstance => {
     try {
       if (isDryRun) {
         const url = proxy.peek()?.destination_url
-        result.value = { kind: 'dry run', dryRun: await dryRun(api, request, within), url }
+        const { method, path } = request
+        const made = await api.call<DryRun>(method, path, { ...request, signal: within })
+        result.value = {
+          heading: html`Dry run: it would ${made.forwards ? '' : 'not '}be sent`,
+          view: () => steps(made, url),
+        }
       } else {
-        const { response, texts } = await send(api, request, within)
-        result.value = { kind: 'sent', response }
+        const [sent, ...texts] = await send(api, request, within)
+        const isGood = sent.status < 400
+        result.value = {
+          heading: html`Response <span class="badge ${isGood ? 'good' : 'bad'}">${sent.status}</span>`,
+          view: () => responseView(sent, revealed),
+          isSent: isGood,
+        }
         revealed.show(...texts)
       }
     } finally {
       setTimeout(reach)
     }
   })
-  const start = (asDryRun: boolean) => (event: Event) => {
+  const run = (asDryRun: boolean, event?: Event): Promise<void> => {
     isDryRun = asDryRun
-    void call.run(event)
+    return call.run(event)
   }
-
-  const copyMenu = (): TemplateResult => {
-    const { method, path, headers, body } = requestOf(draft.value, headerPrefix(), false)
-    const key = `${headerPrefix()}-PROXY-KEY`
-    const shown = key in headers ? { ...headers, [key]: 'PROXY_KEY' } : headers
-    return snippet(method, path, { headers: shown, ...(body === undefined ? {} : { body }) })
-  }
+  const minute = firstMinute(context, {
+    isShown: isFirst,
+    draft,
+    send: () => run(false),
+    isSent: () => result.value?.isSent === true,
+  })
 
   const heading = (): TemplateResult | typeof nothing => {
-    const shown = result.value
     if (call.busy.value) return html`<p class="empty">Waiting for the response …</p>`
-    if (shown?.kind === 'dry run')
-      return html`<h2>Dry run: it would ${shown.dryRun.forwards ? '' : 'not '}be sent</h2>`
-    if (shown !== undefined) return html`<h2>Response ${statusBadge(shown.response)}</h2>`
-    return call.error.value === undefined
-      ? html`<p class="empty">The steps of a dry run, or the response to a call, are shown here.</p>`
-      : nothing
-  }
-  const outcome = (): TemplateResult | typeof nothing => {
-    const shown = result.value
-    if (shown === undefined) return nothing
-    return shown.kind === 'dry run'
-      ? steps(shown.dryRun, { url: shown.url, nameOf })
-      : responseView(shown.response, revealed)
+    if (result.value !== undefined) return html`<h2>${result.value.heading}</h2>`
+    if (call.error.value !== undefined) return nothing
+    return html`<p class="empty">The steps of a dry run, or the response to a call, are shown here.</p>`
   }
 
   return {
     close: dispose,
-    actions: copyMenu,
+    actions: () => {
+      const proxyKey = draft.value.proxyKey && 'PROXY_KEY'
+      const { method, path, ...options } = requestOf({ ...draft.value, proxyKey }, headerPrefix(), false)
+      return snippet(method, path, options)
+    },
     view: () => html`<div class="try">
-      <form class="try-form" novalidate @submit=${start(true)}>
-        ${formFields(context, state)}
-        <div class="buttons">
-          <button class="primary" ?disabled=${call.busy.value}>Dry run</button>
-          <button
-            type="button"
-            ?disabled=${call.busy.value || !may('token:use')}
-            aria-describedby="try-send"
-            @click=${start(false)}
-          >
-            Send
-          </button>
-          <span class="small soft" id="try-send">
-            ${may('token:use') ? 'A dry run sends nothing and shows masks. Send sends the values to the destination.' : 'To send, add the key of a private application with token:use.'}
-          </span>
-        </div>
-      </form>
-      <section class="try-result" tabindex="0" aria-label="Result" ${ref(bindRegion)}>
+      <div>
+        ${minute()}
+        <form
+          class="try-fields"
+          novalidate
+          autocomplete="off"
+          spellcheck="false"
+          autocapitalize="off"
+          @submit=${(event: Event) => void run(true, event)}
+        >
+          ${fields()}
+          <div class="buttons">
+            <button class="primary" ?disabled=${call.busy.value || !mayTry(may)}>Dry run</button>
+            <button
+              type="button"
+              ?disabled=${call.busy.value || !may('token:use')}
+              aria-describedby="try-send"
+              @click=${() => void run(false)}
+            >
+              Send
+            </button>
+            <span class="small soft" id="try-send">
+              ${
+                may('token:use')
+                  ? 'A dry run sends nothing and shows masks. Send sends the values to the destination.'
+                  : 'To send, add the key of a private application with token:use.'
+              }
+            </span>
+          </div>
+        </form>
+      </div>
+      <section class="try-result" tabindex="0" aria-label="Result" ${ref(region)} ${ref(revealed.focusAfter)}>
         <div role="status">${heading()}</div>
-        ${formProblem(call.error.value)} ${outcome()}
+        ${formProblem(call.error.value)} ${result.value?.view()}
       </section>
     </div>`,
   }
@@ -181,7 +171,17 @@ export const tryCallScreens: readonly Screen[] = [
     path: '/try',
     title: 'Try a call',
     nav: 'Try a call',
-    needs: (may) => may('token:use') || may('proxy:read'),
-    open,
+    needs: mayTry,
+    open: (context) => open(context, isVaultEmpty),
+  },
+  {
+    path: '/start',
+    title: 'First minute',
+    /** In the navigation of an empty vault, for keys that see no other screen with it. */
+    get nav() {
+      return isVaultEmpty.value && !mayTry(may) ? 'First minute' : undefined
+    },
+    needs: (may) => may('application:create') || may('token:create'),
+    open: (context) => open(context, signal(true)),
   },
 ]

@@ -3,12 +3,6 @@ import { type Draft, headerOf } from './call.ts'
 
 /** Where the API evaluates expressions of a call (spec/completions.md §6 and §13). Pure functions. */
 
-/**
- * An expression may stand in a JSON `string`, as a `value` with quotes of its own, `encoded` in a form, the path or the
- * query, and as it is in a `text`. A `binary` body is not read.
- */
-type Place = ('string' | 'value' | 'encoded' | 'text') | ('outside' | 'name' | 'expression' | 'binary')
-
 /** A text around the caret. */
 interface Caret {
   readonly before: string
@@ -19,10 +13,13 @@ interface Caret {
 
 type Writer = (expression: string) => string
 
-/** How an expression is written there, or why none may be. */
-const PLACES: Readonly<Record<Place, Writer | string>> = {
+/** How an expression is written in each kind of place, or why none may be there. */
+const PLACES = {
+  /** Inside a JSON string. */
   string: (expression) => JSON.stringify(expression).slice(1, -1),
+  /** A JSON value, with quotes of its own. */
   value: (expression) => JSON.stringify(expression),
+  /** In a form, the path or the query. */
   encoded: (expression) => expression.replaceAll(/[%&+?#/]/g, encodeURIComponent),
   text: (expression) => expression,
   outside:
@@ -30,7 +27,9 @@ const PLACES: Readonly<Record<Place, Writer | string>> = {
   name: 'Names are not evaluated: put the caret into a value.',
   expression: 'The caret is inside another expression: put it before or after that one.',
   binary: 'Bodies of this content type are not evaluated.',
-}
+} as const satisfies Readonly<Record<string, Writer | string>>
+
+type Place = keyof typeof PLACES
 
 const isInExpression = (text: string): boolean => text.lastIndexOf('{{') > text.lastIndexOf('}}')
 
@@ -102,24 +101,20 @@ const surfacesOf = (draft: Draft, proxy: StoredProxy | undefined): readonly stri
   })
 }
 
-/**
- * How an expression is written at the caret of a field, or a sentence that says why none may stand there. `prefix` is
- * that of the service's headers.
- */
-export const placeOf = (
-  name: keyof Draft,
-  caret: Caret,
-  {
-    draft,
-    proxy,
-    prefix,
-  }: { readonly draft: Draft; readonly proxy?: StoredProxy | undefined; readonly prefix: string },
-): Writer | string => {
+interface Call {
+  readonly draft: Draft
+  readonly proxy?: StoredProxy | undefined
+  /** Prefix of the service's headers. */
+  readonly prefix: string
+}
+
+/** How an expression is written at the caret of a field, or a sentence that says why none may stand there. */
+export const placeOf = (name: keyof Draft, caret: Caret, { draft, proxy, prefix }: Call): Writer | string => {
   const found = surfaceAt(name, caret, headerOf(draft, /^content-type$/i) ?? 'application/json')
   if (found === undefined || NEVER.test(found[0]))
     return 'Expressions stand in the body, in most headers, in the path and in the query, and not here.'
   const [surface, place] = found
-  const written = PLACES[place]
+  const written: Writer | string = PLACES[place]
   const surfaces = surfacesOf(draft, proxy)
   if (typeof written === 'string' || surfaces === undefined || surfaces.includes(surface)) return written
   const advice =

@@ -1,93 +1,67 @@
 import type { Api } from '../../api/client.ts'
-import { problemOf, traceIdOf } from '../../api/problem.ts'
+import { traceIdOf } from '../../api/problem.ts'
 import { copyable } from '../../kit/copy.ts'
-import { html, nothing, type TemplateResult } from '../../kit/html.ts'
+import { html, type TemplateResult } from '../../kit/html.ts'
 import type { Revealed } from '../../kit/revealed.ts'
-import { type ProxyRequest, prettyJson } from './call.ts'
-import type { DryRun, ProxyResponse } from './types.ts'
+import { prettyJson, type requestOf } from './call.ts'
 
-/** Bytes of a response that are read. */
-const MAX_BYTES = 512 * 1024
-
-const call = (api: Api, { method, path, headers, body }: ProxyRequest, signal: AbortSignal) =>
-  api.raw(method, path, { headers, ...(body === undefined ? {} : { body }), signal })
-
-/** Makes a dry run. Throws `ApiError` for a call that would be denied before its body is read. */
-export const dryRun = async (api: Api, request: ProxyRequest, signal: AbortSignal): Promise<DryRun> => {
-  const response = await call(api, request, signal)
-  if (!response.ok) throw await problemOf(response)
-  return (await response.json()) as DryRun
-}
+/** Characters of a response that are read. */
+const MAX_CHARACTERS = 512 * 1024
 
 /** The beginning of a body as text, whatever its type. */
-const beginning = async (
-  body: Response['body'],
-): Promise<{ readonly text: string; readonly isCut: boolean }> => {
-  const reader = body?.getReader()
-  const decoder = new TextDecoder()
+const beginning = async ({ body }: Response): Promise<string> => {
+  const reader = body?.pipeThrough(new TextDecoderStream()).getReader()
   let text = ''
-  for (let bytes = 0; reader !== undefined; ) {
-    const { done, value } = await reader.read()
-    if (done) break
-    text += decoder.decode(value, { stream: true })
-    bytes += value.length
-    if (bytes < MAX_BYTES) continue
-    await reader.cancel()
-    return { text, isCut: true }
+  while (text.length <= MAX_CHARACTERS) {
+    const { done, value } = (await reader?.read()) ?? { done: true }
+    if (done) return text
+    text += value
   }
-  return { text: text + decoder.decode(), isCut: false }
+  await reader?.cancel()
+  return text
+}
+
+/** Who made the response. */
+const originOf = (headers: Headers): string => {
+  const named = (end: string) => [...headers].find(([name]) => name.endsWith(end))?.[1]
+  const status = named('-proxy-destination-status')
+  if (status !== undefined) return `the destination sent ${status}`
+  const isUnknown = named('-proxy-outcome') === 'unknown'
+  return `by Sidevault; ${isUnknown ? 'the destination may have received the request' : 'nothing was sent'}`
 }
 
 /**
- * Sends a call. Resolves to any response, errors of the destination and of Sidevault included, with its body and its
- * header lines as texts.
+ * Sends a call. Resolves to any response, errors of the destination and of Sidevault included; then its body and its
+ * header lines as texts, which may hold values.
  */
-export const send = async (
-  api: Api,
-  request: ProxyRequest,
-  signal: AbortSignal,
-): Promise<{
-  readonly response: ProxyResponse
-  readonly texts: readonly [body: string, headers: string]
-}> => {
+export const send = async (api: Api, request: ReturnType<typeof requestOf>, signal: AbortSignal) => {
   const start = performance.now()
-  const { status, headers, body } = await call(api, request, signal)
-  const { text, isCut: isTruncated } = await beginning(body)
-  const named = (end: string) => [...headers].find(([name]) => name.endsWith(end))?.[1]
-  return {
-    response: {
-      status,
-      destinationStatus: named('-proxy-destination-status'),
-      outcome: named('-proxy-outcome'),
-      isTruncated,
-      ms: performance.now() - start,
-      traceId: traceIdOf(headers),
-    },
-    texts: [
-      isTruncated ? text : prettyJson(text),
-      [...headers].map(([name, value]) => `${name}: ${value}\n`).join(''),
-    ],
-  }
+  const response = await api.raw(request.method, request.path, { ...request, signal })
+  const { status, headers } = response
+  const text = await beginning(response)
+  const isCut = text.length > MAX_CHARACTERS
+  const ms = performance.now() - start
+  return [
+    { status, origin: originOf(headers), isCut, ms, traceId: traceIdOf(headers) },
+    isCut ? text : prettyJson(text),
+    [...headers].map(([name, value]) => `${name}: ${value}\n`).join(''),
+  ] as const
 }
 
-export const statusBadge = ({ status }: ProxyResponse): TemplateResult =>
-  html`<span class="badge ${status < 400 ? 'good' : 'bad'}">${status}</span>`
+type Sent = Awaited<ReturnType<typeof send>>[0]
 
 /** A response. Its texts are shown as texts, whatever their type, for as long as `revealed` shows them. */
-export const responseView = (
-  sent: ProxyResponse,
-  revealed: Revealed,
-): TemplateResult => html`<p class="try-outcome">
-    <span>${sent.destinationStatus === undefined ? `by Sidevault; ${sent.outcome === 'unknown' ? 'the destination may have received the request' : 'nothing was sent'}` : `the destination sent ${sent.destinationStatus}`}</span>
+export const responseView = (sent: Sent, revealed: Revealed): TemplateResult => html`<p class="inline">
+    <span>${sent.origin}</span>
     <span class="number">${sent.ms.toFixed(0)} ms</span>
-    ${sent.traceId === undefined ? nothing : html`<span class="soft">Trace id ${copyable(sent.traceId, 'trace id')}</span>`}
+    ${sent.traceId && html`<span class="soft">Trace id ${copyable(sent.traceId, 'trace id')}</span>`}
   </p>
   ${
     revealed.left.value === undefined
       ? html`<p class="soft">Body and headers are hidden. Only another call shows them again.</p>`
       : html`${revealed.view()}
           <p class="small soft">
-            ${sent.isTruncated ? 'Only the beginning of the body is shown.' : nothing} Headers that would affect this page,
+            ${sent.isCut ? 'Only the beginning of the body is shown.' : ''} Headers that would affect this page,
             such as cookies and redirects, are removed.
           </p>`
   }`

@@ -16,26 +16,17 @@ export const CARD = {
 /** Body of the call to the destination, with an expression in the place of the card number. */
 export const payment = (token: string) => ({ card: `{{ ${token} | json: '$.number' }}` })
 
-interface Service {
-  /** Origin of the service: `http://127.0.0.1:8080`. */
-  readonly origin: string
-  /** Prefix of the service's headers: `SVC`. */
-  readonly prefix: string
-}
-
 const JSON_TYPE = "-H 'Content-Type: application/json'"
 
 const field = (name: string): string => String.raw`sed -n 's/.*"${name}":"\([^"]*\)".*/\1/p'`
 
-const key = ({ prefix }: Service, variable: string): string => `-H "${prefix}-API-KEY: $${variable}"`
-
 /** The three steps as lines for sh, bash, dash and zsh. Each line uses variables that earlier lines set. */
-export const shellLines = (service: Service): readonly [application: string, token: string, call: string] => {
-  const { origin, prefix } = service
+export const shellLines = ({ origin, prefix }: { readonly origin: string; readonly prefix: string }) => {
+  const key = (variable: string) => `-H "${prefix}-API-KEY: $${variable}"`
   const body = String.raw`"{\"card\":\"{{ $TOKEN | json: '\$.number' }}\"}"`
   return [
-    `KEY=$(curl -s ${origin}/applications ${key(service, 'SIDEVAULT_API_KEY')} ${JSON_TYPE} -d '${JSON.stringify(APPLICATION)}' | ${field('key')})`,
-    `TOKEN=$(curl -s ${origin}/tokens ${key(service, 'KEY')} ${JSON_TYPE} -d '${JSON.stringify(CARD)}' | ${field('id')})`,
-    `curl -s ${origin}/proxy ${key(service, 'KEY')} -H '${prefix}-PROXY-URL: ${DEMO_URL}' ${JSON_TYPE} -d ${body}`,
+    `KEY=$(curl -s ${origin}/applications ${key('SIDEVAULT_API_KEY')} ${JSON_TYPE} -d '${JSON.stringify(APPLICATION)}' | ${field('key')})`,
+    `TOKEN=$(curl -s ${origin}/tokens ${key('KEY')} ${JSON_TYPE} -d '${JSON.stringify(CARD)}' | ${field('id')})`,
+    `curl -s ${origin}/proxy ${key('KEY')} -H '${prefix}-PROXY-URL: ${DEMO_URL}' ${JSON_TYPE} -d ${body}`,
   ]
 }
