@@ -23,6 +23,9 @@ export interface CodeEditor {
   }): TemplateResult
 }
 
+/** Characters that the API stores. */
+const MAX_LENGTH = 50_000
+
 /** Lines that an edit inserts for undo: with thousands, Chromium takes minutes. */
 const MAX_UNDONE = 200
 
@@ -52,27 +55,25 @@ const scrollTo = (area: HTMLTextAreaElement, line: number): void => {
 
 /**
  * A code editor: a `<textarea>` with line numbers, indentation by Tab and Shift+Tab, the place of the caret, and
- * problems as links to their place. Escape, then Tab, leaves it. `id` is unique in the page, `limit` in characters.
+ * problems as links to their place. Escape, then Tab, leaves it. `id` is unique in the page.
  */
 export const codeEditor = ({
   id,
   label,
   text: initial = '',
   rows = Math.min(24, Math.max(6, lineCount(initial) + 1)),
-  limit = 50_000,
 }: {
   readonly id: string
   readonly label: string
   readonly text?: string
   readonly rows?: number
-  readonly limit?: number
 }): CodeEditor => {
   const text = signal(normalizeLineEndings(initial))
   const line = signal(1)
   const column = signal(1)
   const count = computed(() => lineCount(text.value))
   const numbers = computed(() => Array.from({ length: count.value }, (_, at) => at + 1).join('\n'))
-  const isTooLong = computed(() => text.value.length > limit)
+  const isTooLong = computed(() => text.value.length > MAX_LENGTH)
   /** Tab leaves: after Escape, and on the way through the page, until somebody types or clicks. */
   let isLeaving = true
 
@@ -129,7 +130,7 @@ export const codeEditor = ({
         <div class="code-head">
           <label for=${id}>${label}</label>
           <span class=${isTooLong.value ? 'code-place code-wrong' : 'code-place'}>
-            ${text.value.length > limit * 0.8 ? html`${text.value.length.toLocaleString('en')} of ${limit.toLocaleString('en')} characters · ` : nothing}
+            ${text.value.length > MAX_LENGTH * 0.8 ? html`${text.value.length.toLocaleString('en')} of ${MAX_LENGTH.toLocaleString('en')} characters · ` : nothing}
             Line ${line.value}, column ${column.value}
           </span>
         </div>

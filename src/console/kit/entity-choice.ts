@@ -4,7 +4,7 @@ import { type Field, select, valueIn } from './form.ts'
 import { html, type TemplateResult } from './html.ts'
 import type { ListResponse } from './list.ts'
 import { resource } from './resource.ts'
-import { computed, type ReadonlySignal, signal } from './signals.ts'
+import { computed, type ReadonlySignal } from './signals.ts'
 
 interface Named {
   readonly id: string
@@ -73,28 +73,20 @@ export const entityChoice = <T extends Named>({
   readonly allowed: boolean
   readonly signal: AbortSignal
 }): EntityChoice<T> => {
-  const options = signal<readonly T[] | undefined>(undefined)
-  const isLoading = signal(allowed)
-  const load = async () => {
+  // Without the list, an id can be typed.
+  const { value: options, busy: loading } = resource<readonly T[] | undefined>(async (signal) => {
+    if (!allowed) return undefined
     const { data, pagination } = await api.call<ListResponse<T>>('GET', list, {
       query: { ...query, size: MAX_OPTIONS },
-      signal: within,
+      signal,
     })
-    if ((pagination.total_pages ?? 1) <= 1) options.value = data
-  }
-  if (allowed)
-    load()
-      .catch(() => {
-        // an id can be typed
-      })
-      .finally(() => {
-        isLoading.value = false
-      })
+    return (pagination.total_pages ?? 1) <= 1 ? data : undefined
+  }, within)
   return {
     options,
-    loading: isLoading,
+    loading,
     control: ({ name, chosen = '', none, change }) => {
-      const known = options.value ?? (isLoading.value ? [] : undefined)
+      const known = options.value ?? (loading.value ? [] : undefined)
       if (known === undefined)
         return html`<input
           name=${name}
@@ -114,7 +106,7 @@ export const entityChoice = <T extends Named>({
           ...known.map(({ id, name: label }) => [id, label] as const),
         ],
         set: change,
-        busy: isLoading.value,
+        busy: loading.value,
       })
     },
   }

@@ -3,10 +3,9 @@ import { may } from '../session.ts'
 import { button } from './button.ts'
 import { copyable } from './copy.ts'
 import { deletion } from './deletion.ts'
-import { type FormOptions, form, formAction } from './form.ts'
+import { type FormOptions, form, formAction, formProblem } from './form.ts'
 import { html, nothing, type TemplateResult } from './html.ts'
 import { notice } from './notice.ts'
-import { problem } from './problem.ts'
 import { resource, show } from './resource.ts'
 import type { Screen, ScreenContext } from './screen.ts'
 import { type Fact, facts, section } from './section.ts'
@@ -107,7 +106,7 @@ export const entityScreen = <T extends Entity>(options: {
                   : nothing
               }`,
       view: () =>
-        html`${remove.error.value === undefined ? nothing : problem(remove.error.value)}
+        html`${formProblem(remove.error.value)}
         ${show(
           loaded,
           ({ stored, view }) => html`<div class="sections">

@@ -1,5 +1,6 @@
 import type { Api, CallOptions } from '../api/client.ts'
 import { button } from './button.ts'
+import { type Action, action } from './form.ts'
 import { html, nothing, type TemplateResult } from './html.ts'
 import { count } from './numbers.ts'
 import { problem } from './problem.ts'
@@ -30,8 +31,7 @@ interface List<T> extends Resource<Rows<T>> {
   readonly rows: ReadonlySignal<readonly T[]>
   /** Adds the next page. */
   more(): Promise<void>
-  readonly loadingMore: ReadonlySignal<boolean>
-  readonly moreProblem: ReadonlySignal<unknown>
+  readonly adding: Action
 }
 
 interface ListOptions {
@@ -85,11 +85,18 @@ export const listOf = <T>(options: ListOptions): List<T> => {
 
   /** Pages that were added to the rows of `to`. */
   const added = signal<{ readonly to: Rows<T>; readonly rows: Rows<T> } | undefined>(undefined)
-  const loadingMore = signal(false)
-  const moreProblem = signal<unknown>(undefined)
   const all = computed(() => {
     const base = list.value.value
     return base !== undefined && added.value?.to === base ? added.value.rows : base
+  })
+
+  const adding = action(async () => {
+    const base = list.value.peek()
+    const before = all.peek()
+    if (base === undefined || before?.next === undefined) return
+    const rows = appendPage(before, await loadPage({ ...query(), ...before.next }, options.signal))
+    if (list.value.peek() === base) added.value = { to: base, rows }
+    setFilters?.({ rows: String(Math.min(MAX_ROWS, rows.rows.length)) })
   })
 
   return {
@@ -100,33 +107,17 @@ export const listOf = <T>(options: ListOptions): List<T> => {
       return state.kind === 'ready' ? { ...state, value: all.value ?? state.value } : state
     }),
     rows: computed(() => all.value?.rows ?? []),
-    loadingMore,
-    moreProblem,
-    more: async () => {
-      const base = list.value.peek()
-      const before = all.peek()
-      if (base === undefined || before?.next === undefined || loadingMore.peek()) return
-      loadingMore.value = true
-      moreProblem.value = undefined
-      try {
-        const rows = appendPage(before, await loadPage({ ...query(), ...before.next }, options.signal))
-        if (list.value.peek() === base) added.value = { to: base, rows }
-        setFilters?.({ rows: String(Math.min(MAX_ROWS, rows.rows.length)) })
-      } catch (thrown) {
-        moreProblem.value = thrown
-      } finally {
-        loadingMore.value = false
-      }
-    },
+    adding,
+    more: () => adding.run(),
   }
 }
 
 /** Rows by `view`, how many there are, and a button for more. */
 export const showList = <T>(list: List<T>, view: (rows: readonly T[]) => TemplateResult): TemplateResult =>
   show(list, ({ rows, total, next }) => {
-    const failed = list.moreProblem.value
+    const { busy, error, run } = list.adding
     return html`${view(rows)}
-      ${failed === undefined ? nothing : problem(failed, () => void list.more())}
+      ${error.value === undefined ? nothing : problem(error.value, run)}
       ${
         rows.length === 0
           ? nothing
@@ -135,9 +126,7 @@ export const showList = <T>(list: List<T>, view: (rows: readonly T[]) => Templat
               ${
                 next === undefined
                   ? nothing
-                  : button(list.loadingMore.value ? 'Loading …' : 'Load more', list.more, {
-                      disabled: list.loadingMore.value,
-                    })
+                  : button(busy.value ? 'Loading …' : 'Load more', run, { disabled: busy.value })
               }
             </p>`
       }`

@@ -58,18 +58,9 @@ export const certificatesOf = ({ destination_tls: tls }: StoredProxy): readonly 
     (a, b) => Date.parse(a.expires_at) - Date.parse(b.expires_at),
   )
 
-/** The merge patch that gives a proxy the transforms of `version`. */
-export const restorePatch = (current: Transforms, version: Transforms): object => ({
-  request_transform: version.request_transform ?? null,
-  response_transform:
-    version.response_transform === undefined
-      ? null
-      : {
-          ...version.response_transform,
-          // A merge patch would leave the current one; no value is the default.
-          ...(version.response_transform.otherwise === undefined &&
-          current.response_transform?.otherwise !== undefined
-            ? { otherwise: 'fail' }
-            : {}),
-        },
+/** The merge patch that gives a proxy the transforms of a version. */
+export const restorePatch = ({ request_transform, response_transform }: Transforms): object => ({
+  request_transform: request_transform ?? null,
+  // A merge patch would leave the current "otherwise" where a version has none, which is the default.
+  response_transform: response_transform === undefined ? null : { otherwise: 'fail', ...response_transform },
 })

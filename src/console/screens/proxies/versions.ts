@@ -1,11 +1,10 @@
 import { button } from '../../kit/button.ts'
 import { confirm } from '../../kit/dialog.ts'
 import { difference } from '../../kit/difference.ts'
-import { action } from '../../kit/form.ts'
+import { action, formProblem } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import type { ListResponse } from '../../kit/list.ts'
 import { notice } from '../../kit/notice.ts'
-import { problem } from '../../kit/problem.ts'
 import { resource, show } from '../../kit/resource.ts'
 import { table } from '../../kit/table.ts'
 import { relativeTime } from '../../kit/time.ts'
@@ -52,7 +51,7 @@ export const versionsSection = ({ context, stored, path, patch }: ProxyPage): ((
       action: 'Restore',
     })
     if (!isConfirmed) return
-    await patch(restorePatch(stored.peek(), wanted))
+    await patch(restorePatch(wanted))
     setFilters({ compare: undefined })
     notice('done', `Version ${version} restored.`)
   })
@@ -76,7 +75,7 @@ export const versionsSection = ({ context, stored, path, patch }: ProxyPage): ((
       const [current] = all
       const compared = all.find(({ version }) => String(version) === filters.value.get('compare'))
       return html`
-        ${restore.error.value === undefined ? nothing : problem(restore.error.value)}
+        ${formProblem(restore.error.value)}
         ${table({
           caption: 'Versions of the code',
           rows: all,
