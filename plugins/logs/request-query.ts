@@ -41,13 +41,7 @@ export const RequestQuery = Type.Object({
   ),
   application: text(6, 'Id of the application.'),
   host: text(7, 'The destination.'),
-  status: Type.Optional(
-    Type.String({
-      pattern: '^[1-5]([0-9][0-9]|[xX][xX])$',
-      field: 8,
-      description: '`404` or `4xx`; of the response, or of the destination.',
-    }),
-  ),
+  status: text(8, '`404` or `4xx`; of the response, or of the destination.'),
   trace_id: text(9, 'All calls of a trace.'),
   ...timeRangeQuery(10, 'calls'),
   console: Type.Optional(
@@ -70,8 +64,10 @@ type Query = Static<typeof RequestQuery>
 
 /** `404`: that status; `4xx`: its class. */
 const statusRange = (status: string): readonly [from: number, to: number] => {
-  const from = Number(status.replace(/xx$/i, '00'))
-  return [from, /x$/i.test(status) ? from + 99 : from]
+  const [, first, rest = ''] = /^([1-5])(\d\d|xx)$/i.exec(status) ?? []
+  if (first === undefined)
+    throw invalid({ status: ['must be a status, e.g. 404, or a class of them, e.g. 4xx'] })
+  return /x/i.test(rest) ? [Number(`${first}00`), Number(`${first}99`)] : [Number(status), Number(status)]
 }
 
 /** The place behind a call in a list of this order. */
@@ -95,7 +91,7 @@ export const listQueryOf = (query: Query): Omit<ListQuery, 'tenantId' | 'limit'>
     outcome: query.outcome,
     applicationId: query.application || undefined,
     host: query.host?.toLowerCase() || undefined,
-    status: query.status === undefined ? undefined : statusRange(query.status),
+    status: query.status ? statusRange(query.status) : undefined,
     traceId: query.trace_id || undefined,
     console: query.console,
     ...timeRangeOf(query),

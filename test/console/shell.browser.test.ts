@@ -90,8 +90,8 @@ t.test('Shell: slow calls, errors and an unreachable service are shown, and retr
 
 t.test('Shell: an expired session hides the page, which continues unchanged after sign-in', async (t) => {
   const sidevault = await ownTenant()
-  const page = await openConsole(t, sidevault, { hash: '#/requests' })
-  await page.getByRole('searchbox', { name: 'Find' }).fill('console')
+  const page = await openConsole(t, sidevault, { hash: '#/requests?console=true' })
+  await page.getByRole('searchbox', { name: 'Host' }).fill('console')
   await page
     .getByRole('link', { name: /ago|just now/ })
     .first()
@@ -103,10 +103,10 @@ t.test('Shell: an expired session hides the page, which continues unchanged afte
     .click()
   await page.getByRole('button', { name: 'Resume' }).click()
   await heading(page, 'Your session ended').waitFor()
-  t.notOk(await page.getByRole('searchbox').isVisible(), 'nothing of the vault is shown')
+  t.notOk(await page.getByRole('searchbox').first().isVisible(), 'nothing of the vault is shown')
   await signIn(page, sidevault.managementKey)
   t.equal(
-    await page.getByRole('searchbox', { name: 'Find' }).inputValue(),
+    await page.getByRole('searchbox', { name: 'Host' }).inputValue(),
     'console',
     'the page was not lost',
   )

@@ -1,6 +1,6 @@
 import type { RequestEntry } from '../../api/types.ts'
 import { entityChoice } from '../../kit/entity-choice.ts'
-import { choiceField, field, valueIn } from '../../kit/form.ts'
+import { choiceField, field, issue, valueIn } from '../../kit/form.ts'
 import { hiddenFiltersNote } from '../../kit/hidden-filters.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { listOf, showList } from '../../kit/list.ts'
@@ -87,6 +87,12 @@ export const openList = (context: ScreenContext): ScreenInstance => {
   const set = (name: RequestFilter) => (value: string | undefined) =>
     setFilters({ [name]: value?.trim(), rows: undefined })
 
+  /** The sentence of the API about a filter. */
+  const errorOf = (name: RequestFilter): string | undefined => {
+    const state = list.state.value
+    return state.kind === 'error' ? issue(state.error, name) : undefined
+  }
+
   const choice = (
     label: string,
     name: RequestFilter,
@@ -97,13 +103,14 @@ export const openList = (context: ScreenContext): ScreenInstance => {
     // A link may name another value, which the API then rejects.
     const others = value === '' || value in options ? [] : [[value, value] as const]
     const choices = [['', none] as const, ...others, ...Object.entries(options)]
-    return choiceField({ label, value, choices, set: set(name) })
+    return choiceField({ label, value, choices, set: set(name), error: errorOf(name) })
   }
 
   // Inputs are not `live`: text being typed outlives a refresh.
   const text = (label: string, name: RequestFilter, hint: string, size: number) =>
     field({
       label,
+      error: errorOf(name),
       control: html`<input
         type="search"
         list=${name === 'host' ? 'hosts' : nothing}
@@ -119,6 +126,7 @@ export const openList = (context: ScreenContext): ScreenInstance => {
   const time = (label: string, name: 'start_date' | 'end_date') =>
     field({
       label,
+      error: errorOf(name),
       control: html`<input
         type="datetime-local"
         .value=${toLocal(filterOf(name))}
