@@ -47,6 +47,7 @@ t.test('Requests: a user finds a failed call, and its cause', async (t) => {
   await t.test("the console's own calls are shown when asked for", async (t) => {
     const own = rows.filter({ hasText: 'POST /console/session' })
     t.equal(await own.count(), 0)
+    await page.getByText('More filters').click()
     await page.getByLabel("Console's own calls").selectOption('Shown')
     await own.first().waitFor()
     await page.getByLabel("Console's own calls").selectOption('Hidden')

@@ -29,7 +29,7 @@ export const outageOf = (sources: readonly Resource<Loaded>[]): Outage | undefin
 export const outageNotice = ({ error: { status, title, detail }, at }: Outage): TemplateResult =>
   html`<div class="readiness bad" role="alert">
     <p><strong>${status === 0 || status >= 500 ? 'The service does not respond' : title}</strong> ${detail}</p>
-    <p class="soft">This page is as of ${exactTime(at)}. It is renewed by itself as soon as it can be.</p>
+    <p class="soft">This page is as of ${exactTime(at)}. It refreshes by itself.</p>
   </div>`
 
 /** The value by `view`, also in an outage, which the page shows once. */

@@ -23,6 +23,9 @@ const ROWS = 100
 /** Rows that are refreshed. With more, somebody reads older ones, and the list pauses. */
 const LIVE_ROWS = 300
 
+/** Filters that are folded away while none of them is set. */
+const MORE = ['start_date', 'end_date', 'sort', 'console'] as const
+
 const columns = (most: number): readonly Column<RequestEntry>[] => [
   {
     head: 'Call',
@@ -34,7 +37,7 @@ const columns = (most: number): readonly Column<RequestEntry>[] => [
       html`<span class="outcome">${outcomeBadge(call)}${
         call.destination_status === undefined || call.destination_status === call.status
           ? nothing
-          : html` <span class="soft small" title="Status of the destination">from ${call.destination_status}</span>`
+          : html` <span class="soft small">destination ${call.destination_status}</span>`
       }</span>`,
   },
   {
@@ -77,8 +80,10 @@ export const openList = (context: ScreenContext): ScreenInstance => {
   poll(
     POLL_MS,
     () => {
+      // A rejected filter stays so.
+      if (!isLive.peek() || list.state.peek().kind === 'error') return
       if (list.rows.peek().length > LIVE_ROWS) setFilters({ live: 'off' })
-      else if (isLive.peek()) list.refresh()
+      else list.refresh()
     },
     signal,
   )
@@ -86,6 +91,13 @@ export const openList = (context: ScreenContext): ScreenInstance => {
   const filterOf = (name: RequestFilter): string => filters.value.get(name) ?? ''
   const set = (name: RequestFilter) => (value: string | undefined) =>
     setFilters({ [name]: value?.trim(), rows: undefined })
+
+  let isMoreOpen = false
+  /** Once true, it stays: a form does not fold away what has the focus. */
+  const hasMore = (): boolean => {
+    isMoreOpen ||= MORE.some((name) => filterOf(name) !== '')
+    return isMoreOpen
+  }
 
   /** The sentence of the API about a filter. */
   const errorOf = (name: RequestFilter): string | undefined => {
@@ -101,7 +113,7 @@ export const openList = (context: ScreenContext): ScreenInstance => {
   ) => {
     const value = filterOf(name)
     // A link may name another value, which the API then rejects.
-    const others = value === '' || value in options ? [] : [[value, value] as const]
+    const others = value === '' || Object.hasOwn(options, value) ? [] : [[value, value] as const]
     const choices = [['', none] as const, ...others, ...Object.entries(options)]
     return choiceField({ label, value, choices, set: set(name), error: errorOf(name) })
   }
@@ -151,9 +163,7 @@ export const openList = (context: ScreenContext): ScreenInstance => {
       }),
     })}
     ${text('Host', 'host', 'api.example.com', 16)} ${text('Status', 'status', '4xx', 5)}
-    ${text('Trace id', 'trace_id', '', 16)} ${time('From', 'start_date')} ${time('Until', 'end_date')}
-    ${choice('Order', 'sort', 'Newest first', { slowest: 'Slowest first' })}
-    ${choice("Console's own calls", 'console', 'Hidden', { true: 'Shown' })}
+    ${text('Trace id', 'trace_id', '', 16)}
     ${
       isFiltered(filters.value)
         ? html`<button
@@ -164,6 +174,14 @@ export const openList = (context: ScreenContext): ScreenInstance => {
           </button>`
         : nothing
     }
+    <details ?open=${hasMore()}>
+      <summary>More filters</summary>
+      <div class="filters">
+        ${time('From', 'start_date')} ${time('Until', 'end_date')}
+        ${choice('Order', 'sort', 'Newest first', { slowest: 'Slowest first' })}
+        ${choice("Console's own calls", 'console', 'Hidden', { true: 'Shown' })}
+      </div>
+    </details>
     <datalist id="hosts">
       ${[...new Set(list.rows.value.map(({ host }) => host))].map((host) => html`<option value=${host ?? nothing}></option>`)}
     </datalist>
