@@ -106,7 +106,7 @@ interface RequestQuery {
 export type ListRequests = (query: RequestQuery) => Promise<readonly RecentRequest[]>
 
 /** What an order goes by. */
-export const rankOf = (
+const rankOf = (
   { at, durationMs }: Pick<ListedRequest, 'at' | 'durationMs'>,
   sort: RequestOrder = 'newest',
 ): number => (sort === 'slowest' ? durationMs : at)
