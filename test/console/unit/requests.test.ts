@@ -7,13 +7,13 @@ import type { ListedRequest } from '../../../src/common/request-ring.ts'
 import type { RequestEntry } from '../../../src/console/api/types.ts'
 import { appendOlderPage, mergeNewerPage } from '../../../src/console/screens/overview/call-pages.ts'
 import { isFiltered, queryOf } from '../../../src/console/screens/requests/filters.ts'
-import { badgeKind, outcomeOf } from '../../../src/console/screens/requests/outcome.ts'
+import { outcomeBadge, outcomeOf } from '../../../src/console/screens/requests/outcome.ts'
 import { loadRemedy } from '../../../src/console/screens/requests/remedy.ts'
 import { sentenceOf } from '../../../src/console/screens/requests/sentence.ts'
 import { stagesOf } from '../../../src/console/screens/requests/stages.ts'
 import { stepsOf } from '../../../src/console/screens/requests/steps.ts'
 import { root } from '../../kit/sources.ts'
-import { respondWith } from './kit.ts'
+import { markup, respondWith } from './kit.ts'
 
 const call = (of: Partial<RequestEntry> = {}): RequestEntry => ({
   id: 'gateway-0-1',
@@ -71,7 +71,7 @@ t.test('filters of the URL hash are the query of the API', async (t) => {
 })
 
 t.test('a call is grey until it is known how it ended, and never green when it failed', async (t) => {
-  const look = (of: RequestEntry) => [outcomeOf(of), badgeKind(of)]
+  const look = (of: RequestEntry) => [outcomeOf(of), /class=badge (\w*)/.exec(markup(outcomeBadge(of)))?.[1]]
   t.same(look(call()), ['answered', 'good'])
   t.same(look(SENT), ['sent', ''])
   t.same(look(call({ ...NO_STATUS, kind: 'connect', outcome: 'tunneled' })), ['tunneled', ''])

@@ -11,7 +11,7 @@ export const outcomeOf = ({ outcome, status = 500, failed, response_complete }: 
 }
 
 /** Class of the badge: none until it is known how the call ended. */
-export const badgeKind = (call: RequestEntry): '' | 'good' | 'warn' | 'bad' => {
+const badgeKind = (call: RequestEntry): '' | 'good' | 'warn' | 'bad' => {
   const { status, outcome, failed } = call
   if (failed) return outcomeOf(call) === 'rejected' && (status ?? 500) < 500 ? 'warn' : 'bad'
   if (status === undefined || outcome === 'dry_run') return ''
