@@ -62,6 +62,17 @@ export const entityTypes: readonly Example[] = [
 
 export const requests: readonly Example[] = [
   {
+    summary: 'Calls to one destination that failed in a minute',
+    input: {
+      kind: 'proxy',
+      outcome: 'failed',
+      host: 'api.stripe.com',
+      start_date: '2026-03-01T12:00:00Z',
+      end_date: '2026-03-01T12:01:00Z',
+    },
+    output: { pagination: { page_size: 20 }, data: [] },
+  },
+  {
     summary: 'The end of the list',
     input: { start: 'MCBhZG1pbi0wLTAwMDAwMDAwMDAwMA' },
     output: { pagination: { page_size: 20 }, data: [] },

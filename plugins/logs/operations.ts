@@ -1,7 +1,5 @@
-import { parseIsoTime } from '#kit'
 import {
   defineOperation,
-  invalid,
   type LogFilter,
   type PageRequest,
   type PluginContext,
@@ -10,23 +8,13 @@ import {
 } from '#sdk'
 import * as examples from './examples.ts'
 import { EntityTypes, LogList, LogQuery, logOutput, PAGE_SIZE } from './schemas.ts'
+import { timeRangeOf } from './time-range.ts'
 
 type Query = Static<typeof LogQuery>
 
-/** ms since the epoch; undefined when nothing was sent. Throws `invalid` at the member. */
-const timeOf = (query: Query, member: 'start_date' | 'end_date'): number | undefined => {
-  const text = query[member]
-  if (!text) return undefined
-  const time = parseIsoTime(text)
-  if (time === undefined)
-    throw invalid({ [member]: ['must be an ISO 8601 date-time, e.g. 2030-01-31T12:00:00Z'] })
-  return time
-}
-
 /** Empty members filter nothing. */
 const filterOf = (query: Query): LogFilter => {
-  const from = timeOf(query, 'start_date')
-  const to = timeOf(query, 'end_date')
+  const { from, to } = timeRangeOf(query)
   return {
     ...(query.entity_type ? { entityType: query.entity_type } : {}),
     ...(query.entity_id ? { entityId: query.entity_id } : {}),

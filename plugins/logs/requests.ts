@@ -1,13 +1,10 @@
 import {
   cursorPage,
-  cursorQuery,
   type DestinationCount,
   defineOperation,
   field,
-  invalid,
   isoTime,
   listOf,
-  PAGE_SIZE,
   type PluginContext,
   pageOf,
   type RecentRequest,
@@ -15,6 +12,7 @@ import {
   Type,
 } from '#sdk'
 import * as examples from './examples.ts'
+import { cursorOf, listQueryOf, RequestQuery } from './request-query.ts'
 
 const Named = Type.Object(
   {
@@ -26,9 +24,6 @@ const Named = Type.Object(
 
 const optional = <T extends Parameters<typeof Type.Optional>[0]>(number: number, schema: T) =>
   Type.Optional(field(number, schema))
-
-/** Maximum calls of a page, as of logs (completions §3). */
-const MAX_REQUESTS = 1_000
 
 const Rule = Type.Object(
   {
@@ -109,6 +104,12 @@ const RequestOutput = Type.Object(
         description: 'Of the response guard: `clean`, `replaced=2`, `unreadable`, … Absent: it did not look.',
       }),
     ),
+    failed: Type.Boolean({
+      field: 26,
+      description:
+        'It was rejected or not sent, its outcome is unknown, its response was cut off, or its status is a 5xx. False while that is not known.',
+    }),
+    console: optional(27, Type.Boolean({ description: 'A page of the console made it.' })),
   },
   { title: 'RecentRequest' },
 )
@@ -147,21 +148,10 @@ const mostFirst = (counts: readonly DestinationCount[]): DestinationCount[] => {
   return [...named.slice(0, HOSTS), ...others]
 }
 
-type Position = Pick<RecentRequest, 'at' | 'id'>
-
-const cursorOf = ({ at, id }: Position): string => Buffer.from(`${at} ${id}`).toString('base64url')
-
-const positionOf = (start: string): Position => {
-  const [, at, id] = /^(\d+) (\S*)$/.exec(Buffer.from(start, 'base64url').toString()) ?? []
-  if (at === undefined || id === undefined)
-    throw invalid({ start: ['must be the "next" of an earlier page'] })
-  return { at: Number(at), id }
-}
-
 const known = <T extends object>(members: T) =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 
-/** The newest calls of the tenant. */
+/** Calls of the tenant that are retained. */
 export const requestOperations = (context: PluginContext) => {
   const shown = async (
     tenantId: string,
@@ -183,6 +173,7 @@ export const requestOperations = (context: PluginContext) => {
       duration_ms: Math.round(request.durationMs * 1_000) / 1_000,
       stages: { ...stages },
       tokens,
+      failed: request.failed,
       rules: rules.map(({ permission, disclosure, tokens, ...rule }) => ({
         permission,
         disclosure,
@@ -204,6 +195,7 @@ export const requestOperations = (context: PluginContext) => {
         details: request.details || undefined,
         flags: request.flags || undefined,
         guard: request.guard,
+        console: request.isConsole || undefined,
       }),
     }
   }
@@ -214,24 +206,19 @@ export const requestOperations = (context: PluginContext) => {
       http: 'GET /requests',
       summary: 'List the newest calls to this node, newest first',
       description:
-        "Of the proxy, the forward proxy and the API, by the processes of this node: each retains 10,000 in memory. Calls that were not identified as the tenant's are left out.",
+        "Of the proxy, the forward proxy and the API, by the processes of this node: each retains 10,000 in memory, and filters are about all of them. Calls that were not identified as the tenant's are left out, and calls of the console's own pages unless asked for.",
       permission: 'log:read',
       audit: 'none',
-      input: Type.Object({
-        start: cursorQuery.start,
-        size: Type.Optional(
-          Type.Integer({ minimum: 1, maximum: MAX_REQUESTS, default: PAGE_SIZE.default, field: 2 }),
-        ),
-      }),
+      input: RequestQuery,
       output: listOf(RequestOutput),
       examples: examples.requests,
-      run: async ({ start, size: asked }, { caller: { tenantId } }) => {
-        const { size } = pageOf({ size: asked })
-        const before = start === undefined ? undefined : positionOf(start)
-        const requests = await context.requests({ tenantId, before, limit: size + 1 })
+      run: async (query, { caller: { tenantId } }) => {
+        const { size } = pageOf(query)
+        const asked = listQueryOf(query)
+        const requests = await context.requests({ ...asked, tenantId, limit: size + 1 })
         const page = requests.slice(0, size)
         const last = page.at(-1)
-        const next = requests.length > size && last !== undefined ? cursorOf(last) : undefined
+        const next = requests.length > size && last !== undefined ? cursorOf(last, asked.sort) : undefined
         return cursorPage(await Promise.all(page.map((request) => shown(tenantId, request))), size, next)
       },
     }),

@@ -1,9 +1,8 @@
 import { isoTime, type LogEntry, listOf, offsetQuery, type Static, Type } from '#sdk'
+import { timeRangeQuery } from './time-range.ts'
 
 /** Rows of a page of logs (completions §3). */
 export const PAGE_SIZE = { default: 20, maximum: 1_000 } as const
-
-const time = (field: number, description: string) => Type.Optional(Type.String({ field, description }))
 
 /** Paged by `page`, or by `start`, the `next` of the page before; with both, by `start`. */
 export const LogQuery = Type.Object({
@@ -13,8 +12,7 @@ export const LogQuery = Type.Object({
   ),
   entity_type: Type.Optional(Type.String({ field: 3 })),
   entity_id: Type.Optional(Type.String({ field: 4 })),
-  start_date: time(5, 'ISO 8601; logs created then or later.'),
-  end_date: time(6, 'ISO 8601; logs created before then.'),
+  ...timeRangeQuery(5, 'logs created'),
   start: Type.Optional(
     Type.String({
       maxLength: 500,

@@ -28,6 +28,8 @@ interface EndedCall {
   readonly isProbe: boolean
   /** Sent by a page in the background: as a probe, but timed. */
   readonly isBackground?: boolean
+  /** Sent by a page of the console. */
+  readonly isConsole?: boolean
   /** More members of its line in the access log. */
   readonly logged?: Readonly<Record<string, unknown>>
 }
@@ -68,6 +70,7 @@ export const createCallRecorder =
         tokens,
         requestBytes: call.requestBytes,
         responseBytes: call.responseBytes,
+        isConsole: call.isConsole === true,
       })
     const entry = {
       operation,

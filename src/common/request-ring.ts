@@ -1,4 +1,5 @@
 /** The newest calls of a process, in memory (completions §16). They never hold a body, a query or a header's value. */
+import { hasFailed, matchesFilter, type RequestFilter } from './request-filter.ts'
 
 /** Calls that a process retains. */
 const RETAINED = 10_000
@@ -68,34 +69,66 @@ export interface ListedRequest {
   readonly rules: readonly AppliedRule[]
   readonly requestBytes: number | undefined
   readonly responseBytes: number | undefined
+  /** A call of the API that a page of the console made. */
+  readonly isConsole?: boolean
 }
 
 export interface RecentRequest extends ListedRequest {
   /** Unique among the processes of a node. */
   readonly id: string
+  readonly failed: boolean
   /** Name of the process. */
   readonly node: string
 }
 
-/** Place in a list that is newest first. */
-type RequestPosition = Pick<RecentRequest, 'at' | 'id'>
+/** Order of a list: by time, or by duration. */
+type RequestOrder = 'newest' | 'slowest'
+
+/** Place in a list: `rank` is what its order goes by, the highest first. */
+interface RequestPosition {
+  readonly rank: number
+  readonly id: string
+}
 
 interface RequestQuery {
   readonly tenantId: string
-  /** Only calls behind this position, i.e. older ones. */
+  readonly filter?: RequestFilter
+  /** The call of this id alone. */
+  readonly id?: string | undefined
+  /** Default `newest`. */
+  readonly sort?: RequestOrder | undefined
+  /** Only calls behind this position. */
   readonly before?: RequestPosition | undefined
   readonly limit: number
 }
 
-/** The newest calls of a tenant, newest first. */
+/** Calls of a tenant that are retained, in order. */
 export type ListRequests = (query: RequestQuery) => Promise<readonly RecentRequest[]>
 
-/** Newest first; ids of one time in a fixed order. */
-export const byPosition = (a: RequestPosition, b: RequestPosition): number => {
-  if (a.at !== b.at) return b.at - a.at
+/** What an order goes by. */
+const rankOf = (
+  { at, durationMs }: Pick<ListedRequest, 'at' | 'durationMs'>,
+  sort: RequestOrder = 'newest',
+): number => (sort === 'slowest' ? durationMs : at)
+
+/** Highest rank first; ids of one rank in a fixed order. */
+const byPosition = (a: RequestPosition, b: RequestPosition): number => {
+  if (a.rank !== b.rank) return b.rank - a.rank
   if (a.id === b.id) return 0
   return a.id < b.id ? 1 : -1
 }
+
+/** The first calls of the lists of several processes. */
+export const mergeRequests = (
+  lists: readonly (readonly RecentRequest[])[],
+  { sort, limit }: Pick<RequestQuery, 'sort' | 'limit'>,
+): readonly RecentRequest[] =>
+  lists
+    .flat()
+    .map((request) => ({ request, rank: rankOf(request, sort), id: request.id }))
+    .sort(byPosition)
+    .slice(0, limit)
+    .map(({ request }) => request)
 
 /** `node`: the name of the process. `size`: calls that are retained. */
 export const createRequestRing = (node: string, size = RETAINED) => {
@@ -104,6 +137,7 @@ export const createRequestRing = (node: string, size = RETAINED) => {
   const run = Date.now().toString(36)
   let pushed = 0
   let newestAt = 0
+  const idOf = (number: number): string => `${node}-${run}-${String(number).padStart(12, '0')}`
 
   return {
     /**
@@ -120,17 +154,23 @@ export const createRequestRing = (node: string, size = RETAINED) => {
       return row
     },
 
-    newest: ({ tenantId, before, limit }: RequestQuery): readonly RecentRequest[] => {
-      const requests: RecentRequest[] = []
+    list: ({ tenantId, filter = {}, id, sort, before, limit }: RequestQuery): readonly RecentRequest[] => {
+      const rows: (RequestPosition & { readonly request: ListedRequest })[] = []
       const oldest = Math.max(0, pushed - size)
-      for (let number = pushed - 1; number >= oldest && requests.length < limit; number--) {
+      for (let number = pushed - 1; number >= oldest; number--) {
         const request = ring[number % size]
-        if (request?.tenantId !== tenantId) continue
-        if (before !== undefined && request.at > before.at) continue
-        const recent = { ...request, node, id: `${node}-${run}-${String(number).padStart(12, '0')}` }
-        if (before === undefined || byPosition(before, recent) < 0) requests.push(recent)
+        if (request?.tenantId !== tenantId || !matchesFilter(request, filter)) continue
+        const row = { request, rank: rankOf(request, sort), id: idOf(number) }
+        if (id !== undefined && row.id !== id) continue
+        if (before !== undefined && byPosition(before, row) >= 0) continue
+        rows.push(row)
+        // The ring is in the order of time.
+        if (sort !== 'slowest' && rows.length === limit) break
       }
-      return requests
+      if (sort === 'slowest') rows.sort(byPosition)
+      return rows
+        .slice(0, limit)
+        .map(({ request, id }) => ({ ...request, id, node, failed: hasFailed(request) }))
     },
   }
 }

@@ -1,7 +1,7 @@
 import type { Metrics } from '../common/metrics.ts'
 import { serveSocket } from '../common/serve-socket.ts'
 
-/** Path of the newest calls; the query is a `RequestQuery`. */
+/** Path of the calls that are retained; the query is a `RequestQuery`. */
 export const REQUESTS = '/requests.json?'
 
 /** Path of the counts by destination; the query is a tenant's id. */
@@ -17,7 +17,7 @@ interface StatusServerDeps {
 
 /**
  * A process's own page on a unix socket, for the admin process to collect: `GET /metrics.json` (the JSON of the
- * Prometheus client, an array of metrics), `GET /requests.json?<query as JSON>` (the newest calls), `GET
+ * Prometheus client, an array of metrics), `GET /requests.json?<query as JSON>` (calls), `GET
  * /destinations.json?<tenant id>` (where its values went), `GET /healthz` and, for a part, `GET /healthz/<part>` (200
  * `{ "status": "ok" }` or `"degraded"`, or 503). Resolves when it listens.
  */
@@ -30,7 +30,7 @@ export const startStatusServer = async (
   const handle = async (url: string | undefined): Promise<readonly [number, unknown]> => {
     if (url === '/metrics.json') return [200, await metrics.registry.getMetricsAsJSON()]
     if (url?.startsWith(REQUESTS))
-      return [200, metrics.recent.newest(JSON.parse(decodeURIComponent(url.slice(REQUESTS.length))))]
+      return [200, metrics.recent.list(JSON.parse(decodeURIComponent(url.slice(REQUESTS.length))))]
     if (url?.startsWith(DESTINATIONS))
       return [200, metrics.destinations.of(decodeURIComponent(url.slice(DESTINATIONS.length)))]
     const check = url === '/healthz' ? deps.health : parts.get(url ?? '')

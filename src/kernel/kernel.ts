@@ -4,7 +4,7 @@ import type { Clock } from '../common/clock.ts'
 import { mergeDestinations } from '../common/destination-counts.ts'
 import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
-import { byPosition } from '../common/request-ring.ts'
+import { mergeRequests } from '../common/request-ring.ts'
 import { TimeoutError, withTimeout } from '../common/with-timeout.ts'
 import type { Expressions } from '../expressions/types.ts'
 import type { Keys } from '../keys/types.ts'
@@ -109,10 +109,8 @@ export const startKernel = async (deps: KernelDeps, options: KernelOptions): Pro
     ...{ registry, vault, code, onRejected: rejected.onRejected },
     audit: (event, origin) => deps.journal.append([auditRecord(event, origin, deps.clock.now())]),
     identify: authenticator.identify,
-    requests: async (query) => {
-      const [own, others] = [metrics.recent.newest(query), (await peers?.requests(query)) ?? []]
-      return [...own, ...others].sort(byPosition).slice(0, query.limit)
-    },
+    requests: async (query) =>
+      mergeRequests([metrics.recent.list(query), (await peers?.requests(query)) ?? []], query),
     destinations: async (tenantId) =>
       mergeDestinations([
         metrics.destinations.of(tenantId),

@@ -43,6 +43,35 @@ t.test('Overview: shows node health and traffic, and links to the calls', async 
   })
 })
 
+t.test('Overview: with the service down nothing is green, and it recovers by itself', async (t) => {
+  const { sidevault } = await sharedVault()
+  const page = await openConsole(t, sidevault, { clock: true, expectedStatuses: [503] })
+  const components = page.getByRole('region', { name: 'Components' })
+  await components.getByText('ok', { exact: true }).first().waitFor()
+  // As the edge responds without the admin process.
+  await page.route('**/console/api/**', (route) =>
+    route.fulfill({ status: 503, json: { code: 'overloaded', title: 'Overloaded', detail: 'Not now.' } }),
+  )
+  await page.clock.runFor(10_000)
+  const alert = page.getByRole('alert').filter({ hasText: 'The service does not respond' })
+  await alert.getByText(/This page is as of .+ UTC/).waitFor()
+  await components.getByText('was ok').first().waitFor()
+  t.equal(await components.getByText('ok', { exact: true }).count(), 0)
+  t.equal(await page.getByText(/^Ready/).count(), 0)
+  t.equal(await page.getByRole('main').locator('.good').count(), 0)
+  const calls = page.getByRole('region', { name: 'Calls', exact: true })
+  t.equal(
+    await calls.evaluate((element) => getComputedStyle(element.parentElement as Element).filter),
+    'grayscale(1)',
+    'figures are grey',
+  )
+  await expectAccessible(t, page)
+  await page.unrouteAll({ behavior: 'wait' })
+  await page.clock.runFor(10_000)
+  await alert.waitFor({ state: 'detached' })
+  await components.getByText('ok', { exact: true }).first().waitFor()
+})
+
 t.test('Overview: notices that need attention come first', async (t) => {
   const sidevault = await ownTenant()
   const page = await openConsole(t, sidevault, { key: null, hash: '#/overview', expectedStatuses: [503] })

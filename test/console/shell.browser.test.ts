@@ -111,23 +111,19 @@ t.test('Shell: slow calls, errors and an unreachable service are shown, and retr
 
 t.test('Shell: an expired session hides the page, which continues unchanged after sign-in', async (t) => {
   const sidevault = await ownTenant()
-  const page = await openConsole(t, sidevault, { hash: '#/requests' })
-  await page.getByRole('searchbox', { name: 'Find' }).fill('console')
+  const page = await openConsole(t, sidevault, { hash: '#/requests?live=off&console=true' })
   await page
     .getByRole('link', { name: /ago|just now/ })
     .first()
     .waitFor()
   await page.context().clearCookies()
-  await page
-    .getByRole('button', { name: 'Resume' })
-    .or(page.getByRole('button', { name: 'Pause' }))
-    .click()
-  await page.getByRole('button', { name: 'Resume' }).click()
+  await page.getByRole('searchbox', { name: 'Trace id' }).fill('console')
+  await page.getByRole('searchbox', { name: 'Trace id' }).press('Enter')
   await heading(page, 'Your session ended').waitFor()
   t.notOk(await page.getByRole('searchbox').isVisible(), 'nothing of the vault is shown')
   await signIn(page, sidevault.managementKey)
   t.equal(
-    await page.getByRole('searchbox', { name: 'Find' }).inputValue(),
+    await page.getByRole('searchbox', { name: 'Trace id' }).inputValue(),
     'console',
     'the page was not lost',
   )

@@ -22,7 +22,7 @@ t.teardown(async () => {
 const rowOf = async ({ far }: World, traceId: string): Promise<RecentRequest> => {
   for (;;) {
     const row = far.deps.metrics.recent
-      .newest({ tenantId: 'tenant', limit: 1_000 })
+      .list({ tenantId: 'tenant', limit: 1_000 })
       .find((each) => each.traceId === traceId)
     if (row !== undefined && row.outcome !== 'sent') return row
     await new Promise((resolve) => setTimeout(resolve, 20))

@@ -390,7 +390,7 @@ t.test("a call is listed in its tenant's newest calls, without path, query, body
   const unknown = setUp({ metrics })
   await unknown.exchange.onRequestHeaders(head({ 'svc-api-key': 'unknown' }), true)
   const { tenantId } = far.uses[0]!.context.caller
-  const found = metrics.recent.newest({ tenantId, limit: 10 })
+  const found = metrics.recent.list({ tenantId, limit: 10 })
   t.match(found, [
     { outcome: 'not_sent', status: 403, code: 'destination_not_allowed', tokens: 0 },
     {

@@ -108,7 +108,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
 
   const recordCall = createCallRecorder(deps)
   const record = (request: FastifyRequest, reply: FastifyReply, operation: string) => {
-    const { startedAt, traceId, span, caller, rules, errorCode } = request.state
+    const { startedAt, traceId, span, caller, rules, errorCode, isConsole } = request.state
     recordCall({
       operation,
       startedAt,
@@ -124,6 +124,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
       responseBytes: bytesOf(reply.getHeader('content-length')),
       isProbe: operation in PROBES,
       isBackground: isBackground(request, operation),
+      isConsole: isConsole || operation.startsWith('console'),
     })
   }
 

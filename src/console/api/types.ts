@@ -56,6 +56,8 @@ export interface RequestEntry {
   readonly total_ms?: number
   /** Of Envoy: why a response did not come, or broke off. */
   readonly details?: string
+  /** Rejected, not sent, outcome unknown, cut off, or a 5xx. */
+  readonly failed: boolean
   readonly node: string
 }
 

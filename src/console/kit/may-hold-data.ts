@@ -1,5 +1,6 @@
-/** UUIDs, and times with milliseconds. */
-const NO_DATA = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|T\d\d:\d\d:\d\d\.\d{3}/gi
+/** UUIDs, trace ids, which have a letter, and times with milliseconds. */
+const NO_DATA =
+  /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b(?=\d*[a-f])[0-9a-f]{32}\b|T\d\d:\d\d:\d\d\.\d{3}/gi
 
 /**
  * Whether a text may hold what tokens hold: a query by data, or nine digits in any writing, as in src/vault/safe-id.ts.

@@ -74,7 +74,9 @@ t.test('GET /requests polls of a page are not listed as calls, all other calls a
   const cookie = cookieOf(await signIn(managementKey))
   const background = { cookie, 'x-sidevault-console': 'background' }
   const routes = async () => {
-    const { json } = await call('GET', '/console/api/requests?size=1000', { headers: background })
+    const { json } = await call('GET', '/console/api/requests?size=1000&console=true', {
+      headers: background,
+    })
     return json.data.map(({ method, route }: Record<string, string>) => `${method} ${route}`)
   }
   await call('GET', '/console/api/requests/destinations', { headers: background })
@@ -88,6 +90,9 @@ t.test('GET /requests polls of a page are not listed as calls, all other calls a
     'GET /applications',
     'POST /console/session',
   ])
+  const { json } = await call('GET', '/console/api/requests', { headers: background })
+  t.match(json.data, [{ method: 'POST', route: '/applications' }], 'only those with a key unless asked for')
+  t.equal(json.data.length, 1)
 })
 
 t.test('each call uses the key that has the permission', async (t) => {

@@ -23,6 +23,8 @@ t.test('texts that may hold data are recognized', async (t) => {
     '5555\u00a05555\u00a05555\u00a04444',
     '５５５５５５５５５５５５４４４４',
     '٤١١١١١١١١١١١١١١١',
+    '41111111111111114111111111111111',
+    'a4111111111111111',
   ])
     t.ok(mayHoldData(text), text)
   for (const text of [
@@ -32,6 +34,7 @@ t.test('texts that may hold data are recognized', async (t) => {
     'id:a-b',
     'metadata.order:12345678',
     'created_at:[2030-01-01 TO "2030-02-01T12:00:00.000Z"]',
+    '0123456789abcdef0123456789abcdef',
     'created_by:12345678-1234-1234-1234-123456789012 OR id:00000000-1234-1234-1234-123456789012',
   ])
     t.notOk(mayHoldData(text), text)

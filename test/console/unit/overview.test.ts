@@ -1,11 +1,15 @@
 import t, { type Test } from 'tap'
+import { ApiError } from '../../../src/console/api/client.ts'
 import type { Health } from '../../../src/console/api/health.ts'
 import type { RequestEntry } from '../../../src/console/api/types.ts'
 import { bytes, decimal, milliseconds, percent, quantile } from '../../../src/console/kit/numbers.ts'
 import { type Point, plot } from '../../../src/console/kit/plot.ts'
+import type { Resource } from '../../../src/console/kit/resource.ts'
+import { signal } from '../../../src/console/kit/signals.ts'
 import { now, relativeTime } from '../../../src/console/kit/time.ts'
 import { callStatistics, timeRange } from '../../../src/console/screens/overview/figures.ts'
 import { failureNotices, noticesOf } from '../../../src/console/screens/overview/notices.ts'
+import { outageNotice, outageOf } from '../../../src/console/screens/overview/outage.ts'
 import { markup, metricsOf, textOf } from './kit.ts'
 
 const NOW = Date.parse('2026-03-01T12:00:00Z')
@@ -23,6 +27,7 @@ const call = (ago: number, of: Partial<RequestEntry> = {}): RequestEntry => ({
   stages: {},
   tokens: 0,
   rules: [],
+  failed: false,
   node: 'gateway-0',
   ...of,
 })
@@ -30,7 +35,7 @@ const call = (ago: number, of: Partial<RequestEntry> = {}): RequestEntry => ({
 t.test('figures of a time span are those of its calls', async (t) => {
   const calls = [
     call(1_000, { duration_ms: 10 }),
-    call(30_000, { outcome: 'responded', status: 403, code: 'forbidden', duration_ms: 1 }),
+    call(30_000, { outcome: 'responded', status: 403, failed: true, duration_ms: 1 }),
     call(2 * MINUTE, { duration_ms: 4 }),
     call(20 * MINUTE),
   ]
@@ -72,12 +77,25 @@ const WELL: Health = { status: 'ok', components: [{ name: 'store', status: 'ok' 
 const notices = async (t: Test, metrics: string, health = WELL) =>
   noticesOf(health, await metricsOf(t, metrics), NOW).map(({ kind, text }) => `${kind}: ${text}`)
 t.test('notices name proxied calls that fail, and no denials', async (t) => {
-  const failed = { outcome: 'not_sent', status: 502 } as const
-  const denied = { outcome: 'not_sent', status: 403 } as const
+  const failed = { outcome: 'not_sent', status: 502, failed: true } as const
+  const denied = { outcome: 'not_sent', status: 403, failed: true } as const
   t.same(failureNotices([call(1_000), call(2_000, denied)], NOW), [])
   t.match(failureNotices([call(1_000, failed), call(2_000)], NOW), [{ kind: 'warn', text: /^1 of 2 / }])
   t.match(failureNotices([call(1_000, failed)], NOW), [{ kind: 'bad' }])
   t.same(failureNotices([call(6 * MINUTE, failed)], NOW), [])
+})
+
+t.test('an outage is since the oldest value that was not renewed', async (t) => {
+  const source = (at: number, problem?: ApiError) =>
+    ({ state: signal({ kind: 'ready', value: { at }, problem }) }) as unknown as Resource<{ at: number }>
+  const down = new ApiError({ title: 'No response', detail: 'Retry.' })
+  t.equal(outageOf([source(NOW), source(NOW)]), undefined)
+  const outage = outageOf([source(NOW - MINUTE), source(NOW, down), source(NOW - 5_000, down)])
+  t.same(outage, { error: down, at: NOW - 5_000 })
+  const text = (error: ApiError) => textOf(outageNotice({ error, at: NOW })).trim()
+  t.match(text(down), /^The service does not respond Retry\./)
+  t.match(text(new ApiError({ status: 503, title: 'Overloaded' })), /^The service does not respond/)
+  t.match(text(new ApiError({ status: 429, title: 'Too many calls' })), /^Too many calls/)
 })
 
 const seconds = (days: number) => (NOW + days * 86_400_000) / 1_000

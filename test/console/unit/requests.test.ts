@@ -2,20 +2,18 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { ERRORS } from '../../../src/common/errors.ts'
+import { hasFailed, matchesFilter } from '../../../src/common/request-filter.ts'
+import type { ListedRequest } from '../../../src/common/request-ring.ts'
 import type { RequestEntry } from '../../../src/console/api/types.ts'
-import { appendOlderPage, mergeNewerPage } from '../../../src/console/screens/requests/call-pages.ts'
-import {
-  filtersOf,
-  hasFailed,
-  matchesFilters,
-  outcomeOf,
-  sortCalls,
-} from '../../../src/console/screens/requests/filters.ts'
+import { appendOlderPage, mergeNewerPage } from '../../../src/console/screens/overview/call-pages.ts'
+import { isFiltered, queryOf } from '../../../src/console/screens/requests/filters.ts'
+import { outcomeBadge, outcomeOf } from '../../../src/console/screens/requests/outcome.ts'
 import { loadRemedy } from '../../../src/console/screens/requests/remedy.ts'
+import { sentenceOf } from '../../../src/console/screens/requests/sentence.ts'
 import { stagesOf } from '../../../src/console/screens/requests/stages.ts'
 import { stepsOf } from '../../../src/console/screens/requests/steps.ts'
 import { root } from '../../kit/sources.ts'
-import { respondWith } from './kit.ts'
+import { markup, respondWith } from './kit.ts'
 
 const call = (of: Partial<RequestEntry> = {}): RequestEntry => ({
   id: 'gateway-0-1',
@@ -34,81 +32,97 @@ const call = (of: Partial<RequestEntry> = {}): RequestEntry => ({
   stages: { use: 1, authenticate: 0.5 },
   tokens: 1,
   rules: [],
+  failed: false,
   node: 'gateway-0',
   ...of,
 })
 
+const NO_STATUS = { status: undefined, destination_status: undefined } as unknown as Partial<RequestEntry>
 const REJECTED = call({
+  ...NO_STATUS,
   outcome: 'not_sent',
   status: 403,
-  destination_status: undefined as never,
   code: 'destination_not_allowed',
+  failed: true,
 })
 const NOT_SENT = call({
   outcome: 'not_sent',
   status: 502,
   code: 'destination_unreachable',
   details: 'connection_failure',
+  failed: true,
 })
-const UNKNOWN = call({ outcome: 'unknown', status: 408, code: 'destination_timeout', details: 'timeout' })
-const CUT_OFF = call({ response_complete: false })
+const UNKNOWN = call({
+  outcome: 'unknown',
+  status: 408,
+  code: 'destination_timeout',
+  details: 'timeout',
+  failed: true,
+})
+const CUT_OFF = call({ response_complete: false, failed: true })
+const SENT = call({ ...NO_STATUS, outcome: 'sent' })
 
-t.test('filters of the URL hash select calls', async (t) => {
-  const asked = (text: string) => filtersOf(new URLSearchParams(text))
-  t.same(asked('kind=&text=%20&other=1'), {}, 'empty ones filter nothing')
-  const isShown = (text: string, of = call()) => matchesFilters(of, asked(text))
-  t.ok(isShown(''))
-  t.ok(isShown('kind=proxy&host=pay.example&application=a1'))
-  t.notOk(isShown('kind=api'))
-  t.notOk(isShown('host=pay.example.attacker.test'))
-  t.ok(isShown('outcome=rejected', REJECTED))
-  t.notOk(isShown('outcome=not_sent', REJECTED), 'a rejected call is no other outcome')
-  for (const failed of [REJECTED, NOT_SENT, UNKNOWN, CUT_OFF]) t.ok(isShown('outcome=failed', failed))
-  t.notOk(isShown('outcome=failed'))
-  for (const status of ['403', '4xx', '4XX', '4']) t.ok(isShown(`status=${status}`, REJECTED), status)
-  t.notOk(isShown('status=5xx', REJECTED))
-  t.notOk(isShown('status=4033', REJECTED))
-  t.ok(isShown('status=502', call({ destination_status: 502 })), 'of the destination too')
-  t.ok(isShown('text=CHECK%20proxy'), 'all words, in any member')
-  t.notOk(isShown('text=check%20other'))
-  t.ok(isShown('text=destination_not', REJECTED))
+t.test('filters of the URL hash are the query of the API', async (t) => {
+  const members = new URLSearchParams('kind=proxy&trace_id=%20abc%20&live=off&rows=200&sort=slowest&other=1')
+  t.match(queryOf(members), { kind: 'proxy', trace_id: 'abc', sort: 'slowest' })
+  t.notOk(['live', 'rows', 'other'].some((name) => name in queryOf(members)))
+  t.ok(isFiltered(members))
+  t.notOk(isFiltered(new URLSearchParams('kind=&host=%20&sort=slowest&live=off')), 'an order is no filter')
 })
 
-t.test('a call has failed unless its caller got the whole response of the destination', async (t) => {
-  const states = (of: RequestEntry) => [outcomeOf(of), hasFailed(of)]
-  t.same(states(REJECTED), ['rejected', true])
-  t.same(states(call({ kind: 'api', outcome: 'responded', status: 404 })), ['rejected', true])
-  t.same(states(NOT_SENT), ['not_sent', true])
-  t.same(states(UNKNOWN), ['unknown', true])
-  t.same(states(CUT_OFF), ['cut_off', true])
-  t.same(states(call({ status: 500, destination_status: 500 })), ['answered', true])
-  t.same(states(call({ status: 404, destination_status: 404 })), ['answered', false], 'its own error')
-  t.same(states(call({ outcome: 'sent', status: undefined as never })), ['sent', false])
-  t.same(states(call({ outcome: 'dry_run' })), ['dry_run', false])
+t.test('a call is grey until it is known how it ended, and never green when it failed', async (t) => {
+  const look = (of: RequestEntry) => [outcomeOf(of), /class=badge (\w*)/.exec(markup(outcomeBadge(of)))?.[1]]
+  t.same(look(call()), ['answered', 'good'])
+  t.same(look(SENT), ['sent', ''])
+  t.same(look(call({ ...NO_STATUS, kind: 'connect', outcome: 'tunneled' })), ['tunneled', ''])
+  t.same(look(call({ outcome: 'dry_run' })), ['dry_run', ''])
+  t.same(look(REJECTED), ['rejected', 'warn'])
+  t.same(look(call({ kind: 'api', outcome: 'responded', status: 404, failed: true })), ['rejected', 'warn'])
+  t.same(look(NOT_SENT), ['not_sent', 'bad'])
+  t.same(look(UNKNOWN), ['unknown', 'bad'])
+  t.same(look(CUT_OFF), ['cut_off', 'bad'])
+  t.same(look(call({ status: 500, failed: true })), ['answered', 'bad'])
+  t.same(look(call({ status: 404 })), ['answered', 'warn'], "the destination's own error")
+})
+
+t.test('outcomes are the words that the API filters by', async (t) => {
+  for (const outcome of ['answered', 'not_sent', 'unknown', 'responded', 'sent'] as const)
+    for (const status of [undefined, 200, 404, 502])
+      for (const complete of outcome === 'answered' ? [true, false] : [undefined]) {
+        const row = { outcome, status, complete } as ListedRequest
+        const members = { outcome, status, response_complete: complete, failed: hasFailed(row) }
+        const word = outcomeOf(call(members as never))
+        for (const filter of ['rejected', 'cut_off'] as const)
+          t.equal(matchesFilter(row, { outcome: filter }), word === filter, `${outcome} ${status} ${filter}`)
+      }
+})
+
+t.test('a row says who calls where', async (t) => {
+  const proxy = { id: 'p1', name: 'Stripe charges' }
+  t.equal(sentenceOf(call({ proxy })), 'Stripe charges → pay.example')
+  t.equal(sentenceOf(call()), 'Checkout → pay.example')
+  t.equal(sentenceOf(call({ proxy: { id: 'p1' } })), 'deleted proxy → pay.example')
+  t.equal(sentenceOf(call({ host: undefined as never })), 'Checkout → no destination')
+  t.equal(sentenceOf(call({ application: undefined as never })), 'anonymous → pay.example')
+  t.equal(sentenceOf(call({ kind: 'connect' })), 'Checkout → tunnel to pay.example')
+  const api = { kind: 'api', method: 'GET', route: '/tokens/{id}' } as const
+  t.equal(sentenceOf(call(api)), 'Checkout: GET /tokens/{id}')
+  t.equal(sentenceOf(call({ ...api, application: { id: 'a' } })), 'deleted application: GET /tokens/{id}')
+  t.equal(sentenceOf(call({ ...api, method: 'POST', route: 'Tokens.Get' })), 'Checkout: Tokens.Get')
 })
 
 t.test('a poll brings what became of a call that is listed', async (t) => {
-  const sent = call({ outcome: 'sent' })
   const { calls } = mergeNewerPage(
-    { entries: [sent], next: undefined },
+    { entries: [SENT], next: undefined },
     { entries: [call({ id: 'new' }), call()], next: undefined },
   )
   t.same(
     calls.entries.map(({ id, outcome }) => [id, outcome]),
     [
       ['new', 'answered'],
-      [sent.id, 'answered'],
+      [SENT.id, 'answered'],
     ],
   )
-})
-
-t.test('calls are sorted by duration on request', async (t) => {
-  const calls = [call({ id: '1', duration_ms: 1 }), call({ id: '2', duration_ms: 9 })]
-  t.same(
-    sortCalls(calls, 'slowest').map(({ id }) => id),
-    ['2', '1'],
-  )
-  t.equal(sortCalls(calls, null), calls)
 })
 
 const at = (second: number, id: string) =>
@@ -165,7 +179,8 @@ t.test('steps show where a call ended', async (t) => {
   t.same(titles(NOT_SENT).slice(-2), ['Open tokens', 'Not sent!'])
   t.same(titles(UNKNOWN).slice(-2), ['Forwarded', 'Destination!'])
   t.same(titles(CUT_OFF).slice(-2), ['Destination', 'Response!'])
-  t.same(titles(call({ outcome: 'sent' })).slice(-2), ['Forwarded', 'Response'])
+  t.same(titles(SENT).slice(-2), ['Forwarded', 'Response'])
+  t.equal(stepsOf(SENT).at(-1)?.state, 'open')
   t.same(titles(call({ outcome: 'dry_run' })).at(-1), 'Ended')
   t.same(titles(call({ kind: 'connect', outcome: 'opened' })).at(-1), 'Ended')
 })

@@ -3,19 +3,16 @@ import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { count, decimal, milliseconds, percent } from '../../kit/numbers.ts'
 import { bars, plot } from '../../kit/plot.ts'
 import { poll } from '../../kit/poll.ts'
-import { resource, show } from '../../kit/resource.ts'
+import { resource } from '../../kit/resource.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
 import { relativeTime } from '../../kit/time.ts'
-import type { Calls } from '../requests/call-pages.ts'
-import { loadCalls } from '../requests/calls.ts'
-import { requestsHash } from '../requests/list.ts'
+import { requestsHash } from '../requests/filters.ts'
 import { type CallStatistics, callStatistics, timeRange } from './figures.ts'
 import { failureNotices } from './notices.ts'
+import { showLatest } from './outage.ts'
+import { type LoadedCalls, loadCalls } from './recent-calls.ts'
 
 const POLL_MS = 5_000
-
-/** Pages of 1,000 calls that the figures are made of, at most. */
-const PAGES = 3
 
 /** Minutes that a reader may choose. */
 export const MINUTES = [5, 15, 60] as const
@@ -46,11 +43,12 @@ const figures = (
 ): TemplateResult => {
   const { all } = course
   const rate = (value: number) => `${decimal(value)}/s`
+  const start_date = new Date(span.from).toISOString()
   return html`<div class="cards">
     ${figure(
       'Calls per second',
       all.perSecond < 10 ? all.perSecond.toFixed(2) : decimal(all.perSecond),
-      requestsHash({}),
+      requestsHash({ start_date }),
       plot({
         ...span,
         figure: all.perSecond,
@@ -63,7 +61,7 @@ const figures = (
     ${figure(
       'Time in Sidevault, p99',
       orNone(all.p99, milliseconds),
-      requestsHash({ sort: 'slowest' }),
+      requestsHash({ sort: 'slowest', start_date }),
       plot({
         ...span,
         figure: all.p99,
@@ -79,7 +77,7 @@ const figures = (
     ${figure(
       'Failed',
       orNone(all.failedShare, percent),
-      requestsHash({ outcome: 'failed' }),
+      requestsHash({ outcome: 'failed', start_date }),
       plot({
         ...span,
         figure: all.failedShare,
@@ -94,11 +92,10 @@ const figures = (
 
 /** Figures of the newest calls of this node. */
 export const createCalls = ({ api, filters, signal }: ScreenContext) => {
-  const calls = loadCalls(api, signal, PAGES)
+  const calls = loadCalls(api, signal)
   poll(POLL_MS, calls.refresh, signal)
 
-  const course = ({ entries, next }: Calls): TemplateResult => {
-    const now = Date.now()
+  const course = ({ entries, next, at: now }: LoadedCalls): TemplateResult => {
     const minutes = minutesOf(filters.value)
     const span = timeRange(minutes, now)
     const statistics = callStatistics(entries, span, { now, isAll: next === undefined })
@@ -113,10 +110,10 @@ export const createCalls = ({ api, filters, signal }: ScreenContext) => {
     }`
   }
 
-  const destinations = resource(
-    (signal) => api.call<Destinations>('GET', '/requests/destinations', { signal, background: true }),
-    signal,
-  )
+  const destinations = resource(async (signal) => {
+    const options = { signal, background: true }
+    return { ...(await api.call<Destinations>('GET', '/requests/destinations', options)), at: Date.now() }
+  }, signal)
   poll(POLL_MS, destinations.refresh, signal)
 
   const disclosures = ({ since, data }: Destinations): TemplateResult => {
@@ -144,8 +141,12 @@ export const createCalls = ({ api, filters, signal }: ScreenContext) => {
   }
 
   return {
-    notices: () => failureNotices(calls.value.value?.entries ?? [], Date.now()),
-    course: () => show(calls, course),
-    disclosures: () => show(destinations, disclosures),
+    sources: [calls, destinations],
+    notices: () => {
+      const { entries = [], at = 0 } = calls.value.value ?? {}
+      return failureNotices(entries, at)
+    },
+    course: () => showLatest(calls, course),
+    disclosures: () => showLatest(destinations, disclosures),
   }
 }

@@ -1,7 +1,6 @@
 import type { RequestEntry } from '../../api/types.ts'
 import { quantile } from '../../kit/numbers.ts'
 import type { Point } from '../../kit/plot.ts'
-import { hasFailed } from '../requests/filters.ts'
 
 /** Number of buckets, and so of points of a plot. */
 const BUCKETS = 60
@@ -32,7 +31,7 @@ interface Figures {
 
 const figuresOf = (calls: readonly RequestEntry[], ms: number): Figures => {
   const times = calls.map(({ duration_ms }) => duration_ms).sort((a, b) => a - b)
-  const failed = calls.filter(hasFailed).length
+  const failed = calls.filter(({ failed }) => failed).length
   return {
     calls: calls.length,
     perSecond: ms > 0 ? calls.length / (ms / 1_000) : 0,

@@ -4,10 +4,11 @@ import { loadMetrics, type Metrics } from '../../api/metrics.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { bytes, decimal } from '../../kit/numbers.ts'
 import { poll } from '../../kit/poll.ts'
-import { resource, show } from '../../kit/resource.ts'
+import { resource } from '../../kit/resource.ts'
 import { relativeTime } from '../../kit/time.ts'
 import { chainOf } from '../audit/chain.ts'
 import { type Notice, noticesOf } from './notices.ts'
+import { type Outage, outageNotice, showLatest } from './outage.ts'
 
 /** /readyz and /metrics check components of all processes: less often than calls are read. */
 const POLL_MS = 10_000
@@ -44,12 +45,13 @@ const readiness = ({ health, metrics, at }: Node, ofCalls: readonly Notice[]): T
   </div>`
 }
 
-const components = ({ health }: Node): TemplateResult => html`<ul class="components">
+/** `isPast`: the states are those before an outage. */
+const components = ({ health }: Node, isPast: boolean): TemplateResult => html`<ul class="components">
   ${health.components.map(({ name, status, since }) => {
     const [kind, text] = STATES[status]
     return html`<li>
       <span>${name}</span>
-      <span><span class=${`badge ${kind}`}>${text}</span>${since === undefined ? nothing : html` <span class="soft small">since ${relativeTime(since)}</span>`}</span>
+      <span><span class=${isPast ? 'badge' : `badge ${kind}`}>${isPast ? 'was ' : ''}${text}</span>${since === undefined ? nothing : html` <span class="soft small">since ${relativeTime(since)}</span>`}</span>
     </li>`
   })}
 </ul>`
@@ -77,10 +79,14 @@ export const createNode = (signal: AbortSignal) => {
     return { health, metrics, at: Date.now() }
   }, signal)
   poll(POLL_MS, node.refresh, signal)
+  const shown = (view: (node: Node) => TemplateResult) =>
+    node.value.value === undefined ? html`` : view(node.value.value)
   return {
+    node,
     /** `ofCalls`: notices about calls. */
-    notices: (ofCalls: readonly Notice[]) => show(node, (loaded) => readiness(loaded, ofCalls)),
-    components: () => (node.value.value === undefined ? html`` : components(node.value.value)),
-    facts: () => (node.value.value === undefined ? html`` : facts(node.value.value)),
+    notices: (ofCalls: readonly Notice[], outage: Outage | undefined) =>
+      outage === undefined ? showLatest(node, (loaded) => readiness(loaded, ofCalls)) : outageNotice(outage),
+    components: (isPast: boolean) => shown((loaded) => components(loaded, isPast)),
+    facts: () => shown(facts),
   }
 }

@@ -4,8 +4,8 @@ import type { Metrics } from '../../api/metrics.ts'
 import type { RequestEntry } from '../../api/types.ts'
 import { bytes, count, decimal } from '../../kit/numbers.ts'
 import { chainOf } from '../audit/chain.ts'
-import { hasFailed, outcomeOf } from '../requests/filters.ts'
-import { requestsHash } from '../requests/list.ts'
+import { requestsHash } from '../requests/filters.ts'
+import { outcomeOf } from '../requests/outcome.ts'
 
 const DAY_MS = 86_400_000
 const GIB = 1024 ** 3
@@ -54,7 +54,7 @@ const RECENT_MS = 5 * 60_000
 /** A notice when proxied calls fail, denials apart: those are their callers' concern. */
 export const failureNotices = (entries: readonly RequestEntry[], now: number): readonly Notice[] => {
   const recent = entries.filter(({ kind, at }) => kind === 'proxy' && Date.parse(at) > now - RECENT_MS)
-  const failed = recent.filter((call) => hasFailed(call) && outcomeOf(call) !== 'rejected').length
+  const failed = recent.filter((call) => call.failed && outcomeOf(call) !== 'rejected').length
   if (failed === 0) return []
   return [
     {

@@ -1,7 +1,9 @@
 import type { RequestEntry } from '../../api/types.ts'
 import { copyable } from '../../kit/copy.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
+import type { ListResponse } from '../../kit/list.ts'
 import { bytes, count, milliseconds } from '../../kit/numbers.ts'
+import { poll } from '../../kit/poll.ts'
 import { errorLink } from '../../kit/problem.ts'
 import { resource, show } from '../../kit/resource.ts'
 import type { ScreenContext, ScreenInstance } from '../../kit/screen.ts'
@@ -9,15 +11,15 @@ import { exactTime, relativeTime } from '../../kit/time.ts'
 import { traceStep } from '../../kit/trace-step.ts'
 import { hashOf, link } from '../../router.ts'
 import { may } from '../../session.ts'
-import { loadCalls } from './calls.ts'
 import { KINDS } from './filters.ts'
 import { outcomeBadge } from './outcome.ts'
 import { loadRemedy } from './remedy.ts'
+import { sentenceOf } from './sentence.ts'
 import { stageBar, stagesOf } from './stages.ts'
 import { type Step, stepsOf, stepTime } from './steps.ts'
 
-/** Pages of older calls that are looked through for a call that a link names. */
-const PAGES = 10
+/** ms between two looks whether a call has ended. */
+const POLL_MS = 3_000
 
 /** ms by which the clocks of a call and of its records may differ. */
 const AROUND_MS = 10
@@ -83,19 +85,14 @@ const times = (call: RequestEntry): TemplateResult => html`<table class="stage-t
 
 export const openDetail = (context: ScreenContext): ScreenInstance => {
   const { api, params, signal } = context
-  const calls = loadCalls(api, signal)
-  const loaded = resource(async () => {
-    const state = calls.state.value
-    if (state.kind === 'error') throw state.error
-    if (state.kind !== 'ready') return new Promise<RequestEntry | undefined>(() => {})
-    const call = state.value.entries.find(({ id }) => id === params.id)
-    if (call === undefined && state.value.next !== undefined && calls.pages.peek() < PAGES) {
-      calls.more()
-      return new Promise<RequestEntry | undefined>(() => {})
-    }
-    if (call !== undefined) context.title(call.kind === 'connect' ? 'Tunnel' : `${call.method} ${call.route}`)
+  const loaded = resource(async (signal, background) => {
+    const query = { id: params.id, console: true }
+    const options = { query, signal, background }
+    const [call] = (await api.call<ListResponse<RequestEntry>>('GET', '/requests', options)).data
+    if (call !== undefined) context.title(sentenceOf(call))
     return call
   }, signal)
+  poll(POLL_MS, () => loaded.value.peek()?.outcome === 'sent' && loaded.refresh(), signal)
   const remedy = resource(async () => {
     const code = loaded.value.value?.code
     return code === undefined ? undefined : loadRemedy(code)
@@ -115,7 +112,7 @@ export const openDetail = (context: ScreenContext): ScreenInstance => {
       show(loaded, (call) =>
         call === undefined
           ? html`<div class="empty">
-              <p>This call is not among the newest of this node. Each process retains 10,000, until it restarts.</p>
+              <p>This call is not among those of this node. Each process retains its newest 10,000, until it restarts.</p>
               <p><a href="#/requests">All requests</a></p>
             </div>`
           : html`${failure(call)}

@@ -1,20 +1,26 @@
 import type { RequestEntry } from '../../api/types.ts'
 import { html, type TemplateResult } from '../../kit/html.ts'
-import { hasFailed, OUTCOMES, outcomeOf } from './filters.ts'
+import { OUTCOMES } from './filters.ts'
 
-/** Outcomes that are neither good nor bad. */
-const NEUTRAL = ['sent', 'dry_run']
+/** A key of `OUTCOMES`. */
+export const outcomeOf = ({ outcome, status = 500, failed, response_complete }: RequestEntry): string => {
+  if (response_complete === false) return 'cut_off'
+  return failed && (outcome === 'responded' || (outcome === 'not_sent' && status < 500))
+    ? 'rejected'
+    : outcome
+}
 
-const kindOf = (call: RequestEntry): string => {
-  const outcome = outcomeOf(call)
-  if (NEUTRAL.includes(outcome)) return ''
-  if (hasFailed(call)) return outcome === 'rejected' && (call.status ?? 500) < 500 ? 'warn' : 'bad'
-  return (call.status ?? 0) >= 400 ? 'warn' : 'good'
+/** Class of the badge: none until it is known how the call ended. */
+const badgeKind = (call: RequestEntry): '' | 'good' | 'warn' | 'bad' => {
+  const { status, outcome, failed } = call
+  if (failed) return outcomeOf(call) === 'rejected' && (status ?? 500) < 500 ? 'warn' : 'bad'
+  if (status === undefined || outcome === 'dry_run') return ''
+  return status >= 400 ? 'warn' : 'good'
 }
 
 /** The outcome as a word, with its status; colour only repeats it. */
 export const outcomeBadge = (call: RequestEntry): TemplateResult => {
   const { status, outcome } = call
   const text = OUTCOMES[outcomeOf(call)] ?? outcome
-  return html`<span class=${`badge ${kindOf(call)}`}>${text}${status === undefined || outcome === 'dry_run' ? '' : ` ${status}`}</span>`
+  return html`<span class=${`badge ${badgeKind(call)}`}>${text}${status === undefined || outcome === 'dry_run' ? '' : ` ${status}`}</span>`
 }

@@ -6,8 +6,8 @@ export interface Step {
   readonly title: string
   readonly text: string
   readonly ms?: number
-  /** `failed`: the call ended here. */
-  readonly state: 'done' | 'failed'
+  /** `failed`: the call ended here. `open`: it is not known yet. */
+  readonly state: 'done' | 'failed' | 'open'
 }
 
 const tokens = (count: number): string => (count === 1 ? '1 token' : `${count} tokens`)
@@ -94,7 +94,7 @@ const finalSteps = (call: RequestEntry): readonly Step[] => {
     case 'responded':
       return [ended('Responded', `${decisionText(call)} ${response}`.trim())]
     case 'sent':
-      return [forwarded, ended('Response', 'It is not known yet how the call ends.')]
+      return [forwarded, { title: 'Response', text: 'It is not known yet how the call ends.', state: 'open' }]
     case 'answered':
       return [
         forwarded,
