@@ -30,7 +30,8 @@ export const restoreScroll = (): void => {
   stop = () => end.abort()
   const scroll = () => {
     scrollTo(0, top)
-    if (scrollY >= top - 1) stop()
+    // What still loads above would move the page.
+    if (scrollY >= top - 1 && document.querySelector('main [aria-busy="true"]') === null) stop()
   }
   const observer = new ResizeObserver(scroll)
   end.signal.addEventListener('abort', () => observer.disconnect())

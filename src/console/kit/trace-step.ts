@@ -2,7 +2,7 @@ import { html, nothing, type TemplateResult } from './html.ts'
 
 interface TraceStep {
   readonly title: string
-  readonly state: 'done' | 'failed' | 'skipped'
+  readonly state: 'done' | 'failed' | 'open' | 'skipped'
   /** Its outcome, with the class of the badge. */
   readonly badge?: readonly [kind: 'good' | 'bad' | '', text: string]
   /** `0.27 ms`, or `''`. */

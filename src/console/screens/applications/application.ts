@@ -7,7 +7,7 @@ import type { ListResponse } from '../../kit/list.ts'
 import { problem } from '../../kit/problem.ts'
 import { type Resource, resource, show } from '../../kit/resource.ts'
 import type { Screen, ScreenContext } from '../../kit/screen.ts'
-import { section } from '../../kit/section.ts'
+import { facts, section } from '../../kit/section.ts'
 import { snippet } from '../../kit/snippet.ts'
 import { table } from '../../kit/table.ts'
 import { relativeTime } from '../../kit/time.ts'
@@ -17,9 +17,6 @@ import { dependentsOf } from './dependents.ts'
 import { containerLabel } from './difference.ts'
 import { expiry, isOwn, keysOf } from './keys.ts'
 import { destinationText, phraseOf } from './phrase.ts'
-
-/** Calls of this node that are looked through for the newest of the application. */
-const LOOKED = 100
 
 const soft = (text: string): TemplateResult => html`<span class="soft">${text}</span>`
 
@@ -33,12 +30,6 @@ const permissionNames = ({ permissions }: Application | Rule) => names(permissio
 
 const destinationNames = ({ destinations }: Application | Rule) =>
   names(destinations?.map(destinationText), 'anywhere that egress allows')
-
-/** Labels with their values; one without a value is left out. */
-const facts = (list: readonly (readonly [label: string, value: unknown])[]): TemplateResult =>
-  html`<dl class="facts">
-    ${list.map(([label, value]) => (value === undefined ? nothing : html`<dt>${label}</dt><dd>${value}</dd>`))}
-  </dl>`
 
 /** Rules in the order in which they are tried. */
 const rulesTable = (rules: readonly Rule[]): TemplateResult =>
@@ -63,7 +54,7 @@ const newestCall = ({ state: { value: state } }: Resource<RequestEntry | undefin
   if (state.kind !== 'ready') return soft('…')
   const { value: call } = state
   return call === undefined
-    ? soft(`none among the newest ${LOOKED} calls of this machine`)
+    ? soft('none that this node retains')
     : html`${relativeTime(call.at)} <code>${call.method} ${call.route}</code>`
 }
 
@@ -72,9 +63,9 @@ const details = (context: ScreenContext, application: Application): (() => Templ
   const hasTokens = type !== 'management'
   const keys = keysOf(context, application)
   const findNewestCall = async (signal: AbortSignal) => {
-    const query = { size: LOOKED }
+    const query = { application: id, size: 1 }
     const page = await context.api.call<ListResponse<RequestEntry>>('GET', '/requests', { query, signal })
-    return page.data.find((call) => call.application?.id === id)
+    return page.data[0]
   }
   const call = may('log:read') ? resource(findNewestCall, context.signal) : undefined
 

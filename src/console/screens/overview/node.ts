@@ -5,6 +5,7 @@ import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { bytes, decimal } from '../../kit/numbers.ts'
 import { poll } from '../../kit/poll.ts'
 import { resource } from '../../kit/resource.ts'
+import { facts } from '../../kit/section.ts'
 import { relativeTime } from '../../kit/time.ts'
 import { chainOf } from '../audit/chain.ts'
 import { type Notice, noticesOf } from './notices.ts'
@@ -56,20 +57,24 @@ const components = ({ health }: Node, isPast: boolean): TemplateResult => html`<
   })}
 </ul>`
 
-const facts = ({ metrics, health }: Node): TemplateResult => {
+const nodeFacts = ({ metrics, health }: Node): TemplateResult => {
   const { backlog, verifiedAt } = chainOf(metrics, health)
   const free = metrics.sum('data_disk_free_bytes')
-  return html`<dl class="facts">
-    ${nodeCertificates(metrics).map(
+  return facts([
+    ...nodeCertificates(metrics).map(
       ({ name, ends }) =>
-        html`<dt>Certificate “${name}”</dt>
-          <dd>${ends === undefined ? 'cannot be read' : html`ends ${relativeTime(ends)}`}</dd>`,
-    )}
-    <dt>Audit chain verified</dt>
-    <dd><a href="#/audit">${verifiedAt === undefined ? 'not yet' : relativeTime(verifiedAt)}</a></dd>
-    ${backlog === undefined ? nothing : html`<dt>Audit backlog</dt><dd><a href="#/audit">${decimal(backlog)} s</a></dd>`}
-    ${free === undefined ? nothing : html`<dt>Disk free</dt><dd>${bytes(free)}</dd>`}
-  </dl>`
+        [
+          `Certificate “${name}”`,
+          ends === undefined ? 'cannot be read' : html`ends ${relativeTime(ends)}`,
+        ] as const,
+    ),
+    [
+      'Audit chain verified',
+      html`<a href="#/audit">${verifiedAt === undefined ? 'not yet' : relativeTime(verifiedAt)}</a>`,
+    ],
+    ['Audit backlog', backlog === undefined ? undefined : html`<a href="#/audit">${decimal(backlog)} s</a>`],
+    ['Disk free', free === undefined ? undefined : bytes(free)],
+  ])
 }
 
 /** State of this node: notices, components and facts. */
@@ -87,6 +92,6 @@ export const createNode = (signal: AbortSignal) => {
     notices: (ofCalls: readonly Notice[], outage: Outage | undefined) =>
       outage === undefined ? showLatest(node, (loaded) => readiness(loaded, ofCalls)) : outageNotice(outage),
     components: (isPast: boolean) => shown((loaded) => components(loaded, isPast)),
-    facts: () => shown(facts),
+    facts: () => shown(nodeFacts),
   }
 }

@@ -7,6 +7,7 @@ import { poll } from '../../kit/poll.ts'
 import { errorLink } from '../../kit/problem.ts'
 import { resource, show } from '../../kit/resource.ts'
 import type { ScreenContext, ScreenInstance } from '../../kit/screen.ts'
+import { facts } from '../../kit/section.ts'
 import { exactTime, relativeTime } from '../../kit/time.ts'
 import { traceStep } from '../../kit/trace-step.ts'
 import { hashOf, link } from '../../router.ts'
@@ -23,9 +24,6 @@ const POLL_MS = 3_000
 
 /** ms by which the clocks of a call and of its records may differ. */
 const AROUND_MS = 10
-
-const fact = (name: string, value: unknown): TemplateResult | typeof nothing =>
-  value === undefined ? nothing : html`<dt>${name}</dt><dd>${value}</dd>`
 
 /** The audit records of the time of a call. */
 const auditHash = ({ at, duration_ms }: RequestEntry): string =>
@@ -47,18 +45,24 @@ const party = (
         ? html`<a href=${hash}>${entity.name}</a>`
         : html`${entity.name}`
 
-const facts = (call: RequestEntry): TemplateResult => html`<div class="card"><dl class="facts">
-  ${fact('Outcome', outcomeBadge(call))}
-  ${fact('Time', html`${exactTime(call.at)} <span class="soft">(${relativeTime(call.at)})</span>`)}
-  ${fact('Kind', KINDS[call.kind] ?? call.kind)}
-  ${fact('Application', party(call.application, link`/applications/${call.application?.id ?? ''}`, 'application:read'))}
-  ${fact('Proxy', party(call.proxy, link`/proxies/${call.proxy?.id ?? ''}`, 'proxy:read'))}
-  ${fact('Destination', call.host)} ${fact("Destination's status", call.destination_status)}
-  ${fact('Tokens', count(call.tokens))}
-  ${fact('Request', call.request_bytes === undefined ? undefined : bytes(call.request_bytes))}
-  ${fact('Response', call.response_bytes === undefined ? undefined : bytes(call.response_bytes))}
-  ${fact('Process', html`<code>${call.node}</code>`)} ${fact('Trace id', copyable(call.trace_id, 'trace id'))}
-</dl></div>`
+const metadata = (call: RequestEntry): TemplateResult =>
+  facts([
+    ['Outcome', outcomeBadge(call)],
+    ['Time', html`${exactTime(call.at)} <span class="soft">(${relativeTime(call.at)})</span>`],
+    ['Kind', KINDS[call.kind] ?? call.kind],
+    [
+      'Application',
+      party(call.application, link`/applications/${call.application?.id ?? ''}`, 'application:read'),
+    ],
+    ['Proxy', party(call.proxy, link`/proxies/${call.proxy?.id ?? ''}`, 'proxy:read')],
+    ['Destination', call.host],
+    ["Destination's status", call.destination_status],
+    ['Tokens', count(call.tokens)],
+    ['Request', call.request_bytes === undefined ? undefined : bytes(call.request_bytes)],
+    ['Response', call.response_bytes === undefined ? undefined : bytes(call.response_bytes)],
+    ['Process', html`<code>${call.node}</code>`],
+    ['Trace id', copyable(call.trace_id, 'trace id')],
+  ])
 
 const stepItem = (step: Step): TemplateResult =>
   traceStep({
@@ -123,7 +127,7 @@ export const openDetail = (context: ScreenContext): ScreenInstance => {
                 </section>
                 <section aria-labelledby="facts">
                   <h2 id="facts">Metadata</h2>
-                  ${facts(call)}
+                  <div class="card">${metadata(call)}</div>
                 </section>
                 <section aria-labelledby="times">
                   <h2 id="times">Time</h2>
