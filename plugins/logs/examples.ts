@@ -30,7 +30,7 @@ export const list: readonly Example[] = [
         {
           ...log,
           operation: 'read',
-          message: 'Card retrieved: masked',
+          message: 'Card retrieved',
           created_at: '2026-03-02T09:30:00.000+00:00',
           trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
           disclosure: 'mask',

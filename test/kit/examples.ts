@@ -8,6 +8,7 @@ const MADE = {
   key: /^key_[1-9A-HJ-NP-Za-km-z]+$/,
   sessionKey: /^key_sess_[1-9A-HJ-NP-Za-km-z]+$/,
   time: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00$/,
+  traceId: /^[0-9a-f]{32}$/,
   opaque: /^[1-9A-HJ-NP-Za-km-z]{20,60}$/,
   cursor: /^[A-Za-z0-9_-]{40,}$/,
 }
