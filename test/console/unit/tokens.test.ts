@@ -5,10 +5,12 @@ import { groupsOf, loadAccess } from '../../../src/console/screens/tokens/access
 import { maskedData } from '../../../src/console/screens/tokens/cells.ts'
 import { typesOf } from '../../../src/console/screens/tokens/create.ts'
 import {
+  inputOf,
   metadataPatch,
   metadataText,
   parseMetadata,
-} from '../../../src/console/screens/tokens/metadata-text.ts'
+} from '../../../src/console/screens/tokens/input.ts'
+import { FIELDS, suggest } from '../../../src/console/screens/tokens/language.ts'
 import {
   containerOf,
   EXPIRIES,
@@ -16,8 +18,6 @@ import {
   metadataOf,
   searchQuery,
 } from '../../../src/console/screens/tokens/query.ts'
-import { applySuggestion, FIELDS, suggest } from '../../../src/console/screens/tokens/suggest.ts'
-import { inputOf } from '../../../src/console/screens/tokens/token-input.ts'
 import { parseQuery } from '../../../src/vault/search/parser.ts'
 import { textOf } from './kit.ts'
 
@@ -71,8 +71,7 @@ t.test('filters without a search become list parameters', async (t) => {
 })
 
 const KNOWN = { types: ['card', 'bank'], containers: ['/pci/', '/hr/'], metadata: ['order'], now: NOW }
-const inserts = (text: string, caret = text.length) =>
-  suggest(text, caret, KNOWN).options.map(({ insert }) => insert)
+const inserts = (text: string, caret = text.length) => suggest(text, caret, KNOWN).map(({ insert }) => insert)
 
 t.test('suggestions follow the caret', async (t) => {
   t.strictSame(inserts('ty'), ['type:'])
@@ -90,9 +89,9 @@ t.test('suggestions follow the caret', async (t) => {
 })
 
 t.test('a suggestion replaces the word at the caret', async (t) => {
-  const apply = (text: string, caret = text.length) => {
-    const place = suggest(text, caret, KNOWN)
-    return applySuggestion(text, place, place.options[0]!)
+  const apply = (typed: string, at = typed.length) => {
+    const { text, caret } = suggest(typed, at, KNOWN)[0]!
+    return { text, caret }
   }
   t.strictSame(apply('a:b ty'), { text: 'a:b type:', caret: 9 })
   t.strictSame(apply('type:c AND id:x', 6), { text: 'type:card AND id:x', caret: 10 })

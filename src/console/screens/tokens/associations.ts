@@ -12,18 +12,13 @@ import { may } from '../../session.ts'
 import { maskedData, metadataChips } from './cells.ts'
 import { MASK_ONLY } from './types.ts'
 
-interface Side {
-  readonly title: string
-  /** Relation of the listed tokens to the token of the page. */
-  readonly role: 'parent' | 'child'
-  readonly list: string
-  readonly empty: string
-  readonly association: (other: string) => string
-}
-
-const createSide = ({ api, signal }: ScreenContext, side: Side): (() => TemplateResult) => {
-  const { title, role, association } = side
-  const list = listOf<Token>({ api, signal, path: side.list, query: () => MASK_ONLY, size: 20 })
+/** The tokens on one side of a token, which are its parents or its children. */
+const createSide = ({ api, signal }: ScreenContext, id: string, role: 'parent' | 'child') => {
+  const [title, many] = role === 'parent' ? ['Parents', 'parents'] : ['Children', 'children']
+  const association = (other: string) =>
+    role === 'parent' ? path`/tokens/${other}/children/${id}` : path`/tokens/${id}/children/${other}`
+  const where = `${path`/tokens/${id}`}/${many}`
+  const list = listOf<Token>({ api, signal, path: where, query: () => MASK_ONLY, size: 20 })
   const add = formAction(async (fields, form) => {
     const other = String(fields.get('id') ?? '').trim()
     if (other === '') return
@@ -39,34 +34,26 @@ const createSide = ({ api, signal }: ScreenContext, side: Side): (() => Template
     })
     if (isSure && (await notifyResult(api.call('DELETE', association(other))))) list.reload()
   }
+  const removeButton = ({ id }: Token) =>
+    html`<button type="button" aria-label=${`Remove ${id}`} @click=${() => void remove(id)}>Remove</button>`
   return () => html`<h3>${title}</h3>
-    ${showList(list, (tokens) =>
+    ${showList(list, (rows) =>
       table<Token>({
         caption: title,
-        rows: tokens,
+        rows,
         key: ({ id }) => id,
         link: ({ id }) => link`/tokens/${id}`,
-        empty: side.empty,
+        empty: `This token has no ${many}.`,
         columns: [
           { head: 'Token', kind: 'code', cell: ({ id }) => html`<span class="one-line">${id}</span>` },
           { head: 'Type', cell: ({ type }) => type },
           { head: 'Masked data', cell: maskedData },
           { head: 'Metadata', kind: 'wide', cell: metadataChips },
-          {
-            head: 'Change',
-            cell: ({ id }) =>
-              may('token:delete')
-                ? html`<button type="button" aria-label=${`Remove ${id}`} @click=${() => void remove(id)}>Remove</button>`
-                : nothing,
-          },
+          { head: 'Change', cell: (other) => (may('token:delete') ? removeButton(other) : nothing) },
         ],
       }),
     )}
-    <form
-      class="inline"
-      aria-label=${`Add a ${role}`}
-      @submit=${add.run}
-    >
+    <form class="inline" aria-label=${`Add a ${role}`} @submit=${add.run}>
       ${field({
         label: `Add a ${role}`,
         control: html`<input name="id" placeholder="Id of a token" autocomplete="off" spellcheck="false" />`,
@@ -78,19 +65,6 @@ const createSide = ({ api, signal }: ScreenContext, side: Side): (() => Template
 
 /** Parents and children of a token: needs `token:read`. */
 export const createAssociations = (context: ScreenContext, id: string): (() => TemplateResult) => {
-  const parents = createSide(context, {
-    title: 'Parents',
-    role: 'parent',
-    list: path`/tokens/${id}/parents`,
-    empty: 'This token has no parents.',
-    association: (other) => path`/tokens/${other}/children/${id}`,
-  })
-  const children = createSide(context, {
-    title: 'Children',
-    role: 'child',
-    list: path`/tokens/${id}/children`,
-    empty: 'This token has no children.',
-    association: (other) => path`/tokens/${id}/children/${other}`,
-  })
-  return () => html`${parents()} ${children()}`
+  const sides = (['parent', 'child'] as const).map((role) => createSide(context, id, role))
+  return () => html`${sides.map((side) => side())}`
 }

@@ -9,20 +9,19 @@ const cut = (text: string): string => {
   return characters.length > SHOWN ? `${characters.slice(0, SHOWN - 1).join('')}…` : text
 }
 
+/** Data as text: a text as it is, else JSON. */
+export const dataText = (data: unknown, indent?: number): string =>
+  typeof data === 'string' ? data : (JSON.stringify(data, null, indent) ?? '')
+
 /** Masked data in one line. */
 const summaryOf = (data: unknown): string => {
-  if (typeof data === 'string') return cut(data)
-  if (!isObject(data)) return cut(JSON.stringify(data) ?? '')
+  if (!isObject(data)) return dataText(data)
   const { number, expiration_month: month, expiration_year: year } = data
-  if (typeof number === 'string')
-    return cut(
-      [number, ...(month === undefined || year === undefined ? [] : [`${month}/${year}`])].join('  '),
-    )
-  return cut(
-    Object.entries(data)
-      .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
-      .join(', '),
-  )
+  if (typeof number !== 'string')
+    return Object.entries(data)
+      .map(([name, value]) => `${name}: ${dataText(value)}`)
+      .join(', ')
+  return month === undefined || year === undefined ? number : `${number}  ${month}/${year}`
 }
 
 /** Data may be large, and views are made again as time passes. */
@@ -31,7 +30,7 @@ const summaries = new WeakMap<object, string>()
 /** Data of a response that was asked for as masked; a token without a mask has none. */
 export const maskedData = (token: Pick<Token, 'data'>): TemplateResult => {
   if (token.data === undefined) return html`<span class="soft">no mask</span>`
-  const text = summaries.get(token) ?? summaryOf(token.data)
+  const text = summaries.get(token) ?? cut(summaryOf(token.data))
   summaries.set(token, text)
   return html`<code class="one-line">${text}</code>`
 }
@@ -42,9 +41,12 @@ const CHIPS = 2
 /** The first entries of metadata. */
 export const metadataChips = ({ metadata = {} }: Pick<Token, 'metadata'>): TemplateResult => {
   const entries = Object.entries(metadata)
-  return html`<span class="chips"
-    >${entries.slice(0, CHIPS).map(([key, value]) => html`<span class="chip" title=${`${key}: ${value}`}>${cut(key)}: ${cut(value)}</span>`)}${
-      entries.length > CHIPS ? html`<span class="soft">+ ${entries.length - CHIPS}</span>` : nothing
-    }</span
-  >`
+  const chips = entries
+    .slice(0, CHIPS)
+    .map(
+      ([key, value]) =>
+        html`<span class="chip" title=${`${key}: ${value}`}>${cut(key)}: ${cut(value)}</span>`,
+    )
+  const more = entries.length - CHIPS
+  return html`<span class="chips">${chips}${more > 0 ? html`<span class="soft">+ ${more}</span>` : nothing}</span>`
 }

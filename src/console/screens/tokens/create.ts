@@ -1,14 +1,14 @@
 import type { Token } from '../../api/types.ts'
-import { choiceField, field } from '../../kit/form.ts'
+import { select } from '../../kit/form.ts'
 import { html } from '../../kit/html.ts'
 import { createIdempotencyKey } from '../../kit/idempotency.ts'
 import { resource, show } from '../../kit/resource.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
 import { signal } from '../../kit/signals.ts'
 import { link } from '../../router.ts'
-import { formDialog } from './form-dialog.ts'
-import { metadataField } from './metadata-field.ts'
-import { inputOf } from './token-input.ts'
+import { dataText } from './cells.ts'
+import { formDialog, metadataField, type Put } from './forms.ts'
+import { inputOf } from './input.ts'
 
 export interface Description {
   readonly components: {
@@ -16,20 +16,13 @@ export interface Description {
   }
 }
 
-interface TokenType {
-  readonly name: string
-  readonly example: string
-}
-
-const PREFIX = 'data.'
-
-/** The token types that the API describes: `data.<type>` in its schemas. */
-export const typesOf = ({ components: { schemas } }: Description): readonly TokenType[] =>
+/** The token types that the API describes, `data.<type>` in its schemas, with an example of data. */
+export const typesOf = ({ components: { schemas } }: Description) =>
   Object.entries(schemas)
-    .filter(([name]) => name.startsWith(PREFIX))
+    .filter(([name]) => name.startsWith('data.'))
     .map(([name, { examples: [example = ''] = [] }]) => ({
-      name: name.slice(PREFIX.length),
-      example: typeof example === 'string' ? example : JSON.stringify(example, null, 2),
+      name: name.slice(5),
+      example: dataText(example, 2),
     }))
     .sort((a, b) => a.name.localeCompare(b.name))
 
@@ -42,50 +35,44 @@ export const createToken = async ({
   const description = resource((signal) => api.call<Description>('GET', '/openapi.json', { signal }), within)
   const type = signal('card')
   const idempotency = createIdempotencyKey()
+  const typeSelect = (types: readonly string[]) =>
+    select({
+      name: 'type',
+      value: type.value,
+      choices: types.map((name) => [name, name]),
+      set: (name) => {
+        type.value = name
+      },
+    })
+  const line = (name: string, placeholder: string) =>
+    html`<input name=${name} placeholder=${placeholder} spellcheck="false" autocapitalize="off" />`
+  const fields = (put: Put, types: ReturnType<typeof typesOf>) => html`${put(
+    'type',
+    'Type',
+    undefined,
+    typeSelect(types.map(({ name }) => name)),
+  )}
+    ${put(
+      'data',
+      'Data',
+      'JSON, or a text. It is stored encrypted.',
+      html`<textarea
+        name="data"
+        rows="6"
+        required
+        autofocus
+        autocomplete="off"
+        spellcheck="false"
+        placeholder=${types.find(({ name }) => name === type.value)?.example ?? ''}
+      ></textarea>`,
+    )}
+    ${put('containers', 'Container', "Decides whose rules apply. Empty: the type's own.", line('containers', '/customers/42/'))}
+    ${metadataField(put)}
+    ${put('mask', 'Mask', "An expression, or JSON with expressions. Empty: the type's own.", line('mask', '{{ data | reveal_last: 4 }}'))}`
   const id = await formDialog({
     title: 'Create a token',
     submit: 'Create',
-    fields: (sentence) =>
-      show(description, (loaded) => {
-        const types = typesOf(loaded)
-        return html`${choiceField({
-          label: 'Type',
-          error: sentence('type'),
-          name: 'type',
-          value: type.value,
-          choices: types.map(({ name }) => [name, name]),
-          set: (name) => {
-            type.value = name
-          },
-        })}
-        ${field({
-          label: 'Data',
-          hint: 'JSON, or a text. It is stored encrypted.',
-          error: sentence('data'),
-          control: html`<textarea
-            name="data"
-            rows="6"
-            required
-            autofocus
-            autocomplete="off"
-            spellcheck="false"
-            placeholder=${types.find(({ name }) => name === type.value)?.example ?? ''}
-          ></textarea>`,
-        })}
-        ${field({
-          label: 'Container',
-          hint: "Decides whose rules apply. Empty: the type's own.",
-          error: sentence('containers'),
-          control: html`<input name="containers" placeholder="/customers/42/" spellcheck="false" autocapitalize="off" />`,
-        })}
-        ${metadataField(sentence('metadata'))}
-        ${field({
-          label: 'Mask',
-          hint: "An expression, or JSON with expressions. Empty: the type's own.",
-          error: sentence('mask'),
-          control: html`<input name="mask" placeholder=${'{{ data | reveal_last: 4 }}'} spellcheck="false" autocapitalize="off" />`,
-        })}`
-      }),
+    fields: (put) => show(description, (loaded) => fields(put, typesOf(loaded))),
     send: async (text) => {
       const body = inputOf(text)
       return (await api.call<Token>('POST', '/tokens', { body, headers: idempotency.headers(body) })).id

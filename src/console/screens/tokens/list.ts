@@ -15,10 +15,9 @@ import { may, session } from '../../session.ts'
 import { maskedData, metadataChips } from './cells.ts'
 import { createToken } from './create.ts'
 import { filterRow } from './filters.ts'
-import { FILTERS, type Filters, listQuery, quotePhrase, searchQuery } from './query.ts'
+import { type Filters, listQuery, NO_FILTERS, quotePhrase, searchQuery } from './query.ts'
 import { type Reading, readSearch } from './reading.ts'
-import { createSearchBox, languageHelp } from './search-box.ts'
-import type { KnownValues } from './suggest.ts'
+import { createSearchBox } from './search-box.ts'
 import { MASK_ONLY } from './types.ts'
 
 const SEARCH = '/v2/tokens/search'
@@ -39,15 +38,11 @@ const distinct = (texts: readonly string[]): readonly string[] => [...new Set(te
 const metadataKeys = (tokens: readonly Token[]): readonly string[] =>
   distinct(tokens.flatMap(({ metadata = {} }) => Object.keys(metadata)))
 
-const NO_FILTERS: Filters = { q: '', type: '', container: '', metadata: '', expiry: '' }
+const oneLine = (text: string) => html`<span class="one-line" title=${text}>${text}</span>`
 
 const columns: readonly Column<Token>[] = [
-  {
-    head: 'Token',
-    kind: 'code',
-    cell: ({ id }) => html`<span class="one-line" title=${id}>${id}</span>`,
-  },
-  { head: 'Type', cell: ({ type }) => html`<span class="one-line" title=${type}>${type}</span>` },
+  { head: 'Token', kind: 'code', cell: ({ id }) => oneLine(id) },
+  { head: 'Type', cell: ({ type }) => oneLine(type) },
   { head: 'Masked data', cell: maskedData },
   {
     head: 'Container',
@@ -67,21 +62,18 @@ export const openList = (context: ScreenContext): ScreenInstance => {
   const isSearching = may('token:search')
   /** Filters as JSON, so that only a changed filter loads the list again. */
   const text = computed(() => {
-    const values = FILTERS.map((name) => [name, filters.value.get(name) ?? ''])
+    const values = Object.keys(NO_FILTERS).map((name) => [name, filters.value.get(name) ?? ''])
     return JSON.stringify(Object.fromEntries(values))
   })
   const current = computed<Filters>(() => JSON.parse(text.value))
-  const isFiltered = () => Object.values(current.value).some((value) => value !== '')
   const query = () => ({
     ...(isSearching ? { query: searchQuery(current.value, Date.now()) } : listQuery(current.value)),
     ...MASK_ONLY,
   })
-  const list = listOf<Token>({
-    ...context,
-    api: isSearching ? posting(api) : api,
-    path: isSearching ? SEARCH : LIST,
-    query,
-  })
+  const where = isSearching
+    ? { path: SEARCH, api: posting(api), snippet: () => snippet('POST', SEARCH, { body: query() }) }
+    : { path: LIST, api, snippet: () => snippet('GET', LIST, { query: query() }) }
+  const list = listOf<Token>({ ...context, ...where, query })
   const reading = signal<Reading>({ query: '', texts: [] })
   /** Counts changes: a reading that comes after another one is dropped. */
   let changes = 0
@@ -92,7 +84,7 @@ export const openList = (context: ScreenContext): ScreenInstance => {
 
   /** The last tokens on the page: a query that fails shows none. */
   let seen: readonly Token[] = []
-  const knownValues = (): KnownValues => {
+  const knownValues = () => {
     if (list.rows.value.length > 0) seen = list.rows.value
     return {
       types: distinct([...seen.map(({ type }) => type), ...TYPES.split(' ')]),
@@ -106,8 +98,9 @@ export const openList = (context: ScreenContext): ScreenInstance => {
     (await api.call<ListResponse<Token>>('POST', SEARCH, { body: { query, size, disclosure: 'redact' } }))
       .data
   const read = async (typed: string): Promise<Reading> => {
-    const { texts, ...rest } = readSearch(typed)
-    if (texts.length === 0) return { ...rest, texts }
+    const plain = readSearch(typed)
+    const { texts } = plain
+    if (texts.length === 0) return plain
     const [newest, named] = await Promise.all([
       find(searchQuery({ ...current.peek(), q: '' }, Date.now()), 50),
       find(texts.map((id) => `id:${quotePhrase(id)}`).join(' OR '), texts.length),
@@ -128,7 +121,7 @@ export const openList = (context: ScreenContext): ScreenInstance => {
     if (text.peek() === before) list.reload()
   }
   const submit = (typed: string) => void notifyResult(search(typed))
-  const box = createSearchBox({ knownValues, search: submit, reading })
+  const box = createSearchBox(knownValues, submit, reading)
   const dispose = effect(() => {
     const { q } = current.value
     untracked(() => {
@@ -148,20 +141,20 @@ export const openList = (context: ScreenContext): ScreenInstance => {
   }
   const createButton = (kind = '') =>
     html`<button type="button" class=${kind} @click=${() => void createToken(context)}>Create a token</button>`
-  const nextStep = (label: string, step: () => void) => html`<p>
-    <button
-      type="button"
-      @click=${() => {
-        step()
-        box.focus()
-      }}
-    >
-      ${label}
-    </button>
-  </p>`
-  const noMatch = (): TemplateResult => {
+  const nextStep = (label: string, step: () => void) => {
+    const take = () => {
+      step()
+      box.focus()
+    }
+    return html`<p><button type="button" @click=${take}>${label}</button></p>`
+  }
+  const empty = (): TemplateResult => {
     const { q, ...others } = current.value
     const { texts, wider } = reading.value
+    const hasFilters = Object.values(others).some((value) => value !== '')
+    if (q === '' && !hasFilters)
+      return html`<p>No tokens yet.</p>
+        <p>${may('token:create') ? createButton('primary') : html`Create one with a key that has <code>token:create</code>: <code>POST /tokens</code>.`}</p>`
     return html`<p>No token that this key may see matches. Check the query, or clear the filters.</p>
       ${
         texts.length === 0
@@ -169,60 +162,34 @@ export const openList = (context: ScreenContext): ScreenInstance => {
           : html`<p>Data is found by search indexes only; a card has none by itself. For another key of metadata, write <code>key:value</code>.</p>`
       }
       ${wider === undefined ? nothing : nextStep('Search for what begins with it', () => submit(wider))}
-      ${
-        q !== '' && Object.values(others).some((value) => value !== '')
-          ? nextStep('Search without the filters', () => change({ ...NO_FILTERS, q }))
-          : nothing
-      }`
+      ${q !== '' && hasFilters ? nextStep('Search without the filters', () => change({ ...NO_FILTERS, q })) : nothing}`
   }
-  const empty = (): TemplateResult =>
-    isFiltered()
-      ? noMatch()
-      : html`<p>No tokens yet.</p>
-          <p>
-            ${
-              may('token:create')
-                ? createButton('primary')
-                : html`Create one with a key that has <code>token:create</code>: <code>POST /tokens</code>.`
-            }
-          </p>`
 
   return {
-    actions: () =>
-      html`${isSearching ? snippet('POST', SEARCH, { body: query() }) : snippet('GET', LIST, { query: query() })}
-      ${may('token:create') ? createButton() : nothing}`,
-    view: () => html`<p class="soft">
-        Tokens that <strong>${session.value?.private?.application.name ?? 'this key'}</strong> may see. Lists show masks
-        only; a value is shown on its token's page, after <em>Reveal</em>.
-      </p>
-      ${isSearching ? html`${box.view(queryError())}${languageHelp()}` : nothing}
-      ${hiddenFiltersNote(context)}
-      ${filterRow({
-        filters: current.value,
-        types: distinct([...knownValues().types, current.value.type]).filter((type) => type !== ''),
-        isSearching,
-        change,
-        clear: isFiltered() ? () => change(NO_FILTERS) : undefined,
-      })}
-      ${
-        queryError() === undefined
-          ? showList(
-              list,
-              (rows) => html`<div class="tokens">
-                ${table<Token>({
-                  caption: 'Tokens',
-                  rows,
-                  columns,
-                  empty: empty(),
-                  key: ({ id }) => id,
-                  ...(may('token:read') ? { link: ({ id }: Token) => link`/tokens/${id}` } : {}),
-                })}
-              </div>`,
-            )
-          : isSearching
-            ? nothing
-            : html`<p class="error" role="alert">${queryError()}</p>`
-      }`,
+    actions: () => html`${where.snippet()} ${may('token:create') ? createButton() : nothing}`,
+    view: () => {
+      const error = queryError()
+      const types = distinct([...knownValues().types, current.value.type]).filter((type) => type !== '')
+      const rows = (rows: readonly Token[]) => html`<div class="tokens">
+        ${table<Token>({
+          caption: 'Tokens',
+          rows,
+          columns,
+          empty: empty(),
+          key: ({ id }) => id,
+          ...(may('token:read') ? { link: ({ id }: Token) => link`/tokens/${id}` } : {}),
+        })}
+      </div>`
+      return html`<p class="soft">
+          Tokens that <strong>${session.value?.private?.application.name ?? 'this key'}</strong> may see. Lists show masks
+          only; a value is shown on its token's page, after <em>Reveal</em>.
+        </p>
+        ${isSearching ? box.view(error) : nothing}
+        ${hiddenFiltersNote(context)}
+        ${filterRow(current.value, types, isSearching, change)}
+        ${error === undefined ? showList(list, rows) : nothing}
+        ${error === undefined || isSearching ? nothing : html`<p class="error" role="alert">${error}</p>`}`
+    },
     close: dispose,
   }
 }

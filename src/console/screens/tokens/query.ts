@@ -1,5 +1,4 @@
 /** Filters of the list, as the hash has them, and the calls that they make. */
-
 export interface Filters {
   /** A query in the search language. */
   readonly q: string
@@ -10,19 +9,16 @@ export interface Filters {
   readonly expiry: string
 }
 
-/** Names of the filters in the hash. */
-export const FILTERS = ['q', 'type', 'container', 'metadata', 'expiry'] as const satisfies (keyof Filters)[]
+export const NO_FILTERS: Filters = { q: '', type: '', container: '', metadata: '', expiry: '' }
 
-export const EXPIRIES = {
-  day: 'Ends within 24 hours',
-  week: 'Ends within 7 days',
-  month: 'Ends within 30 days',
-  some: 'Ends at some time',
-  never: 'Never ends',
-} as const
-
-const DAYS: Readonly<Record<string, number>> = { day: 1, week: 7, month: 30 }
-const DAY_MS = 86_400_000
+/** Choices of the filter by expiry: their labels, and days until it or a term. */
+export const EXPIRIES: Readonly<Record<string, readonly [label: string, ends: number | string]>> = {
+  day: ['Ends within 24 hours', 1],
+  week: ['Ends within 7 days', 7],
+  month: ['Ends within 30 days', 30],
+  some: ['Ends at some time', 'expires_at:[* TO *]'],
+  never: ['Never ends', 'NOT expires_at:[* TO *]'],
+}
 
 /** A phrase of the search language. */
 export const quotePhrase = (text: string): string => `"${text.replace(/["\\]/g, String.raw`\$&`)}"`
@@ -35,41 +31,34 @@ export const containerOf = (text: string): string => {
 
 /** `order=7` or `order: 7` → both parts; without a value: the key. Undefined: it is no key of metadata. */
 export const metadataOf = (text: string): { readonly key: string; readonly value?: string } | undefined => {
-  const match = /^\s*([\w.-]{1,200})\s*(?:[=:]\s*(.*?)\s*)?$/su.exec(text)
-  if (match?.[1] === undefined) return undefined
-  return match[2] === undefined || match[2] === '' ? { key: match[1] } : { key: match[1], value: match[2] }
+  const [, key, value] = /^\s*([\w.-]{1,200})\s*(?:[=:]\s*(.*?)\s*)?$/su.exec(text) ?? []
+  return key === undefined ? undefined : value ? { key, value } : { key }
 }
 
 const expiryTerm = (expiry: string, now: number): string | undefined => {
-  if (expiry === 'never') return 'NOT expires_at:[* TO *]'
-  if (expiry === 'some') return 'expires_at:[* TO *]'
-  const days = DAYS[expiry]
-  return days === undefined
-    ? undefined
-    : `expires_at:[* TO ${quotePhrase(new Date(now + days * DAY_MS).toISOString())}]`
+  const ends = Object.hasOwn(EXPIRIES, expiry) ? EXPIRIES[expiry]?.[1] : undefined
+  return typeof ends === 'number'
+    ? `expires_at:[* TO ${quotePhrase(new Date(now + ends * 86_400_000).toISOString())}]`
+    : ends
 }
 
 /** The filters as one query of the search language. `now`: ms since the epoch. */
-export const searchQuery = ({ q, type, container, metadata, expiry }: Filters, now: number): string => {
-  const terms: string[] = []
-  if (type !== '') terms.push(`type:${quotePhrase(type)}`)
-  if (containerOf(container) !== '') terms.push(`container:${quotePhrase(containerOf(container))}`)
-  const entry = metadata === '' ? undefined : metadataOf(metadata)
-  if (entry !== undefined)
-    terms.push(`metadata.${entry.key}:${entry.value === undefined ? '[* TO *]' : quotePhrase(entry.value)}`)
-  const ends = expiryTerm(expiry, now)
-  if (ends !== undefined) terms.push(ends)
-  const query = q.trim()
-  if (query !== '') terms.unshift(terms.length === 0 ? query : `(${query})`)
-  return terms.join(' AND ')
+export const searchQuery = (filters: Filters, now: number): string => {
+  const container = containerOf(filters.container)
+  const { key, value } = metadataOf(filters.metadata) ?? {}
+  const terms = [
+    filters.type && `type:${quotePhrase(filters.type)}`,
+    container && `container:${quotePhrase(container)}`,
+    key && `metadata.${key}:${value === undefined ? '[* TO *]' : quotePhrase(value)}`,
+    expiryTerm(filters.expiry, now),
+  ].filter(Boolean)
+  const query = filters.q.trim()
+  return [query && (terms.length === 0 ? query : `(${query})`), ...terms].filter(Boolean).join(' AND ')
 }
 
 /** The filters for keys that may list tokens but not search them: no query, no expiry, no key without a value. */
 export const listQuery = ({ type, container, metadata }: Filters): Readonly<Record<string, string>> => {
-  const entry = metadata === '' ? undefined : metadataOf(metadata)
-  return {
-    ...(type === '' ? {} : { type }),
-    ...(containerOf(container) === '' ? {} : { container: containerOf(container) }),
-    ...(entry?.value === undefined ? {} : { [`metadata[${entry.key}]`]: entry.value }),
-  }
+  const { key, value = '' } = metadataOf(metadata) ?? {}
+  const query = { type, container: containerOf(container), [`metadata[${key}]`]: value }
+  return Object.fromEntries(Object.entries(query).filter(([, text]) => text !== ''))
 }

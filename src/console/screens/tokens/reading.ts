@@ -1,5 +1,5 @@
+import { FIELDS } from './language.ts'
 import { quotePhrase } from './query.ts'
-import { FIELDS } from './suggest.ts'
 
 /** A search as people type it, as a query of the search language. */
 export interface Reading {

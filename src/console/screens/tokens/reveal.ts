@@ -1,5 +1,4 @@
-import type { Api } from '../../api/client.ts'
-import { path } from '../../api/client.ts'
+import { type Api, path } from '../../api/client.ts'
 import type { Token } from '../../api/types.ts'
 import { confirm } from '../../kit/dialog.ts'
 import { action } from '../../kit/form.ts'
@@ -7,17 +6,15 @@ import { html, nothing, ref, type TemplateResult } from '../../kit/html.ts'
 import { notice } from '../../kit/notice.ts'
 import { problem } from '../../kit/problem.ts'
 import { createRevealed, SHOWN_S } from '../../kit/revealed.ts'
+import { dataText } from './cells.ts'
 
-interface Reveal {
-  /** The button; the value while it is shown. */
-  view(): TemplateResult
-  hide(): void
-}
-
-/** Reads the value of a token, and shows it as `createRevealed` does. `onRead`: it is shown, and recorded. */
-export const createReveal = (api: Api, id: string, within: AbortSignal, onRead: () => void): Reveal => {
-  const revealed = createRevealed(['Value'], within)
-  const reveal = action(async () => {
+/**
+ * A button that reads the value of a token, and the value as `createRevealed` shows it. `onRead`: it is shown, and
+ * recorded.
+ */
+export const createReveal = (api: Api, id: string, within: AbortSignal, onRead: () => void) => {
+  const { left, show, hide, view, focusAfter } = createRevealed(['Value'], within)
+  const { run, busy, error } = action(async () => {
     const isSure = await confirm({
       title: 'Reveal the value?',
       body: html`<p>It is shown on this page for ${SHOWN_S} seconds. The audit log records that this key read it.</p>`,
@@ -26,29 +23,17 @@ export const createReveal = (api: Api, id: string, within: AbortSignal, onRead: 
     if (!isSure || within.aborted) return
     const { data } = await api.call<Token>('GET', path`/tokens/${id}`, { signal: within })
     if (data === undefined) return notice('info', 'This key sees no value of this token.')
-    const shown = revealed.show(typeof data === 'string' ? data : JSON.stringify(data, null, 2))
+    const shown = show(dataText(data, 2))
     if (shown === undefined) return
     shown.focus()
     onRead()
   })
+  const button = () => html`<div class="buttons">
+    <button type="button" ${ref(focusAfter)} ?disabled=${busy.value} @click=${run}>Reveal …</button>
+  </div>`
   return {
-    hide: revealed.hide,
-    view: () => {
-      const error = reveal.error.value
-      return html`${
-        revealed.left.value === undefined
-          ? html`<div class="buttons">
-              <button
-                type="button"
-                ${ref(revealed.focusAfter)}
-                ?disabled=${reveal.busy.value}
-                @click=${(event: Event) => void reveal.run(event)}
-              >
-                Reveal …
-              </button>
-            </div>`
-          : revealed.view()
-      }${error === undefined ? nothing : problem(error)}`
-    },
+    hide,
+    view: (): TemplateResult => html`${left.value === undefined ? button() : view()}
+      ${error.value === undefined ? nothing : problem(error.value)}`,
   }
 }
