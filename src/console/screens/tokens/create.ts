@@ -46,6 +46,8 @@ export const createToken = async ({
     })
   const line = (name: string, placeholder: string) =>
     html`<input name=${name} placeholder=${placeholder} spellcheck="false" autocapitalize="off" />`
+  const container = line('containers', '/customers/42/')
+  const mask = line('mask', '{{ data | reveal_last: 4 }}')
   const fields = (put: Put, types: ReturnType<typeof typesOf>) => html`${put(
     'type',
     'Type',
@@ -66,9 +68,9 @@ export const createToken = async ({
         placeholder=${types.find(({ name }) => name === type.value)?.example ?? ''}
       ></textarea>`,
     )}
-    ${put('containers', 'Container', "Decides whose rules apply. Empty: the type's own.", line('containers', '/customers/42/'))}
+    ${put('containers', 'Container', "Decides whose rules apply. Empty: the type's own.", container)}
     ${metadataField(put)}
-    ${put('mask', 'Mask', "An expression, or JSON with expressions. Empty: the type's own.", line('mask', '{{ data | reveal_last: 4 }}'))}`
+    ${put('mask', 'Mask', "An expression, or JSON with expressions. Empty: the type's own.", mask)}`
   const id = await formDialog({
     title: 'Create a token',
     submit: 'Create',

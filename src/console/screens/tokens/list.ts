@@ -154,12 +154,21 @@ export const openList = (context: ScreenContext): ScreenInstance => {
     const hasFilters = Object.values(others).some((value) => value !== '')
     if (q === '' && !hasFilters)
       return html`<p>No tokens yet.</p>
-        <p>${may('token:create') ? createButton('primary') : html`Create one with a key that has <code>token:create</code>: <code>POST /tokens</code>.`}</p>`
+        <p>
+          ${
+            may('token:create')
+              ? createButton('primary')
+              : html`Create one with a key that has <code>token:create</code>: <code>POST /tokens</code>.`
+          }
+        </p>`
     return html`<p>No token that this key may see matches. Check the query, or clear the filters.</p>
       ${
         texts.length === 0
           ? nothing
-          : html`<p>Data is found by search indexes only; a card has none by itself. For another key of metadata, write <code>key:value</code>.</p>`
+          : html`<p>
+              Data is found by search indexes only; a card has none by itself. For another key of metadata, write
+              <code>key:value</code>.
+            </p>`
       }
       ${wider === undefined ? nothing : nextStep('Search for what begins with it', () => submit(wider))}
       ${q !== '' && hasFilters ? nextStep('Search without the filters', () => change({ ...NO_FILTERS, q })) : nothing}`
