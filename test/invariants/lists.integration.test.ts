@@ -58,6 +58,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
   entity_id: token,
   entity_type: 'token',
   name: '*a?',
+  status: '404',
   page: 3,
 }
 
@@ -117,7 +118,8 @@ for (const operation of lists)
             `${methodOf(operation)} ${JSON.stringify({ ...input, ...more })}: ${response?.detail.slice(0, 200)}`,
           )
           const plans = plansOf(db, statements)
-          t.ok(plans.length > 0, 'statements were seen')
+          // Calls are in memory; statements name their applications and proxies only.
+          if (operation.rpc !== 'Requests.List') t.ok(plans.length > 0, 'statements were seen')
           t.strictSame(scansOf(plans), [], JSON.stringify(input))
           applied()
           return response
