@@ -1,4 +1,5 @@
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
+import { icon } from '../../kit/icon.ts'
 import { count } from '../../kit/numbers.ts'
 import type { Diff, DiffLine } from './types.ts'
 
@@ -95,11 +96,11 @@ const summaryOf = (sentences: readonly Sentence[]): string =>
     })
     .join(', ')
 
-const BADGES: Readonly<Record<Effect, string>> = {
-  reveals: '▲ Reveal',
-  loses: '▼ Loss',
-  gains: '+ Gain',
-  changes: '• Change',
+const BADGES: Readonly<Record<Effect, TemplateResult | string>> = {
+  reveals: html`${icon('up')} Reveal`,
+  loses: html`${icon('down')} Loss`,
+  gains: html`${icon('add')} Gain`,
+  changes: 'Change',
 }
 
 const item = ({ effect, parts, each }: Sentence): TemplateResult => {

@@ -136,7 +136,7 @@ export const openDetail = (context: ScreenContext): ScreenInstance => {
                 <section aria-labelledby="records">
                   <h2 id="records">Audit records</h2>
                   <div class="card">
-                    <p>Audit records have no call id, so records of other calls at that time are included.</p>
+                    <p>The audit log is searched by time, so records of other calls at that time are included.</p>
                     <p><a href=${auditHash(call)}>Audit records of this time</a></p>
                   </div>
                 </section>
