@@ -95,7 +95,8 @@ const WAITS: readonly Wait[] = [
     from: '#/settings',
     act: async (page) => {
       await open(page, '#/requests')
-      await row(page, /demo\.sidevault\.test|\/proxy/)
+      // Below the heads. The newest calls may be the console's own.
+      await page.getByRole('table', { name: 'Requests' }).getByRole('row').nth(1).waitFor()
     },
   },
 ]
