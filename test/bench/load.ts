@@ -19,6 +19,13 @@ interface LoadOptions {
   readonly seconds: number
   /** Requests after which it ends earlier. */
   readonly most?: number
+  /** Each response, with the number of its request and the times on this process's clock, ms. */
+  readonly onResponse?: (response: {
+    readonly number: number
+    readonly sent: number
+    readonly done: number
+    readonly content: Buffer
+  }) => void
 }
 
 /**
@@ -86,6 +93,7 @@ export const load = async (options: LoadOptions): Promise<LoadResult> => {
       const socket: Socket = connect(options.port, options.host)
       let pending: Buffer = Buffer.alloc(0)
       let sentAt = 0
+      let number = 0
       const next = () => {
         if (performance.now() >= until || turn >= most) {
           socket.destroy()
@@ -93,7 +101,8 @@ export const load = async (options: LoadOptions): Promise<LoadResult> => {
           return
         }
         sentAt = performance.now()
-        socket.write(options.requests[turn++ % options.requests.length]!)
+        number = turn++
+        socket.write(options.requests[number % options.requests.length]!)
       }
       socket.setNoDelay(true)
       socket.on('connect', next)
@@ -101,8 +110,10 @@ export const load = async (options: LoadOptions): Promise<LoadResult> => {
         pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk])
         const response = responseEnd(pending)
         if (response === undefined) return
+        const done = performance.now()
+        options.onResponse?.({ number, sent: sentAt, done, content: pending.subarray(0, response.end) })
         pending = pending.subarray(response.end)
-        latencies.push(performance.now() - sentAt)
+        latencies.push(done - sentAt)
         if (response.status >= 400) failures++
         next()
       })

@@ -10,6 +10,7 @@ import { benchGuard } from './guard.ts'
 import { benchProxy, type ProxyFigures } from './proxy.ts'
 import { bars, table } from './report.ts'
 import { benchSandbox } from './sandbox.ts'
+import { benchTails } from './tails.ts'
 import { benchTunnel } from './tunnel.ts'
 
 /**
@@ -22,6 +23,7 @@ import { benchTunnel } from './tunnel.ts'
  * `npm run bench -- guard [--quick]` measures what the response guard costs.
  * `npm run bench -- proxy [--quick]` measures proxied calls only.
  * `npm run bench -- console [--against <commit>] [--quick]` measures how long a person waits for the console's screens.
+ * `npm run bench -- tails [--against <commit>] [--quick]` measures the slowest creates and `/tokenize`, and says why.
  * `npm run bench -- growth [--quick]` measures creates and reads among 10⁶ tokens (`--quick`: 10⁵) beside 10⁴.
  */
 const {
@@ -38,7 +40,7 @@ const {
 })
 const log = (text: string) => process.stderr.write(`${text}\n`)
 
-const PARTS = ['proxy', 'guard', 'api', 'gateway', 'tunnel', 'growth', 'console']
+const PARTS = ['proxy', 'guard', 'api', 'gateway', 'tunnel', 'growth', 'console', 'tails']
 if (part !== undefined && !PARTS.includes(part)) {
   log(`There is no part "${part}". Name one of ${PARTS.join(', ')}, or none for all of test/bench/README.md.`)
   process.exit(2)
@@ -64,6 +66,14 @@ if (part === 'guard') {
     ? { rounds: 5, seconds: 2, warmSeconds: 4 }
     : { rounds: 9, seconds: 4, warmSeconds: 15 }
   process.stdout.write(`${await benchGuard(rounds)}\n`)
+  process.exit(0)
+}
+
+if (part === 'tails') {
+  const rounds = quick
+    ? { rounds: 2, seconds: 5, warmSeconds: 8 }
+    : { rounds: 2, seconds: 12, warmSeconds: 20 }
+  process.stdout.write(`${await benchTails({ against, ...rounds })}\n`)
   process.exit(0)
 }
 

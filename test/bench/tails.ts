@@ -1,0 +1,227 @@
+import {
+  closeSync,
+  fdatasyncSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { freePort, type Sidevault, startSidevault } from '../kit/sidevault.ts'
+import { root } from '../kit/sources.ts'
+import { checkout } from './against.ts'
+import { cpuDuring } from './cpu.ts'
+import { httpRequest, type LoadResult, load, warm } from './load.ts'
+import { allBelow } from './processes.ts'
+import { table } from './report.ts'
+import { explain, type TracedCall, type TraceLine, turnLine } from './writer-turns.ts'
+
+interface Options {
+  /** Compared in turns. */
+  readonly against: string | undefined
+  /** Series of each case; the better one counts, since other work on the machine only adds. */
+  readonly rounds: number
+  /** Of one series. */
+  readonly seconds: number
+  readonly warmSeconds: number
+}
+
+const PATHS = ['direct', 'edge'] as const
+/** Values of one `/tokenize`. */
+const MANY = 20
+/** ms from which a call is slow. */
+const SLOW = 10
+/** Numbered requests of a trace, sent in turn. */
+const NUMBERED = 100_000
+/** ms until the rows of the last calls are written. */
+const SETTLE = 2_000
+
+const CASES = [
+  { name: 'create', concurrency: 8 },
+  { name: 'tokenize 20', concurrency: 1 },
+  { name: 'tokenize 20', concurrency: 8 },
+] as const
+
+interface System {
+  readonly name: string
+  readonly sidevault: Sidevault
+  readonly ports: Readonly<Record<(typeof PATHS)[number], number>>
+  /** The request of a case; with a number, one that the trace finds. */
+  request(name: string, number?: number): Buffer
+}
+
+const startSystem = async (name: string, project: string, env: Readonly<Record<string, string>> = {}) => {
+  const direct = await freePort()
+  const sidevault = await startSidevault({
+    project,
+    env: { SIDEVAULT_API_LISTEN: `127.0.0.1:${direct}`, SIDEVAULT_LOG_LEVEL: 'warn', ...env },
+  })
+  const key = await sidevault.application({ permissions: ['token:create', 'token:read'] })
+  const values = JSON.stringify(Array.from({ length: MANY }, (_, i) => `value ${i}`))
+  const card = JSON.stringify({
+    type: 'card',
+    data: { number: '4242424242424242', expiration_month: 1, expiration_year: 2031 },
+  })
+  const request = (of: string, number?: number) => {
+    const numbered = number === undefined ? {} : { 'x-bench': String(number) }
+    const headers = { 'content-type': 'application/json', 'svc-api-key': key, ...numbered }
+    return of === 'create'
+      ? httpRequest('POST', '/tokens', headers, card)
+      : httpRequest('POST', '/tokenize', headers, values)
+  }
+  return { name, sidevault, ports: { direct, edge: sidevault.port }, request } satisfies System
+}
+
+interface Series extends LoadResult {
+  /** CPU ms of all processes for a call, until the rows of the series are written. */
+  readonly cpu: number
+}
+
+const measure = async (system: System, name: string, port: number, concurrency: number, seconds: number) => {
+  const requests = [system.request(name)]
+  const { result, used } = await cpuDuring(allBelow(system.sidevault.pid), async () => {
+    const series = await load({ host: '127.0.0.1', port, requests, concurrency, seconds })
+    await setTimeout(SETTLE)
+    return series
+  })
+  if (result.failures > 0) throw new Error(`${name}: ${result.failures} of ${result.requests} failed`)
+  const cpu = Object.values(used).reduce((sum, each) => sum + each, 0)
+  return { ...result, cpu: (cpu / result.requests) * 1000 } satisfies Series
+}
+
+const best = (series: readonly Series[], of: (each: Series) => number): number => Math.min(...series.map(of))
+
+const figures = async (systems: readonly System[], { rounds, seconds, warmSeconds }: Options) => {
+  const rows: (string | number)[][] = []
+  const warmed = new Set<string>()
+  for (const { name, concurrency } of CASES)
+    for (const path of PATHS) {
+      process.stderr.write(`${name}, ${concurrency} at once, ${path} …\n`)
+      for (const { ports, request } of warmed.has(name + path) ? [] : systems)
+        await warm({ host: '127.0.0.1', port: ports[path], requests: [request(name)], seconds: warmSeconds })
+      warmed.add(name + path)
+      const series = new Map<System, Series[]>(systems.map((system) => [system, []]))
+      for (let round = 0; round < rounds; round++)
+        for (const system of round % 2 === 0 ? systems : systems.toReversed())
+          series.get(system)?.push(await measure(system, name, system.ports[path], concurrency, seconds))
+      for (const [system, own] of series)
+        rows.push([
+          name,
+          concurrency,
+          path,
+          system.name,
+          Math.round(Math.max(...own.map(({ perSecond }) => perSecond))),
+          best(own, ({ p50 }) => p50).toFixed(2),
+          best(own, ({ p99 }) => p99).toFixed(2),
+          best(own, ({ p99, p50 }) => p99 / p50).toFixed(1),
+          best(own, ({ cpu }) => cpu).toFixed(2),
+        ])
+    }
+  return table(
+    ['operation', 'at once', 'path', 'version', 'calls/s', 'p50 ms', 'p99 ms', 'p99 / p50', 'CPU ms a call'],
+    rows,
+  )
+}
+
+/** Id of the first token of a response. */
+const firstToken = (content: Buffer): string =>
+  /"id":"([^"]+)"|^\s*\["([^"]+)"/m
+    .exec(content.toString('latin1', content.indexOf('\r\n\r\n') + 4))
+    ?.slice(1)
+    .find(Boolean) ?? ''
+
+/** Why calls were slow: the same series on a service of its own, whose writer is traced. */
+const explanations = async ({ seconds, warmSeconds }: Options): Promise<string> => {
+  const folder = join(root, '.cache', 'bench')
+  mkdirSync(folder, { recursive: true })
+  const file = join(folder, 'writer-turns.jsonl')
+  rmSync(file, { force: true })
+  const system = await startSystem('traced', root, {
+    BENCH_WRITER_TRACE: file,
+    NODE_OPTIONS: `--import=${new URL('./writer-trace.ts', import.meta.url).href}`,
+  })
+  const text: string[] = []
+  const offset = Number(process.hrtime.bigint()) / 1e6 - performance.now()
+  try {
+    for (const { name, concurrency } of CASES.slice(0, 2)) {
+      const port = system.ports.direct
+      process.stderr.write(`${name}, ${concurrency} at once, traced …\n`)
+      await warm({ host: '127.0.0.1', port, requests: [system.request(name)], seconds: warmSeconds })
+      await setTimeout(SETTLE)
+      const calls: TracedCall[] = []
+      const requests = Array.from({ length: NUMBERED }, (_, number) => system.request(name, number))
+      const began = performance.now() + offset
+      const { p50, p99 } = await load({
+        ...{ host: '127.0.0.1', port, requests, concurrency, seconds, most: NUMBERED },
+        onResponse: ({ number, sent, done, content }) =>
+          calls.push({ number, sent: sent + offset, done: done + offset, token: firstToken(content) }),
+      })
+      await setTimeout(SETTLE)
+      const lines = readFileSync(file, 'utf8')
+        .split('\n')
+        .slice(0, -1)
+        .map((line): TraceLine => JSON.parse(line))
+        .filter(
+          (line) =>
+            (line.kind === 'turn' ? line.sent : line.kind === 'call' ? line.arrived : line.from) > began,
+        )
+      const { slow, shares, largest, turns } = explain(lines, calls, SLOW)
+      const percent = (share: number) => `${(share * 100).toFixed(1)} %`
+      text.push(
+        '',
+        `${name}, ${concurrency} at once, direct, traced: ${calls.length} calls, p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms; ${slow} calls took more than ${SLOW} ms, which waited for:`,
+        '',
+        table(
+          ['cause', 'share of their time', 'calls of which it is the largest part'],
+          shares.map(([cause, share]) => [cause, percent(share), largest.get(cause) ?? 0]),
+        ),
+        '',
+        'The longest turns of the writer, ms:',
+        '',
+        ...turns.slice(0, 8).map((turn) => `- ${turnLine(turn)}`),
+      )
+    }
+  } finally {
+    await system.sidevault.stop()
+  }
+  return text.join('\n')
+}
+
+/** p50 and p99 in ms of an `fdatasync` of 4 KB at the end of a file. */
+const syncTimes = (): string => {
+  const folder = mkdtempSync(join(tmpdir(), 'sidevault-bench-'))
+  try {
+    const file = openSync(join(folder, 'file'), 'w')
+    const times = Array.from({ length: 500 }, () => {
+      writeSync(file, Buffer.alloc(4_096, 1))
+      const began = performance.now()
+      fdatasyncSync(file)
+      return performance.now() - began
+    }).sort((a, b) => a - b)
+    closeSync(file)
+    return `p50 ${times[250]?.toFixed(2)}, p99 ${times[495]?.toFixed(2)} ms`
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+/** Slow calls of the writer on SQLite, beside those of a commit, and what they waited for. */
+export const benchTails = async (options: Options): Promise<string> => {
+  const text = [`fdatasync of 4 KB: ${syncTimes()}`, '']
+  const other = options.against === undefined ? undefined : checkout(options.against)
+  const systems: System[] = []
+  try {
+    if (other !== undefined) systems.push(await startSystem(other.sha, other.folder))
+    systems.push(await startSystem('now', root))
+    text.push(await figures(systems, options))
+  } finally {
+    for (const { sidevault } of systems) await sidevault.stop()
+    other?.remove()
+  }
+  text.push(await explanations(options))
+  return text.join('\n')
+}
