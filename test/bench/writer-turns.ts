@@ -120,7 +120,7 @@ interface Explanation {
   readonly turns: readonly Turn[]
 }
 
-/** What the calls above `limit` ms waited for. Causes that hold the same moment count once, in the order of the code. */
+/** What calls above `limit` ms waited for. Of causes that hold the same moment the first one of the code counts. */
 export const explain = (
   lines: readonly TraceLine[],
   calls: readonly TracedCall[],
