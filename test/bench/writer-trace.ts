@@ -16,7 +16,7 @@ import type { Clocked, TraceLine, Turn } from './writer-turns.ts'
 type Pause = Extract<TraceLine, { kind: 'gc' | 'loop' }>
 type WriterPart = Pick<
   Turn,
-  'received' | 'begun' | 'ran' | 'committed' | 'maintenance' | 'frames' | 'backfilled'
+  'received' | 'began' | 'ran' | 'committed' | 'maintenance' | 'frames' | 'backfilled'
 >
 
 /** A message of the writer thread with what this module adds to it. */
@@ -150,7 +150,7 @@ const traceWriter = (port: NonNullable<typeof parentPort>, path: string): void =
     const nothing = () => {}
     if (sql === 'begin immediate')
       timed(statement, 'run', nothing, () => {
-        turn.begun = clocked()
+        turn.began = clocked()
       })
     if (sql === 'commit')
       timed(

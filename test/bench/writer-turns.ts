@@ -14,7 +14,7 @@ export interface Turn {
   /** The first token of each call that creates some. */
   readonly tokens: readonly string[]
   readonly received: Clocked
-  readonly begun: Clocked
+  readonly began: Clocked
   /** Start of the rows of audit records; the calls are before them. */
   readonly maintenance?: number
   readonly ran: Clocked
@@ -75,16 +75,16 @@ const STEP = 0.05
  * commit neither ran nor waited.
  */
 const phases = (turn: Turn): readonly Span[] => {
-  const { sent, begun, maintenance, ran, committed, backfilled, replied } = turn
-  const rows = ran.at - (ran.waited - begun.waited)
+  const { sent, began, maintenance, ran, committed, backfilled, replied } = turn
+  const rows = ran.at - (ran.waited - began.waited)
   const audited = Math.min(maintenance ?? rows, rows)
   const waited = committed.waited - ran.waited
   const written = Math.min(ran.at + (committed.ran - ran.ran), committed.at)
   const synced = Math.max(written, committed.at - waited)
   const checkpoint = backfilled > 0
   return [
-    { from: sent, to: begun.at, cause: 'way to the writer' },
-    { from: begun.at, to: audited, cause: 'rows of calls' },
+    { from: sent, to: began.at, cause: 'way to the writer' },
+    { from: began.at, to: audited, cause: 'rows of calls' },
     { from: audited, to: rows, cause: 'rows of audit records' },
     { from: rows, to: ran.at, cause: 'the writer waits for a core' },
     { from: ran.at, to: written, cause: checkpoint ? 'checkpoint' : 'commit: CPU' },
@@ -184,15 +184,15 @@ export const explain = (
 
 /** A turn in one line, ms. */
 export const turnLine = (turn: Turn): string => {
-  const { sent, jobs, received, begun, maintenance, ran, committed, frames, backfilled, replied } = turn
+  const { sent, jobs, received, began, maintenance, ran, committed, frames, backfilled, replied } = turn
   const ms = (value: number) => value.toFixed(2)
   const names = Object.entries(jobs).map(([name, count]) => (count > 1 ? `${count} × ${name}` : name))
   const rows = maintenance ?? ran.at
   const [cpu, waited] = [committed.ran - ran.ran, committed.waited - ran.waited]
   return [
     `${ms(replied - sent)}: queue ${ms(received.at - sent)}`,
-    `begin ${ms(begun.at - received.at)}`,
-    `run ${ms(rows - begun.at)}${maintenance === undefined ? '' : ` + ingest ${ms(ran.at - rows)}`}`,
+    `begin ${ms(began.at - received.at)}`,
+    `run ${ms(rows - began.at)}${maintenance === undefined ? '' : ` + ingest ${ms(ran.at - rows)}`}`,
     `commit ${ms(committed.at - ran.at)} (sync ${ms(Math.max(0, committed.at - ran.at - cpu - waited))})`,
     `reply ${ms(replied - committed.at)}`,
     `waited for a core ${ms(committed.waited - received.waited)}`,
