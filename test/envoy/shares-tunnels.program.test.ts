@@ -1,9 +1,13 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
+import { createServer } from 'node:https'
+import type { Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { CALL_BYTES, TUNNEL_BYTES } from '../../src/control-plane/limits.ts'
 import { call, KEYS } from '../kit/egress.ts'
 import { startForwardWorld } from '../kit/forward-world.ts'
+import { listenFor } from '../kit/listen.ts'
+import { secure } from '../kit/tunnel.ts'
 import { until } from '../kit/until.ts'
 
 const MIB = 1024 * 1024
@@ -72,6 +76,32 @@ for (const method of ['GET', 'POST'])
     }
     t.equal(await countOpen(t, sse), SHARE / CALL_BYTES)
   })
+
+t.test('a WebSocket in a tunnel holds its share to its end', async (t) => {
+  connect = 'open'
+  const { cert, key } = await world.authority.issue(['api.test'])
+  const server = createServer({ cert, key, ALPNProtocols: ['http/1.1'] })
+  server.on('upgrade', (_, socket: Socket) => {
+    socket.on('error', () => {})
+    socket.write(
+      'HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-accept: x\r\n\r\n',
+    )
+  })
+  const to = `api.test:${await listenFor(t, server)}`
+  const webSocket = async (): Promise<Open> => {
+    const { status, socket } = await world.connect('api.test', { to })
+    socket.on('error', () => {})
+    if (status !== 200) return { status, destroy: () => socket.destroy() }
+    const tunnel = await secure(socket, 'api.test', { ca: world.ca.pem })
+    tunnel.write(
+      `GET /chat HTTP/1.1\r\nhost: ${to}\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nsec-websocket-version: 13\r\n\r\n`,
+    )
+    const [head] = await once(tunnel, 'data')
+    const [, code] = /^HTTP\/1\.1 (\d+)/.exec(String(head)) ?? []
+    return { status: code === '101' ? 200 : Number(code), destroy: () => tunnel.destroy() }
+  }
+  t.equal(await countOpen(t, webSocket), Math.floor(SHARE / (CALL_BYTES + TUNNEL_BYTES + CALL_BYTES)))
+})
 
 /** Resolves when Envoy reads nothing more from the destination. */
 const settled = async (): Promise<void> => {

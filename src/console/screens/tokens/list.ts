@@ -75,10 +75,10 @@ export const openList = (context: ScreenContext): ScreenInstance => {
     : { path: LIST, api, snippet: () => snippet('GET', LIST, { query: query() }) }
   const list = listOf<Token>({ ...context, ...where, query })
   const reading = signal<Reading>({ query: '', texts: [] })
-  /** Counts changes: a reading that comes after another one is dropped. */
+  /** Counts changes of the query: a reading that comes after another one is dropped. */
   let changes = 0
   const change = (values: Partial<Filters>) => {
-    changes++
+    if (values.q !== undefined) changes++
     setFilters({ ...values, rows: undefined })
   }
 
