@@ -1,7 +1,7 @@
 import { stripTypeScriptTypes } from 'node:module'
 
-/** A comment on lines of its own. A line of a template literal must not begin like one. */
-const COMMENT = /^[ \t]*(?:\/\*\*(?:[^*]|\*(?!\/))*\*\/|\/\/.*)$/gm
+/** A comment for readers of the source, on lines of its own. */
+const DOC_COMMENT = /^[ \t]*\/\*\*(?:[^*]|\*(?!\/))*\*\/$/gm
 
 /** `stripped` without the blanks that stand for types of `text`. */
 const withoutBlanks = (stripped: string, text: string): string => {
@@ -16,7 +16,7 @@ const withoutBlanks = (stripped: string, text: string): string => {
   return result + stripped.slice(from)
 }
 
-/** TypeScript as JavaScript, without types and without the text of comments. Lines stay where they are. */
+/** TypeScript as JavaScript, without types and the text of documentation comments. Lines stay where they are. */
 export const stripTypes = (text: string): string => {
   // suppresses Node's warning that the function is experimental
   const { emitWarning } = process
@@ -24,7 +24,7 @@ export const stripTypes = (text: string): string => {
   try {
     return withoutBlanks(stripTypeScriptTypes(text), text)
       .replace(/[ \t]+$/gm, '')
-      .replace(COMMENT, (comment) => comment.replace(/[^\n]+/g, ''))
+      .replace(DOC_COMMENT, (comment) => comment.replace(/[^\n]+/g, ''))
   } finally {
     process.emitWarning = emitWarning
   }

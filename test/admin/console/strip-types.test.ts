@@ -1,7 +1,7 @@
 import t from 'tap'
 import { stripTypes } from '../../../src/admin/console/strip-types.ts'
 
-t.test('types and comments are left out, and lines stay where they are', async (t) => {
+t.test('types and documentation comments are left out, and lines stay where they are', async (t) => {
   const source = `/** Adds:
  * two numbers. */
 const add = (a: number, b?: Map<string, number>): number => {
@@ -17,7 +17,7 @@ const url = 'http://a'`
     `
 
 const add = (a , b ) => {
-
+ // Inside of a function.
  return a
 }
 
