@@ -43,6 +43,7 @@ export const card = (cvcSeconds: number): TokenType => ({
     expiration_year: '{{ data.expiration_year }}',
   },
   fingerprint: '{{ data.number }}',
+  searchIndexes: ['{{ data.number | last4 }}'],
   ephemeral: [{ at: '/cvc', seconds: cvcSeconds }],
   examples: [
     { number: '4242424242424242', expiration_month: 12, expiration_year: 2030, cvc: '123' },

@@ -8,6 +8,7 @@ const digits = (
   container: string,
   example: string,
   check?: NamedCheck,
+  searchIndexes: readonly string[] = [],
 ): TokenType => ({
   name,
   title,
@@ -17,6 +18,7 @@ const digits = (
   // `reveal` masks all of a number of up to four digits; `reveal_last` would show it.
   mask: '{{ data | reveal: 0, 4 }}',
   fingerprint: '{{ data }}',
+  searchIndexes,
   examples: [example],
 })
 
@@ -27,7 +29,9 @@ export const plugin = definePlugin({
   version: '1.0.0',
   setup: () => ({
     tokenTypes: [
-      digits('card_number', 'Card number', '^[0-9]{13,19}$', '/pci/high/', '4242424242424242', 'luhn'),
+      digits('card_number', 'Card number', '^[0-9]{13,19}$', '/pci/high/', '4242424242424242', 'luhn', [
+        '{{ data | last4 }}',
+      ]),
       digits(
         'us_bank_account_number',
         'US bank account number',

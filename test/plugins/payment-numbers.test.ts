@@ -39,3 +39,8 @@ t.test('leading zeros are part of a number', async (t) => {
   const type = compiled.get('us_bank_account_number')
   t.strictSame(type?.accept('000123'), { data: '000123' })
 })
+
+t.test('cards are found by their last four digits, bank accounts are not', async (t) => {
+  t.same(compiled.get('card_number')?.searchIndexes, ['{{ data | last4 }}'])
+  t.same(compiled.get('us_bank_account_number')?.searchIndexes, [])
+})

@@ -337,6 +337,25 @@ t.test('"Always consistent: a token is findable in the answer after its create."
   }
 })
 
+t.test(
+  '"Indexes of a type hold for tokens … without search_indexes of their own; [] makes none."',
+  async (t) => {
+    const { key: own } = await api.application('private', ['token:create', 'token:read', 'token:search'])
+    const card = { type: 'card', data: { number: '4000000000009995' } }
+    const store = async (more: object) =>
+      (await api.call('POST', '/tokens', { key: own, body: { ...card, ...more } })).body
+    const { id, search_indexes } = await store({})
+    t.equal(search_indexes, undefined)
+    await store({ search_indexes: [] })
+    await store({ egress_only: true })
+    const found = await api.call('POST', '/v2/tokens/search', { key: own, body: { query: 'data:9995' } })
+    t.same(
+      found.body.data.map((token: { id: string }) => token.id),
+      [id],
+    )
+  },
+)
+
 t.test('null members of a search are absent', async (t) => {
   for (const [path, page] of [
     ['/tokens/search', { page: null }],

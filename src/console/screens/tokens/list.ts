@@ -166,7 +166,7 @@ export const openList = (context: ScreenContext): ScreenInstance => {
         texts.length === 0
           ? nothing
           : html`<p>
-              Data is found by search indexes only; a card has none by itself. For another key of metadata, write
+              Data is found by search indexes only: a card by its last four digits. For another key of metadata, write
               <code>key:value</code>.
             </p>`
       }
