@@ -85,7 +85,8 @@ export const createJobGroups = ({
     },
     receive: (results) => {
       running -= results.length
-      if (running === 0) queue.settled()
+      const maintenance = results.find((result) => result.ok && result.ms !== undefined)
+      if (running === 0) queue.settled(maintenance?.ok ? maintenance.ms : undefined)
       gathering.completed(results.length + queue.calls)
       schedule()
       for (const result of results) onResult(result)
