@@ -5,7 +5,7 @@ import type { Connection } from './connection.ts'
 import type { WorkerOptions } from './protocol.ts'
 
 /** Rows written from one checkpoint to the next: some hundreds of pages. */
-const ROWS = 300
+const ROWS = 500
 
 interface BackgroundCheckpoints {
   /** Starts a checkpoint when enough was written since the last one. Called after each commit. */
