@@ -4,7 +4,7 @@ import type { WorkerOptions } from './protocol.ts'
 
 /**
  * Checkpoint thread: copies the write-ahead log into the database file while the writer thread writes on. Started by
- * worker.ts, whose own checkpoint finds little left to copy, and then starts the log from its beginning.
+ * checkpoint-thread.ts, which gets the number of frames of the log after each checkpoint.
  */
 
 const port = parentPort
@@ -18,10 +18,12 @@ port.on('message', (message: 'checkpoint' | 'close') => {
     port.close()
     return
   }
+  let frames = 0
   try {
-    db.pragma('wal_checkpoint(PASSIVE)')
+    const [result] = db.pragma('wal_checkpoint(PASSIVE)') as [{ log: number }]
+    frames = result.log
   } catch {
     // The disk is full, or fails: the writer's own checkpoint reports that to its caller.
   }
-  port.postMessage('done')
+  port.postMessage(frames)
 })
