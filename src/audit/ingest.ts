@@ -13,10 +13,7 @@ import { listSegments, type Segment } from './segments.ts'
 
 /** Records verified before other work gets a turn: some 2 ms. */
 const BATCH = 250
-/**
- * Records of one write, about: writes of callers may wait for it, some 20 ms. In groups of 250 a row costs a third
- * more.
- */
+/** Records that are stored together, about; on SQLite in slices (src/store/logs/slices.ts). */
 const GROUP = 1_000
 const POLL = 200
 

@@ -8,7 +8,7 @@ import { commandNamed } from '../../src/store/commands.ts'
 const STORE = join(import.meta.dirname, '../../src/store')
 
 /** Modules that run a process or a thread when they are imported. */
-const PROGRAMS = ['sqlite/worker.ts', 'sqlite/reader-process.ts']
+const PROGRAMS = ['sqlite/worker.ts', 'sqlite/reader-process.ts', 'sqlite/background-checkpoint.ts']
 
 const isCommand = (value: unknown): value is Command =>
   typeof value === 'object' && value !== null && 'run' in value && 'destroysKeys' in value

@@ -3,6 +3,7 @@ import { createTotals } from '../totals.ts'
 import type { Writer } from '../writer.ts'
 import { ingestLogs } from './ingest.ts'
 import { countLogs, listLogs } from './list.ts'
+import { slicesOf } from './slices.ts'
 import {
   journalNames,
   logsOfEntity,
@@ -30,8 +31,14 @@ export const createLogStore = ({
 }): LogStore => {
   const totals = createTotals()
   return {
-    ingest: async (rows) =>
-      rows.length === 0 ? undefined : writer.write(ingestLogs, { rows }, rows.length * 500),
+    ingest: async (rows) => {
+      for (const slice of session.dialect.engine === 'sqlite' ? slicesOf(rows) : [rows]) {
+        if (slice.length === 0) continue
+        const fork = await writer.write(ingestLogs, { rows: slice }, slice.length * 500)
+        if (fork !== undefined) return fork
+      }
+      return undefined
+    },
     position: async (journal) => session.get(positionOf, { journal }),
     journals: async () => (await session.all(journalNames, {})).map(({ journal }) => journal),
     rows: async (journal, after, limit) =>

@@ -57,8 +57,9 @@ export type Forked = Pick<LogRow, 'journal' | 'journal_seq'>
 
 export interface LogStore {
   /**
-   * Skips rows already present (same journal, sequence number and hash). One transaction. When the store has another
-   * record under one of the numbers, writes nothing and returns the first such row.
+   * Skips rows already present (same journal, sequence number and hash). One transaction on PostgreSQL; on SQLite each
+   * slice has its own. When the store has another record under one of the numbers, returns the first such row, and
+   * writes nothing of its transaction nor what follows.
    */
   ingest(rows: readonly LogRow[]): Promise<Forked | undefined>
   /** The last ingested record of a journal. */

@@ -35,7 +35,8 @@ export const connect = (path: string, { readonly, busyMs = BUSY_TIMEOUT }: Conne
       // "Durability").
       db.pragma('synchronous = FULL')
       db.pragma('secure_delete = ON')
-      db.pragma('wal_autocheckpoint = 4000')
+      // A bound: checkpoint-thread.ts makes them earlier.
+      db.pragma('wal_autocheckpoint = 8000')
       db.pragma('journal_size_limit = 67108864')
     }
     return db

@@ -35,11 +35,12 @@ export const createGroupCommit = (db: Connection): ((jobs: readonly Job[]) => Pr
   const release = db.prepare('release job')
   const undo = db.prepare('rollback to job')
 
-  const run = async ({ number, command, args, lease }: Job): Promise<Result> => ({
-    number,
-    ok: true,
-    value: await runCommand(session, commandNamed(command), args as never, lease),
-  })
+  const run = async ({ number, command: name, args, lease }: Job): Promise<Result> => {
+    const command = commandNamed(name)
+    const began = performance.now()
+    const value = await runCommand(session, command, args as never, lease)
+    return { number, ok: true, value, ...(command.isMaintenance ? { ms: performance.now() - began } : {}) }
+  }
 
   const runTogether = async (jobs: readonly Job[]): Promise<readonly Result[]> => {
     const [first, second] = jobs

@@ -31,12 +31,15 @@ export const createJobGroups = ({
   const gathering = createGathering(now)
   /** Jobs of the current group without a result. */
   let running = 0
+  /** Calls among the jobs that were sent, until results arrive: maintenance writes no more when it is done. */
+  let sentCalls = 0
   let scheduled = false
   let gathers = false
 
   const start = (jobs: readonly WaitingJob[]): void => {
     send(jobs.map(toJob))
     running += jobs.length
+    sentCalls += jobs.filter(({ command }) => !command.isMaintenance).length
   }
 
   const startEach = (jobs: readonly WaitingJob[]): void => {
@@ -85,14 +88,17 @@ export const createJobGroups = ({
     },
     receive: (results) => {
       running -= results.length
-      if (running === 0) queue.settled()
-      gathering.completed(results.length + queue.calls)
+      const maintenance = results.find((result) => result.ok && result.ms !== undefined)
+      if (running === 0) queue.settled(maintenance?.ok ? maintenance.ms : undefined)
+      gathering.completed(sentCalls + queue.calls)
+      sentCalls = 0
       schedule()
       for (const result of results) onResult(result)
     },
     clear: () => {
       queue.clear()
       running = 0
+      sentCalls = 0
     },
   }
 }

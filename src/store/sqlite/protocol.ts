@@ -17,7 +17,13 @@ export interface Job {
 export type ToWorker = { readonly kind: 'jobs'; readonly jobs: readonly Job[] } | { readonly kind: 'close' }
 
 export type Result =
-  | { readonly number: number; readonly ok: true; readonly value: unknown }
+  | {
+      readonly number: number
+      readonly ok: true
+      readonly value: unknown
+      /** ms that maintenance took, without its commit. */
+      readonly ms?: number
+    }
   | { readonly number: number; readonly ok: false; readonly error: WireError }
 
 export type FromWorker =

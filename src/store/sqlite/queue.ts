@@ -4,8 +4,8 @@ import type { Job } from './protocol.ts'
 /** Maximum jobs of one commit: the first of them waits for the last. */
 const MAX_GROUP = 512
 /** ms that maintenance yields to calls: a bound, so that it continues under any load. */
-const TIMEOUT = 25
-/** While calls wait, maintenance pauses this many times as long as the last group with maintenance took. */
+const TIMEOUT = 5
+/** While calls wait, maintenance pauses this many times as long as its last job took. */
 const REST = 4
 
 /** A write that waits for the thread. */
@@ -17,8 +17,8 @@ interface JobQueue {
   push(job: WaitingJob): void
   /** Removes the jobs of the next commit: calls in order, and one maintenance job when no call waits or it is due. */
   take(): readonly WaitingJob[]
-  /** Reports that the last group is done. */
-  settled(): void
+  /** Reports that the last group is done. `ms`: what maintenance took of it; by default all of its time. */
+  settled(ms?: number): void
   /** Waiting calls. */
   readonly calls: number
   /** Waiting jobs, maintenance included. */
@@ -49,10 +49,10 @@ export const createJobQueue = (now: () => number): JobQueue => {
       }
       return group
     },
-    settled: () => {
+    settled: (ms) => {
       if (began === undefined) return
       const at = now()
-      restUntil = at + REST * (at - began)
+      restUntil = at + REST * (ms ?? at - began)
       began = undefined
     },
     get calls() {

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { commandNamed } from '../commands.ts'
+import { createBackgroundCheckpoints } from './checkpoint-thread.ts'
 import { connect } from './connection.ts'
 import { createGroupCommit } from './group-commit.ts'
 import type { FromWorker, ToWorker, WorkerOptions } from './protocol.ts'
@@ -10,14 +11,17 @@ import { createWalCheckpointer } from './wal-checkpoint.ts'
 const port = parentPort
 if (port === null) throw new Error('worker.ts runs as a worker thread only')
 
-const db = connect((workerData as WorkerOptions).path, { readonly: false })
+const options = workerData as WorkerOptions
+const db = connect(options.path, { readonly: false })
 const groupCommit = createGroupCommit(db)
+const background = createBackgroundCheckpoints(db, options)
 const checkpointer = createWalCheckpointer(db)
 
 const post = (message: FromWorker): void => port.postMessage(message)
 
 const handle = async (message: ToWorker): Promise<void> => {
   if (message.kind === 'close') {
+    await background.close()
     checkpointer.finish()
     db.close()
     port.close()
@@ -26,6 +30,7 @@ const handle = async (message: ToWorker): Promise<void> => {
   const results = await groupCommit(message.jobs)
   if (message.jobs.some(({ command }) => commandNamed(command).destroysKeys)) checkpointer.truncate()
   post({ kind: 'results', results })
+  background.committed()
 }
 
 let last = Promise.resolve()

@@ -45,9 +45,9 @@ t.test('maintenance that has waited long enough runs with the calls, so that it 
     return take()
   }
   t.same(busy(), [3])
-  clock.now = 24
+  clock.now = 4
   t.same(busy(), [4])
-  clock.now = 25
+  clock.now = 5
   t.same(busy(), [5, 1])
   t.same(busy(), [6, 2])
   t.same(busy(), [7])
@@ -70,6 +70,23 @@ t.test('maintenance uses a fifth of the time while calls wait, however slow it i
   clock.now = 360
   queue.settled()
   t.same(take(), [3], 'without calls it does not rest')
+})
+
+t.test('the time of calls in the same group is not counted as maintenance', async (t) => {
+  const { clock, queue, push, take } = setUp()
+  push('logs.ingest')
+  push('logs.ingest')
+  const busyAt = (now: number) => {
+    clock.now = now
+    push('tokens.create')
+    return take()
+  }
+  t.same(busyAt(100), [3, 1])
+  clock.now = 150
+  queue.settled(2)
+  t.same(busyAt(157), [4])
+  queue.settled()
+  t.same(busyAt(158), [5, 2])
 })
 
 t.test('cleared jobs do not run', async (t) => {

@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, readFileSync, statSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
@@ -84,4 +84,37 @@ t.test('log content left by a killed process is gone after the next start', asyn
   await until('the log is empty', () => statSync(`${copy}-wal`).size === 0)
   t.strictSame(holding(copy), [])
   t.equal(db.prepare('select count(*) from tokens').pluck().get(), 1)
+})
+
+t.test('pages are copied into the database file while the log is far from its limit', async (t) => {
+  const location = join(t.testdir({}), 'a.db')
+  const store = await open(t, location)
+  const empty = statSync(location).size
+  const create = (count: number) =>
+    store.tokens.create(
+      Array.from({ length: count }, () => aToken()),
+      NOW,
+    )
+  await create(100)
+  t.equal(statSync(location).size, empty, 'a few rows wait in the log')
+  await until('the file has the pages of the rows', async () => {
+    await create(100)
+    return statSync(location).size > empty
+  })
+  t.ok(statSync(`${location}-wal`).size < 4_000 * 4_096)
+})
+
+t.test('acknowledged tokens are readable after a store with a checkpoint thread was closed', async (t) => {
+  const location = join(t.testdir({}), 'a.db')
+  const store = await openStore({ location, mode: 'read-write', log: silent })
+  const ids: string[] = []
+  for (let write = 0; write < 20; write++) {
+    const tokens = Array.from({ length: 50 }, () => aToken())
+    await store.tokens.create(tokens, NOW)
+    ids.push(...tokens.map(({ id }) => id))
+  }
+  await store.close()
+  t.notOk(existsSync(`${location}-wal`), 'the last connection has removed the log')
+  const again = await open(t, location)
+  t.equal((await again.tokens.read('tenant-a', ids, NOW)).length, ids.length)
 })
