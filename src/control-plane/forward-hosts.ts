@@ -1,5 +1,6 @@
 /** Hosts of the forward proxy, as a gateway reports them: all of them, each with its certificate. */
 import { isObject } from '../common/json.ts'
+import { holdsHost } from '../egress/host-pattern.ts'
 import { isPemText } from './client-certificates.ts'
 import type { BootstrapOptions, ForwardHost } from './options.ts'
 
@@ -49,3 +50,7 @@ export const withForwardHosts = (
   hosts: readonly ForwardHost[],
 ): BootstrapOptions =>
   current.forward === undefined ? current : { ...current, forward: { ...current.forward, hosts } }
+
+/** Whether Envoy opens tunnels to `host` with these options. */
+export const opensHost = ({ forward }: Pick<BootstrapOptions, 'forward'>, host: string): boolean =>
+  forward?.hosts.some((bound) => holdsHost(bound.host, host)) ?? false

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { systemClock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import { unixHttp } from '../common/unix-http.ts'
@@ -13,6 +14,13 @@ export const openAuthority = (
   { keys, store }: Pick<Runtime, 'keys' | 'store'>,
 ): Authority => createAuthority({ keys, store: store.keys, clock: systemClock }, forwardCa)
 
+/** Collections whose records bind hosts. */
+const bindingCollections = ({ registry }: Runtime['kernel']): readonly string[] =>
+  registry.plugins
+    .flatMap(({ contribution }) => contribution.collections ?? [])
+    .filter(({ hosts }) => hosts !== undefined)
+    .map(({ name }) => name)
+
 /** Longer than an acknowledgement of Envoy takes (`XdsServer.change`). */
 const TIMEOUT_MS = 30_000
 
@@ -23,14 +31,10 @@ export const watchHosts = (
   { control, log }: { readonly control: string; readonly log: Log },
 ): ForwardHosts => {
   const authority = openAuthority(config, { keys, store })
-  const collections = kernel.registry.plugins
-    .flatMap(({ contribution }) => contribution.collections ?? [])
-    .filter(({ hosts }) => hosts !== undefined)
-    .map(({ name }) => name)
   return watchForwardHosts(
     { records: store.records, authority, clock: systemClock, log },
     {
-      collections,
+      collections: bindingCollections(kernel),
       onHosts: async (leaves) => {
         const options = { body: reportForwardHosts(leaves), timeoutMs: TIMEOUT_MS }
         const { status } = await unixHttp(control, 'PUT', '/forward-hosts', options)
@@ -38,4 +42,31 @@ export const watchHosts = (
       },
     },
   )
+}
+
+const MAX_OPENED = 1_000
+/** Longer than the control plane waits. */
+const OPENED_TIMEOUT_MS = 6_000
+
+/**
+ * Asks the control plane whether Envoy opens a bound host, and waits for it: a host is bound as soon as it is stored,
+ * and Envoy has its certificate a moment later. Asks again only after a change of what binds hosts.
+ */
+export const createOpenedHosts = (
+  { kernel, store }: Pick<Runtime, 'kernel' | 'store'>,
+  control: string,
+): ((host: string) => Promise<void>) => {
+  const collections = bindingCollections(kernel)
+  const asked = new LRUCache<string, Promise<unknown>>({ max: MAX_OPENED })
+  return async (host) => {
+    const question = `${await store.records.changes(collections)} ${host}`
+    let asking = asked.get(question)
+    if (asking === undefined) {
+      const options = { timeoutMs: OPENED_TIMEOUT_MS }
+      // A tunnel to a host that Envoy has had for long must not depend on the control plane.
+      asking = unixHttp(control, 'GET', `/forward-hosts/${host}`, options).catch(() => {})
+      asked.set(question, asking)
+    }
+    await asking
+  }
 }

@@ -11,7 +11,7 @@ import { createProxyDirectory } from '../kernel/services/proxies.ts'
 import { DEMO_HOST } from '../supervisor/demo-certificate.ts'
 import { type ProcessStart, socketsIn } from '../supervisor/messages.ts'
 import { createDestinationClusters } from './destination-clusters.ts'
-import { openAuthority, watchHosts } from './forward-authority.ts'
+import { createOpenedHosts, openAuthority, watchHosts } from './forward-authority.ts'
 import { failedComponents, nodeHealth } from './node-health.ts'
 import { type RoleEvents, type RunningRole, WARM_AFTER_MS } from './role-events.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
@@ -83,7 +83,12 @@ export const startGatewayRole = async (
   const at = (paths: readonly string[]) => paths[start.worker] ?? ''
   const clusters = createDestinationClusters(sockets.control)
   let { ports } = config.egress
-  const bindings = createBindings({ proxies, tenants: kernel.tenants, ports: () => ports })
+  const bindings = createBindings({
+    proxies,
+    tenants: kernel.tenants,
+    ports: () => ports,
+    whenOpened: createOpenedHosts(runtime, sockets.control),
+  })
   const forwardHosts =
     start.forward === undefined || start.worker > 0
       ? undefined
