@@ -107,6 +107,7 @@ const works = ({ command }: Wrapper, signal: AbortSignal | undefined): Promise<b
     }
     signal?.addEventListener('abort', kill)
     child.stdout.once('data', kill)
+    child.stdout.on('error', kill)
     child.once('error', () => settle(false))
     child.once('exit', (_code, endedBy) => settle(endedBy === 'SIGKILL'))
   })
