@@ -51,6 +51,6 @@ export const withForwardHosts = (
 ): BootstrapOptions =>
   current.forward === undefined ? current : { ...current, forward: { ...current.forward, hosts } }
 
-/** Whether Envoy opens tunnels to `host` with these options. */
-export const opensHost = ({ forward }: Pick<BootstrapOptions, 'forward'>, host: string): boolean =>
-  forward?.hosts.some((bound) => holdsHost(bound.host, host)) ?? false
+/** Whether one of these hosts, of which some begin with `*.`, is `host`. */
+export const opensHost = (hosts: readonly ForwardHost[], host: string): boolean =>
+  hosts.some((bound) => holdsHost(bound.host, host))

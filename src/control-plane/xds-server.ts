@@ -16,6 +16,7 @@ import {
   type EnvoyConfiguration,
 } from './envoy-configuration.ts'
 import { opensHost, parseForwardHosts, withForwardHosts } from './forward-hosts.ts'
+import type { ForwardHost } from './options.ts'
 import { RESOURCE_TYPE_NAMES, RESOURCE_TYPES, type ResourceType } from './xds.ts'
 
 /** A discovery request contains the description of Envoy's build, a report of 4,000 hosts 2 KB for each. */
@@ -61,9 +62,15 @@ export const startXdsServer = async (
   const { change } = configuration
   const identities = createClientCertificates({ change }, { clock })
 
+  /** A report that Envoy has not acknowledged yet: it is about to close all other hosts. */
+  let pending: readonly ForwardHost[] | undefined
+  const isOpen = (host: string): boolean => {
+    const { hosts = [] } = configuration.options.forward ?? {}
+    return opensHost(hosts, host) && opensHost(pending ?? hosts, host)
+  }
   const opens = async (host: string): Promise<boolean> => {
     const end = performance.now() + OPENED_MS
-    while (!opensHost(configuration.options, host)) {
+    while (!isOpen(host)) {
       if (performance.now() > end) return false
       await setTimeout(POLL_MS, undefined, { ref: false })
     }
@@ -86,7 +93,10 @@ export const startXdsServer = async (
         return { status: 200, body: configuration.options.forward.listen }
       if (route === FORWARD_HOSTS) {
         const hosts = parseForwardHosts(await readJson(request, MAX_BODY))
-        await change((current) => withForwardHosts(current, hosts))
+        pending = hosts
+        await change((current) => withForwardHosts(current, hosts)).finally(() => {
+          pending = undefined
+        })
         return { status: 200, body: {} }
       }
       if (identity === undefined) return { status: 404, body: {} }
