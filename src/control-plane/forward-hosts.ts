@@ -1,6 +1,5 @@
 /** Hosts of the forward proxy, as a gateway reports them: all of them, each with its certificate. */
 import { isObject } from '../common/json.ts'
-import { holdsHost } from '../egress/host-pattern.ts'
 import { isPemText } from './client-certificates.ts'
 import type { BootstrapOptions, ForwardHost } from './options.ts'
 
@@ -50,7 +49,3 @@ export const withForwardHosts = (
   hosts: readonly ForwardHost[],
 ): BootstrapOptions =>
   current.forward === undefined ? current : { ...current, forward: { ...current.forward, hosts } }
-
-/** Whether one of these hosts, of which some begin with `*.`, is `host`. */
-export const opensHost = (hosts: readonly ForwardHost[], host: string): boolean =>
-  hosts.some((bound) => holdsHost(bound.host, host))

@@ -1,6 +1,5 @@
 /** xDS server for this machine's Envoy, on a unix socket, with commands for the operator and for gateways. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { setTimeout } from 'node:timers/promises'
 import type { Clock } from '../common/clock.ts'
 import { codeOf } from '../common/errors.ts'
 import { isObject } from '../common/json.ts'
@@ -15,8 +14,8 @@ import {
   createEnvoyConfiguration,
   type EnvoyConfiguration,
 } from './envoy-configuration.ts'
-import { opensHost, parseForwardHosts, withForwardHosts } from './forward-hosts.ts'
-import type { ForwardHost } from './options.ts'
+import { parseForwardHosts, withForwardHosts } from './forward-hosts.ts'
+import { createOpenedHosts } from './opened-hosts.ts'
 import { RESOURCE_TYPE_NAMES, RESOURCE_TYPES, type ResourceType } from './xds.ts'
 
 /** A discovery request contains the description of Envoy's build, a report of 4,000 hosts 2 KB for each. */
@@ -32,11 +31,8 @@ const IDENTITY = new RegExp(`^PUT /identities/(${IDENTITY_PREFIX}[a-z0-9_-]{1,10
 /** A gateway's report of all hosts that the forward proxy opens. */
 const FORWARD_HOSTS = 'PUT /forward-hosts'
 
-/** `GET /forward-hosts/<host>`: 200 as soon as Envoy opens the host; 404 if it does not within `OPENED_MS`. */
+/** `GET /forward-hosts/<host>`: 200 as soon as Envoy opens the host, 404 if it does not in time. */
 const FORWARD_HOST = /^GET \/forward-hosts\/([^/?]{1,253})$/
-/** A change is in force within a second; a loaded machine takes longer. */
-const OPENED_MS = 4_000
-const POLL_MS = 20
 
 export interface XdsServer extends Pick<EnvoyConfiguration, 'change' | 'restarted' | 'namesFile'> {
   status(): readonly TypeStatus[]
@@ -62,20 +58,7 @@ export const startXdsServer = async (
   const { change } = configuration
   const identities = createClientCertificates({ change }, { clock })
 
-  /** A report that Envoy has not acknowledged yet: it is about to close all other hosts. */
-  let pending: readonly ForwardHost[] | undefined
-  const isOpen = (host: string): boolean => {
-    const { hosts = [] } = configuration.options.forward ?? {}
-    return opensHost(hosts, host) && opensHost(pending ?? hosts, host)
-  }
-  const opens = async (host: string): Promise<boolean> => {
-    const end = performance.now() + OPENED_MS
-    while (!isOpen(host)) {
-      if (performance.now() > end) return false
-      await setTimeout(POLL_MS, undefined, { ref: false })
-    }
-    return true
-  }
+  const opened = createOpenedHosts(() => configuration.options.forward?.hosts ?? [])
 
   /** Commands of the operator, of gateways, and status. */
   const command = async (
@@ -85,7 +68,7 @@ export const startXdsServer = async (
     if (route === 'GET /status') return { status: 200, body: discovery.status() }
     if (route === 'GET /service' && service !== undefined) return { status: 200, body: service() }
     const host = FORWARD_HOST.exec(route)?.[1]
-    if (host !== undefined) return { status: (await opens(host)) ? 200 : 404, body: {} }
+    if (host !== undefined) return { status: (await opened.opens(host)) ? 200 : 404, body: {} }
     const identity = IDENTITY.exec(route)?.[1]
     try {
       if (route === 'POST /reload' && reload !== undefined) return { status: 200, body: await reload() }
@@ -93,10 +76,7 @@ export const startXdsServer = async (
         return { status: 200, body: configuration.options.forward.listen }
       if (route === FORWARD_HOSTS) {
         const hosts = parseForwardHosts(await readJson(request, MAX_BODY))
-        pending = hosts
-        await change((current) => withForwardHosts(current, hosts)).finally(() => {
-          pending = undefined
-        })
+        await opened.change(hosts, () => change((current) => withForwardHosts(current, hosts)))
         return { status: 200, body: {} }
       }
       if (identity === undefined) return { status: 404, body: {} }
