@@ -45,7 +45,7 @@ interface BindingsDeps {
   /** Ports of destinations (`SIDEVAULT_EGRESS_PORTS`). */
   readonly ports: () => readonly number[] | '*'
   /** Settles when Envoy opens a bound host, at the latest after a time limit. */
-  readonly whenOpened: (host: string) => Promise<void>
+  readonly whenOpened: (host: string) => Eventual<void>
 }
 
 const HTTPS = 443
@@ -92,12 +92,11 @@ export const createBindings = ({ proxies, tenants, ports, whenOpened }: Bindings
 
   return {
     connect: (caller, host, port) =>
-      whenReady(interceptedAt(caller, host, port), async (intercepting) => {
-        if (intercepting.length === 0 && evaluatedAt(caller, host, port) === undefined)
-          return unbound(caller, port)
-        await whenOpened(host)
-        return 'open'
-      }),
+      whenReady(interceptedAt(caller, host, port), (intercepting) =>
+        intercepting.length > 0 || evaluatedAt(caller, host, port) !== undefined
+          ? whenReady(whenOpened(host), () => 'open')
+          : unbound(caller, port),
+      ),
     request: (caller, host, port, path) =>
       whenReady(interceptedAt(caller, host, port), (intercepting) => {
         const bound = longestOf(intercepting, path.split('?', 1)[0] as string)

@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache'
 import { systemClock } from '../common/clock.ts'
+import type { Eventual } from '../common/eventual.ts'
 import type { Log } from '../common/log.ts'
 import { unixHttp } from '../common/unix-http.ts'
 import type { Config } from '../config.ts'
@@ -20,6 +20,15 @@ const bindingCollections = ({ registry }: Runtime['kernel']): readonly string[] 
     .flatMap(({ contribution }) => contribution.collections ?? [])
     .filter(({ hosts }) => hosts !== undefined)
     .map(({ name }) => name)
+
+/** A counter that moves with each change of what binds hosts. */
+export const hostChanges = ({
+  kernel,
+  store,
+}: Pick<Runtime, 'kernel' | 'store'>): (() => Eventual<number>) => {
+  const collections = bindingCollections(kernel)
+  return () => store.records.changes(collections)
+}
 
 /** Longer than an acknowledgement of Envoy takes (`XdsServer.change`). */
 const TIMEOUT_MS = 30_000
@@ -42,31 +51,4 @@ export const watchHosts = (
       },
     },
   )
-}
-
-const MAX_OPENED = 1_000
-/** Longer than the control plane waits. */
-const OPENED_TIMEOUT_MS = 6_000
-
-/**
- * Asks the control plane whether Envoy opens a bound host, and waits for it: a host is bound as soon as it is stored,
- * and Envoy has its certificate a moment later. Asks again only after a change of what binds hosts.
- */
-export const createOpenedHosts = (
-  { kernel, store }: Pick<Runtime, 'kernel' | 'store'>,
-  control: string,
-): ((host: string) => Promise<void>) => {
-  const collections = bindingCollections(kernel)
-  const asked = new LRUCache<string, Promise<unknown>>({ max: MAX_OPENED })
-  return async (host) => {
-    const question = `${await store.records.changes(collections)} ${host}`
-    let asking = asked.get(question)
-    if (asking === undefined) {
-      const options = { timeoutMs: OPENED_TIMEOUT_MS }
-      // A tunnel to a host that Envoy has had for long must not depend on the control plane.
-      asking = unixHttp(control, 'GET', `/forward-hosts/${host}`, options).catch(() => {})
-      asked.set(question, asking)
-    }
-    await asking
-  }
 }

@@ -11,8 +11,9 @@ import { createProxyDirectory } from '../kernel/services/proxies.ts'
 import { DEMO_HOST } from '../supervisor/demo-certificate.ts'
 import { type ProcessStart, socketsIn } from '../supervisor/messages.ts'
 import { createDestinationClusters } from './destination-clusters.ts'
-import { createOpenedHosts, openAuthority, watchHosts } from './forward-authority.ts'
+import { hostChanges, openAuthority, watchHosts } from './forward-authority.ts'
 import { failedComponents, nodeHealth } from './node-health.ts'
+import { createOpenedHosts } from './opened-hosts.ts'
 import { type RoleEvents, type RunningRole, WARM_AFTER_MS } from './role-events.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
 
@@ -87,7 +88,7 @@ export const startGatewayRole = async (
     proxies,
     tenants: kernel.tenants,
     ports: () => ports,
-    whenOpened: createOpenedHosts(runtime, sockets.control),
+    whenOpened: createOpenedHosts(hostChanges(runtime), { control: sockets.control }),
   })
   const forwardHosts =
     start.forward === undefined || start.worker > 0

@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Eventual } from '../../src/common/eventual.ts'
 import { createBindings } from '../../src/forward-proxy/bindings.ts'
 import type { Caller, DestinationList, StoredProxy } from '../../src/sdk/index.ts'
 
@@ -23,7 +24,7 @@ const bindingsOf = (
   proxies: readonly StoredProxy[],
   unbound: Readonly<Record<string, string>> = {},
   ports: readonly number[] | '*' = [443],
-  whenOpened: (host: string) => Promise<void> = async () => {},
+  whenOpened: (host: string) => Eventual<void> = () => {},
 ) =>
   createBindings({
     proxies: {
