@@ -106,10 +106,14 @@ const works = ({ command }: Wrapper, signal: AbortSignal | undefined): Promise<b
       resolve(result)
     }
     signal?.addEventListener('abort', kill)
-    child.stdout.once('data', kill)
+    let ran = false
+    child.stdout.once('data', () => {
+      ran = true
+      kill()
+    })
     child.stdout.on('error', kill)
-    child.once('error', () => settle(false))
-    child.once('exit', (_code, endedBy) => settle(endedBy === 'SIGKILL'))
+    child.on('error', () => settle(false))
+    child.once('exit', (_code, endedBy) => settle(ran && endedBy === 'SIGKILL'))
   })
 
 const firstThatWorks = async (
