@@ -2,6 +2,10 @@ import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { createOpenedHosts } from '../../src/control-plane/opened-hosts.ts'
 
+// The time limit does not keep a process alive.
+const alive = setInterval(() => {}, 1_000)
+t.teardown(() => clearInterval(alive))
+
 const hostsOf = (...names: string[]) => names.map((host) => ({ host, certificate: '', key: '' }))
 
 t.test('a host opens when Envoy has acknowledged it', async (t) => {

@@ -27,11 +27,23 @@ const LOOK_MS = 40
 /** More than the time limits of a start and of a stop. */
 const LIMIT_MS = 100_000
 
+/** Starts at most until the child is seen: under load it may be gone between two looks. */
+const ATTEMPTS = 5
+
 /**
  * Starts the program and kills a child of it. The start must continue, or end with a sentence and exit code 1, within a
- * time limit; nothing is left of it. Resolves with how it went; `missed`: it was complete before the child was seen.
+ * time limit; nothing is left of it. Resolves with how it went. Rejects, with the log, when any of this takes too long.
  */
-export const startAndKill = async (
+export const startAndKill = async (t: Test, kill: Kill): Promise<'continued' | 'ended'> => {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const outcome = await attemptToKill(t, kill)
+    if (outcome !== 'missed') return outcome
+  }
+  throw new Error(`not seen in ${ATTEMPTS} starts: ${kill.pattern}`)
+}
+
+/** `missed`: the start was complete before the child was seen. */
+const attemptToKill = async (
   t: Test,
   { dataDir, pattern, ms = 0 }: Kill,
 ): Promise<'continued' | 'ended' | 'missed'> => {

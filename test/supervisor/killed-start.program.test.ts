@@ -16,5 +16,5 @@ t.test(
 
 for (const [name, pattern] of Object.entries(CHILDREN))
   t.test(`a start without ${name} continues, or ends with a sentence`, async (t) => {
-    t.not(await startAndKill(t, { dataDir, pattern }), 'missed')
+    t.ok(await startAndKill(t, { dataDir, pattern }))
   })
