@@ -4,7 +4,7 @@ import { CHILDREN, startAndKill } from './kill-at-start.ts'
 import { start } from './start.ts'
 
 /** ms from the first sight of the child to its end. The last ones are when most starts are complete. */
-const DELAYS = [0, 10, 20, 35, 60, 100, 150, 200, 300, 400, 600, 900]
+const DELAYS = [0, 20, 50, 100, 150, 200, 300, 450, 600, 900, 1_400, 2_000]
 
 const folder = t.testdir()
 const dataDir = `${folder}/data`
