@@ -1,5 +1,4 @@
 import { systemClock } from '../common/clock.ts'
-import type { Eventual } from '../common/eventual.ts'
 import type { Log } from '../common/log.ts'
 import { unixHttp } from '../common/unix-http.ts'
 import type { Config } from '../config.ts'
@@ -22,10 +21,7 @@ const bindingCollections = ({ registry }: Runtime['kernel']): readonly string[] 
     .map(({ name }) => name)
 
 /** A counter that moves with each change of what binds hosts. */
-export const hostChanges = ({
-  kernel,
-  store,
-}: Pick<Runtime, 'kernel' | 'store'>): (() => Eventual<number>) => {
+export const hostChanges = ({ kernel, store }: Pick<Runtime, 'kernel' | 'store'>) => {
   const collections = bindingCollections(kernel)
   return () => store.records.changes(collections)
 }

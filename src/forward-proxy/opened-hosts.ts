@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { type Eventual, whenReady } from '../common/eventual.ts'
 import { unixHttp } from '../common/unix-http.ts'
-import { MAX_HOSTS } from '../forward-proxy/bound-hosts.ts'
+import { MAX_HOSTS } from './bound-hosts.ts'
 
 /** Longer than the control plane waits. */
 const TIMEOUT_MS = 6_000

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { serveSocket } from '../../src/common/serve-socket.ts'
-import { createOpenedHosts } from '../../src/roles/opened-hosts.ts'
+import { createOpenedHosts } from '../../src/forward-proxy/opened-hosts.ts'
 import { directoryFor } from '../kit/directory.ts'
 import { until } from '../kit/until.ts'
 
