@@ -141,7 +141,8 @@ export const createProgram = (): Command => {
 export const main = async (argv: readonly string[]): Promise<void> => {
   // A closed reader (`| head`) does not stop the command.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
+    // A socket whose reader has exited with unread data reports ECONNRESET once.
+    if (error.code !== 'EPIPE' && error.code !== 'ECONNRESET') throw error
   })
   try {
     await createProgram().parseAsync(argv)

@@ -29,11 +29,19 @@ export const continueWith = (node) => {
     clearInterval(watch)
     child.kill('SIGTERM')
   }, 500)
-  child.on('exit', (code, signal) => {
+  const end = (/** @type {number} */ code) => {
     clearInterval(watch)
-    process.exitCode = code ?? 128 + (signal ? constants.signals[signal] : 1)
+    process.exitCode = code
     process.removeAllListeners()
+  }
+  child.on('error', ({ message }) => {
+    if (child.pid !== undefined) return
+    process.stderr.write(
+      `sidevault: ${node} cannot be started (${message}). Check its file, then start again.\n`,
+    )
+    end(1)
   })
+  child.on('exit', (code, signal) => end(code ?? 128 + (signal ? constants.signals[signal] : 1)))
 }
 
 /**

@@ -62,8 +62,7 @@ export const run = (file, args, options = {}) =>
     const append = (/** @type {Buffer} */ chunk) => {
       output = (output + chunk).slice(-64_000)
     }
-    child.stdout.on('data', append)
-    child.stderr.on('data', append)
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', append).on('error', () => {})
     child.on('error', (error) => resolve({ code: 127, output: output || error.message }))
     child.on('close', (code) => resolve({ code: code ?? 1, output }))
   })

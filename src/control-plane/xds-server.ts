@@ -15,6 +15,7 @@ import {
   type EnvoyConfiguration,
 } from './envoy-configuration.ts'
 import { parseForwardHosts, withForwardHosts } from './forward-hosts.ts'
+import { createOpenedHosts } from './opened-hosts.ts'
 import { RESOURCE_TYPE_NAMES, RESOURCE_TYPES, type ResourceType } from './xds.ts'
 
 /** A discovery request contains the description of Envoy's build, a report of 4,000 hosts 2 KB for each. */
@@ -29,6 +30,9 @@ const IDENTITY = new RegExp(`^PUT /identities/(${IDENTITY_PREFIX}[a-z0-9_-]{1,10
 
 /** A gateway's report of all hosts that the forward proxy opens. */
 const FORWARD_HOSTS = 'PUT /forward-hosts'
+
+/** `GET /forward-hosts/<host>`: 200 as soon as Envoy opens the host, 404 if it does not in time. */
+const FORWARD_HOST = /^GET \/forward-hosts\/([^/?]{1,253})$/
 
 export interface XdsServer extends Pick<EnvoyConfiguration, 'change' | 'restarted' | 'namesFile'> {
   status(): readonly TypeStatus[]
@@ -54,6 +58,8 @@ export const startXdsServer = async (
   const { change } = configuration
   const identities = createClientCertificates({ change }, { clock })
 
+  const opened = createOpenedHosts(() => configuration.options.forward?.hosts ?? [])
+
   /** Commands of the operator, of gateways, and status. */
   const command = async (
     request: IncomingMessage,
@@ -61,6 +67,8 @@ export const startXdsServer = async (
     const route = `${request.method} ${request.url}`
     if (route === 'GET /status') return { status: 200, body: discovery.status() }
     if (route === 'GET /service' && service !== undefined) return { status: 200, body: service() }
+    const host = FORWARD_HOST.exec(route)?.[1]
+    if (host !== undefined) return { status: (await opened.opens(host)) ? 200 : 404, body: {} }
     const identity = IDENTITY.exec(route)?.[1]
     try {
       if (route === 'POST /reload' && reload !== undefined) return { status: 200, body: await reload() }
@@ -68,7 +76,7 @@ export const startXdsServer = async (
         return { status: 200, body: configuration.options.forward.listen }
       if (route === FORWARD_HOSTS) {
         const hosts = parseForwardHosts(await readJson(request, MAX_BODY))
-        await change((current) => withForwardHosts(current, hosts))
+        await opened.change(hosts, () => change((current) => withForwardHosts(current, hosts)))
         return { status: 200, body: {} }
       }
       if (identity === undefined) return { status: 404, body: {} }

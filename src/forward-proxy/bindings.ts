@@ -21,8 +21,9 @@ interface EvaluatedAt {
 
 export interface Bindings {
   /**
-   * The decision about `CONNECT host:port`. `open`: bound, so our certificate opens it. `tunnel`: passed on unopened,
-   * to an address that the caller of this function resolves and checks. `host` is normalized: lower case, no final dot.
+   * The decision about `CONNECT host:port`. `open`: bound, and Envoy opens it with our certificate. `tunnel`: passed on
+   * unopened, to an address that the caller of this function resolves and checks. `host` is normalized: lower case, no
+   * final dot.
    */
   connect(caller: Caller, host: string, port: number): Eventual<'open' | 'tunnel' | 'deny'>
   /**
@@ -43,6 +44,8 @@ interface BindingsDeps {
   readonly tenants: Tenants
   /** Ports of destinations (`SIDEVAULT_EGRESS_PORTS`). */
   readonly ports: () => readonly number[] | '*'
+  /** Settles when Envoy opens a bound host, at the latest after a time limit. */
+  readonly whenOpened: (host: string) => Eventual<void>
 }
 
 const HTTPS = 443
@@ -74,7 +77,7 @@ const evaluatedAt = (
   return { surfaces: [...new Set(bound.flatMap(({ surfaces }) => surfaces ?? BODY_ONLY))] }
 }
 
-export const createBindings = ({ proxies, tenants, ports }: BindingsDeps): Bindings => {
+export const createBindings = ({ proxies, tenants, ports, whenOpened }: BindingsDeps): Bindings => {
   const interceptedAt = ({ tenantId }: Caller, host: string, port: number) =>
     whenReady(proxies.intercepting(tenantId, withoutBrackets(host)), (candidates) =>
       candidates.filter(({ intercept }) => intercept?.port === port),
@@ -91,7 +94,7 @@ export const createBindings = ({ proxies, tenants, ports }: BindingsDeps): Bindi
     connect: (caller, host, port) =>
       whenReady(interceptedAt(caller, host, port), (intercepting) =>
         intercepting.length > 0 || evaluatedAt(caller, host, port) !== undefined
-          ? 'open'
+          ? whenReady(whenOpened(host), () => 'open')
           : unbound(caller, port),
       ),
     request: (caller, host, port, path) =>

@@ -13,6 +13,19 @@ export const openAuthority = (
   { keys, store }: Pick<Runtime, 'keys' | 'store'>,
 ): Authority => createAuthority({ keys, store: store.keys, clock: systemClock }, forwardCa)
 
+/** Collections whose records bind hosts. */
+const bindingCollections = ({ registry }: Runtime['kernel']): readonly string[] =>
+  registry.plugins
+    .flatMap(({ contribution }) => contribution.collections ?? [])
+    .filter(({ hosts }) => hosts !== undefined)
+    .map(({ name }) => name)
+
+/** A counter that moves with each change of what binds hosts. */
+export const hostChanges = ({ kernel, store }: Pick<Runtime, 'kernel' | 'store'>) => {
+  const collections = bindingCollections(kernel)
+  return () => store.records.changes(collections)
+}
+
 /** Longer than an acknowledgement of Envoy takes (`XdsServer.change`). */
 const TIMEOUT_MS = 30_000
 
@@ -23,14 +36,10 @@ export const watchHosts = (
   { control, log }: { readonly control: string; readonly log: Log },
 ): ForwardHosts => {
   const authority = openAuthority(config, { keys, store })
-  const collections = kernel.registry.plugins
-    .flatMap(({ contribution }) => contribution.collections ?? [])
-    .filter(({ hosts }) => hosts !== undefined)
-    .map(({ name }) => name)
   return watchForwardHosts(
     { records: store.records, authority, clock: systemClock, log },
     {
-      collections,
+      collections: bindingCollections(kernel),
       onHosts: async (leaves) => {
         const options = { body: reportForwardHosts(leaves), timeoutMs: TIMEOUT_MS }
         const { status } = await unixHttp(control, 'PUT', '/forward-hosts', options)

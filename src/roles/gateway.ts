@@ -3,6 +3,7 @@ import type { Log } from '../common/log.ts'
 import type { Config } from '../config.ts'
 import { HOSTS, heldBytes } from '../control-plane/limits.ts'
 import { createBindings } from '../forward-proxy/bindings.ts'
+import { createOpenedHosts } from '../forward-proxy/opened-hosts.ts'
 import { startGateway } from '../gateway/server.ts'
 import { startStatusServer } from '../gateway/status-server.ts'
 import { startWarmer } from '../gateway/warm.ts'
@@ -11,7 +12,7 @@ import { createProxyDirectory } from '../kernel/services/proxies.ts'
 import { DEMO_HOST } from '../supervisor/demo-certificate.ts'
 import { type ProcessStart, socketsIn } from '../supervisor/messages.ts'
 import { createDestinationClusters } from './destination-clusters.ts'
-import { openAuthority, watchHosts } from './forward-authority.ts'
+import { hostChanges, openAuthority, watchHosts } from './forward-authority.ts'
 import { failedComponents, nodeHealth } from './node-health.ts'
 import { type RoleEvents, type RunningRole, WARM_AFTER_MS } from './role-events.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
@@ -83,7 +84,12 @@ export const startGatewayRole = async (
   const at = (paths: readonly string[]) => paths[start.worker] ?? ''
   const clusters = createDestinationClusters(sockets.control)
   let { ports } = config.egress
-  const bindings = createBindings({ proxies, tenants: kernel.tenants, ports: () => ports })
+  const bindings = createBindings({
+    proxies,
+    tenants: kernel.tenants,
+    ports: () => ports,
+    whenOpened: createOpenedHosts(hostChanges(runtime), { control: sockets.control }),
+  })
   const forwardHosts =
     start.forward === undefined || start.worker > 0
       ? undefined

@@ -12,7 +12,8 @@ import { exportsTraces } from './trace-settings.ts'
 
 let role: Promise<RunningRole> | undefined
 
-const report = (message: ChildMessage) => process.send?.(message)
+/** A report that cannot be written needs no error: the supervisor has exited, and 'disconnect' follows. */
+const report = (message: ChildMessage) => process.send?.(message, undefined, undefined, () => {})
 
 const sandboxes = new Set<number>()
 

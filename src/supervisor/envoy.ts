@@ -48,7 +48,10 @@ const isFailed = ({ status, flags, route, details }: Record<string, unknown>): b
 /** Writes Envoy's log lines to our log. */
 const relay = (child: ChildProcess, { log, isEnding }: EnvoyOptions): void => {
   if (!child.stderr) return
-  createInterface({ input: child.stderr }).on('line', (line) => {
+  const lines = createInterface({ input: child.stderr })
+  // It passes on the errors of its input.
+  lines.on('error', (error) => log.warn(`Envoy's log cannot be read any more: ${error.message}`))
+  lines.on('line', (line) => {
     if (line.trim() === '' || NOISE.test(line) || (isEnding() && STOP_NOISE.test(line))) return
     const call = callIn(line)
     if (call) return isFailed(call) ? log.warn(call, 'failed call') : log.info(call, 'call')

@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import type { Clock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
+import { StartError } from './start-error.ts'
 
 /** How one kind of process is started and reports that it is ready. */
 export interface ProcessKind {
@@ -38,6 +39,12 @@ const MAX_DELAY = 2_000
 /** Causes of signals that no process sends. */
 const CAUSES: Readonly<Record<string, string>> = {
   SIGBUS: ' because a mapped file could not be read or written: check the disk of the data directory',
+}
+
+/** What to do after a signal that ended a process before it was ready. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  SIGKILL: "Start again. If it happens again, check the system's log for a lack of memory.",
+  SIGBUS: 'Check the disk of the data directory, then start again.',
 }
 
 /** Delay (ms) of a restart after `exits` exits within the window. The first restarts are immediate. */
@@ -101,10 +108,9 @@ export const manage = (
         // A report of its own, if any, arrives before it ends.
         const at = kind.doing?.(child)
         const where = at === undefined ? '' : ` while it ran the code of ${at}`
-        reject(
-          failure ??
-            new Error(`${name} ended before it was ready (${signal ?? `exit code ${code}`})${where}`),
-        )
+        const how = signal ?? `exit code ${code}`
+        const remedy = REMEDIES[signal ?? ''] ?? 'See the log lines above, then start again.'
+        reject(failure ?? new StartError(`${name} ended before it was ready (${how})${where}. ${remedy}`))
         return
       }
       // Repeated failures with the same error are logged once.

@@ -60,6 +60,27 @@ t.test('as many hosts as may be bound fit into a report, with long names and a l
   t.match(await unixHttp(socketPath, 'PUT', '/forward-hosts', call), { status: 200 })
 })
 
+t.test('GET /forward-hosts/<host> waits until the host is opened', async (t) => {
+  const socketPath = join(directoryFor(t), 'control.sock')
+  const options = { ...OPTIONS, forward: FORWARD }
+  const control = await startXdsServer(
+    { log: silentLog(), clock: Date },
+    { socketPath, options, edge: false },
+  )
+  t.teardown(() => control.close())
+  const opened = (host: string) =>
+    unixHttp(socketPath, 'GET', `/forward-hosts/${host}`, { timeoutMs: 30_000 })
+  const order: string[] = []
+  const waiting = opened('api.test').then(({ status }) => order.push(`opened with ${status}`))
+  t.match(await unixHttp(socketPath, 'GET', '/status'), { status: 200 })
+  order.push('reported')
+  const hosts = ['api.test', '*.wild.test'].map((host) => ({ host, certificate: own, key }))
+  await unixHttp(socketPath, 'PUT', '/forward-hosts', { body: reportForwardHosts(hosts) })
+  await waiting
+  t.same(order, ['reported', 'opened with 200'])
+  t.match(await opened('a.wild.test'), { status: 200 })
+})
+
 t.test('Envoy applies a discovery response with the maximum of hosts', async (t) => {
   const bootstrap = renderBootstrap({
     envoyAdminSocket: 'envoy.sock',

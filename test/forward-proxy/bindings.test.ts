@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Eventual } from '../../src/common/eventual.ts'
 import { createBindings } from '../../src/forward-proxy/bindings.ts'
 import type { Caller, DestinationList, StoredProxy } from '../../src/sdk/index.ts'
 
@@ -23,6 +24,7 @@ const bindingsOf = (
   proxies: readonly StoredProxy[],
   unbound: Readonly<Record<string, string>> = {},
   ports: readonly number[] | '*' = [443],
+  whenOpened: (host: string) => Eventual<void> = () => {},
 ) =>
   createBindings({
     proxies: {
@@ -39,6 +41,7 @@ const bindingsOf = (
       }),
     },
     ports: () => ports,
+    whenOpened,
   })
 
 t.test('CONNECT is allowed where a stored proxy of the tenant intercepts host and port', async (t) => {
@@ -52,6 +55,23 @@ t.test('CONNECT is allowed where a stored proxy of the tenant intercepts host an
   t.equal(await connect(caller('b'), 'api.example.com', 22), 'deny', 'to no other port')
   const any = bindingsOf([], { b: 'tunnel' }, '*')
   t.equal(await any.connect(caller('b'), 'api.example.com', 22), 'tunnel')
+})
+
+t.test('CONNECT to a bound host waits until Envoy opens it', async (t) => {
+  const opened = Promise.withResolvers<void>()
+  const hosts: string[] = []
+  const { connect } = bindingsOf([proxy('p', '')], { a: 'tunnel' }, [443], (host) => {
+    hosts.push(host)
+    return opened.promise
+  })
+  const outcomes: string[] = []
+  const connecting = connect(caller(), 'api.example.com', 443)
+  const recording = Promise.resolve(connecting).then((binding) => outcomes.push(binding))
+  outcomes.push(await connect(caller(), 'free.example.com', 443))
+  opened.resolve()
+  await recording
+  t.same(outcomes, ['tunnel', 'open'])
+  t.same(hosts, ['api.example.com'])
 })
 
 t.test('the longest prefix wins, by segments', async (t) => {

@@ -76,7 +76,8 @@ export const runChild = (
       return
     }
     signals.to((signal) => child.kill(signal))
-    child.once('error', (error) => {
+    // A signal that cannot be sent is an error, too.
+    child.on('error', (error) => {
       if (child.pid === undefined) fail(error)
     })
     child.once('exit', (code, signal) => resolve(code ?? (signal === null ? 1 : exitCodeOf(signal))))

@@ -106,9 +106,14 @@ const works = ({ command }: Wrapper, signal: AbortSignal | undefined): Promise<b
       resolve(result)
     }
     signal?.addEventListener('abort', kill)
-    child.stdout.once('data', kill)
-    child.once('error', () => settle(false))
-    child.once('exit', (_code, endedBy) => settle(endedBy === 'SIGKILL'))
+    let ran = false
+    child.stdout.once('data', () => {
+      ran = true
+      kill()
+    })
+    child.stdout.on('error', kill)
+    child.on('error', () => settle(false))
+    child.once('exit', (_code, endedBy) => settle(ran && endedBy === 'SIGKILL'))
   })
 
 const firstThatWorks = async (

@@ -7,7 +7,8 @@ import type { FromReader, ToReader } from './reader.ts'
 process.title = 'sidevault: reader'
 const [path = ''] = process.argv.slice(2)
 const db = connect(path, { readonly: true })
-const send = (message: FromReader): void => void process.send?.(message)
+/** 'disconnect' follows when the parent has exited. */
+const send = (message: FromReader): void => void process.send?.(message, undefined, undefined, () => {})
 
 process.on('message', ({ sql, values }: ToReader) => {
   try {
