@@ -62,7 +62,13 @@ const startTarget = async (
   })
   change(bootstrap)
   const { pid, stop } = await runEnvoy(findEnvoy(), bootstrap, port)
-  return { name, port, pid, stop, samples: CONCURRENCIES.map(() => [] as { cpu: number; p50: number }[]) }
+  return {
+    name,
+    port,
+    pid,
+    stop,
+    samples: CONCURRENCIES.map(() => [] as { cpu: number; p50: number; ratio: number }[]),
+  }
 }
 
 type Target = Awaited<ReturnType<typeof startTarget>>
@@ -91,28 +97,44 @@ const measure = async (
   return { cpu: ((scheduled(pid) - before) / requests) * 1e6, p50 }
 }
 
-const shares = async (targets: readonly Target[], call: Call, { rounds, seconds, warmSeconds }: Options) => {
+/**
+ * Each configuration beside the complete one, in pairs of short slices, so that changes of the machine's pace are in
+ * both. Ratios: the median of the pairs, and their quartiles.
+ */
+const shares = async (
+  targets: readonly [Target, ...Target[]],
+  call: Call,
+  { rounds, seconds, warmSeconds }: Options,
+) => {
+  const [reference, ...others] = targets
   for (const target of targets) await measure(target, call, 8, warmSeconds)
   for (const [index, concurrency] of CONCURRENCIES.entries())
     for (let round = 0; round < rounds; round++)
-      for (const target of round % 2 === 0 ? targets : targets.toReversed())
-        target.samples[index]?.push(await measure(target, call, concurrency, seconds))
-  /** The complete configuration is measured at both ends of a round. */
-  const completeAt = (index: number, round: number): number =>
-    [targets[0], targets.at(-1)].reduce((sum, each) => sum + (each?.samples[index]?.[round]?.cpu ?? 0) / 2, 0)
+      for (const target of others) {
+        const slice = (of: Target) => measure(of, call, concurrency, seconds)
+        const before = round % 2 === 0 ? await slice(reference) : undefined
+        const { cpu, p50 } = await slice(target)
+        const complete = before ?? (await slice(reference))
+        target.samples[index]?.push({ cpu, p50, ratio: cpu / complete.cpu })
+        reference.samples[index]?.push({ ...complete, ratio: 1 })
+      }
   const rows = targets.map(({ name, samples }) => [
     name,
-    ...samples.flatMap((own, index) => [
-      median(own.map(({ cpu }) => cpu)).toFixed(0),
-      median(own.map(({ cpu }, round) => cpu / completeAt(index, round))).toFixed(3),
-      median(own.map(({ p50 }) => p50)).toFixed(2),
-    ]),
+    ...samples.flatMap((own) => {
+      const ratios = own.map(({ ratio }) => ratio).sort((one, other) => one - other)
+      const at = (share: number) => ratios[Math.floor((ratios.length - 1) * share)]?.toFixed(2)
+      return [
+        median(own.map(({ cpu }) => cpu)).toFixed(0),
+        `${median(ratios).toFixed(3)} (${at(0.25)} to ${at(0.75)})`,
+        median(own.map(({ p50 }) => p50)).toFixed(2),
+      ]
+    }),
   ])
   const columns = CONCURRENCIES.flatMap((count) => [`${count} at once: µs`, '× complete', 'p50 ms'])
   return table(['without', ...columns], rows)
 }
 
-/** Tables of a call to `/proxy` and of a read: medians, and of the ratios to the complete configuration by round. */
+/** Tables of a call to `/proxy` and of a read. */
 export const benchEnvoyShare = async (options: Options): Promise<string> => {
   const destination = await startDestination()
   const script = fileURLToPath(new URL('share-peers.ts', import.meta.url))
@@ -138,23 +160,25 @@ export const benchEnvoyShare = async (options: Options): Promise<string> => {
       parts: API_PARTS,
     },
   ]
-  const targets: Target[] = []
+  const started: Target[] = []
   const text: string[] = []
   try {
     for (const { title, parts, ...call } of kinds) {
-      for (const [name, change] of Object.entries({
-        'nothing (complete)': complete,
-        ...parts,
-        'nothing (the same, once more)': complete,
-      }))
-        targets.push(await startTarget(name, change, destination))
+      const start = async (name: string, change: Change) => {
+        const target = await startTarget(name, change, destination)
+        started.push(target)
+        return target
+      }
+      const targets: [Target, ...Target[]] = [await start('nothing (complete)', complete)]
+      for (const [name, change] of Object.entries({ 'nothing, once more': complete, ...parts }))
+        targets.push(await start(name, change))
       process.stderr.write(`${title}: ${targets.length} configurations …\n`)
       text.push(`Envoy's CPU for ${title}:`, '', await shares(targets, call, options), '')
-      for (const { stop } of targets.splice(0)) await stop()
+      for (const { stop } of started.splice(0)) await stop()
     }
     return text.join('\n')
   } finally {
-    for (const { stop } of targets) await stop()
+    for (const { stop } of started) await stop()
     peers.kill('SIGTERM')
     await destination.stop()
   }

@@ -60,8 +60,8 @@ if (part === 'gateway') {
 
 if (part === 'envoy-share') {
   const rounds = quick
-    ? { rounds: 3, seconds: 0.4, warmSeconds: 0.5 }
-    : { rounds: 5, seconds: 0.6, warmSeconds: 1 }
+    ? { rounds: 5, seconds: 0.1, warmSeconds: 0.5 }
+    : { rounds: 15, seconds: 0.1, warmSeconds: 1 }
   process.stdout.write(`${await benchEnvoyShare(rounds)}\n`)
   process.exit(0)
 }

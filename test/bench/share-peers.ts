@@ -1,6 +1,7 @@
 /**
  * The processes behind the Envoys of `envoy-share.ts`, which do as little as they can: `node share-peers.ts <directory>
- * <authority>`. A processor for each kind of replies, on `<kind>.sock`; the log of calls, `log.sock`; an API, `api.sock`.
+ * <authority>`. A processor for each kind of replies, on `<kind>.sock`; the log of calls, `log.sock`; an API,
+ * `api.sock`.
  */
 import { createServer } from 'node:net'
 import { join } from 'node:path'
