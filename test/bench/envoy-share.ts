@@ -1,6 +1,6 @@
 /**
- * Envoy's share of a call, part by part: the configuration of the control plane, and the same without one of its parts,
- * in turns. `npm run bench -- envoy-share [--quick]`. What Envoy talks to does as little as it can (`share-peers.ts`).
+ * Envoy's share of a call, part by part: the configuration of the control plane, beside the same without one of its
+ * parts. `npm run bench -- envoy-share [--quick]`. What Envoy talks to does as little as it can (`share-peers.ts`).
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -24,7 +24,8 @@ interface Options {
   readonly warmSeconds: number
 }
 
-const CONCURRENCIES = [1, 8]
+/** Of both that are compared. */
+const CONCURRENCIES = [2, 8]
 const complete: Change = () => {}
 
 /** CPU seconds of all threads, in ns: a measurement is shorter than a hundred clock ticks. */
@@ -98,8 +99,8 @@ const measure = async (
 }
 
 /**
- * Each configuration beside the complete one, in pairs of short slices, so that changes of the machine's pace are in
- * both. Ratios: the median of the pairs, and their quartiles.
+ * Each configuration beside the complete one, at the same time: half of the calls go to each, so what else the machine
+ * does is in both. Ratios: the median of the rounds, and their quartiles.
  */
 const shares = async (
   targets: readonly [Target, ...Target[]],
@@ -108,14 +109,14 @@ const shares = async (
 ) => {
   const [reference, ...others] = targets
   for (const target of targets) await measure(target, call, 8, warmSeconds)
-  for (const [index, concurrency] of CONCURRENCIES.entries())
-    for (let round = 0; round < rounds; round++)
+  for (let round = 0; round < rounds; round++)
+    for (const [index, concurrency] of CONCURRENCIES.entries())
       for (const target of others) {
-        const slice = (of: Target) => measure(of, call, concurrency, seconds)
-        const before = round % 2 === 0 ? await slice(reference) : undefined
-        const { cpu, p50 } = await slice(target)
-        const complete = before ?? (await slice(reference))
-        target.samples[index]?.push({ cpu, p50, ratio: cpu / complete.cpu })
+        const [own, complete] = await Promise.all([
+          measure(target, call, concurrency / 2, seconds),
+          measure(reference, call, concurrency / 2, seconds),
+        ])
+        target.samples[index]?.push({ ...own, ratio: own.cpu / complete.cpu })
         reference.samples[index]?.push({ ...complete, ratio: 1 })
       }
   const rows = targets.map(({ name, samples }) => [
@@ -130,7 +131,11 @@ const shares = async (
       ]
     }),
   ])
-  const columns = CONCURRENCIES.flatMap((count) => [`${count} at once: µs`, '× complete', 'p50 ms'])
+  const columns = CONCURRENCIES.flatMap((count) => [
+    `${count / 2} at once, of each: µs`,
+    '× complete',
+    'p50 ms',
+  ])
   return table(['without', ...columns], rows)
 }
 

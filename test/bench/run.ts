@@ -61,7 +61,7 @@ if (part === 'gateway') {
 if (part === 'envoy-share') {
   const rounds = quick
     ? { rounds: 5, seconds: 0.1, warmSeconds: 0.5 }
-    : { rounds: 15, seconds: 0.1, warmSeconds: 1 }
+    : { rounds: 15, seconds: 0.2, warmSeconds: 1 }
   process.stdout.write(`${await benchEnvoyShare(rounds)}\n`)
   process.exit(0)
 }
