@@ -64,7 +64,7 @@ const cpuFrom = (pids: Pids) => {
 }
 
 /** CPU seconds of each named process during `run`. */
-export const cpuDuring = async <T>(pids: Pids, run: () => Promise<T>) => {
+const cpuDuring = async <T>(pids: Pids, run: () => Promise<T>) => {
   const used = cpuFrom(pids)
   const result = await run()
   return { result, used: used() }
