@@ -287,6 +287,7 @@ export const benchTunnel = async (options: {
       (to) =>
         `Beside ${to}: a call in an open tunnel takes ${beside(to).join(', ')} times its CPU; a new tunnel ${more(to).toFixed(2)} ms more than a new connection.`,
     ),
+    '',
     UNTIL_STORED,
   ].join('\n')
 }
