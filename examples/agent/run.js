@@ -8,14 +8,14 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 const [vault, port] = process.argv.slice(2)
-const { SIDEVAULT_BOOTSTRAP_KEY: managementKey } = process.env
+const { SIDEVAULT_BOOTSTRAP_KEY: managementKey, SIDEVAULT_API_URL: api = vault } = process.env
 if (!managementKey) throw new Error('Export SIDEVAULT_BOOTSTRAP_KEY: the management key.')
 const execute = promisify(execFile)
 const pathOf = (name) => fileURLToPath(new URL(name, import.meta.url))
 const HOST = 'demo.sidevault.test'
 
 const made = async (path, key, body) => {
-  const response = await fetch(vault + path, {
+  const response = await fetch(api + path, {
     method: 'POST',
     headers: { 'SVC-API-KEY': key, 'Content-Type': 'application/json' },
     body: JSON.stringify(body),
@@ -49,7 +49,7 @@ const [mail, crm] = [await credential('mail'), await credential('crm')]
 const directory = mkdtempSync(join(tmpdir(), 'sidevault-example-'))
 try {
   const ca = join(directory, 'ca.pem')
-  writeFileSync(ca, await (await fetch(`${vault}/ca.pem`)).text())
+  writeFileSync(ca, await (await fetch(`${api}/ca.pem`)).text())
   const env = {
     PATH: process.env.PATH,
     HTTPS_PROXY: `http://x:${agent.key}@127.0.0.1:${port}`,

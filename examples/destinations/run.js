@@ -1,11 +1,11 @@
 // SIDEVAULT_BOOTSTRAP_KEY=<management key> node run.js <Sidevault's URL> <provider's URL> <another URL>
 const [vault, provider, elsewhere] = process.argv.slice(2)
-const { SIDEVAULT_BOOTSTRAP_KEY: managementKey } = process.env
+const { SIDEVAULT_BOOTSTRAP_KEY: managementKey, SIDEVAULT_API_URL: api = vault } = process.env
 if (!managementKey) throw new Error('Export SIDEVAULT_BOOTSTRAP_KEY: the management key.')
 const { hostname, port } = new URL(provider)
 
 const call = async (method, path, key, body, headers = {}) => {
-  const response = await fetch(vault + path, {
+  const response = await fetch((/^\/proxy\b/.test(path) ? vault : api) + path, {
     method,
     headers: { 'SVC-API-KEY': key, 'Content-Type': 'application/json', ...headers },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),

@@ -8,13 +8,13 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 const [vault, port] = process.argv.slice(2)
-const { SIDEVAULT_BOOTSTRAP_KEY: managementKey } = process.env
+const { SIDEVAULT_BOOTSTRAP_KEY: managementKey, SIDEVAULT_API_URL: api = vault } = process.env
 if (!managementKey) throw new Error('Export SIDEVAULT_BOOTSTRAP_KEY: the management key.')
 const execute = promisify(execFile)
 const pathOf = (name) => fileURLToPath(new URL(name, import.meta.url))
 
 const made = async (path, key, body) => {
-  const response = await fetch(vault + path, {
+  const response = await fetch(api + path, {
     method: 'POST',
     headers: { 'SVC-API-KEY': key, 'Content-Type': 'application/json' },
     body: JSON.stringify(body),
@@ -42,7 +42,7 @@ const proxy = await made('/proxies', managementKey, {
 const directory = mkdtempSync(join(tmpdir(), 'sidevault-example-'))
 try {
   const ca = join(directory, 'ca.pem')
-  writeFileSync(ca, await (await fetch(`${vault}/ca.pem`)).text())
+  writeFileSync(ca, await (await fetch(`${api}/ca.pem`)).text())
   const env = {
     PATH: process.env.PATH,
     HTTPS_PROXY: `http://x:${key}@127.0.0.1:${port}`,
@@ -68,7 +68,7 @@ try {
 } finally {
   rmSync(directory, { recursive: true })
   // A tenant has one such proxy for a host and path: the next run stores its own.
-  await fetch(`${vault}/proxies/${proxy.id}`, {
+  await fetch(`${api}/proxies/${proxy.id}`, {
     method: 'DELETE',
     headers: { 'SVC-API-KEY': managementKey },
   })

@@ -5,11 +5,11 @@
 import { readFileSync } from 'node:fs'
 
 const [address = 'http://127.0.0.1:8080'] = process.argv.slice(2)
-const { SIDEVAULT_BOOTSTRAP_KEY: managementKey } = process.env
+const { SIDEVAULT_BOOTSTRAP_KEY: managementKey, SIDEVAULT_API_URL: api = address } = process.env
 if (!managementKey) throw new Error('Export SIDEVAULT_BOOTSTRAP_KEY: the management key.')
 
 const call = async (method, path, headers, body) => {
-  const response = await fetch(address + path, {
+  const response = await fetch((path === '/proxy' ? address : api) + path, {
     method,
     headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify(body),

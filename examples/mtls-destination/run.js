@@ -4,12 +4,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const [vault, destination, folder] = process.argv.slice(2)
-const { SIDEVAULT_BOOTSTRAP_KEY: managementKey } = process.env
+const { SIDEVAULT_BOOTSTRAP_KEY: managementKey, SIDEVAULT_API_URL: api = vault } = process.env
 if (!managementKey) throw new Error('Export SIDEVAULT_BOOTSTRAP_KEY: the management key.')
 const read = (name) => readFileSync(join(folder, name), 'utf8')
 
 const call = async (method, path, key, body, headers = {}) => {
-  const response = await fetch(vault + path, {
+  const response = await fetch((/^\/proxy\b/.test(path) ? vault : api) + path, {
     method,
     headers: { 'SVC-API-KEY': key, 'Content-Type': 'application/json', ...headers },
     body: JSON.stringify(body),

@@ -17,7 +17,13 @@ const VARIABLES: readonly string[] = [
 ]
 
 /** Variables of clients, and of docker-compose.yml, in our guides and examples. */
-const CLIENTS = ['SIDEVAULT_KEY', 'SIDEVAULT_API_KEY', 'SIDEVAULT_URL', 'SIDEVAULT_DATABASE_PASSWORD']
+const CLIENTS = [
+  'SIDEVAULT_KEY',
+  'SIDEVAULT_API_KEY',
+  'SIDEVAULT_URL',
+  'SIDEVAULT_API_URL',
+  'SIDEVAULT_DATABASE_PASSWORD',
+]
 
 const KNOWN: ReadonlySet<string> = new Set([...VARIABLES, ...CLIENTS])
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { type Sidevault, startSidevault } from '../kit/sidevault.ts'
 import { root } from '../kit/sources.ts'
-import { cpuDuring, proportionalMiB } from './cpu.ts'
+import { cpuUntilStored, proportionalMiB, UNTIL_STORED } from './cpu.ts'
 import { startDestination } from './destination.ts'
 import { httpRequest, load, warm } from './load.ts'
 import { allBelow } from './processes.ts'
@@ -149,7 +149,7 @@ const benchAgainst = async (options: AgainstOptions) => {
 
     const measure = async (sidevault: Sidevault, { name, requests }: Case, concurrency: number) => {
       const { port, pid } = sidevault
-      const { result, used } = await cpuDuring(allBelow(pid), () =>
+      const { result, used } = await cpuUntilStored(sidevault, allBelow(pid), () =>
         load({ host: '127.0.0.1', port, requests, concurrency, seconds: options.seconds }),
       )
       if (result.failures > 0) throw new Error(`${name}: ${result.failures} of ${result.requests} failed`)
@@ -223,7 +223,7 @@ export const reportAgainst = async (options: AgainstOptions, limit: number): Pro
         spread(cpu),
         spread(p50),
       ]),
-    )}\n\nProportional memory when idle: ${idle.before.toFixed(0)} → ${idle.after.toFixed(0)} MiB\n`,
+    )}\n\n${UNTIL_STORED}\n\nProportional memory when idle: ${idle.before.toFixed(0)} → ${idle.after.toFixed(0)} MiB\n`,
   )
   return comparisons
     .filter(({ cpu }) => median(cpu) > limit)

@@ -1,7 +1,7 @@
-import { freePort, startSidevault } from '../kit/sidevault.ts'
+import { freePort, type Sidevault, startSidevault } from '../kit/sidevault.ts'
 import { median } from './against.ts'
 import { startBareApi } from './bare-api.ts'
-import { cpuDuring } from './cpu.ts'
+import { cpuUntilStored, UNTIL_STORED } from './cpu.ts'
 import { httpRequest, load, warm } from './load.ts'
 import { allBelow } from './processes.ts'
 import { table } from './report.ts'
@@ -20,6 +20,8 @@ interface Target {
   readonly name: 'bare' | 'Sidevault'
   readonly path: Path
   readonly port: number
+  /** Absent: its calls have no audit records. */
+  readonly service?: Sidevault
   readonly pids: () => Readonly<Record<string, number>>
   readonly requests: Readonly<Record<string, readonly Buffer[]>>
 }
@@ -69,8 +71,8 @@ const sidevaultTargets = async () => {
   }
   const pids = () => allBelow(sidevault.pid)
   const targets: Target[] = [
-    { name: 'Sidevault', path: 'edge', port: sidevault.port, pids, requests },
-    { name: 'Sidevault', path: 'direct', port: directPort, pids, requests },
+    { name: 'Sidevault', path: 'edge', port: sidevault.port, service: sidevault, pids, requests },
+    { name: 'Sidevault', path: 'direct', port: directPort, service: sidevault, pids, requests },
   ]
   return { targets, stop: sidevault.stop }
 }
@@ -83,13 +85,13 @@ interface Sample {
 }
 
 const measure = async (
-  { name, port, pids, requests }: Target,
+  { name, port, service, pids, requests }: Target,
   operation: string,
   concurrency: number,
   seconds: number,
 ): Promise<Sample> => {
   const sent = requests[operation] ?? []
-  const { result, used } = await cpuDuring(pids(), () =>
+  const { result, used } = await cpuUntilStored(service, pids(), () =>
     load({ host: '127.0.0.1', port, requests: sent, concurrency, seconds }),
   )
   if (result.failures > 0) throw new Error(`${name}, ${operation}: ${result.failures} failed`)
@@ -142,8 +144,9 @@ export const benchApiPaths = async (options: Options): Promise<string> => {
   } finally {
     for (const group of groups) await group.stop()
   }
-  return table(
+  const figures = table(
     ['operation', 'concurrency', 'target', 'requests/s', 'p50 ms', 'CPU µs a call', 'rate × bare, same path'],
     rows,
   )
+  return `${figures}\n\n${UNTIL_STORED}`
 }

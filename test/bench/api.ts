@@ -1,6 +1,6 @@
 import { type Sidevault, startSidevault } from '../kit/sidevault.ts'
 import { startBareApi } from './bare-api.ts'
-import { cpuDuring } from './cpu.ts'
+import { cpuUntilStored } from './cpu.ts'
 import { httpRequest, type LoadResult, load, warm } from './load.ts'
 import { partsBelow } from './processes.ts'
 
@@ -20,6 +20,8 @@ export interface ApiFigures {
 interface Target {
   readonly name: string
   readonly port: number
+  /** Absent: its calls have no audit records. */
+  readonly service?: Sidevault
   readonly pids: Readonly<Record<string, number>>
   readonly requests: Readonly<Partial<Record<ApiFigures['operation'], readonly Buffer[]>>>
 }
@@ -39,7 +41,7 @@ export const JSON_BODY = { 'content-type': 'application/json' }
 const READ = 5000
 
 const measure = async (
-  { name, port, pids, requests }: Target,
+  { name, port, service, pids, requests }: Target,
   tokens: number,
   { concurrencies, seconds }: Options,
 ): Promise<ApiFigures[]> => {
@@ -48,7 +50,7 @@ const measure = async (
     for (const operation of ['create', 'read', 'search'] as const) {
       const sent = requests[operation]
       if (sent === undefined) continue
-      const { result, used } = await cpuDuring(pids, () =>
+      const { result, used } = await cpuUntilStored(service, pids, () =>
         load({ host: '127.0.0.1', port, requests: sent, concurrency, seconds }),
       )
       if (result.failures > 0)
@@ -151,6 +153,7 @@ export const benchSidevault = async (options: Options, { name, env = {}, beside 
       const target = {
         name,
         port: sidevault.port,
+        service: sidevault,
         pids: { ...partsBelow(sidevault.pid), ...beside() },
         requests: {
           create: [httpRequest('POST', '/tokens', headers, CARD)],

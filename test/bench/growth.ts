@@ -2,7 +2,7 @@
 import { startSidevault } from '../kit/sidevault.ts'
 import { median } from './against.ts'
 import { CARD, fill, JSON_BODY } from './api.ts'
-import { cpuDuring } from './cpu.ts'
+import { cpuUntilStored, UNTIL_STORED } from './cpu.ts'
 import { httpRequest, load, warm } from './load.ts'
 import { partsBelow } from './processes.ts'
 import { table } from './report.ts'
@@ -47,8 +47,8 @@ export const benchGrowth = async (options: GrowthOptions): Promise<string> => {
       const rounds: number[][] = []
       for (let round = 0; round < options.rounds; round++) {
         const costs: number[] = []
-        for (const [at, { pids }] of targets.entries()) {
-          const { result, used } = await cpuDuring(pids, () =>
+        for (const [at, { sidevault, pids }] of targets.entries()) {
+          const { result, used } = await cpuUntilStored(sidevault, pids, () =>
             load({ ...target(at), concurrency: 8, seconds: options.seconds }),
           )
           const seconds = Object.values(used).reduce((sum, cpu) => sum + cpu, 0)
@@ -65,7 +65,7 @@ export const benchGrowth = async (options: GrowthOptions): Promise<string> => {
       ])
     }
     const sizes = targets.map(({ stored }) => `µs, ${stored.toLocaleString('en')} stored`)
-    return table(['operation', ...sizes, 'ratio', 'of the rounds'], rows)
+    return `${table(['operation', ...sizes, 'ratio', 'of the rounds'], rows)}\n\n${UNTIL_STORED}`
   } finally {
     for (const { sidevault } of targets) await sidevault.stop()
   }

@@ -6,7 +6,7 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { startSidevault } from '../kit/sidevault.ts'
-import { cpuDuring } from './cpu.ts'
+import { cpuUntilStored, UNTIL_STORED } from './cpu.ts'
 import { startDestination } from './destination.ts'
 import { httpRequest, load, warm } from './load.ts'
 import { partsBelow } from './processes.ts'
@@ -112,7 +112,7 @@ export const benchGuard = async ({ rounds, seconds, warmSeconds }: GuardBenchOpt
     for (let round = 0; round < rounds; round++)
       for (const target of targets) {
         const run = () => load({ ...options, requests: [target.request], concurrency: CONCURRENCY, seconds })
-        const { result, used } = await cpuDuring(pids, run)
+        const { result, used } = await cpuUntilStored(sidevault, pids, run)
         if (result.failures > 0) throw new Error(`${result.failures} calls failed with mode ${target.mode}`)
         target.cost.push(
           Object.fromEntries(Object.entries(used).map(([name, s]) => [name, (s / result.requests) * 1_000])),
@@ -144,7 +144,7 @@ export const benchGuard = async ({ rounds, seconds, warmSeconds }: GuardBenchOpt
       ['response', 'mode', 'p50 ms', 'CPU s per 1,000', 'beside off', 'of the rounds', 'of which'],
       rows,
     )
-    return `${ofCalls}\n\n${ofEvents}`
+    return `${ofCalls}\n\n${UNTIL_STORED}\n\n${ofEvents}`
   } finally {
     await sidevault.stop()
     await destination.stop()

@@ -5,6 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { startPostgres } from '../kit/postgres.ts'
 import { benchSidevault } from './api.ts'
+import { UNTIL_STORED } from './cpu.ts'
 import { table } from './report.ts'
 
 const seconds = Number(process.argv[2] ?? 5)
@@ -64,7 +65,7 @@ try {
   )
   const [{ perSecond } = { perSecond: 0 }] = bulk
   process.stdout.write(
-    `${text}\n\n/tokenize in hundreds: ${Math.round(perSecond).toLocaleString('en')} tokens/s\n`,
+    `${text}\n\n${UNTIL_STORED}\n\n/tokenize in hundreds: ${Math.round(perSecond).toLocaleString('en')} tokens/s\n`,
   )
 } finally {
   await server.close()

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findEnvoy } from '../kit/envoy.ts'
 import { freePort, startSidevault } from '../kit/sidevault.ts'
-import { cpuDuring, residentMiB } from './cpu.ts'
+import { cpuUntilStored, residentMiB } from './cpu.ts'
 import { startDestination } from './destination.ts'
 import { edgeConfig, runEnvoy } from './envoys.ts'
 import { httpRequest, load, warm } from './load.ts'
@@ -96,6 +96,7 @@ export const benchProxy = async (options: {
   // The sandbox's processes start with the first call that needs them.
   await sidevault.call('POST', '/proxy', { key, body: {}, headers: { 'svc-proxy-key': edits } })
   const parts = partsBelow(sidevault.pid)
+  const own = { port: sidevault.port, service: sidevault, pids: parts }
   const targets = [
     {
       name: 'a: Envoy',
@@ -111,18 +112,17 @@ export const benchProxy = async (options: {
     },
     {
       name: 'c: Sidevault',
-      port: sidevault.port,
+      ...own,
       request: httpRequest(
         'POST',
         '/proxy/charge',
         { ...headers, 'svc-api-key': key, 'svc-proxy-url': destination.url },
         body,
       ),
-      pids: parts,
     },
-    { name: 'd: stored proxy', port: sidevault.port, request: through(bare), pids: parts },
-    { name: 'e: d + transform', port: sidevault.port, request: through(edits), pids: parts },
-    { name: 'f: d + two', port: sidevault.port, request: through(signs), pids: parts },
+    { name: 'd: stored proxy', ...own, request: through(bare) },
+    { name: 'e: d + transform', ...own, request: through(edits) },
+    { name: 'f: d + two', ...own, request: through(signs) },
   ]
   const figures: ProxyFigures[] = []
   try {
@@ -132,14 +132,17 @@ export const benchProxy = async (options: {
       const samples = targets.map(() => [] as ProxyFigures[])
       for (let round = 0; round < options.rounds; round++)
         for (const [index, target] of targets.entries()) {
-          const { result, used } = await cpuDuring(target.pids, () =>
-            load({
-              host: '127.0.0.1',
-              port: target.port,
-              requests: [target.request],
-              concurrency,
-              seconds: options.seconds,
-            }),
+          const { result, used } = await cpuUntilStored(
+            'service' in target ? target.service : undefined,
+            target.pids,
+            () =>
+              load({
+                host: '127.0.0.1',
+                port: target.port,
+                requests: [target.request],
+                concurrency,
+                seconds: options.seconds,
+              }),
           )
           const cpu = Object.fromEntries(
             Object.entries(used).map(([name, seconds]) => [name, (seconds / result.requests) * 1000]),

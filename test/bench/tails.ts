@@ -14,7 +14,7 @@ import { setTimeout } from 'node:timers/promises'
 import { freePort, type Sidevault, startSidevault } from '../kit/sidevault.ts'
 import { root } from '../kit/sources.ts'
 import { checkout } from './against.ts'
-import { cpuDuring } from './cpu.ts'
+import { cpuUntilStored, UNTIL_STORED } from './cpu.ts'
 import { httpRequest, type LoadResult, load, warm } from './load.ts'
 import { allBelow } from './processes.ts'
 import { table } from './report.ts'
@@ -83,11 +83,9 @@ interface Series extends LoadResult {
 
 const measure = async (system: System, name: string, port: number, concurrency: number, seconds: number) => {
   const requests = [system.request(name)]
-  const { result, used } = await cpuDuring(allBelow(system.sidevault.pid), async () => {
-    const series = await load({ host: '127.0.0.1', port, requests, concurrency, seconds })
-    await setTimeout(SETTLE)
-    return series
-  })
+  const { result, used } = await cpuUntilStored(system.sidevault, allBelow(system.sidevault.pid), () =>
+    load({ host: '127.0.0.1', port, requests, concurrency, seconds }),
+  )
   if (result.failures > 0) throw new Error(`${name}: ${result.failures} of ${result.requests} failed`)
   const cpu = Object.values(used).reduce((sum, each) => sum + each, 0)
   return { ...result, cpu: (cpu / result.requests) * 1000 } satisfies Series
@@ -217,7 +215,7 @@ export const benchTails = async (options: Options): Promise<string> => {
   try {
     if (other !== undefined) systems.push(await startSystem(other.sha, other.folder))
     systems.push(await startSystem('now', root))
-    text.push(await figures(systems, options))
+    text.push(await figures(systems, options), '', UNTIL_STORED)
   } finally {
     for (const { sidevault } of systems) await sidevault.stop()
     other?.remove()

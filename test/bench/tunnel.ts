@@ -12,7 +12,7 @@ import { connect as connectTls, getCACertificates, setDefaultCACertificates } fr
 import { createAuthority } from '../kit/authority.ts'
 import { freePort, type Sidevault, startSidevault } from '../kit/sidevault.ts'
 import { connect, secure } from '../kit/tunnel.ts'
-import { cpuDuring } from './cpu.ts'
+import { cpuUntilStored, UNTIL_STORED } from './cpu.ts'
 import { startDestination } from './destination.ts'
 import { httpRequest } from './load.ts'
 import { partsBelow } from './processes.ts'
@@ -244,7 +244,7 @@ export const benchTunnel = async (options: {
     )
     return counts.reduce((sum, count) => sum + count, 0)
   }
-  const parts = [sidevault, secured].map(({ pid }) => partsBelow(pid))
+  const services = [sidevault, secured].map((service) => ({ service, parts: partsBelow(service.pid) }))
   const used: Record<string, { readonly all: number; readonly envoy: number; readonly gateway: number }[]> =
     {}
   try {
@@ -254,7 +254,8 @@ export const benchTunnel = async (options: {
     for (let round = 0; round < options.rounds; round++)
       for (const [name, calls] of Object.entries(targets)) {
         const at = name.startsWith(OVER_TLS) ? 1 : 0
-        const { result, used: cpu } = await cpuDuring(parts[at]!, () => run(calls, options.seconds))
+        const { service, parts } = services[at]!
+        const { result, used: cpu } = await cpuUntilStored(service, parts, () => run(calls, options.seconds))
         const ms = (seconds = 0) => (seconds / result) * 1000
         const all = ms(Object.values(cpu).reduce((sum, seconds) => sum + seconds, 0))
         const samples = used[name] ?? []
@@ -286,5 +287,7 @@ export const benchTunnel = async (options: {
       (to) =>
         `Beside ${to}: a call in an open tunnel takes ${beside(to).join(', ')} times its CPU; a new tunnel ${more(to).toFixed(2)} ms more than a new connection.`,
     ),
+    '',
+    UNTIL_STORED,
   ].join('\n')
 }

@@ -69,7 +69,8 @@ t.test('the smallest plugin of the guide is a plugin', async (t) => {
 })
 
 /** Variables of readers' shells, and those that are no settings. */
-const OTHER_VARIABLES = /^SIDEVAULT_(CONFIG|KEY|URL|EXPORT_PASSPHRASE(_FILE)?|DATABASE_PASSWORD|TEST_\w+|)$/
+const OTHER_VARIABLES =
+  /^SIDEVAULT_(CONFIG|KEY|URL|API_URL|EXPORT_PASSPHRASE(_FILE)?|DATABASE_PASSWORD|TEST_\w+|)$/
 
 t.test('settings, metrics and commands that documents name exist', async (t) => {
   const documents = [

@@ -2,14 +2,20 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { FORWARD_PROXY, forwardPort, type SharedSidevault, sharedSidevault } from '../kit/shared-sidevault.ts'
+import {
+  API_URL,
+  FORWARD_PROXY,
+  forwardPort,
+  type SharedSidevault,
+  sharedSidevault,
+} from '../kit/shared-sidevault.ts'
 import { root } from '../kit/sources.ts'
 
 const started = () => sharedSidevault(FORWARD_PROXY)
 
 const run = async (example: string, vault: SharedSidevault) => {
   const program = join(root, 'examples', example, 'run.js')
-  const env = { ...process.env, SIDEVAULT_BOOTSTRAP_KEY: vault.managementKey }
+  const env = { ...process.env, SIDEVAULT_BOOTSTRAP_KEY: vault.managementKey, SIDEVAULT_API_URL: API_URL }
   const { stdout } = await promisify(execFile)(process.execPath, [program, vault.url, String(forwardPort)], {
     env,
   })

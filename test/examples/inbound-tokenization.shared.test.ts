@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { FORWARD_PROXY, sharedSidevault } from '../kit/shared-sidevault.ts'
+import { API_URL, FORWARD_PROXY, sharedSidevault } from '../kit/shared-sidevault.ts'
 import { ALL_TOKEN_PERMISSIONS } from '../kit/sidevault.ts'
 import { root } from '../kit/sources.ts'
 
@@ -10,7 +10,7 @@ t.test('a destination responds with a card, the caller receives a token of it', 
   const vault = await sharedSidevault(FORWARD_PROXY)
   const script = join(root, 'examples/inbound-tokenization/run.js')
   const { stdout } = await promisify(execFile)(process.execPath, [script, vault.url], {
-    env: { ...process.env, SIDEVAULT_BOOTSTRAP_KEY: vault.managementKey },
+    env: { ...process.env, SIDEVAULT_BOOTSTRAP_KEY: vault.managementKey, SIDEVAULT_API_URL: API_URL },
   })
   const { cards } = JSON.parse(stdout)
   t.equal(cards[0].name, 'Ada Lovelace')

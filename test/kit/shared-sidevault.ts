@@ -9,8 +9,16 @@ export type SharedSidevault = Omit<Sidevault, 'process' | 'stop' | 'kill'>
 
 export const forwardPort = await freePort()
 
-/** Settings of a program with a forward proxy on `forwardPort`, and no others. */
-export const FORWARD_PROXY = { SIDEVAULT_FORWARD_LISTEN: `127.0.0.1:${forwardPort}` }
+const apiPort = await freePort()
+
+/** The management API of that program, without Envoy. */
+export const API_URL = `http://127.0.0.1:${apiPort}`
+
+/** Settings of a program with a forward proxy on `forwardPort`, and the management API at `API_URL` too. */
+export const FORWARD_PROXY = {
+  SIDEVAULT_FORWARD_LISTEN: `127.0.0.1:${forwardPort}`,
+  SIDEVAULT_API_LISTEN: `127.0.0.1:${apiPort}`,
+}
 
 const running = new Map<string, Promise<Sidevault>>()
 
