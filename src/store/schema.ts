@@ -139,7 +139,7 @@ export interface PluginTasksTable {
   /** `<plugin>/<name>`. */
   name: string
   /** Grows with each lease: a write under an earlier one has no effect. */
-  fence: number
+  lease_number: number
   /** Process of the current lease; null: it was released. */
   holder: string | null
   /** 0: there is no lease. */

@@ -54,40 +54,43 @@ export const storeTasks = async (t: Test, open: OpenStore): Promise<void> => {
   await t.test('of several processes one gets a lease, until it ends or is released', async (t) => {
     const { tasks } = await open(t)
     await tasks.register([consumer], times(NOW))
-    const acquire = async (holder: string, now: number, fence?: number) => {
+    const acquire = async (holder: string, now: number, lease_number?: number) => {
       const row = (await tasks.state()).tasks[0]!
-      return tasks.acquire({ ...consumer, fence: fence ?? row.fence }, { holder, now, until: now + 30 })
+      return tasks.acquire(
+        { ...consumer, lease_number: lease_number ?? row.lease_number },
+        { holder, now, until: now + 30 },
+      )
     }
     const acquired = await Promise.all(['a', 'b', 'c', 'd'].map((holder) => acquire(holder, NOW, 0)))
     t.equal(acquired.filter((row) => row !== undefined).length, 1)
     const first = acquired.find((row) => row !== undefined)!
-    t.match(first, { fence: 1, leased_until: NOW + 30, started_at: null })
+    t.match(first, { lease_number: 1, leased_until: NOW + 30, started_at: null })
     t.equal(await acquire('e', NOW + 29), undefined)
-    t.strictSame(await tasks.renew([first, { ...first, fence: 0 }], NOW + 60), [true, false])
+    t.strictSame(await tasks.renew([first, { ...first, lease_number: 0 }], NOW + 60), [true, false])
     t.equal(await acquire('e', NOW + 59), undefined)
     t.equal(await acquire('e', NOW + 60, 0), undefined, 'the state was read before the last lease')
     const second = await acquire('e', NOW + 60)
-    t.match(second, { fence: 2, holder: 'e' })
+    t.match(second, { lease_number: 2, holder: 'e' })
     t.strictSame(await tasks.renew([first], NOW + 90), [false])
     await tasks.release(first.holder!)
     t.equal(await acquire('f', NOW + 61), undefined, 'a former holder releases nothing')
     await tasks.release('e')
-    t.match(await acquire('f', NOW + 61), { fence: 3 })
+    t.match(await acquire('f', NOW + 61), { lease_number: 3 })
     await tasks.release('f')
-    t.strictSame(await tasks.renew([{ ...first, fence: 3 }], NOW + 90), [false], 'nor renews')
+    t.strictSame(await tasks.renew([{ ...first, lease_number: 3 }], NOW + 90), [false], 'nor renews')
   })
 
   await t.test('a position is written under the newest lease only', async (t) => {
     const { tasks } = await open(t)
     await tasks.register([consumer], times(NOW))
     const lease = { holder: 'a', now: NOW, until: NOW + 30 }
-    const first = (await tasks.acquire({ ...consumer, fence: 0 }, lease))!
+    const first = (await tasks.acquire({ ...consumer, lease_number: 0 }, lease))!
     t.equal(await tasks.settle(first, { ...run, position: 7 }), true)
     t.equal(await tasks.settle(first, { ...run, outcome: 'failed' }), true)
     const { position, outcome } = (await tasks.state()).tasks[0]!
     t.strictSame({ position, outcome }, { position: 7, outcome: 'failed' }, 'a failure keeps the position')
     const second = await tasks.acquire(
-      { ...consumer, fence: 1 },
+      { ...consumer, lease_number: 1 },
       { holder: 'b', now: NOW + 30, until: NOW + 60 },
     )
     t.equal(second?.position, 7)
@@ -98,7 +101,10 @@ export const storeTasks = async (t: Test, open: OpenStore): Promise<void> => {
   await t.test('the lease of a job starts and ends with its run', async (t) => {
     const { tasks } = await open(t)
     await tasks.register([job], times(NOW))
-    const row = (await tasks.acquire({ ...job, fence: 0 }, { holder: 'a', now: NOW, until: NOW + 30 }))!
+    const row = (await tasks.acquire(
+      { ...job, lease_number: 0 },
+      { holder: 'a', now: NOW, until: NOW + 30 },
+    ))!
     t.match(row, { started_at: NOW, outcome: null, duration: null })
     t.equal(await tasks.settle(row, { ...run, outcome: 'failed', release: true }), true)
     t.match((await tasks.state()).tasks[0], {
@@ -108,11 +114,14 @@ export const storeTasks = async (t: Test, open: OpenStore): Promise<void> => {
       leased_until: 0,
       started_at: NOW,
     })
-    t.match(await tasks.acquire({ ...job, fence: 1 }, { holder: 'b', now: NOW + 9, until: NOW + 30 }), {
-      started_at: NOW + 9,
-      outcome: null,
-      duration: null,
-    })
+    t.match(
+      await tasks.acquire({ ...job, lease_number: 1 }, { holder: 'b', now: NOW + 9, until: NOW + 30 }),
+      {
+        started_at: NOW + 9,
+        outcome: null,
+        duration: null,
+      },
+    )
   })
 
   await t.test('logs of concurrent ingests appear in the order of their numbers', async (t) => {

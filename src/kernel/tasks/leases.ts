@@ -1,5 +1,5 @@
 import type { Store } from '../../store/store.ts'
-import type { FencedTask, TaskRow } from '../../store/tasks/types.ts'
+import type { LeasedTask, TaskRow } from '../../store/tasks/types.ts'
 
 /** Duration of a lease, and the time after which it is renewed, ms. */
 const LEASE_MS = 30_000
@@ -18,7 +18,7 @@ export interface Lease {
 /** Leases of this process. */
 export interface Leases {
   /** Undefined when another process was first. `task`: as it was read. */
-  acquire(task: FencedTask): Promise<Lease | undefined>
+  acquire(task: LeasedTask): Promise<Lease | undefined>
   /** Renews all leases when that is due. */
   renew(): Promise<void>
   /** Ends all leases, here and in the store. */
@@ -39,10 +39,10 @@ export const createLeases = ({ tasks, time }: Pick<Store, 'tasks' | 'time'>, hol
   }
 
   return {
-    acquire: async ({ kind, name, fence }) => {
+    acquire: async ({ kind, name, lease_number }) => {
       const askedAt = performance.now()
       const now = await time()
-      const row = await tasks.acquire({ kind, name, fence }, { holder, now, until: now + LEASE_MS })
+      const row = await tasks.acquire({ kind, name, lease_number }, { holder, now, until: now + LEASE_MS })
       if (row === undefined) return undefined
       const losing = new AbortController()
       const lease: Lease = {
@@ -63,7 +63,7 @@ export const createLeases = ({ tasks, time }: Pick<Store, 'tasks' | 'time'>, hol
       const leases = [...timers.keys()]
       const now = await time()
       const renewed = await tasks.renew(
-        leases.map(({ row: { kind, name, fence } }) => ({ kind, name, fence })),
+        leases.map(({ row: { kind, name, lease_number } }) => ({ kind, name, lease_number })),
         now + LEASE_MS,
       )
       renewedAt = askedAt

@@ -6,7 +6,7 @@ export const tasks: Statements = ({ schema }, { text, integer, clustered }) => [
     .createTable('plugin_tasks')
     .addColumn('kind', text, (c) => c.notNull())
     .addColumn('name', text, (c) => c.notNull())
-    .addColumn('fence', integer, (c) => c.notNull())
+    .addColumn('lease_number', integer, (c) => c.notNull())
     .addColumn('holder', text)
     .addColumn('leased_until', integer, (c) => c.notNull())
     .addColumn('present_at', integer, (c) => c.notNull())

@@ -13,7 +13,7 @@ import {
   taskByKey,
   upsertTask,
 } from './statements.ts'
-import type { FencedTask, TaskKey, TaskRow, TaskRun, TaskStore } from './types.ts'
+import type { LeasedTask, TaskKey, TaskRow, TaskRun, TaskStore } from './types.ts'
 
 /** Small writes of the service, for which nothing large waits. */
 const FACTS = {
@@ -50,7 +50,7 @@ export const acquireTask = defineCommand({
   name: 'tasks.acquire',
   run: async (
     session: Session,
-    lease: FencedTask & { readonly holder: string; readonly now: number; readonly until: number },
+    lease: LeasedTask & { readonly holder: string; readonly now: number; readonly until: number },
   ): Promise<TaskRow | undefined> => {
     const { kind, name } = lease
     const acquired = await session.run(kind === 'job' ? startTask : leaseTask, lease)
@@ -63,11 +63,11 @@ export const renewTasks = defineCommand({
   name: 'tasks.renew',
   run: async (
     session: Session,
-    { leases, until }: { readonly leases: readonly FencedTask[]; readonly until: number },
+    { leases, until }: { readonly leases: readonly LeasedTask[]; readonly until: number },
   ): Promise<readonly boolean[]> => {
     const renewed: boolean[] = []
-    for (const { kind, name, fence } of leases)
-      renewed.push((await session.run(renewLease, { kind, name, fence, until })) > 0)
+    for (const { kind, name, lease_number } of leases)
+      renewed.push((await session.run(renewLease, { kind, name, lease_number, until })) > 0)
     return renewed
   },
   ...FACTS,
@@ -77,9 +77,9 @@ export const settleTask = defineCommand({
   name: 'tasks.settle',
   run: async (
     session: Session,
-    { kind, name, fence, release, ...run }: FencedTask & TaskRun,
+    { kind, name, lease_number, release, ...run }: LeasedTask & TaskRun,
   ): Promise<boolean> => {
-    const task = { kind, name, fence }
+    const task = { kind, name, lease_number }
     const written = await session.run(endRun, { ...task, ...run, position: run.position ?? null })
     if (written > 0 && release) await session.run(endLease, task)
     return written > 0

@@ -16,8 +16,10 @@ export const createTaskStore = ({
     const [tasks, newest] = await Promise.all([session.all(allTasks, {}), session.get(newestLog, {})])
     return { tasks, newest: newest?.seq ?? 0 }
   },
-  acquire: ({ kind, name, fence }, lease) => writer.write(acquireTask, { kind, name, fence, ...lease }),
+  acquire: ({ kind, name, lease_number }, lease) =>
+    writer.write(acquireTask, { kind, name, lease_number, ...lease }),
   renew: (leases, until) => writer.write(renewTasks, { leases, until }),
-  settle: ({ kind, name, fence }, run) => writer.write(settleTask, { kind, name, fence, ...run }),
+  settle: ({ kind, name, lease_number }, run) =>
+    writer.write(settleTask, { kind, name, lease_number, ...run }),
   release: (holder) => writer.write(releaseTasks, { holder }),
 })

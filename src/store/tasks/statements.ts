@@ -2,12 +2,12 @@ import { sql } from 'kysely'
 import type { Dialect, Slots } from '../dialect.ts'
 import type { Schema } from '../schema.ts'
 import { openStatement, serviceStatement } from '../statement.ts'
-import type { FencedTask, TaskKey, TaskRow } from './types.ts'
+import type { LeasedTask, TaskKey, TaskRow } from './types.ts'
 
 const COLUMNS = [
   'kind',
   'name',
-  'fence',
+  'lease_number',
   'holder',
   'leased_until',
   'present_at',
@@ -43,7 +43,7 @@ export const upsertTask = openStatement<
     .values({
       kind: slot('kind'),
       name: slot('name'),
-      fence: sql.lit(0),
+      lease_number: sql.lit(0),
       leased_until: sql.lit(0),
       present_at: slot('present_at'),
       position: slot('position'),
@@ -61,7 +61,7 @@ export const deleteTask = openStatement<TaskKey & { before: number }>(({ builder
     .where('present_at', '<', slot('before')),
 )
 
-type Lease = FencedTask & { holder: string; now: number; until: number }
+type Lease = LeasedTask & { holder: string; now: number; until: number }
 
 const leased = ({ builder }: Dialect, slot: Slots<Lease>) =>
   builder
@@ -69,11 +69,11 @@ const leased = ({ builder }: Dialect, slot: Slots<Lease>) =>
     .set((eb) => ({
       holder: slot('holder'),
       leased_until: slot('until'),
-      fence: eb('fence', '+', sql.lit(1)),
+      lease_number: eb('lease_number', '+', sql.lit(1)),
     }))
     .where('kind', '=', slot('kind'))
     .where('name', '=', slot('name'))
-    .where('fence', '=', slot('fence'))
+    .where('lease_number', '=', slot('lease_number'))
     .where('leased_until', '<=', slot('now'))
 
 export const leaseTask = openStatement<Lease>(leased)
@@ -83,13 +83,13 @@ export const startTask = openStatement<Lease>((dialect, slot) =>
   leased(dialect, slot).set({ started_at: slot('now'), duration: null, outcome: null }),
 )
 
-export const renewLease = openStatement<FencedTask & { until: number }>(({ builder }, slot) =>
+export const renewLease = openStatement<LeasedTask & { until: number }>(({ builder }, slot) =>
   builder
     .updateTable('plugin_tasks')
     .set({ leased_until: slot('until') })
     .where('kind', '=', slot('kind'))
     .where('name', '=', slot('name'))
-    .where('fence', '=', slot('fence'))
+    .where('lease_number', '=', slot('lease_number'))
     .where('holder', 'is not', null),
 )
 
@@ -101,7 +101,7 @@ export const endLeases = openStatement<{ holder: string }>(({ builder }, slot) =
 )
 
 export const endRun = openStatement<
-  FencedTask & { outcome: TaskRow['outcome']; started_at: number; duration: number; position: number | null }
+  LeasedTask & { outcome: TaskRow['outcome']; started_at: number; duration: number; position: number | null }
 >(({ builder }, slot) =>
   builder
     .updateTable('plugin_tasks')
@@ -113,14 +113,14 @@ export const endRun = openStatement<
     })
     .where('kind', '=', slot('kind'))
     .where('name', '=', slot('name'))
-    .where('fence', '=', slot('fence')),
+    .where('lease_number', '=', slot('lease_number')),
 )
 
-export const endLease = openStatement<FencedTask>(({ builder }, slot) =>
+export const endLease = openStatement<LeasedTask>(({ builder }, slot) =>
   builder
     .updateTable('plugin_tasks')
     .set({ holder: null, leased_until: sql.lit(0) })
     .where('kind', '=', slot('kind'))
     .where('name', '=', slot('name'))
-    .where('fence', '=', slot('fence')),
+    .where('lease_number', '=', slot('lease_number')),
 )

@@ -10,7 +10,7 @@ export interface TaskKey {
 export type TaskRow = Readonly<Schema['plugin_tasks']>
 
 /** A task under its lease of this number. */
-export type FencedTask = TaskKey & Pick<TaskRow, 'fence'>
+export type LeasedTask = TaskKey & Pick<TaskRow, 'lease_number'>
 
 /** End of a run. */
 export interface TaskRun {
@@ -25,7 +25,7 @@ export interface TaskRun {
 
 /**
  * Leases, positions and last runs of the consumers and jobs of plugins. One process of the store at a time holds the
- * lease of each; its number is the fence. Times are those of `Store.time`.
+ * lease of each. Leases are numbered, and only the newest one writes. Times are those of `Store.time`.
  */
 export interface TaskStore {
   /**
@@ -39,17 +39,17 @@ export interface TaskStore {
   /** All of them, and the `seq` of the newest log (0: there is none). */
   state(): Promise<{ readonly tasks: readonly TaskRow[]; readonly newest: number }>
   /**
-   * A new lease when the last one ended and still has this fence; undefined when another process was first. A job's run
-   * starts with it.
+   * A new lease, if the one of this number has ended and there is no newer one; undefined when another process was
+   * first. A job's run starts with it.
    */
   acquire(
-    task: FencedTask,
+    task: LeasedTask,
     lease: { readonly holder: string; readonly now: number; readonly until: number },
   ): Promise<TaskRow | undefined>
   /** Extends leases; returns for each whether the process still has it. */
-  renew(leases: readonly FencedTask[], until: number): Promise<readonly boolean[]>
-  /** Writes the end of a run; false when the lease of this fence was lost to another process. */
-  settle(task: FencedTask, run: TaskRun): Promise<boolean>
+  renew(leases: readonly LeasedTask[], until: number): Promise<readonly boolean[]>
+  /** Writes the end of a run; false when there is a newer lease. */
+  settle(task: LeasedTask, run: TaskRun): Promise<boolean>
   /** Ends all leases of the process. */
   release(holder: string): Promise<void>
 }
