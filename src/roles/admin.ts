@@ -1,7 +1,6 @@
 import { startGrpc } from '../admin/grpc/server.ts'
 import { startAdmin } from '../admin/server.ts'
 import { systemClock } from '../common/clock.ts'
-import { newId } from '../common/ids.ts'
 import type { Log } from '../common/log.ts'
 import { programVersion } from '../common/version.ts'
 import { configSchema } from '../config/json-schema.ts'
@@ -71,7 +70,8 @@ export const startAdminRole = async (
   purge.start()
   const tasks = createTasks(
     { store, tasks: kernel.registry.tasks, registry: metrics.registry, log },
-    `${await journalName(config, 'admin')} ${newId()}`,
+    // The journal lock guarantees that no other process has this name.
+    await journalName(config, 'admin'),
   )
   tasks.start()
   const node = nodeHealth(runtime, config, start, log)

@@ -27,7 +27,7 @@ export interface Leases {
 
 /**
  * A lease lasts by the clock of the store, and ends here no later than there: its time here starts before the store is
- * asked for its own. `holder`: unique for this process.
+ * asked for its own. `holder`: unique among the running processes of the store.
  */
 export const createLeases = ({ tasks, time }: Pick<Store, 'tasks' | 'time'>, holder: string): Leases => {
   const timers = new Map<Lease, NodeJS.Timeout>()

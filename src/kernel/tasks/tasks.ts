@@ -60,7 +60,10 @@ const shared = <T>(read: () => Promise<T>): (() => Promise<T>) => {
   }
 }
 
-/** Runs consumers and jobs. `holder`: unique for this process. Without any, only old positions are removed at start. */
+/**
+ * Runs consumers and jobs. `holder`: unique among the running processes of the store. Without any task, only old positions
+ * are removed at start.
+ */
 export const createTasks = ({ store, tasks, registry, log }: TasksDeps, holder: string): Tasks => {
   const stopping = new AbortController()
   const leases = createLeases(store, holder)
@@ -101,6 +104,8 @@ export const createTasks = ({ store, tasks, registry, log }: TasksDeps, holder: 
   const register = async (): Promise<void> => {
     const at = performance.now()
     if (at < presentAt + PRESENT_MS) return
+    // Leases of a process of this name that was killed.
+    if (presentAt < 0 && tasks.length > 0) await leases.release()
     const now = await store.time()
     await store.tasks.register(
       tasks.map((task) => ({
