@@ -29,8 +29,8 @@ const warmReactors = async ({ kernel, hostApi }: Runtime): Promise<void> =>
   hostApi.sandbox.warm((await kernel.registry.ports.reactors?.programs(WARM_REACTORS)) ?? [])
 
 /**
- * The admin process: management API, first tenant, ingest of the audit journals, purge, consumers and jobs of plugins, demo
- * destination.
+ * The admin process: management API, first tenant, ingest of the audit journals, purge, consumers and jobs of plugins,
+ * demo destination.
  */
 export const startAdminRole = async (
   config: Config,

@@ -134,7 +134,7 @@ interface LogsTable {
 }
 
 /** A consumer or job of a plugin, while the plugin is installed and for some time afterwards. */
-export interface PluginTasksTable {
+interface PluginTasksTable {
   kind: 'consumer' | 'job'
   /** `<plugin>/<name>`. */
   name: string

@@ -4,7 +4,7 @@ import { attempt } from './attempt.ts'
 import type { TaskDeps, Visit } from './types.ts'
 
 /** True when a run is due. A run whose process was killed counts; one that a stop interrupted does not. */
-export const isDue = (
+const isDue = (
   { every }: Pick<Job, 'every'>,
   { started_at, outcome }: Pick<TaskRow, 'started_at' | 'outcome'>,
   now: number,

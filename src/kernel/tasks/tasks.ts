@@ -35,7 +35,7 @@ interface TaskHealth {
 }
 
 /** Consumers and jobs of plugins. */
-export interface Tasks {
+interface Tasks {
   /** A round each second. Does not keep the process alive. */
   start(): void
   /** Starts what is due, and resolves when it has ended. */
@@ -61,8 +61,8 @@ const shared = <T>(read: () => Promise<T>): (() => Promise<T>) => {
 }
 
 /**
- * Runs consumers and jobs. `holder`: unique among the running processes of the store. Without any task, only old positions
- * are removed at start.
+ * Runs consumers and jobs. `holder`: unique among the running processes of the store. Without any task, only old
+ * positions are removed at start.
  */
 export const createTasks = ({ store, tasks, registry, log }: TasksDeps, holder: string): Tasks => {
   const stopping = new AbortController()

@@ -5,7 +5,7 @@ import type { Leases } from './leases.ts'
 import type { WatchBlocking } from './watch-blocking.ts'
 
 /** State of all tasks, as it was read. */
-export interface RoundState {
+interface RoundState {
   readonly row: TaskRow
   /** By the clock of the store, ms. */
   readonly now: number

@@ -29,8 +29,8 @@ export interface TaskRun {
  */
 export interface TaskStore {
   /**
-   * Notes that these exist; a new consumer starts after the newest log, or with `from: 'start'` before the first. Others
-   * that no process had since `purgeBefore` are removed.
+   * Notes that these exist; a new consumer starts after the newest log, or with `from: 'start'` before the first.
+   * Others that no process had since `purgeBefore` are removed.
    */
   register(
     tasks: readonly (TaskKey & { readonly from?: 'now' | 'start' })[],

@@ -2,7 +2,6 @@ import { join } from 'node:path'
 import { Registry } from '@prometheus-io/client'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
-import { isDue } from '../../../src/kernel/tasks/job.ts'
 import { createTasks } from '../../../src/kernel/tasks/tasks.ts'
 import type { Task } from '../../../src/kernel/types.ts'
 import type { Consumer, Job, LogEntry } from '../../../src/sdk/index.ts'
@@ -202,11 +201,23 @@ t.test('a job that a stop interrupts is due again at once; one that fails waits'
   t.match(await second.checks['job:siem/tidy']?.(), { degraded: true, details: { outcome: 'failed' } })
 })
 
-t.test('a run whose process was killed counts', async (t) => {
-  const killed = { started_at: 50_000, outcome: null }
-  t.equal(isDue({ every: 10 }, killed, 59_999), false)
-  t.equal(isDue({ every: 10 }, killed, 60_000), true)
-  t.equal(isDue({ every: 10 }, { started_at: null, outcome: null }, 0), true)
+t.test('a run whose process was killed counts, and is reported', async (t) => {
+  const { start, store } = world(t)
+  let now = 50_000
+  let runs = 0
+  const { round, checks } = start('a', [jobOf(async () => void runs++)], { time: async () => now })
+  const job = { kind: 'job', name: 'siem/tidy' } as const
+  await store.tasks.register([job], { now, purgeBefore: 0 })
+  await store.tasks.acquire({ ...job, lease_number: 0 }, { holder: 'killed', now, until: now + 5_000 })
+  const outcome = async () => (await checks['job:siem/tidy']?.())?.details.outcome
+  t.equal(await outcome(), 'running')
+  now += 9_999
+  await round()
+  t.equal(runs, 0)
+  t.equal(await outcome(), 'interrupted')
+  now += 1
+  await round()
+  t.equal(runs, 1)
 })
 
 t.test(
