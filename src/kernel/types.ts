@@ -9,9 +9,11 @@ import type {
   Code,
   CodeScope,
   ConsoleSession,
+  Consumer,
   Contribution,
   EntityType,
   GuardMode,
+  Job,
   Operation,
   PermissionInfo,
   Plugin,
@@ -29,6 +31,12 @@ export interface LoadedPlugin {
   readonly contribution: Contribution
 }
 
+/** A consumer or job of a plugin. `name`: `<plugin>/<name>`. */
+export type Task = { readonly plugin: string; readonly name: string } & (
+  | { readonly kind: 'consumer'; readonly consumer: Consumer }
+  | { readonly kind: 'job'; readonly job: Job }
+)
+
 /** Frozen after start. */
 export interface Registry {
   /** In the order in which they start. */
@@ -38,6 +46,7 @@ export interface Registry {
   readonly permissions: readonly PermissionInfo[]
   readonly entityTypes: readonly EntityType[]
   readonly ports: Readonly<Partial<Ports>>
+  readonly tasks: readonly Task[]
 }
 
 /** A caller, and when its key was authenticated: ms of `performance.now()`. */

@@ -22,7 +22,8 @@ t.test('"A plugin in twenty minutes" works as written', async (t) => {
   await run('new', './member-card')
   await run('check', './member-card')
 
-  const [rules = '', visits = '', end = '', test = '', provider = '', ...more] = blocks('ts')
+  const [rules = '', visits = '', end = '', test = '', consumer = '', job = '', provider = '', ...more] =
+    blocks('ts')
   t.same(more, [], 'every block is used here')
   writeFileSync(join(plugin, 'index.ts'), rules)
   t.match(await run('check', './member-card'), /filter {6}club_of/)
@@ -37,4 +38,13 @@ t.test('"A plugin in twenty minutes" works as written', async (t) => {
   t.match(all, /operation {3}POST \/member-card-visits/)
   t.match(all, /root key {4}acme-kms:…/)
   t.match(await run('test', './member-card'), /pass 3\n/)
+
+  for (const [kind, name, text] of [
+    ['consumer', 'audit-lines', consumer],
+    ['job', 'usage-report', job],
+  ] as const) {
+    t.ok(README.includes(`plugins new --kind ${kind} ../${name}`))
+    await run('new', '--kind', kind, `./${name}`)
+    t.equal(readFileSync(join(folder, name, 'index.ts'), 'utf8'), text, 'the guide shows what it writes')
+  }
 })

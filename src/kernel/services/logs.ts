@@ -14,7 +14,9 @@ interface LogsDeps {
   readonly ingested: () => Promise<unknown>
 }
 
-const entryOf = ({ surfaces, disclosure, ...entry }: LogListRow): LogEntry => ({
+/** A record for plugins. */
+export const entryOf = ({ seq, surfaces, disclosure, ...entry }: LogListRow): LogEntry => ({
+  position: seq,
   ...entry,
   ...(surfaces === null ? {} : { surfaces: surfaces.split('\n') }),
   ...(disclosure === null ? {} : { disclosure }),

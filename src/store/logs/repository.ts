@@ -5,7 +5,9 @@ import { ingestLogs } from './ingest.ts'
 import { countLogs, listLogs } from './list.ts'
 import { slicesOf } from './slices.ts'
 import {
+  firstAfter,
   journalNames,
+  logsAfter,
   logsOfEntity,
   logsOfTenant,
   nextRowJournal,
@@ -51,6 +53,8 @@ export const createLogStore = ({
         names.push(row.journal)
       }
     },
+    after: async (seq) => session.all(logsAfter, { seq }),
+    createdAfter: async (seq) => (await session.get(firstAfter, { seq }))?.created_at,
     list: (query) => listLogs(session, query),
     count: (filter) => totals.of(filter, () => countLogs(session, filter)),
     find: async (tenantId, entityId) =>

@@ -6,6 +6,7 @@ import { records } from './first/records.ts'
 import { tenants } from './first/tenants.ts'
 import { tokens } from './first/tokens.ts'
 import type { Migration } from './migration.ts'
+import { tasks } from './tasks.ts'
 
 /** All migrations, in order. Version 1 was that of 0.1.0 and of builds before the first release, with other tables. */
 export const migrations: readonly Migration[] = [
@@ -17,6 +18,7 @@ export const migrations: readonly Migration[] = [
   },
   { version: 3, name: 'egress-only', up: egressOnly },
   { version: 4, name: 'disclosure', up: disclosure },
+  { version: 5, name: 'tasks', up: tasks },
 ]
 
 /** Oldest schema version that this program migrates. */
