@@ -39,9 +39,14 @@ export const addPluginsCommand = (root: Command): void => {
     .addOption(new Option('--folder', 'a folder in TypeScript (default)').conflicts(['json', 'npm']))
     .addOption(new Option('--json', 'one declarative JSON file: token types without code').conflicts('npm'))
     .addOption(new Option('--npm', 'an npm package in JavaScript'))
-    .action(async (path: string, options: { json?: true; npm?: true }, command: Command) => {
+    .addOption(
+      new Option('--kind <kind>', 'what it brings, instead of a token type')
+        .choices(['check'])
+        .conflicts(['json', 'npm']),
+    )
+    .action(async (path: string, options: { json?: true; npm?: true; kind?: 'check' }, command: Command) => {
       const { scaffold, ScaffoldError } = await import('./plugins/scaffold.ts')
-      const kind = options.json ? 'json' : options.npm ? 'npm' : 'folder'
+      const kind = options.json ? 'json' : options.npm ? 'npm' : (options.kind ?? 'folder')
       try {
         print(scaffold({ kind, path, cwd: process.cwd() }))
       } catch (error) {

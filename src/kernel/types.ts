@@ -6,6 +6,7 @@ import type { Expressions } from '../expressions/types.ts'
 import type {
   ApplicationRef,
   Caller,
+  Check,
   Code,
   CodeScope,
   ConsoleSession,
@@ -29,6 +30,12 @@ export interface LoadedPlugin {
   readonly contribution: Contribution
 }
 
+/** A check of proxied calls, and the plugin that declares it. */
+export interface PluginCheck {
+  readonly plugin: string
+  readonly check: Check
+}
+
 /** Frozen after start. */
 export interface Registry {
   /** In the order in which they start. */
@@ -38,6 +45,7 @@ export interface Registry {
   readonly permissions: readonly PermissionInfo[]
   readonly entityTypes: readonly EntityType[]
   readonly ports: Readonly<Partial<Ports>>
+  readonly checks: readonly PluginCheck[]
 }
 
 /** A caller, and when its key was authenticated: ms of `performance.now()`. */

@@ -6,6 +6,7 @@ import type { Log } from '../common/log.ts'
 import type { ListRequests } from '../common/request-ring.ts'
 import type { Secret } from '../common/secret.ts'
 import type { ApplicationRef, ApplicationType, Caller, Credential, Grants, GuardMode } from './access.ts'
+import type { Check } from './checks.ts'
 import type { Code, Program } from './code.ts'
 import type { Collection, Mutation, RecordOf, Records } from './collection.ts'
 import type { AuditEvent, AuditOrigin, EntityType, Logs, Usage } from './logs.ts'
@@ -98,6 +99,7 @@ export interface Interception {
 export interface StoredProxy {
   readonly id: string
   readonly tenantId: string
+  readonly name?: string
   readonly destinationUrl: string
   /** False: the proxy's key alone admits a caller. */
   readonly requireAuth: boolean
@@ -320,6 +322,7 @@ export interface Contribution {
   /** Entities of audit records that no operation names. */
   readonly entities?: readonly string[]
   readonly ports?: Partial<Ports>
+  readonly checks?: readonly Check[]
   start?(signal: AbortSignal): Promise<void> | void
   stop?(): Promise<void> | void
   /** Rejects when the plugin does not work; reported in /readyz. */

@@ -130,4 +130,5 @@ interface LogsTable {
   token_seq: number | null
   surfaces: string | null
   disclosure: LoggedDisclosure | null
+  labels: string | null
 }

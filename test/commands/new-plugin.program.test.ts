@@ -44,6 +44,17 @@ t.test('new plugins of each kind pass their checks and their tests as they are',
   t.match(tested.text, /pass 6\n/, 'two of each')
 })
 
+t.test('a new check passes its checks and its tests as it is', async (t) => {
+  const folder = t.testdir()
+  const created = await command(folder, ['plugins', 'new', 'no-deletes', '--kind', 'check'])
+  t.match(created, { code: 0, text: /wrote \.\/no-deletes\/index\.ts/ })
+  const checked = await command(folder, ['plugins', 'check', './no-deletes'])
+  t.match(checked, { code: 0, text: /\n {2}check {7}no-deletes \(request\), fails closed\nNo issues\.\n$/ })
+  const tested = await sidevault(folder, ['plugins', 'test', './no-deletes'])
+  t.match(tested, { code: 0, text: /pass 2\n/ })
+  t.match(await command(folder, ['plugins', 'new', 'a', '--kind', 'check', '--npm']), { code: 2 })
+})
+
 t.test('a failing test makes the command fail', async (t) => {
   const folder = t.testdir({
     'package.json': '{"type":"module"}',

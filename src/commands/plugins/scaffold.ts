@@ -4,10 +4,11 @@ import { fileURLToPath } from 'node:url'
 import { codeOf } from '../../common/errors.ts'
 import { shellQuote } from '../../common/shell-quote.ts'
 import { StartError } from '../../supervisor/start-error.ts'
+import { checkFiles } from './check-template.ts'
 import { folderFiles, jsonFiles, type Names, npmFiles } from './templates.ts'
 
 interface Scaffold {
-  readonly kind: 'folder' | 'json' | 'npm'
+  readonly kind: keyof typeof FILES
   /** The folder to create; its last part is the name of the plugin. */
   readonly path: string
   readonly cwd: string
@@ -19,7 +20,7 @@ export class ScaffoldError extends Error {}
 const BIN = fileURLToPath(new URL('../../../bin/sidevault.js', import.meta.url))
 const NAME = /^[a-z][a-z0-9-]{0,49}$/
 const NPM_PREFIX = 'sidevault-plugin-'
-const FILES = { folder: folderFiles, json: jsonFiles, npm: npmFiles } as const
+const FILES = { folder: folderFiles, json: jsonFiles, npm: npmFiles, check: checkFiles } as const
 
 const namesOf = (folder: string): Names => {
   const last = basename(folder)

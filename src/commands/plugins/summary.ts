@@ -16,7 +16,7 @@ export const summaryOf = (
   { contribution = {}, scheme }: { contribution: Contribution | undefined; scheme: string | undefined },
 ): PluginSummary => {
   const { tokenTypes = [], operations = [], filters = {}, collections = [] } = contribution
-  const { permissions = [], ports = {} } = contribution
+  const { permissions = [], ports = {}, checks = [] } = contribution
   const each = (kind: string, texts: readonly string[]) => texts.map((text) => ({ kind, text }))
   return {
     name,
@@ -41,6 +41,10 @@ export const summaryOf = (
         permissions.map(({ type }) => type),
       ),
       ...each('port', Object.keys(ports)),
+      ...each(
+        'check',
+        checks.map(({ name, on, fail }) => `${name} (${on}), fails ${fail}`),
+      ),
       ...each('root key', scheme === undefined ? [] : [`${scheme}:…`]),
     ],
   }

@@ -14,10 +14,11 @@ interface LogsDeps {
   readonly ingested: () => Promise<unknown>
 }
 
-const entryOf = ({ surfaces, disclosure, ...entry }: LogListRow): LogEntry => ({
+const entryOf = ({ surfaces, disclosure, labels, ...entry }: LogListRow): LogEntry => ({
   ...entry,
   ...(surfaces === null ? {} : { surfaces: surfaces.split('\n') }),
   ...(disclosure === null ? {} : { disclosure }),
+  ...(labels === null ? {} : { labels: JSON.parse(labels) }),
 })
 
 /** The audit log, walked by key in both kinds of list. */

@@ -15,6 +15,7 @@ const COLUMNS = [
   'created_at',
   'surfaces',
   'disclosure',
+  'labels',
 ] as const satisfies readonly (keyof LogListRow)[]
 
 /** Later than any record. */

@@ -18,6 +18,7 @@ const LOG_COLUMNS = [
   'token_seq',
   'surfaces',
   'disclosure',
+  'labels',
 ] as const satisfies readonly (keyof LogRow)[]
 
 /** A row without its sequence number. */
@@ -44,6 +45,7 @@ export const insertLog = statement<StoredLog>(({ builder, valuesOf: rows }, slot
         token_seq: 'bigint',
         surfaces: 'text',
         disclosure: 'text',
+        labels: 'text',
       }),
     ),
 )
