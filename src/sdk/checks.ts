@@ -48,9 +48,9 @@ export interface CheckedCall {
 }
 
 /**
- * Labels: at most 10, names of 1 to 50 letters, digits and `_ . -`, values of at most 200 characters without control
- * characters; they go into the audit log. Deny: `code` (`[a-z][a-z0-9_]*`, at most 50) and `detail`, a sentence of at most
- * 300 characters for the caller, are in the 403.
+ * Labels go into the audit log: at most 10, names of 1 to 50 letters, digits and `_ . -`, values of at most 200
+ * characters without control characters. A denial is a 403 with `code` (`[a-z][a-z0-9_]*`, at most 50 characters) and
+ * `detail`, a sentence of at most 300 characters for the caller.
  */
 export type CheckVerdict =
   | { readonly labels: Readonly<Record<string, string>> }
@@ -63,9 +63,9 @@ export type CheckVerdict =
 export interface Check {
   /** `[a-z][a-z0-9-]*`, at most 50 characters, unique in the service. */
   readonly name: string
-  /** Before a value is opened; or when the destination's status is known, before the caller gets any of the response. */
+  /** Before a value is opened; or when the destination's status is known, before the caller gets any of it. */
   readonly on: 'request' | 'response'
-  /** For calls that the check throws for, or does not decide in time: rejected (503 `check_unavailable`), or passed on. */
+  /** A call that the check throws for, or does not decide in time: rejected (503 `check_unavailable`), or passed on. */
   readonly fail: 'closed' | 'open'
   /** 1 to 1,000. Default 250. */
   readonly timeout_ms?: number

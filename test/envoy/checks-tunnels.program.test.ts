@@ -53,6 +53,8 @@ for (const protocol of ['request', 'request2'] as const)
       )
       t.match(seen.at(-1), { response: { status: 200 } }, name)
     }
+    t.equal((await world[protocol]({ method: 'HEAD' })).status, 200)
+    t.match(seen.at(-1), { method: 'HEAD', response: { status: 200 } })
     isDenied = true
     world.destination.received.length = 0
     const denied = await world[protocol]({ body: BODIES['with a length'], headers: JSON_TYPE })

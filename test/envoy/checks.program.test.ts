@@ -184,7 +184,7 @@ t.test('a check sees metadata, frozen, and no value', async (t) => {
   t.notMatch(JSON.stringify(seen), /4242|Lovelace|of-the-proxy|query|pay|text of/)
 })
 
-t.test('statuses, HEAD, empty bodies and trailers pass the checks on responses', async (t) => {
+t.test('statuses, empty bodies and trailers pass the checks on responses', async (t) => {
   for (const status of [204, 304, 404, 500]) {
     seen.length = 0
     t.equal((await send({}, { status, headers: JSON_TYPE })).status, status)
@@ -231,7 +231,6 @@ t.test('a response is checked before its transform runs, and beside the response
   })
   const headers = { 'svc-proxy-key': 'transformed' }
   t.match(await send({ headers }), { status: 200, json: { fine: true, more: 1 } })
-  t.match(await send({ headers, method: 'HEAD' }), { status: 200 })
   world.far.runs.length = 0
   acts = { 'response-closed': async () => DENY }
   t.match(await send({ headers }), { status: 403 })

@@ -24,9 +24,9 @@ export const withSearchableResponse = ({ set, remove }: Edits): Edits => ({
 })
 
 /**
- * The parts of the response that the response guard needs, checks, or the transform. Envoy stops reading a response that fills
- * its buffer before its headers are replied to, unless it collects it from the first byte on: then it is rejected at
- * once. Responses that may pass are never rejected for their size.
+ * The parts of the response that the response guard needs, checks, or the transform. Envoy stops reading a response
+ * that fills its buffer before its headers are replied to, unless it collects it from the first byte on: then it is
+ * rejected at once. Responses that may pass are never rejected for their size.
  */
 export const modeOverrideOf = (
   { proxy, dryRun, guard, method }: Resolved,
