@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
+import { scaffold } from '../../src/commands/plugins/scaffold.ts'
 import { provideSdk } from '../../src/kernel/load/import-module.ts'
 import type { CheckedCall, PluginContext } from '../../src/sdk/index.ts'
 import { startSidevault } from '../kit/sidevault.ts'
@@ -37,11 +38,12 @@ t.test('calls are denied outside the hours of their application, where it is', a
 t.test('installed from outside, it holds calls of the whole program', async (t) => {
   const folder = t.testdir({ 'package.json': '{"private":true}' })
   installExample(folder, 'plugin-business-hours')
+  scaffold({ kind: 'check', path: 'no-deletes', cwd: folder })
   const applications = { Closed: { ...ALWAYS, to: 0 }, Open: ALWAYS }
   const configuration = join(folder, 'sidevault.yaml')
   writeFileSync(
     configuration,
-    `plugins: ["*", sidevault-plugin-business-hours]\nplugin_config: ${JSON.stringify({ 'business-hours': { applications } })}\n`,
+    `plugins: ["*", sidevault-plugin-business-hours, ./no-deletes]\nplugin_config: ${JSON.stringify({ 'business-hours': { applications } })}\n`,
   )
   const vault = await startSidevault({ env: { SIDEVAULT_CONFIG: configuration } })
   t.teardown(() => vault.stop())
@@ -61,6 +63,8 @@ t.test('installed from outside, it holds calls of the whole program', async (t) 
       headers: { 'svc-proxy-url': 'https://demo.sidevault.test', ...headers },
     })
   t.match(await send(open.key), { status: 200, json: { body: { sent: 'the value' } } })
+  const labeled = (await vault.call('GET', `/logs?operation=check`, { key: management })).json.data
+  t.match(labeled, [{ entity_type: 'proxy', entity_id: open.id, labels: { host: 'demo.sidevault.test' } }])
   const denied = await send(closed.key)
   t.match(denied, {
     status: 403,
@@ -92,7 +96,7 @@ t.test('installed from outside, it holds calls of the whole program', async (t) 
   })
   t.match((await send(open.key, { 'svc-proxy-dry-run': 'true' })).json, {
     forwards: true,
-    checks: [{ verdict: 'allowed' }],
+    checks: [{ verdict: 'allowed' }, { verdict: 'labeled', labels: { host: 'demo.sidevault.test' } }],
   })
   const metrics = await fetch(`${vault.url}/metrics`, { headers: { 'svc-api-key': management } })
   t.match(await metrics.text(), /sidevault_checks_total\{check="business-hours",outcome="denied"\} 2/)
