@@ -4,8 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { codeOf } from '../../common/errors.ts'
 import { shellQuote } from '../../common/shell-quote.ts'
 import { StartError } from '../../supervisor/start-error.ts'
-import { checkFiles } from './check-template.ts'
-import { folderFiles, jsonFiles, type Names, npmFiles } from './templates.ts'
+import { checkFolderFiles, folderFiles, jsonFiles, type Names, npmFiles } from './templates.ts'
 
 interface Scaffold {
   readonly kind: keyof typeof FILES
@@ -20,7 +19,7 @@ export class ScaffoldError extends Error {}
 const BIN = fileURLToPath(new URL('../../../bin/sidevault.js', import.meta.url))
 const NAME = /^[a-z][a-z0-9-]{0,49}$/
 const NPM_PREFIX = 'sidevault-plugin-'
-const FILES = { folder: folderFiles, json: jsonFiles, npm: npmFiles, check: checkFiles } as const
+const FILES = { folder: folderFiles, json: jsonFiles, npm: npmFiles, check: checkFolderFiles } as const
 
 const namesOf = (folder: string): Names => {
   const last = basename(folder)

@@ -1,3 +1,5 @@
+import { checkFiles } from './check-template.ts'
+
 /** The names in a new plugin. */
 export interface Names {
   readonly name: string
@@ -97,6 +99,12 @@ export const plugin = definePlugin({
 })
 `,
   'index.test.ts': testOf(names, 'import.meta.dirname'),
+  'package.json': json(TYPE_MODULE),
+})
+
+/** A folder in TypeScript with a check of proxied calls. */
+export const checkFolderFiles = (names: Names): Files => ({
+  ...checkFiles(names, 'ts'),
   'package.json': json(TYPE_MODULE),
 })
 
