@@ -1,7 +1,14 @@
 import { type Command, Option } from 'commander'
+import { KINDS } from './plugins/kinds.ts'
 import { configOption, jsonOption, printJson, USAGE } from './run-command.ts'
 
 const print = (text: string) => process.stdout.write(text)
+
+interface NewOptions {
+  readonly json?: true
+  readonly npm?: true
+  readonly kind: (typeof KINDS)[number]
+}
 
 /** Sets the exit code 2 if there are issues. */
 const report = (invalid: boolean) => {
@@ -39,16 +46,12 @@ export const addPluginsCommand = (root: Command): void => {
     .addOption(new Option('--folder', 'a folder in TypeScript (default)').conflicts(['json', 'npm']))
     .addOption(new Option('--json', 'one declarative JSON file: token types without code').conflicts('npm'))
     .addOption(new Option('--npm', 'an npm package in JavaScript'))
-    .addOption(
-      new Option('--kind <kind>', 'what it brings, instead of a token type')
-        .choices(['check'])
-        .conflicts(['json', 'npm']),
-    )
-    .action(async (path: string, options: { json?: true; npm?: true; kind?: 'check' }, command: Command) => {
+    .addOption(new Option('--kind <kind>', 'what it brings').choices(KINDS).default('token-type'))
+    .action(async (path: string, options: NewOptions, command: Command) => {
       const { scaffold, ScaffoldError } = await import('./plugins/scaffold.ts')
-      const kind = options.json ? 'json' : options.npm ? 'npm' : (options.kind ?? 'folder')
+      const form = options.json ? 'json' : options.npm ? 'npm' : 'folder'
       try {
-        print(scaffold({ kind, path, cwd: process.cwd() }))
+        print(scaffold({ form, kind: options.kind, path, cwd: process.cwd() }))
       } catch (error) {
         if (!(error instanceof ScaffoldError)) throw error
         command.error(`sidevault: ${error.message}`)

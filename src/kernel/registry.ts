@@ -2,7 +2,16 @@ import type { Operation, Plugin, Ports, TokenType } from '../sdk/index.ts'
 import { entityTypesOf } from './entity-types.ts'
 import { deepFreeze } from './freeze.ts'
 import { orderByRequirement } from './order.ts'
-import type { LoadedPlugin, Registry } from './types.ts'
+import type { LoadedPlugin, Registry, Task } from './types.ts'
+
+const tasksOf = ({ plugin: { name: plugin }, contribution }: LoadedPlugin): readonly Task[] => [
+  ...(contribution.consumers ?? []).map(
+    (consumer): Task => ({ kind: 'consumer', plugin, name: `${plugin}/${consumer.name}`, consumer }),
+  ),
+  ...(contribution.jobs ?? []).map(
+    (job): Task => ({ kind: 'job', plugin, name: `${plugin}/${job.name}`, job }),
+  ),
+]
 
 /** All declarations of checked plugins, in the order in which they start; frozen. */
 export const createRegistry = (loaded: readonly LoadedPlugin[]): Registry => {
@@ -36,5 +45,6 @@ export const createRegistry = (loaded: readonly LoadedPlugin[]): Registry => {
     ),
     ports: Object.freeze(ports),
     checks: Object.freeze(checks),
+    tasks: Object.freeze(plugins.flatMap(tasksOf)),
   })
 }

@@ -10,9 +10,11 @@ import type {
   Code,
   CodeScope,
   ConsoleSession,
+  Consumer,
   Contribution,
   EntityType,
   GuardMode,
+  Job,
   Operation,
   PermissionInfo,
   Plugin,
@@ -36,6 +38,12 @@ export interface PluginCheck {
   readonly check: Check
 }
 
+/** A consumer or job of a plugin. `name`: `<plugin>/<name>`. */
+export type Task = { readonly plugin: string; readonly name: string } & (
+  | { readonly kind: 'consumer'; readonly consumer: Consumer }
+  | { readonly kind: 'job'; readonly job: Job }
+)
+
 /** Frozen after start. */
 export interface Registry {
   /** In the order in which they start. */
@@ -46,6 +54,7 @@ export interface Registry {
   readonly entityTypes: readonly EntityType[]
   readonly ports: Readonly<Partial<Ports>>
   readonly checks: readonly PluginCheck[]
+  readonly tasks: readonly Task[]
 }
 
 /** A caller, and when its key was authenticated: ms of `performance.now()`. */

@@ -5,6 +5,7 @@ import type { Log } from '../common/log.ts'
 import { programVersion } from '../common/version.ts'
 import { configSchema } from '../config/json-schema.ts'
 import type { Config } from '../config.ts'
+import { createTasks } from '../kernel/tasks/tasks.ts'
 import { DEMO_HOST, demoFiles } from '../supervisor/demo-certificate.ts'
 import { startDemoDestination } from '../supervisor/demo-destination.ts'
 import { type ProcessStart, socketsIn } from '../supervisor/messages.ts'
@@ -15,6 +16,7 @@ import { readIdentity, renewIdentity } from './identity.ts'
 import { startMaintenanceServer } from './maintenance.ts'
 import { failedComponents, nodeHealth } from './node-health.ts'
 import { createPeerRequests } from './peer-requests.ts'
+import { journalName } from './replica.ts'
 import { type RoleEvents, type RunningRole, WARM_AFTER_MS } from './role-events.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
 
@@ -26,7 +28,10 @@ const WARM_REACTORS = 50
 const warmReactors = async ({ kernel, hostApi }: Runtime): Promise<void> =>
   hostApi.sandbox.warm((await kernel.registry.ports.reactors?.programs(WARM_REACTORS)) ?? [])
 
-/** The admin process: management API, first tenant, ingest of the audit journals, purge, demo destination. */
+/**
+ * The admin process: management API, first tenant, ingest of the audit journals, purge, consumers and jobs of plugins,
+ * demo destination.
+ */
 export const startAdminRole = async (
   config: Config,
   start: ProcessStart,
@@ -63,8 +68,15 @@ export const startAdminRole = async (
     { intervalMs: PURGE_MS },
   )
   purge.start()
+  const tasks = createTasks(
+    { store, tasks: kernel.registry.tasks, registry: metrics.registry, log },
+    // The journal lock guarantees that no other process has this name.
+    await journalName(config, 'admin'),
+  )
+  tasks.start()
   const node = nodeHealth(runtime, config, start, log)
-  const { checks, sources } = node
+  const { sources } = node
+  const checks = { ...node.checks, ...tasks.checks }
   const demo = start.demo ? await startDemoDestination(sockets.demo, demoFiles(start.runDir)) : undefined
   const identity = await readIdentity(config)
   const admin = await startAdmin(
@@ -137,7 +149,7 @@ export const startAdminRole = async (
       clearTimeout(warming)
       drain()
       await drained
-      await Promise.all([admin.close(), grpc.close(), operator.close()])
+      await Promise.all([admin.close(), grpc.close(), operator.close(), tasks.stop()])
       await demo?.close()
       await purge.stop()
       await maintenance.stop()

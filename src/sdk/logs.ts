@@ -6,6 +6,8 @@ export type LoggedDisclosure = Disclosure | 'match'
 
 /** An event of an entity of a tenant; `created_at` in ms since the epoch. */
 export interface LogEntry {
+  /** Unique in the store; grows in the order in which the store got the records. A safe integer. */
+  readonly position: number
   readonly tenant_id: string
   readonly actor_id: string | null
   readonly actor_type: string | null

@@ -9,6 +9,8 @@ import type { ApplicationRef, ApplicationType, Caller, Credential, Grants, Guard
 import type { Check } from './checks.ts'
 import type { Code, Program } from './code.ts'
 import type { Collection, Mutation, RecordOf, Records } from './collection.ts'
+import type { Consumer } from './consumers.ts'
+import type { Job } from './jobs.ts'
 import type { AuditEvent, AuditOrigin, EntityType, Logs, Usage } from './logs.ts'
 import type { Operation } from './operation.ts'
 import type { OutboundRequest, OutboundResponse } from './outbound.ts'
@@ -54,6 +56,8 @@ export interface TenantChange extends Required<Pick<Tenant, 'id' | 'name' | 'mod
 }
 
 export interface TenantRecords extends Tenants {
+  /** All tenants that exist, oldest first. */
+  all(): AsyncIterable<Tenant>
   /** The changed tenant; undefined when it does not exist. */
   update(change: TenantChange): Promise<Tenant | undefined>
   /**
@@ -323,6 +327,8 @@ export interface Contribution {
   readonly entities?: readonly string[]
   readonly ports?: Partial<Ports>
   readonly checks?: readonly Check[]
+  readonly consumers?: readonly Consumer[]
+  readonly jobs?: readonly Job[]
   start?(signal: AbortSignal): Promise<void> | void
   stop?(): Promise<void> | void
   /** Rejects when the plugin does not work; reported in /readyz. */

@@ -6,6 +6,7 @@ import { ingestLogs } from './logs/ingest.ts'
 import { purgeDeletedTenant, purgeExpired } from './purge/commands.ts'
 import { commitRecords } from './records/commit.ts'
 import { replaceSealed } from './reencrypt/commands.ts'
+import { acquireTask, registerTasks, releaseTasks, renewTasks, settleTask } from './tasks/commands.ts'
 import { createTenant, deleteTenant, markEgressOnly, updateTenant } from './tenants/commands.ts'
 import { associateTokens, dissociateTokens } from './tokens/associate.ts'
 import { deleteOneToken, purgeDueTokens, updateOneToken } from './tokens/change.ts'
@@ -31,6 +32,11 @@ const commands: readonly Command[] = [
   endRootChange,
   replaceSealed,
   ingestLogs,
+  registerTasks,
+  acquireTask,
+  renewTasks,
+  settleTask,
+  releaseTasks,
   beginRequest,
   finishRequest,
   abandonRequest,

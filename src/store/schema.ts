@@ -23,6 +23,7 @@ export interface Schema {
   idempotency_key_tokens: { tenant_id: string; token_id: string; key: Uint8Array }
   deleted_tenants: { id: string; deleted_at: number; emptied_at: number | null }
   journal_positions: { journal: string; seq: number; hash: string }
+  plugin_tasks: PluginTasksTable
   schema_migrations: { version: number; name: string; applied_at: number }
 }
 
@@ -131,4 +132,27 @@ interface LogsTable {
   surfaces: string | null
   disclosure: LoggedDisclosure | null
   labels: string | null
+}
+
+/** A consumer or job of a plugin, while the plugin is installed and for some time afterwards. */
+interface PluginTasksTable {
+  kind: 'consumer' | 'job'
+  /** `<plugin>/<name>`. */
+  name: string
+  /** Grows with each lease: a write under an earlier one has no effect. */
+  lease_number: number
+  /** Process of the current lease; null: it was released. */
+  holder: string | null
+  /** 0: there is no lease. */
+  leased_until: number
+  /** When a process last had the plugin. */
+  present_at: number
+  /** `seq` of the last log that the consumer has handled; 0 for jobs. */
+  position: number
+  /** Start of the last run; null: there was none. */
+  started_at: number | null
+  /** ms; null while the run lasts, and when its process was killed. */
+  duration: number | null
+  /** Null as `duration`. */
+  outcome: 'ok' | 'failed' | 'timeout' | 'interrupted' | null
 }

@@ -17,6 +17,8 @@ import type { RecordStore } from './records/types.ts'
 import { createSealedStore } from './reencrypt/repository.ts'
 import type { SealedStore } from './reencrypt/types.ts'
 import type { Session } from './session.ts'
+import { createTaskStore } from './tasks/repository.ts'
+import type { TaskStore } from './tasks/types.ts'
 import { createTenantStore } from './tenants/repository.ts'
 import type { TenantStore } from './tenants/types.ts'
 import { createTokenStore } from './tokens/repository.ts'
@@ -36,6 +38,7 @@ export interface Store {
   readonly usage: UsageStore
   readonly idempotency: IdempotencyStore
   readonly tenantPurge: TenantPurge
+  readonly tasks: TaskStore
   /** Rejects when the store cannot read or, for `writable`, write. */
   health(): Promise<void>
   /** Runs `work` while no other process of the store runs work of this name. */
@@ -86,6 +89,7 @@ export const createStore = (
     usage: createUsageStore(deps),
     idempotency: createIdempotencyStore(deps),
     tenantPurge: createTenantPurge(deps),
+    tasks: createTaskStore(deps),
     health: async () => {
       await deps.session.all(allChanges, {})
       if (writable) await deps.writer.write(probeWrite, {})

@@ -12,6 +12,7 @@ import { Secret } from '../common/secret.ts'
 import { loadConfig } from '../config.ts'
 import { planBody } from '../gateway/body/rewrite.ts'
 import { resolver } from '../gateway/language.ts'
+import { createTasks } from '../kernel/tasks/tasks.ts'
 import { bootstrapTenant } from '../roles/bootstrap-tenant.ts'
 import { openRuntime } from '../roles/runtime.ts'
 
@@ -51,6 +52,11 @@ export interface TestVault {
    * with the error of a denied request.
    */
   send(body: unknown, key: string): Promise<unknown>
+  /**
+   * Delivers all audit records so far to consumers, also to those that failed, and runs each job once. Resolves when
+   * that is done. Nothing runs otherwise.
+   */
+  runTasks(): Promise<void>
   /** Stops plugins, closes everything and removes the data. */
   close(): Promise<void>
 }
@@ -84,10 +90,12 @@ export const startTestVault = async ({
     remove()
     throw thrown
   })
-  const { kernel, metrics } = runtime
+  const { kernel, metrics, store, maintenance } = runtime
   const key = `key_${randomBytes(24).toString('hex')}`
   await bootstrapTenant(runtime, { bootstrapKey: new Secret(key), now: systemClock.now(), log })
   const admin = await startAdmin({ kernel, metrics, log }, { listen: 'nowhere' })
+  const tasks = createTasks({ store, tasks: kernel.registry.tasks, registry: metrics.registry, log }, 'test')
+  await tasks.register()
 
   const call: TestVault['call'] = async (method, path, sent = {}) => {
     const response = await admin.app.inject({
@@ -122,8 +130,12 @@ export const startTestVault = async ({
       const used = await kernel.vault.use(plan.ids, { caller, traceId: 'test', now: systemClock.now() })
       return parseJson((await plan.apply(resolver(used))).toString())
     },
+    runTasks: async () => {
+      await maintenance.catchUp()
+      await tasks.round('all')
+    },
     close: async () => {
-      await admin.close()
+      await Promise.all([admin.close(), tasks.stop()])
       await runtime.close()
       remove()
     },

@@ -44,15 +44,32 @@ t.test('new plugins of each kind pass their checks and their tests as they are',
   t.match(tested.text, /pass 6\n/, 'two of each')
 })
 
-t.test('a new check passes its checks and its tests as it is', async (t) => {
+t.test('new consumers, jobs and checks pass their checks and their tests as they are', async (t) => {
   const folder = t.testdir()
-  const created = await command(folder, ['plugins', 'new', 'no-deletes', '--kind', 'check'])
-  t.match(created, { code: 0, text: /wrote \.\/no-deletes\/index\.ts/ })
-  const checked = await command(folder, ['plugins', 'check', './no-deletes'])
-  t.match(checked, { code: 0, text: /\n {2}check {7}no-deletes \(request\), fails closed\nNo issues\.\n$/ })
-  const tested = await sidevault(folder, ['plugins', 'test', './no-deletes'])
-  t.match(tested, { code: 0, text: /pass 2\n/ })
-  t.match(await command(folder, ['plugins', 'new', 'a', '--kind', 'check', '--npm']), { code: 2 })
+  for (const [kind, line] of [
+    ['consumer', 'consumer    lines, from now'],
+    ['job', 'job         report, every 86400 s'],
+    ['check', 'check       a-check-FORM \\(request\\), fails closed'],
+  ] as const)
+    for (const form of ['--folder', '--npm']) {
+      const name = `a-${kind}-${form.slice(2)}`
+      t.match(await command(folder, ['plugins', 'new', name, form, '--kind', kind]), { code: 0 })
+      const checked = await command(folder, ['plugins', 'check', `./${name}`])
+      t.match(
+        checked,
+        {
+          code: 0,
+          text: new RegExp(`^${name} .*\\n  ${line.replace('FORM', form.slice(2))}\\nNo issues\\.`),
+        },
+        checked.text,
+      )
+    }
+  const tested = await sidevault(folder, ['plugins', 'test', '.'])
+  t.match(tested.text, /pass 8\n/, tested.text)
+  t.match(await command(folder, ['plugins', 'new', 'b', '--json', '--kind', 'job']), {
+    code: 2,
+    text: /A JSON file cannot hold a job\. Use --folder or --npm/,
+  })
 })
 
 t.test('a failing test makes the command fail', async (t) => {

@@ -7,6 +7,7 @@ import { storeRecords } from './store-records.ts'
 import { storeResources } from './store-resources.ts'
 import { storeRest } from './store-rest.ts'
 import { storeSealed } from './store-sealed.ts'
+import { storeTasks } from './store-tasks.ts'
 import { storeTokens } from './store-tokens.ts'
 
 /** Opens an empty store without other users; it lives until `t` ends. */
@@ -23,5 +24,6 @@ export const storeContract = async (t: Test, open: OpenStore): Promise<void> => 
     storeResources(t, open),
   )
   await t.test('tenants, keys, logs, health', (t) => storeRest(t, open))
+  await t.test('consumers and jobs', (t) => storeTasks(t, open))
   await t.test('keys under another root key, values under another data key', (t) => storeSealed(t, open))
 }

@@ -38,7 +38,7 @@ t.test('calls are denied outside the hours of their application, where it is', a
 t.test('installed from outside, it holds calls of the whole program', async (t) => {
   const folder = t.testdir({ 'package.json': '{"private":true}' })
   installExample(folder, 'plugin-business-hours')
-  scaffold({ kind: 'check', path: 'no-deletes', cwd: folder })
+  scaffold({ form: 'folder', kind: 'check', path: 'no-deletes', cwd: folder })
   const applications = { Closed: { ...ALWAYS, to: 0 }, Open: ALWAYS }
   const configuration = join(folder, 'sidevault.yaml')
   writeFileSync(

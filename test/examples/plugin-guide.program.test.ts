@@ -22,7 +22,17 @@ t.test('"A plugin in twenty minutes" works as written', async (t) => {
   await run('new', './member-card')
   await run('check', './member-card')
 
-  const [rules = '', visits = '', end = '', test = '', provider = '', check = '', ...more] = blocks('ts')
+  const [
+    rules = '',
+    visits = '',
+    end = '',
+    test = '',
+    consumer = '',
+    job = '',
+    provider = '',
+    check = '',
+    ...more
+  ] = blocks('ts')
   t.same(more, [], 'every block is used here')
   writeFileSync(join(plugin, 'index.ts'), rules)
   t.match(await run('check', './member-card'), /filter {6}club_of/)
@@ -41,4 +51,12 @@ t.test('"A plugin in twenty minutes" works as written', async (t) => {
   mkdirSync(join(folder, 'cards-only-to'))
   writeFileSync(join(folder, 'cards-only-to/index.ts'), check)
   t.match(await run('check', './cards-only-to'), /check {7}cards-only-to \(request\), fails closed/)
+  for (const [kind, name, text] of [
+    ['consumer', 'audit-lines', consumer],
+    ['job', 'usage-report', job],
+  ] as const) {
+    t.ok(README.includes(`plugins new --kind ${kind} ../${name}`))
+    await run('new', '--kind', kind, `./${name}`)
+    t.equal(readFileSync(join(folder, name, 'index.ts'), 'utf8'), text, 'the guide shows what it writes')
+  }
 })

@@ -16,6 +16,9 @@ const credentials = {
   install: async () => {},
 }
 
+const consumer = { name: 'export', from: 'now', handle: async () => {} }
+const job = { name: 'tidy', every: 10, run: async () => {} }
+
 /** A case, its plugins, and the only issue that they must have. */
 const TABLE: readonly (readonly [string, readonly Plugin[], RegExp])[] = [
   ['another api', [pluginOf({}, { api: 2 })], /plugin "sample": it is written for plugin API 2\. .*api: 1/],
@@ -194,6 +197,39 @@ const TABLE: readonly (readonly [string, readonly Plugin[], RegExp])[] = [
     [pluginOf({ ports: { credentials } }), pluginOf({ ports: { credentials } }, { name: 'other' })],
     /port "credentials": plugin "sample" has it too/,
   ],
+  ['consumers that are no list', [pluginOf({ consumers: consumer })], /"consumers" is not a list of objects/],
+  [
+    'two consumers of one name',
+    [pluginOf({ consumers: [consumer, consumer] })],
+    /plugin "sample" › consumer "sample\/export": the same plugin has it twice/,
+  ],
+  [
+    'a handle that is not async',
+    [pluginOf({ consumers: [{ ...consumer, handle: () => Promise.resolve() }] })],
+    /plugin "sample" › consumer "export": "handle" is not an async function\. Write async/,
+  ],
+  [
+    'a consumer without a start',
+    [pluginOf({ consumers: [{ name: 'export', handle: consumer.handle }] })],
+    /consumer "export": "from" is not "now" or "start"/,
+  ],
+  [
+    'two jobs of one name',
+    [pluginOf({ jobs: [job, job] })],
+    /plugin "sample" › job "sample\/tidy": the same plugin has it twice/,
+  ],
+  [
+    'a job each second',
+    [pluginOf({ jobs: [{ ...job, every: 1 }] })],
+    /plugin "sample" › job "tidy": "every" is 1, not a number of seconds from 10\. Set 10 or more/,
+  ],
+  ['a job without a run', [pluginOf({ jobs: [{ name: 'tidy', every: 10 }] })], /"run" is not an async/],
+  ['a bad name of a job', [pluginOf({ jobs: [{ ...job, name: 'Tidy' }] })], /job "Tidy": its name is not/],
+  [
+    'an unknown member of a job',
+    [pluginOf({ jobs: [{ ...job, cron: '* * * * *' }] })],
+    /a job has no member "cron"\. Known are name, every, run/,
+  ],
   ['an unknown port', [pluginOf({ ports: { mail: {} } })], /port "mail": there is no such port/],
   [
     'half a port',
@@ -218,6 +254,8 @@ t.test('plugins without an issue start', async (t) => {
   t.same(
     await issuesOf([
       pluginOf({ operations: [operationOf()], tokenTypes: [typeOf()], collections: [Things] }),
+      pluginOf({ consumers: [consumer], jobs: [{ ...job, name: 'export' }] }, { name: 'other' }),
+      pluginOf({ consumers: [consumer] }, { name: 'third' }),
     ]),
     [],
   )

@@ -5,10 +5,18 @@ import { withTimeout } from '../../common/with-timeout.ts'
 import { JSON_TYPE } from '../http/problem.ts'
 import type { OwnRoute } from '../http/types.ts'
 
-/** Resolves when a component works; with `degraded` or `missing` when it works with limits. */
+/** Resolves when a component works; with `'degraded'` or an object (`Limits`) when it works with limits. */
 export type Check = (signal: AbortSignal) => Promise<unknown>
 
 type Status = 'ok' | 'degraded' | 'failed'
+
+interface Limits {
+  /** Features that are not available: with any, it is degraded. */
+  readonly missing?: readonly string[]
+  readonly degraded?: boolean
+  /** Further members of the component in `/readyz`. */
+  readonly details?: Readonly<Record<string, string | number>>
+}
 
 interface ComponentStatus {
   readonly name: string
@@ -22,12 +30,12 @@ interface ComponentStatus {
 const look = async (
   check: Check,
   timeout: number,
-): Promise<Pick<ComponentStatus, 'status' | 'missing'> & { readonly err?: unknown }> => {
+): Promise<Pick<Limits, 'missing' | 'details'> & { readonly status: Status; readonly err?: unknown }> => {
   try {
     const result = await withTimeout(timeout, check)
-    const { missing = [] } = (result ?? {}) as { readonly missing?: readonly string[] }
-    if (missing.length > 0) return { status: 'degraded', missing }
-    return { status: result === 'degraded' ? 'degraded' : 'ok' }
+    const { missing = [], degraded = result === 'degraded', details = {} } = (result ?? {}) as Limits
+    if (missing.length > 0) return { status: 'degraded', missing, details }
+    return { status: degraded ? 'degraded' : 'ok', details }
   } catch (err) {
     return { status: 'failed', err }
   }
@@ -40,13 +48,13 @@ const createComponents = (
 ): (() => Promise<readonly ComponentStatus[]>) => {
   const unhealthy = new Map<string, { readonly status: Status; readonly at: number }>()
   const checkOne = async (component: string, check: Check): Promise<ComponentStatus> => {
-    const { status, missing, err } = await look(check, timeout)
+    const { status, missing, details, err } = await look(check, timeout)
     const before = unhealthy.get(component)
     const now = clock.now()
     if (status === 'ok') {
       if (before) log.info({ component, was: before.status, ms: now - before.at }, 'component recovered')
       unhealthy.delete(component)
-      return { name: component, status }
+      return { name: component, status, ...details }
     }
     const at = before?.status === status ? before.at : now
     if (before?.status !== status) {
@@ -54,7 +62,7 @@ const createComponents = (
       else log.warn({ component, missing }, 'component degraded')
     }
     unhealthy.set(component, { status, at })
-    return { name: component, status, ...(missing ? { missing } : {}), since: isoTime(at) }
+    return { name: component, status, ...(missing ? { missing } : {}), since: isoTime(at), ...details }
   }
   return () => Promise.all(Object.entries(checks).map(([component, check]) => checkOne(component, check)))
 }

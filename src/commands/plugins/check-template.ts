@@ -1,4 +1,4 @@
-import type { Names } from './templates.ts'
+import type { Files, Names } from './templates.ts'
 
 /** `types`: the plugin is in TypeScript. */
 const moduleOf = (
@@ -52,7 +52,7 @@ test('a DELETE is denied', async () => {
 `
 
 /** A plugin with a check of proxied calls, and its test. */
-export const checkFiles = ({ name }: Names, extension: 'ts' | 'js'): Readonly<Record<string, string>> => ({
+export const checkFiles = ({ name }: Names, extension: 'ts' | 'js'): Files => ({
   [`index.${extension}`]: moduleOf(name, extension === 'ts'),
   [`index.test.${extension}`]: testOf(extension, extension === 'ts'),
 })

@@ -4,10 +4,24 @@ import { fileURLToPath } from 'node:url'
 import { codeOf } from '../../common/errors.ts'
 import { shellQuote } from '../../common/shell-quote.ts'
 import { StartError } from '../../supervisor/start-error.ts'
-import { checkFolderFiles, folderFiles, jsonFiles, type Names, npmFiles } from './templates.ts'
+import { checkFiles } from './check-template.ts'
+import type { KINDS } from './kinds.ts'
+import { taskFiles } from './task-templates.ts'
+import {
+  type Files,
+  folderFiles,
+  jsonFiles,
+  type Names,
+  npmFiles,
+  packageOf,
+  TYPE_MODULE,
+} from './templates.ts'
+
+type Form = 'folder' | 'json' | 'npm'
 
 interface Scaffold {
-  readonly kind: keyof typeof FILES
+  readonly form: Form
+  readonly kind: (typeof KINDS)[number]
   /** The folder to create; its last part is the name of the plugin. */
   readonly path: string
   readonly cwd: string
@@ -19,7 +33,7 @@ export class ScaffoldError extends Error {}
 const BIN = fileURLToPath(new URL('../../../bin/sidevault.js', import.meta.url))
 const NAME = /^[a-z][a-z0-9-]{0,49}$/
 const NPM_PREFIX = 'sidevault-plugin-'
-const FILES = { folder: folderFiles, json: jsonFiles, npm: npmFiles, check: checkFolderFiles } as const
+const TOKEN_TYPE_FILES = { folder: folderFiles, json: jsonFiles, npm: npmFiles } as const
 
 const namesOf = (folder: string): Names => {
   const last = basename(folder)
@@ -57,14 +71,24 @@ const writeFiles = (path: string, folder: string, files: Readonly<Record<string,
   }
 }
 
+const filesOf = (form: Form, kind: Scaffold['kind'], names: Names): Files => {
+  if (kind === 'token-type') return TOKEN_TYPE_FILES[form](names)
+  if (form === 'json') throw new ScaffoldError(`A JSON file cannot hold a ${kind}. Use --folder or --npm.`)
+  const extension = form === 'npm' ? 'js' : 'ts'
+  return {
+    ...(kind === 'check' ? checkFiles(names, extension) : taskFiles(kind, names, extension)),
+    'package.json': form === 'npm' ? packageOf(names, `A ${kind}`) : TYPE_MODULE,
+  }
+}
+
 /** Writes a plugin that passes `check` and its own test. Returns the text with the next steps. */
-export const scaffold = ({ kind, path, cwd }: Scaffold): string => {
+export const scaffold = ({ form, kind, path, cwd }: Scaffold): string => {
   const folder = resolve(cwd, path)
   const names = namesOf(folder)
-  const files = FILES[kind](names)
+  const files = filesOf(form, kind, names)
   writeFiles(path, folder, files)
   const here = typed(folder, cwd)
-  const source = kind === 'json' ? `${here}/${names.name}.json` : here
+  const source = form === 'json' ? `${here}/${names.name}.json` : here
   const bin = `node ${shellQuote(typed(BIN, cwd).replace(/^\.\//, ''))}`
   const [shellSource, shellFolder] = [shellQuote(source), shellQuote(here)]
   return `${Object.keys(files)

@@ -16,7 +16,7 @@ export const summaryOf = (
   { contribution = {}, scheme }: { contribution: Contribution | undefined; scheme: string | undefined },
 ): PluginSummary => {
   const { tokenTypes = [], operations = [], filters = {}, collections = [] } = contribution
-  const { permissions = [], ports = {}, checks = [] } = contribution
+  const { permissions = [], ports = {}, consumers = [], jobs = [], checks = [] } = contribution
   const each = (kind: string, texts: readonly string[]) => texts.map((text) => ({ kind, text }))
   return {
     name,
@@ -41,6 +41,14 @@ export const summaryOf = (
         permissions.map(({ type }) => type),
       ),
       ...each('port', Object.keys(ports)),
+      ...each(
+        'consumer',
+        consumers.map((consumer) => `${consumer.name}, from ${consumer.from}`),
+      ),
+      ...each(
+        'job',
+        jobs.map((job) => `${job.name}, every ${job.every} s`),
+      ),
       ...each(
         'check',
         checks.map(({ name, on, fail }) => `${name} (${on}), fails ${fail}`),

@@ -1,5 +1,3 @@
-import { checkFiles } from './check-template.ts'
-
 /** The names in a new plugin. */
 export interface Names {
   readonly name: string
@@ -9,7 +7,8 @@ export interface Names {
   readonly packageName: string
 }
 
-type Files = Readonly<Record<string, string>>
+/** Texts by file name. */
+export type Files = Readonly<Record<string, string>>
 
 const json = (value: unknown) => `${JSON.stringify(value, undefined, 2)}\n`
 
@@ -68,7 +67,8 @@ test('invalid data is rejected, and the error does not contain it', async () => 
 
 const inJavaScript = (text: string) => text.replace('(data: unknown)', '(data)')
 
-const TYPE_MODULE = { private: true, type: 'module' }
+/** `package.json` of a folder. */
+export const TYPE_MODULE = json({ private: true, type: 'module' })
 
 /** A folder in TypeScript. */
 export const folderFiles = (names: Names): Files => ({
@@ -99,13 +99,7 @@ export const plugin = definePlugin({
 })
 `,
   'index.test.ts': testOf(names, 'import.meta.dirname'),
-  'package.json': json(TYPE_MODULE),
-})
-
-/** A folder in TypeScript with a check of proxied calls. */
-export const checkFolderFiles = (names: Names): Files => ({
-  ...checkFiles(names, 'ts'),
-  'package.json': json(TYPE_MODULE),
+  'package.json': TYPE_MODULE,
 })
 
 /** A declarative JSON file with its test. */
@@ -117,18 +111,22 @@ export const jsonFiles = (names: Names): Files => {
   }
 }
 
-/** An npm package in JavaScript. */
-export const npmFiles = (names: Names): Files => ({
-  'package.json': json({
-    name: names.packageName,
+/** `package.json` of an npm package. */
+export const packageOf = ({ packageName }: Names, content: string): string =>
+  json({
+    name: packageName,
     version: '0.1.0',
-    description: `Token type ${names.type} for Sidevault`,
+    description: `${content} for Sidevault`,
     type: 'module',
     exports: './index.js',
     files: ['index.js'],
     peerDependencies: { sidevault: '*' },
     peerDependenciesMeta: { sidevault: { optional: true } },
-  }),
+  })
+
+/** An npm package in JavaScript. */
+export const npmFiles = (names: Names): Files => ({
+  'package.json': packageOf(names, `Token type ${names.type}`),
   'index.js': `import { definePlugin } from 'sidevault/sdk'
 
 /** The token type \`${names.type}\`. */

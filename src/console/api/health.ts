@@ -9,6 +9,12 @@ export interface Component {
   readonly missing?: readonly string[]
   /** Start of a state that is not `ok`. */
   readonly since?: string
+  /** Last run of a consumer or job, ISO 8601; absent before the first. */
+  readonly last_run?: string
+  readonly outcome?: string
+  readonly duration_ms?: number
+  /** Age of the oldest record that a consumer has not handled. */
+  readonly lag_seconds?: number
 }
 
 export interface Health {

@@ -40,6 +40,12 @@ const UNIQUE: readonly { readonly kind: string; readonly keys: Keys; readonly fi
     keys: ({ contribution }) => (contribution.permissions ?? []).map(({ type }) => String(type)),
     fix: 'Let one plugin declare it; others may use it.',
   },
+  ...(['consumers', 'jobs'] as const).map((tasks) => ({
+    kind: tasks.slice(0, -1),
+    keys: ({ plugin, contribution }: LoadedPlugin) =>
+      (contribution[tasks] ?? []).map(({ name }) => `${plugin.name}/${name}`),
+    fix: 'Rename one.',
+  })),
   {
     kind: 'port',
     keys: ({ contribution }) => Object.keys(contribution.ports ?? {}),

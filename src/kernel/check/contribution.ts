@@ -17,6 +17,7 @@ import { type Issue, issuesAt } from './issues.ts'
 import { checkOperation } from './operation.ts'
 import { placeOf } from './plugin.ts'
 import { checkProxyCheck } from './proxy-check.ts'
+import { ConsumerDeclaration, JobDeclaration } from './task.ts'
 import { checkTokenType } from './token-type.ts'
 
 const listOfObjects = (name: string) =>
@@ -50,6 +51,8 @@ const ContributionDeclaration = Type.Object(
     ),
     ports: optionalObject('ports'),
     checks: listOfObjects('checks'),
+    consumers: listOfObjects('consumers'),
+    jobs: listOfObjects('jobs'),
     start: optionalFunction('start'),
     stop: optionalFunction('stop'),
     health: optionalFunction('health'),
@@ -157,6 +160,12 @@ export const checkContribution = (
   })
   contribution.permissions?.forEach((permission) => {
     checkDeclaration(PermissionDeclaration, permission, at.at(`permission "${permission.type}"`))
+  })
+  contribution.consumers?.forEach((consumer, index) => {
+    checkDeclaration(ConsumerDeclaration, consumer, at.at(named('consumer', consumer, index)))
+  })
+  contribution.jobs?.forEach((job, index) => {
+    checkDeclaration(JobDeclaration, job, at.at(named('job', job, index)))
   })
   for (const [name, filter] of Object.entries(contribution.filters ?? {})) {
     const place = at.at(`filter "${name}"`)

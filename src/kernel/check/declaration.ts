@@ -42,6 +42,10 @@ export const noOthers = (message: string, fix = 'Known are {members}.') => ({
 /** Schema of a function, which JSON Schema cannot express. */
 export const Callable = (options: object) => Type.Unsafe<() => unknown>({ isFunction: true, ...options })
 
+/** Schema of an async function. */
+export const AsyncCallable = (options: object) =>
+  Type.Unsafe<() => Promise<unknown>>({ isAsyncFunction: true, ...options })
+
 /** Without the meta schema and the optimizer: each would take longer than all checks of a start. */
 const ajv = new Ajv({
   strict: false,
@@ -51,6 +55,10 @@ const ajv = new Ajv({
   code: { optimize: false },
 })
 ajv.addKeyword({ keyword: 'isFunction', validate: (_: true, value: unknown) => typeof value === 'function' })
+ajv.addKeyword({
+  keyword: 'isAsyncFunction',
+  validate: (_: true, value: unknown) => Object.prototype.toString.call(value) === '[object AsyncFunction]',
+})
 
 const validators = new WeakMap<TSchema, ValidateFunction>()
 

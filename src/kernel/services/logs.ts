@@ -15,7 +15,9 @@ interface LogsDeps {
   readonly ingested: () => Promise<unknown>
 }
 
-const entryOf = ({ surfaces, disclosure, labels, ...entry }: LogListRow): LogEntry => ({
+/** A record for plugins. */
+export const entryOf = ({ seq, surfaces, disclosure, labels, ...entry }: LogListRow): LogEntry => ({
+  position: seq,
   ...entry,
   ...(surfaces === null ? {} : { surfaces: surfaces.split('\n') }),
   ...(disclosure === null ? {} : { disclosure }),

@@ -104,6 +104,13 @@ export const createTenantGuards = (deps: TenantsDeps): TenantGuards => {
 /** Tenants with the methods of their own plugin. */
 export const createTenantRecords = (deps: TenantsDeps & { readonly clock: Clock }): TenantRecords => ({
   ...createTenants(deps),
+  async *all() {
+    for (const { id } of await deps.store.list()) {
+      // Since the list was read, it may have been deleted.
+      const current = await opened(deps, id)
+      if (current !== undefined) yield deepFreeze(shown(current.row))
+    }
+  },
   update: ({ id, settings, ...change }) =>
     retryOnConflict(async () => {
       const current = await opened(deps, id)

@@ -1,22 +1,7 @@
 import { type SqlBool, sql } from 'kysely'
 import type { Session } from '../session.ts'
+import { LIST_COLUMNS } from './statements.ts'
 import type { LogFilter, LogListQuery, LogListRow } from './types.ts'
-
-const COLUMNS = [
-  'seq',
-  'tenant_id',
-  'entity_type',
-  'entity_id',
-  'operation',
-  'actor_id',
-  'actor_type',
-  'message',
-  'trace_id',
-  'created_at',
-  'surfaces',
-  'disclosure',
-  'labels',
-] as const satisfies readonly (keyof LogListRow)[]
 
 /** Later than any record. */
 const END = 8_640_000_000_000_000
@@ -50,7 +35,7 @@ export const listLogs = async (session: Session, query: LogListQuery): Promise<r
   const rows = page
     .orderBy('created_at', 'desc')
     .orderBy('seq', 'desc')
-    .select([...COLUMNS])
+    .select([...LIST_COLUMNS])
     .limit(query.size)
   return session.search(offset ? rows.offset(offset) : rows, query.tenantId)
 }

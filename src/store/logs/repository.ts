@@ -4,7 +4,9 @@ import type { Writer } from '../writer.ts'
 import { ingestLogs } from './ingest.ts'
 import { countLogs, listLogs } from './list.ts'
 import {
+  firstAfter,
   journalNames,
+  logsAfter,
   logsOfEntity,
   logsOfTenant,
   nextRowJournal,
@@ -45,6 +47,8 @@ export const createLogStore = ({
         names.push(row.journal)
       }
     },
+    after: async (seq) => session.all(logsAfter, { seq }),
+    createdAfter: async (seq) => (await session.get(firstAfter, { seq }))?.created_at,
     list: (query) => listLogs(session, query),
     count: (filter) => totals.of(filter, () => countLogs(session, filter)),
     find: async (tenantId, entityId) =>

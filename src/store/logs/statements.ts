@@ -1,6 +1,7 @@
+import { sql } from 'kysely'
 import type { Schema } from '../schema.ts'
 import { openStatement, serviceStatement, statement } from '../statement.ts'
-import type { LogRow } from './types.ts'
+import type { LogListRow, LogRow } from './types.ts'
 
 const LOG_COLUMNS = [
   'tenant_id',
@@ -20,6 +21,23 @@ const LOG_COLUMNS = [
   'disclosure',
   'labels',
 ] as const satisfies readonly (keyof LogRow)[]
+
+/** Columns of a row as lists return it. */
+export const LIST_COLUMNS = [
+  'seq',
+  'tenant_id',
+  'entity_type',
+  'entity_id',
+  'operation',
+  'actor_id',
+  'actor_type',
+  'message',
+  'trace_id',
+  'created_at',
+  'surfaces',
+  'disclosure',
+  'labels',
+] as const satisfies readonly (keyof LogListRow)[]
 
 /** A row without its sequence number. */
 export type StoredLog = Omit<Schema['logs'], 'seq'>
@@ -90,6 +108,28 @@ export const rowsOfJournal = serviceStatement<{ journal: string; after: number; 
       .orderBy('journal_seq')
       .limit(slot('limit'))
       .select(LOG_COLUMNS),
+)
+
+/**
+ * Logs of one transaction are numbered under the lock of the ingest, which is released after its commit: no row with a
+ * smaller number appears later.
+ */
+export const logsAfter = serviceStatement<{ seq: number }, LogListRow>(({ builder }, slot) =>
+  builder
+    .selectFrom('logs')
+    .where('seq', '>', slot('seq'))
+    .orderBy('seq')
+    .limit(sql.lit(500))
+    .select(LIST_COLUMNS),
+)
+
+export const firstAfter = serviceStatement<{ seq: number }, { created_at: number }>(({ builder }, slot) =>
+  builder
+    .selectFrom('logs')
+    .where('seq', '>', slot('seq'))
+    .orderBy('seq')
+    .limit(sql.lit(1))
+    .select('created_at'),
 )
 
 /** The next name: one index lookup for each, where `distinct` would scan all rows. */

@@ -76,6 +76,10 @@ export interface LogStore {
   journals(): Promise<readonly string[]>
   /** Newest first: by `created_at`, then `seq`. */
   list(query: LogListQuery): Promise<readonly LogListRow[]>
+  /** Of all tenants, in the order of ingest, after the one with this `seq`; at most 500. */
+  after(seq: number): Promise<readonly LogListRow[]>
+  /** `created_at` of the first log after the one with this `seq`. */
+  createdAfter(seq: number): Promise<number | undefined>
   /** Exact; above 10,000 it may be ten seconds old. */
   count(filter: LogFilter): Promise<number>
   /** Oldest first; for tests and verification. */

@@ -7,6 +7,7 @@ import { tenants } from './first/tenants.ts'
 import { tokens } from './first/tokens.ts'
 import { labels } from './labels.ts'
 import type { Migration } from './migration.ts'
+import { tasks } from './tasks.ts'
 
 /** All migrations, in order. Version 1 was that of 0.1.0 and of builds before the first release, with other tables. */
 export const migrations: readonly Migration[] = [
@@ -18,7 +19,8 @@ export const migrations: readonly Migration[] = [
   },
   { version: 3, name: 'egress-only', up: egressOnly },
   { version: 4, name: 'disclosure', up: disclosure },
-  { version: 5, name: 'labels', up: labels },
+  { version: 5, name: 'tasks', up: tasks },
+  { version: 6, name: 'labels', up: labels },
 ]
 
 /** Oldest schema version that this program migrates. */

@@ -64,7 +64,8 @@ t.test(
 
 t.test('a degraded component is named, and leaves the service ready', async (t) => {
   const sandbox = async () => ({ missing: ['uid'] })
-  const checks = { redis: async () => 'degraded', sandbox, well: async () => ({ missing: [] }) }
+  const job = async () => ({ degraded: true, details: { outcome: 'failed', duration_ms: 5 } })
+  const checks = { redis: async () => 'degraded', sandbox, well: async () => ({ missing: [] }), job }
   const { call } = await startTestService(t, { openStore: openInThread, plugins: [], checks })
   const response = await call('GET', '/readyz', { key: null })
   t.equal(response.status, 200)
@@ -75,6 +76,7 @@ t.test('a degraded component is named, and leaves the service ready', async (t) 
       { name: 'redis', status: 'degraded' },
       { name: 'sandbox', status: 'degraded', missing: ['uid'] },
       { name: 'well', status: 'ok' },
+      { name: 'job', status: 'degraded', outcome: 'failed', duration_ms: 5 },
     ],
   })
 })

@@ -1,8 +1,10 @@
+import { type Component, loadHealth } from '../../api/health.ts'
 import { loadMetrics } from '../../api/metrics.ts'
 import { problemOf } from '../../api/problem.ts'
 import type { LogEntry } from '../../api/types.ts'
-import { html, type TemplateResult } from '../../kit/html.ts'
+import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import type { ListResponse } from '../../kit/list.ts'
+import { decimal, milliseconds } from '../../kit/numbers.ts'
 import { resource, show } from '../../kit/resource.ts'
 import type { ScreenContext } from '../../kit/screen.ts'
 import { badges, facts } from '../../kit/section.ts'
@@ -21,6 +23,8 @@ interface NodeState {
   readonly plugins: readonly string[]
   readonly tokenTypes: readonly string[]
   readonly groups: readonly string[]
+  /** Consumers and jobs of plugins. */
+  readonly tasks: readonly Component[]
 }
 
 const loadNode = async (signal: AbortSignal): Promise<NodeState> => {
@@ -29,23 +33,31 @@ const loadNode = async (signal: AbortSignal): Promise<NodeState> => {
     if (!response.ok) throw await problemOf(response)
     return response.json()
   }
-  const [api, metrics] = await Promise.all([load(), loadMetrics(signal)])
+  const [api, metrics, health] = await Promise.all([load(), loadMetrics(signal), loadHealth(signal)])
   return {
     version: api.info.version,
     node: metrics.of('nodejs_version_info')[0]?.labels.version,
     plugins: metrics.of('plugin_info').map(({ labels }) => `${labels.plugin} ${labels.version}`),
     tokenTypes: typesOf(api).map(({ name }) => name),
     groups: api.tags.map(({ name }) => name),
+    tasks: health.components.filter(({ name }) => /^(?:consumer|job):/.test(name)),
   }
 }
 
-const view = ({ version, node, plugins, tokenTypes, groups }: NodeState): TemplateResult =>
+const lastRun = ({ last_run, outcome, duration_ms, lag_seconds = 0 }: Component): TemplateResult | string => {
+  if (last_run === undefined) return 'has not run yet'
+  const lag = lag_seconds > 0 ? html`, ${decimal(lag_seconds)} s behind` : nothing
+  return html`${outcome} ${relativeTime(last_run)}${duration_ms === undefined ? nothing : html` in ${milliseconds(duration_ms)}`}${lag}`
+}
+
+const view = ({ version, node, plugins, tokenTypes, groups, tasks }: NodeState): TemplateResult =>
   facts([
     ['Sidevault', version],
     ['Node', node],
     ['Plugins', badges(plugins)],
     ['Token types', badges(tokenTypes)],
     ['Operations', badges(groups)],
+    ...tasks.map((task) => [task.name.replace(':', ' '), lastRun(task)] as const),
     [
       'Limits',
       html`<a href="/docs/limits" target="_blank" rel="noopener">All limits</a> and
