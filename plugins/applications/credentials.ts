@@ -8,7 +8,7 @@ export const credentialOf = (
   application: ApplicationRecord,
   key?: Pick<KeyRecord, 'id' | 'expires_at'>,
 ): Credential => {
-  const { id, type, permissions, rules, destinations, response_guard: responseGuard } = application
+  const { id, name, type, permissions, rules, destinations, response_guard: responseGuard } = application
   const ends = [application.expires_at, key?.expires_at].filter((end) => end !== undefined)
   return {
     caller: {
@@ -16,6 +16,7 @@ export const credentialOf = (
       actorId: id,
       actorType: 'application',
       applicationId: id,
+      applicationName: name,
       applicationType: type,
       ...(key === undefined ? {} : { keyId: key.id }),
       ...(responseGuard === undefined ? {} : { responseGuard }),

@@ -55,6 +55,12 @@ const LogOutput = Type.Object(
           'Of a token that was read or used: by its rule; match: that a search by data finds it. Absent from records of earlier versions.',
       }),
     ),
+    labels: Type.Optional(
+      Type.Record(Type.String(), Type.String(), {
+        field: 12,
+        description: 'Of a record with the operation check: the labels that a plugin gave the call.',
+      }),
+    ),
   },
   { title: 'Log' },
 )
@@ -87,4 +93,5 @@ export const logOutput = (log: LogEntry): Static<typeof LogOutput> => ({
   ...(log.surfaces === undefined ? {} : { surfaces: [...log.surfaces] }),
   ...(log.trace_id === '' ? {} : { trace_id: log.trace_id }),
   ...(log.disclosure === undefined ? {} : { disclosure: log.disclosure }),
+  ...(log.labels === undefined ? {} : { labels: { ...log.labels } }),
 })

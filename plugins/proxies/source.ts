@@ -7,6 +7,7 @@ import { parseInterception } from './intercept.ts'
 const stored = (tenantId: string, proxy: ProxyRecord): StoredProxy => ({
   id: proxy.id,
   tenantId,
+  name: proxy.name,
   destinationUrl: proxy.destination_url,
   requireAuth: proxy.require_auth,
   ...(proxy.request_transform ? { requestTransform: proxy.request_transform.code } : {}),

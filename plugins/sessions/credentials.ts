@@ -15,6 +15,8 @@ interface Life {
   readonly until: number
   /** Lists of both applications: of the authorizing one while grants must lie within its own. */
   readonly destinations: readonly DestinationList[]
+  /** Of its application. */
+  readonly name: string | undefined
 }
 
 /** The part of the port of the plugin "applications" that the life of a session depends on. */
@@ -37,11 +39,13 @@ export const createLifeOf =
     ])
     if (application === undefined) return undefined
     const until = Math.min(session.expires_at, application.expiresAt ?? session.expires_at)
+    const { applicationName: name } = application.caller
     const { destinations = [] } = application.caller.grants
-    if (authorized_by === undefined) return { until, destinations }
+    if (authorized_by === undefined) return { until, destinations, name }
     if (authority === undefined || (within && exceeds(authority.caller.grants, session).length > 0))
       return undefined
     return {
+      name,
       until: Math.min(until, authority.expiresAt ?? until),
       destinations: [...destinations, ...((within && authority.caller.grants.destinations) || [])],
     }
@@ -65,13 +69,14 @@ const remembering = ({ credential }: Applications): Applications => {
 const credentialOf = (
   tenantId: string,
   { id, application_id, authorized_by, permissions, rules }: SessionRecord,
-  { until, destinations }: Life,
+  { until, destinations, name }: Life,
 ): Credential => ({
   caller: {
     tenantId,
     actorId: id,
     actorType: 'session',
     applicationId: application_id,
+    ...(name === undefined ? {} : { applicationName: name }),
     applicationType: 'public',
     ...(authorized_by === undefined ? {} : { authorizedBy: authorized_by }),
     grants: { permissions, rules, ...(destinations.length === 0 ? {} : { destinations }) },

@@ -43,6 +43,7 @@ export const EVENT = [
   'token_seq',
   'surfaces',
   'disclosure',
+  'labels',
 ] as const
 
 type Values<N extends readonly (keyof AuditRecord)[]> = { readonly [I in keyof N]: AuditRecord[N[I]] }
@@ -51,7 +52,7 @@ type EventValues = Values<typeof EVENT>
 
 /** The record as it is stored. Listed one by one: no other member of an object may reach the journal. */
 const storedForm = (record: AuditRecord): AuditRecord => {
-  const { created_at, token_seq, surfaces, disclosure } = record
+  const { created_at, token_seq, surfaces, disclosure, labels } = record
   const actor_id = orNull(record.actor_id)
   const actor_type = orNull(record.actor_type)
   return {
@@ -67,6 +68,7 @@ const storedForm = (record: AuditRecord): AuditRecord => {
     ...(token_seq === undefined ? {} : { token_seq }),
     ...(surfaces === undefined ? {} : { surfaces: storable(surfaces) }),
     ...(disclosure === undefined ? {} : { disclosure }),
+    ...(labels === undefined ? {} : { labels: storable(labels) }),
   }
 }
 
@@ -82,12 +84,31 @@ const eventOf = (record: AuditRecord): string => {
   return JSON.stringify(values)
 }
 
+type OptionalValues = EventValues extends readonly [
+  unknown,
+  unknown,
+  unknown,
+  unknown,
+  unknown,
+  ...infer Rest,
+]
+  ? Rest
+  : never
+
+/** Without absent values. */
+const optionalOf = ([token_seq, surfaces, disclosure, labels]: OptionalValues) => ({
+  ...(token_seq === null || token_seq === undefined ? {} : { token_seq }),
+  ...(surfaces === null || surfaces === undefined ? {} : { surfaces }),
+  ...(disclosure === null || disclosure === undefined ? {} : { disclosure }),
+  ...(labels === null || labels === undefined ? {} : { labels }),
+})
+
 /** Records of a line. */
 const recordsOf = (
   [tenant_id, actor_id, actor_type, trace_id]: CallValues,
   events: readonly EventValues[],
 ): readonly AuditRecord[] =>
-  events.map(([entity_type, entity_id, operation, message, created_at, token_seq, surfaces, disclosure]) => ({
+  events.map(([entity_type, entity_id, operation, message, created_at, ...optional]) => ({
     tenant_id,
     entity_type,
     entity_id,
@@ -97,9 +118,7 @@ const recordsOf = (
     message,
     trace_id,
     created_at,
-    ...(token_seq === null || token_seq === undefined ? {} : { token_seq }),
-    ...(surfaces === null || surfaces === undefined ? {} : { surfaces }),
-    ...(disclosure === null || disclosure === undefined ? {} : { disclosure }),
+    ...optionalOf(optional),
   }))
 
 /** Records of one call. They are numbered one by one; `seq` and `hash` are those of the last one. */

@@ -16,6 +16,7 @@ export const ERRORS = {
   invalid_destination: { status: 400, grpc: 3, title: 'Invalid destination' },
   unauthenticated: { status: 401, grpc: 16, title: 'Unauthorized' },
   forbidden: { status: 403, grpc: 7, title: 'Forbidden' },
+  denied_by_plugin: { status: 403, grpc: 7, title: 'Denied by a plugin' },
   destination_not_allowed: { status: 403, grpc: 7, title: 'Destination forbidden' },
   egress_only: { status: 403, grpc: 7, title: 'Value for proxies only' },
   not_found: { status: 404, grpc: 5, title: 'Not found' },
@@ -50,6 +51,7 @@ export const ERRORS = {
   value_in_response: { status: 502, grpc: 14, title: 'Value in the response' },
   response_unreadable: { status: 502, grpc: 14, title: 'Response unreadable' },
   overloaded: { status: 503, grpc: 14, title: 'Service unavailable' },
+  check_unavailable: { status: 503, grpc: 14, title: 'Check unavailable' },
   gateway_timeout: { status: 504, grpc: 4, title: 'Gateway timeout' },
 } as const
 

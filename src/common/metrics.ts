@@ -65,6 +65,21 @@ export const createMetrics = (node = 'main') => {
         registers,
       }),
     },
+    checks: {
+      total: new Counter({
+        name: 'sidevault_checks_total',
+        help: 'Runs of the checks of plugins on proxied calls, by check and outcome: allowed, labeled, denied, failed (threw, or returned no verdict), timed_out.',
+        labelNames: ['check', 'outcome'] as const,
+        registers,
+      }),
+      seconds: new Histogram({
+        name: 'sidevault_check_duration_seconds',
+        help: 'Time of one run of a check on a proxied call.',
+        labelNames: ['check'] as const,
+        buckets: DURATION_BUCKETS,
+        registers,
+      }),
+    },
     calls: {
       ended: new Counter({
         name: 'sidevault_proxy_requests_total',

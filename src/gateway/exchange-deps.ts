@@ -6,10 +6,11 @@ import type { Span } from '../common/tracing.ts'
 import { createDestinations, type DestinationPolicy, type Destinations } from '../egress/parse-url.ts'
 import type { Expressions } from '../expressions/types.ts'
 import type { Bindings } from '../forward-proxy/bindings.ts'
-import type { Authenticator, ProxyDirectory, TenantGuards } from '../kernel/types.ts'
+import type { Authenticator, PluginCheck, ProxyDirectory, TenantGuards } from '../kernel/types.ts'
 import type { Code, DestinationTls, Vault } from '../sdk/index.ts'
 import type { Admission } from './admission.ts'
 import type { BodyLimits } from './body/limits.ts'
+import { type Checks, createChecks } from './checks.ts'
 import type { RunWithoutEffects } from './dry-run/transform.ts'
 import type { HeaderRules } from './headers.ts'
 import type { OpenCalls } from './open-calls.ts'
@@ -26,6 +27,8 @@ export interface ExchangeDeps extends RequestRecordDeps {
   /** Absent: there is no forward proxy. */
   readonly bindings?: Bindings
   readonly vault: Vault
+  /** Checks of plugins. Default: there are none. */
+  readonly checks?: readonly PluginCheck[]
   /** Monotonic clock for the duration of bodies. */
   readonly steadyClock: Clock
   readonly expressions: Expressions
@@ -76,6 +79,8 @@ export interface GatewayState {
   readonly deps: ExchangeDeps
   readonly prefixes: HeaderRules
   readonly destinations: Destinations
+  /** Undefined: no plugin has one. */
+  readonly checks: Checks | undefined
   /** Bytes of a body. */
   readonly bodyLimit: number
   /** Whether the console is served on the same origin. */
@@ -95,6 +100,7 @@ export const createGatewayState = (
   deps,
   prefixes,
   destinations: createDestinations(destinations),
+  checks: createChecks(deps.checks ?? [], deps),
   bodyLimit,
   hasConsole,
   options,

@@ -25,10 +25,12 @@ import {
   forwarded,
   guarded,
 } from './kinds.ts'
+import { guardOf } from './phases.ts'
 import { ownerOf, type Received, type Resolved } from './request.ts'
 import { RequestContext } from './request-context.ts'
 import { collectResponse } from './steps/collect-response.ts'
 import { dialedUpstream } from './steps/dial.ts'
+import { modeOverrideOf } from './steps/forward.ts'
 import { awaitBody } from './steps/receive.ts'
 import { streamBody, streamNoBody } from './steps/stream-body.ts'
 import { type CompleteResponse, transformResponse } from './steps/transform-response.ts'
@@ -66,7 +68,7 @@ class ProxiedRequest implements Exchange {
   readonly #origin: Origin | undefined
   #context: RequestContext | undefined
   #waiting: Waiting | undefined
-  /** The request whose response comes in pieces. */
+  /** The request whose response comes in pieces, or is checked. */
   #guarded: Resolved | undefined
 
   constructor(gateway: GatewayState, origin: Origin | undefined) {
@@ -157,7 +159,8 @@ class ProxiedRequest implements Exchange {
       },
     }
     try {
-      await guarded({ request, head, hasBody: !endOfStream, flow: tracked }, context)
+      const hasBody = !endOfStream && modeOverrideOf(request, context) === 'guardedResponse'
+      await guarded({ request, head, hasBody, flow: tracked }, context)
     } catch (thrown) {
       if (context.isClosed) return
       if (!isHeadSent) return flow.immediate(await context.reject(thrown))
@@ -196,7 +199,7 @@ class ProxiedRequest implements Exchange {
   #release(request: Received, context: RequestContext): Eventual<ExtProcReply> {
     const list = request.dryRun ? dryRun : forwarded
     return whenReady(list(request, context), (reply) => {
-      if (reply.kind === 'continue' && reply.modeOverride !== undefined && !request.guard.isAsked)
+      if (reply.kind === 'continue' && reply.modeOverride !== undefined && guardOf(reply) === undefined)
         this.#waiting = { kind: 'response_headers', request }
       return reply
     })

@@ -14,6 +14,7 @@ import { apply } from './steps/apply.ts'
 import { authenticate } from './steps/authenticate.ts'
 import { authorizeCaller } from './steps/authorize.ts'
 import { bind } from './steps/bind.ts'
+import { check, checkResponse, checkTunnel, tryChecks } from './steps/check.ts'
 import { checkHandshake } from './steps/check-handshake.ts'
 import { checkLength, checkUploadLength } from './steps/check-length.ts'
 import { checkPieces, checkStreamable, checkUpload } from './steps/check-streamable.ts'
@@ -98,6 +99,7 @@ export const connect = first(acceptConnect)
   .next(authenticateConnect)
   .next(bindConnect)
   .next(takeShareOfTunnel)
+  .next(checkTunnel)
   .next(openTunnel)
 
 /** The complete body of a request that is forwarded. Nothing leaves before all records are written. */
@@ -107,6 +109,7 @@ export const forwarded = first(receive)
   .next(decode)
   .next(act)
   .next(plan)
+  .next(check)
   .next(use)
   .next(apply)
   .next(recorded)
@@ -114,8 +117,8 @@ export const forwarded = first(receive)
   .next(signHead)
   .next(forward)
 
-/** The response of a guarded call. */
-export const guarded = first(receiveResponse).next(transformGuarded).next(guardResponse)
+/** The response of a guarded or checked call. */
+export const guarded = first(receiveResponse).next(checkResponse).next(transformGuarded).next(guardResponse)
 
 /** The complete body of a dry run: the report takes the place of the call. */
 export const dryRun = first(receive)
@@ -125,6 +128,7 @@ export const dryRun = first(receive)
   .next(show)
   .next(actInDryRun)
   .next(plan)
+  .next(tryChecks)
   .next(preview)
   .next(applyMasks)
   .next(tryTransform)

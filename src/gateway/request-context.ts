@@ -1,7 +1,7 @@
 import { AppError } from '../common/errors.ts'
 import { type Eventual, whenReady } from '../common/eventual.ts'
 import { createStepTimeout } from '../common/with-timeout.ts'
-import type { Held } from '../sdk/index.ts'
+import type { CheckedCall, Held } from '../sdk/index.ts'
 import { CallTrace } from './call-trace.ts'
 import type { GatewayState } from './exchange-deps.ts'
 import type { Origin } from './forward/tunnel.ts'
@@ -39,6 +39,8 @@ export class RequestContext {
   readonly timed: Timed
   /** Values that the response is searched for. Undefined: it is not. */
   disclosures: Disclosures | undefined
+  /** The call as the checks of its request saw it. Undefined: there are none. */
+  checked: CheckedCall | undefined
   /** Prefix of the headers of its replies. */
   readonly prefix: string
   readonly traceHeader: string

@@ -35,7 +35,7 @@ type Ended = 'dry_run' | 'opened' | number
 /** Where a request went on to: its end is in Envoy's log (call-log.ts). */
 type Released = 'forwarded' | 'tunneled'
 
-type Operation = 'use' | 'read' | 'outcome'
+type Operation = 'use' | 'read' | 'check' | 'outcome'
 
 /** The call that a record is about; `id`: of its proxy, else of its application or caller. */
 interface RecordedCall extends AuditOrigin {
@@ -68,6 +68,10 @@ export class RequestTelemetry {
   destinationStatus: string | undefined
   /** What the response guard found: `clean`, `replaced=2`, `blocked`, `unreadable`. */
   guard: string | undefined
+  /** What of a plugin denied the call. */
+  denial: string | undefined
+  /** Labels that are recorded. */
+  #labels: Set<string> | undefined
   /** Why this process broke the response off. */
   #brokenBy: AppError['code'] | undefined
   /** Bytes of the request body; undefined when unknown. */
@@ -108,6 +112,17 @@ export class RequestTelemetry {
   /** Records a tunnel that is forwarded without opening TLS. Rejects when the journal cannot be written. */
   tunneled(identity: Identity): Promise<void> {
     return this.#deps.audit([this.#record(identity, 'Tunnel passed on unopened')])
+  }
+
+  /** Records the labels of a check, each once. Rejects when the journal cannot be written. */
+  async labeled(check: string, labels: Readonly<Record<string, string>>): Promise<void> {
+    const text = JSON.stringify(labels)
+    const key = `${check} ${text}`
+    this.#labels ??= new Set()
+    if (this.#identity === undefined || this.#labels.has(key)) return
+    this.#labels.add(key)
+    const record = this.#record(this.#identity, `Labeled by the check "${check}"`, 'check')
+    await this.#deps.audit([{ ...record, labels: text }])
   }
 
   get isFinished(): boolean {
@@ -301,7 +316,8 @@ export class RequestTelemetry {
 
   async #denied(identity: Identity, error: AppError): Promise<void> {
     try {
-      await this.#deps.audit([this.#record(identity, `Proxy call denied: ${error.toProblem().title}`)])
+      const by = this.denial ?? error.toProblem().title
+      await this.#deps.audit([this.#record(identity, `Proxy call denied: ${by}`)])
     } catch (err) {
       this.#deps.log.error({ trace_id: this.traceId, err }, 'denied call not recorded')
     }

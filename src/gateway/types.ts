@@ -23,8 +23,9 @@ export interface LocalResponse {
 export type ModeOverride = 'responseHeaders' | 'responseBody' | GuardedOverride
 
 /**
- * Of a guarded call: everything, as it comes and in full duplex; or the headers, where no body follows (HEAD). In the
- * reply to the request's headers, and in no other. The response then goes to `onStreamedResponse`.
+ * Of a guarded call: everything, as it comes and in full duplex; or the headers, where no body follows (HEAD), or where
+ * only checks of plugins need them. In the reply to the request's headers, and in no other. The response then goes to
+ * `onStreamedResponse`.
  */
 export type GuardedOverride = 'guardedResponse' | 'guardedHeaders'
 

@@ -22,7 +22,10 @@ export const createRegistry = (loaded: readonly LoadedPlugin[]): Registry => {
   const operations = plugins.flatMap(({ contribution }) => contribution.operations ?? []) as Operation[]
   const types = plugins.flatMap(({ contribution }) => contribution.tokenTypes ?? []) as TokenType[]
   const permissions = plugins.flatMap(({ contribution }) => contribution.permissions ?? [])
-  for (const each of [...operations, ...types, ...permissions]) deepFreeze(each)
+  const checks = plugins.flatMap(({ plugin, contribution }) =>
+    (contribution.checks ?? []).map((check) => ({ plugin: plugin.name, check })),
+  )
+  for (const each of [...operations, ...types, ...permissions, ...checks]) deepFreeze(each)
   const tokenTypes = new Map(types.map((type) => [type.name, type]))
   const ports: Partial<Ports> = Object.assign(
     {},
@@ -41,6 +44,7 @@ export const createRegistry = (loaded: readonly LoadedPlugin[]): Registry => {
       ),
     ),
     ports: Object.freeze(ports),
+    checks: Object.freeze(checks),
     tasks: Object.freeze(plugins.flatMap(tasksOf)),
   })
 }

@@ -6,6 +6,7 @@ import type { Expressions } from '../expressions/types.ts'
 import type {
   ApplicationRef,
   Caller,
+  Check,
   Code,
   CodeScope,
   ConsoleSession,
@@ -31,6 +32,12 @@ export interface LoadedPlugin {
   readonly contribution: Contribution
 }
 
+/** A check of proxied calls, and the plugin that declares it. */
+export interface PluginCheck {
+  readonly plugin: string
+  readonly check: Check
+}
+
 /** A consumer or job of a plugin. `name`: `<plugin>/<name>`. */
 export type Task = { readonly plugin: string; readonly name: string } & (
   | { readonly kind: 'consumer'; readonly consumer: Consumer }
@@ -46,6 +53,7 @@ export interface Registry {
   readonly permissions: readonly PermissionInfo[]
   readonly entityTypes: readonly EntityType[]
   readonly ports: Readonly<Partial<Ports>>
+  readonly checks: readonly PluginCheck[]
   readonly tasks: readonly Task[]
 }
 

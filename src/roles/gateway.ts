@@ -107,6 +107,7 @@ export const startGatewayRole = async (
       admit: runtime.admit,
       proxies,
       tenantGuards: kernel.tenantGuards,
+      checks: kernel.registry.checks,
       code: kernel.code,
       runWithoutEffects: createDryRunner(sandbox, config.headerPrefixes),
       dial: runtime.dial,

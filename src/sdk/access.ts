@@ -53,6 +53,7 @@ export interface Caller {
   readonly actorType: 'application' | 'session' | 'user' | 'anonymous'
   /** `undefined` for anonymous callers. */
   readonly applicationId?: string
+  readonly applicationName?: string
   readonly applicationType?: ApplicationType
   /** Id of the application whose key authorized the session; absent without a session. */
   readonly authorizedBy?: string

@@ -21,6 +21,8 @@ export interface LogEntry {
   readonly disclosure?: LoggedDisclosure
   /** Where in a proxied request a used token was put (`Surface`). */
   readonly surfaces?: readonly string[]
+  /** Of a record of a check: the labels that it gave the call. */
+  readonly labels?: Readonly<Record<string, string>>
 }
 
 /** An event for the audit journal: an operation on an entity. */

@@ -6,6 +6,7 @@ import type { Log } from '../common/log.ts'
 import type { ListRequests } from '../common/request-ring.ts'
 import type { Secret } from '../common/secret.ts'
 import type { ApplicationRef, ApplicationType, Caller, Credential, Grants, GuardMode } from './access.ts'
+import type { Check } from './checks.ts'
 import type { Code, Program } from './code.ts'
 import type { Collection, Mutation, RecordOf, Records } from './collection.ts'
 import type { Consumer } from './consumers.ts'
@@ -102,6 +103,7 @@ export interface Interception {
 export interface StoredProxy {
   readonly id: string
   readonly tenantId: string
+  readonly name?: string
   readonly destinationUrl: string
   /** False: the proxy's key alone admits a caller. */
   readonly requireAuth: boolean
@@ -324,6 +326,7 @@ export interface Contribution {
   /** Entities of audit records that no operation names. */
   readonly entities?: readonly string[]
   readonly ports?: Partial<Ports>
+  readonly checks?: readonly Check[]
   readonly consumers?: readonly Consumer[]
   readonly jobs?: readonly Job[]
   start?(signal: AbortSignal): Promise<void> | void

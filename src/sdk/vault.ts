@@ -209,10 +209,13 @@ export interface Vault {
    */
   use(ids: readonly string[], context: UseContext): Promise<ReadonlyMap<string, UsedToken>>
   /**
-   * The ids among these that are tokens of the caller's tenant, whatever the caller may do with them. Nothing is
-   * disclosed or recorded (completions §13, closed surfaces).
+   * The ids among these that are tokens of the caller's tenant, with their containers, whatever the caller may do with
+   * them. Nothing is opened, disclosed or recorded (completions §13, closed surfaces; §18).
    */
-  known(ids: readonly string[], context: Pick<UseContext, 'caller' | 'now'>): Promise<ReadonlySet<string>>
+  known(
+    ids: readonly string[],
+    context: Pick<UseContext, 'caller' | 'now'>,
+  ): Promise<ReadonlyMap<string, string>>
   /**
    * How any grants let a caller use the token; permissions that they deny are left out. It is not opened, and nothing
    * is disclosed or recorded. `token_not_found`.

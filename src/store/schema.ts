@@ -131,6 +131,7 @@ interface LogsTable {
   token_seq: number | null
   surfaces: string | null
   disclosure: LoggedDisclosure | null
+  labels: string | null
 }
 
 /** A consumer or job of a plugin, while the plugin is installed and for some time afterwards. */

@@ -166,7 +166,10 @@ export const knownTokens = async (
   deps: VaultDeps,
   ids: readonly string[],
   context: Pick<UseContext, 'caller' | 'now'>,
-): Promise<ReadonlySet<string>> => {
-  const heads = await readHeads(deps, context.caller.tenantId, ids, timeOf(deps, context))
-  return new Set(heads.map(({ id }) => id))
+): Promise<ReadonlyMap<string, string>> => {
+  const containers = new Map<string, string>()
+  await readHeads(deps, context.caller.tenantId, ids, timeOf(deps, context), ({ id, container }) => {
+    containers.set(id, container)
+  })
+  return containers
 }

@@ -44,20 +44,28 @@ t.test('new plugins of each kind pass their checks and their tests as they are',
   t.match(tested.text, /pass 6\n/, 'two of each')
 })
 
-t.test('new consumers and jobs pass their checks and their tests as they are', async (t) => {
+t.test('new consumers, jobs and checks pass their checks and their tests as they are', async (t) => {
   const folder = t.testdir()
   for (const [kind, line] of [
     ['consumer', 'consumer    lines, from now'],
     ['job', 'job         report, every 86400 s'],
+    ['check', 'check       a-check-FORM \\(request\\), fails closed'],
   ] as const)
     for (const form of ['--folder', '--npm']) {
       const name = `a-${kind}-${form.slice(2)}`
       t.match(await command(folder, ['plugins', 'new', name, form, '--kind', kind]), { code: 0 })
       const checked = await command(folder, ['plugins', 'check', `./${name}`])
-      t.match(checked, { code: 0, text: new RegExp(`^${name} .*\\n  ${line}\\nNo issues\\.`) }, checked.text)
+      t.match(
+        checked,
+        {
+          code: 0,
+          text: new RegExp(`^${name} .*\\n  ${line.replace('FORM', form.slice(2))}\\nNo issues\\.`),
+        },
+        checked.text,
+      )
     }
   const tested = await sidevault(folder, ['plugins', 'test', '.'])
-  t.match(tested.text, /pass 4\n/, tested.text)
+  t.match(tested.text, /pass 8\n/, tested.text)
   t.match(await command(folder, ['plugins', 'new', 'b', '--json', '--kind', 'job']), {
     code: 2,
     text: /A JSON file cannot hold a job\. Use --folder or --npm/,

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { sidevault } from '../commands/run.ts'
@@ -22,8 +22,17 @@ t.test('"A plugin in twenty minutes" works as written', async (t) => {
   await run('new', './member-card')
   await run('check', './member-card')
 
-  const [rules = '', visits = '', end = '', test = '', consumer = '', job = '', provider = '', ...more] =
-    blocks('ts')
+  const [
+    rules = '',
+    visits = '',
+    end = '',
+    test = '',
+    consumer = '',
+    job = '',
+    provider = '',
+    check = '',
+    ...more
+  ] = blocks('ts')
   t.same(more, [], 'every block is used here')
   writeFileSync(join(plugin, 'index.ts'), rules)
   t.match(await run('check', './member-card'), /filter {6}club_of/)
@@ -39,6 +48,9 @@ t.test('"A plugin in twenty minutes" works as written', async (t) => {
   t.match(all, /root key {4}acme-kms:…/)
   t.match(await run('test', './member-card'), /pass 3\n/)
 
+  mkdirSync(join(folder, 'cards-only-to'))
+  writeFileSync(join(folder, 'cards-only-to/index.ts'), check)
+  t.match(await run('check', './cards-only-to'), /check {7}cards-only-to \(request\), fails closed/)
   for (const [kind, name, text] of [
     ['consumer', 'audit-lines', consumer],
     ['job', 'usage-report', job],

@@ -192,7 +192,8 @@ export const createFarSide = (log: Log = silentLog()): FarSide => {
         },
       },
       vault: {
-        known: async (ids: readonly string[]) => new Set(ids.filter((id) => Object.hasOwn(TOKENS, id))),
+        known: async (ids: readonly string[]) =>
+          new Map(ids.flatMap((id) => (Object.hasOwn(TOKENS, id) ? [[id, TOKENS[id]?.container]] : []))),
         use: async (ids: readonly string[], context: UseContext) => {
           if (ids.includes('slow')) await new Promise(() => {})
           if (ids.includes('down')) throw new Error('the disk is full of 4242424242424242')

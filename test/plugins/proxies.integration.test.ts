@@ -20,6 +20,7 @@ t.test('a proxy is found by the hash of its key, as the gateway uses it', async 
   t.strictSame(await source?.find(hashOf(plain.key)), {
     id: plain.id,
     tenantId: service.tenantId,
+    name: 'p',
     destinationUrl: 'https://a.test/b',
     requireAuth: true,
     configuration: {},
@@ -34,6 +35,7 @@ t.test('a proxy is found by the hash of its key, as the gateway uses it', async 
   t.strictSame(await source?.find(hashOf(full.key)), {
     id: full.id,
     tenantId: service.tenantId,
+    name: 'p',
     destinationUrl: 'https://a.test/b',
     requireAuth: false,
     configuration: { a: 1 },

@@ -9,6 +9,7 @@ import { aServer, aStore } from './postgres/kit.ts'
 const BACK = [
   'alter table tenants drop column has_egress_only',
   'alter table logs drop column disclosure',
+  'alter table logs drop column labels',
   'drop table plugin_tasks',
   'delete from schema_migrations where version > 2',
 ] as const

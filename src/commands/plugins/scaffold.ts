@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { codeOf } from '../../common/errors.ts'
 import { shellQuote } from '../../common/shell-quote.ts'
 import { StartError } from '../../supervisor/start-error.ts'
+import { checkFiles } from './check-template.ts'
 import type { KINDS } from './kinds.ts'
 import { taskFiles } from './task-templates.ts'
 import {
@@ -75,7 +76,7 @@ const filesOf = (form: Form, kind: Scaffold['kind'], names: Names): Files => {
   if (form === 'json') throw new ScaffoldError(`A JSON file cannot hold a ${kind}. Use --folder or --npm.`)
   const extension = form === 'npm' ? 'js' : 'ts'
   return {
-    ...taskFiles(kind, names, extension),
+    ...(kind === 'check' ? checkFiles(names, extension) : taskFiles(kind, names, extension)),
     'package.json': form === 'npm' ? packageOf(names, `A ${kind}`) : TYPE_MODULE,
   }
 }

@@ -16,7 +16,7 @@ export const summaryOf = (
   { contribution = {}, scheme }: { contribution: Contribution | undefined; scheme: string | undefined },
 ): PluginSummary => {
   const { tokenTypes = [], operations = [], filters = {}, collections = [] } = contribution
-  const { permissions = [], ports = {}, consumers = [], jobs = [] } = contribution
+  const { permissions = [], ports = {}, consumers = [], jobs = [], checks = [] } = contribution
   const each = (kind: string, texts: readonly string[]) => texts.map((text) => ({ kind, text }))
   return {
     name,
@@ -48,6 +48,10 @@ export const summaryOf = (
       ...each(
         'job',
         jobs.map((job) => `${job.name}, every ${job.every} s`),
+      ),
+      ...each(
+        'check',
+        checks.map(({ name, on, fail }) => `${name} (${on}), fails ${fail}`),
       ),
       ...each('root key', scheme === undefined ? [] : [`${scheme}:…`]),
     ],

@@ -84,6 +84,8 @@ export interface LogEntry {
   readonly disclosure?: Disclosure | 'match'
   /** Places of a request that the value was put into; for a use only. */
   readonly surfaces?: readonly string[]
+  /** Of a check of a plugin. */
+  readonly labels?: Readonly<Record<string, string>>
 }
 
 export type Disclosure = 'redact' | 'mask' | 'reveal'

@@ -24,16 +24,20 @@ export const withSearchableResponse = ({ set, remove }: Edits): Edits => ({
 })
 
 /**
- * The parts of the response that the response guard needs, or the transform. Envoy stops reading a response that fills
- * its buffer before its headers are replied to, unless it collects it from the first byte on: then it is rejected at
- * once. Responses that may pass are never rejected for their size.
+ * The parts of the response that the response guard needs, checks, or the transform. Envoy stops reading a response
+ * that fills its buffer before its headers are replied to, unless it collects it from the first byte on: then it is
+ * rejected at once. Responses that may pass are never rejected for their size.
  */
 export const modeOverrideOf = (
   { proxy, dryRun, guard, method }: Resolved,
-  { origin }: RequestContext,
+  { origin, gateway: { checks } }: RequestContext,
 ): ModeOverride | undefined => {
   if (guard.isAsked && !dryRun) return method === 'HEAD' ? 'guardedHeaders' : 'guardedResponse'
-  if (proxy?.responseTransform === undefined || dryRun || origin?.isBodyUnread) return undefined
+  if (dryRun || origin?.isBodyUnread) return undefined
+  const isTransformed = proxy?.responseTransform !== undefined
+  if (checks !== undefined && checks.response.length > 0)
+    return isTransformed && method !== 'HEAD' ? 'guardedResponse' : 'guardedHeaders'
+  if (!isTransformed) return undefined
   return proxy.responseOtherwise === 'pass' ? 'responseHeaders' : 'responseBody'
 }
 

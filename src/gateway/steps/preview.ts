@@ -12,6 +12,7 @@ import { resolver } from '../language.ts'
 import { type Evaluated, outboundOf, type Planned, type Received } from '../request.ts'
 import type { RequestContext } from '../request-context.ts'
 import type { RequestPlan } from '../surfaces/plan.ts'
+import type { Checked } from './check.ts'
 
 type Acting = NonNullable<Evaluated['acting']>
 
@@ -21,11 +22,11 @@ interface Shown extends Received {
   readonly fixture: ReturnType<typeof responseFixture>
 }
 
-interface Previewed extends Shown {
+interface Previewed extends Shown, Checked {
   readonly acting: Acting
   readonly plan: RequestPlan
   readonly tokens: PreviewedTokens
-  /** Why the call would be rejected for its tokens. */
+  /** Why the call would be rejected for its checks or its tokens. */
   readonly rejection: AppError | undefined
 }
 
@@ -47,7 +48,7 @@ export const show = async (request: Received, { gateway }: RequestContext): Prom
 
 /** How the call would use its tokens. Nothing is used: masks that are shown are recorded as reads. */
 export const preview = async (
-  request: Shown & Planned & { readonly acting: Acting },
+  request: Shown & Planned & Checked & { readonly acting: Acting },
   { gateway, telemetry, timed }: RequestContext,
 ): Promise<Previewed> => {
   const { deps } = gateway
@@ -66,7 +67,8 @@ export const preview = async (
     code: proxy?.requestTransform === undefined ? undefined : createCodeScope(destination),
   }
   const tokens = await timed('use', () => previewTokens(deps.vault, plan.ids, plan.surfacesOf, useContext))
-  const rejection = plan.texts().length === 0 ? undefined : rejectionOf(tokens, acting.caller)
+  const rejection =
+    request.denial ?? (plan.texts().length === 0 ? undefined : rejectionOf(tokens, acting.caller))
   return { ...request, plan, tokens, rejection }
 }
 

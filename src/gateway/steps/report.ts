@@ -2,6 +2,7 @@
 import type { Problem } from '../../common/errors.ts'
 import type { Json } from '../../common/json.ts'
 import { scanText } from '../../expressions/scan.ts'
+import type { CheckPlan } from '../dry-run/checks.ts'
 import type { DryRunResponse } from '../dry-run/response.ts'
 import type { TokenPlan } from '../dry-run/tokens.ts'
 import type { TransformPlan } from '../dry-run/transform.ts'
@@ -27,6 +28,8 @@ interface DryRun {
   readonly guard: Pick<Guard, 'mode' | 'from'>
   readonly expressions: readonly string[]
   readonly tokens: readonly TokenPlan[]
+  /** Absent: no plugin has one. */
+  readonly checks?: readonly CheckPlan[]
   readonly request_transform?: TransformPlan
   readonly response_transform?: TransformPlan
   readonly body: { readonly before?: Json; readonly after?: Json }
@@ -89,7 +92,7 @@ const expressionsIn = (texts: readonly string[]): readonly string[] =>
 
 /** The end of a dry run: the report takes the place of the call. */
 export const report = (request: TriedResponse, context: RequestContext): ExtProcReply => {
-  const { acting, caller, plan, tokens, transform, response, before, error } = request
+  const { acting, caller, plan, tokens, transform, response, before, error, checks } = request
   const { telemetry, prefix, traceId } = context
   const after = transform === undefined ? before : transform.after
   const dryRun: DryRun = {
@@ -104,6 +107,7 @@ export const report = (request: TriedResponse, context: RequestContext): ExtProc
     guard: { mode: request.guard.mode, from: request.guard.from },
     expressions: expressionsIn(plan.texts()),
     tokens: tokens.plans.slice(0, MAX_LINES),
+    ...(checks === undefined ? {} : { checks }),
     ...(transform === undefined ? {} : { request_transform: transform.plan }),
     ...response,
     body: {

@@ -12,6 +12,7 @@ import { checkClosed, createClosedReader } from '../surfaces/closed.ts'
 import type { BodyStream, ExtProcReply } from '../types.ts'
 import { actOnHead, effectiveCaller, effectiveCallerNow } from './act.ts'
 import { apply, checkPaths } from './apply.ts'
+import { check, checkBatch } from './check.ts'
 import { dialedUpstream } from './dial.ts'
 import { headEdits, modeOverrideOf, withSearchableResponse } from './forward.ts'
 import { plan } from './plan.ts'
@@ -19,7 +20,7 @@ import { signHead } from './sign-head.ts'
 import { checkGuarded, use, useContextOf } from './use.ts'
 
 /** Values for headers, path and query, before the body begins. */
-const evaluateHead = first(actOnHead).next(plan).next(use).next(apply).next(signHead)
+const evaluateHead = first(actOnHead).next(plan).next(check).next(use).next(apply).next(signHead)
 
 /** The reply that lets the request go, before its body. */
 const release = async (request: Outgoing, context: RequestContext): Promise<ExtProcReply> => {
@@ -50,6 +51,7 @@ const useBatch = async (
   }
   checkUse(caller)
   if (ids.length === 0) return new Map()
+  if (context.gateway.checks !== undefined) await checkBatch(request, ids, context)
   const used = await deps.vault.use(ids, { ...useContextOf(request, context), caller })
   checkGuarded(request, used, context)
   context.telemetry.tokens += used.size

@@ -4,6 +4,7 @@ import { single } from '../headers.ts'
 import type { Resolved } from '../request.ts'
 import { ownerOf } from '../request.ts'
 import type { RequestContext } from '../request-context.ts'
+import { modeOverrideOf } from './forward.ts'
 
 /** Bytes of the body, as announced; undefined when unknown. */
 export const announcedBytes = ({ head, hasBody }: Pick<Resolved, 'head' | 'hasBody'>): number | undefined => {
@@ -18,7 +19,8 @@ const take = (request: Resolved, context: RequestContext, bytes: number | undefi
   context.telemetry.host = host
   if (context.isClosed) return request
   const owner = ownerOf(caller)
-  context.memory.take(owner, bytes, request.guard.isAsked)
+  const isGuarded = request.guard.isAsked || modeOverrideOf(request, context) === 'guardedResponse'
+  context.memory.take(owner, bytes, isGuarded)
   if (upstream !== 'demo') context.gateway.deps.hosts.use(owner, `${host}:${port}`)
   return request
 }

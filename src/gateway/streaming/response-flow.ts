@@ -122,6 +122,11 @@ export const createResponseFlow = (
       return true
     },
     pushTrailers(head) {
+      // The body has passed by, and so do its trailers.
+      if (mode === 'guardedHeaders' && done) {
+        call.send({ kind: 'trailers' }, 'response_body')
+        return true
+      }
       if (!seen || ended) return false
       trailers = head
       ended = true

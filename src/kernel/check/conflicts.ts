@@ -51,6 +51,11 @@ const UNIQUE: readonly { readonly kind: string; readonly keys: Keys; readonly fi
     keys: ({ contribution }) => Object.keys(contribution.ports ?? {}),
     fix: 'Remove one of the plugins: a port has one provider.',
   },
+  {
+    kind: 'check',
+    keys: ({ contribution }) => (contribution.checks ?? []).map(({ name }) => String(name)),
+    fix: 'Rename one.',
+  },
 ]
 
 /** Issues between plugins: duplicate names, ports with two providers, unknown collections. */

@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox'
 import { Type } from '../../common/json-schema.ts'
 import type { Expressions } from '../../expressions/types.ts'
 import type {
+  Check,
   Collection,
   Contribution,
   Operation,
@@ -15,6 +16,7 @@ import { Callable, checkDeclaration, issue, issueOfHolder, noOthers } from './de
 import { type Issue, issuesAt } from './issues.ts'
 import { checkOperation } from './operation.ts'
 import { placeOf } from './plugin.ts'
+import { checkProxyCheck } from './proxy-check.ts'
 import { ConsumerDeclaration, JobDeclaration } from './task.ts'
 import { checkTokenType } from './token-type.ts'
 
@@ -48,6 +50,7 @@ const ContributionDeclaration = Type.Object(
       ),
     ),
     ports: optionalObject('ports'),
+    checks: listOfObjects('checks'),
     consumers: listOfObjects('consumers'),
     jobs: listOfObjects('jobs'),
     start: optionalFunction('start'),
@@ -151,6 +154,9 @@ export const checkContribution = (
   })
   contribution.collections?.forEach((collection: Collection, index) => {
     checkCollection(collection, at.at(named('collection', collection, index)))
+  })
+  contribution.checks?.forEach((check: Check, index) => {
+    checkProxyCheck(check, at.at(named('check', check, index)))
   })
   contribution.permissions?.forEach((permission) => {
     checkDeclaration(PermissionDeclaration, permission, at.at(`permission "${permission.type}"`))

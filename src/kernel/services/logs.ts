@@ -1,5 +1,6 @@
 import { readCursor, writeCursor } from '../../common/cursor.ts'
 import { invalid } from '../../common/errors.ts'
+import { parseJson } from '../../common/parse-json.ts'
 import type { Keys } from '../../keys/types.ts'
 import type { LogEntry, Logs } from '../../sdk/index.ts'
 import type { LogListQuery, LogListRow, LogStore } from '../../store/logs/types.ts'
@@ -15,11 +16,12 @@ interface LogsDeps {
 }
 
 /** A record for plugins. */
-export const entryOf = ({ seq, surfaces, disclosure, ...entry }: LogListRow): LogEntry => ({
+export const entryOf = ({ seq, surfaces, disclosure, labels, ...entry }: LogListRow): LogEntry => ({
   position: seq,
   ...entry,
   ...(surfaces === null ? {} : { surfaces: surfaces.split('\n') }),
   ...(disclosure === null ? {} : { disclosure }),
+  ...(labels === null ? {} : { labels: parseJson(labels) as Readonly<Record<string, string>> }),
 })
 
 /** The audit log, walked by key in both kinds of list. */

@@ -42,7 +42,7 @@ export const ingestLogs = defineCommand({
     }
     await session.runAll(
       insertLog,
-      fresh.map((row) => ({ token_seq: null, surfaces: null, disclosure: null, ...row })),
+      fresh.map((row) => ({ token_seq: null, surfaces: null, disclosure: null, labels: null, ...row })),
     )
     for (const [journal, records] of journals) {
       const { journal_seq: seq, hash } = records.reduce((last, row) =>

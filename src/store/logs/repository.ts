@@ -17,11 +17,12 @@ import {
 } from './statements.ts'
 import type { LogRow, LogStore } from './types.ts'
 
-const toLogRow = ({ token_seq, surfaces, disclosure, ...row }: StoredLog): LogRow => ({
+const toLogRow = ({ token_seq, surfaces, disclosure, labels, ...row }: StoredLog): LogRow => ({
   ...row,
   ...(token_seq === null ? {} : { token_seq }),
   ...(surfaces === null ? {} : { surfaces }),
   ...(disclosure === null ? {} : { disclosure }),
+  ...(labels === null ? {} : { labels }),
 })
 
 export const createLogStore = ({

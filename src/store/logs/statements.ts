@@ -19,6 +19,7 @@ const LOG_COLUMNS = [
   'token_seq',
   'surfaces',
   'disclosure',
+  'labels',
 ] as const satisfies readonly (keyof LogRow)[]
 
 /** Columns of a row as lists return it. */
@@ -35,6 +36,7 @@ export const LIST_COLUMNS = [
   'created_at',
   'surfaces',
   'disclosure',
+  'labels',
 ] as const satisfies readonly (keyof LogListRow)[]
 
 /** A row without its sequence number. */
@@ -61,6 +63,7 @@ export const insertLog = statement<StoredLog>(({ builder, valuesOf: rows }, slot
         token_seq: 'bigint',
         surfaces: 'text',
         disclosure: 'text',
+        labels: 'text',
       }),
     ),
 )

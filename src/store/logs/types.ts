@@ -21,16 +21,19 @@ export interface LogRow {
   readonly surfaces?: string
   /** Of a token that was read or used (completions §10); absent from records of earlier versions. */
   readonly disclosure?: LoggedDisclosure
+  /** JSON object of the labels of a check (completions §18). */
+  readonly labels?: string
 }
 
 /** A log entry as lists return it. */
 export type LogListRow = Omit<
   LogRow,
-  'journal' | 'journal_seq' | 'hash' | 'token_seq' | 'surfaces' | 'disclosure'
+  'journal' | 'journal_seq' | 'hash' | 'token_seq' | 'surfaces' | 'disclosure' | 'labels'
 > & {
   readonly seq: number
   readonly surfaces: string | null
   readonly disclosure: LoggedDisclosure | null
+  readonly labels: string | null
 }
 
 export interface LogFilter {

@@ -5,6 +5,7 @@ import { logs } from './first/logs.ts'
 import { records } from './first/records.ts'
 import { tenants } from './first/tenants.ts'
 import { tokens } from './first/tokens.ts'
+import { labels } from './labels.ts'
 import type { Migration } from './migration.ts'
 import { tasks } from './tasks.ts'
 
@@ -19,6 +20,7 @@ export const migrations: readonly Migration[] = [
   { version: 3, name: 'egress-only', up: egressOnly },
   { version: 4, name: 'disclosure', up: disclosure },
   { version: 5, name: 'tasks', up: tasks },
+  { version: 6, name: 'labels', up: labels },
 ]
 
 /** Oldest schema version that this program migrates. */

@@ -115,6 +115,7 @@ t.test(
     )
     t.equal(new Set(rows.map(({ key }) => key)).size, rows.length)
     t.equal(summaryOf(rows[0]?.records ?? []), 'Card retrieved: masked × 2, Bank account retrieved: masked')
+    t.equal(summaryOf([{ ...read, message: 'Labeled', labels: { a: 'b', c: 'd' } }]), 'Labeled: a=b, c=d')
     t.equal(
       summaryOf([card, bank, read, { ...read, message: 'x' }])
         .split(', ')

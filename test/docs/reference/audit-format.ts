@@ -25,6 +25,8 @@ const MEANING: Readonly<Record<keyof AuditRecord, string>> = {
     'Places in a proxied request that the value was put into, one a line; null or absent in other records.',
   disclosure:
     'Of a token that was read or used: `redact`, `mask` or `reveal`; `match`: that a search by `data` finds it. Absent from other records, and from those of 0.2.0.',
+  labels:
+    'Of a record with `check`: JSON object of the labels that a plugin gave the call. Absent from others.',
 }
 
 /** What a token's records say (src/vault/audit-records.ts). */
@@ -32,7 +34,7 @@ const OF_TOKENS = ['create', 'read', 'update', 'delete', 'use']
 
 /** Records that no operation declares, and the files that write them (compared by test/docs/reference.test.ts). */
 export const UNDECLARED = [
-  { path: 'src/gateway/request-record.ts', entity: 'proxy', operations: ['use', 'read', 'outcome'] },
+  { path: 'src/gateway/request-record.ts', entity: 'proxy', operations: ['use', 'read', 'check', 'outcome'] },
   { path: 'src/gateway/guard/record-findings.ts', entity: 'token', operations: ['guard'] },
   { path: 'src/roles/maintenance.ts', entity: 'application', operations: ['create'] },
   { path: 'src/roles/maintenance.ts', entity: 'application_key', operations: ['create', 'delete'] },
@@ -88,6 +90,7 @@ export const auditFormat: Page = {
         'of `/proxy` or the forward proxy',
         `Proxy call denied: ${new AppError('forbidden', '').toProblem().title}`,
       ],
+      ['by a check of a plugin', 'Proxy call denied: check "business-hours", outside_hours'],
     ].map(([call = '', message = '']) => [call, code(message)])
     return page(
       'Audit format',
@@ -107,8 +110,8 @@ has at most 100 records and 16 KiB. The store has a row for each record, with it
       `Records of ${ofService.map(code).join(' and ')} belong to no tenant: their \`tenant_id\` is empty, and \`GET /logs\` does not list them.`,
       `A call that was denied (403) has the operation that was denied. Its message depends on what denied it, for example:`,
       table(['Denied call', 'Message'], denied),
-      `A proxied call has a record of its proxy (or application) and one with \`use\` for each token; a dry run has \`read\`. Each
-token whose value the response guard found in a response has one with \`guard\`, of the entity type \`token\` whatever its type. Reading
+      `A proxied call has a record of its proxy (or application) and one with \`use\` for each token; a dry run has \`read\`. A
+check of a plugin that gives the call labels has one with \`check\`. Each token whose value the response guard found in a response has one with \`guard\`, of the entity type \`token\` whatever its type. Reading
 logs leaves no record.`,
     )
   },

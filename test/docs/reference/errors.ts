@@ -23,6 +23,8 @@ const EXPLAINED: Readonly<Record<ErrorCode, string>> = {
   unauthenticated: 'The API key is missing, unknown, deleted, expired or replaced. Use a valid key.',
   forbidden:
     'The key lacks the permission, no access rule matches, or the session is not authorized yet. Change the grants, or use another key.',
+  denied_by_plugin:
+    'A check of a plugin that the operator installed denies the call. `errors.check` has the code of the plugin, `detail` its reason. Ask the operator; do not retry. `SVC-PROXY-OUTCOME` says whether the destination received the request.',
   destination_not_allowed:
     'The egress rules do not allow the scheme, port or address of this destination: the operator opens it with the settings `SIDEVAULT_EGRESS_…`. Or the `destinations` of a token, access rule or application do not allow it: the error names the token and the host.',
   egress_only:
@@ -77,6 +79,8 @@ const EXPLAINED: Readonly<Record<ErrorCode, string>> = {
   response_unreadable:
     "The response guard must read the destination's response, and cannot: its coding is unknown, it is not valid in its coding, or it expands too far. The request was carried out: do not repeat it. Have the destination send identity, gzip, deflate or br.",
   overloaded: 'A component has no capacity or does not accept work. Nothing was done. Retry after a moment.',
+  check_unavailable:
+    'A check of a plugin failed, or did not decide in time, and rejects what it does not decide. Retry after a moment, unless `SVC-PROXY-OUTCOME` says that the destination responded; then ask the operator.',
   gateway_timeout:
     'A component did not respond in time. A write may have been done: repeat it with an idempotency key, or read the state first.',
 }

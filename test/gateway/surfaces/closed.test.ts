@@ -112,7 +112,7 @@ t.test(
     const vault = {
       known: async (ids: readonly string[]) => {
         asked = ids
-        return new Set(ids.filter((id) => id === 'known'))
+        return new Map(ids.filter((id) => id === 'known').map((id) => [id, '/general/high/']))
       },
     }
     await checkClosed(vault, [{ place: 'path', ids: [] }], context)

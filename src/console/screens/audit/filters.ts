@@ -19,7 +19,7 @@ export interface EntityType {
 }
 
 /** Operations of all token types and resources (docs/reference/audit-format.md). */
-const OPERATIONS = ['create', 'read', 'update', 'delete', 'use', 'outcome', 'guard', 'authorize']
+const OPERATIONS = ['create', 'read', 'update', 'delete', 'use', 'outcome', 'guard', 'check', 'authorize']
 
 /**
  * Filters as a form; each change reloads the list. Inputs are not `live`: text being typed outlives a reload.

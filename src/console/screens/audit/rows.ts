@@ -25,9 +25,12 @@ const DISCLOSED = {
   match: ': matched by a search',
 } as const
 
-/** The message of a record, and what it disclosed: `Card retrieved: masked`. */
-export const messageOf = ({ message, disclosure }: LogEntry): string =>
-  disclosure === undefined ? message : message + DISCLOSED[disclosure]
+/** The message of a record, with what it disclosed or its labels: `Card retrieved: masked`. */
+export const messageOf = ({ message, disclosure, labels }: LogEntry): string => {
+  if (disclosure !== undefined) return message + DISCLOSED[disclosure]
+  const entries = Object.entries(labels ?? {}).map((label) => label.join('='))
+  return entries.length === 0 ? message : `${message}: ${entries.join(', ')}`
+}
 
 /** Messages that a summary names. */
 const NAMED = 2

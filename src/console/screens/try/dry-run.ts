@@ -22,6 +22,17 @@ interface TokenStep {
   }
 }
 
+interface CheckStep {
+  readonly name: string
+  readonly on: string
+  readonly fail: 'closed' | 'open'
+  readonly verdict: string
+  readonly labels?: Readonly<Record<string, string>>
+  readonly code?: string
+  readonly detail?: string
+  readonly ms?: number
+}
+
 interface TransformStep {
   readonly ran: boolean
   readonly reason?: string
@@ -48,6 +59,7 @@ export interface DryRun {
   readonly destination: { readonly method: string; readonly url: string; readonly query: readonly string[] }
   readonly acting: { readonly id: string; readonly as: string }
   readonly tokens: readonly TokenStep[]
+  readonly checks?: readonly CheckStep[]
   readonly request_transform?: TransformStep
   readonly response_transform?: TransformStep
   readonly body: Bodies
@@ -92,6 +104,41 @@ const useBadge = (token: TokenStep): TemplateResult =>
   isAllowed(token)
     ? html`<span class="badge good">${token.disclosure ?? 'allowed'}</span>`
     : html`<span class="badge bad">denied</span>`
+
+/** Whether a call continues behind a check. */
+const isPassed = ({ verdict, fail }: CheckStep): boolean =>
+  verdict !== 'denied' && (fail === 'open' || !['failed', 'timed_out'].includes(verdict))
+
+const CHECK_COLUMNS: readonly Column<CheckStep>[] = [
+  { head: 'Check', kind: 'code', cell: ({ name }) => name },
+  { head: 'On', cell: ({ on }) => on },
+  {
+    head: 'Verdict',
+    cell: (check) =>
+      html`<span class=${`badge ${isPassed(check) ? 'good' : 'bad'}`}>${check.verdict.replaceAll('_', ' ')}</span>`,
+  },
+  {
+    head: 'Detail',
+    cell: ({ code, detail, labels = {} }) =>
+      code === undefined
+        ? Object.entries(labels)
+            .map((label) => label.join('='))
+            .join(', ')
+        : `${code}: ${detail}`,
+  },
+]
+
+const checksStep = (checks: readonly CheckStep[], error: Problem | undefined): TemplateResult =>
+  step(
+    'Checks of plugins',
+    error === undefined ? 'good' : 'bad',
+    checks.reduce((sum, { ms = 0 }) => sum + ms, 0),
+    html`${table({ caption: 'Checks of the call', rows: checks, columns: CHECK_COLUMNS })}
+    ${error && problemLine(error)}`,
+  )
+
+/** Codes of the errors of checks. */
+const OF_CHECKS = ['denied_by_plugin', 'check_unavailable']
 
 const COLUMNS: readonly Column<TokenStep>[] = [
   { head: 'Token', kind: 'code', cell: ({ id }) => html`<a href=${link`/tokens/${id}`}>${id}</a>` },
@@ -167,8 +214,10 @@ const destinationStep = (
 /** The result of a dry run, as the steps of the call. `url`: that of the stored proxy, where a key may read it. */
 export const steps = (run: DryRun, url: string | undefined): TemplateResult => {
   const { tokens, stages, acting, request_transform: request, response_transform: onResponse } = run
-  const isOfTokens = run.proxy_error !== undefined && (!tokens.every(isAllowed) || request?.ran !== true)
-  const ofTokens = isOfTokens ? run.proxy_error : undefined
+  const ofChecks = OF_CHECKS.includes(run.proxy_error?.code ?? '') ? run.proxy_error : undefined
+  const other = ofChecks === undefined ? run.proxy_error : undefined
+  const isOfTokens = other !== undefined && (!tokens.every(isAllowed) || request?.ran !== true)
+  const ofTokens = isOfTokens ? other : undefined
   return html`<ol class="steps" aria-label="Steps of the call">
     ${step(
       'Authenticate',
@@ -176,6 +225,7 @@ export const steps = (run: DryRun, url: string | undefined): TemplateResult => {
       stages.authenticate,
       html`<p>As ${nameOf(acting.id) ?? html`<code>${acting.id}</code>`}, ${acting.as === 'caller' ? 'the key that is signed in' : `the ${acting.as}`}.</p>`,
     )}
+    ${run.checks && checksStep(run.checks, ofChecks)}
     ${step(
       'Tokens',
       isOfTokens ? 'bad' : tokens.length === 0 ? 'skipped' : 'good',
@@ -187,7 +237,7 @@ export const steps = (run: DryRun, url: string | undefined): TemplateResult => {
       }
       ${ofTokens && problemLine(ofTokens)}`,
     )}
-    ${request && transformStep('Request transform', request, run.body, isOfTokens ? undefined : run.proxy_error)}
+    ${request && transformStep('Request transform', request, run.body, isOfTokens ? undefined : other)}
     ${destinationStep(run, url)}
     ${onResponse && transformStep('Response transform', onResponse, run.response?.body, run.response?.proxy_error)}
   </ol>
