@@ -11,6 +11,14 @@ const npm = (cwd: string, ...args: readonly string[]) =>
     stdio: ['ignore', 'pipe', 'pipe'],
   })
 
+/** Packs the example, and installs the package in the folder. */
+export const installExample = (folder: string, name: string): void => {
+  const packed = join(folder, 'packed')
+  mkdirSync(packed, { recursive: true })
+  const [{ filename }] = JSON.parse(npm(packed, 'pack', join(root, 'examples', name), '--json'))
+  npm(folder, 'install', join(packed, filename))
+}
+
 /**
  * An operator's own folder, outside of this project: the examples copied or, the npm one, packed and installed; the
  * plugin list in a configuration file beside them.
@@ -24,10 +32,7 @@ export const makeProject = () => {
   const outbox = join(folder, 'outbox')
   mkdirSync(outbox)
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true }))
-  const packed = join(folder, 'packed')
-  mkdirSync(packed)
-  const [{ filename }] = JSON.parse(npm(packed, 'pack', examples('plugin-npm'), '--json'))
-  npm(folder, 'install', join(packed, filename))
+  installExample(folder, 'plugin-npm')
   const configuration = join(folder, 'sidevault.yaml')
   writeFileSync(
     configuration,
