@@ -194,9 +194,11 @@ t.test('installed from outside, it sends each row of the log, in order per proce
     t.match(sent, { status: 200, json: { body: { sent: data } } })
   }
 
-  // Reads of the log are records of none.
-  const logs = await vault.call('GET', '/logs?size=1000', { key: vault.managementKey })
-  const { data, pagination } = logs.json
+  const logs = async (query: string) =>
+    (await vault.call('GET', `/logs?${query}`, { key: vault.managementKey })).json
+  await until('both outcomes', async () => (await logs('operation=outcome')).data.length === 2)
+  // Reads of the log are not recorded.
+  const { data, pagination } = await logs('size=1000')
   t.equal(data.length, pagination.total_items)
   const accepted = () => collector.received.slice(2).flatMap(({ events }) => events)
   await until('as many events as records', () => accepted().length >= data.length)
