@@ -17,6 +17,7 @@ import { failedComponents, nodeHealth } from './node-health.ts'
 import { createPeerRequests } from './peer-requests.ts'
 import { type RoleEvents, type RunningRole, WARM_AFTER_MS } from './role-events.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
+import { touchStore } from './warm-up.ts'
 
 const PURGE_MS = 5_000
 
@@ -67,6 +68,7 @@ export const startAdminRole = async (
   const { checks, sources } = node
   const demo = start.demo ? await startDemoDestination(sockets.demo, demoFiles(start.runDir)) : undefined
   const identity = await readIdentity(config)
+  await touchStore(runtime)
   const admin = await startAdmin(
     {
       kernel,
