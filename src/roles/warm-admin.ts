@@ -7,7 +7,7 @@ import type { WarmUpVault } from './warm-up.ts'
 const READS = 3
 
 /** The calls of an admin process: a token is read, over a socket as Envoy calls it. */
-export const rehearseAdmin = async ({
+export const warmAdmin = async ({
   runtime,
   key,
   tokenId,

@@ -75,7 +75,7 @@ const callGateway = async (
 }
 
 /** The calls of a gateway: a token is used, over a socket as Envoy asks. Nothing is sent to a destination. */
-export const rehearseGateway = async (vault: WarmUpVault): Promise<void> => {
+export const warmGateway = async (vault: WarmUpVault): Promise<void> => {
   const { runtime, directory, log, signal } = vault
   const socketPath = `${directory}/gateway.sock`
   const gateway = await startGateway(

@@ -67,8 +67,8 @@ const fill = async (runtime: Runtime, log: Log): Promise<Pick<WarmUpVault, 'key'
 }
 
 /**
- * Prepares statements and connections of the service's own store, by reads that find nothing. Call it before the process
- * serves calls. Never rejects.
+ * Prepares statements and connections of the service's own store, by reads that find nothing. Call it before the
+ * process serves calls. Never rejects.
  */
 export const touchStore = async ({ kernel, keys, store }: Runtime): Promise<void> => {
   const id = newId()
@@ -81,16 +81,16 @@ export const touchStore = async ({ kernel, keys, store }: Runtime): Promise<void
   await Promise.allSettled(reads.map(async (read) => read()))
 }
 
-const rehearsalOf = async (kind: ProcessStart['kind']): Promise<(vault: WarmUpVault) => Promise<void>> =>
+const callsOf = async (kind: ProcessStart['kind']): Promise<(vault: WarmUpVault) => Promise<void>> =>
   kind === 'admin'
-    ? (await import('./warm-admin.ts')).rehearseAdmin
-    : (await import('./warm-gateway.ts')).rehearseGateway
+    ? (await import('./warm-admin.ts')).warmAdmin
+    : (await import('./warm-gateway.ts')).warmGateway
 
 /**
  * Runs what the first calls of a process run, so that these find it loaded and compiled (ADR 0138): on a vault of its
  * own, which is removed behind it. Nothing of it is in the store, the journal, the metrics, the lists or the log of the
- * service, and no listener leads to it. Call it before the process has a tracer. Never rejects: a failure is logged, and
- * costs first calls their speed.
+ * service, and no listener leads to it. Call it before the process has a tracer. Never rejects: a failure is logged,
+ * and costs first calls their speed.
  */
 export const warmUp = async (
   { kind, worker, runDir }: Pick<ProcessStart, 'kind' | 'worker' | 'runDir'>,
@@ -103,12 +103,12 @@ export const warmUp = async (
     await remove()
     await mkdir(directory, { mode: 0o700 })
     try {
-      const rehearse = await rehearsalOf(kind)
+      const call = await callsOf(kind)
       const quiet = createLog('warm-up', 'silent')
       const runtime = await openVault(directory, quiet)
       try {
         signal.throwIfAborted()
-        await rehearse({ ...(await fill(runtime, quiet)), runtime, directory, log: quiet, signal })
+        await call({ ...(await fill(runtime, quiet)), runtime, directory, log: quiet, signal })
       } finally {
         await runtime.close()
       }
