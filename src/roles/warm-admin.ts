@@ -4,7 +4,7 @@ import { startAdmin } from '../admin/server.ts'
 import type { WarmUpVault } from './warm-up.ts'
 
 /** Reads, enough for the functions of a call to be compiled. */
-const READS = 3
+const READS = 10
 
 /** The calls of an admin process: a token is read, over a socket as Envoy calls it. */
 export const warmAdmin = async ({

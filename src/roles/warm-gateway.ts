@@ -7,7 +7,7 @@ import { gatewayDeps } from './gateway-deps.ts'
 import type { WarmUpVault } from './warm-up.ts'
 
 /** Calls, enough for the functions of a call to be compiled. */
-const CALLS = 3
+const CALLS = 10
 
 const PREFIXES = ['SVC']
 

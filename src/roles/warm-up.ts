@@ -12,7 +12,7 @@ import type { ProcessStart } from '../supervisor/messages.ts'
 import { bootstrapTenant } from './bootstrap-tenant.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
 
-/** A warm-up takes 0.15 to 0.3 s of a core. The limit is for one that hangs: many processes may share the cores. */
+/** A warm-up takes 0.2 to 0.3 s of a core. The limit is for one that hangs: many processes may share the cores. */
 const LIMIT_MS = 15_000
 
 const CARD = { number: '4242424242424242', expiration_month: 12, expiration_year: 2030 }

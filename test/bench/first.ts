@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +7,7 @@ import { DEMO_HOST } from '../../src/supervisor/demo-certificate.ts'
 import { type Sidevault, startSidevault } from '../kit/sidevault.ts'
 import { root } from '../kit/sources.ts'
 import { checkout, median } from './against.ts'
+import { partsBelow } from './processes.ts'
 import { table } from './report.ts'
 
 interface FirstOptions {
@@ -31,11 +32,19 @@ interface Call {
 const KINDS = ['proxied call', 'read'] as const
 type Kind = (typeof KINDS)[number]
 
-/** Figures of one start, ms. */
+/** Of one call, ms. CPU: of the main threads of gateway and admin process, which hardly depends on other work. */
+interface Figures {
+  readonly wall: number
+  readonly cpu: number
+}
+
+type OfKinds = Readonly<Record<Kind, Figures>>
+
+/** Figures of one start. */
 interface Start {
   readonly ready: number
-  readonly first: Readonly<Record<Kind, number>>
-  readonly later: Readonly<Record<Kind, number>>
+  readonly first: OfKinds
+  readonly later: OfKinds
 }
 
 interface Version {
@@ -44,7 +53,7 @@ interface Version {
   readonly dataDir: string
   readonly calls: Readonly<Record<Kind, Call>>
   readonly starts: Start[]
-  sparse: Readonly<Record<Kind, number>> | undefined
+  sparse: OfKinds | undefined
 }
 
 /** ms of a call on a connection of its own, as curl makes it. */
@@ -70,13 +79,23 @@ const timed = ({ port }: Sidevault, { method, path, headers, body }: Call): Prom
     sent.end(body)
   })
 
-const series = async (service: Sidevault, call: Call, count: number): Promise<number> => {
-  const times: number[] = []
+/** CPU ms of the main threads of gateway and admin process. */
+const cpuOf = ({ pid }: Sidevault): number => {
+  const { admin = 0, gateway = 0 } = partsBelow(pid)
+  const own = (pid: number) => Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6
+  return own(admin) + own(gateway)
+}
+
+/** Medians of calls at the pace of the bench. */
+const series = async (service: Sidevault, call: Call, count: number): Promise<Figures> => {
+  const figures: Figures[] = []
   for (let i = 0; i < count; i++) {
-    await setTimeout(EVERY_MS)
-    times.push(await timed(service, call))
+    if (count > 1) await setTimeout(EVERY_MS)
+    const before = cpuOf(service)
+    const wall = await timed(service, call)
+    figures.push({ wall, cpu: cpuOf(service) - before })
   }
-  return median(times)
+  return { wall: median(figures.map(({ wall }) => wall)), cpu: median(figures.map(({ cpu }) => cpu)) }
 }
 
 /** A data directory with a token, made by a start of its own. */
@@ -106,17 +125,16 @@ const prepare = async (name: string, project: string): Promise<Version> => {
   }
 }
 
-const each = async (work: (kind: Kind) => Promise<number>): Promise<Readonly<Record<Kind, number>>> => {
-  const figures = { 'proxied call': Number.NaN, read: Number.NaN }
-  for (const kind of KINDS) figures[kind] = await work(kind)
-  return figures
-}
+const each = async (work: (kind: Kind) => Promise<Figures>): Promise<OfKinds> => ({
+  'proxied call': await work('proxied call'),
+  read: await work('read'),
+})
 
 const measure = async ({ project, dataDir, calls }: Version, isLast: boolean) => {
   const began = performance.now()
   const service = await startSidevault({ project, dataDir })
   const ready = performance.now() - began
-  const first = await each((kind) => timed(service, calls[kind]))
+  const first = await each((kind) => series(service, calls[kind], 1))
   const later = await each((kind) => series(service, calls[kind], LATER))
   const sparse = isLast ? await each((kind) => series(service, calls[kind], SPARSE)) : undefined
   await service.stop()
@@ -128,7 +146,7 @@ const spread = (values: readonly number[], digits: number): string =>
 
 /**
  * A table of the first proxied call (to the demo destination) and the first read after `/readyz` is 200, beside the
- * median of 20 more at 20 a second: ms, medians over all starts with extremes.
+ * median of 20 more at 20 a second: ms and CPU ms, medians over all starts with extremes.
  */
 export const benchFirst = async ({ against, starts }: FirstOptions): Promise<string> => {
   const other = against === undefined ? undefined : checkout(against)
@@ -149,21 +167,21 @@ export const benchFirst = async ({ against, starts }: FirstOptions): Promise<str
     other?.remove()
   }
   const rows = KINDS.flatMap((kind) =>
-    versions.map(({ name, starts, sparse }) => [
-      kind,
-      name,
-      ...(['first', 'later'] as const).map((which) =>
+    versions.map(({ name, starts, sparse }) => {
+      const of = (figure: keyof Figures) => [
+        ...(['first', 'later'] as const).map((which) =>
+          spread(
+            starts.map((start) => start[which][kind][figure]),
+            1,
+          ),
+        ),
         spread(
-          starts.map((start) => start[which][kind]),
+          starts.map(({ first, later }) => first[kind][figure] / later[kind][figure]),
           1,
         ),
-      ),
-      spread(
-        starts.map(({ first, later }) => first[kind] / later[kind]),
-        1,
-      ),
-      (sparse?.[kind] ?? Number.NaN).toFixed(2),
-    ]),
+      ]
+      return [kind, name, ...of('wall'), ...of('cpu'), (sparse?.[kind].wall ?? Number.NaN).toFixed(2)]
+    }),
   )
   return [
     table(
@@ -171,8 +189,11 @@ export const benchFirst = async ({ against, starts }: FirstOptions): Promise<str
         'call',
         'version',
         'first, ms',
-        'later, ms',
-        'first / later',
+        'later',
+        'ratio',
+        'first, CPU ms',
+        'later',
+        'ratio',
         `p50 at ${1000 / EVERY_MS} a second, ms`,
       ],
       rows,
