@@ -23,7 +23,6 @@ export const DURATION_BUCKETS = [
  */
 export const createMetrics = (node = 'main') => {
   const registry = new Registry()
-  const registers = [registry]
   // Its own measurements of the event loop would wake an idle process 110 times a second.
   collectDefaultMetrics({
     register: registry,
@@ -33,6 +32,12 @@ export const createMetrics = (node = 'main') => {
   for (const name of MEASURED) registry.removeSingleMetric(`nodejs_eventloop_${name}`)
   measureLag(registry)
   for (const name of MISNAMED) registry.removeSingleMetric(`nodejs_active_${name}_total`)
+  return createCallMetrics(registry, node)
+}
+
+/** Metrics of calls, without those of the process, which go on until it exits. */
+export const createCallMetrics = (registry: Registry, node: string) => {
+  const registers = [registry]
   return {
     registry,
     /** The newest calls. */
@@ -160,4 +165,4 @@ export const createMetrics = (node = 'main') => {
   }
 }
 
-export type Metrics = ReturnType<typeof createMetrics>
+export type Metrics = ReturnType<typeof createCallMetrics>

@@ -1,4 +1,3 @@
-import { steadyClock, systemClock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import type { Config } from '../config.ts'
 import { HOSTS, heldBytes } from '../control-plane/limits.ts'
@@ -7,15 +6,15 @@ import { createOpenedHosts } from '../forward-proxy/opened-hosts.ts'
 import { startGateway } from '../gateway/server.ts'
 import { startStatusServer } from '../gateway/status-server.ts'
 import { startWarmer } from '../gateway/warm.ts'
-import { createDryRunner } from '../host-api/dry-run-host.ts'
-import { createProxyDirectory } from '../kernel/services/proxies.ts'
 import { DEMO_HOST } from '../supervisor/demo-certificate.ts'
 import { type ProcessStart, socketsIn } from '../supervisor/messages.ts'
 import { createDestinationClusters } from './destination-clusters.ts'
 import { hostChanges, openAuthority, watchHosts } from './forward-authority.ts'
+import { gatewayDeps } from './gateway-deps.ts'
 import { failedComponents, nodeHealth } from './node-health.ts'
 import { type RoleEvents, type RunningRole, WARM_AFTER_MS } from './role-events.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
+import { touchStore } from './warm-up.ts'
 
 /** Serves health and metrics of a machine without an admin process, on the socket of the management API. */
 const startPages = async (runtime: Runtime, config: Config, start: ProcessStart, log: Log) => {
@@ -70,16 +69,13 @@ export const startGatewayRole = async (
     log,
     notify: events,
   })
-  const { kernel, journal, keys, metrics, store, maintenance } = runtime
+  const { kernel, metrics, store, maintenance } = runtime
   // A machine without an admin process ingests its journals here.
   const ingests = config.postgres !== undefined && start.role === 'gateway' && start.worker === 0
   if (ingests) maintenance.start()
   const { sandbox } = runtime.hostApi
-  const proxies = createProxyDirectory({
-    keys,
-    records: store.records,
-    source: () => kernel.registry.ports.proxies,
-  })
+  const deps = gatewayDeps(runtime, { prefixes: config.headerPrefixes, log })
+  const { proxies } = deps
   const sockets = socketsIn(start.runDir, config.workers)
   const at = (paths: readonly string[]) => paths[start.worker] ?? ''
   const clusters = createDestinationClusters(sockets.control)
@@ -94,23 +90,10 @@ export const startGatewayRole = async (
     start.forward === undefined || start.worker > 0
       ? undefined
       : watchHosts(runtime, config, { control: sockets.control, log })
+  await touchStore(runtime)
   const gateway = await startGateway(
     {
-      authenticator: kernel.authenticator,
-      vault: kernel.vault,
-      expressions: kernel.expressions,
-      log,
-      metrics,
-      clock: systemClock,
-      steadyClock,
-      audit: (records) => journal.append(records),
-      admit: runtime.admit,
-      proxies,
-      tenantGuards: kernel.tenantGuards,
-      checks: kernel.registry.checks,
-      code: kernel.code,
-      runWithoutEffects: createDryRunner(sandbox, config.headerPrefixes),
-      dial: runtime.dial,
+      ...deps,
       clusterOf: clusters.clusterOf,
       ...(start.forward === undefined ? {} : { bindings }),
     },

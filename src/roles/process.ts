@@ -9,6 +9,7 @@ import type { AcceptedSettings, ChildMessage, ProcessStart } from '../supervisor
 import { watchSupervisor } from '../supervisor/watch-supervisor.ts'
 import type { RoleEvents, RunningRole } from './role-events.ts'
 import { exportsTraces } from './trace-settings.ts'
+import { warmUp } from './warm-up.ts'
 
 let role: Promise<RunningRole> | undefined
 
@@ -40,6 +41,7 @@ const run = async (start: ProcessStart): Promise<RunningRole> => {
   const config = configOf(start, start.settings)
   const name = start.kind === 'admin' ? 'admin' : `gateway-${start.worker}`
   const log = createLog(name, config.logLevel)
+  await warmUp(start, log)
   const tracing = exportsTraces(process.env)
     ? (await import('./tracing.ts')).startTracing(name, log)
     : undefined

@@ -115,6 +115,7 @@ interface RuntimeParts {
   /** Runs on when the system's clock is set. */
   readonly steadyClock: Clock
   readonly openStore: typeof openStore
+  readonly createMetrics: (name: string) => Metrics
   readonly acquireJournal: typeof acquireJournal
   readonly validationCacheIn: typeof validationCacheIn
   readonly sandboxOf: typeof sandboxOf
@@ -140,6 +141,7 @@ const PARTS: RuntimeParts = {
   clock: systemClock,
   steadyClock,
   openStore,
+  createMetrics,
   acquireJournal,
   validationCacheIn,
   sandboxOf,
@@ -167,7 +169,7 @@ export const openRuntime = async (
   parts: Partial<RuntimeParts> = {},
 ): Promise<Runtime> => {
   const { log, owner, name, notify: { onProgress } = {} } = options
-  const { clock, steadyClock, openStore, acquireJournal, validationCacheIn, sandboxOf } = {
+  const { clock, steadyClock, openStore, createMetrics, acquireJournal, validationCacheIn, sandboxOf } = {
     ...PARTS,
     ...parts,
   }

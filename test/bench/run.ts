@@ -6,6 +6,7 @@ import { benchApiPaths } from './api-paths.ts'
 import { benchBystanders } from './bystanders.ts'
 import { UNTIL_STORED } from './cpu.ts'
 import { benchEnvoyShare } from './envoy-share.ts'
+import { benchFirst } from './first.ts'
 import { benchGateway, gatewayTable } from './gateway.ts'
 import { benchGrowth } from './growth.ts'
 import { benchGuard } from './guard.ts'
@@ -27,6 +28,7 @@ import { benchTunnel } from './tunnel.ts'
  * `npm run bench -- proxy [--quick]` measures proxied calls only.
  * `npm run bench -- console [--against <commit>] [--quick]` measures how long a person waits for the console's screens.
  * `npm run bench -- tails [--against <commit>] [--quick]` measures the slowest creates and `/tokenize`, and says why.
+ * `npm run bench -- first [--against <commit>] [--quick]` measures the first calls after a start.
  * `npm run bench -- growth [--quick]` measures creates and reads among 10⁶ tokens (`--quick`: 10⁵) beside 10⁴.
  */
 const {
@@ -43,7 +45,18 @@ const {
 })
 const log = (text: string) => process.stderr.write(`${text}\n`)
 
-const PARTS = ['proxy', 'guard', 'api', 'gateway', 'tunnel', 'growth', 'console', 'tails', 'envoy-share']
+const PARTS = [
+  'proxy',
+  'guard',
+  'api',
+  'gateway',
+  'tunnel',
+  'growth',
+  'console',
+  'tails',
+  'envoy-share',
+  'first',
+]
 if (part !== undefined && !PARTS.includes(part)) {
   log(`There is no part "${part}". Name one of ${PARTS.join(', ')}, or none for all of test/bench/README.md.`)
   process.exit(2)
@@ -87,6 +100,11 @@ if (part === 'tails') {
     ? { rounds: 2, seconds: 5, warmSeconds: 8 }
     : { rounds: 2, seconds: 12, warmSeconds: 20 }
   process.stdout.write(`${await benchTails({ against, ...rounds })}\n`)
+  process.exit(0)
+}
+
+if (part === 'first') {
+  process.stdout.write(`${await benchFirst({ against, starts: quick ? 2 : 8 })}\n`)
   process.exit(0)
 }
 
