@@ -41,7 +41,7 @@ const run = async (start: ProcessStart): Promise<RunningRole> => {
   const config = configOf(start, start.settings)
   const name = start.kind === 'admin' ? 'admin' : `gateway-${start.worker}`
   const log = createLog(name, config.logLevel)
-  await warmUp(start, log)
+  if (!start.isRestart) await warmUp(start, log)
   const tracing = exportsTraces(process.env)
     ? (await import('./tracing.ts')).startTracing(name, log)
     : undefined

@@ -15,6 +15,8 @@ export interface ProcessStart {
   readonly role: Role
   /** Number of this gateway, from 0. */
   readonly worker: number
+  /** True: the process before it has ended, and calls wait for this one. */
+  readonly isRestart: boolean
   /** Becomes its working directory. */
   readonly dataDir: string
   /** Base of relative paths in the configuration. */

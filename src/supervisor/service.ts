@@ -82,10 +82,13 @@ export const createService = (config: Config, deps: ServiceDeps): Service => {
 
     const { settings, xds, bootstrapFile } = control
     const common = { role, baseDir, dataDir, configFile, runDir, ports, api, ops, forward, edge, demo }
-    const startOf = (kind: ProcessStart['kind'], worker: number) => (): ProcessStart => ({
-      ...common,
-      ...{ kind, worker, settings: settings.accepted },
-    })
+    const startOf = (kind: ProcessStart['kind'], worker: number) => {
+      let starts = 0
+      return (): ProcessStart => ({
+        ...common,
+        ...{ kind, worker, settings: settings.accepted, isRestart: starts++ > 0 },
+      })
+    }
     const limit = limitStart(halt)
     if (role !== 'gateway') {
       processes.startService('admin', 'admin', startOf('admin', 0))
