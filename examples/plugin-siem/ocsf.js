@@ -21,7 +21,8 @@ const actorOf = ({ actor_id: uid, actor_type: type }) => {
  * @param {import('sidevault/sdk').LogEntry} record
  */
 export const eventOf = (record) => {
-  const { position, tenant_id, trace_id, entity_type, entity_id, operation, disclosure, surfaces } = record
+  const { position, tenant_id, trace_id, entity_type, entity_id, operation, disclosure, surfaces, labels } =
+    record
   const activity = ACTIVITIES.get(operation) ?? { id: 99, name: operation }
   return {
     category_uid: 6,
@@ -47,6 +48,6 @@ export const eventOf = (record) => {
     // Required by the class; records hold no address.
     src_endpoint: { name: 'unknown' },
     resources: [{ type: entity_type, ...(entity_id === '' ? { name: entity_type } : { uid: entity_id }) }],
-    unmapped: { disclosure, surfaces },
+    unmapped: { disclosure, surfaces, labels },
   }
 }

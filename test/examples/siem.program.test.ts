@@ -30,6 +30,7 @@ const record: LogEntry = {
   trace_id: 'trace',
   disclosure: 'reveal',
   surfaces: ['body'],
+  labels: { risk: 'low' },
 }
 
 interface Received {
@@ -110,7 +111,7 @@ t.test('a record is an event of API Activity', async (t) => {
     api: { operation: 'card.use' },
     src_endpoint: { name: 'unknown' },
     resources: [{ type: 'card', uid: 'token' }],
-    unmapped: { disclosure: 'reveal', surfaces: ['body'] },
+    unmapped: { disclosure: 'reveal', surfaces: ['body'], labels: { risk: 'low' } },
   })
   const operations = ['create', 'read', 'update', 'delete', 'constructor']
   t.strictSame(
@@ -130,7 +131,9 @@ t.test('a record is an event of API Activity', async (t) => {
     { app_name: 'anonymous' },
   ])
   t.strictSame(eventOf({ ...record, entity_id: '' }).resources, [{ type: 'card', name: 'card' }])
-  const { unmapped } = JSON.parse(JSON.stringify(eventOf({ ...record, value: 'v', surfaces: undefined })))
+  const { unmapped } = JSON.parse(
+    JSON.stringify(eventOf({ ...record, value: 'v', surfaces: undefined, labels: undefined })),
+  )
   t.strictSame(unmapped, { disclosure: 'reveal' }, 'only members that are listed')
 })
 
