@@ -52,7 +52,10 @@ export interface TestVault {
    * with the error of a denied request.
    */
   send(body: unknown, key: string): Promise<unknown>
-  /** Delivers all audit records to consumers and runs the jobs that are due, once; resolves when that is done. */
+  /**
+   * Delivers all audit records so far to consumers, also to those that failed, and runs each job once. Resolves when
+   * that is done. Nothing runs otherwise.
+   */
   runTasks(): Promise<void>
   /** Stops plugins, closes everything and removes the data. */
   close(): Promise<void>
@@ -92,8 +95,7 @@ export const startTestVault = async ({
   await bootstrapTenant(runtime, { bootstrapKey: new Secret(key), now: systemClock.now(), log })
   const admin = await startAdmin({ kernel, metrics, log }, { listen: 'nowhere' })
   const tasks = createTasks({ store, tasks: kernel.registry.tasks, registry: metrics.registry, log }, 'test')
-  // From now on there are records for a consumer from `now`.
-  await tasks.round()
+  await tasks.register()
 
   const call: TestVault['call'] = async (method, path, sent = {}) => {
     const response = await admin.app.inject({
@@ -130,7 +132,7 @@ export const startTestVault = async ({
     },
     runTasks: async () => {
       await maintenance.catchUp()
-      await tasks.round()
+      await tasks.round('all')
     },
     close: async () => {
       await Promise.all([admin.close(), tasks.stop()])

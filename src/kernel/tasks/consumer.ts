@@ -24,8 +24,8 @@ export const createConsumerVisit = (
     log.error({ err, outcome, failures, retryMs }, 'consumer failed; its records are delivered again')
   }
 
-  /** Delivers the next records; true when there may be more. */
-  const deliver = async ({ row, lost, lose }: Lease, now: number): Promise<boolean> => {
+  /** Delivers the next records; true when there may be more. `origin`: the store's time of this process's time 0. */
+  const deliver = async ({ row, lost, lose }: Lease, origin: number): Promise<boolean> => {
     const rows = await store.logs.after(position)
     const last = rows.at(-1)
     if (last === undefined) return false
@@ -42,7 +42,7 @@ export const createConsumerVisit = (
     }
     if (outcome === 'interrupted') return false
     const duration = Math.round(performance.now() - startedAt)
-    const run = { outcome, started_at: now, duration, release: false }
+    const run = { outcome, started_at: Math.round(origin + startedAt), duration, release: false }
     if (outcome !== 'ok') {
       failed(outcome, err)
       // For other processes to report; this one goes on either way.
@@ -59,15 +59,16 @@ export const createConsumerVisit = (
     return !stopping.aborted
   }
 
-  return async ({ row, now, newest }) => {
+  return async ({ row, now, newest, isForced }) => {
+    const visitedAt = performance.now()
     if (lease === undefined || lease.lost.aborted) {
       lease = row.leased_until <= now ? await leases.acquire(row) : undefined
       if (lease === undefined) return
       position = lease.row.position
     }
-    if (newest <= position || performance.now() < retryAt) return
+    if (newest <= position || (visitedAt < retryAt && !isForced)) return
     try {
-      while (await deliver(lease, now));
+      while (await deliver(lease, now - visitedAt));
     } catch (err) {
       // The store: its errors count as the consumer's, whose records it may not have marked as handled.
       failed('failed', err)

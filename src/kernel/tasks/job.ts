@@ -28,8 +28,8 @@ export const createJobVisit = (
     }
   }
 
-  return async ({ row, now }) => {
-    if (isRunning || row.leased_until > now || !isDue(job, row, now)) return
+  return async ({ row, now, isForced }) => {
+    if (isRunning || row.leased_until > now || !(isForced || isDue(job, row, now))) return
     const lease = await leases.acquire(row)
     if (lease === undefined) return
     try {

@@ -38,8 +38,10 @@ interface TaskHealth {
 interface Tasks {
   /** A round each second. Does not keep the process alive. */
   start(): void
-  /** Starts what is due, and resolves when it has ended. */
-  round(): Promise<void>
+  /** Resolves when positions of new consumers are stored; `start` does the same. */
+  register(): Promise<void>
+  /** Starts what is due, with `all` also what is not, and resolves when it has ended. */
+  round(which?: 'all'): Promise<void>
   /** Aborts what runs, and waits for it (bounded). */
   stop(): Promise<void>
   /** By component: the last run in any process. */
@@ -119,7 +121,7 @@ export const createTasks = ({ store, tasks, registry, log }: TasksDeps, holder: 
   }
 
   /** Starts what is due; returns what it started. */
-  const startDue = async (): Promise<readonly Promise<void>[]> => {
+  const startDue = async (isForced = false): Promise<readonly Promise<void>[]> => {
     await register()
     if (tasks.length === 0) return []
     await leases.renew()
@@ -130,7 +132,7 @@ export const createTasks = ({ store, tasks, registry, log }: TasksDeps, holder: 
       const row = rows.find(isOf(task))
       if (row === undefined || busy.has(task)) return []
       busy.add(task)
-      const visiting = visit({ row, now, newest })
+      const visiting = visit({ row, now, newest, isForced })
         .catch(report)
         .finally(() => {
           busy.delete(task)
@@ -195,8 +197,9 @@ export const createTasks = ({ store, tasks, registry, log }: TasksDeps, holder: 
     start: () => {
       loop = run()
     },
-    round: async () => {
-      await Promise.all(await startDue())
+    register,
+    round: async (which) => {
+      await Promise.all(await startDue(which === 'all'))
     },
     stop: async () => {
       stopping.abort()

@@ -11,6 +11,8 @@ interface RoundState {
   readonly now: number
   /** `seq` of the newest log. */
   readonly newest: number
+  /** Also what is not due yet, for tests of plugins. */
+  readonly isForced: boolean
 }
 
 /** Does what is due for one task, if this process gets or has its lease. Not called again before it has resolved. */

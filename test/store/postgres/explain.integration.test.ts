@@ -201,6 +201,16 @@ t.test('on PostgreSQL', { skip: postgresMissing() }, async (t) => {
       t.ok(total.rows <= SIZE, `${name}: the total looks at ${total.rows} rows`)
     }
   })
+
+  await t.test('a consumer reads on at its position', async (t) => {
+    const { scans, rows } = await looked(async () => {
+      await store.logs.after(5_000)
+      await store.logs.createdAfter(5_000)
+      await store.tasks.state()
+    })
+    t.strictSame(scans, [])
+    t.ok(rows <= 502, `looks at ${rows} rows`)
+  })
 })
 
 t.test('queries use indexes before PostgreSQL has statistics', { skip: postgresMissing() }, async (t) => {

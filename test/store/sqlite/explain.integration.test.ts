@@ -180,6 +180,19 @@ t.test('logs are listed and counted along an index, at any page', async (t) => {
   }
 })
 
+t.test('a consumer reads on at its position', async (t) => {
+  const plans = await plansOf(async () => {
+    await store.logs.after(5)
+    await store.logs.createdAfter(5)
+    await store.tasks.state()
+  })
+  t.same(
+    scansOf(plans).filter((line) => line !== 'SCAN plugin_tasks'),
+    [],
+  )
+  t.same(sortsOf(plans), [])
+})
+
 t.test('children, parents, usage, stored responses and purges are found by key', async (t) => {
   const child = { kind: 'child', parentSeq: 1 } as const
   const parent = { kind: 'parent', childSeq: 1 } as const
