@@ -1,4 +1,4 @@
-import { AppError, newId, type PluginContext } from '#sdk'
+import { AppError, isoTime, newId, type PluginContext } from '#sdk'
 import {
   Deliveries,
   type DeliveryRecord,
@@ -14,7 +14,7 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
 /** ms before each repetition, and the part of it by which they vary. */
-export const DELAYS = [
+const DELAYS = [
   5 * SECOND,
   30 * SECOND,
   2 * MINUTE,
@@ -33,7 +33,7 @@ const TIMEOUT = 10 * SECOND
 /** ms within which the outcome of an attempt must be stored: then another process may repeat it. */
 const CLAIM = 30 * SECOND
 /** A webhook that has failed for so long is disabled, ms. */
-export const FAILING = 5 * DAY
+const FAILING = 5 * DAY
 /** Deliveries are removed after it, ms. */
 const RETENTION = 7 * DAY
 /** Concurrent attempts of one webhook in a process. */
@@ -91,7 +91,7 @@ const after = (delivery: DeliveryRecord, attempt: Attempt, due: number | undefin
 
 /**
  * Sends deliveries. The store is the queue of each webhook. A process that is woken for a webhook sends what is due of
- * it, so that no webhook waits for another one. Whoever advances the due time of a delivery makes the attempt.
+ * it, so that no webhook waits for another one. The process that advances the due time of a delivery makes the attempt.
  */
 export const createSender = (
   context: PluginContext,
@@ -116,7 +116,7 @@ export const createSender = (
       secret,
       ...(previous_secret !== undefined && previous_until > at ? [previous_secret] : []),
     ]
-    const body = JSON.stringify({ event, delivered_at: new Date(at).toISOString() })
+    const body = JSON.stringify({ event, delivered_at: isoTime(at) })
     const signed = signatureHeaders(secrets, { id: event.id, seconds: Math.floor(at / SECOND), body })
     try {
       const { status } = await context.fetch(

@@ -4,6 +4,7 @@ import {
   cursorQuery,
   defineOperation,
   Empty,
+  isoTime,
   listOf,
   newId,
   offsetPage,
@@ -249,7 +250,7 @@ export const webhookOperations = (
         const { tenantId, actorId, actorType } = caller
         const webhook = await get(tenantId, id)
         const data = { webhook: { id }, actor: { id: actorId, type: actorType } }
-        const timestamp = new Date(now).toISOString()
+        const timestamp = isoTime(now)
         const event = {
           ...{ id: newId(), type: 'webhook.pinged', timestamp },
           ...{ tenant_id: tenantId, trace_id: traceId, data },

@@ -1,12 +1,17 @@
 import { Registry } from '@prometheus-io/client'
 import { Webhook } from 'standardwebhooks'
 import t, { type Test } from 'tap'
-import { DELAYS, FAILING } from '../../../plugins/webhooks/delivery.ts'
 import { createLog } from '../../../src/common/log.ts'
 import { createTasks } from '../../../src/kernel/tasks/tasks.ts'
 import { startReceivers, untilCommitted } from '../../kit/post-receiver.ts'
 import { startTestService, testClock } from '../../kit/service.ts'
 import { ALL_TOKEN_PERMISSIONS } from '../../kit/sidevault.ts'
+
+/** Seconds before each repetition: "5 s, 30 s, 2 m, 10 m, 30 m, 1 h, 2 h, 5 h, 10 h, 24 h". */
+const DELAYS = [5, 30, 120, 600, 1_800, 3_600, 7_200, 18_000, 36_000, 86_400].map(
+  (seconds) => seconds * 1_000,
+)
+const FIVE_DAYS = 5 * 86_400_000
 
 const { dns, startReceiver, outbound } = await startReceivers(t)
 const ALL = [
@@ -228,7 +233,7 @@ t.test('five days without a success disable a webhook', async (t) => {
   await token()
   await deliver()
   await until(async () => (await read(id)).failing_since !== undefined)
-  clock.advance(FAILING)
+  clock.advance(FIVE_DAYS)
   await token()
   await deliver()
   await until(async () => (await read(id)).status === 'disabled')
