@@ -8,7 +8,6 @@ import {
   listOf,
   newId,
   offsetPage,
-  offsetQuery,
   PAGE_SIZE,
   type PluginContext,
   pageOf,
@@ -27,6 +26,7 @@ import {
   WebhookId,
   WebhookInput,
   WebhookOutput,
+  WebhookQuery,
   WebhookUpdate,
   WebhookWithSecret,
   webhookOutput,
@@ -123,12 +123,17 @@ export const webhookOperations = (
       summary: 'List webhooks',
       permission: 'webhook:read',
       audit: 'none',
-      input: Type.Object(offsetQuery),
+      input: WebhookQuery,
       output: listOf(WebhookOutput),
       examples: examples.list,
       run: async (input, { caller: { tenantId } }) => {
+        const { id, name } = input
         const page = pageOf(input)
-        const { items, total } = await webhooks().find(tenantId, page)
+        const { items, total } = await webhooks().find(tenantId, {
+          ...page,
+          ...(id?.length ? { ids: id } : {}),
+          ...(name ? { name } : {}),
+        })
         return offsetPage(
           items.map((webhook) => webhookOutput(tenantId, webhook)),
           total,

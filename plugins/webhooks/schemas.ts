@@ -1,4 +1,4 @@
-import { isoTime, nullable, type Static, Type } from '#sdk'
+import { isoTime, nullable, offsetQuery, type Static, Type } from '#sdk'
 import type { DeliveryRecord, WebhookRecord } from './collections.ts'
 
 const STATUSES = ['enabled', 'disabled'] as const
@@ -33,6 +33,14 @@ export const WebhookUpdate = Type.Object({
   events: Type.Array(eventType, { ...events, field: 4 }),
   status: status(5, 'Absent: it stays as it is.'),
   include_metadata: nullable(6, metadata),
+})
+
+export const WebhookQuery = Type.Object({
+  ...offsetQuery,
+  id: Type.Optional(Type.Array(Type.String(), { field: 3 })),
+  name: Type.Optional(
+    Type.String({ maxLength: 200, field: 4, description: 'Wildcards * and ?; else contains.' }),
+  ),
 })
 
 export const WebhookId = Type.Object({ id: id(1) })
