@@ -19,7 +19,7 @@ const ROUND_MS = 1_000
 const PRESENT_MS = 60 * 60_000
 const ABSENT_MS = 30 * 24 * 60 * 60_000
 /** ms for running tasks at a stop. */
-const STOP_MS = 5_000
+const STOP_MS = 3_000
 
 interface TasksDeps {
   readonly store: Pick<Store, 'tasks' | 'logs' | 'time'>

@@ -159,6 +159,17 @@ t.test('a consumer that blocks the event loop is named in the log, with the mill
   t.ok(Number(lines[0]?.ms) >= 190)
 })
 
+t.test('a consumer that never resolves and ignores its signal is left behind at a stop', async (t) => {
+  const { filled, start, store } = world(t)
+  await filled
+  const { round, stop } = start('a', [consumerOf(() => new Promise(() => {}))])
+  const running = round()
+  while ((await store.tasks.state()).tasks[0]?.holder !== 'a') await new Promise(setImmediate)
+  await stop()
+  await running
+  t.match((await store.tasks.state()).tasks[0], { holder: null, leased_until: 0, position: 0 })
+})
+
 t.test('a job runs once in all processes, and again after its interval', async (t) => {
   const { start, store } = world(t)
   let runs = 0

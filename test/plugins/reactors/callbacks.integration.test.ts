@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import { Webhook } from 'standardwebhooks'
 import t, { type Test } from 'tap'
 import { createCallbacks, type Pending } from '../../../plugins/reactors/callbacks.ts'
 import { Callbacks, Reactors } from '../../../plugins/reactors/collections.ts'
@@ -28,7 +29,7 @@ const serviceOf = async (t: Test, more: ServiceOptions = {}, config: object = {}
 
 t.test('a result is posted to the callback URL, signed, until it is accepted', async (t) => {
   const receiver = await startReceiver(t, [500, 302])
-  const { reactorOf, react } = await serviceOf(t)
+  const { reactorOf, react } = await serviceOf(t, { clock: testClock(Date.now()) })
   const { id, callback_key: secret } = await reactorOf(
     'module.exports = ({ args }) => ({ raw: args, tokenize: { a: "x" } })',
   )
@@ -42,6 +43,11 @@ t.test('a result is posted to the callback URL, signed, until it is accepted', a
     t.match(body.tokens.a, /^[0-9a-f-]{36}$/)
     const [, seconds, mac] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers['sidevault-signature'])) ?? []
     t.equal(mac, createHmac('sha256', secret).update(`${seconds}.${text}`).digest('hex'))
+    t.strictSame(
+      new Webhook(`whsec_${Buffer.from(secret).toString('base64')}`).verify(text, headers as never),
+      body,
+    )
+    t.equal(headers['webhook-id'], body.asyncReactorRequestId)
     t.match(headers, { 'content-type': 'application/json', 'sidevault-reactor': id })
   }
 })
