@@ -9,7 +9,7 @@ import { descendants, until } from '../supervisor/processes.ts'
 
 const { startReceiver, outbound } = await startReceivers(t)
 
-t.test('every token that was created is delivered, also when the process is killed meanwhile', async (t) => {
+t.test('every token that was created is delivered, also when the process is killed', async (t) => {
   const receiver = await startReceiver(t, [0, 500, 500])
   const ca = join(t.testdir(), 'ca.pem')
   writeFileSync(ca, outbound.trust)
