@@ -121,6 +121,17 @@ t.test(
   },
 )
 
+t.test('webhooks are made of the public SDK alone', async (t) => {
+  const files = sourcesIn('plugins/webhooks')
+  t.ok(files.length > 5, 'the files are found')
+  const wrong = files.flatMap((file) =>
+    importsOf(file)
+      .filter(({ target }) => target.startsWith('#') && target !== '#sdk')
+      .map(({ target }) => `${file.path} imports ${target}`),
+  )
+  t.same(wrong, [])
+})
+
 t.test('production code imports only packages that npm start installs', async (t) => {
   const manifest: { readonly name: string; readonly dependencies: Record<string, string> } = JSON.parse(
     readFileSync(join(root, 'package.json'), 'utf8'),

@@ -14,6 +14,10 @@ const RESUMED = 1_000
 const signature = (key: string, seconds: number, body: string): string =>
   createHmac('sha256', key).update(`${seconds}.${body}`).digest('hex')
 
+/** The same as Standard Webhooks has it: base64, over the id of the request too. */
+const standardSignature = (key: string, id: string, seconds: number, body: string): string =>
+  createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64')
+
 /** Pending callbacks, by the id of their request. */
 export interface Waiting {
   readonly tenantId: string
@@ -59,7 +63,7 @@ export const createCallbacks = (
   let resuming: Promise<void> | undefined
 
   const post = async (
-    { reactor_id, url }: CallbackRecord,
+    { id, reactor_id, url }: CallbackRecord,
     { tenantId, key }: { readonly tenantId: string; readonly key: string },
     { body, origin }: Exclude<Pending, { runningUntil: number }>,
   ): Promise<boolean> => {
@@ -76,6 +80,9 @@ export const createCallbacks = (
             ['content-type', 'application/json'],
             ['sidevault-reactor', reactor_id],
             ['sidevault-signature', `t=${seconds},v1=${signature(key, seconds, text)}`],
+            ['webhook-id', id],
+            ['webhook-timestamp', String(seconds)],
+            ['webhook-signature', `v1,${standardSignature(key, id, seconds, text)}`],
           ],
           body: text,
           tenantId,

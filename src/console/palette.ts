@@ -23,6 +23,7 @@ const LISTS = [
   { kind: 'Proxy', path: '/proxies', screen: '/proxies', needs: 'proxy:read' },
   { kind: 'Reactor', path: '/reactors', screen: '/reactors', needs: 'reactor:read' },
   { kind: 'Formula', path: '/reactor-formulas', screen: '/formulas', needs: 'reactor:read' },
+  { kind: 'Webhook', path: '/webhooks', screen: '/webhooks', needs: 'webhook:read' },
 ]
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i

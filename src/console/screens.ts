@@ -9,6 +9,7 @@ import { settingsScreens } from './screens/settings/index.ts'
 import { tokensScreens } from './screens/tokens/index.ts'
 import { checkVault } from './screens/try/first-minute.ts'
 import { tryCallScreens } from './screens/try/index.ts'
+import { webhooksScreens } from './screens/webhooks/index.ts'
 import { may, missingKey } from './session.ts'
 
 /** Every screen, in the order of the navigation. */
@@ -20,6 +21,7 @@ export const screens: readonly Screen[] = [
   ...applicationsScreens,
   ...proxiesScreens,
   ...reactorsScreens,
+  ...webhooksScreens,
   ...auditScreens,
   ...settingsScreens,
 ]

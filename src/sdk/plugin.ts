@@ -12,7 +12,7 @@ import type { Collection, Mutation, RecordOf, Records } from './collection.ts'
 import type { Consumer } from './consumers.ts'
 import type { Job } from './jobs.ts'
 import type { AuditEvent, AuditOrigin, EntityType, Logs, Usage } from './logs.ts'
-import type { Operation } from './operation.ts'
+import type { AuditDeclaration, Operation } from './operation.ts'
 import type { OutboundRequest, OutboundResponse } from './outbound.ts'
 import type { Surface } from './surfaces.ts'
 import type { TokenType } from './token-type.ts'
@@ -311,6 +311,8 @@ export interface PluginContext<Config = unknown> {
   tokenTypes(): readonly TokenType[]
   /** All entity types of logs: token types, and entities of operations. */
   entityTypes(): readonly EntityType[]
+  /** What operations of all plugins declare about their audit records. */
+  auditDeclarations(): readonly Pick<AuditDeclaration, 'entity' | 'verb'>[]
   /** All permissions of all plugins' operations, with the application types that may hold them. */
   permissions(): readonly PermissionInfo[]
 }

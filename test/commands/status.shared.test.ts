@@ -32,7 +32,11 @@ t.test('status, tenants and the schema of the configuration of a running service
         state: 'ready',
         pid: service.pid,
         listeners: { edge: service.url },
-        components,
+        // Details of consumers and jobs may have changed since.
+        components: components.map(({ name, status }: { name: string; status: string }) => ({
+          name,
+          status,
+        })),
       },
     ],
   })

@@ -57,6 +57,7 @@ const make = async (path: string, sent: Sent = {}) => {
 
 const code = 'module.exports = async () => ({})'
 const proxyBody = { name: 'p', destination_url: 'https://api.example.com' }
+const webhookBody = { name: 'w', url: 'https://hooks.example.com', events: ['token.created'] }
 const formulaBody = { name: 'f', type: 'private', code }
 const permissions = ['token:read']
 
@@ -73,6 +74,7 @@ const KINDS: Readonly<Record<string, () => Promise<string>>> = {
   '/proxies': async () => (await make('/proxies', { body: proxyBody })).id,
   '/reactor-formulas': async () => (await make('/reactor-formulas', { body: formulaBody })).id,
   '/reactors': async () => (await make('/reactors', { body: { name: 'r', code } })).id,
+  '/webhooks': async () => (await make('/webhooks', { body: webhookBody })).id,
   '/tenants/self/invitations': async () =>
     (await make('/tenants/self/invitations', { body: { email: 'a@example.com' } })).id,
   '/tenants/self/members': () => newMember('deleted'),
@@ -128,6 +130,10 @@ const REPLACED: readonly (readonly [path: string, body: (index: number) => objec
   ['/proxies', (index) => ({ ...proxyBody, name: `n${index}`, configuration: { of: `n${index}` } })],
   ['/reactor-formulas', (index) => ({ ...formulaBody, name: `n${index}`, description: `n${index}` })],
   ['/reactors', (index) => ({ code, name: `n${index}`, configuration: { of: `n${index}` } })],
+  [
+    '/webhooks',
+    (index) => ({ ...webhookBody, name: `n${index}`, status: ['enabled', 'disabled'][index % 2] }),
+  ],
 ]
 for (const [path, body] of REPLACED)
   t.test(`replacements of first of ${path} all succeed, and the last state is first of them`, async (t) => {
@@ -152,6 +158,15 @@ t.test('reactors created of one formula at once all succeed', async (t) => {
   ])
   t.strictSame(statuses(responses), { 201: COUNT })
   t.equal((await call('DELETE', `/reactor-formulas/${id}`)).status, 409, 'and hold it')
+})
+
+t.test('of webhooks created at once, as many as a tenant may have succeed', async (t) => {
+  const { json } = await call('GET', '/webhooks')
+  const responses = await race(() => ['POST', '/webhooks', { body: webhookBody }])
+  const free = 5 - json.data.length
+  t.strictSame(statuses(responses), { 201: free, 422: COUNT - free })
+  for (const response of responses.filter(({ status }) => status === 201))
+    t.equal((await call('DELETE', `/webhooks/${response.json.id}`)).status, 204)
 })
 
 t.test('concurrent changes of a member and of an invitation all succeed', async (t) => {
@@ -185,7 +200,7 @@ for (const [path, create] of Object.entries(KINDS))
     t.strictSame(statuses(responses), { 204: 1, 404: COUNT - 1 })
   })
 
-for (const path of ['/tokens', '/applications', '/proxies', '/reactor-formulas', '/reactors'])
+for (const path of ['/tokens', '/applications', '/proxies', '/reactor-formulas', '/reactors', '/webhooks'])
   t.test(`an entity deleted amid changes stays deleted: ${path}`, async (t) => {
     const id = await KINDS[path]!()
     const [method, body] =

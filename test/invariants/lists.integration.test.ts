@@ -46,6 +46,12 @@ const { id: proxy } = (
   await service.call('POST', '/proxies', { body: { name: 'p', destination_url: 'https://api.example.com' } })
 ).json
 
+const { id: webhook } = (
+  await service.call('POST', '/webhooks', {
+    body: { name: 'w', url: 'https://hooks.example.com', events: ['token.created'] },
+  })
+).json
+
 /** Values of filter members; others have the least that their schema allows. */
 const VALUES: Readonly<Record<string, unknown>> = {
   id: [token],
@@ -76,7 +82,8 @@ const QUERIES = [
 const inputsOf = (operation: Operation): readonly Record<string, unknown>[] => {
   const { properties = {} } = asSchema(operation.input)
   const inPath = pathParams(pathOf(operation))
-  const id = pathOf(operation).startsWith('/proxies/') ? proxy : token
+  const [, resource = ''] = pathOf(operation).split('/')
+  const id = { proxies: proxy, webhooks: webhook }[resource] ?? token
   const base = Object.fromEntries(inPath.map((name) => [name, id]))
   const filters = Object.entries(properties)
     .filter(([name]) => !inPath.includes(name) && name !== 'start' && name !== 'query')

@@ -39,6 +39,7 @@ t.test(
     const proxyBody = { name: 'theirs', destination_url: 'https://api.example.com' }
     const formulaBody = { name: 'theirs', type: 'private', code }
     const reactorBody = { name: 'theirs', code }
+    const webhookBody = { name: 'theirs', url: 'https://hooks.example.com', events: ['token.created'] }
     const make = async (path: string, body: object): Promise<string> => {
       const created = await service.call('POST', path, { key: other.key, body })
       t.equal(created.status, 201, created.text)
@@ -51,6 +52,7 @@ t.test(
       proxies: await make('/proxies', proxyBody),
       'reactor-formulas': await make('/reactor-formulas', formulaBody),
       reactors: await make('/reactors', reactorBody),
+      webhooks: await make('/webhooks', webhookBody),
       invitations: await make('/tenants/self/invitations', { email: 'theirs@example.com' }),
       members: (await service.call('GET', '/tenants/self/members', { key: other.key })).json.data[0].id,
     }
@@ -70,6 +72,7 @@ t.test(
       invitations: '00000000-0000-4000-8000-000000000005',
       members: '00000000-0000-4000-8000-000000000006',
       request: '00000000-0000-4000-8000-000000000007',
+      webhooks: '00000000-0000-4000-8000-000000000008',
     }
     const bodies: Record<string, unknown> = {
       'PATCH /tokens/{id}': { data: 'overwritten' },
@@ -80,6 +83,7 @@ t.test(
       'PUT /reactor-formulas/{id}': formulaBody,
       'PUT /reactors/{id}': reactorBody,
       'PATCH /reactors/{id}': { name: 'taken over' },
+      'PUT /webhooks/{id}': webhookBody,
       'PUT /tenants/self/members/{id}': { role: 'READ' },
     }
     const child = await service.call('POST', `/tokens/${token.json.id}/children`, {
@@ -94,7 +98,7 @@ t.test(
         (await service.call('GET', `/applications/${theirs.applications}/keys`, { key: other.key })).json,
         (await service.call('GET', `/tokens/${theirs.tokens}/children`, { key: otherTokens })).json,
         ...(await Promise.all(
-          ['proxies', 'reactor-formulas', 'reactors'].map(
+          ['proxies', 'reactor-formulas', 'reactors', 'webhooks'].map(
             async (name) => (await service.call('GET', `/${name}/${theirs[name]}`, { key: other.key })).json,
           ),
         )),
@@ -184,7 +188,7 @@ t.test(
     t.equal((await service.call('GET', `/logs?start=${theirLogs.json.pagination.next}`)).status, 400)
     const { token_report } = (await service.call('GET', '/tenants/self/reports/usage')).json
     t.equal(token_report.monthly_active_tokens, 1, 'only mine are counted')
-    for (const name of ['proxies', 'reactor-formulas', 'reactors'])
+    for (const name of ['proxies', 'reactor-formulas', 'reactors', 'webhooks'])
       t.strictSame((await service.call('GET', `/${name}`)).json.data, [], `${name} shows nothing of theirs`)
     for (const method of ['GET', 'DELETE'])
       t.equal(

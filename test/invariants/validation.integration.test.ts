@@ -7,6 +7,7 @@ import { isObject } from '../../src/common/json.ts'
 import { methodOf, pathOf, pathParams } from '../../src/kernel/check/operation.ts'
 import type { Operation } from '../../src/sdk/index.ts'
 import { startCallers } from '../kit/callers.ts'
+import { PROBES } from '../kit/forbidden-addresses.ts'
 import { type Issue, issuesOf, sampleOf } from '../kit/samples.ts'
 import { startTestService } from '../kit/service.ts'
 import { ALL_TOKEN_PERMISSIONS } from '../kit/sidevault.ts'
@@ -35,6 +36,8 @@ const formulaBody = { name: 'f', type: 'private', code, configuration: [{ name: 
 const formula = await make('/reactor-formulas', formulaBody)
 const reactorBody = { name: 'r', formula: { id: formula.id }, configuration: { account: 'x' } }
 const reactor = await make('/reactors', reactorBody)
+const webhookBody = { name: 'w', url: 'https://hooks.example.com', events: ['token.created'] }
+const webhook = await make('/webhooks', webhookBody)
 const invitation = await make('/tenants/self/invitations', { email: 'a@example.com' })
 const member = await service.kernel.registry.ports.members!.acceptInvitation(
   service.tenantId,
@@ -79,6 +82,8 @@ const VALID: Readonly<Record<string, Input>> = {
   'Tokens.SearchByCursor': { query: 'type:card' },
   'Tokens.Tokenize': { body: ['x', { type: 'card', data: { number } }] },
   'Tokens.Detokenize': { body: [`{{ ${card.id} }}`] },
+  'Webhooks.Create': { ...webhookBody, status: 'enabled', include_metadata: true },
+  'Webhooks.Update': { id: webhook.id, ...webhookBody },
 }
 
 type Change = readonly [path: string, change: Input]
@@ -161,6 +166,16 @@ const reactorIssues: readonly Change[] = [
   ['application.id', { application: { id: 'unknown' } }],
   longConfiguration,
 ]
+const webhookIssues: readonly Change[] = [
+  ...[
+    'nowhere',
+    'http://hooks.example.com',
+    'https://user:word@hooks.example.com',
+    'https://localhost/',
+    ...PROBES.map((host) => `https://${host}/`),
+  ].map((url): Change => ['url', { url }]),
+  ['events[1]', { events: ['token.created', 'token.create'] }],
+]
 const reactIssues: readonly Change[] = [['callback_url', { callback_url: 'http://api.example.com' }]]
 const ISSUES: Readonly<Record<string, readonly Change[]>> = {
   'Applications.Create': [
@@ -202,6 +217,8 @@ const ISSUES: Readonly<Record<string, readonly Change[]>> = {
     ['[1].data.number', { body: ['x', { type: 'card', data: { number: '1' } }] }],
     ['a[1].type', { body: { a: ['x', { type: 'unknown', data: 1 }] } }],
   ],
+  'Webhooks.Create': webhookIssues,
+  'Webhooks.Update': webhookIssues,
 }
 
 const db = new Database(join(service.directory, 'vault.db'), { readonly: true })

@@ -13,7 +13,7 @@ export interface VaultTexts {
 /** Ids of what the vault holds, by the first part of the console's paths; and a key that reads and uses all tokens. */
 export interface FilledVault {
   readonly ids: Readonly<
-    Record<'requests' | 'tokens' | 'applications' | 'proxies' | 'formulas' | 'reactors', string>
+    Record<'requests' | 'tokens' | 'applications' | 'proxies' | 'formulas' | 'reactors' | 'webhooks', string>
   >
   readonly privateKey: string
 }
@@ -158,6 +158,13 @@ export const fillVault = async (
     configuration: { limit: '100' },
     application: { id: checkout.id },
   })
+  const webhook = await create('/webhooks', {
+    name: name(),
+    url: 'https://hooks.invalid/sidevault',
+    events: ['token.created', 'webhook.disabled'],
+    status: 'disabled',
+  })
+  await call('POST', `/webhooks/${webhook.id}/ping`, { key: managementKey })
   await create('/tenants/self/invitations', { email: 'ada@example.com' })
 
   // Calls for Requests, Overview and Audit; their responses do not matter.
@@ -185,6 +192,7 @@ export const fillVault = async (
       proxies: proxy.id,
       formulas: formula.id,
       reactors: reactor.id,
+      webhooks: webhook.id,
     },
     privateKey: checkout.key,
   }

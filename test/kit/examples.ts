@@ -10,6 +10,7 @@ const MADE = {
   time: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00$/,
   traceId: /^[0-9a-f]{32}$/,
   opaque: /^[1-9A-HJ-NP-Za-km-z]{20,60}$/,
+  webhookSecret: /^whsec_[A-Za-z0-9+/]{43}=$/,
   cursor: /^[A-Za-z0-9_-]{40,}$/,
 }
 

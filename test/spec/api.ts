@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import { openApi } from '../../src/admin/openapi/document.ts'
 import { isoTime } from '../../src/common/clock.ts'
 import { createResponseCheck } from '../kit/responses.ts'
-import { startTestService, testClock } from '../kit/service.ts'
+import { type ServiceOptions, startTestService, testClock } from '../kit/service.ts'
 import { startGrpcCalls } from './transports.ts'
 
 export interface Response {
@@ -37,11 +37,11 @@ let check: ReturnType<typeof createResponseCheck> | undefined
  * HTTP, without a connection, as behind the edge (transports.ts). Where headers of HTTP or the store are the subject,
  * the file is a `*.stores.test.ts`: it also makes every call over HTTP, on the direct listener and SQLite.
  */
-export const startApi = async (t: Test) => {
+export const startApi = async (t: Test, options: Pick<ServiceOptions, 'configs'> = {}) => {
   const clock = testClock()
   const grpc = process.env.SPEC_TRANSPORT === 'grpc'
   const direct = { host: '127.0.0.1', port: 0 }
-  const service = await startTestService(t, { clock, ...(grpc ? {} : { admin: { direct } }) })
+  const service = await startTestService(t, { clock, ...options, ...(grpc ? {} : { admin: { direct } }) })
   const management = service.managementKey
   check ??= createResponseCheck(openApi(service.kernel.registry, { prefix: 'SVC', version: '0.0.0' }))
   const checked = check

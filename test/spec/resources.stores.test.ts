@@ -11,7 +11,7 @@ import { startApi } from './api.ts'
  * What the operations of all resources have in common, by their declarations: entities are created, read, listed,
  * changed and deleted, are then gone for every operation, and all of it is in the logs.
  */
-const api = await startApi(t)
+const api = await startApi(t, { configs: { webhooks: { max: 100 } } })
 const { operations, permissions } = api.service.kernel.registry
 const verbs = ['create', 'read', 'update', 'delete', 'search', 'use']
 const tokens = await api.application(
@@ -32,6 +32,7 @@ const CREATED: Readonly<Record<string, Input>> = {
   ReactorFormulas: { name: 'F', type: 'private', code },
   Reactors: { name: 'R', code },
   Tokens: { data: 'x' },
+  Webhooks: { name: 'W', url: 'https://hooks.example.com', events: ['token.created'] },
 }
 
 const resourceOf = ({ rpc }: Operation) => rpc.split('.', 1)[0]!
@@ -80,6 +81,7 @@ t.test('every resource that can be created, read and deleted is checked', async 
     'ReactorFormulas',
     'Reactors',
     'Tokens',
+    'Webhooks',
   ])
 })
 

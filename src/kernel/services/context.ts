@@ -53,6 +53,7 @@ export const createContext = (
     hashKey: (key) => get('hashKey')(key),
     tokenTypes: () => get('tokenTypes')(),
     entityTypes: () => get('entityTypes')(),
+    auditDeclarations: () => get('auditDeclarations')(),
     permissions: () => get('permissions')(),
   } satisfies PluginContext)
 }

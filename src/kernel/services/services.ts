@@ -76,6 +76,10 @@ export const createServices = (plugin: Plugin, deps: ServiceDeps): PluginService
     hashKey: (key) => keys.mac('api-key', key.reveal()),
     tokenTypes: () => [...registry.tokenTypes.values()],
     entityTypes: () => registry.entityTypes,
+    auditDeclarations: () =>
+      registry.operations.flatMap(({ audit }) =>
+        audit === 'none' ? [] : [{ entity: audit.entity, verb: audit.verb }],
+      ),
     permissions: () => registry.permissions,
   }
 }

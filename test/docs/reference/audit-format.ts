@@ -49,6 +49,7 @@ export const UNDECLARED = [
   { path: 'plugins/console/sessions.ts', entity: 'console_session', operations: ['create', 'delete'] },
   { path: 'plugins/reactors/async-invocations.ts', entity: 'reactor', operations: ['read'] },
   { path: 'plugins/reactors/callbacks.ts', entity: 'reactor', operations: ['use'] },
+  { path: 'plugins/webhooks/delivery.ts', entity: 'webhook', operations: ['disable'] },
 ]
 
 const CONTEXT: UseContext = {

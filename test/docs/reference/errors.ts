@@ -32,6 +32,7 @@ const EXPLAINED: Readonly<Record<ErrorCode, string>> = {
   not_found: 'No such route or page. `/docs` lists all.',
   application_not_found: MISSING,
   association_not_found: 'The token is not a child of this parent. Read the associations of the parent.',
+  delivery_not_found: MISSING,
   formula_not_found: MISSING,
   invitation_not_found: MISSING,
   key_not_found: MISSING,
@@ -45,6 +46,7 @@ const EXPLAINED: Readonly<Record<ErrorCode, string>> = {
   tenant_not_found: 'The tenant was deleted. Use the key of an existing tenant.',
   token_not_found:
     'No token of this tenant has this id, or it has expired. The response is the same for tokens of other tenants.',
+  webhook_not_found: MISSING,
   method_not_allowed: 'The path exists, the method does not. `Allow` lists the methods.',
   proxy_authentication_required:
     'The forward proxy got no valid API key in `Proxy-Authorization`. Put the key into the proxy URL: `http://x:<key>@host:port`.',

@@ -1,7 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { EventEmitter, once } from 'node:events'
-import type { IncomingHttpHeaders } from 'node:http'
-import { createServer } from 'node:https'
+import { Webhook } from 'standardwebhooks'
 import t, { type Test } from 'tap'
 import { createCallbacks, type Pending } from '../../../plugins/reactors/callbacks.ts'
 import { Callbacks, Reactors } from '../../../plugins/reactors/collections.ts'
@@ -9,72 +7,11 @@ import type { Journal } from '../../../src/audit/types.ts'
 import { AppError } from '../../../src/common/errors.ts'
 import { definePlugin, type PluginContext } from '../../../src/sdk/index.ts'
 import type { Store } from '../../../src/store/store.ts'
-import { createAuthority } from '../../kit/authority.ts'
-import { startDns } from '../../kit/dns.ts'
-import { listenFor } from '../../kit/listen.ts'
+import { startReceivers, untilCommitted } from '../../kit/post-receiver.ts'
 import { type Response, type ServiceOptions, startTestService, testClock } from '../../kit/service.ts'
 import { openInThread } from '../../kit/store-in-thread.ts'
 
-interface Post {
-  readonly headers: IncomingHttpHeaders
-  readonly text: string
-}
-
-const authority = await createAuthority()
-const certificate = await authority.issue(['receiver.test'])
-const dns = await startDns()
-t.teardown(() => dns.close())
-dns.set('receiver.test', { a: ['127.0.0.1'] })
-
-/** A receiver that responds with these statuses in turn, then with 204. */
-const startReceiver = async (t: Test, statuses: readonly number[]) => {
-  const posts: Post[] = []
-  const arrived = new EventEmitter()
-  const left = [...statuses]
-  const server = createServer(certificate, async (request, response) => {
-    let text = ''
-    for await (const chunk of request) text += chunk
-    posts.push({ headers: request.headers, text })
-    const status = left.shift() ?? 204
-    response.writeHead(status, status === 302 ? { location: 'https://receiver.test/elsewhere' } : {}).end()
-    arrived.emit('post')
-  })
-  const port = await listenFor(t, server)
-  return {
-    url: `https://receiver.test:${port}/hook`,
-    posts,
-    /** Resolves when `count` posts have arrived. */
-    arrived: async (count: number) => {
-      while (posts.length < count) await once(arrived, 'post')
-    },
-  }
-}
-
-const outbound = {
-  allow: ['127.0.0.0/8'],
-  ports: '*',
-  resolvers: [{ address: '127.0.0.1', port: dns.port }],
-  trust: authority.pem,
-} as const
-
-/** Returns a function that resolves when `holds` does, which it asks again after each commit of records. */
-const untilCommitted = ({ records }: Store) => {
-  const { commit } = records
-  const done = new EventEmitter()
-  let commits = 0
-  Object.assign(records, {
-    commit: async (...given: Parameters<typeof commit>) => {
-      const result = await commit(...given)
-      commits++
-      done.emit('commit')
-      return result
-    },
-  })
-  return async (holds: () => Promise<boolean>): Promise<void> => {
-    for (let seen = commits; !(await holds()); seen = commits)
-      if (seen === commits) await once(done, 'commit')
-  }
-}
+const { startReceiver, outbound } = await startReceivers(t)
 
 const serviceOf = async (t: Test, more: ServiceOptions = {}, config: object = {}) => {
   const service = await startTestService(t, {
@@ -92,7 +29,7 @@ const serviceOf = async (t: Test, more: ServiceOptions = {}, config: object = {}
 
 t.test('a result is posted to the callback URL, signed, until it is accepted', async (t) => {
   const receiver = await startReceiver(t, [500, 302])
-  const { reactorOf, react } = await serviceOf(t)
+  const { reactorOf, react } = await serviceOf(t, { clock: testClock(Date.now()) })
   const { id, callback_key: secret } = await reactorOf(
     'module.exports = ({ args }) => ({ raw: args, tokenize: { a: "x" } })',
   )
@@ -106,6 +43,11 @@ t.test('a result is posted to the callback URL, signed, until it is accepted', a
     t.match(body.tokens.a, /^[0-9a-f-]{36}$/)
     const [, seconds, mac] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers['sidevault-signature'])) ?? []
     t.equal(mac, createHmac('sha256', secret).update(`${seconds}.${text}`).digest('hex'))
+    t.strictSame(
+      new Webhook(`whsec_${Buffer.from(secret).toString('base64')}`).verify(text, headers as never),
+      body,
+    )
+    t.equal(headers['webhook-id'], body.asyncReactorRequestId)
     t.match(headers, { 'content-type': 'application/json', 'sidevault-reactor': id })
   }
 })

@@ -1,10 +1,10 @@
 import { path } from '../../api/client.ts'
 import type { Application } from '../../api/types.ts'
-import { copy } from '../../kit/copy.ts'
-import { confirm, dialog } from '../../kit/dialog.ts'
+import { confirm } from '../../kit/dialog.ts'
 import { action } from '../../kit/form.ts'
 import { html, nothing, type TemplateResult } from '../../kit/html.ts'
 import { createIdempotencyKey } from '../../kit/idempotency.ts'
+import { showNewSecret } from '../../kit/new-secret.ts'
 import { notice } from '../../kit/notice.ts'
 import { problem } from '../../kit/problem.ts'
 import { resource, show } from '../../kit/resource.ts'
@@ -36,18 +36,12 @@ export const isOwn = (id: string): boolean =>
 
 /** Shows a new key once; it leaves the page with the dialog. */
 export const showKey = (name: string, key: string | undefined): Promise<void> =>
-  dialog({
+  showNewSecret({
     title: `Key of ${name}`,
-    body: (close) =>
-      key === undefined
-        ? html`<p>The key was shown before. Create another one, then delete this one.</p>
-            <div class="buttons"><button type="button" class="primary" @click=${() => close()}>Close</button></div>`
-        : html`<p><strong>This key is shown once.</strong> Store it now: Sidevault has a hash of it only.</p>
-            <pre class="new-key" tabindex="0" aria-label="Key">${key}</pre>
-            <div class="buttons">
-              <button type="button" @click=${() => void copy(key, 'Key copied.')}>Copy</button>
-              <button type="button" class="primary" @click=${() => close()}>I have stored it</button>
-            </div>`,
+    what: 'Key',
+    text: 'Store it now: Sidevault has a hash of it only.',
+    secret: key,
+    missing: 'The key was shown before. Create another one, then delete this one.',
   })
 
 /** Keys of an application, besides those of runs (completions §4). */
