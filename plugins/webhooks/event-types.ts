@@ -13,6 +13,7 @@ const TOKEN_VERBS = ['create', 'read', 'update', 'delete', 'use', 'guard']
 const UNDECLARED: readonly (readonly [entity: string, verb: string])[] = [
   ['console_session', 'create'],
   ['console_session', 'delete'],
+  ['proxy', 'read'],
   ['proxy', 'use'],
   ['proxy', 'outcome'],
   ['reactor', 'use'],

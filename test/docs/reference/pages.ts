@@ -8,6 +8,7 @@ import type { Page } from './markdown.ts'
 import { metrics } from './metrics.ts'
 import { permissions } from './permissions.ts'
 import { sdk } from './sdk.ts'
+import { webhookEvents } from './webhook-events.ts'
 
 /** The pages of docs/reference/. `npm run docs` writes them, reference.test.ts compares them. */
 export const pages: readonly Page[] = [
@@ -19,5 +20,6 @@ export const pages: readonly Page[] = [
   limits,
   expressions,
   auditFormat,
+  webhookEvents,
   sdk,
 ]
