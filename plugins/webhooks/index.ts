@@ -45,7 +45,14 @@ export const plugin = definePlugin({
         permission('webhook:update', 'Update webhooks, replace their secrets, ping and redeliver'),
         permission('webhook:delete', 'Delete webhooks'),
       ],
-      consumers: [{ name: 'events', from: 'now', handle }],
+      consumers: [
+        {
+          name: 'events',
+          from: 'now',
+          isIdle: async () => (await context.records(Webhooks).newest(1)).length === 0,
+          handle,
+        },
+      ],
       jobs: [
         {
           name: 'retries',

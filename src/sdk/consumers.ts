@@ -14,6 +14,11 @@ export interface Consumer {
    */
   readonly from: 'now' | 'start'
   /**
+   * Asked before records are read. While it resolves with true, they count as handled without being read; a rejection
+   * counts as one of `handle`. Without it, all are delivered.
+   */
+  isIdle?(): Promise<boolean>
+  /**
    * 1 to 500 records; their `position` grows. They count as handled when it resolves. When it rejects, or after 60 s,
    * it is called again with the records that follow the last handled one: after 1 s, then twice as long each time, up
    * to 5 min. `signal` is aborted after 60 s, when another process has taken over, and when the service stops.

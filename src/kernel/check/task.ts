@@ -24,6 +24,9 @@ export const ConsumerDeclaration = Type.Object(
     handle: AsyncCallable(
       issueOfHolder('"handle" is not an async function.', 'Write async handle(records, signal) { … }.'),
     ),
+    isIdle: Type.Optional(
+      AsyncCallable(issueOfHolder('"isIdle" is not an async function.', 'Write async isIdle() { … }.')),
+    ),
   } satisfies Record<keyof Consumer, TSchema>,
   noOthers('a consumer has no member "{member}".'),
 )

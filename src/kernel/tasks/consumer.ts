@@ -59,6 +59,15 @@ export const createConsumerVisit = (
     return !stopping.aborted
   }
 
+  /** Counts the records until `newest` as handled, when the consumer wants none. */
+  const skip = async ({ row, lose }: Lease, newest: number, now: number): Promise<boolean> => {
+    if (consumer.isIdle === undefined || !(await consumer.isIdle())) return false
+    const run = { outcome: 'ok', started_at: Math.round(now), duration: 0, release: false } as const
+    if (await store.tasks.settle(row, { ...run, position: newest })) position = newest
+    else lose()
+    return true
+  }
+
   return async ({ row, now, newest, isForced }) => {
     const visitedAt = performance.now()
     if (lease === undefined || lease.lost.aborted) {
@@ -68,6 +77,8 @@ export const createConsumerVisit = (
     }
     if (newest <= position || (visitedAt < retryAt && !isForced)) return
     try {
+      // `newest` is older than what makes the consumer want records.
+      if (await skip(lease, newest, now)) return
       while (await deliver(lease, now - visitedAt));
     } catch (err) {
       // The store: its errors count as the consumer's, whose records it may not have marked as handled.

@@ -10,11 +10,11 @@ import { storeInThread } from '../../kit/store-in-thread.ts'
 import { aLog } from '../../store/kit.ts'
 
 const plugin = 'siem'
-const consumerOf = (handle: Consumer['handle']): Task => ({
+const consumerOf = (handle: Consumer['handle'], more: Partial<Consumer> = {}): Task => ({
   kind: 'consumer',
   plugin,
   name: 'siem/export',
-  consumer: { name: 'export', from: 'start', handle },
+  consumer: { name: 'export', from: 'start', handle, ...more },
 })
 const jobOf = (run: Job['run']): Task => ({
   kind: 'job',
@@ -72,6 +72,21 @@ t.test('a consumer gets all records in order, at most 500 at a time', async (t) 
   t.match(batches[0]?.[0], { tenant_id: 'tenant-a', trace_id: 'trace', position: positions()[0] })
   await round()
   t.equal(batches.length, 3)
+})
+
+t.test('a consumer that is idle gets the records after its idle time only', async (t) => {
+  const { filled, ingest, start } = world(t)
+  await filled
+  const { batches, handle, positions } = collecting()
+  let isIdle = true
+  const { round } = start('a', [consumerOf(handle, { isIdle: async () => isIdle })])
+  await round()
+  isIdle = false
+  await round()
+  t.strictSame(batches, [])
+  await ingest(3, 5)
+  await round()
+  t.equal(positions().length, 2)
 })
 
 t.test('one process of several has a consumer; at its stop another one continues', async (t) => {
