@@ -94,6 +94,7 @@ const PARSES_OWN_TEXT = [
   'plugins/transit/key-provider.ts',
   'src/audit/checkpoint.ts',
   'src/audit/line.ts',
+  'src/commands/plugins/task-templates.ts',
   'src/commands/proto/files.ts',
   'src/commands/reload.ts',
   'src/commands/run/service.ts',

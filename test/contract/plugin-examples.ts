@@ -36,11 +36,13 @@ export const examples: Readonly<Record<string, TokenTypeExamples>> = {
       {
         data: { number, expiration_month: 12, expiration_year: 2030, cvc: '123' },
         masked: { number: 'XXXXXXXXXXXX4242', expiration_month: 12, expiration_year: 2030 },
+        indexes: ['4242'],
       },
       {
         data: { number, expiration_month: 1, expiration_year: 2001, cvc: 1234 },
         stored: { number, expiration_month: 1, expiration_year: 2001, cvc: '1234' },
         masked: { number: 'XXXXXXXXXXXX4242', expiration_month: 1, expiration_year: 2001 },
+        indexes: ['4242'],
       },
       {
         data: {
@@ -52,6 +54,7 @@ export const examples: Readonly<Record<string, TokenTypeExamples>> = {
         },
         stored: { number: '378282246310005', expiration_month: 6, expiration_year: 2029 },
         masked: { number: 'XXXXXXXXXXX0005', expiration_month: 6, expiration_year: 2029 },
+        indexes: ['0005'],
       },
     ],
     invalid: [
@@ -110,8 +113,8 @@ export const examples: Readonly<Record<string, TokenTypeExamples>> = {
   },
   card_number: {
     valid: [
-      { data: number, masked: 'XXXXXXXXXXXX4242' },
-      { data: '4222222222222', masked: 'XXXXXXXXX2222' },
+      { data: number, masked: 'XXXXXXXXXXXX4242', indexes: ['4242'] },
+      { data: '4222222222222', masked: 'XXXXXXXXX2222', indexes: ['2222'] },
     ],
     invalid: [
       { data: '4242424242424241', at: '' },

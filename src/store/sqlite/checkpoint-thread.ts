@@ -63,7 +63,7 @@ export const createBackgroundCheckpoints = (
       isRunning = false
       const fresh = frames < copied ? frames : frames - copied
       copied = frames
-      // What was written meanwhile takes as long to copy, at most.
+      // The next one copies what was written during this one.
       if (fresh > FEW) checkpoint()
       else finish()
     })
