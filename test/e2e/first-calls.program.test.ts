@@ -66,8 +66,9 @@ t.test('the first call and the first read run functions that ran before the serv
     const called = await calledBy[kind]()
     const fresh = [...called].filter((name) => !atStart[kind].has(name))
     t.ok(called.size > 200, `${kind}: the call is seen`)
+    // Envoy's log of the call comes behind it, and is read in some 50 functions.
     t.ok(
-      fresh.length * 20 <= called.size,
+      fresh.length * 10 <= called.size,
       `${kind}: ${fresh.length} of ${called.size} run for the first time`,
       {
         fresh,
