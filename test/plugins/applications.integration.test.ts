@@ -29,7 +29,7 @@ t.test('each permission is allowed for exactly the application types of completi
   const allowed: Record<ApplicationType, RegExp> = {
     public: /^token:(create|update)$/,
     private: /^token:(create|read|update|delete|use|search)$/,
-    management: /^(tenant|application|session|log|report|proxy|reactor):/,
+    management: /^(tenant|application|session|log|report|proxy|reactor|webhook):/,
   }
   for (const [type, pattern] of Object.entries(allowed) as [ApplicationType, RegExp][])
     for (const { type: permission } of known) {
