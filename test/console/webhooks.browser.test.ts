@@ -16,6 +16,7 @@ t.test('Webhooks: a user creates one, pings it, sends a delivery again and delet
   await t.test('an event type that does not exist is shown with the nearest', async (t) => {
     await page.getByText('No webhooks yet.').waitFor()
     await page.getByRole('link', { name: 'New webhook' }).click()
+    await page.getByRole('heading', { level: 1, name: 'New webhook' }).waitFor()
     await page.getByLabel('Name', { exact: true }).fill('Ledger')
     await page.getByLabel('URL', { exact: true }).fill('https://hooks.invalid/in')
     await page.getByLabel('Events', { exact: true }).fill('token.create')
