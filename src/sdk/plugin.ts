@@ -14,6 +14,7 @@ import type { Job } from './jobs.ts'
 import type { AuditEvent, AuditOrigin, EntityType, Logs, Usage } from './logs.ts'
 import type { AuditDeclaration, Operation } from './operation.ts'
 import type { OutboundRequest, OutboundResponse } from './outbound.ts'
+import type { PortDeclaration } from './ports.ts'
 import type { Surface } from './surfaces.ts'
 import type { TokenType } from './token-type.ts'
 import type { Vault } from './vault.ts'
@@ -213,7 +214,10 @@ export interface ConsoleSessions {
   end(session: ConsoleSession, why: string, traceId: string): Promise<void>
 }
 
-/** Interfaces that plugins provide to kernel, gateway and each other; each port has at most one provider. */
+/**
+ * Interfaces that plugins provide to kernel, gateway and each other; each port has at most one provider. These are the
+ * built-in ones; plugins add those that they open (`PortDeclaration`).
+ */
 export interface Ports {
   /** Keys of applications. */
   readonly credentials: CredentialSource & {
@@ -327,6 +331,9 @@ export interface Contribution {
   readonly permissions?: readonly PermissionInfo[]
   /** Entities of audit records that no operation names. */
   readonly entities?: readonly string[]
+  /** Ports that other plugins may provide. */
+  readonly openPorts?: readonly PortDeclaration[]
+  /** Ports that this plugin provides. */
   readonly ports?: Partial<Ports>
   readonly checks?: readonly Check[]
   readonly consumers?: readonly Consumer[]

@@ -19,6 +19,13 @@ const credentials = {
 const consumer = { name: 'export', from: 'now', handle: async () => {} }
 const job = { name: 'tidy', every: 10, run: async () => {} }
 
+const pager = {
+  name: 'pager',
+  functions: ['page'],
+  schema: Type.Object({ channel: Type.String({ pattern: '^#' }) }),
+}
+const provider = { page: async () => {}, channel: '#ops', also: () => {} }
+
 /** A case, its plugins, and the only issue that they must have. */
 const TABLE: readonly (readonly [string, readonly Plugin[], RegExp])[] = [
   ['another api', [pluginOf({}, { api: 2 })], /plugin "sample": it is written for plugin API 2\. .*api: 1/],
@@ -230,7 +237,53 @@ const TABLE: readonly (readonly [string, readonly Plugin[], RegExp])[] = [
     [pluginOf({ jobs: [{ ...job, cron: '* * * * *' }] })],
     /a job has no member "cron"\. Known are name, every, run/,
   ],
-  ['an unknown port', [pluginOf({ ports: { mail: {} } })], /port "mail": there is no such port/],
+  ['an unknown port', [pluginOf({ ports: { mail: {} } })], /port "mail": there is no such port.*Known are/],
+  [
+    'an open port that no installed plugin opens',
+    [pluginOf({ openPorts: [pager] }), pluginOf({ ports: { 'sample/mail': {} } }, { name: 'other' })],
+    /plugin "other" › port "sample\/mail": there is no such port\. .*install the plugin.*, sample\/pager\./,
+  ],
+  [
+    'two open ports of one name',
+    [pluginOf({ openPorts: [pager, pager] })],
+    /plugin "sample" › open port "sample\/pager": the same plugin has it twice\. Rename one/,
+  ],
+  [
+    'an open port that asks for nothing',
+    [pluginOf({ openPorts: [{ name: 'pager' }] })],
+    /open port "pager": it says nothing of what a provider gives\. Add "functions"/,
+  ],
+  [
+    'functions of an open port that are no list, whatever provides it',
+    [pluginOf({ openPorts: [{ name: 'pager', functions: 'page' }], ports: { 'sample/pager': {} } })],
+    /open port "pager": "functions" is not a list of names/,
+  ],
+  [
+    'a schema of an open port that does not compile',
+    [pluginOf({ openPorts: [{ ...pager, schema: { type: 'objekt' } }] })],
+    /open port "pager" › schema: the schema does not compile/,
+  ],
+  [
+    'a provider of an open port that lacks a function',
+    [pluginOf({ openPorts: [pager], ports: { 'sample/pager': { channel: '#ops' } } })],
+    /plugin "sample" › port "sample\/pager": it lacks the function "page"\. Add it/,
+  ],
+  [
+    'a provider of an open port that its schema rejects',
+    [
+      pluginOf({ openPorts: [pager] }),
+      pluginOf({ ports: { 'sample/pager': { page: async () => {}, channel: 7 } } }, { name: 'other' }),
+    ],
+    /plugin "other" › port "sample\/pager": "channel" must be/,
+  ],
+  [
+    'two providers of an open port',
+    [
+      pluginOf({ openPorts: [pager], ports: { 'sample/pager': provider } }),
+      pluginOf({ ports: { 'sample/pager': provider } }, { name: 'other' }),
+    ],
+    /plugin "other" › port "sample\/pager": plugin "sample" has it too\. Remove one of the plugins/,
+  ],
   [
     'half a port',
     [pluginOf({ ports: { credentials: { ...credentials, authenticate: undefined } } })],
@@ -255,7 +308,8 @@ t.test('plugins without an issue start', async (t) => {
     await issuesOf([
       pluginOf({ operations: [operationOf()], tokenTypes: [typeOf()], collections: [Things] }),
       pluginOf({ consumers: [consumer], jobs: [{ ...job, name: 'export' }] }, { name: 'other' }),
-      pluginOf({ consumers: [consumer] }, { name: 'third' }),
+      pluginOf({ consumers: [consumer], openPorts: [pager] }, { name: 'third' }),
+      pluginOf({ ports: { 'third/pager': provider } }, { name: 'fourth' }),
     ]),
     [],
   )

@@ -16,7 +16,7 @@ export const summaryOf = (
   { contribution = {}, scheme }: { contribution: Contribution | undefined; scheme: string | undefined },
 ): PluginSummary => {
   const { tokenTypes = [], operations = [], filters = {}, collections = [] } = contribution
-  const { permissions = [], ports = {}, consumers = [], jobs = [], checks = [] } = contribution
+  const { permissions = [], openPorts = [], ports = {}, consumers = [], jobs = [], checks = [] } = contribution
   const each = (kind: string, texts: readonly string[]) => texts.map((text) => ({ kind, text }))
   return {
     name,
@@ -39,6 +39,10 @@ export const summaryOf = (
       ...each(
         'permission',
         permissions.map(({ type }) => type),
+      ),
+      ...each(
+        'open port',
+        openPorts.map((port) => `${name}/${port.name}`),
       ),
       ...each('port', Object.keys(ports)),
       ...each(

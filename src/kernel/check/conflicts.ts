@@ -47,6 +47,12 @@ const UNIQUE: readonly { readonly kind: string; readonly keys: Keys; readonly fi
     fix: 'Rename one.',
   })),
   {
+    kind: 'open port',
+    keys: ({ plugin, contribution }) =>
+      (contribution.openPorts ?? []).map(({ name }) => `${plugin.name}/${name}`),
+    fix: 'Rename one.',
+  },
+  {
     kind: 'port',
     keys: ({ contribution }) => Object.keys(contribution.ports ?? {}),
     fix: 'Remove one of the plugins: a port has one provider.',

@@ -8,7 +8,6 @@ import type {
   Operation,
   PermissionInfo,
   Plugin,
-  Ports,
   TokenType,
 } from '../../sdk/index.ts'
 import { checkCollection } from './collection.ts'
@@ -16,6 +15,7 @@ import { Callable, checkDeclaration, issue, issueOfHolder, noOthers } from './de
 import { type Issue, issuesAt } from './issues.ts'
 import { checkOperation } from './operation.ts'
 import { placeOf } from './plugin.ts'
+import { checkOpenPort, checkPort, type OpenPorts } from './port.ts'
 import { checkProxyCheck } from './proxy-check.ts'
 import { ConsumerDeclaration, JobDeclaration } from './task.ts'
 import { checkTokenType } from './token-type.ts'
@@ -49,6 +49,7 @@ const ContributionDeclaration = Type.Object(
         issueOfHolder('"entities" is not a list of names.', 'Write it like ["thing"].'),
       ),
     ),
+    openPorts: listOfObjects('openPorts'),
     ports: optionalObject('ports'),
     checks: listOfObjects('checks'),
     consumers: listOfObjects('consumers'),
@@ -83,29 +84,6 @@ const PermissionDeclaration = Type.Object({
   }),
 } satisfies Record<keyof PermissionInfo, TSchema>)
 
-/** Schema of a port: an object with the functions. */
-const port = (...functions: readonly string[]) =>
-  Type.Object(
-    Object.fromEntries(
-      functions.map((name) => [
-        name,
-        Callable(issueOfHolder('it lacks the function "{member}".', 'Add it.')),
-      ]),
-    ),
-    issue('it is not an object.', `Give an object with ${functions.join(', ')}.`),
-  )
-
-const PORTS: Readonly<Record<keyof Ports, TSchema>> = {
-  credentials: port('authenticate', 'install'),
-  sessions: port('authenticate'),
-  applications: port('get'),
-  console: port('find', 'signIn', 'renew', 'end'),
-  members: port('acceptInvitation'),
-  invitations: port('onInvited'),
-  proxies: port('find', 'newest'),
-  reactors: port('programs'),
-}
-
 /** Valid names of filters. */
 export const FILTER_NAME = /^[a-z][a-z0-9_]{0,49}$/
 
@@ -133,6 +111,8 @@ interface ContributionContext {
   readonly expressions: Expressions
   /** Filters of the language itself. */
   readonly builtIn: ReadonlySet<string>
+  /** Ports that plugins of the list open. */
+  readonly openPorts: OpenPorts
   /** Whether operations are checked. */
   readonly operations: boolean
 }
@@ -175,9 +155,9 @@ export const checkContribution = (
     if (context.builtIn.has(name))
       place.add('the expression language has a filter of this name.', 'Choose another name.')
   }
-  for (const [name, port] of Object.entries(contribution.ports ?? {})) {
-    const place = at.at(`port "${name}"`)
-    if (Object.hasOwn(PORTS, name)) checkDeclaration(PORTS[name as keyof Ports], port, place)
-    else place.add('there is no such port.', `Known are ${Object.keys(PORTS).join(', ')}.`)
-  }
+  contribution.openPorts?.forEach((port, index) => {
+    checkOpenPort(port, at.at(named('open port', port, index)))
+  })
+  for (const [name, port] of Object.entries(contribution.ports ?? {}))
+    checkPort(name, port, context.openPorts, at.at(`port "${name}"`))
 }

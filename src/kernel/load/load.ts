@@ -7,6 +7,7 @@ import { checkContribution, FILTER_NAME } from '../check/contribution.ts'
 import type { Issue } from '../check/issues.ts'
 import { checkMessages } from '../check/messages.ts'
 import { checkConfig, checkPlugins, placeOf } from '../check/plugin.ts'
+import { openPortsOf } from '../check/port.ts'
 import { createContext } from '../services/context.ts'
 import type { ServiceDeps } from '../services/services.ts'
 import type { LoadedPlugin } from '../types.ts'
@@ -122,9 +123,10 @@ export const loadPlugins = async (deps: LoadDeps, options: LoadOptions): Promise
   const { operations: serves = true, validationCache } = options
   const digest = serves && validationCache ? digestOfDeclarations(loaded) : undefined
   const operations = serves && !(digest !== undefined && validationCache?.has(digest))
+  const known = { permissions, expressions, builtIn, openPorts: openPortsOf(loaded), operations }
   for (const { plugin, contribution } of loaded) {
     onProgress?.(`${placeOf(plugin)} › checks`)
-    checkContribution(plugin, contribution, { permissions, expressions, builtIn, operations }, issues)
+    checkContribution(plugin, contribution, known, issues)
   }
   onProgress?.(undefined)
   checkConflicts(loaded, issues)
