@@ -11,13 +11,17 @@ const npm = (cwd: string, ...args: readonly string[]) =>
     stdio: ['ignore', 'pipe', 'pipe'],
   })
 
-/** Packs the example, and installs the package in the folder. */
-export const installExample = (folder: string, name: string): void => {
+/** Packs the package, and installs it in the folder. */
+export const installPackage = (folder: string, source: string): void => {
   const packed = join(folder, 'packed')
   mkdirSync(packed, { recursive: true })
-  const [{ filename }] = JSON.parse(npm(packed, 'pack', join(root, 'examples', name), '--json'))
+  const [{ filename }] = JSON.parse(npm(packed, 'pack', source, '--json'))
   npm(folder, 'install', join(packed, filename))
 }
+
+/** Packs the example, and installs the package in the folder. */
+export const installExample = (folder: string, name: string): void =>
+  installPackage(folder, join(root, 'examples', name))
 
 /**
  * An operator's own folder, outside of this project: the examples copied or, the npm one, packed and installed; the
