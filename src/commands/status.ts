@@ -13,6 +13,7 @@ interface Component {
   readonly status: string
   readonly missing?: readonly string[]
   readonly since?: string
+  readonly detail?: string
 }
 
 interface ServiceStatus extends ServiceDescription {
@@ -49,9 +50,9 @@ const printService = ({ role, state, version, pid, ready, listeners, components 
   print(`${shown}: role ${role}, version ${version}, pid ${pid}`)
   for (const [name, title] of LISTENERS)
     if (listeners[name] !== undefined) print(`  ${title.padEnd(16)}${listeners[name]}`)
-  for (const { name, status, missing = [], since } of components)
+  for (const { name, status, missing = [], since, detail } of components)
     print(
-      `  ${status.padEnd(10)}${name}${missing.length > 0 ? `, without ${missing.join(', ')}` : ''}${since ? `, since ${since}` : ''}`,
+      `  ${status.padEnd(10)}${name}${missing.length > 0 ? `, without ${missing.join(', ')}` : ''}${since ? `, since ${since}` : ''}${detail ? `: ${detail}` : ''}`,
     )
   if (components.length === 0) print('  /readyz does not respond')
 }

@@ -1,8 +1,8 @@
-import type { Operation, Plugin, Ports, TokenType } from '../sdk/index.ts'
+import type { Operation, Plugin, Ports, TokenType, WithHealth } from '../sdk/index.ts'
 import { entityTypesOf } from './entity-types.ts'
 import { deepFreeze } from './freeze.ts'
 import { orderByRequirement } from './order.ts'
-import type { LoadedPlugin, Registry, Task } from './types.ts'
+import type { HealthSource, LoadedPlugin, Registry, Task } from './types.ts'
 
 const tasksOf = ({ plugin: { name: plugin }, contribution }: LoadedPlugin): readonly Task[] => [
   ...(contribution.consumers ?? []).map(
@@ -12,6 +12,21 @@ const tasksOf = ({ plugin: { name: plugin }, contribution }: LoadedPlugin): read
     (job): Task => ({ kind: 'job', plugin, name: `${plugin}/${job.name}`, job }),
   ),
 ]
+
+/** The contributions that report how they are. */
+const healthOf = ({ plugin: { name: plugin }, contribution }: LoadedPlugin): readonly HealthSource[] => {
+  const { consumers = [], jobs = [], checks = [], tokenTypes = [] } = contribution
+  const source = (kind: HealthSource['kind'], name: string, item: WithHealth): readonly HealthSource[] =>
+    item.health === undefined
+      ? []
+      : [{ kind, plugin, component: `${kind}:${name}`, health: item.health.bind(item) }]
+  return [
+    ...consumers.flatMap((consumer) => source('consumer', `${plugin}/${consumer.name}`, consumer)),
+    ...jobs.flatMap((job) => source('job', `${plugin}/${job.name}`, job)),
+    ...checks.flatMap((check) => source('check', check.name, check)),
+    ...tokenTypes.flatMap((type) => source('token-type', type.name, type)),
+  ]
+}
 
 /** All declarations of checked plugins, in the order in which they start; frozen. */
 export const createRegistry = (loaded: readonly LoadedPlugin[]): Registry => {
@@ -46,5 +61,6 @@ export const createRegistry = (loaded: readonly LoadedPlugin[]): Registry => {
     ports: Object.freeze(ports),
     checks: Object.freeze(checks),
     tasks: Object.freeze(plugins.flatMap(tasksOf)),
+    health: Object.freeze(plugins.flatMap(healthOf)),
   })
 }

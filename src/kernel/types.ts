@@ -24,6 +24,7 @@ import type {
   TokenType,
   UsedTokens,
   Vault,
+  WithHealth,
 } from '../sdk/index.ts'
 
 /** A loaded plugin with its declarations. */
@@ -44,6 +45,14 @@ export type Task = { readonly plugin: string; readonly name: string } & (
   | { readonly kind: 'job'; readonly job: Job }
 )
 
+/** A contribution that reports how it is. */
+export interface HealthSource extends Required<WithHealth> {
+  readonly kind: 'consumer' | 'job' | 'check' | 'token-type' | 'key-provider'
+  readonly plugin: string
+  /** Its component in `/readyz`: `<kind>:<name>`. */
+  readonly component: string
+}
+
 /** Frozen after start. */
 export interface Registry {
   /** In the order in which they start. */
@@ -55,6 +64,7 @@ export interface Registry {
   readonly ports: Readonly<Partial<Ports>>
   readonly checks: readonly PluginCheck[]
   readonly tasks: readonly Task[]
+  readonly health: readonly HealthSource[]
 }
 
 /** A caller, and when its key was authenticated: ms of `performance.now()`. */

@@ -5,6 +5,7 @@ import type { Log } from '../common/log.ts'
 import { programVersion } from '../common/version.ts'
 import { configSchema } from '../config/json-schema.ts'
 import type { Config } from '../config.ts'
+import { createContributionHealth, mergeHealth } from '../kernel/contribution-health.ts'
 import { createTasks } from '../kernel/tasks/tasks.ts'
 import { DEMO_HOST, demoFiles } from '../supervisor/demo-certificate.ts'
 import { startDemoDestination } from '../supervisor/demo-destination.ts'
@@ -77,7 +78,13 @@ export const startAdminRole = async (
   tasks.start()
   const node = nodeHealth(runtime, config, start, log)
   const { sources } = node
-  const checks = { ...node.checks, ...tasks.checks }
+  const health = createContributionHealth({
+    // Checks are asked in the gateways, which run them.
+    sources: kernel.registry.health.filter(({ kind }) => kind !== 'check'),
+    log,
+  })
+  health.start()
+  const checks = { ...node.checks, ...mergeHealth(tasks.checks, health.checks) }
   const demo = start.demo ? await startDemoDestination(sockets.demo, demoFiles(start.runDir)) : undefined
   const identity = await readIdentity(config)
   await touchStore(runtime)
@@ -149,6 +156,7 @@ export const startAdminRole = async (
     drain,
     close: async () => {
       clearTimeout(warming)
+      health.stop()
       drain()
       await drained
       await Promise.all([admin.close(), grpc.close(), operator.close(), tasks.stop()])

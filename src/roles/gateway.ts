@@ -6,6 +6,7 @@ import { createOpenedHosts } from '../forward-proxy/opened-hosts.ts'
 import { startGateway } from '../gateway/server.ts'
 import { startStatusServer } from '../gateway/status-server.ts'
 import { startWarmer } from '../gateway/warm.ts'
+import { createContributionHealth, type HealthChecks } from '../kernel/contribution-health.ts'
 import { DEMO_HOST } from '../supervisor/demo-certificate.ts'
 import { type ProcessStart, socketsIn } from '../supervisor/messages.ts'
 import { createDestinationClusters } from './destination-clusters.ts'
@@ -17,14 +18,21 @@ import { openRuntime, type Runtime } from './runtime.ts'
 import { touchStore } from './warm-up.ts'
 
 /** Serves health and metrics of a machine without an admin process, on the socket of the management API. */
-const startPages = async (runtime: Runtime, config: Config, start: ProcessStart, log: Log) => {
+const startPages = async (
+  runtime: Runtime,
+  own: HealthChecks,
+  config: Config,
+  start: ProcessStart,
+  log: Log,
+) => {
   const [{ startAdmin }, { readIdentity, renewIdentity }] = await Promise.all([
     import('../admin/server.ts'),
     import('./identity.ts'),
   ])
   const { kernel, metrics } = runtime
   const node = nodeHealth(runtime, config, start, log)
-  const { checks, sources } = node
+  const { sources } = node
+  const checks = { ...node.checks, ...own }
   const admin = await startAdmin(
     {
       kernel,
@@ -116,10 +124,17 @@ export const startGatewayRole = async (
   const health = async () => {
     await Promise.all([store.health(), kernel.health()])
   }
-  const parts = { sandbox: () => sandbox.health(), records: () => kernel.records() }
+  const servesPages = start.role === 'gateway' && start.worker === 0
+  const contributions = createContributionHealth({
+    sources: kernel.registry.health.filter(
+      ({ kind }) => kind === 'check' || (kind === 'token-type' && servesPages),
+    ),
+    log,
+  })
+  contributions.start()
+  const parts = { sandbox: () => sandbox.health(), records: () => kernel.records(), ...contributions.checks }
   const ops = await startStatusServer({ metrics, health, parts }, at(sockets.status))
-  const pages =
-    start.role === 'gateway' && start.worker === 0 ? await startPages(runtime, config, start, log) : undefined
+  const pages = servesPages ? await startPages(runtime, contributions.checks, config, start, log) : undefined
   const warmer = startWarmer({ proxies, sandbox, log }, { afterMs: WARM_AFTER_MS })
   return {
     reload: async (next, trustBundle) => {
@@ -136,6 +151,7 @@ export const startGatewayRole = async (
     ...(pages && { failed: pages.failed }),
     close: async () => {
       warmer.close()
+      contributions.stop()
       await pages?.close()
       await gateway.close()
       await forwardHosts?.close()

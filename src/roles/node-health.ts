@@ -94,6 +94,9 @@ export const nodeHealth = (runtime: Runtime, config: Config, start: ProcessStart
         { name: 'supervisor', metrics: (signal) => envoyConfigMetrics(sockets.control, signal) },
       ]
     : []
+  const ofChecks = runtime.kernel.registry.health
+    .filter(({ kind }) => kind === 'check')
+    .map(({ component }) => component)
   for (const [worker, socket] of sockets.status.entries()) {
     const itself = start.kind === 'gateway' && worker === start.worker
     if (itself || start.role === 'admin') continue
@@ -102,6 +105,7 @@ export const nodeHealth = (runtime: Runtime, config: Config, start: ProcessStart
       [name, '/healthz'],
       [`${name}-sandbox`, '/healthz/sandbox'],
       [`${name}-records`, '/healthz/records'],
+      ...ofChecks.map((component) => [`${name}-${component}`, `/healthz/${component}`] as const),
     ] as const)
       checks[part] = async (signal) => {
         const { status, body } = await unixHttp(socket, 'GET', path, { signal })

@@ -1,4 +1,5 @@
 /** Checks: verdicts of plugins on proxied calls (completions §18). */
+import type { WithHealth } from './health.ts'
 
 /** A token that a call names. Whether the caller may use it is decided after the checks. */
 export interface CheckedToken {
@@ -60,7 +61,7 @@ export type CheckVerdict =
  * A check of proxied calls. Checks run in the order of plugins and declarations, one after the other; the first denial
  * ends the call.
  */
-export interface Check {
+export interface Check extends WithHealth {
   /** `[a-z][a-z0-9-]*`, at most 50 characters, unique in the service. */
   readonly name: string
   /** Before a value is opened; or when the destination's status is known, before the caller gets any of it. */

@@ -1,3 +1,4 @@
+import type { WithHealth } from './health.ts'
 import type { LogEntry } from './logs.ts'
 
 /**
@@ -5,7 +6,7 @@ import type { LogEntry } from './logs.ts'
  * process of all replicas at a time, in the role `admin` only. At least once: records are delivered again when a
  * process ends, or loses the consumer to another one, before `handle` resolved.
  */
-export interface Consumer {
+export interface Consumer extends WithHealth {
   /** `[a-z][a-z0-9-]*`, at most 50, unique in its plugin. Its position is stored under `<plugin>/<name>`. */
   readonly name: string
   /**

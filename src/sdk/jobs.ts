@@ -1,5 +1,7 @@
+import type { WithHealth } from './health.ts'
+
 /** Work at intervals, in one process of all replicas at a time, in the role `admin` only. */
-export interface Job {
+export interface Job extends WithHealth {
   /** `[a-z][a-z0-9-]*`, at most 50, unique in its plugin. Its last run is stored under `<plugin>/<name>`. */
   readonly name: string
   /**

@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox'
 import type { Json } from '../common/json.ts'
+import type { WithHealth } from './health.ts'
 
 /** An issue of a token's data: JSON pointer below `data` ('' for `data` itself) and message, without the value. */
 export interface DataIssue {
@@ -11,10 +12,11 @@ export interface DataIssue {
 export type NamedCheck = 'luhn' | 'aba' | 'iban'
 
 /**
- * A kind of token (completions §5). All functions are pure and synchronous. The kernel checks the declaration
- * at start: container syntax, expressions that parse, pointers, and that the mask shows no `writeOnly` field.
+ * A kind of token (completions §5). All functions but `health` are pure and synchronous. The kernel checks the
+ * declaration at start: container syntax, expressions that parse, pointers, and that the mask shows no `writeOnly`
+ * field.
  */
-export interface TokenType {
+export interface TokenType extends WithHealth {
   /** `[a-z0-9_]{1,50}`; also the `entity_type` of its log records. */
   readonly name: string
   /** Display name, e.g. "Card". */

@@ -51,17 +51,22 @@ t.test('Settings: changes the tenant, and invites a user', async (t) => {
   })
 })
 
-t.test('Settings: consumers and jobs of plugins with their last run', async (t) => {
-  const sidevault = await ownTenant()
-  const page = await openConsole(t, sidevault, { key: null, hash: '#/settings' })
-  const run = { outcome: 'failed', last_run: new Date(Date.now() - 7_200_000).toISOString() }
-  const components = [
-    { name: 'consumer:siem/export', status: 'degraded', ...run, duration_ms: 42, lag_seconds: 90 },
-    { name: 'job:siem/tidy', status: 'ok' },
-  ]
-  await page.route('**/readyz', (route) => route.fulfill({ json: { status: 'degraded', components } }))
-  await signIn(page, sidevault.managementKey)
-  const node = page.getByRole('region', { name: 'This node' })
-  await node.getByText(/^failed 2 hours ago in 42 ms, 90 s behind$/).waitFor()
-  await node.getByText('has not run yet').waitFor()
-})
+t.test(
+  'Settings: consumers and jobs of plugins with their last run, and what else reports how it is',
+  async (t) => {
+    const sidevault = await ownTenant()
+    const page = await openConsole(t, sidevault, { key: null, hash: '#/settings' })
+    const run = { outcome: 'failed', last_run: new Date(Date.now() - 7_200_000).toISOString() }
+    const components = [
+      { name: 'consumer:siem/export', status: 'degraded', ...run, duration_ms: 42, lag_seconds: 90 },
+      { name: 'job:siem/tidy', status: 'ok' },
+      { name: 'gateway-0-check:hours', status: 'degraded', detail: 'The calendar is of <b>May</b>.' },
+    ]
+    await page.route('**/readyz', (route) => route.fulfill({ json: { status: 'degraded', components } }))
+    await signIn(page, sidevault.managementKey)
+    const node = page.getByRole('region', { name: 'This node' })
+    await node.getByText(/^failed 2 hours ago in 42 ms, 90 s behind$/).waitFor()
+    await node.getByText('has not run yet').waitFor()
+    await node.getByText('degraded: The calendar is of <b>May</b>.').waitFor()
+  },
+)

@@ -230,6 +230,11 @@ const TABLE: readonly (readonly [string, readonly Plugin[], RegExp])[] = [
     [pluginOf({ jobs: [{ ...job, every: 1 }] })],
     /plugin "sample" › job "tidy": "every" is 1, not a number of seconds from 10\. Set 10 or more/,
   ],
+  [
+    'a health that is no function',
+    [pluginOf({ jobs: [{ ...job, health: 'ok' }] })],
+    /job "tidy": "health" is not a function\. Write async health/,
+  ],
   ['a job without a run', [pluginOf({ jobs: [{ name: 'tidy', every: 10 }] })], /"run" is not an async/],
   ['a bad name of a job', [pluginOf({ jobs: [{ ...job, name: 'Tidy' }] })], /job "Tidy": its name is not/],
   [

@@ -59,7 +59,7 @@ const createComponents = (
     const at = before?.status === status ? before.at : now
     if (before?.status !== status) {
       if (status === 'failed') log.warn({ err, component }, 'component failed')
-      else log.warn({ component, missing }, 'component degraded')
+      else log.warn({ component, missing, detail: details?.detail }, 'component degraded')
     }
     unhealthy.set(component, { status, at })
     return { name: component, status, ...(missing ? { missing } : {}), since: isoTime(at), ...details }

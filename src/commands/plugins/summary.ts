@@ -16,7 +16,14 @@ export const summaryOf = (
   { contribution = {}, scheme }: { contribution: Contribution | undefined; scheme: string | undefined },
 ): PluginSummary => {
   const { tokenTypes = [], operations = [], filters = {}, collections = [] } = contribution
-  const { permissions = [], openPorts = [], ports = {}, consumers = [], jobs = [], checks = [] } = contribution
+  const {
+    permissions = [],
+    openPorts = [],
+    ports = {},
+    consumers = [],
+    jobs = [],
+    checks = [],
+  } = contribution
   const each = (kind: string, texts: readonly string[]) => texts.map((text) => ({ kind, text }))
   return {
     name,

@@ -9,6 +9,8 @@ export interface Component {
   readonly missing?: readonly string[]
   /** Start of a state that is not `ok`. */
   readonly since?: string
+  /** A sentence of a plugin about a state that is not `ok`. */
+  readonly detail?: string
   /** Last run of a consumer or job, ISO 8601; absent before the first. */
   readonly last_run?: string
   readonly outcome?: string

@@ -42,6 +42,14 @@ export const noOthers = (message: string, fix = 'Known are {members}.') => ({
 /** Schema of a function, which JSON Schema cannot express. */
 export const Callable = (options: object) => Type.Unsafe<() => unknown>({ isFunction: true, ...options })
 
+/** Schema of `health` of a contribution. */
+export const HealthFunction = () =>
+  Type.Optional(
+    Callable(
+      issueOfHolder('"health" is not a function.', 'Write async health(signal) { … }, or leave it out.'),
+    ),
+  )
+
 /** Schema of an async function. */
 export const AsyncCallable = (options: object) =>
   Type.Unsafe<() => Promise<unknown>>({ isAsyncFunction: true, ...options })

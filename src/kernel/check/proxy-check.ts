@@ -2,7 +2,7 @@ import { types } from 'node:util'
 import type { TSchema } from 'typebox'
 import { Type } from '../../common/json-schema.ts'
 import type { Check } from '../../sdk/index.ts'
-import { Callable, checkDeclaration, issue, issueOfHolder, noOthers } from './declaration.ts'
+import { Callable, checkDeclaration, HealthFunction, issue, issueOfHolder, noOthers } from './declaration.ts'
 import type { Issues } from './issues.ts'
 
 /** Schema of a check of proxied calls. */
@@ -31,6 +31,7 @@ const CheckDeclaration = Type.Object(
       }),
     ),
     handle: Callable(issueOfHolder('it has no handle function.', 'Add async handle(call, signal) { … }.')),
+    health: HealthFunction(),
   } satisfies Record<keyof Check, TSchema>,
   {
     ...issue('it is not an object.', 'Give { name, on, fail, handle }.'),

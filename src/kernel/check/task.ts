@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import { Type } from '../../common/json-schema.ts'
 import type { Consumer, Job } from '../../sdk/index.ts'
-import { AsyncCallable, issueOfHolder, noOthers } from './declaration.ts'
+import { AsyncCallable, HealthFunction, issueOfHolder, noOthers } from './declaration.ts'
 
 const name = Type.String({
   pattern: '^[a-z][a-z0-9-]{0,49}$',
@@ -24,6 +24,7 @@ export const ConsumerDeclaration = Type.Object(
     handle: AsyncCallable(
       issueOfHolder('"handle" is not an async function.', 'Write async handle(records, signal) { … }.'),
     ),
+    health: HealthFunction(),
     isIdle: Type.Optional(
       AsyncCallable(issueOfHolder('"isIdle" is not an async function.', 'Write async isIdle() { … }.')),
     ),
@@ -39,6 +40,7 @@ export const JobDeclaration = Type.Object(
       ...issueOfHolder('"every" is {value}, not a number of seconds from 10.', 'Set 10 or more.'),
     }),
     run: AsyncCallable(issueOfHolder('"run" is not an async function.', 'Write async run(signal) { … }.')),
+    health: HealthFunction(),
   } satisfies Record<keyof Job, TSchema>,
   noOthers('a job has no member "{member}".'),
 )

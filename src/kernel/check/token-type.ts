@@ -47,6 +47,7 @@ export const TokenTypeDeclaration = Type.Object(
     data: Type.Object({}, issue('there is no schema of its data.', 'Give a JSON Schema.')),
     normalize: optionalFunction,
     check: optionalFunction,
+    health: optionalFunction,
     checks: list(
       'checks',
       Type.Object(

@@ -6,6 +6,7 @@ import { createLogThrottle } from '../../common/log-throttle.ts'
 import { withTimeout } from '../../common/with-timeout.ts'
 import type { Store } from '../../store/store.ts'
 import type { TaskRow } from '../../store/tasks/types.ts'
+import type { ComponentHealth, HealthChecks } from '../contribution-health.ts'
 import type { Task } from '../types.ts'
 import { createConsumerVisit } from './consumer.ts'
 import { createJobVisit } from './job.ts'
@@ -28,12 +29,6 @@ interface TasksDeps {
   readonly log: Log
 }
 
-/** State of a task, for `/readyz`. */
-interface TaskHealth {
-  readonly degraded: boolean
-  readonly details: Readonly<Record<string, string | number>>
-}
-
 /** Consumers and jobs of plugins. */
 interface Tasks {
   /** A round each second. Does not keep the process alive. */
@@ -45,7 +40,7 @@ interface Tasks {
   /** Aborts what runs, and waits for it (bounded). */
   stop(): Promise<void>
   /** By component: the last run in any process. */
-  readonly checks: Readonly<Record<string, () => Promise<TaskHealth>>>
+  readonly checks: HealthChecks
 }
 
 const isOf = (task: Pick<Task, 'kind' | 'name'>) => (row: TaskRow) =>
@@ -156,7 +151,7 @@ export const createTasks = ({ store, tasks, registry, log }: TasksDeps, holder: 
   const lagOf = async ({ position }: TaskRow, now: number): Promise<number> =>
     Math.max(0, now - ((await store.logs.createdAfter(position)) ?? now)) / 1_000
 
-  const healthOf = async (task: Task): Promise<TaskHealth> => {
+  const healthOf = async (task: Task): Promise<ComponentHealth> => {
     const row = (await readState()).tasks.find(isOf(task))
     const now = await store.time()
     if (row === undefined) return { degraded: false, details: {} }

@@ -23,7 +23,7 @@ t.test('all issues of checks are reported at once, each with its place and fix',
     /check "c" › timeout_ms: it is 1001\. .*1 to 1000/,
     /check "d" › handle: it is no async function\. .*"async"/,
     /check "e": it has no handle function\. /,
-    /check "f": a check has no member "every"\. Known are name, on, fail, timeout_ms, handle/,
+    /check "f": a check has no member "every"\. Known are name, on, fail, timeout_ms, handle, health/,
     /check "hours": the same plugin has it twice\. Rename one/,
     /plugin "other" › check "hours": plugin "sample" has it too/,
   ])

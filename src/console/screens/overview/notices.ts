@@ -26,9 +26,12 @@ const docs = (anchor = ''): string => `/docs/operations${anchor}`
 const ofComponents = ({ components }: Health): readonly Notice[] =>
   components
     .filter(({ status }) => status !== 'ok')
-    .map(({ name, status, since, missing = [] }) => ({
+    .map(({ name, status, since, missing = [], detail }) => ({
       kind: status === 'failed' ? 'bad' : 'warn',
-      text: `Component ${name} is ${status}${missing.length > 0 ? `: without ${missing.join(', ')}` : ''}.`,
+      text:
+        detail === undefined
+          ? `Component ${name} is ${status}${missing.length > 0 ? `: without ${missing.join(', ')}` : ''}.`
+          : `Component ${name} is ${status}: ${detail}`,
       ...(since === undefined ? {} : { at: since }),
       href: docs(),
     }))

@@ -23,8 +23,8 @@ interface NodeState {
   readonly plugins: readonly string[]
   readonly tokenTypes: readonly string[]
   readonly groups: readonly string[]
-  /** Consumers and jobs of plugins. */
-  readonly tasks: readonly Component[]
+  /** Consumers and jobs of plugins, and all else of plugins that reports how it is. */
+  readonly contributions: readonly Component[]
 }
 
 const loadNode = async (signal: AbortSignal): Promise<NodeState> => {
@@ -40,7 +40,7 @@ const loadNode = async (signal: AbortSignal): Promise<NodeState> => {
     plugins: metrics.of('plugin_info').map(({ labels }) => `${labels.plugin} ${labels.version}`),
     tokenTypes: typesOf(api).map(({ name }) => name),
     groups: api.tags.map(({ name }) => name),
-    tasks: health.components.filter(({ name }) => /^(?:consumer|job):/.test(name)),
+    contributions: health.components.filter(({ name }) => name.includes(':')),
   }
 }
 
@@ -50,14 +50,20 @@ const lastRun = ({ last_run, outcome, duration_ms, lag_seconds = 0 }: Component)
   return html`${outcome} ${relativeTime(last_run)}${duration_ms === undefined ? nothing : html` in ${milliseconds(duration_ms)}`}${lag}`
 }
 
-const view = ({ version, node, plugins, tokenTypes, groups, tasks }: NodeState): TemplateResult =>
+const stateOf = (component: Component): TemplateResult => {
+  const isTask = /^(?:consumer|job):/.test(component.name)
+  const state = isTask ? lastRun(component) : component.status
+  return html`${state}${component.detail === undefined ? nothing : `: ${component.detail}`}`
+}
+
+const view = ({ version, node, plugins, tokenTypes, groups, contributions }: NodeState): TemplateResult =>
   facts([
     ['Sidevault', version],
     ['Node', node],
     ['Plugins', badges(plugins)],
     ['Token types', badges(tokenTypes)],
     ['Operations', badges(groups)],
-    ...tasks.map((task) => [task.name.replace(':', ' '), lastRun(task)] as const),
+    ...contributions.map((component) => [component.name.replace(':', ' '), stateOf(component)] as const),
     [
       'Limits',
       html`<a href="/docs/limits" target="_blank" rel="noopener">All limits</a> and
