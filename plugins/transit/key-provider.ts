@@ -81,27 +81,30 @@ const FIXES: Readonly<Record<number, string>> = {
   503: 'The server is sealed or in maintenance. Unseal it, then start again.',
 }
 
-const call = async (
-  { origin, mount, key }: Target,
-  { env, signal }: KeyProviderContext,
-  what: 'encrypt' | 'decrypt',
-  body: object,
-): Promise<Readonly<Record<string, unknown>>> => {
+/** Sends a request to the server; `token`: of its caller, if it needs one. */
+const send = async (
+  url: string,
+  { env, signal }: Pick<KeyProviderContext, 'env' | 'signal'>,
+  {
+    method,
+    token,
+    body,
+  }: { readonly method: 'GET' | 'POST'; readonly token?: string; readonly body?: object },
+): Promise<{ readonly status: number; readonly text: string }> => {
   const namespace = setting(env, 'NAMESPACE')
   const authority = setting(env, 'CACERT')
-  const url = `${origin}/v1/${mount}/${what}/${key}`
   const options = {
-    method: 'POST',
+    method,
     signal,
     headers: {
       'content-type': 'application/json',
       'x-vault-request': 'true',
-      'x-vault-token': await tokenOf(env),
+      ...(token === undefined ? {} : { 'x-vault-token': token }),
       ...(namespace === undefined ? {} : { 'x-vault-namespace': namespace }),
     },
     ...(authority === undefined ? {} : { ca: await fileOf('BAO_CACERT', authority) }),
   }
-  const { status, text } = await new Promise<{ status: number; text: string }>((done, fail) => {
+  return new Promise<{ status: number; text: string }>((done, fail) => {
     const sent = (url.startsWith('https:') ? https : http)(url, options, (response) => {
       let text = ''
       response.setEncoding('utf8')
@@ -113,15 +116,26 @@ const call = async (
       response.on('error', fail)
     })
     sent.on('error', fail)
-    sent.end(JSON.stringify(body))
+    sent.end(body === undefined ? undefined : JSON.stringify(body))
   }).catch((cause: unknown) => {
     const code = isObject(cause) && typeof cause.code === 'string' ? ` (${cause.code})` : ''
     throw new AppError(
       'gateway_timeout',
-      `The transit server ${origin} does not respond${code}. Check that it runs, its address, and its certificate (BAO_CACERT).`,
+      `The transit server ${new URL(url).origin} does not respond${code}. Check that it runs, its address, and its certificate (BAO_CACERT).`,
       { cause },
     )
   })
+}
+
+const call = async (
+  { origin, mount, key }: Target,
+  place: KeyProviderContext,
+  what: 'encrypt' | 'decrypt',
+  body: object,
+): Promise<Readonly<Record<string, unknown>>> => {
+  const token = await tokenOf(place.env)
+  const url = `${origin}/v1/${mount}/${what}/${key}`
+  const { status, text } = await send(url, place, { method: 'POST', token, body })
   let response: unknown
   try {
     response = JSON.parse(text)
@@ -158,5 +172,13 @@ export const keyProvider: KeyProvider = {
         'The transit server returned no plaintext. Check that SIDEVAULT_ROOT_KEY names a transit key.',
       )
     return Buffer.from(plaintext, 'base64')
+  },
+  health: async (place) => {
+    // https://openbao.org/api-docs/system/health/: 200 and 429 respond to requests, 501 and 503 do not.
+    const { status } = await send(`${targetOf(place.address).origin}/v1/sys/health`, place, { method: 'GET' })
+    if (status < 500) return undefined
+    return {
+      degraded: `The transit server is ${status === 503 ? 'sealed' : 'not ready'}; processes cannot start until it responds.`,
+    }
   },
 }

@@ -87,7 +87,8 @@ export const settingsSchema = Type.Partial(
     plugins: list('List: * (every folder of plugins/), folders, npm names, JSON files.'),
     plugin_config: Type.Record(Type.String(), Type.Unknown(), {
       secret: true,
-      description: 'Configuration of plugins: an object by plugin name.',
+      description:
+        'Configuration of plugins: an object by plugin name; of a key provider by its scheme with a colon, e.g. "transit:".',
     }),
     egress_allow: list('Private CIDR blocks that destinations may resolve to, e.g. 10.1.0.0/16.'),
     egress_ports: list('Ports of destinations, e.g. 443,8443, or * for all.'),

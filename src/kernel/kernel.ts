@@ -17,6 +17,7 @@ import { createIdempotency } from './invoke/idempotency.ts'
 import { createInvoke, type Invoke } from './invoke/invoke.ts'
 import { type LoadOptions, loadPlugins } from './load/load.ts'
 import { createRegistry } from './registry.ts'
+import { checkProviderConfigs } from './services/key-providers.ts'
 import { createRejectedRecords, type RejectedRecords } from './services/rejected-records.ts'
 import type { ServiceDeps } from './services/services.ts'
 import { createTenantGuards, createTenants } from './services/tenants.ts'
@@ -88,7 +89,9 @@ export const startKernel = async (deps: KernelDeps, options: KernelOptions): Pro
     options,
   )
   const names = plugins.map(({ plugin }) => plugin.name)
-  checkConfigNames(options.configs ?? {}, names, issues)
+  const { configs = {}, plugins: sources, pluginsDir, bases = [process.cwd()] } = options
+  checkConfigNames(configs, names, issues)
+  await checkProviderConfigs(configs, { sources, pluginsDir, bases }, issues)
   if (issues.length > 0) throw new PluginIssues(issues)
 
   const registry = createRegistry(loaded)

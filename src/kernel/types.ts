@@ -48,7 +48,8 @@ export type Task = { readonly plugin: string; readonly name: string } & (
 /** A contribution that reports how it is. */
 export interface HealthSource extends Required<WithHealth> {
   readonly kind: 'consumer' | 'job' | 'check' | 'token-type' | 'key-provider'
-  readonly plugin: string
+  /** Absent: a key provider, which is loaded without its plugin. */
+  readonly plugin?: string
   /** Its component in `/readyz`: `<kind>:<name>`. */
   readonly component: string
 }

@@ -17,9 +17,9 @@ export interface ProvidedKey {
   readonly row?: KeyRow
 }
 
-export const placeOf = (address: string, env: KeyProviderContext['env']): KeyProviderContext => ({
-  address,
-  env,
+/** With a timeout that starts now. */
+export const placeOf = (place: Omit<KeyProviderContext, 'signal'>): KeyProviderContext => ({
+  ...place,
   signal: AbortSignal.timeout(TIMEOUT),
 })
 

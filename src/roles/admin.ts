@@ -80,7 +80,7 @@ export const startAdminRole = async (
   const { sources } = node
   const health = createContributionHealth({
     // Checks are asked in the gateways, which run them.
-    sources: kernel.registry.health.filter(({ kind }) => kind !== 'check'),
+    sources: runtime.health.filter(({ kind }) => kind !== 'check'),
     log,
   })
   health.start()

@@ -126,8 +126,8 @@ export const startGatewayRole = async (
   }
   const servesPages = start.role === 'gateway' && start.worker === 0
   const contributions = createContributionHealth({
-    sources: kernel.registry.health.filter(
-      ({ kind }) => kind === 'check' || (kind === 'token-type' && servesPages),
+    sources: runtime.health.filter(
+      ({ kind }) => kind === 'check' || (servesPages && ['token-type', 'key-provider'].includes(kind)),
     ),
     log,
   })

@@ -94,9 +94,7 @@ export const nodeHealth = (runtime: Runtime, config: Config, start: ProcessStart
         { name: 'supervisor', metrics: (signal) => envoyConfigMetrics(sockets.control, signal) },
       ]
     : []
-  const ofChecks = runtime.kernel.registry.health
-    .filter(({ kind }) => kind === 'check')
-    .map(({ component }) => component)
+  const ofChecks = runtime.health.filter(({ kind }) => kind === 'check').map(({ component }) => component)
   for (const [worker, socket] of sockets.status.entries()) {
     const itself = start.kind === 'gateway' && worker === start.worker
     if (itself || start.role === 'admin') continue

@@ -17,7 +17,7 @@ import type { SandboxStart } from '../host-api/lazy-sandbox.ts'
 import { startKernel } from '../kernel/kernel.ts'
 import type { PluginSource } from '../kernel/load/discover.ts'
 import { PLUGINS_DIR } from '../kernel/load/plugins-dir.ts'
-import type { Kernel, Peers } from '../kernel/types.ts'
+import type { HealthSource, Kernel, Peers } from '../kernel/types.ts'
 import { openKeys } from '../keys/open.ts'
 import type { Keys } from '../keys/types.ts'
 import { createInProcessState } from '../shared-state/in-process.ts'
@@ -46,6 +46,8 @@ export interface Runtime {
   readonly hostApi: HostApi
   /** Maintains the journals of all processes of this data directory. */
   readonly maintenance: AuditMaintenance
+  /** Contributions of plugins that report how they are, the key provider included. */
+  readonly health: readonly HealthSource[]
   /** See `Egress.dial`. */
   readonly dial: Egress['dial']
   /** Short-lived state shared by replicas. */
@@ -80,15 +82,22 @@ const firstKeys = async (store: Store): Promise<void> => {
  */
 export const openStoreKeys = async (
   config: Config,
-  deps: { readonly store: Store; readonly log: Log; readonly clock?: Clock },
+  deps: {
+    readonly store: Store
+    readonly log: Log
+    readonly clock?: Clock
+    /** Called when the key provider reports how it is. */
+    readonly onHealth?: (health: HealthSource) => void
+  },
   mayCreate: boolean,
 ): Promise<Keys> => {
-  const { store, log, clock = systemClock } = deps
+  const { store, log, clock = systemClock, onHealth } = deps
   // `create` only for an empty store: a new root key for existing data would hide the loss of the old one.
   if (!mayCreate) await firstKeys(store)
   const create = mayCreate && (await store.keys.keys('')).length === 0
   const load = (how: 'existing' | 'first') => loadRoot(config, store, config.rootKeySource?.reveal(), how)
-  const { key: rootKey, row } = await load(create ? 'first' : 'existing')
+  const { key: rootKey, row, health } = await load(create ? 'first' : 'existing')
+  if (health) onHealth?.(health)
   const throttle = createLogThrottle()
   const reload = async () => {
     try {
@@ -186,7 +195,9 @@ export const openRuntime = async (
       log,
     })
     closers.push(() => store.close())
-    const keys = await openStoreKeys(config, { store, log, clock }, owner)
+    const keyHealth: HealthSource[] = []
+    const onHealth = (health: HealthSource) => void keyHealth.push(health)
+    const keys = await openStoreKeys(config, { store, log, clock, onHealth }, owner)
     const mac = (data: string | Buffer) => keys.mac('audit', data)
     // Only the owner reads recent lines back.
     const own = owner ? { own: createRecentLinesCache() } : {}
@@ -295,7 +306,11 @@ export const openRuntime = async (
       guessLimit = guessLimitOf(next)
     }
     const { dial } = egress
-    return { store, keys, journal, kernel, metrics, hostApi, maintenance, dial, state, admit, reload, close }
+    const health = [...keyHealth, ...kernel.registry.health]
+    return {
+      ...{ store, keys, journal, kernel, metrics, hostApi, maintenance, dial, state },
+      ...{ health, admit, reload, close },
+    }
   } catch (error) {
     await close()
     throw error

@@ -1,4 +1,5 @@
 import type { Static, TSchema } from 'typebox'
+import type { KeyProvider } from './key-provider.ts'
 import type { Operation } from './operation.ts'
 import type { Contribution, Plugin, PluginContext } from './plugin.ts'
 
@@ -41,6 +42,11 @@ export const definePlugin = <C extends TSchema>(
     setup(context: PluginContext<Static<C>>): Contribution | Promise<Contribution>
   },
 ): Plugin => plugin as Plugin
+
+/** A key provider's module exports it under the name `keyProvider`. The type of `config` is that of the schema. */
+export const defineKeyProvider = <C extends TSchema>(
+  provider: Omit<KeyProvider<Static<C>>, 'config'> & { readonly config?: C },
+): KeyProvider => provider as KeyProvider
 
 /** Returns the declaration with its input and output types inferred. */
 export const defineOperation = <I extends TSchema, O extends TSchema>(

@@ -76,10 +76,21 @@ t.test('a check lists a key provider, and reports an invalid one', async (t) => 
       'index.js': source('no-kms'),
       'key-provider.js': 'export const keyProvider = { scheme: "no kms" }\n',
     },
+    kms: {
+      'index.js': source('kms'),
+      'key-provider.js':
+        'export const keyProvider = { scheme: "kms", config: { type: "objekt" }, wrap() {}, unwrap() {} }\n',
+    },
   })
-  const [transit, none] = await Promise.all(
-    ['transit', './no-kms'].map((plugin) => command(folder, ['plugins', 'check', plugin])),
+  const [transit, none, kms] = await Promise.all(
+    ['transit', './no-kms', './kms'].map((plugin) => command(folder, ['plugins', 'check', plugin])),
   )
+  t.match(kms, { code: 2, text: /plugin "kms" › key-provider › config: the schema does not compile/ })
+  const list = await command(folder, ['plugins', 'list'], {
+    SIDEVAULT_PLUGIN_CONFIG: '{"transit:":{"a":1},"kms:":{}}',
+  })
+  t.match(list, { code: 2, text: /"transit:": the key provider takes no configuration, and some is given/ })
+  t.match(list.text, /"kms:": there is no key provider of this scheme\. Add its plugin to the list/)
   t.match(transit, { code: 0, text: /^ {2}root key {4}transit:…$/m })
   t.match(none, {
     code: 2,

@@ -4,6 +4,7 @@ import t from 'tap'
 import type { AppError } from '../../src/common/errors.ts'
 import { createLog } from '../../src/common/log.ts'
 import { loadConfig } from '../../src/config.ts'
+import { RootKeySourceError } from '../../src/keys/root-key.ts'
 import { runBackup } from '../../src/maintenance/backup.ts'
 import { runRotateRoot } from '../../src/maintenance/keys.ts'
 import { bootstrapTenant } from '../../src/roles/bootstrap-tenant.ts'
@@ -122,6 +123,56 @@ t.test('a key provider loads from the plugin list, and nothing else of its plugi
     message: /no plugin of SIDEVAULT_PLUGINS brings a key provider/,
   })
 })
+
+t.test(
+  'a key provider gets its configuration with defaults, and a start reports what its schema rejects',
+  async (t) => {
+    const base = t.testdir({
+      data: {},
+      'package.json': '{"type":"module"}',
+      safe: {
+        'index.js': `export const plugin = { api: 1, name: 'safe-plugin', version: '1.0.0', setup: () => ({}) }`,
+        'key-provider.js': `import { defineKeyProvider, Type } from 'sidevault/sdk'
+        const xor = (bytes, { config }) => Buffer.from(bytes).map((byte) => byte ^ config.pad)
+        export const keyProvider = defineKeyProvider({
+          scheme: 'safe',
+          config: Type.Object({ url: Type.String({ pattern: '^https:' }), pad: Type.Integer({ default: 7 }) }),
+          wrap: async (key, place) => xor(key, place).toString('hex'),
+          unwrap: async (text, place) => xor(Buffer.from(text, 'hex'), place),
+          health: async ({ address, config }) => ({ degraded: \`\${address} of \${config.url} is slow.\` }),
+        })`,
+      },
+    })
+    const start = (plugin_config: object) => {
+      const SIDEVAULT_PLUGIN_CONFIG = JSON.stringify(plugin_config)
+      const env = { SIDEVAULT_PLUGINS: `*,${join(base, 'safe')}`, SIDEVAULT_PLUGIN_CONFIG }
+      return openRuntime(configOf(join(base, 'data'), 'safe:here', env), {
+        name: `process-${started++}`,
+        owner: true,
+        log,
+      })
+    }
+    const place = 'plugin configuration › "safe:"'
+    const rejected = await start({ 'safe:': { url: 'secret-thing', pad: 'x' } }).catch((error) => error)
+    t.type(rejected, RootKeySourceError)
+    t.match(rejected, { code: 'invalid' })
+    for (const path of ['url', 'pad'])
+      t.ok(rejected.message.includes(`${place}: "${path}" must`), rejected.message)
+    t.notMatch(rejected.message, /secret-thing/)
+    await t.rejects(start({}), { message: /plugin configuration › "safe:": "url" is required\. Correct/ })
+    const valid = { 'safe:': { url: 'https://kms' } }
+    await t.rejects(start({ ...valid, 'other:': {}, 'transit:': { a: 1 } }), {
+      message:
+        /2 issues.*"other:": there is no key provider of this scheme.*"transit:": the key provider takes no configuration/s,
+    })
+    const runtime = await start(valid)
+    t.teardown(() => runtime.close())
+    await bootstrapTenant(runtime, { bootstrapKey: undefined, now: 1, log })
+    const [source] = runtime.health.filter(({ kind }) => kind === 'key-provider')
+    t.equal(source?.component, 'key-provider:safe')
+    t.same(await source?.health(AbortSignal.timeout(10_000)), { degraded: 'here of https://kms is slow.' })
+  },
+)
 
 t.test('a rotated key file that cannot be read is an outage to callers, and a path in the log', async (t) => {
   const dataDir = t.testdir()

@@ -3,11 +3,12 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../../common/clock.ts'
 import { createLog } from '../../common/log.ts'
 import { createExpressions } from '../../expressions/expressions.ts'
+import { checkCompiles } from '../../kernel/check/declaration.ts'
 import { issuesAt, thrownAt } from '../../kernel/check/issues.ts'
 import { checkConfigNames, placeOf } from '../../kernel/check/plugin.ts'
 import { fixOf } from '../../kernel/load/import-module.ts'
 import { loadPlugins } from '../../kernel/load/load.ts'
-import { keyProviderIn } from '../../kernel/services/key-providers.ts'
+import { checkProviderConfigs, keyProviderIn, providerConfig } from '../../kernel/services/key-providers.ts'
 import type { Plugin } from '../../sdk/index.ts'
 import type { InspectMessage, InspectRequest } from './inspect.ts'
 import { summaryOf } from './summary.ts'
@@ -23,7 +24,11 @@ const { loaded, plugins, issues } = await loadPlugins(
   },
 )
 const names = plugins.map(({ plugin }) => plugin.name)
-if (request.strict) checkConfigNames(request.configs, names, issues)
+const { configs, plugins: sources, pluginsDir, bases } = request
+if (request.strict) {
+  checkConfigNames(configs, names, issues)
+  await checkProviderConfigs(configs, { sources, pluginsDir, bases }, issues)
+}
 const schemes = new Map<Plugin, string>()
 for (const { plugin, folder } of plugins) {
   if (folder === undefined) continue
@@ -37,7 +42,12 @@ for (const { plugin, folder } of plugins) {
         'its module exports no key provider.',
         'Export it by name: export const keyProvider: KeyProvider = { scheme, wrap, unwrap }; a scheme is of a-z, 0-9 and "-".',
       )
-    else if (provider !== undefined) schemes.set(plugin, provider.scheme)
+    else if (provider !== undefined) {
+      schemes.set(plugin, provider.scheme)
+      const isConfigured = configs[`${provider.scheme}:`] !== undefined
+      if (isConfigured && !request.strict) providerConfig(provider, configs, issues)
+      if (!isConfigured && provider.config !== undefined) checkCompiles(provider.config, at.at('config'))
+    }
   } catch (thrown) {
     at.add(`its module cannot be loaded: ${thrownAt(thrown)}.`, fixOf(thrown))
   }

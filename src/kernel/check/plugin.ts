@@ -6,7 +6,7 @@ import type { Plugin } from '../../sdk/index.ts'
 import type { Candidate } from '../load/discover.ts'
 import { orderByRequirement } from '../order.ts'
 import { Callable, checkDeclaration, issue, issueOfHolder, noOthers } from './declaration.ts'
-import { type Issue, issuesAt } from './issues.ts'
+import { type Issue, type Issues, issuesAt } from './issues.ts'
 
 const NAME = /^[a-z][a-z0-9-]{0,49}$/
 export const placeOf = (plugin: Plugin): string => `plugin "${plugin.name}"`
@@ -89,17 +89,20 @@ export const checkPlugins = (candidates: readonly Candidate[], issues: Issue[]):
   return known
 }
 
-/** A plugin's configuration with its defaults; adds issues for values that its schema rejects. */
-export const checkConfig = (plugin: Plugin, configured: unknown, issues: Issue[]): unknown => {
-  const at = issuesAt(`${placeOf(plugin)} › config`, issues)
-  if (plugin.config === undefined) {
+/** A configuration with the defaults of its schema; adds issues for values that the schema rejects. */
+export const checkValues = (
+  { owner, schema }: { readonly owner: string; readonly schema: TSchema | undefined },
+  configured: unknown,
+  at: Issues,
+): unknown => {
+  if (schema === undefined) {
     if (configured !== undefined)
-      at.add('the plugin takes no configuration, and some is given.', 'Remove it.')
+      at.add(`the ${owner} takes no configuration, and some is given.`, 'Remove it.')
     return {}
   }
   const config = structuredClone(configured ?? {})
   try {
-    const error = compileValidator(plugin.config)(config)
+    const error = compileValidator(schema)(config)
     for (const [path, sentences] of Object.entries(error?.errors ?? {}))
       for (const sentence of sentences) at.add(`"${path}" ${sentence}.`, 'Correct the configuration.')
   } catch (thrown) {
@@ -108,14 +111,22 @@ export const checkConfig = (plugin: Plugin, configured: unknown, issues: Issue[]
   return config
 }
 
-/** Names in the configurations that belong to no plugin. */
+/** A plugin's configuration with its defaults; adds issues for values that its schema rejects. */
+export const checkConfig = (plugin: Plugin, configured: unknown, issues: Issue[]): unknown =>
+  checkValues(
+    { owner: 'plugin', schema: plugin.config },
+    configured,
+    issuesAt(`${placeOf(plugin)} › config`, issues),
+  )
+
+/** Names in the configurations that belong to no plugin. `<scheme>:` belongs to a key provider. */
 export const checkConfigNames = (
   configs: Readonly<Record<string, unknown>>,
   plugins: readonly string[],
   issues: Issue[],
 ): void => {
   for (const name of Object.keys(configs))
-    if (!plugins.includes(name))
+    if (!name.endsWith(':') && !plugins.includes(name))
       issuesAt(`plugin configuration › "${name}"`, issues).add(
         'there is no plugin of this name.',
         'Add the plugin to the list, or remove its configuration.',

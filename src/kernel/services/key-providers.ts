@@ -3,8 +3,10 @@ import { join, resolve } from 'node:path'
 import { AppError } from '../../common/errors.ts'
 import { isObject } from '../../common/json.ts'
 import type { KeyProvider } from '../../sdk/key-provider.ts'
+import { type Issue, issuesAt, thrownAt } from '../check/issues.ts'
+import { checkValues } from '../check/plugin.ts'
 import type { PluginSource } from '../load/discover.ts'
-import { importFile, importNpm, isAbsent, type Module, provideSdk } from '../load/import-module.ts'
+import { fixOf, importFile, importNpm, isAbsent, type Module, provideSdk } from '../load/import-module.ts'
 
 const ENTRIES = ['key-provider.ts', 'key-provider.js'] as const
 
@@ -18,7 +20,16 @@ const isProvider = (value: unknown): value is KeyProvider =>
   typeof value.scheme === 'string' &&
   SCHEME.test(value.scheme) &&
   typeof value.wrap === 'function' &&
-  typeof value.unwrap === 'function'
+  typeof value.unwrap === 'function' &&
+  (value.config === undefined || isObject(value.config)) &&
+  ['undefined', 'function'].includes(typeof value.health)
+
+/** Where plugins are looked for. */
+interface PluginList {
+  readonly sources: readonly PluginSource[]
+  readonly pluginsDir: string
+  readonly bases: readonly string[]
+}
 
 /** The key provider of a plugin's folder: undefined without the module, `none` when it exports no key provider. */
 export const keyProviderIn = async (folder: string): Promise<KeyProvider | 'none' | undefined> => {
@@ -33,14 +44,7 @@ export const keyProviderIn = async (folder: string): Promise<KeyProvider | 'none
  * the folder named like the scheme first: nothing else of a plugin runs before the service has its keys. `invalid` when
  * none has it.
  */
-export const findKeyProvider = async (
-  scheme: string,
-  options: {
-    readonly sources: readonly PluginSource[]
-    readonly pluginsDir: string
-    readonly bases: readonly string[]
-  },
-): Promise<KeyProvider> => {
+export const findKeyProvider = async (scheme: string, options: PluginList): Promise<KeyProvider> => {
   provideSdk()
   const { sources, pluginsDir, bases } = options
   const names = sources.filter((source) => typeof source === 'string')
@@ -73,3 +77,33 @@ export const findKeyProvider = async (
 
 const isNotExported = (thrown: unknown): boolean =>
   isObject(thrown) && ['ERR_PACKAGE_PATH_NOT_EXPORTED', 'ERR_MODULE_NOT_FOUND'].includes(String(thrown.code))
+
+/** The configuration of a key provider with its defaults, of `<scheme>:` in `configs`. */
+export const providerConfig = (
+  { scheme, config: schema }: KeyProvider,
+  configs: Readonly<Record<string, unknown>>,
+  issues: Issue[],
+): unknown => {
+  const at = issuesAt(`plugin configuration › "${scheme}:"`, issues)
+  return checkValues({ owner: 'key provider', schema }, configs[`${scheme}:`], at)
+}
+
+/** Adds the issues of all configurations of key providers, also of those whose scheme is not in use. */
+export const checkProviderConfigs = async (
+  configs: Readonly<Record<string, unknown>>,
+  list: PluginList,
+  issues: Issue[],
+): Promise<void> => {
+  for (const name of Object.keys(configs).filter((key) => key.endsWith(':')))
+    try {
+      providerConfig(await findKeyProvider(name.slice(0, -1), list), configs, issues)
+    } catch (thrown) {
+      const at = issuesAt(`plugin configuration › "${name}"`, issues)
+      if (thrown instanceof AppError)
+        at.add(
+          'there is no key provider of this scheme.',
+          'Add its plugin to the list, or remove its configuration.',
+        )
+      else at.add(`the module of a key provider cannot be loaded: ${thrownAt(thrown)}.`, fixOf(thrown))
+    }
+}

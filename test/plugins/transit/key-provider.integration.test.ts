@@ -8,6 +8,7 @@ import { startTransit } from '../../kit/transit.ts'
 const place = (address: string, env: Record<string, string>) => ({
   address,
   env,
+  config: {},
   signal: AbortSignal.timeout(10_000),
 })
 
@@ -110,4 +111,16 @@ t.test('a transit address without TLS, mount or key is invalid', async (t) => {
       code: 'invalid',
       message: /is not usable\. Write transit:https/,
     })
+})
+
+t.test('a sealed transit server is degraded, and one that does not respond is rejected', async (t) => {
+  const { address, env, state } = await startTransit(t)
+  t.equal(await keyProvider.health?.(place(address, env)), undefined)
+  state.sealed = true
+  t.match(await keyProvider.health?.(place(address, {})), {
+    degraded: /^The transit server is sealed; .*start/,
+  })
+  await t.rejects(async () => keyProvider.health?.(place('http://127.0.0.1:9/transit/x', env)), {
+    code: 'gateway_timeout',
+  })
 })
