@@ -38,7 +38,7 @@ await Promise.all([
   ),
 ])
 
-t.test('configuration that a plugin rejects is reported without the values', async (t) => {
+await t.test('configuration that a plugin rejects is reported without the values', async (t) => {
   const strict: BadPlugin = {
     name: 'strict',
     source: `import { definePlugin, Type } from 'sidevault/sdk'
