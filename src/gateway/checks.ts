@@ -5,6 +5,7 @@ import type { Log } from '../common/log.ts'
 import { createLogThrottle } from '../common/log-throttle.ts'
 import type { Metrics } from '../common/metrics.ts'
 import { compileValidator } from '../common/validate.ts'
+import { createWatchBlocking } from '../common/watch-blocking.ts'
 import { TimeoutError, withTimeout } from '../common/with-timeout.ts'
 import type { PluginCheck } from '../kernel/types.ts'
 import type { Check, CheckedCall, CheckVerdict } from '../sdk/index.ts'
@@ -33,7 +34,7 @@ interface CheckDeps {
 }
 
 const DEFAULT_TIMEOUT_MS = 250
-/** ms without a pause from which on a check is reported. */
+/** ms before its first await from which on a check is reported. */
 const BLOCKED_MS = 50
 
 const PRINTABLE = String.raw`^[^\u0000-\u001f\u007f-\u009f]*$`
@@ -75,6 +76,7 @@ export const createChecks = (
 
   const runnerOf = ({ plugin, check }: PluginCheck): RunningCheck => {
     const { name, on, fail, timeout_ms = DEFAULT_TIMEOUT_MS } = check
+    const watch = createWatchBlocking(log.child({ plugin, check: name }))
     const seconds = metrics.checks.seconds.labels({ check: name })
     const warn = (kind: string, message: string, more: object) => {
       const suppressed = throttle(`${kind} ${name}`)
@@ -85,7 +87,8 @@ export const createChecks = (
       const deciding = check.handle(call, signal)
       const ms = Math.round(now() - start)
       if (ms >= BLOCKED_MS) warn('blocked', 'a check blocked the event loop', { ms })
-      return deciding
+      // What it does after an await.
+      return watch(() => deciding)
     }
     const decide = async (call: CheckedCall): Promise<Decided> => {
       try {

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Log } from '../common/log.ts'
 import { createLogThrottle } from '../common/log-throttle.ts'
+import { createWatchBlocking } from '../common/watch-blocking.ts'
 import { TimeoutError, withTimeout } from '../common/with-timeout.ts'
-import { createWatchBlocking } from './tasks/watch-blocking.ts'
 import type { HealthSource } from './types.ts'
 
 const INTERVAL_MS = 5_000

@@ -44,33 +44,40 @@ t.test('new plugins of each kind pass their checks and their tests as they are',
   t.match(tested.text, /pass 6\n/, 'two of each')
 })
 
-t.test('new consumers, jobs and checks pass their checks and their tests as they are', async (t) => {
-  const folder = t.testdir()
-  for (const [kind, line] of [
-    ['consumer', 'consumer    lines, from now'],
-    ['job', 'job         report, every 86400 s'],
-    ['check', 'check       a-check-FORM \\(request\\), fails closed'],
-  ] as const)
-    for (const form of ['--folder', '--npm']) {
-      const name = `a-${kind}-${form.slice(2)}`
-      t.match(await command(folder, ['plugins', 'new', name, form, '--kind', kind]), { code: 0 })
-      const checked = await command(folder, ['plugins', 'check', `./${name}`])
-      t.match(
-        checked,
-        {
-          code: 0,
-          text: new RegExp(`^${name} .*\\n  ${line.replace('FORM', form.slice(2))}\\nNo issues\\.`),
-        },
-        checked.text,
-      )
-    }
-  const tested = await sidevault(folder, ['plugins', 'test', '.'])
-  t.match(tested.text, /pass 8\n/, tested.text)
-  t.match(await command(folder, ['plugins', 'new', 'b', '--json', '--kind', 'job']), {
-    code: 2,
-    text: /A JSON file cannot hold a job\. Use --folder or --npm/,
-  })
-})
+t.test(
+  'new consumers, jobs, checks and webhook types pass their checks and their tests as they are',
+  async (t) => {
+    const folder = t.testdir()
+    for (const [kind, line] of [
+      ['consumer', 'consumer    lines, from now'],
+      ['job', 'job         report, every 86400 s'],
+      ['check', 'check       a-check-FORM \\(request\\), fails closed'],
+      [
+        'webhook-type',
+        'operation   POST /a-webhook-type-FORM \\(AWebhookType\\w+\\.Create\\), \\S+:create\\n  permission  \\S+:create',
+      ],
+    ] as const)
+      for (const form of ['--folder', '--npm']) {
+        const name = `a-${kind}-${form.slice(2)}`
+        t.match(await command(folder, ['plugins', 'new', name, form, '--kind', kind]), { code: 0 })
+        const checked = await command(folder, ['plugins', 'check', `./${name}`])
+        t.match(
+          checked,
+          {
+            code: 0,
+            text: new RegExp(`^${name} .*\\n  ${line.replace('FORM', form.slice(2))}\\nNo issues\\.`),
+          },
+          checked.text,
+        )
+      }
+    const tested = await sidevault(folder, ['plugins', 'test', '.'])
+    t.match(tested.text, /pass 10\n/, tested.text)
+    t.match(await command(folder, ['plugins', 'new', 'b', '--json', '--kind', 'job']), {
+      code: 2,
+      text: /A JSON file cannot hold a job\. Use --folder or --npm/,
+    })
+  },
+)
 
 t.test('a failing test makes the command fail', async (t) => {
   const folder = t.testdir({

@@ -15,7 +15,13 @@ const world = (
   let time = 0
   const check = { name: 'a', on: 'request', fail: 'closed', handle, ...more } as Check
   const checks = createChecks([{ plugin: 'mine', check }], {
-    log: { ...silentLog(), warn: (line: object, text: string) => lines.push([line, text]) } as never,
+    log: {
+      ...silentLog(),
+      warn: (line: object, text: string) => lines.push([line, text]),
+      child: (of: object) => ({
+        warn: (line: object, text: string) => lines.push([{ ...of, ...line }, text]),
+      }),
+    } as never,
     metrics,
     now: () => time,
   })
@@ -95,6 +101,19 @@ t.test('a throw and a hang are decided by "fail", and logged with plugin and che
     message: 'Come back at nine.',
     errors: { check: ['closed'] },
   })
+})
+
+t.test('a check that blocks the event loop after an await is named with its milliseconds', async (t) => {
+  const { running, lines } = world(
+    async () => {
+      await new Promise(setImmediate)
+      for (const end = performance.now() + 300; performance.now() < end; );
+      return undefined
+    },
+    { timeout_ms: 1_000 },
+  )
+  await running.run(CALL)
+  t.match(lines, [[{ plugin: 'mine', check: 'a', ms: Number }, /event loop was blocked/]])
 })
 
 t.test('a check that blocks the event loop is named with its milliseconds', async (t) => {

@@ -1,2 +1,2 @@
 /** What a new plugin brings. */
-export const KINDS = ['token-type', 'consumer', 'job', 'check'] as const
+export const KINDS = ['token-type', 'consumer', 'job', 'check', 'webhook-type'] as const

@@ -16,6 +16,7 @@ import {
   packageOf,
   TYPE_MODULE,
 } from './templates.ts'
+import { webhookTypeFiles } from './webhook-type-template.ts'
 
 type Form = 'folder' | 'json' | 'npm'
 
@@ -71,12 +72,21 @@ const writeFiles = (path: string, folder: string, files: Readonly<Record<string,
   }
 }
 
+const moduleFiles = (
+  kind: Exclude<Scaffold['kind'], 'token-type'>,
+  names: Names,
+  extension: 'ts' | 'js',
+): Files => {
+  if (kind === 'check') return checkFiles(names, extension)
+  return kind === 'webhook-type' ? webhookTypeFiles(names, extension) : taskFiles(kind, names, extension)
+}
+
 const filesOf = (form: Form, kind: Scaffold['kind'], names: Names): Files => {
   if (kind === 'token-type') return TOKEN_TYPE_FILES[form](names)
   if (form === 'json') throw new ScaffoldError(`A JSON file cannot hold a ${kind}. Use --folder or --npm.`)
   const extension = form === 'npm' ? 'js' : 'ts'
   return {
-    ...(kind === 'check' ? checkFiles(names, extension) : taskFiles(kind, names, extension)),
+    ...moduleFiles(kind, names, extension),
     'package.json': form === 'npm' ? packageOf(names, `A ${kind}`) : TYPE_MODULE,
   }
 }

@@ -3,6 +3,7 @@ import { Counter, Gauge, type Registry } from '@prometheus-io/client'
 import { isoTime, untilNext } from '../../common/clock.ts'
 import type { Log } from '../../common/log.ts'
 import { createLogThrottle } from '../../common/log-throttle.ts'
+import { createWatchBlocking } from '../../common/watch-blocking.ts'
 import { withTimeout } from '../../common/with-timeout.ts'
 import type { Store } from '../../store/store.ts'
 import type { TaskRow } from '../../store/tasks/types.ts'
@@ -12,7 +13,6 @@ import { createConsumerVisit } from './consumer.ts'
 import { createJobVisit } from './job.ts'
 import { createLeases } from './leases.ts'
 import type { TaskDeps, Visit } from './types.ts'
-import { createWatchBlocking } from './watch-blocking.ts'
 
 /** ms between two rounds. */
 const ROUND_MS = 1_000

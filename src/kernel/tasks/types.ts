@@ -1,8 +1,8 @@
 import type { Log } from '../../common/log.ts'
+import type { WatchBlocking } from '../../common/watch-blocking.ts'
 import type { Store } from '../../store/store.ts'
 import type { TaskRow } from '../../store/tasks/types.ts'
 import type { Leases } from './leases.ts'
-import type { WatchBlocking } from './watch-blocking.ts'
 
 /** State of all tasks, as it was read. */
 interface RoundState {

@@ -159,19 +159,23 @@ t.test(
   },
 )
 
+const block = async () => {
+  await new Promise(setImmediate)
+  for (const end = performance.now() + 300; performance.now() < end; );
+}
+
 t.test('a consumer that blocks the event loop is named in the log, with the milliseconds', async (t) => {
   const { filled, start, lines } = world(t)
   await filled
-  const block = () => {
-    for (const end = performance.now() + 300; performance.now() < end; );
-  }
-  const handle = async () => {
-    await new Promise(setImmediate)
-    block()
-  }
-  await start('a', [consumerOf(handle)]).round()
+  await start('a', [consumerOf(block)]).round()
   t.match(lines, [{ plugin, consumer: 'siem/export', ms: Number, msg: /event loop was blocked/ }])
   t.ok(Number(lines[0]?.ms) >= 190)
+})
+
+t.test('a job that blocks the event loop is named in the log, with the milliseconds', async (t) => {
+  const { start, lines } = world(t)
+  await start('a', [jobOf(block)]).round()
+  t.match(lines, [{ plugin, job: 'siem/tidy', ms: Number, msg: /event loop was blocked/ }])
 })
 
 t.test('a consumer that never resolves and ignores its signal is left behind at a stop', async (t) => {

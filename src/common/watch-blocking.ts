@@ -1,5 +1,5 @@
-import type { Log } from '../../common/log.ts'
-import { createLogThrottle } from '../../common/log-throttle.ts'
+import type { Log } from './log.ts'
+import { createLogThrottle } from './log-throttle.ts'
 
 /** Shortest turn of the event loop that is logged, and the interval at which turns are measured, ms. */
 const BLOCKED_MS = 200
