@@ -62,19 +62,23 @@ const isComplete = (text: string): boolean => {
   return head.includes('\r\ntransfer-encoding: chunked') && body.endsWith('0\r\n\r\n')
 }
 
-/** Sends bytes to a port, and resolves with what comes back: one response, or all until the connection is closed. */
-export const sendBytes = async (port: number, bytes: string): Promise<string> => {
+/** Sends bytes to a port, and resolves with what comes back: a response, or all until the connection is closed. */
+export const sendBytes = async (
+  port: number,
+  bytes: string,
+  end: 'response' | 'close' = 'response',
+): Promise<string> => {
   const socket = connectTcp(port, '127.0.0.1')
   socket.on('error', () => {})
   let text = ''
-  const complete = Promise.withResolvers<void>()
+  const ended = Promise.withResolvers<void>()
   socket.on('data', (chunk) => {
     text += chunk.toString('latin1')
-    if (isComplete(text)) complete.resolve()
+    if (end === 'response' && isComplete(text)) ended.resolve()
   })
-  socket.on('close', () => complete.resolve())
+  socket.on('close', () => ended.resolve())
   socket.write(bytes, 'latin1')
-  await complete.promise
+  await ended.promise
   socket.destroy()
   return text
 }
