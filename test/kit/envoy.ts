@@ -108,7 +108,13 @@ export const startControlledEnvoy = (directory: string, port: number): Promise<R
     port,
   )
 
-const runEnvoy = async (directory: string, config: object, port: number): Promise<RunningEnvoy> => {
+/** Runs an Envoy with this bootstrap, whose administration is the socket `envoy.sock`, and waits until it is live. */
+export const runEnvoy = async (
+  directory: string,
+  config: object,
+  port: number,
+  env: Readonly<Record<string, string>> = {},
+): Promise<RunningEnvoy> => {
   writeFileSync(join(directory, 'envoy.json'), JSON.stringify(config))
   const child = spawn(
     findEnvoy(),
@@ -121,7 +127,7 @@ const runEnvoy = async (directory: string, config: object, port: number): Promis
       '-l',
       process.env.ENVOY_LOG ?? 'error',
     ],
-    { cwd: directory, stdio: ['ignore', 'ignore', 'pipe'] },
+    { cwd: directory, env: { ...process.env, ...env }, stdio: ['ignore', 'ignore', 'pipe'] },
   )
   let stderr = ''
   child.stderr?.on('data', (chunk) => {
