@@ -1,5 +1,8 @@
 /** Pages of other origins (completions §20), over the listener that a page reaches: attacks, and what is open. */
+import { request } from 'node:http'
 import t, { type Test } from 'tap'
+import { AppError } from '../../../src/common/errors.ts'
+import type { RateLimiter } from '../../../src/common/rate-limiter.ts'
 import { type CallOptions, startTestService } from '../../kit/service.ts'
 import { openInThread } from '../../kit/store-in-thread.ts'
 
@@ -9,10 +12,10 @@ const CARD = {
   data: { number: '4242424242424242', expiration_month: 12, expiration_year: 2030 },
 }
 
-const setUp = async (t: Test, admin: Parameters<typeof startTestService>[1] = {}) => {
+const setUp = async (t: Test, admit?: RateLimiter) => {
   const service = await startTestService(t, {
     openStore: openInThread,
-    admin: { direct: { host: '127.0.0.1', port: 0 }, ...admin.admin },
+    admin: { prefixes: ['SVC', 'BT'], direct: { host: '127.0.0.1', port: 0 }, admit },
   })
   const { call } = service
   const shop = async (allowed_origins: readonly string[], permissions = ['token:create', 'token:update']) =>
@@ -80,6 +83,8 @@ t.test('a preflight is answered for origins that some application allows, withou
       },
       `${method} ${path}`,
     )
+  const { headers } = await preflight(SHOP, 'POST', '/tokens')
+  t.notMatch(headers['access-control-allow-headers'], /console|\*/i, "the console's proof stays its own")
   for (const [method, path] of [
     ['GET', '/tokens'],
     ['DELETE', '/tokens/a'],
@@ -274,19 +279,46 @@ t.test('origins of a deleted tenant are those of no application', async (t) => {
   t.equal((await preflight(SHOP, 'POST', '/tokens')).status, 405)
 })
 
-t.test('calls of an allowed origin are admitted with it, and a 429 can be read', async (t) => {
-  const admitted: unknown[] = []
-  const { shop, from, call, preflight } = await setUp(t, {
-    admin: {
-      admit: ({ origin }) => void admitted.push(origin),
-      direct: { host: '127.0.0.1', port: 0 },
-    },
-  })
+t.test(
+  'the limit of an origin counts calls that some application allows, and its 429 can be read',
+  async (t) => {
+    const admitted: unknown[] = []
+    const { shop, from, call, preflight } = await setUp(t, ({ origin }) => {
+      admitted.push(origin)
+      if (origin !== undefined) throw new AppError('rate_limited', 'Wait.', { retryAfter: 1 })
+    })
+    const key = await shop([SHOP])
+    admitted.splice(0)
+    t.match(await from(SHOP, 'POST', '/tokens', { key, body: CARD }), {
+      status: 429,
+      headers: { 'access-control-allow-origin': SHOP, 'retry-after': '1' },
+    })
+    t.equal((await from('https://evil.example', 'POST', '/tokens', { key, body: CARD })).status, 403)
+    t.equal((await preflight(SHOP, 'POST', '/tokens')).status, 204)
+    t.equal((await call('POST', '/tokens', { key, body: CARD })).status, 201)
+    t.same(admitted, [SHOP, undefined, undefined, undefined])
+  },
+)
+
+t.test('two lines with origins are no origin', async (t) => {
+  const { shop, admin } = await setUp(t)
   const key = await shop([SHOP])
-  admitted.splice(0)
-  await from(SHOP, 'POST', '/tokens', { key, body: CARD })
-  await from('https://evil.example', 'POST', '/tokens', { key, body: CARD })
-  await preflight(SHOP, 'POST', '/tokens')
-  await call('POST', '/tokens', { key, body: CARD })
-  t.same(admitted, [SHOP, undefined, undefined, undefined])
+  const statusOf = (origin: readonly string[]) =>
+    new Promise((resolve, reject) => {
+      const lines = origin.flatMap((value) => ['origin', value])
+      const headers = [...lines, 'host', 'a', 'svc-api-key', key, 'content-type', 'application/json']
+      request(`${admin.direct?.address}/tokens`, { method: 'POST', headers }, (response) => {
+        response.resume()
+        resolve(response.statusCode)
+      })
+        .on('error', reject)
+        .end(JSON.stringify(CARD))
+    })
+  t.equal(await statusOf([SHOP]), 201)
+  for (const origins of [
+    [SHOP, 'https://evil.example'],
+    ['https://evil.example', SHOP],
+    [SHOP, SHOP],
+  ])
+    t.equal(await statusOf(origins), 403)
 })

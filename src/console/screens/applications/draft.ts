@@ -128,7 +128,7 @@ export const bodyOf = (draft: Draft): DraftBody => ({
   rules: draft.rules.map(ruleBody),
   ...destinationsBody(draft.destinations),
   ...(draft.response_guard === '' ? {} : { response_guard: draft.response_guard }),
-  ...originsBody(listOf(draft.allowed_origins)),
+  ...originsBody(listOf(draft.allowed_origins.trim())),
 })
 
 /** Whether an update would replace what is stored by the same. */
