@@ -140,8 +140,6 @@ const pluginBases = (cwd: string, file: string | undefined, variable: string | u
 }
 
 /**
- * Calls a minute. 5,000 and 10,000 a second are above what services need and below a flood. 100 a second are above what
- * the people behind one address need of one shop. 60 guesses are above what people need, and 100,000 numbers take a day.
  */
 const RATE_LIMITS = {
   rate_limit_per_key: '300000',

@@ -36,7 +36,7 @@ const authorize = async (privateKey: string, nonce: unknown) => {
   return { status: response.status, body: { detail: response.ok ? 'authorized' : 'not authorized' } }
 }
 
-/** Pays with a token: the value is put in on the way to the provider. What the page sends is an id, and no expression. */
+/** Pays with a token: the value is put in on the way to the provider. The page sends an id, and no expression. */
 const pay = async (privateKey: string, token: unknown) => {
   if (typeof token !== 'string' || !ID.test(token)) return { status: 400, body: { detail: 'no token' } }
   const body = { amount: 100, card: { number: `{{ ${token} | json: '$.number' }}` } }

@@ -1,6 +1,6 @@
 /**
- * Operations that pages of other origins may call (completions §20), and of which origins: of those that the application
- * lists, or of `any` where it lists `*`.
+ * Operations that pages of other origins may call (completions §20), and of which origins: those that the application
+ * lists, or any where it lists `*`.
  */
 const OPERATIONS = new Map<string, 'listed' | 'any'>([
   ['Tokens.Create', 'any'],

@@ -106,26 +106,29 @@ t.test('a page can read its errors, and cannot use a private key, another call o
   t.equal(await send(page, publicKey, 'POST', '/tokens', CARD, { credentials: 'include' }), 'blocked')
 })
 
-t.test('a page of an origin that nobody allows, and one without an origin, are blocked', async (t) => {
-  const server = createServer((_request, response) =>
-    response.setHeader('content-type', 'text/html').end('a'),
-  )
-  const port = await listenFor(t, server)
-  const { page } = await open(t, `http://127.0.0.1:${port}`)
-  t.equal(await send(page, publicKey, 'POST', '/tokens', CARD), 'blocked')
-  await page.setContent('<iframe sandbox="allow-scripts" srcdoc="a"></iframe>')
-  const frame = page.frames().find((candidate) => candidate !== page.mainFrame())
-  if (frame === undefined) throw new Error('the frame is missing')
-  t.equal(await frame.evaluate('origin'), 'null')
-  t.equal(await send(frame, publicKey, 'POST', '/tokens', CARD), 'blocked')
-  const { json } = await sidevault.call('POST', '/applications', {
-    key: sidevault.managementKey,
-    body: { name: 'Anyone', type: 'public', permissions: ['token:create'], allowed_origins: ['*'] },
-  })
-  for (const each of [page, frame])
-    t.match(await send(each, json.key, 'POST', '/tokens', CARD), { status: 201 }, 'where * is allowed')
-  t.match(await send(page, publicKey, 'POST', '/tokens', CARD), {
-    status: 403,
-    code: 'origin_not_allowed',
-  })
-})
+t.test(
+  'a page of an origin that no application allows, and one without an origin, are blocked',
+  async (t) => {
+    const server = createServer((_request, response) =>
+      response.setHeader('content-type', 'text/html').end('a'),
+    )
+    const port = await listenFor(t, server)
+    const { page } = await open(t, `http://127.0.0.1:${port}`)
+    t.equal(await send(page, publicKey, 'POST', '/tokens', CARD), 'blocked')
+    await page.setContent('<iframe sandbox="allow-scripts" srcdoc="a"></iframe>')
+    const frame = page.frames().find((candidate) => candidate !== page.mainFrame())
+    if (frame === undefined) throw new Error('the frame is missing')
+    t.equal(await frame.evaluate('origin'), 'null')
+    t.equal(await send(frame, publicKey, 'POST', '/tokens', CARD), 'blocked')
+    const { json } = await sidevault.call('POST', '/applications', {
+      key: sidevault.managementKey,
+      body: { name: 'Anyone', type: 'public', permissions: ['token:create'], allowed_origins: ['*'] },
+    })
+    for (const each of [page, frame])
+      t.match(await send(each, json.key, 'POST', '/tokens', CARD), { status: 201 }, 'where * is allowed')
+    t.match(await send(page, publicKey, 'POST', '/tokens', CARD), {
+      status: 403,
+      code: 'origin_not_allowed',
+    })
+  },
+)

@@ -112,7 +112,7 @@ export const addOperations = (app: FastifyInstance, kernel: Kernel, options: App
       return state.identified.caller
     }
 
-    /** The origin of the page that made the call, if some application allows it: then the page can read the response. */
+    /** The origin of the calling page, if some application allows it: then the page can read the response. */
     const allowedOrigin = async (origin: string, reply: FastifyReply): Promise<string | undefined> => {
       if (!(await allowOrigin(kernel, reply, operation, origin))) return undefined
       reply.header('access-control-expose-headers', exposed)

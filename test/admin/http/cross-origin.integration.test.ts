@@ -63,7 +63,7 @@ const FOREIGN = [
   'https://xn--shop-example',
 ]
 
-t.test('a preflight is answered for origins that some application allows, without a key', async (t) => {
+t.test('a preflight without a key succeeds for origins that some application allows', async (t) => {
   const { shop, preflight, call } = await setUp(t)
   t.same(corsOf((await preflight(SHOP, 'POST', '/tokens')).headers), [], 'nothing allows it yet')
   await shop([SHOP])
@@ -110,6 +110,17 @@ t.test('a preflight is answered for origins that some application allows, withou
     t.equal(origin !== '' && response.text.includes(origin), false, 'it is not reflected')
   }
   t.equal((await call('OPTIONS', '/tokens', { key: null })).status, 405, 'an OPTIONS that is no preflight')
+})
+
+t.test('the document names the calls that are open to pages', async (t) => {
+  const { call } = await setUp(t)
+  const { paths } = (await call('GET', '/openapi.json')).json
+  const open = Object.entries<Record<string, { 'x-cross-origin'?: true }>>(paths).flatMap(([path, methods]) =>
+    Object.entries(methods)
+      .filter(([, operation]) => operation['x-cross-origin'])
+      .map(([method]) => `${method.toUpperCase()} ${path.replace('{id}', 'a')}`),
+  )
+  t.same(open.sort(), OPEN.map((each) => each.join(' ')).sort())
 })
 
 t.test('a page of an allowed origin stores, and reads errors as well as results', async (t) => {
