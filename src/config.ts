@@ -140,6 +140,8 @@ const pluginBases = (cwd: string, file: string | undefined, variable: string | u
 }
 
 /**
+ * Calls a minute. 5,000 and 10,000 a second are above what services need and below a flood; 100 are above what visitors
+ * of a shop behind one address need. 60 guesses are above what people need, and 100,000 numbers take a day.
  */
 const RATE_LIMITS = {
   rate_limit_per_key: '300000',
