@@ -76,6 +76,7 @@ export interface Config {
   readonly rateLimits: {
     readonly perKey: number | undefined
     readonly perAddress: number | undefined
+    readonly perOrigin: number | undefined
     /** Values of `data` that a key searches for without seeing the data. */
     readonly guesses: number | undefined
     /** True for the default limits: each process then counts by itself. */
@@ -139,12 +140,13 @@ const pluginBases = (cwd: string, file: string | undefined, variable: string | u
 }
 
 /**
- * Calls a minute. 5,000 and 10,000 a second are above what services need and below a flood. 60 guesses are above what
- * people need, and 100,000 numbers take a day.
+ * Calls a minute. 5,000 and 10,000 a second are above what services need and below a flood; 100 are above what visitors
+ * of a shop behind one address need. 60 guesses are above what people need, and 100,000 numbers take a day.
  */
 const RATE_LIMITS = {
   rate_limit_per_key: '300000',
   rate_limit_per_address: '600000',
+  rate_limit_per_origin: '6000',
   rate_limit_guesses: '60',
 } as const
 
@@ -152,14 +154,19 @@ const rateLimitsOf = (settings: Settings): Config['rateLimits'] => {
   const {
     rate_limit_per_key: key,
     rate_limit_per_address: address,
+    rate_limit_per_origin: origin,
     rate_limit_guesses: guesses,
   } = { ...RATE_LIMITS, ...settings }
   const perMinute = (text: string) => (text === 'none' || text === '0' ? undefined : Number(text))
   return {
     perKey: perMinute(key),
     perAddress: perMinute(address),
+    perOrigin: perMinute(origin),
     guesses: perMinute(guesses),
-    areDefault: key === RATE_LIMITS.rate_limit_per_key && address === RATE_LIMITS.rate_limit_per_address,
+    areDefault:
+      key === RATE_LIMITS.rate_limit_per_key &&
+      address === RATE_LIMITS.rate_limit_per_address &&
+      origin === RATE_LIMITS.rate_limit_per_origin,
   }
 }
 

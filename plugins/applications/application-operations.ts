@@ -28,6 +28,7 @@ import type { Directory } from './directory.ts'
 import * as examples from './examples.ts'
 import { parseExpiry } from './expiry.ts'
 import { type ApplicationGrants, checkGrants } from './grants.ts'
+import { checkOrigins } from './origins.ts'
 import { ApplicationCreate, ApplicationOutput, ApplicationUpdate } from './schemas.ts'
 import { serializeApplication } from './serialize.ts'
 
@@ -84,12 +85,13 @@ export const applicationOperations = (context: PluginContext, directory: Directo
     run: async (input, call) => {
       const change = changeOf(call)
       const grants = checkGrants(input, input.type, context.permissions())
+      const origins = checkOrigins(input, input.type, grants)
       const check = await createGrantCheck(context, call.caller)
       const expiry: { expires_at?: number } =
         typeof input.expires_at === 'string' ? { expires_at: parseExpiry(input.expires_at, call.now) } : {}
       check(input.type, grants, expiry.expires_at ?? Infinity)
       const { application, key } = await directory.create(
-        { name: input.name, type: input.type, ...grants, ...expiry, ...guardOf(input) },
+        { name: input.name, type: input.type, ...grants, ...expiry, ...guardOf(input), ...origins },
         input.create_key ?? true,
         change,
       )
@@ -162,11 +164,18 @@ export const applicationOperations = (context: PluginContext, directory: Directo
         if (typeof input.type === 'string' && input.type !== current.type)
           throw invalid({ type: ['cannot change; create another application instead'] })
         const grants = checkGrants(input, current.type, context.permissions())
+        const origins = checkOrigins(input, current.type, grants)
         const more = added(current, grants)
         if (more) check(current.type, more, current.expires_at ?? Infinity)
         checkGuard(current.response_guard, input.response_guard ?? undefined)
-        const { destinations: _, bound_hosts: __, response_guard: ___, ...rest } = current
-        return { ...rest, name: input.name, ...grants, ...guardOf(input) }
+        const {
+          destinations: _,
+          bound_hosts: __,
+          response_guard: ___,
+          allowed_origins: ____,
+          ...rest
+        } = current
+        return { ...rest, name: input.name, ...grants, ...guardOf(input), ...origins }
       })
       return serializeApplication(call.caller.tenantId, application)
     },

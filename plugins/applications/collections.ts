@@ -18,10 +18,12 @@ export const Applications = {
     /** Hosts of the application's destinations and of its rules'. Private applications only. */
     bound_hosts: Type.Optional(Type.Array(Type.String())),
     response_guard: guardMember,
+    allowed_origins: Type.Optional(Type.Array(Type.String())),
     ...changeMembers,
   }),
   indexes: ['type'],
   hosts: 'bound_hosts',
+  origins: 'allowed_origins',
 } as const
 
 /** A key of an application, stored as a keyed hash. */

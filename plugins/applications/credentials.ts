@@ -8,7 +8,8 @@ export const credentialOf = (
   application: ApplicationRecord,
   key?: Pick<KeyRecord, 'id' | 'expires_at'>,
 ): Credential => {
-  const { id, name, type, permissions, rules, destinations, response_guard: responseGuard } = application
+  const { id, name, type, permissions, rules, destinations } = application
+  const { response_guard: responseGuard, allowed_origins: allowedOrigins } = application
   const ends = [application.expires_at, key?.expires_at].filter((end) => end !== undefined)
   return {
     caller: {
@@ -20,6 +21,7 @@ export const credentialOf = (
       applicationType: type,
       ...(key === undefined ? {} : { keyId: key.id }),
       ...(responseGuard === undefined ? {} : { responseGuard }),
+      ...(allowedOrigins === undefined ? {} : { allowedOrigins }),
       grants: { permissions, rules, ...(destinations === undefined ? {} : { destinations: [destinations] }) },
     },
     ...(ends.length === 0 ? {} : { expiresAt: Math.min(...ends) }),

@@ -40,6 +40,16 @@ const name = Type.String({ minLength: 1, maxLength: 200, field: 2 })
 const permissions = nullable(4, Type.Array(Type.String(), { maxItems: 100 }))
 const rules = nullable(5, Type.Array(RuleInput, { maxItems: 100 }))
 
+const originsInput = (field: number) =>
+  nullable(
+    field,
+    Type.Array(Type.String({ maxLength: 300 }), {
+      maxItems: 20,
+      description:
+        'Origins of pages that may call with its keys and sessions, such as https://shop.example; or * alone, with no other permission than token:create. Public applications only.',
+    }),
+  )
+
 export const ApplicationCreate = Type.Object({
   name,
   type: field(3, ApplicationTypes),
@@ -49,6 +59,7 @@ export const ApplicationCreate = Type.Object({
   expires_at: nullable(7, Type.String({ description: 'ISO 8601; its keys stop working then.' })),
   destinations: destinationsInput(8),
   response_guard: guardInput(9),
+  allowed_origins: originsInput(10),
 })
 
 /** `type` may be sent, but not changed. */
@@ -60,6 +71,7 @@ export const ApplicationUpdate = Type.Object({
   rules,
   destinations: destinationsInput(6),
   response_guard: guardInput(7),
+  allowed_origins: originsInput(8),
 })
 
 export const ApplicationOutput = Type.Object(
@@ -78,6 +90,7 @@ export const ApplicationOutput = Type.Object(
     modified_at: Type.Optional(Type.String({ format: 'date-time', field: 12 })),
     destinations: destinationsOutput(13),
     response_guard: guardOutput(14),
+    allowed_origins: Type.Optional(Type.Array(Type.String(), { field: 15 })),
   },
   { title: 'Application' },
 )

@@ -18,6 +18,7 @@ export const serializeApplication = (
   ...(key === undefined ? {} : { key }),
   ...(application.destinations === undefined ? {} : { destinations: application.destinations }),
   ...(application.response_guard === undefined ? {} : { response_guard: application.response_guard }),
+  ...(application.allowed_origins === undefined ? {} : { allowed_origins: application.allowed_origins }),
   ...(application.expires_at === undefined ? {} : { expires_at: isoTime(application.expires_at) }),
   created_by: application.created_by,
   created_at: isoTime(application.created_at),

@@ -17,6 +17,7 @@ interface Life {
   readonly destinations: readonly DestinationList[]
   /** Of its application. */
   readonly name: string | undefined
+  readonly origins: readonly string[] | undefined
 }
 
 /** The part of the port of the plugin "applications" that the life of a session depends on. */
@@ -39,13 +40,14 @@ export const createLifeOf =
     ])
     if (application === undefined) return undefined
     const until = Math.min(session.expires_at, application.expiresAt ?? session.expires_at)
-    const { applicationName: name } = application.caller
+    const { applicationName: name, allowedOrigins: origins } = application.caller
     const { destinations = [] } = application.caller.grants
-    if (authorized_by === undefined) return { until, destinations, name }
+    if (authorized_by === undefined) return { until, destinations, name, origins }
     if (authority === undefined || (within && exceeds(authority.caller.grants, session).length > 0))
       return undefined
     return {
       name,
+      origins,
       until: Math.min(until, authority.expiresAt ?? until),
       destinations: [...destinations, ...((within && authority.caller.grants.destinations) || [])],
     }
@@ -69,7 +71,7 @@ const remembering = ({ credential }: Applications): Applications => {
 const credentialOf = (
   tenantId: string,
   { id, application_id, authorized_by, permissions, rules }: SessionRecord,
-  { until, destinations, name }: Life,
+  { until, destinations, name, origins }: Life,
 ): Credential => ({
   caller: {
     tenantId,
@@ -78,6 +80,7 @@ const credentialOf = (
     applicationId: application_id,
     ...(name === undefined ? {} : { applicationName: name }),
     applicationType: 'public',
+    ...(origins === undefined ? {} : { allowedOrigins: origins }),
     ...(authorized_by === undefined ? {} : { authorizedBy: authorized_by }),
     grants: { permissions, rules, ...(destinations.length === 0 ? {} : { destinations }) },
   },

@@ -63,7 +63,7 @@ const foreign = () =>
 
 /**
  * Denies requests that another origin made a browser send. `sec-fetch-site` is the browser's own statement; the header
- * of the console cannot be sent by other origins without a preflight, which no path allows. Reads that change nothing
+ * of the console cannot be sent by other origins without a preflight, and none allows it. Reads that change nothing
  * may come from the address bar.
  */
 export const checkOrigin = (header: HeaderOf, method: string): void => {

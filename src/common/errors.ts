@@ -19,6 +19,7 @@ export const ERRORS = {
   denied_by_plugin: { status: 403, grpc: 7, title: 'Denied by a plugin' },
   destination_not_allowed: { status: 403, grpc: 7, title: 'Destination forbidden' },
   egress_only: { status: 403, grpc: 7, title: 'Value for proxies only' },
+  origin_not_allowed: { status: 403, grpc: 7, title: 'Origin not allowed' },
   not_found: { status: 404, grpc: 5, title: 'Not found' },
   application_not_found: missing('Application'),
   association_not_found: missing('Association'),

@@ -8,6 +8,8 @@ interface Client {
   readonly keyId?: string | undefined
   /** Source address of the request. */
   readonly address: string | undefined
+  /** Origin of the page that made the call, which some application allows. */
+  readonly origin?: string | undefined
   /**
    * The request is for a page of the service itself (health, metrics, docs): which pages share its limit, by a name for
    * them.
@@ -20,7 +22,7 @@ export const PUBLIC_PAGES = 'pages'
 
 /** A limit after a call was counted. */
 export interface LimitStatus {
-  readonly policy: 'address' | 'key'
+  readonly policy: 'address' | 'key' | 'origin'
   readonly perMinute: number
   /** Calls that would pass now. */
   readonly remaining: number

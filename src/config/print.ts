@@ -60,6 +60,7 @@ const settingsOf = (config: Config): { readonly [N in SettingName]-?: unknown } 
     cvc_seconds: config.cvcSeconds,
     rate_limit_per_key: rateLimits.perKey ?? 'none',
     rate_limit_per_address: rateLimits.perAddress ?? 'none',
+    rate_limit_per_origin: rateLimits.perOrigin ?? 'none',
     rate_limit_guesses: rateLimits.guesses ?? 'none',
     audit_sync: config.auditSync,
     audit_retention_days: auditRetention.days,

@@ -15,6 +15,7 @@ const LIVE: ReadonlySet<string> = new Set<SettingName>([
   'destination_timeout_seconds',
   'rate_limit_per_key',
   'rate_limit_per_address',
+  'rate_limit_per_origin',
   'rate_limit_guesses',
   'audit_retention_days',
   'audit_retention_mib',

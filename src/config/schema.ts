@@ -160,6 +160,11 @@ export const settingsSchema = Type.Partial(
       pattern: RATE_LIMIT,
       description: 'Calls a minute from one address (IPv6: one /64), up to 99999999; 0 or none: no limit.',
     }),
+    rate_limit_per_origin: Type.String({
+      pattern: RATE_LIMIT,
+      description:
+        'Calls a minute by pages of one origin at one address (IPv6: one /64), up to 99999999; 0 or none: no limit.',
+    }),
     rate_limit_guesses: Type.String({
       pattern: RATE_LIMIT,
       description:

@@ -18,6 +18,7 @@ import { createInvoke, type Invoke } from './invoke/invoke.ts'
 import { type LoadOptions, loadPlugins } from './load/load.ts'
 import { createRegistry } from './registry.ts'
 import { checkProviderConfigs } from './services/key-providers.ts'
+import { createAllowedOrigins } from './services/allowed-origins.ts'
 import { createRejectedRecords, type RejectedRecords } from './services/rejected-records.ts'
 import type { ServiceDeps } from './services/services.ts'
 import { createTenantGuards, createTenants } from './services/tenants.ts'
@@ -120,7 +121,12 @@ export const startKernel = async (deps: KernelDeps, options: KernelOptions): Pro
         ...((await peers?.destinations(tenantId)) ?? []),
       ]),
   }
-  const wired = { registry, vault, tenants, tenantGuards, expressions, code, authenticator }
+  const collections = registry.plugins.flatMap(({ contribution }) => contribution.collections ?? [])
+  const allowedOrigins = createAllowedOrigins(
+    store.records,
+    collections.filter(({ origins }) => origins !== undefined).map(({ name }) => name),
+  )
+  const wired = { registry, vault, tenants, tenantGuards, allowedOrigins, expressions, code, authenticator }
   return runKernel(deps, { services: wired, calls, rejected }, options)
 }
 

@@ -92,6 +92,8 @@ export interface LiveConsoleSession extends ConsoleSession {
 /** The sender of a request, from its transport. */
 export interface Invocation {
   readonly key: Presented
+  /** Origin of the page that made the call, as its browser sent it; absent for calls of servers and of the console. */
+  readonly origin?: string | undefined
   /**
    * The key's owner, if the transport has authenticated the key. Used for a second; then the key is looked up again.
    */
@@ -159,6 +161,12 @@ export interface ProxyDirectory {
   recentlyUsed(limit: number): Promise<readonly StoredProxy[]>
 }
 
+/** Origins that public applications of any tenant allow, for preflights: they name no key (completions §20). */
+export interface AllowedOrigins {
+  /** `Access-Control-Allow-Origin` for a call of this operation by a page of this origin; undefined: none. */
+  for(operation: Pick<Operation, 'rpc'>, origin: string): Promise<string | undefined>
+}
+
 /** Settings of the response guard of all tenants, for the gateway. */
 export interface TenantGuards {
   /** `hasEgressOnly`: the tenant has, or had, tokens that no caller may read. `tenant_not_found` without the tenant. */
@@ -176,6 +184,7 @@ export interface Kernel {
   readonly vault: Vault
   readonly tenants: Tenants
   readonly tenantGuards: TenantGuards
+  readonly allowedOrigins: AllowedOrigins
   readonly expressions: Expressions
   readonly code: Code
   /**

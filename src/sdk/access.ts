@@ -61,6 +61,8 @@ export interface Caller {
   readonly keyId?: string
   /** Of its application; absent: none is set. */
   readonly responseGuard?: GuardMode
+  /** Origins of pages whose calls its application allows (completions §20); absent: none. */
+  readonly allowedOrigins?: readonly string[]
   readonly grants: Grants
 }
 

@@ -14,6 +14,8 @@ export interface Collection<T extends TSchema = TSchema> {
   readonly unique?: readonly string[]
   /** A member (a string or a list of them) with hosts that the record binds in the forward proxy (completions §15). */
   readonly hosts?: string
+  /** A member (a list of strings) with origins of pages, which the service then lets send calls (completions §20). */
+  readonly origins?: string
   /** Members that may hold secrets: sealed under the tenant's key, neither indexed nor searchable. */
   readonly sealed?: readonly string[]
   /**

@@ -8,6 +8,8 @@ interface RateLimits {
   /** Calls a minute; absent: unlimited. */
   readonly perKey?: number | undefined
   readonly perAddress?: number | undefined
+  /** From pages of one origin at one address. */
+  readonly perOrigin?: number | undefined
 }
 
 interface PolicyClaim extends Claim {
@@ -43,6 +45,7 @@ const tooMany = (what: string, { ms }: Wait): AppError => {
 const TOO_MANY = {
   address: 'Too many calls from this address.',
   key: 'Too many calls with this key.',
+  origin: 'Too many calls of pages of this origin from this address.',
 } as const
 
 /** Longer keys are invalid and need no bucket. */
@@ -59,15 +62,15 @@ const networkOf = (address: string): string => {
 }
 
 /**
- * Rate limits per address and per key (completions §11); undefined when none is set. `hash`: keyed hash for names of
- * buckets, used for nothing else.
+ * Rate limits per address, per key and per origin (completions §11); undefined when none is set. `hash`: keyed hash for
+ * names of buckets, used for nothing else.
  */
 export const createRateLimits = (
   { state, hash }: Counting,
-  { perKey, perAddress }: RateLimits,
+  { perKey, perAddress, perOrigin }: RateLimits,
 ): RateLimiter | undefined => {
-  if (perKey === undefined && perAddress === undefined) return undefined
-  return ({ key, keyId, address, pages }, report) => {
+  if (perKey === undefined && perAddress === undefined && perOrigin === undefined) return undefined
+  return ({ key, keyId, address, origin, pages }, report) => {
     const claims: PolicyClaim[] = []
     if (perAddress !== undefined && address !== undefined)
       claims.push({
@@ -79,6 +82,12 @@ export const createRateLimits = (
       claims.push({ policy: 'key', bucket: hash(`calls with ${key}`), perMinute: perKey })
     if (perKey !== undefined && keyId !== undefined)
       claims.push({ policy: 'key', bucket: hash(`calls of key ${keyId}`), perMinute: perKey })
+    if (perOrigin !== undefined && origin !== undefined)
+      claims.push({
+        policy: 'origin',
+        bucket: hash(`pages of ${origin} at ${address === undefined ? '' : networkOf(address)}`),
+        perMinute: perOrigin,
+      })
     if (claims.length === 0) return
     return whenReady(state.take(claims), ({ fullIn, wait }) => {
       report?.(fullIn.map((ms, index) => statusOf(claims[index]!, ms)))

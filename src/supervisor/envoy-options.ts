@@ -152,6 +152,6 @@ export const envoyOptions = async (
       : { demo: { socket: sockets.demo, authority: demoAuthority, host: DEMO_HOST } }),
     bodyLimit: config.proxyBodyLimit,
     accessLog: config.accessLog,
-    clientAddress: config.rateLimits.perAddress !== undefined,
+    clientAddress: config.rateLimits.perAddress !== undefined || config.rateLimits.perOrigin !== undefined,
   }
 }

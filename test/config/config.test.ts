@@ -324,6 +324,7 @@ t.test('a printed configuration is a configuration file of the same settings', a
       SIDEVAULT_CVC_SECONDS: '7',
       SIDEVAULT_RATE_LIMIT_PER_KEY: '70',
       SIDEVAULT_RATE_LIMIT_PER_ADDRESS: 'none',
+      SIDEVAULT_RATE_LIMIT_PER_ORIGIN: '50',
       SIDEVAULT_ENVOY_MEMORY_MIB: '512',
       SIDEVAULT_HEADER_PREFIXES: 'SVC,BT',
     },
@@ -360,9 +361,21 @@ t.test('no printed form of the configuration shows a secret', async (t) => {
 t.test('rate limits have defaults, and "none" or 0 disables them', async (t) => {
   const limits = (key: string | undefined) =>
     loadConfig({ ...(key === undefined ? {} : { SIDEVAULT_RATE_LIMIT_PER_KEY: key }) }).rateLimits
-  t.same(limits(undefined), { perKey: 300_000, perAddress: 600_000, guesses: 60, areDefault: true })
+  t.same(limits(undefined), {
+    perKey: 300_000,
+    perAddress: 600_000,
+    perOrigin: 6_000,
+    guesses: 60,
+    areDefault: true,
+  })
   for (const off of ['none', '0'])
-    t.same(limits(off), { perKey: undefined, perAddress: 600_000, guesses: 60, areDefault: false })
+    t.same(limits(off), {
+      perKey: undefined,
+      perAddress: 600_000,
+      perOrigin: 6_000,
+      guesses: 60,
+      areDefault: false,
+    })
   t.equal(limits('70').perKey, 70)
   t.throws(() => limits('-1'), /SIDEVAULT_RATE_LIMIT_PER_KEY/)
 })

@@ -105,6 +105,30 @@ export const storeRecords = async (t: Test, open: OpenStore): Promise<void> => {
     t.equal((await records.find('applications', 'tenant-a', { where: { type: 'x' } })).total, 1)
   })
 
+  await t.test('an origin is allowed while a record of any tenant allows it', async (t) => {
+    const { records } = await open(t)
+    const allowing = { ...shape, origins: 'origins' }
+    const first = 'https://shop.example'
+    const second = 'https://shop.example:8443'
+    const allowed = async (...origins: readonly string[]) => Promise.all(origins.map(records.allowsOrigin))
+    await records.commit([insert('a', { origins: [first, second, first] }, allowing)], NOW)
+    await records.commit([insert('b', { origins: [first] }, allowing, 'tenant-b')], NOW)
+    t.same(await allowed(first, second), [true, true])
+    const others = [
+      '',
+      'https://shop.exampl',
+      `${first} `,
+      `${first} 1`,
+      `${first}.evil.example`,
+      `${first}:84`,
+    ]
+    t.same(new Set(await allowed(...others)), new Set([false]), 'never by a part of it')
+    await records.commit([{ ...replace('a', { origins: [] }), shape: allowing }], NOW)
+    t.same(await allowed(first, second), [true, false])
+    await records.commit([{ ...insert('b', {}, allowing, 'tenant-b'), kind: 'delete' }], NOW)
+    t.same(await allowed(first), [false])
+  })
+
   await t.test('a unique value exists in one record of the collection at a time', async (t) => {
     const { records } = await open(t)
     const unique = (change: Change, at: string): Change => ({ ...change, unique: { at } })

@@ -351,7 +351,7 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
 
   await t.test('no record of a deleted tenant is found, and its unique values are free', async (t) => {
     const { tenants, records } = await open(t)
-    const shape = { name: 'things', indexes: ['type'], lookups: ['hash'], hosts: 'host' }
+    const shape = { name: 'things', indexes: ['type'], lookups: ['hash'], hosts: 'host', origins: 'host' }
     const insert = (id: string, tenantId: string) => {
       const record = { id, type: 'a', hash: 'same', host: `${tenantId}.example.com` }
       return records.commit([{ kind: 'insert', collection: 'things', tenantId, id, record, shape }], NOW)
@@ -364,6 +364,7 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
     t.equal(await records.lookup('things', 'hash', 'same'), undefined)
     t.strictSame(await records.newest('things', 10), [])
     t.strictSame(await records.hosts(10), [])
+    t.equal(await records.allowsOrigin('tenant-a.example.com'), false)
     for (const query of [{}, { page: 1, size: 10 }, { where: { type: 'a' } }, { ids: ['one'] }])
       t.strictSame(await records.find('things', 'tenant-a', query), { rows: [], total: 0 })
     await insert('two', 'tenant-b')

@@ -38,6 +38,18 @@ t.test('keys and addresses are counted separately, whether keys are known or not
   t.equal(await from('a', '1.1.1.1'), 'served')
 })
 
+t.test('pages are counted by origin at an address, besides key and address', async (t) => {
+  const { admit } = setUp({ perOrigin: 2 })
+  const from = (origin: string | undefined, address: string | undefined) =>
+    outcome(() => admit?.({ key: 'public', address, origin }))
+  const shop = 'https://shop.example'
+  t.same(await Promise.all([from(shop, '1.1.1.1'), from(shop, '1.1.1.1')]), ['served', 'served'])
+  t.equal(await from(shop, '1.1.1.1'), 'rate_limited 30')
+  t.equal(await from(shop, '2.2.2.2'), 'served', 'visitors elsewhere are not locked out')
+  t.equal(await from('https://other.example', '1.1.1.1'), 'served')
+  t.equal(await from(undefined, '1.1.1.1'), 'served', 'calls of servers')
+})
+
 t.test('an IPv6 address counts with its /64, a mapped one as its IPv4 address', async (t) => {
   const { admit } = setUp({ perAddress: 2 })
   const from = (address: string) => outcome(() => admit?.({ key: undefined, address }))

@@ -14,10 +14,12 @@ import {
 } from '../console/api.ts'
 import { createCallRecorder } from '../record-call.ts'
 import { createAllowHeader } from './allow-header.ts'
+import { clientAddress } from './client-address.ts'
 import { clientErrorHandler, type Unmatched } from './client-error.ts'
+import { addPreflights } from './cross-origin.ts'
 import { createHeaderPrefixes } from './header-prefixes.ts'
 import { fromFramework, sendProblem } from './problem.ts'
-import { addOperations, clientAddress } from './routes.ts'
+import { addOperations } from './routes.ts'
 import type { AppDeps, AppOptions, RequestState } from './types.ts'
 
 /** Longer than Envoy's idle timeout (1 h), so that Envoy never writes to a connection that is being closed. */
@@ -90,6 +92,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
       traceIdName,
       idempotencyKeys,
       ifMatch,
+      origin: isConsole ? undefined : headers.origin,
       contentType,
       startedAt,
       span: operation in PROBES ? undefined : startSpan(operation, parent, traceId),
@@ -224,5 +227,6 @@ export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => 
     })
   }
   addOperations(app, kernel, options)
+  addPreflights(app, kernel, options, unmatched)
   return { app, prefixes, onClientError }
 }

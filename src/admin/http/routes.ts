@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest, preParsingHookHandler } from 'fastify'
+import { isCrossOrigin } from '../../common/cross-origin.ts'
 import { AppError } from '../../common/errors.ts'
 import { isObject } from '../../common/json.ts'
-import { CLIENT_ADDRESS_HEADER, type LimitStatus } from '../../common/rate-limiter.ts'
+import type { LimitStatus } from '../../common/rate-limiter.ts'
 import { withinSpan } from '../../common/tracing.ts'
 import { writeJson } from '../../common/write-json.ts'
 import { methodOf, pathOf, returnsNothing } from '../../kernel/check/operation.ts'
@@ -11,6 +12,8 @@ import type { Caller, Operation } from '../../sdk/index.ts'
 import { createSlowBodyLimiter } from '../slow-body-limiter.ts'
 import { baseUrlOf } from './base-url.ts'
 import { checkContentCoding, checkContentType, parseJsonBody } from './body.ts'
+import { clientAddress } from './client-address.ts'
+import { allowOrigin, exposedHeaders } from './cross-origin.ts'
 import { REPLAYED_HEADER } from './header-prefixes.ts'
 import { inputReader } from './input.ts'
 import { JSON_TYPE } from './problem.ts'
@@ -20,12 +23,6 @@ import type { AppOptions } from './types.ts'
 const hasBody = (request: FastifyRequest): boolean => {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.raw.headers
   return encoding !== undefined || (length !== undefined && length !== '0')
-}
-
-/** Address of Envoy's client; undefined for calls from this machine. */
-export const clientAddress = (request: FastifyRequest): string | undefined => {
-  const value = request.raw.headers[CLIENT_ADDRESS_HEADER]
-  return typeof value === 'string' ? value : undefined
 }
 
 const NO_QUERY = new URLSearchParams()
@@ -91,6 +88,7 @@ const deprecationHeaders = ({ rpc, deprecated }: Operation): Record<string, stri
 export const addOperations = (app: FastifyInstance, kernel: Kernel, options: AppOptions): void => {
   const { admit } = options
   const watchBody = createSlowBodyLimiter(options.slowBodies)
+  const exposed = exposedHeaders(options.prefixes)
   const watchIncoming = (tenantId: string, incoming: IncomingMessage): void => {
     if (incoming.complete) return
     const arrived = watchBody(tenantId, {
@@ -103,6 +101,7 @@ export const addOperations = (app: FastifyInstance, kernel: Kernel, options: App
     const reader = inputReader(operation)
     const consumes = operation.consumes ?? []
     const deprecation = deprecationHeaders(operation)
+    const isOpen = isCrossOrigin(operation.rpc)
 
     /** Authenticates once; the pipeline looks the caller up again after a slow body. */
     const callerOf = async ({ state }: FastifyRequest): Promise<Caller> => {
@@ -113,12 +112,20 @@ export const addOperations = (app: FastifyInstance, kernel: Kernel, options: App
       return state.identified.caller
     }
 
+    /** The origin of the calling page, if some application allows it: then the page can read the response. */
+    const allowedOrigin = async (origin: string, reply: FastifyReply): Promise<string | undefined> => {
+      if (!(await allowOrigin(kernel, reply, operation, origin))) return undefined
+      reply.header('access-control-expose-headers', exposed)
+      return origin
+    }
+
     /** Sessions are limited by the key that the call goes out with, which only their caller says. */
     const admitRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-      const { key } = request.state
+      const { key, origin: sent } = request.state
       const address = clientAddress(request)
+      const origin = sent === undefined || !isOpen ? undefined : await allowedOrigin(sent, reply)
       const report = (limits: readonly LimitStatus[]) => addRateLimits(reply, limits)
-      if (typeof key !== 'object') return admit?.({ key, address }, report)
+      if (typeof key !== 'object') return admit?.({ key, address, origin }, report)
       await admit?.({ key: undefined, address }, report)
       const { keyId } = await callerOf(request)
       return admit?.({ key: undefined, keyId, address: undefined }, report)
@@ -148,7 +155,7 @@ export const addOperations = (app: FastifyInstance, kernel: Kernel, options: App
       exposeHeadRoute: operation.singleRead !== true,
       url: pathOf(operation).replaceAll(/\{([^}]*)\}/g, ':$1'),
       config: { operation: operation.rpc, body: operation.body },
-      ...(admit === undefined ? {} : { onRequest: admitRequest }),
+      ...(admit === undefined && !isOpen ? {} : { onRequest: admitRequest }),
       preParsing: authenticateFirst,
       handler: async (request, reply) => {
         const { state } = request
@@ -161,6 +168,7 @@ export const addOperations = (app: FastifyInstance, kernel: Kernel, options: App
         try {
           const invocation: Invocation = {
             key: state.key,
+            origin: state.origin,
             identified: state.identified,
             traceId: state.traceId,
             idempotencyKeys: state.idempotencyKeys,

@@ -15,6 +15,8 @@ export interface RequestState extends Omit<PrefixedHeaders, 'key' | 'parent'> {
   readonly key: Presented
   /** A call of the console: below `/console/api/`, with a session in the place of a key. */
   readonly isConsole: boolean
+  /** `Origin` as sent; undefined for calls of the console, which have a proof of their own. */
+  readonly origin: string | undefined
   /** Content type as sent. Checked by this service once a body is known to exist. */
   readonly contentType: string | undefined
   readonly startedAt: number

@@ -114,7 +114,7 @@ const operationSection = (method: string, path: string, operation: OpenApiOperat
   const { schema } = contentIn(success)
   return `<details id="${html(operation.operationId)}"><summary><b class="method">${method.toUpperCase()}</b> ${code(path)} — ${html(operation.summary)}${operation.deprecated ? ' <span class="note">deprecated</span>' : ''}</summary><div>
 ${operation.description === undefined ? '' : `<p>${html(operation.description)}</p>`}
-<p>Permission: ${code(operation['x-permission'])}. Statuses: ${statusRows(operation)}. RPC: ${code(operation.operationId)}.</p>
+<p>Permission: ${code(operation['x-permission'])}. Statuses: ${statusRows(operation)}. RPC: ${code(operation.operationId)}.${operation['x-cross-origin'] ? ' Open to pages of allowed origins.' : ''}</p>
 ${table('Parameters', parameters)}
 ${body ? schemaSection(`Body (${body.map(([type]) => type).join(', ')})`, body[0]![1].schema) : ''}
 ${schema === undefined ? '' : schemaSection('Response', schema)}

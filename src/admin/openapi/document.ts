@@ -1,3 +1,4 @@
+import { isCrossOrigin } from '../../common/cross-origin.ts'
 import {
   descriptionOf,
   entityOperations,
@@ -113,6 +114,7 @@ const printedOperation = (
     ...(description === undefined ? {} : { description }),
     ...(operation.deprecated === undefined ? {} : { deprecated: true as const }),
     'x-permission': operation.permission,
+    ...(isCrossOrigin(operation.rpc) ? { 'x-cross-origin': true as const } : {}),
     ...(secured ? {} : { security: [] as const }),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(bodySchema === undefined

@@ -31,6 +31,8 @@ export interface OpenApiOperation {
   readonly description?: string
   readonly deprecated?: true
   readonly 'x-permission': string
+  /** Pages of other origins may call it (completions §20). */
+  readonly 'x-cross-origin'?: true
   readonly security?: readonly []
   readonly parameters?: readonly OpenApiParameter[]
   readonly requestBody?: { readonly required: boolean; readonly content: Content }

@@ -119,6 +119,7 @@ export interface Application {
   readonly rules: readonly Rule[]
   readonly destinations?: readonly Destination[]
   readonly response_guard?: GuardMode
+  readonly allowed_origins?: readonly string[]
   /** The API key, in the response that creates it only. */
   readonly key?: string
   readonly created_by: string

@@ -25,6 +25,7 @@ const CollectionDeclaration = Type.Object(
     unique: names('unique'),
     sealed: names('sealed'),
     hosts: name,
+    origins: name,
     tokens: name,
     expires: name,
   } satisfies Record<keyof Collection, TSchema>,
@@ -50,10 +51,11 @@ export const checkCollection = (collection: Collection, issues: Issues): void =>
 
   const listOf = (member: 'indexes' | 'lookups' | 'unique' | 'sealed') =>
     (isValid(member) && collection[member]) || []
-  const memberOf = (member: 'hosts' | 'tokens' | 'expires') =>
+  const memberOf = (member: 'hosts' | 'origins' | 'tokens' | 'expires') =>
     isValid(member) ? collection[member] : undefined
-  const [hosts, tokens, expires] = [memberOf('hosts'), memberOf('tokens'), memberOf('expires')]
-  const plain = ['id', 'name', ...listOf('indexes'), ...listOf('lookups'), expires, hosts]
+  const [hosts, origins] = [memberOf('hosts'), memberOf('origins')]
+  const [tokens, expires] = [memberOf('tokens'), memberOf('expires')]
+  const plain = ['id', 'name', ...listOf('indexes'), ...listOf('lookups'), expires, hosts, origins]
   for (const member of listOf('sealed')) {
     if (schema.properties?.[member] === undefined)
       issues.at('sealed').add(`"${member}" is no member of the schema.`, 'Correct its name.')
@@ -63,8 +65,9 @@ export const checkCollection = (collection: Collection, issues: Issues): void =>
   const mayBe = (member: string, type: string) => allows(schema.properties?.[member] ?? {}, type)
   if (hosts !== undefined && !mayBe(hosts, 'string') && !mayBe(hosts, 'array'))
     issues.at('hosts').add(`"${hosts}" is no string or list of the schema.`, 'Name one.')
-  if (tokens !== undefined && !mayBe(tokens, 'array'))
-    issues.at('tokens').add(`"${tokens}" is no list of the schema.`, 'Name one: Type.Array(Type.String()).')
+  for (const [kind, member] of Object.entries({ origins, tokens }))
+    if (member !== undefined && !mayBe(member, 'array'))
+      issues.at(kind).add(`"${member}" is no list of the schema.`, 'Name one: Type.Array(Type.String()).')
   if (expires !== undefined && !mayBe(expires, 'integer'))
     issues.at('expires').add(`"${expires}" is no integer member of the schema.`, 'Name one.')
   for (const kind of ['indexes', 'lookups', 'unique'] as const) {

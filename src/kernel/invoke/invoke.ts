@@ -1,5 +1,6 @@
 import { AppliedRules } from '../../access/applied-rules.ts'
 import { authorize, isAuthorized } from '../../access/authorize.ts'
+import { originIssue } from '../../access/cross-origin.ts'
 import type { Journal } from '../../audit/types.ts'
 import type { Clock } from '../../common/clock.ts'
 import { AppError, codeOf } from '../../common/errors.ts'
@@ -165,7 +166,7 @@ export const createInvoke = (
     findCaller: () => Promise<Caller>,
   ): Promise<unknown> => {
     const { traceId, signal, onCaller, onReplay, idempotencyKeys = [] } = invocation
-    const { ifMatch, onVersion, sent, used = createUsedTokens(), code } = invocation
+    const { ifMatch, onVersion, sent, used = createUsedTokens(), code, origin } = invocation
     const decisions = new AppliedRules()
     const holdings: Held[] = []
     const hold = (held: Held): void => void holdings.push(held)
@@ -195,10 +196,15 @@ export const createInvoke = (
       lap('validate')
       const once = idempotencyKeys.length > 0 && isRepeatable(operation)
       // A stored response is repeated whatever the body is (completions §1); without one, the issues are the outcome.
-      if (issue && !(once && isAuthorized(caller, operation.permission))) throw issue
+      const denial =
+        origin === undefined || operation.permission === 'none'
+          ? undefined
+          : originIssue(caller, operation, origin)
+      if (issue && !denial && !(once && isAuthorized(caller, operation.permission))) throw issue
 
       const audited = operation.audit !== 'none'
       try {
+        if (denial) throw denial
         authorize(caller, operation.permission)
         if (audited) await journal.health()
         const call = new OperationCall(
@@ -228,9 +234,10 @@ export const createInvoke = (
       } catch (thrown) {
         // Operations without an audit declaration write their own records of denials.
         if (
-          thrown instanceof AppError &&
-          thrown.code === 'forbidden' &&
-          (audited || !isAuthorized(caller, operation.permission))
+          thrown === denial ||
+          (thrown instanceof AppError &&
+            thrown.code === 'forbidden' &&
+            (audited || !isAuthorized(caller, operation.permission)))
         )
           await recordDenial(operation, input, { caller, traceId, now })
         throw thrown

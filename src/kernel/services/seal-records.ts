@@ -53,11 +53,13 @@ const shapeOf = ({
   tokens,
   expires,
   hosts,
+  origins,
 }: Collection): StoredMutation['shape'] => ({
   name,
   indexes,
   lookups,
   ...(hosts === undefined ? {} : { hosts }),
+  ...(origins === undefined ? {} : { origins }),
   ...(tokens === undefined ? {} : { tokens }),
   ...(expires === undefined ? {} : { expires }),
 })

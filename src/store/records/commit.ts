@@ -18,6 +18,7 @@ import {
   insertLookup,
   insertMac,
   insertRecord,
+  originEntry,
   recordByIdForUpdate,
   replaceRecord,
 } from './statements.ts'
@@ -46,6 +47,9 @@ const writeMembers = async (session: Session, seq: number, mutation: StoredMutat
   if (shape.hosts !== undefined)
     for (const host of new Set(textsMember(record, shape.hosts)))
       await session.run(insertIndex, hostEntry({ collection, tenant_id: tenantId, host }, seq))
+  if (shape.origins !== undefined)
+    for (const origin of new Set(textsMember(record, shape.origins)))
+      await session.run(insertLookup, originEntry(origin, seq))
   const lookups = [...new Set(shape.lookups)].map((member) => [member, textMember(record, member)] as const)
   for (const [member, value] of [...lookups, ...Object.entries(unique)]) {
     if (value === undefined) continue

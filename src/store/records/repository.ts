@@ -4,7 +4,15 @@ import type { Session } from '../session.ts'
 import type { Writer } from '../writer.ts'
 import { commitRecords } from './commit.ts'
 import { findRecords } from './find.ts'
-import { boundHosts, newestRecords, recordById, recordByLookup, type StoredRecord } from './statements.ts'
+import {
+  boundHosts,
+  newestRecords,
+  originRange,
+  recordById,
+  recordByLookup,
+  recordByOrigin,
+  type StoredRecord,
+} from './statements.ts'
 import type { RecordRow, RecordStore } from './types.ts'
 
 const toRecordRow = ({ seq, id, version, body, name, expires_at, mac }: StoredRecord): RecordRow => ({
@@ -57,6 +65,8 @@ export const createRecordStore = ({
       tenantId: tenant_id,
       host: value,
     })),
+
+  allowsOrigin: async (origin) => (await session.get(recordByOrigin, originRange(origin))) !== undefined,
 
   changes: (collections) => changes.sum(collections),
 })

@@ -178,6 +178,42 @@ export const boundHosts = serviceStatement<{ limit: number }, { tenant_id: strin
       .select(['tenant_id', 'value']),
 )
 
+/** Lookups of all collections by the origins that their records allow. */
+const ORIGINS = '$origins'
+
+/** Lookup of a record that allows an origin. A blank, which no origin has, makes it unique and ends the origin. */
+export const originEntry = (origin: string, seq: number) => ({
+  collection: ORIGINS,
+  member: '',
+  value: `${origin} ${seq}`,
+  seq,
+})
+
+/** Values from `originEntry` of an origin: `!` is the character behind the blank. */
+export const originRange = (origin: string) => ({ from: `${origin} `, to: `${origin}!` })
+
+/** Records of all tenants whose values lie in the range, at most one. */
+export const recordByOrigin = serviceStatement<ReturnType<typeof originRange>, { seq: number }>(
+  ({ builder }, slot) =>
+    builder
+      .selectFrom('record_lookups')
+      .where('collection', '=', ORIGINS)
+      .where('member', '=', '')
+      .where('value', '>=', slot('from'))
+      .where('value', '<', slot('to'))
+      .where((eb) =>
+        eb.exists(
+          eb
+            .selectFrom('records')
+            .whereRef('records.seq', '=', 'record_lookups.seq')
+            .where(ofLiveTenant(sql.ref('records.tenant_id')))
+            .select('records.seq'),
+        ),
+      )
+      .limit(1)
+      .select('seq'),
+)
+
 export const deleteIndexes = statement<{ seq: number; collection: string }>(({ builder }, slot) =>
   builder
     .deleteFrom('record_indexes')

@@ -39,6 +39,8 @@ interface CollectionShape {
   readonly lookups: readonly string[]
   /** Member with the hosts that the record binds. */
   readonly hosts?: string
+  /** Member with the origins that the record allows. */
+  readonly origins?: string
   /** Member with the tokens whose deletion, or earlier expiry, removes the record. */
   readonly tokens?: string
   /** Member with the expiry of a record, ms since the epoch. */
@@ -61,6 +63,8 @@ export interface RecordStore {
   newest(collection: string, limit: number): Promise<readonly (RecordRow & { readonly tenantId: string })[]>
   /** Hosts that records of any tenant bind, each once for a tenant, the longest bound ones first. */
   hosts(limit: number): Promise<readonly BoundHost[]>
+  /** Whether a record of any tenant allows the origin. */
+  allowsOrigin(origin: string): Promise<boolean>
   /**
    * One transaction; increments each collection's change counter. `conflict` when a value is not unique or a version
    * is stale.

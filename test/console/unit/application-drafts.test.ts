@@ -162,6 +162,18 @@ t.test('changes that affect no token are listed, too', async (t) => {
     ),
     [['sets the response guard to “block”'], ['removes the response guard']],
   )
+  const paged: Application = { ...application, allowed_origins: ['https://a.example', 'https://b.example'] }
+  t.equal(draftOf(paged).allowed_origins, 'https://a.example, https://b.example')
+  t.same(bodyOf(draftOf(paged)).allowed_origins, paged.allowed_origins, 'what is set stays')
+  t.strictSame(
+    ['https://b.example,https://c.example', ' '].map((allowed_origins) =>
+      changesOf(paged, { ...draftOf(paged), allowed_origins }).map(sentenceText),
+    ),
+    [
+      ['denies pages of https://a.example', 'allows pages of https://c.example'],
+      ['denies pages of https://a.example', 'denies pages of https://b.example'],
+    ],
+  )
   const [open] = changesOf(before, { ...draft, destinations: [] })
   t.equal(open && sentenceText(open), 'may send anywhere that egress allows')
   t.equal(open?.effect, 'reveals')

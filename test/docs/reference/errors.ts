@@ -29,6 +29,8 @@ const EXPLAINED: Readonly<Record<ErrorCode, string>> = {
     'The egress rules do not allow the scheme, port or address of this destination: the operator opens it with the settings `SIDEVAULT_EGRESS_…`. Or the `destinations` of a token, access rule or application do not allow it: the error names the token and the host.',
   egress_only:
     'The token is `egress_only`, and the proxy has a request transform, which would get its value. Remove the transform, or use another token.',
+  origin_not_allowed:
+    'A page in a browser made the call (it has an `Origin` header). Its application does not list the origin in `allowed_origins`, pages cannot make this call, or the key is private or management: such keys are for servers. A server that forwards requests of browsers removes the header.',
   not_found: 'No such route or page. `/docs` lists all.',
   application_not_found: MISSING,
   association_not_found: 'The token is not a child of this parent. Read the associations of the parent.',

@@ -54,7 +54,7 @@ export const limits: Page = {
       )
     return page(
       'Limits',
-      'A call that exceeds a limit gets 400, 413 or 429, with the place and the limit in `detail`. Settings change the limits that name one. Responses of the management API have the limits of key and address, and what is left of them, in `RateLimit-Policy` and `RateLimit`.',
+      'A call that exceeds a limit gets 400, 413 or 429, with the place and the limit in `detail`. Settings change the limits that name one. Responses of the management API have the limits of key, address and origin, and what is left of them, in `RateLimit-Policy` and `RateLimit`.',
       '## Requests',
       rows([
         ['Body of a management call', bytes(config.bodyLimit), setting('body_limit')],
@@ -69,6 +69,11 @@ export const limits: Page = {
           'Calls a minute from one address',
           count(rateLimits.perAddress ?? 0),
           setting('rate_limit_per_address'),
+        ],
+        [
+          'Calls a minute by pages of one origin at one address',
+          count(rateLimits.perOrigin ?? 0),
+          setting('rate_limit_per_origin'),
         ],
         [
           'Values of `data` searched for, a minute',

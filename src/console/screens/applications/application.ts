@@ -90,6 +90,7 @@ const details = (context: ScreenContext, application: Application): (() => Templ
         ['Permissions', permissionNames(application)],
         ['Destinations', hasTokens ? destinationNames(application) : undefined],
         ['Response guard', application.response_guard],
+        ['Allowed origins', type === 'public' ? names(application.allowed_origins, 'none') : undefined],
       ])}
       ${hasTokens && application.rules.length > 0 ? rulesTable(application.rules) : nothing}`,
     )}

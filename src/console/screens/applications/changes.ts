@@ -8,10 +8,15 @@ const sentence = (effect: Sentence['effect'], strong: string, text: string): Sen
   parts: [{ strong }, ` ${text}`],
 })
 
-/** Permissions added and removed. */
-const permissionSentences = (before: readonly string[], after: readonly string[]): readonly Sentence[] => [
-  ...before.filter((name) => !after.includes(name)).map((name) => sentence('loses', 'loses', name)),
-  ...after.filter((name) => !before.includes(name)).map((name) => sentence('gains', 'gains', name)),
+/** Names added and removed. */
+const nameSentences = (
+  before: readonly string[] = [],
+  after: readonly string[] = [],
+  loses = 'loses',
+  gains = 'gains',
+): readonly Sentence[] => [
+  ...before.filter((name) => !after.includes(name)).map((name) => sentence('loses', loses, name)),
+  ...after.filter((name) => !before.includes(name)).map((name) => sentence('gains', gains, name)),
 ]
 
 type Destinations = DraftBody['destinations']
@@ -83,7 +88,8 @@ const ruleSentences = (before: readonly Rule[], { rules }: Draft): readonly Sent
 export const changesOf = (before: Application, draft: Draft): readonly Sentence[] => {
   const [old, next] = [bodyOf(draftOf(before)), bodyOf(draft)]
   return [
-    ...permissionSentences(old.permissions, next.permissions),
+    ...nameSentences(old.permissions, next.permissions),
+    ...nameSentences(old.allowed_origins, next.allowed_origins, 'denies pages of', 'allows pages of'),
     ...destinationSentences(old.destinations, next.destinations, ''),
     ...ruleSentences(
       before.rules.toSorted((a, b) => a.priority - b.priority),

@@ -79,6 +79,7 @@ export const createScreen: Screen = {
       change({
         type,
         permissions: [],
+        allowed_origins: '',
         ...(type === 'management' ? { rules: [], destinations: [], response_guard: '' } : {}),
       })
     const choose = (template: Template) => {

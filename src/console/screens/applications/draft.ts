@@ -37,12 +37,14 @@ export interface Draft extends Pick<Application, 'name' | 'type' | 'permissions'
   /** Destinations that values may be sent to. An empty list allows any. */
   readonly destinations: readonly DestinationDraft[]
   readonly response_guard: GuardChoice
+  /** Separated by commas. Public applications only. */
+  readonly allowed_origins: string
 }
 
 /** The part of an application that an update replaces. */
 export type DraftBody = Pick<
   Application,
-  'name' | 'permissions' | 'rules' | 'destinations' | 'response_guard'
+  'name' | 'permissions' | 'rules' | 'destinations' | 'response_guard' | 'allowed_origins'
 >
 
 const HIGHEST = 2_147_483_647
@@ -66,6 +68,7 @@ export const draftOf = (source: DraftBody & Pick<Application, 'type'>, isStored 
   rules: source.rules.toSorted((a, b) => a.priority - b.priority).map((rule) => ruleDraft(rule, isStored)),
   destinations: (source.destinations ?? []).map(destinationDraft),
   response_guard: source.response_guard ?? '',
+  allowed_origins: (source.allowed_origins ?? []).join(', '),
 })
 
 /** A rule at the end, which the API would store, so that its difference is seen at once. */
@@ -116,12 +119,16 @@ export const ruleBody = (rule: RuleDraft): Rule => ({
   ...destinationsBody(rule.destinations),
 })
 
+const originsBody = (allowed_origins: readonly string[]) =>
+  allowed_origins.length === 0 ? {} : { allowed_origins }
+
 export const bodyOf = (draft: Draft): DraftBody => ({
   name: draft.name.trim(),
   permissions: draft.permissions,
   rules: draft.rules.map(ruleBody),
   ...destinationsBody(draft.destinations),
   ...(draft.response_guard === '' ? {} : { response_guard: draft.response_guard }),
+  ...originsBody(listOf(draft.allowed_origins.trim())),
 })
 
 /** Whether an update would replace what is stored by the same. */

@@ -5,7 +5,7 @@ import { icon } from '../../kit/icon.ts'
 import { notice } from '../../kit/notice.ts'
 
 const FIELD_PLACES =
-  /^(name|type|permissions|expires_at|response_guard|(rules\[\d+\]\.)?destinations(\[\d+\]\.(host|ports|methods|path|surfaces))?|rules\[\d+\]\.(description|container|transform|permissions|priority))(\[\d+\])?$/
+  /^(name|type|permissions|expires_at|response_guard|allowed_origins|(rules\[\d+\]\.)?destinations(\[\d+\]\.(host|ports|methods|path|surfaces))?|rules\[\d+\]\.(description|container|transform|permissions|priority))(\[\d+\])?$/
 
 /** Members whose sentences stand at a field of the form of an application. */
 export const fieldPlaces = (error: ApiError | undefined): readonly string[] =>

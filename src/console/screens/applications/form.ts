@@ -20,6 +20,12 @@ import type { PermissionInfo } from './types.ts'
 
 const NAME: Field<Draft> = { member: 'name', label: 'Name', most: 200 }
 const GUARD: Field<Draft> = { member: 'response_guard', ...guardField }
+const ORIGINS: Field<Draft> = {
+  member: 'allowed_origins',
+  label: 'Allowed origins',
+  hint: 'Origins of pages that may call with its keys and sessions, separated by commas.',
+  placeholder: 'https://shop.example',
+}
 
 const RULE_FIELDS: readonly Field<RuleDraft>[] = [
   { member: 'description', label: 'Description', most: 1000 },
@@ -128,6 +134,9 @@ export const applicationForm = (form: Editor<Draft>, known: readonly PermissionI
               destinationsEditor(form, 'the application'),
             ),
             section('responses', 'Responses', html`${fieldsOf([GUARD], form)}`),
+            form.value.type === 'public'
+              ? section('pages', 'Pages', html`${fieldsOf([ORIGINS], form)}`)
+              : nothing,
           ]
     }`
 }
