@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from 'commander'
 import { addAuditCommand } from './commands/audit.ts'
 import { addBackupCommands } from './commands/backup.ts'
+import { addBundleCommand } from './commands/bundle.ts'
 import { addCaCommand } from './commands/ca.ts'
 import { addKeysCommand } from './commands/keys.ts'
 import { addPluginsCommand } from './commands/plugins.ts'
@@ -107,6 +108,7 @@ export const createProgram = (): Command => {
     .action(start)
   addAuditCommand(root)
   addBackupCommands(root)
+  addBundleCommand(root)
   addCaCommand(root)
   addKeysCommand(root)
   addTransferCommands(root)
