@@ -3,6 +3,7 @@ import { addAuditCommand } from './commands/audit.ts'
 import { addBackupCommands } from './commands/backup.ts'
 import { addBundleCommand } from './commands/bundle.ts'
 import { addCaCommand } from './commands/ca.ts'
+import { addEvidenceCommand } from './commands/evidence.ts'
 import { addKeysCommand } from './commands/keys.ts'
 import { addPluginsCommand } from './commands/plugins.ts'
 import { addProtoCommand } from './commands/proto.ts'
@@ -110,6 +111,7 @@ export const createProgram = (): Command => {
   addBackupCommands(root)
   addBundleCommand(root)
   addCaCommand(root)
+  addEvidenceCommand(root)
   addKeysCommand(root)
   addTransferCommands(root)
   addPluginsCommand(root)

