@@ -25,7 +25,7 @@ RUN apt-get update \
 COPY --from=envoy /usr/local/bin/envoy /usr/local/bin/envoy
 WORKDIR /app
 COPY --from=packages /app/node_modules node_modules
-COPY package.json package-lock.json ./
+COPY package.json package-lock.json sbom.cdx.json ./
 COPY bin bin
 COPY src src
 COPY plugins plugins

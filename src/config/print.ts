@@ -7,8 +7,8 @@ const hidden = (value: unknown): string | undefined => (value === undefined ? un
 const place = (host: string, port: number): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 
-/** All effective settings with defaults, as members of a configuration file. */
-const settingsOf = (config: Config): { readonly [N in SettingName]-?: unknown } => {
+/** All effective settings with defaults, as members of a configuration file, without secrets. */
+export const shownSettings = (config: Config): { readonly [N in SettingName]-?: unknown } => {
   const {
     listen,
     apiListen,
@@ -74,6 +74,6 @@ const settingsOf = (config: Config): { readonly [N in SettingName]-?: unknown } 
  * the same configuration.
  */
 export const printConfig = (config: Config): string => {
-  const set = Object.entries(settingsOf(config)).filter(([, value]) => value !== undefined)
+  const set = Object.entries(shownSettings(config)).filter(([, value]) => value !== undefined)
   return yaml().stringify(Object.fromEntries(set))
 }

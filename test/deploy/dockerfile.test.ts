@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { PRODUCTION_FILES } from '../../src/maintenance/production.ts'
 import { root } from '../kit/sources.ts'
 import { instructionsOf, textOf } from './kit.ts'
 
@@ -40,6 +41,7 @@ t.test('every copied file exists, and is in the build context', async (t) => {
     t.ok(sent.includes(path), `${path} is sent`)
   }
   t.strictSame([...new Set(copied)].sort(), [...sent].sort(), 'nothing else is sent')
+  t.strictSame([...PRODUCTION_FILES, '.npmrc'].sort(), [...sent].sort(), 'the files of a bundle')
 })
 
 t.test('the image needs nothing that it leaves out', async (t) => {
