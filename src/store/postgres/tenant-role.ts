@@ -88,6 +88,20 @@ const counterTrigger = (owner: string): readonly string[] => [
   ]),
 ]
 
+/**
+ * The columns of tables that number their rows, without the number: a login that chose numbers could occupy those that
+ * rows of other tenants get next.
+ */
+const numberedColumns = async (client: ClientBase): Promise<ReadonlyMap<string, string>> => {
+  const { rows } = await client.query<{ table: string; columns: string }>(
+    `select table_name as table, string_agg(column_name, ', ' order by ordinal_position)
+        filter (where is_identity = 'NO') as columns
+      from information_schema.columns where table_schema = current_schema()
+      group by table_name having bool_or(is_identity = 'YES')`,
+  )
+  return new Map(rows.map(({ table, columns }) => [table, columns]))
+}
+
 const placeOf = async (client: ClientBase) =>
   (
     await client.query<{ database: string; schema: string; owner: string }>(
@@ -107,7 +121,14 @@ export const tenantRoleSql = async (
 ): Promise<readonly string[]> => {
   const { database, schema, owner } = await placeOf(client)
   const name = id(tenantRoleName(role))
-  const tables = Object.entries(GRANTS)
+  const numbered = await numberedColumns(client)
+  const tables = Object.entries(GRANTS).map(([table, grants]) => {
+    const columns = numbered.get(table)
+    return [
+      table,
+      columns === undefined ? grants : grants?.replaceAll(/insert|update/g, `$& (${columns})`),
+    ] as const
+  })
   return [
     'begin;',
     ...(password === undefined
@@ -152,17 +173,17 @@ export const dropTenantRoleSql = (role: Pick<TenantRole, 'name'>): readonly stri
 export const rejectUnbound = async (client: ClientBase): Promise<void> => {
   const { rows } = await client.query<{ reason: string }>(
     `with me as (select oid from pg_catalog.pg_roles where rolname = current_user)
-      select 'member of another role' as reason from me where exists (select from pg_catalog.pg_auth_members where member = me.oid)
+      select 1 as rank, 'member of another role' as reason from me where exists (select from pg_catalog.pg_auth_members where member = me.oid)
       union all
-      select 'owner of ' || c.relname from pg_catalog.pg_class c, me
+      select 2, 'owner of ' || c.relname from pg_catalog.pg_class c, me
         where c.relnamespace = current_schema()::regnamespace and c.relowner = me.oid
       union all
-      select 'no policy for ' || c.relname from pg_catalog.pg_class c, me
+      select 3, 'no policy for ' || c.relname from pg_catalog.pg_class c, me
         where c.relkind in ('r', 'p') and c.relnamespace = current_schema()::regnamespace and c.relname <> all($1)
           and has_any_column_privilege(c.oid, 'select')
           and not (c.relrowsecurity and exists (select from pg_catalog.pg_policy p
             where p.polrelid = c.oid and not p.polpermissive and me.oid = any(p.polroles)))
-      order by 1 limit 1`,
+      order by 1, 2 limit 1`,
     [SHARED],
   )
   if (rows[0] !== undefined)
