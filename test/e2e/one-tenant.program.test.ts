@@ -171,4 +171,8 @@ t.test('a gateway for one tenant rejects what it cannot work with, and prints th
     await start({ ...key, SIDEVAULT_FORWARD_LISTEN: '127.0.0.1:8090' }, ...gateway),
     /SIDEVAULT_FORWARD_CA/,
   )
+  const onSqlite = await command(directory, ['keys', 'delegate', '--tenant', 'tenant-1', '--to', 'shop'], {
+    SIDEVAULT_DATA_DIR: join(directory, 'data'),
+  })
+  t.match(onSqlite, { code: 1, out: '', err: /SIDEVAULT_STORE to PostgreSQL/ })
 })
