@@ -69,7 +69,7 @@ export const addKeysCommand = (root: Command): void => {
     .option('--out <file>', 'file for the key, which must not exist. Default: <name>.delegated-key')
     .addOption(configOption())
     .action(async ({ config, ...options }: { config?: string; tenant: string; to: string; out?: string }) => {
-      const { runDelegate } = await import('../maintenance/delegations.ts')
+      const { runDelegate } = await import('../maintenance/delegation-commands.ts')
       const out = resolve(options.out ?? `${options.to}.delegated-key`)
       await operate(config, (settings) => runDelegate(settings, { ...options, out }, print))
     })
@@ -79,7 +79,7 @@ export const addKeysCommand = (root: Command): void => {
     .option('--sql <name>', 'instead, print the SQL of the database role of this one again')
     .addOption(configOption())
     .action(async ({ config, sql }: { config?: string; sql?: string }) => {
-      const { runDelegations } = await import('../maintenance/delegations.ts')
+      const { runDelegations } = await import('../maintenance/delegation-commands.ts')
       await operate(config, (settings) => runDelegations(settings, sql, print))
     })
   keys
@@ -88,7 +88,7 @@ export const addKeysCommand = (root: Command): void => {
     .argument('<name>', 'name of the gateways that have it')
     .addOption(configOption())
     .action(async (name: string, { config }: { config?: string }) => {
-      const { runRevoke } = await import('../maintenance/delegations.ts')
+      const { runRevoke } = await import('../maintenance/delegation-commands.ts')
       await operate(config, (settings) => runRevoke(settings, name, print))
     })
 }

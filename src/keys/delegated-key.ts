@@ -30,7 +30,7 @@ export const delegatedKeyText = ({ tenantId, name, key }: DelegatedKey): Secret<
   new Secret(`svdk1.${name}.${key.reveal().toString('base64url')}.${tenantId}`)
 
 /** Undefined for another text. */
-export const parseDelegatedKey = (text: string): DelegatedKey | undefined => {
+const parseDelegatedKey = (text: string): DelegatedKey | undefined => {
   const [, name, key, tenantId] = TEXT.exec(text.trim()) ?? []
   if (name === undefined || key === undefined || tenantId === undefined) return undefined
   return { tenantId, name, key: new Secret(Buffer.from(key, 'base64url')) }

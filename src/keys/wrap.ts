@@ -10,7 +10,7 @@ import type { KeyName, KeyRow } from '../store/keys/types.ts'
 import { lengthPrefixed } from './bytes.ts'
 
 const FORMAT = 1
-/** Format of keys wrapped for a delegation (`delegated-key.ts`): none of them is wrapped again. 2: `kms-root-key.ts`. */
+/** Format of keys wrapped for a delegation (`delegated-key.ts`). 2 is that of `kms-root-key.ts`. */
 export const DELEGATED_FORMAT = 3
 const ROOT_ID = 8
 const NONCE = 12

@@ -134,10 +134,12 @@ export const destroyOldKeys = async (deps: RotateDeps, tenantId: string): Promis
   }
   const versions = older.map(({ version }) => version).join(', ')
   await vault.record(tenantId, 'tenant', tenantId, `Data key versions ${versions} destroyed`)
-  const others = (await vault.store.keys.keys(tenantId)).filter(
-    (row) => row.version <= last && (row.purpose === CLOSED || delegatedKeyOf(row)?.purpose === 'data'),
-  )
-  await vault.store.keys.remove([...older, ...others])
+  await vault.store.withLock(DELEGATIONS, async () => {
+    const others = (await vault.store.keys.keys(tenantId)).filter(
+      (row) => row.version <= last && (row.purpose === CLOSED || delegatedKeyOf(row)?.purpose === 'data'),
+    )
+    await vault.store.keys.remove([...older, ...others])
+  })
   print(`destroyed ${tenantId}: versions ${versions}; ${newest.version} is the only one`)
   return true
 }

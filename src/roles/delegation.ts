@@ -1,6 +1,5 @@
 import { listSegments } from '../audit/segments.ts'
 import { AppError } from '../common/errors.ts'
-import { whenReady } from '../common/eventual.ts'
 import type { Config } from '../config.ts'
 import type { Authenticator } from '../kernel/types.ts'
 import { type DelegatedKey, delegationOfJournal, loadDelegatedKey } from '../keys/delegated-key.ts'
@@ -35,6 +34,8 @@ export const whileDelegated = (
   tenant: string,
 ): Authenticator => ({
   ...authenticator,
-  authenticate: (key, permission) =>
-    whenReady(keys.tenant(tenant), () => authenticator.authenticate(key, permission)),
+  authenticate: async (key, permission) => {
+    await keys.tenant(tenant)
+    return authenticator.authenticate(key, permission)
+  },
 })

@@ -151,7 +151,7 @@ t.test(
 
 t.test('a gateway for one tenant rejects what it cannot work with, and prints the remedy', async (t) => {
   const directory = t.testdir()
-  const store = 'postgres://nobody@127.0.0.1:1/none?sslmode=disable'
+  const store = 'postgres://user@127.0.0.1:1/none?sslmode=disable'
   const start = async (env: Record<string, string>, ...args: string[]) => {
     const { code, err } = await command(directory, ['start', ...args], {
       SIDEVAULT_DATA_DIR: join(directory, 'data'),

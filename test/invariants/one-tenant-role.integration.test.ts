@@ -2,12 +2,11 @@
  * The attack on a gateway that holds one tenant: with its database login, its delegated key, and all keys that these
  * open, nothing of another tenant can be read, written or opened.
  */
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Client, escapeIdentifier as id } from 'pg'
 import t from 'tap'
 import { AppError } from '../../src/common/errors.ts'
-import { delegationWrapper, parseDelegatedKey } from '../../src/keys/delegated-key.ts'
+import { delegationWrapper, loadDelegatedKey } from '../../src/keys/delegated-key.ts'
 import { openDelegatedKeys } from '../../src/keys/open-delegated.ts'
 import { createWrapper, subkey } from '../../src/keys/wrap.ts'
 import type { KeyRow } from '../../src/store/keys/types.ts'
@@ -20,7 +19,7 @@ import { openVault } from '../maintenance/vault.ts'
 /** Insufficient privilege, also of a row-level security policy. */
 const DENIED = '42501'
 
-/** Tables by what the role sees of them. A new table is denied until it is in the list of `tenant-role.ts`, and here. */
+/** Tables by what the role sees of them. A new table is denied until `tenant-role.ts` lists it, and this. */
 const TABLES: Readonly<Record<string, 'own' | 'shared' | 'denied'>> = {
   tenants: 'own',
   tenant_keys: 'own',
@@ -319,7 +318,7 @@ t.test(
     })
 
     await t.test('no key of the gateway opens a key or a value of another tenant', async (t) => {
-      const delegated = parseDelegatedKey(readFileSync(out, 'utf8'))!
+      const delegated = await loadDelegatedKey(`file:${out}`, {})
       const wrapper = delegationWrapper(delegated.key.reveal())
       const all = (await root.query('select * from tenant_keys')).rows.map((row) => ({
         ...row,

@@ -5,12 +5,7 @@ import t from 'tap'
 import { Secret } from '../../src/common/secret.ts'
 import { loadConfig } from '../../src/config.ts'
 import { macOfTenant } from '../../src/kernel/services/tenants.ts'
-import {
-  delegatedKeyOf,
-  delegationWrapper,
-  loadDelegatedKey,
-  parseDelegatedKey,
-} from '../../src/keys/delegated-key.ts'
+import { delegatedKeyOf, delegationWrapper, loadDelegatedKey } from '../../src/keys/delegated-key.ts'
 import { openKeys } from '../../src/keys/open.ts'
 import { openDelegatedKeys } from '../../src/keys/open-delegated.ts'
 import { rootKeyId } from '../../src/keys/root-key-rotation.ts'
@@ -62,7 +57,7 @@ const world = async (t: Test) => {
   }
   const deps = { vault, clock, print: () => {} }
   const delegate = async (name: string, tenantId = 'tenant-1') =>
-    parseDelegatedKey((await addDelegation(deps, { tenantId, name })).reveal())!
+    loadDelegatedKey('env:KEY', { KEY: (await addDelegation(deps, { tenantId, name })).reveal() })
   const delegated = await delegate('shop')
   const open = () => openDelegatedKeys({ keys: store.keys, clock }, delegated)
   const rotate = async () => {
