@@ -61,6 +61,8 @@ export interface Config {
   readonly redisUrl: Secret<string> | undefined
   /** `file:…`, `env:…` or `passphrase:…`; undefined: a key file made on first start. */
   readonly rootKeySource: Secret<string> | undefined
+  /** `file:…` or `env:…`, of a gateway for one tenant. */
+  readonly delegatedKeySource: Secret<string> | undefined
   readonly plugins: readonly string[]
   /** Folders for relative paths and npm names in `plugins`, in lookup order. */
   readonly pluginBases: readonly string[]
@@ -277,6 +279,8 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
   if (listen === undefined || canonical === undefined || issues.length > 0) throw new ConfigError(issues)
 
   const secret = (text: string | undefined) => (text === undefined ? undefined : new Secret(text))
+  const absolute = (source: string | undefined) =>
+    source?.replace(/^file:(.*)$/s, (_, path) => `file:${resolve(cwd, path)}`)
   const dataDir = resolve(cwd, settings.data_dir ?? '.sidevault')
   return {
     listen,
@@ -299,9 +303,8 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
       connectMs: (settings.store_connect_timeout_seconds ?? 5) * 1000,
     },
     redisUrl: secret(redisUrl),
-    rootKeySource: secret(
-      settings.root_key?.replace(/^file:(.*)$/s, (_, path) => `file:${resolve(cwd, path)}`),
-    ),
+    rootKeySource: secret(absolute(settings.root_key)),
+    delegatedKeySource: secret(absolute(settings.delegated_key)),
     plugins: settings.plugins ?? ['*'],
     pluginBases: pluginBases(cwd, path, env.SIDEVAULT_PLUGINS),
     pluginConfig: settings.plugin_config ?? {},

@@ -21,20 +21,23 @@ import { configSchema } from './config/json-schema.ts'
 import { printConfig } from './config/print.ts'
 import { ConfigError, describeSettings, loadConfig } from './config.ts'
 import { ROLES, type Role } from './supervisor/messages.ts'
+import { rejectTenantSettings } from './supervisor/one-tenant.ts'
 import { StartError } from './supervisor/start-error.ts'
 
 /** Signals within this time count as one: npm passes on a Ctrl-C that the terminal has sent to all. */
 const SAME_SIGNAL_MS = 300
 
-const start = async (options: { role: Role; config?: string }): Promise<void> => {
+const start = async (options: { role: Role; tenant?: string; config?: string }): Promise<void> => {
   process.title = 'sidevault: supervisor'
   const config = loadConfig(process.env, { file: options.config, cwd: workingDirectory() })
+  rejectTenantSettings(config, options.role, options.tenant)
   const { resolve } = await import('node:path')
   const { startSupervisor } = await import('./supervisor/supervisor.ts')
   const file = options.config ?? process.env.SIDEVAULT_CONFIG
   const envoyBinary = process.env.ENVOY_BIN
   const supervisor = startSupervisor(config, {
     role: options.role,
+    tenant: options.tenant,
     configFile: file ? resolve(config.baseDir, file) : undefined,
     envoyBinary,
     env: process.env,
@@ -104,6 +107,7 @@ export const createProgram = (): Command => {
     .command('start')
     .description('run the service until Ctrl-C')
     .addOption(new Option('--role <role>', 'roles of this process').choices([...ROLES]).default('all'))
+    .option('--tenant <id>', 'with --role gateway and a delegated key: the only tenant of this gateway')
     .addOption(configOption())
     .addHelpText('after', settingsHelp())
     .action(start)

@@ -7,6 +7,11 @@ const MAY_REVEAL: Readonly<Record<string, string>> = {
   'src/kernel/services/services.ts': 'hashes an API key that a plugin made',
   'src/keys/root-keyring.ts': 'hands the root key to the cipher',
   'src/keys/root-key-rotation.ts': 'hands both root keys to the cipher',
+  'src/keys/delegated-key.ts': 'writes the key of a delegation into its text',
+  'src/keys/open-delegated.ts': 'hands the key of a delegation to the cipher',
+  'src/maintenance/delegation-commands.ts':
+    'writes a delegated key into its file, and the address of the store with another role',
+  'src/roles/delegation.ts': 'hands the source of a delegated key to what reads it',
   'src/maintenance/encrypted-archive.ts': 'makes a key of the passphrase of an exported tenant',
   'src/maintenance/import-tenant.ts': 'prints the key of an imported tenant, once',
   'src/maintenance/keys.ts': 'hands the source of the root key to what reads it',

@@ -25,7 +25,7 @@ export interface RowMonitor {
 }
 
 export const createRowMonitor = ({
-  mac,
+  journalMac,
   logs,
   clock,
   log,
@@ -46,7 +46,7 @@ export const createRowMonitor = ({
   })
 
   const verify = async (): Promise<void> => {
-    const reports = await verifyRows({ mac, logs }, { pauseMs: PAUSE_MS, signal })
+    const reports = await verifyRows({ journalMac, logs }, { pauseMs: PAUSE_MS, signal })
     const issues = reports.filter(({ issue }) => issue !== undefined)
     for (const { name, issue } of issues)
       log.error({ journal: name, ...issue }, 'audit rows do not verify; run "sidevault audit verify --rows"')

@@ -7,7 +7,8 @@ import { genesis, hashOf, type Mac } from './line.ts'
 const BATCH = 250
 
 export interface RowsDeps {
-  readonly mac: Mac
+  /** See `Keys.journalMac`. */
+  readonly journalMac: (journal: string) => Mac
   readonly logs: Pick<LogStore, 'rows' | 'rowJournals' | 'journals' | 'position'>
 }
 
@@ -46,12 +47,13 @@ const linesOf = (rows: readonly LogRow[]): readonly (readonly [LogRow, ...LogRow
 
 /** Whether rows are the line after `previous`, or one that acknowledges a loss after an earlier one. */
 const continues = async (
-  { mac, logs }: RowsDeps,
+  { journalMac, logs }: RowsDeps,
   previous: string,
   rows: readonly [LogRow, ...LogRow[]],
 ): Promise<boolean> => {
   const [{ journal, hash }] = rows
   const { journal_seq: seq } = rows.at(-1)!
+  const mac = journalMac(journal)
   if (hashOf(mac, previous, seq, rows) === hash) return true
   const behind = lossContinuesAfter(rows[0])
   if (behind === undefined) return false
@@ -69,7 +71,7 @@ const verifyJournal = async (deps: RowsDeps, name: string, options: RowsOptions)
     ),
   )
   const last = Math.max(0, ...known.keys())
-  let hash = genesis(deps.mac, name)
+  let hash = genesis(deps.journalMac(name), name)
   let seq = 0
   const report = (reason: string): RowReport => ({ name, rows: seq, issue: { seq: seq + 1, reason } })
   for (;;) {

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { StartError } from '../supervisor/start-error.ts'
 import { configOption, operate, print } from './run-command.ts'
@@ -57,5 +58,37 @@ export const addKeysCommand = (root: Command): void => {
     .action(async ({ config, tenant }: { config?: string; tenant?: string }) => {
       const { runDestroyOldKeys } = await import('../maintenance/keys.ts')
       await operate(config, (settings) => runDestroyOldKeys(settings, tenant, print))
+    })
+  keys
+    .command('delegate')
+    .description(
+      'make a key for gateways that opens one tenant, and print the SQL of their database role (PostgreSQL)',
+    )
+    .requiredOption('--tenant <id>', 'the tenant')
+    .requiredOption('--to <name>', 'name of the gateways that get the key')
+    .option('--out <file>', 'file for the key, which must not exist. Default: <name>.delegated-key')
+    .addOption(configOption())
+    .action(async ({ config, ...options }: { config?: string; tenant: string; to: string; out?: string }) => {
+      const { runDelegate } = await import('../maintenance/delegation-commands.ts')
+      const out = resolve(options.out ?? `${options.to}.delegated-key`)
+      await operate(config, (settings) => runDelegate(settings, { ...options, out }, print))
+    })
+  keys
+    .command('delegations')
+    .description('list the delegated keys, revoked ones included')
+    .option('--sql <name>', 'instead, print the SQL of the database role of this one again')
+    .addOption(configOption())
+    .action(async ({ config, sql }: { config?: string; sql?: string }) => {
+      const { runDelegations } = await import('../maintenance/delegation-commands.ts')
+      await operate(config, (settings) => runDelegations(settings, sql, print))
+    })
+  keys
+    .command('revoke')
+    .description('end a delegated key, and print the SQL that ends its database role')
+    .argument('<name>', 'name of the gateways that have it')
+    .addOption(configOption())
+    .action(async (name: string, { config }: { config?: string }) => {
+      const { runRevoke } = await import('../maintenance/delegation-commands.ts')
+      await operate(config, (settings) => runRevoke(settings, name, print))
     })
 }

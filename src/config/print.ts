@@ -38,6 +38,7 @@ export const shownSettings = (config: Config): { readonly [N in SettingName]-?: 
     store_connect_timeout_seconds: storeLimits.connectMs / 1000,
     redis_url: hidden(config.redisUrl),
     root_key: hidden(config.rootKeySource),
+    delegated_key: hidden(config.delegatedKeySource),
     plugins: config.plugins,
     plugin_config: Object.fromEntries(Object.keys(config.pluginConfig).map((name) => [name, HIDDEN])),
     egress_allow: egress.allow,

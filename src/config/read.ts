@@ -160,6 +160,7 @@ export const readSettings = (
   }
   const settings = merged as Settings
   // A process of the service has the environment of its supervisor, which has checked it.
-  if (from.content === undefined) issues.push(...unknownVariables(env, [settings.root_key, from.named]))
+  if (from.content === undefined)
+    issues.push(...unknownVariables(env, [settings.root_key, settings.delegated_key, from.named]))
   return { settings, content, issues }
 }

@@ -84,6 +84,12 @@ export const settingsSchema = Type.Partial(
       description:
         'Source of the root key: file:<path>, env:<variable>, passphrase:<text> or <plugin>:…. Unset: a key file in the data directory, made at the first start.',
     }),
+    delegated_key: Type.String({
+      pattern: '^(file|env):[\\s\\S]+$',
+      secret: true,
+      description:
+        'Source of a delegated key: file:<path> or env:<variable>. With it, "start --role gateway --tenant <id>" needs no root key and opens one tenant.',
+    }),
     plugins: list('List: * (every folder of plugins/), folders, npm names, JSON files.'),
     plugin_config: Type.Record(Type.String(), Type.Unknown(), {
       secret: true,

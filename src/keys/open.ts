@@ -1,24 +1,25 @@
-import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
+import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import type { Clock } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
-import { type Eventual, whenReady } from '../common/eventual.ts'
 import { Secret } from '../common/secret.ts'
 import type { KeyRow, KeyStore } from '../store/keys/types.ts'
+import {
+  auditUse,
+  delegatedKeyText,
+  delegatedPurpose,
+  delegationNameOf,
+  delegationOfJournal,
+  delegationPurpose,
+  delegationWrapper,
+} from './delegated-key.ts'
 import { isKey, type Ring, ringOf } from './ring.ts'
+import { ringCache } from './ring-cache.ts'
 import { createRootKeyring, type RootKeyring } from './root-keyring.ts'
-import { versionOf } from './seal.ts'
 import type { Keys, ServiceKey } from './types.ts'
-import { rootIdOf, subkey, type Wrapper } from './wrap.ts'
+import { KEY, rootIdOf, subkey, type Wrapper } from './wrap.ts'
 
 /** `check` only verifies the root key. */
 const SERVICE_PURPOSES = ['check', 'api-key', 'audit'] as const
-
-const RINGS = 1000
-/** Rings are reloaded at this age (ms), even if the change counter is unchanged. */
-const RING_AGE = 60_000
-/** Minimum age (ms) at which an unknown key version reloads a ring. */
-const RELOAD_AGE = 1_000
 
 interface KeysDeps {
   readonly keys: Pick<KeyStore, 'keys' | 'changes' | 'add'>
@@ -79,65 +80,31 @@ const serviceKeys = async (
   return unwrapped
 }
 
-/** LRU cache of rings. Loads each tenant once at a time. Cleared when any process changes a key. */
-const ringCache = ({ keys, clock }: KeysDeps, roots: RootKeyring) => {
-  const rings = new LRUCache<string, { readonly ring: Ring; readonly at: number }>({ max: RINGS })
-  const loading = new Map<string, Promise<Ring>>()
-  let cachedAt: number | undefined
+const cannotUnwrap = (tenantId: string): AppError =>
+  new AppError(
+    'internal',
+    `The keys of tenant "${tenantId}" cannot be unwrapped. Ask the operator to check the store and the root key.`,
+  )
 
-  const load = async (tenantId: string, changes: number): Promise<Ring> => {
-    const at = clock.now()
-    let rows = tenantId === '' ? [] : await keys.keys(tenantId)
-    if (rows.some((row) => isKey(row) && !roots.now.knows(row))) {
-      await roots.renew()
-      // They may have been rewrapped since they were read.
-      rows = await keys.keys(tenantId)
-    }
-    if (rows.length === 0) {
-      rings.delete(tenantId)
-      throw new AppError('tenant_not_found', `There is no tenant "${tenantId}".`)
-    }
-    const ring = ringOf(rows, roots.now)
-    if (ring === undefined)
-      throw new AppError(
-        'internal',
-        `The keys of tenant "${tenantId}" cannot be unwrapped. Ask the operator to check the store and the root key.`,
-      )
-    // Another call may have seen a change that destroyed these keys.
-    if (cachedAt === changes) rings.set(tenantId, { ring, at })
-    return ring
-  }
+/** The rows of a tenant. Its keys are wrapped by known root keys, unless they were modified. */
+const rowsOf = async (
+  { keys }: KeysDeps,
+  roots: RootKeyring,
+  tenantId: string,
+): Promise<readonly KeyRow[]> => {
+  const rows = tenantId === '' ? [] : await keys.keys(tenantId)
+  if (rows.every((row) => !isKey(row) || roots.now.knows(row))) return rows
+  await roots.renew()
+  // They may have been rewrapped since they were read.
+  return keys.keys(tenantId)
+}
 
-  const ringAt = (tenantId: string, opening: readonly Buffer[], changes: number): Eventual<Ring> => {
-    if (changes !== cachedAt) {
-      rings.clear()
-      loading.clear()
-      cachedAt = changes
-    }
-    const cached = rings.get(tenantId)
-    if (cached !== undefined) {
-      const age = clock.now() - cached.at
-      const unknown =
-        cached.ring.missed ||
-        opening.some((sealed) => {
-          const version = versionOf(sealed)
-          return version !== undefined && !cached.ring.holds(version)
-        })
-      // The age is negative after the clock was set back.
-      if (age >= 0 && age < (unknown ? RELOAD_AGE : RING_AGE)) return cached.ring
-    }
-    let promise = loading.get(tenantId)
-    if (promise === undefined) {
-      const fresh = load(tenantId, changes).finally(() => {
-        if (loading.get(tenantId) === fresh) loading.delete(tenantId)
-      })
-      loading.set(tenantId, fresh)
-      promise = fresh
-    }
-    return promise
-  }
-  return (tenantId: string, opening: readonly Buffer[]): Eventual<Ring> =>
-    whenReady(keys.changes(), (changes) => ringAt(tenantId, opening, changes))
+const ringOfTenant = async (deps: KeysDeps, roots: RootKeyring, tenantId: string): Promise<Ring> => {
+  const rows = await rowsOf(deps, roots, tenantId)
+  if (rows.length === 0) throw new AppError('tenant_not_found', `There is no tenant "${tenantId}".`)
+  const ring = ringOf(rows, roots.now)
+  if (ring === undefined) throw cannotUnwrap(tenantId)
+  return ring
 }
 
 /**
@@ -150,7 +117,7 @@ const ringCache = ({ keys, clock }: KeysDeps, roots: RootKeyring) => {
 export const openKeys = async (deps: KeysDeps, options: KeysOptions): Promise<Keys> => {
   const roots = createRootKeyring(deps, options)
   const service = await serviceKeys(deps, roots, options)
-  const ring = ringCache(deps, roots)
+  const ring = ringCache(deps, (tenantId) => ringOfTenant(deps, roots, tenantId))
   let rootsAt = await deps.keys.changes()
   /** The root key for new keys, renewed if another process has changed keys. */
   const current = async (): Promise<Wrapper> => {
@@ -159,6 +126,7 @@ export const openKeys = async (deps: KeysDeps, options: KeysOptions): Promise<Ke
     rootsAt = changes
     return roots.now.current
   }
+  const auditKeyOf = (name: string): Buffer => subkey(service.get('audit')!.export(), auditUse(name))
   const serviceRows = async (wanted: string): Promise<readonly KeyRow[]> =>
     (await deps.keys.keys('')).filter(({ purpose }) => purpose === wanted)
   const unwrapped = async (purpose: string): Promise<readonly ServiceKey[]> => {
@@ -192,8 +160,51 @@ export const openKeys = async (deps: KeysDeps, options: KeysOptions): Promise<Ke
         wrapper.fresh({ tenant_id: tenantId, purpose, version: 1 }, now),
       )
     },
-    newDataKey: async (tenantId, version, now) =>
-      (await current()).fresh({ tenant_id: tenantId, purpose: 'data', version }, now),
+    newDataKey: async (tenant_id, version, now) => {
+      const wrapper = await current()
+      const delegations = (await rowsOf(deps, roots, tenant_id)).flatMap((row) => {
+        const name = delegationNameOf(row)
+        if (name === undefined) return []
+        const key = roots.now.unwrap(row)
+        if (key === undefined) throw cannotUnwrap(tenant_id)
+        return [{ name, to: delegationWrapper(key) }]
+      })
+      const key = randomBytes(KEY)
+      return [
+        wrapper.wrap({ tenant_id, purpose: 'data', version }, key, now),
+        ...delegations.map(({ name, to }) =>
+          to.wrap({ tenant_id, purpose: delegatedPurpose(name, 'data'), version }, key, now),
+        ),
+      ]
+    },
+    delegate: async (tenantId, name, now) => {
+      const wrapper = await current()
+      const rows = (await rowsOf(deps, roots, tenantId)).filter(isKey)
+      if (rows.length === 0) throw new AppError('tenant_not_found', `There is no tenant "${tenantId}".`)
+      const key = randomBytes(KEY)
+      const to = delegationWrapper(key)
+      const wrap = (purpose: string, version: number, secret: Buffer) =>
+        to.wrap({ tenant_id: tenantId, purpose: delegatedPurpose(name, purpose), version }, secret, now)
+      const ofTenant = rows.map((row) => {
+        const secret = roots.now.unwrap(row)
+        if (secret === undefined) throw cannotUnwrap(tenantId)
+        return wrap(row.purpose, row.version, secret)
+      })
+      return {
+        rows: [
+          wrapper.wrap({ tenant_id: tenantId, purpose: delegationPurpose(name), version: 1 }, key, now),
+          ...ofTenant,
+          wrap('api-key', 1, service.get('api-key')!.export()),
+          wrap('audit', 1, auditKeyOf(name)),
+        ],
+        text: delegatedKeyText({ tenantId, name, key: new Secret(key) }),
+      }
+    },
     mac: (purpose, data) => createHmac('sha256', service.get(purpose)!).update(data).digest('hex'),
+    journalMac: (journal) => {
+      const name = delegationOfJournal(journal)
+      const key = name === undefined ? service.get('audit')! : createSecretKey(auditKeyOf(name))
+      return (data) => createHmac('sha256', key).update(data).digest('hex')
+    },
   }
 }

@@ -2,8 +2,15 @@ import { randomBytes } from 'node:crypto'
 import { AppError } from '../common/errors.ts'
 import type { Secret } from '../common/secret.ts'
 import type { KeyChange, KeyRow, KeyStore } from '../store/keys/types.ts'
+import { delegatedKeyOf, revokedNameOf } from './delegated-key.ts'
 import { NEXT_ROOT, NOT_REWRAPPED, PREVIOUS_ROOT, rootsFrom } from './root-key-rows.ts'
 import { createWrapper, rootIdOf } from './wrap.ts'
+
+/** False for rows that hold no key, and for keys under the key of a delegation. */
+const isUnderRoot = (row: KeyRow): boolean =>
+  !NOT_REWRAPPED.includes(row.purpose) &&
+  delegatedKeyOf(row) === undefined &&
+  revokedNameOf(row) === undefined
 
 /** Rows of one transaction. */
 const BATCH = 200
@@ -104,7 +111,7 @@ export const rewrapKeys = async (
   for (;;) {
     const rows = await keys.page(last, BATCH)
     const changes = rows
-      .filter((row) => !NOT_REWRAPPED.includes(row.purpose) && rootIdOf(row) !== current.id)
+      .filter((row) => isUnderRoot(row) && rootIdOf(row) !== current.id)
       .map((row) => {
         const key = roots.unwrap(row)
         if (key === undefined)

@@ -52,8 +52,17 @@ export interface Keys {
   tenant(tenantId: string, opening?: readonly Buffer[]): Eventual<TenantKeys>
   /** New wrapped keys for a new tenant, to be stored with it. */
   newTenantKeys(tenantId: string, now: number): Promise<readonly KeyRow[]>
-  /** A new wrapped data key, to be stored as this version of the tenant's. */
-  newDataKey(tenantId: string, version: number, now: number): Promise<KeyRow>
+  /** A new data key, wrapped by the root key and for each delegation, to be stored as this version of the tenant's. */
+  newDataKey(tenantId: string, version: number, now: number): Promise<readonly KeyRow[]>
+  /**
+   * A delegation of the tenant's keys (ADR 0148): its rows, to be stored together, and the text of its key. Rejects
+   * with `tenant_not_found` for unknown tenants.
+   */
+  delegate(
+    tenantId: string,
+    name: string,
+    now: number,
+  ): Promise<{ readonly rows: readonly KeyRow[]; readonly text: Secret<string> }>
   /** The stored keys of one purpose of the service, unwrapped, oldest version first. */
   serviceKeys(purpose: ServicePurpose): Promise<readonly ServiceKey[]>
   /** The 32 bytes, wrapped, to be stored as this version of the service's key. */
@@ -64,4 +73,6 @@ export interface Keys {
   ): Promise<KeyRow>
   /** A keyed digest for the service's own use, hex: API keys (`api-key`), the audit chain (`audit`). */
   mac(purpose: 'api-key' | 'audit', data: string | Buffer): string
+  /** The digest of a journal's chain: `mac('audit', …)`, or that of the delegation whose gateway writes it. */
+  journalMac(journal: string): (data: string | Buffer) => string
 }

@@ -10,10 +10,13 @@ import type { KeyName, KeyRow } from '../store/keys/types.ts'
 import { lengthPrefixed } from './bytes.ts'
 
 const FORMAT = 1
+/** Format of keys wrapped for a delegation (`delegated-key.ts`). 2 is that of `kms-root-key.ts`. */
+export const DELEGATED_FORMAT = 3
 const ROOT_ID = 8
 const NONCE = 12
 const TAG = 16
-const KEY = 32
+/** Bytes of a key. */
+export const KEY = 32
 const SIZE = 1 + ROOT_ID + NONCE + KEY + TAG
 
 /** Derives the key of one use: HKDF-SHA256 (RFC 5869), no salt, `use` in the info. */
@@ -44,10 +47,10 @@ const bindingOf = (name: KeyName, head: Buffer): Buffer =>
  * so a row copied to another name cannot be unwrapped. There is one wrap per key, so random nonces stay far below the
  * limit of 2^32 for a key (NIST SP 800-38D §8.3). The root key is only used to derive keys.
  */
-export const createWrapper = (rootKey: Buffer): Wrapper => {
+export const createWrapper = (rootKey: Buffer, format = FORMAT): Wrapper => {
   const wrapKey: KeyObject = createSecretKey(subkey(rootKey, 'wrap'))
   const rootId = subkey(rootKey, 'root key id', ROOT_ID)
-  const head = Buffer.concat([Buffer.of(FORMAT), rootId])
+  const head = Buffer.concat([Buffer.of(format), rootId])
   const wrap: Wrapper['wrap'] = ({ tenant_id, purpose, version }, key, created_at) => {
     const name = { tenant_id, purpose, version }
     const nonce = randomBytes(NONCE)

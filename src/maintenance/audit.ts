@@ -5,6 +5,7 @@ import { type Head, type RowReport, verifyRows } from '../audit/verify-rows.ts'
 import { isoTime, systemClock } from '../common/clock.ts'
 import { createLog } from '../common/log.ts'
 import type { Config } from '../config.ts'
+import type { Keys } from '../keys/types.ts'
 import { isOwnJournal, journalDirectory } from '../roles/replica.ts'
 import { openStoreKeys, storeLocation } from '../roles/runtime.ts'
 import { openStore } from '../store/open.ts'
@@ -14,7 +15,7 @@ import { type Print, rejectAbsent } from './open-vault.ts'
 /** Opens the journals of a data directory read-only, with or without a running service. */
 const withJournals = async <T>(
   config: Config,
-  work: (deps: LossDeps, directory: string) => Promise<T>,
+  work: (deps: LossDeps & Pick<Keys, 'journalMac'>, directory: string) => Promise<T>,
 ): Promise<T> => {
   rejectAbsent(config)
   const log = createLog('audit', config.logLevel)
@@ -29,7 +30,8 @@ const withJournals = async <T>(
     const mac = (data: string | Buffer) => keys.mac('audit', data)
     const own = await isOwnJournal(config)
     const directory = journalDirectory(config)
-    const deps = { mac, logs: store.logs, own, clock: systemClock }
+    const { journalMac } = keys
+    const deps = { mac, journalMac, logs: store.logs, own, clock: systemClock }
     return await withRetainedFiles(directory, () => work(deps, directory))
   } finally {
     await store.close()
@@ -106,7 +108,9 @@ interface RowsReport {
 /** Recomputes the chains from the rows of the database. `texts`: heads as the log has them. */
 export const verifyAuditRows = async (config: Config, texts: readonly string[]): Promise<RowsReport> => {
   const heads = texts.map(headOf)
-  const journals = await withJournals(config, ({ mac, logs }) => verifyRows({ mac, logs }, { heads }))
+  const journals = await withJournals(config, ({ journalMac, logs }) =>
+    verifyRows({ journalMac, logs }, { heads }),
+  )
   return { ok: journals.every(({ issue }) => issue === undefined), journals }
 }
 

@@ -2,8 +2,10 @@ import { setTimeout } from 'node:timers/promises'
 import type { Clock } from '../common/clock.ts'
 import { isoTime } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
+import { delegatedKeyOf } from '../keys/delegated-key.ts'
 import { CLOSED, REENCRYPTING } from '../keys/root-key-rows.ts'
 import type { KeyRow } from '../store/keys/types.ts'
+import { DELEGATIONS } from './delegations.ts'
 import type { OperatedVault, Print } from './open-vault.ts'
 import { type Reencrypted, reencryptTenant } from './reencrypt.ts'
 
@@ -54,7 +56,9 @@ const begin = async (deps: RotateDeps, tenantId: string): Promise<Versions> => {
     created_at: now,
   }
   // False: another command has added this version.
-  await store.keys.add([await keys.newDataKey(tenantId, version, now), marker])
+  await store.withLock(DELEGATIONS, async () =>
+    store.keys.add([...(await keys.newDataKey(tenantId, version, now)), marker]),
+  )
   return versionsOf(deps, tenantId)
 }
 
@@ -130,10 +134,12 @@ export const destroyOldKeys = async (deps: RotateDeps, tenantId: string): Promis
   }
   const versions = older.map(({ version }) => version).join(', ')
   await vault.record(tenantId, 'tenant', tenantId, `Data key versions ${versions} destroyed`)
-  const closed = (await vault.store.keys.keys(tenantId)).filter(
-    ({ purpose, version }) => purpose === CLOSED && version <= last,
-  )
-  await vault.store.keys.remove([...older, ...closed])
+  await vault.store.withLock(DELEGATIONS, async () => {
+    const others = (await vault.store.keys.keys(tenantId)).filter(
+      (row) => row.version <= last && (row.purpose === CLOSED || delegatedKeyOf(row)?.purpose === 'data'),
+    )
+    await vault.store.keys.remove([...older, ...others])
+  })
   print(`destroyed ${tenantId}: versions ${versions}; ${newest.version} is the only one`)
   return true
 }

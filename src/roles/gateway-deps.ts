@@ -4,6 +4,7 @@ import type { startGateway } from '../gateway/server.ts'
 import { createDryRunner } from '../host-api/dry-run-host.ts'
 import { createProxyDirectory } from '../kernel/services/proxies.ts'
 import type { ProxyDirectory } from '../kernel/types.ts'
+import { whileDelegated } from './delegation.ts'
 import type { Runtime } from './runtime.ts'
 
 type GatewayDeps = Parameters<typeof startGateway>[0]
@@ -11,9 +12,19 @@ type GatewayDeps = Parameters<typeof startGateway>[0]
 /** What a gateway takes from the runtime of its process. */
 export const gatewayDeps = (
   { kernel, keys, store, metrics, journal, hostApi, admit, dial }: Runtime,
-  { prefixes, log }: { readonly prefixes: readonly string[]; readonly log: Log },
+  {
+    prefixes,
+    log,
+    tenant,
+  }: {
+    readonly prefixes: readonly string[]
+    readonly log: Log
+    /** The only tenant, with a delegated key. */
+    readonly tenant?: string | undefined
+  },
 ): Omit<GatewayDeps, 'clusterOf' | 'bindings'> & { readonly proxies: ProxyDirectory } => ({
-  authenticator: kernel.authenticator,
+  authenticator:
+    tenant === undefined ? kernel.authenticator : whileDelegated(kernel.authenticator, keys, tenant),
   vault: kernel.vault,
   expressions: kernel.expressions,
   log,

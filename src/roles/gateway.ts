@@ -72,6 +72,7 @@ export const startGatewayRole = async (
   const runtime = await openRuntime(config, {
     name,
     owner: false,
+    tenant: start.tenant,
     ports: start.ports,
     trustBundle: start.settings.trustBundle,
     log,
@@ -82,7 +83,11 @@ export const startGatewayRole = async (
   const ingests = config.postgres !== undefined && start.role === 'gateway' && start.worker === 0
   if (ingests) maintenance.start()
   const { sandbox } = runtime.hostApi
-  const deps = gatewayDeps(runtime, { prefixes: config.headerPrefixes, log })
+  const deps = gatewayDeps(runtime, {
+    prefixes: config.headerPrefixes,
+    log,
+    tenant: start.tenant,
+  })
   const { proxies } = deps
   const sockets = socketsIn(start.runDir, config.workers)
   const at = (paths: readonly string[]) => paths[start.worker] ?? ''

@@ -18,7 +18,9 @@ import { startKernel } from '../kernel/kernel.ts'
 import type { PluginSource } from '../kernel/load/discover.ts'
 import { PLUGINS_DIR } from '../kernel/load/plugins-dir.ts'
 import type { HealthSource, Kernel, Peers } from '../kernel/types.ts'
+import { journalProcess } from '../keys/delegated-key.ts'
 import { openKeys } from '../keys/open.ts'
+import { openDelegatedKeys } from '../keys/open-delegated.ts'
 import type { Keys } from '../keys/types.ts'
 import { createInProcessState } from '../shared-state/in-process.ts'
 import { openSharedState } from '../shared-state/open.ts'
@@ -29,6 +31,7 @@ import type { Store } from '../store/store.ts'
 import { createVault } from '../vault/vault.ts'
 import { acquireJournal } from './acquire-journal.ts'
 import { type AuditMaintenance, createAuditMaintenance } from './audit-maintenance.ts'
+import { loadDelegation } from './delegation.ts'
 import { type Egress, openEgress } from './egress.ts'
 import { journalDirectory, journalName } from './replica.ts'
 import type { RoleEvents } from './role-events.ts'
@@ -162,6 +165,8 @@ export const openRuntime = async (
   options: {
     readonly name: string
     readonly owner: boolean
+    /** The only tenant, with a delegated key. Default: all, with the root key. */
+    readonly tenant?: string | undefined
     /** The service's own ports. Code must not connect to them. Default: those of the configuration. */
     readonly ports?: readonly number[]
     /** PEM file of the authorities that Envoy trusts. Default: built from the configuration. */
@@ -177,27 +182,33 @@ export const openRuntime = async (
   },
   parts: Partial<RuntimeParts> = {},
 ): Promise<Runtime> => {
-  const { log, owner, name, notify: { onProgress } = {} } = options
+  const { log, owner, tenant, notify: { onProgress } = {} } = options
   const { clock, steadyClock, openStore, createMetrics, acquireJournal, validationCacheIn, sandboxOf } = {
     ...PARTS,
     ...parts,
   }
-  const metrics = createMetrics(name)
+  const metrics = createMetrics(options.name)
   const closers: (() => Promise<void>)[] = []
   const close = async () => {
     for (const closePart of closers.splice(0).toReversed()) await closePart()
   }
   try {
+    const delegated = tenant === undefined ? undefined : await loadDelegation(config, tenant)
+    const name = delegated === undefined ? options.name : journalProcess(options.name, delegated)
     const store = await openStore({
       location: storeLocation(config),
       postgres: config.storeLimits,
       mode: owner ? 'read-write' : 'join',
       log,
+      ...(delegated === undefined ? {} : { bound: true }),
     })
     closers.push(() => store.close())
     const keyHealth: HealthSource[] = []
     const onHealth = (health: HealthSource) => void keyHealth.push(health)
-    const keys = await openStoreKeys(config, { store, log, clock, onHealth }, owner)
+    const keys =
+      delegated === undefined
+        ? await openStoreKeys(config, { store, log, clock, onHealth }, owner)
+        : await openDelegatedKeys({ keys: store.keys, clock }, delegated)
     const mac = (data: string | Buffer) => keys.mac('audit', data)
     // Only the owner reads recent lines back.
     const own = owner ? { own: createRecentLinesCache() } : {}
@@ -215,7 +226,9 @@ export const openRuntime = async (
       { directory: journalDirectory(config), onBroken },
     )
     const { registry } = metrics
-    const rows = owner ? { rows: createRowMonitor({ mac, logs: store.logs, clock, log, registry }) } : {}
+    const rows = owner
+      ? { rows: createRowMonitor({ journalMac: keys.journalMac, logs: store.logs, clock, log, registry }) }
+      : {}
     const maintenance = await createAuditMaintenance(
       { mac, ingest, registry, clock, log, ...rows },
       config,

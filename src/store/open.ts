@@ -19,19 +19,22 @@ interface OpenStoreOptions {
   readonly limits?: Partial<WriterLimits>
   /** Settings for PostgreSQL. */
   readonly postgres?: PostgresSettings
+  /** PostgreSQL: rejects a role that is not bound to one tenant. */
+  readonly bound?: boolean
 }
 
 /**
  * Errors, each with a fix: `invalid` (not a Sidevault database, or a newer version), `gateway_timeout`, `overloaded`.
  */
 export const openStore = async (options: OpenStoreOptions): Promise<Store> => {
-  const { location, mode, log, timeout = 15_000, limits, postgres } = options
+  const { location, mode, log, timeout = 15_000, limits, postgres, bound } = options
   if (/^postgres(ql)?:\/\//.test(location)) {
     // Most processes never write.
     const { openPostgres } = await import('./postgres/open.ts')
     const more = {
       ...(limits ? { limits } : {}),
       ...(postgres ? { settings: postgres } : {}),
+      ...(bound ? { bound } : {}),
     }
     return openPostgres({ log }, { address: location, mode, timeout, ...more })
   }

@@ -13,6 +13,8 @@ export interface ProcessStart {
   readonly kind: 'admin' | 'gateway'
   /** Parts that this supervisor runs. */
   readonly role: Role
+  /** The one tenant of a gateway with a delegated key. Undefined: all, with the root key. */
+  readonly tenant: string | undefined
   /** Number of this gateway, from 0. */
   readonly worker: number
   /** True: the process before it has ended, and calls wait for this one. */

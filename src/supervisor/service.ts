@@ -20,6 +20,8 @@ const CLOSE_MS = 10_000
 
 interface ServiceDeps {
   readonly role: Role
+  /** See `ProcessStart.tenant`. */
+  readonly tenant: string | undefined
   readonly runDir: string
   readonly configFile: string | undefined
   readonly envoyBinary: string | undefined
@@ -51,7 +53,7 @@ interface Service {
 }
 
 export const createService = (config: Config, deps: ServiceDeps): Service => {
-  const { role, runDir, configFile, envoyBinary, env, log } = deps
+  const { role, tenant, runDir, configFile, envoyBinary, env, log } = deps
   const { baseDir, dataDir } = config
   const { envoyAdmin } = socketsIn(runDir, config.workers)
   const demo = role === 'all' && config.loopback
@@ -81,7 +83,20 @@ export const createService = (config: Config, deps: ServiceDeps): Service => {
     halt.throwIfAborted()
 
     const { settings, xds, bootstrapFile } = control
-    const common = { role, baseDir, dataDir, configFile, runDir, ports, api, ops, forward, edge, demo }
+    const common = {
+      role,
+      tenant,
+      baseDir,
+      dataDir,
+      configFile,
+      runDir,
+      ports,
+      api,
+      ops,
+      forward,
+      edge,
+      demo,
+    }
     const startOf = (kind: ProcessStart['kind'], worker: number) => {
       let starts = 0
       return (): ProcessStart => ({

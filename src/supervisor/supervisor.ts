@@ -11,6 +11,8 @@ import { startupBanner } from './startup-banner.ts'
 
 interface SupervisorOptions {
   readonly role: Role
+  /** See `ProcessStart.tenant`. */
+  readonly tenant: string | undefined
   readonly configFile: string | undefined
   /** Undefined: none was found. Only a start without Envoy succeeds then. */
   readonly envoyBinary: string | undefined

@@ -27,7 +27,7 @@ const setUp = async (t: Test) => {
     logs,
     db,
     ingest,
-    verify: (options = {}) => verifyRows({ mac, logs }, options),
+    verify: (options = {}) => verifyRows({ journalMac: () => mac, logs }, options),
     position: async () => ({ journal: NAME, ...(await logs.position(NAME))! }),
   }
 }
@@ -209,7 +209,13 @@ t.test('the monitor reports rows that do not verify, and prints the head of each
   const { db, logs, position } = await setUp(t)
   const { log, lines } = recordingLog()
   const registry = new Registry()
-  const monitor = createRowMonitor({ mac, logs, log, registry, clock: { now: () => 5_000 } })
+  const monitor = createRowMonitor({
+    journalMac: () => mac,
+    logs,
+    log,
+    registry,
+    clock: { now: () => 5_000 },
+  })
   await monitor.verify()
   await monitor.printHeads()
   t.same(lines, [{ level: 'info', members: await position(), text: 'head of the audit chain' }])

@@ -98,6 +98,7 @@ const SECRETS = {
   store: 'postgres://user:marker@127.0.0.1/db',
   redis_url: 'redis://:marker@cache',
   root_key: 'passphrase:marker',
+  delegated_key: 'env:marker',
   plugin_config: '{"kms":{"token":"marker"}}',
 }
 
@@ -117,6 +118,7 @@ t.test('every secret setting can be in a file, with one line break at its end', 
     t.equal(config.postgres?.reveal(), SECRETS.store)
     t.equal(config.redisUrl?.reveal(), SECRETS.redis_url)
     t.equal(config.rootKeySource?.reveal(), SECRETS.root_key)
+    t.equal(config.delegatedKeySource?.reveal(), SECRETS.delegated_key)
     t.same(config.pluginConfig, { kms: { token: 'marker' } })
     const { pluginConfig: _, ...rest } = config
     for (const printed of [printConfig(config), JSON.stringify(rest), inspect(rest, { depth: 9 })])

@@ -82,6 +82,8 @@ export interface SidevaultOptions {
   readonly port?: number
   /** Default: all. */
   readonly role?: Role
+  /** Further arguments of "start". */
+  readonly args?: readonly string[]
   /** The folder of the program; default: this project. */
   readonly project?: string
   /** Working directory; default: the project. */
@@ -147,6 +149,7 @@ export const startSidevault = async (options: SidevaultOptions = {}): Promise<Si
     'start',
     '--role',
     options.role ?? 'all',
+    ...(options.args ?? []),
   ]
   const limited = ['sh', '-c', `ulimit -n ${options.handles}; exec "$@"`, 'sh', ...command]
   const [file = '', ...args] = options.handles === undefined ? command : limited

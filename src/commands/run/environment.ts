@@ -50,10 +50,16 @@ const isOwn = (name: string): boolean => name.startsWith('SIDEVAULT_') || name =
 const TRANSIT_TOKENS = ['BAO_TOKEN', 'VAULT_TOKEN']
 
 /** Other variables with secrets of the service: root key, its passphrase or key server, password of the database. */
-const secretsOf = ({ rootKeySource, postgres }: Pick<Config, 'rootKeySource' | 'postgres'>): Set<string> => {
+const secretsOf = ({
+  rootKeySource,
+  delegatedKeySource,
+  postgres,
+}: Pick<Config, 'rootKeySource' | 'delegatedKeySource' | 'postgres'>): Set<string> => {
   const source = rootKeySource?.reveal() ?? ''
   const [, variable] = /^(?:passphrase:)?env:(.+)$/s.exec(source) ?? []
+  const [, delegated] = /^env:(.+)$/s.exec(delegatedKeySource?.reveal() ?? '') ?? []
   return new Set([
+    ...(delegated === undefined ? [] : [delegated]),
     ...(variable === undefined ? [] : [variable]),
     ...(source.startsWith('transit:') ? TRANSIT_TOKENS : []),
     ...(postgres === undefined ? [] : ['PGPASSWORD']),
@@ -112,7 +118,7 @@ export const environmentFor = (
     key,
     files,
   }: {
-    readonly config: Pick<Config, 'rootKeySource' | 'postgres'>
+    readonly config: Pick<Config, 'rootKeySource' | 'delegatedKeySource' | 'postgres'>
     readonly address: ProxyAddress
     readonly key: string
     readonly files: TrustFiles

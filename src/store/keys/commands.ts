@@ -28,7 +28,7 @@ const PREVIOUS_ROOT = 'root-previous'
 /** Purpose of the keys of the forward proxy's authority. */
 const FORWARD_CA = 'forward-ca'
 
-/** Prefix of a wrapped key; other rows hold no key. */
+/** Prefix of a key wrapped by a root key. Other rows hold no key, or one under another key. */
 const FORMAT = Buffer.of(1)
 
 /** Position of the root key id in a wrapped key: bytes 2 to 9. */
@@ -39,7 +39,7 @@ const isAdded = ({ tenant_id, purpose }: KeyRow): boolean => tenant_id !== '' ||
 
 /** A process that missed the end of a rotation would add keys that no root key opens. */
 const rejectOldRoot = async (session: Session, keys: readonly KeyRow[]): Promise<void> => {
-  const wrapped = keys.filter((key) => isAdded(key) && key.wrapped.byteLength > 0)
+  const wrapped = keys.filter((key) => isAdded(key) && key.wrapped[0] === FORMAT[0])
   if (wrapped.length === 0) return
   await session.lock(ROOT_LOCK)
   const service = await session.all(keysOfTenant, { tenant_id: '' })

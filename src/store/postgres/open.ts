@@ -15,6 +15,7 @@ import { migrate, rejectBypassRls, schemaVersion } from './migrate.ts'
 import { clientConfig, openPool, type PostgresLimits, sessionSettings, UNLIMITED, USUAL } from './pool.ts'
 import { readSession } from './session.ts'
 import { beginConnection, StandbyError, serverTime } from './standby-check.ts'
+import { rejectUnbound } from './tenant-role.ts'
 import { createPostgresWriter } from './writer.ts'
 
 /** Settings of the operator (config.ts). */
@@ -33,6 +34,8 @@ interface PostgresOptions {
   readonly timeout: number
   readonly limits?: Partial<WriterLimits>
   readonly settings?: PostgresSettings
+  /** Rejects a role that is not bound to one tenant (`tenant-role.ts`). */
+  readonly bound?: boolean
 }
 
 const POLL = 100
@@ -84,20 +87,25 @@ export const withClient = async <T>(address: string, work: (client: Client) => P
 }
 
 /** True when the schema has this program's version. `owner`: migrates it. */
-const prepare = (address: string, owner: boolean): Promise<boolean> =>
+const prepare = (address: string, owner: boolean, bound: boolean): Promise<boolean> =>
   withClient(address, async (client) => {
     await rejectBypassRls(client)
     const version = await schemaVersion(client)
     rejectUnsupportedVersion(version)
+    if (bound && version === SCHEMA_VERSION) await rejectUnbound(client)
     if (version < SCHEMA_VERSION && owner) await migrate(client, systemClock.now())
     return owner || version === SCHEMA_VERSION
   })
 
 /** Waits for a server that is starting. */
-const whenReady = async (address: string, owner: boolean, deadline: number): Promise<void> => {
+const whenReady = async (
+  address: string,
+  { owner, bound }: { readonly owner: boolean; readonly bound: boolean },
+  deadline: number,
+): Promise<void> => {
   for (;;) {
     try {
-      if (await prepare(address, owner)) return
+      if (await prepare(address, owner, bound)) return
       if (systemClock.now() > deadline)
         throw new AppError(
           'gateway_timeout',
@@ -123,9 +131,9 @@ export const openPostgres = async (
   { log }: { readonly log: Log },
   options: PostgresOptions,
 ): Promise<Store> => {
-  const { address, mode, timeout, settings = DEFAULTS } = options
+  const { address, mode, timeout, settings = DEFAULTS, bound = false } = options
   try {
-    await whenReady(address, mode === 'read-write', systemClock.now() + timeout)
+    await whenReady(address, { owner: mode === 'read-write', bound }, systemClock.now() + timeout)
   } catch (thrown) {
     throw explain(thrown)
   }

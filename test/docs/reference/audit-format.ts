@@ -39,6 +39,7 @@ export const UNDECLARED = [
   { path: 'src/roles/maintenance.ts', entity: 'application', operations: ['create'] },
   { path: 'src/roles/maintenance.ts', entity: 'application_key', operations: ['create', 'delete'] },
   { path: 'src/roles/maintenance.ts', entity: 'tenant', operations: ['create', 'delete'] },
+  { path: 'src/maintenance/delegations.ts', entity: 'tenant', operations: ['update'] },
   { path: 'src/maintenance/export-tenant.ts', entity: 'tenant', operations: ['update'] },
   { path: 'src/maintenance/import-tenant.ts', entity: 'tenant', operations: ['update'] },
   { path: 'src/maintenance/rotate-data.ts', entity: 'tenant', operations: ['update'] },
