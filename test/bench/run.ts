@@ -27,12 +27,13 @@ import { benchTunnel } from './tunnel.ts'
  * `npm run bench -- envoy-share [--quick]` measures what each part of Envoy's configuration costs.
  * `npm run bench -- proxy [--quick]` measures proxied calls only.
  * `npm run bench -- console [--against <commit>] [--quick]` measures how long a person waits for the console's screens.
- * `npm run bench -- tails [--against <commit>] [--quick]` measures the slowest creates and `/tokenize`, and says why.
+ * `npm run bench -- tails [--against <commit>] [--case <text>] [--quick]` measures the slowest creates and `/tokenize`,
+ * and says why. `--case`, which may be repeated: only cases with this text in their name.
  * `npm run bench -- first [--against <commit>] [--quick]` measures the first calls after a start.
  * `npm run bench -- growth [--quick]` measures creates and reads among 10⁶ tokens (`--quick`: 10⁵) beside 10⁴.
  */
 const {
-  values: { quick, against, ...options },
+  values: { quick, against, case: cases, ...options },
   positionals: [part],
 } = parseArgs({
   args: process.argv.slice(process.argv.indexOf('bench') + 1),
@@ -40,6 +41,7 @@ const {
   options: {
     quick: { type: 'boolean', default: false },
     against: { type: 'string' },
+    case: { type: 'string', multiple: true, default: [''] },
     'fail-above': { type: 'string', default: 'Infinity' },
   },
 })
@@ -99,7 +101,7 @@ if (part === 'tails') {
   const rounds = quick
     ? { rounds: 2, seconds: 5, warmSeconds: 8 }
     : { rounds: 2, seconds: 12, warmSeconds: 20 }
-  process.stdout.write(`${await benchTails({ against, ...rounds })}\n`)
+  process.stdout.write(`${await benchTails({ against, cases, ...rounds })}\n`)
   process.exit(0)
 }
 

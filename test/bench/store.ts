@@ -5,7 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openStore } from '../../src/store/open.ts'
 import { aToken, NOW, silent } from '../store/kit.ts'
+import { fillLogs, TENANT } from '../store/sqlite/filled.ts'
 import { tracedStore } from '../store/sqlite/kit.ts'
+
+/** One in 25 is of the entity `busy`. */
+const LOGS = 1_000_000
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
@@ -75,6 +79,15 @@ try {
   })
   const statements = own.applied().filter((sql) => !/^(begin|commit|savepoint|release)/i.test(sql)).length
   print(`statements of one of these: ${(statements / 20_000).toFixed(1)}`)
+  fillLogs(own.db, LOGS)
+  for (const entityId of ['e-77', 'busy'])
+    await timed(
+      `lists of 20 logs of entity ${entityId}, of ${LOGS.toLocaleString('en')} logs`,
+      200,
+      async () => {
+        for (let i = 0; i < 200; i++) await own.store.logs.list({ tenantId: TENANT, entityId, size: 20 })
+      },
+    )
   await own.store.close()
   const any = () => ids[Math.floor(Math.random() * ids.length)] as string
   for (const batch of [1, 10, 100, 1_000]) {

@@ -23,6 +23,8 @@ import { explain, type TracedCall, type TraceLine, turnLine } from './writer-tur
 interface Options {
   /** Compared in turns. */
   readonly against: string | undefined
+  /** Only cases that have one of these in their name (`caseName`). */
+  readonly cases: readonly string[]
   /** Series of each case; the better one counts, since other work on the machine only adds. */
   readonly rounds: number
   /** Of one series. */
@@ -40,11 +42,27 @@ const NUMBERED = 100_000
 /** ms until the rows of the last calls are written. */
 const SETTLE = 2_000
 
+/**
+ * Operations: a create without search indexes does the same work in each version, whatever indexes the type has by
+ * default.
+ */
 const CASES = [
   { name: 'create', concurrency: 8 },
+  { name: 'create, indexed', concurrency: 8 },
   { name: 'tokenize 20', concurrency: 1 },
   { name: 'tokenize 20', concurrency: 8 },
 ] as const
+/** Cases whose slow calls are explained, direct. */
+const EXPLAINED: ReadonlySet<(typeof CASES)[number]> = new Set([CASES[0], CASES[2]])
+
+const caseName = ({ name, concurrency }: (typeof CASES)[number], path: string): string =>
+  `${name}, ${concurrency} at once, ${path}`
+
+const isChosen = (
+  cases: readonly string[],
+  each: (typeof CASES)[number],
+  path: (typeof PATHS)[number],
+): boolean => cases.some((text) => caseName(each, path).includes(text))
 
 interface System {
   readonly name: string
@@ -62,16 +80,21 @@ const startSystem = async (name: string, project: string, env: Readonly<Record<s
   })
   const key = await sidevault.application({ permissions: ['token:create', 'token:read'] })
   const values = JSON.stringify(Array.from({ length: MANY }, (_, i) => `value ${i}`))
-  const card = JSON.stringify({
+  const card = {
     type: 'card',
     data: { number: '4242424242424242', expiration_month: 1, expiration_year: 2031 },
-  })
+  }
+  const bodies: Readonly<Record<string, string>> = {
+    create: JSON.stringify({ ...card, search_indexes: [] }),
+    'create, indexed': JSON.stringify({ ...card, search_indexes: ['{{ data.number | last4 }}'] }),
+  }
   const request = (of: string, number?: number) => {
     const numbered = number === undefined ? {} : { 'x-bench': String(number) }
     const headers = { 'content-type': 'application/json', 'svc-api-key': key, ...numbered }
-    return of === 'create'
-      ? httpRequest('POST', '/tokens', headers, card)
-      : httpRequest('POST', '/tokenize', headers, values)
+    const body = bodies[of]
+    return body === undefined
+      ? httpRequest('POST', '/tokenize', headers, values)
+      : httpRequest('POST', '/tokens', headers, body)
   }
   return { name, sidevault, ports: { direct, edge: sidevault.port }, request } satisfies System
 }
@@ -93,12 +116,14 @@ const measure = async (system: System, name: string, port: number, concurrency: 
 
 const best = (series: readonly Series[], of: (each: Series) => number): number => Math.min(...series.map(of))
 
-const figures = async (systems: readonly System[], { rounds, seconds, warmSeconds }: Options) => {
+const figures = async (systems: readonly System[], { rounds, seconds, warmSeconds, cases }: Options) => {
   const rows: (string | number)[][] = []
   const warmed = new Set<string>()
-  for (const { name, concurrency } of CASES)
+  for (const each of CASES)
     for (const path of PATHS) {
-      process.stderr.write(`${name}, ${concurrency} at once, ${path} …\n`)
+      if (!isChosen(cases, each, path)) continue
+      const { name, concurrency } = each
+      process.stderr.write(`${caseName(each, path)} …\n`)
       for (const { ports, request } of warmed.has(name + path) ? [] : systems)
         await warm({ host: '127.0.0.1', port: ports[path], requests: [request(name)], seconds: warmSeconds })
       warmed.add(name + path)
@@ -133,7 +158,9 @@ const firstToken = (content: Buffer): string =>
     .find(Boolean) ?? ''
 
 /** Why calls were slow: the same series on a service of its own, whose writer is traced. */
-const explanations = async ({ seconds, warmSeconds }: Options): Promise<string> => {
+const explanations = async ({ seconds, warmSeconds, cases }: Options): Promise<string> => {
+  const chosen = CASES.filter((each) => EXPLAINED.has(each) && isChosen(cases, each, 'direct'))
+  if (chosen.length === 0) return ''
   const folder = join(root, '.cache', 'bench')
   mkdirSync(folder, { recursive: true })
   const file = join(folder, 'writer-turns.jsonl')
@@ -145,9 +172,10 @@ const explanations = async ({ seconds, warmSeconds }: Options): Promise<string> 
   const text: string[] = []
   const offset = Number(process.hrtime.bigint()) / 1e6 - performance.now()
   try {
-    for (const { name, concurrency } of CASES.slice(0, 2)) {
+    for (const each of chosen) {
+      const { name, concurrency } = each
       const port = system.ports.direct
-      process.stderr.write(`${name}, ${concurrency} at once, traced …\n`)
+      process.stderr.write(`${caseName(each, 'traced')} …\n`)
       await warm({ host: '127.0.0.1', port, requests: [system.request(name)], seconds: warmSeconds })
       await setTimeout(SETTLE)
       const calls: TracedCall[] = []
@@ -171,7 +199,7 @@ const explanations = async ({ seconds, warmSeconds }: Options): Promise<string> 
       const percent = (share: number) => `${(share * 100).toFixed(1)} %`
       text.push(
         '',
-        `${name}, ${concurrency} at once, direct, traced: ${calls.length} calls, p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms; ${slow} calls took more than ${SLOW} ms, which waited for:`,
+        `${caseName(each, 'direct')}, traced: ${calls.length} calls, p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms; ${slow} calls took more than ${SLOW} ms, which waited for:`,
         '',
         table(
           ['cause', 'share of their time', 'calls of which it is the largest part'],

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { postgresMissing, queryPostgres } from '../kit/postgres.ts'
-import { aToken, NOW } from './kit.ts'
+import { aLog, aToken, NOW } from './kit.ts'
 import { aServer, aStore } from './postgres/kit.ts'
 
 /** What takes a database back to the first schema. */
@@ -39,6 +39,28 @@ t.test('migration 3 marks tenants that have egress_only tokens, in SQLite', asyn
     db.exec(step)
     db.close()
   })
+})
+
+t.test('migration 7 replaces the index of logs by entity, in SQLite', async (t) => {
+  const location = join(t.testdir(), 'vault.db')
+  const before = await aStore(t, location)
+  await before.logs.ingest([aLog(1, { entity_id: 'x' }), aLog(2, { entity_id: 'y' })])
+  await before.close()
+  const db = new Database(location)
+  db.exec('drop index logs_entity')
+  db.exec('create index logs_entity on logs (tenant_id, entity_id, created_at, seq, entity_type)')
+  db.exec('delete from schema_migrations where version > 6')
+  db.close()
+  const { logs } = await aStore(t, location)
+  const query = { tenantId: 'tenant-a', entityId: 'x' }
+  t.equal((await logs.list({ ...query, size: 10 })).length, 1)
+  t.equal(await logs.count(query), 1)
+  const after = new Database(location, { readonly: true })
+  t.match(
+    after.prepare("select sql from sqlite_schema where name = 'logs_entity'").pluck().get(),
+    'seq >> 11',
+  )
+  after.close()
 })
 
 t.test('migration 3 does so in PostgreSQL', { skip: postgresMissing() }, async (t) => {

@@ -8,7 +8,6 @@ import {
   firstAfter,
   journalNames,
   logsAfter,
-  logsOfEntity,
   logsOfTenant,
   nextRowJournal,
   positionOf,
@@ -59,9 +58,8 @@ export const createLogStore = ({
     list: (query) => listLogs(session, query),
     count: (filter) => totals.of(filter, () => countLogs(session, filter)),
     find: async (tenantId, entityId) =>
-      (entityId === undefined
-        ? await session.all(logsOfTenant, { tenant_id: tenantId })
-        : await session.all(logsOfEntity, { tenant_id: tenantId, entity_id: entityId })
-      ).map(toLogRow),
+      (await session.all(logsOfTenant, { tenant_id: tenantId }))
+        .filter(({ entity_id }) => entityId === undefined || entity_id === entityId)
+        .map(toLogRow),
   }
 }

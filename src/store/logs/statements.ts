@@ -148,13 +148,3 @@ export const journalNames = openStatement<object, { journal: string }>(({ builde
 export const logsOfTenant = statement<{ tenant_id: string }, StoredLog>(({ builder }, slot) =>
   builder.selectFrom('logs').where('tenant_id', '=', slot('tenant_id')).orderBy('seq').select(LOG_COLUMNS),
 )
-
-export const logsOfEntity = statement<{ tenant_id: string; entity_id: string }, StoredLog>(
-  ({ builder }, slot) =>
-    builder
-      .selectFrom('logs')
-      .where('tenant_id', '=', slot('tenant_id'))
-      .where('entity_id', '=', slot('entity_id'))
-      .orderBy('seq')
-      .select(LOG_COLUMNS),
-)

@@ -1,5 +1,6 @@
 import { disclosure } from './disclosure.ts'
 import { egressOnly } from './egress-only.ts'
+import { entityRuns } from './entity-runs.ts'
 import { idempotency } from './first/idempotency.ts'
 import { logs } from './first/logs.ts'
 import { records } from './first/records.ts'
@@ -21,6 +22,7 @@ export const migrations: readonly Migration[] = [
   { version: 4, name: 'disclosure', up: disclosure },
   { version: 5, name: 'tasks', up: tasks },
   { version: 6, name: 'labels', up: labels },
+  { version: 7, name: 'entity-runs', up: entityRuns },
 ]
 
 /** Oldest schema version that this program migrates. */

@@ -1,7 +1,9 @@
 import type { Compilable, Kysely, RawBuilder } from 'kysely'
+import type { Dialect } from '../dialect.ts'
 
 /** Column types and table endings by engine. */
 export interface Columns {
+  readonly engine: Dialect['engine']
   /** Compared by code point on both engines: ranges over containers and ids rely on it. */
   readonly text: RawBuilder<unknown>
   readonly integer: RawBuilder<unknown>

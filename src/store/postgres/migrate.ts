@@ -8,6 +8,7 @@ import { postgresDialect } from './dialect.ts'
 import { rowSecurityOf, SERVICE } from './tenant-scope.ts'
 
 const columns: Columns = {
+  engine: 'postgres',
   // By code point: language collations differ and change with the server's libraries.
   text: sql`text collate "C"`,
   integer: sql`bigint`,

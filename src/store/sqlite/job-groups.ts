@@ -22,16 +22,18 @@ const toJob = ({ command, ...job }: WaitingJob): Job => ({ ...job, command: comm
 export const createJobGroups = ({
   send,
   onResult,
+  now = () => performance.now(),
 }: {
   readonly send: (jobs: readonly Job[]) => void
   readonly onResult: (result: Result) => void
+  /** ms of a monotonic clock. */
+  readonly now?: () => number
 }): JobGroups => {
-  const now = () => performance.now()
   const queue = createJobQueue(now)
   const gathering = createGathering(now)
   /** Jobs of the current group without a result. */
   let running = 0
-  /** Calls among the jobs that were sent, until results arrive: maintenance writes no more when it is done. */
+  /** Calls among the jobs that were sent, until results arrive: maintenance changes nothing about what is expected. */
   let sentCalls = 0
   let scheduled = false
   let gathers = false
@@ -56,7 +58,8 @@ export const createJobGroups = ({
   const flush = (): void => {
     scheduled = false
     if (running > 0 || queue.size === 0) return
-    const wait = gathering.wait(queue.calls)
+    // Maintenance runs while no call waits, also between two calls of one caller.
+    const wait = queue.calls === 0 ? 0 : gathering.wait(queue.calls)
     if (wait > 0) {
       if (gathers) return
       gathers = true
@@ -90,7 +93,7 @@ export const createJobGroups = ({
       running -= results.length
       const maintenance = results.find((result) => result.ok && result.ms !== undefined)
       if (running === 0) queue.settled(maintenance?.ok ? maintenance.ms : undefined)
-      gathering.completed(sentCalls + queue.calls)
+      if (sentCalls > 0) gathering.completed(sentCalls + queue.calls)
       sentCalls = 0
       schedule()
       for (const result of results) onResult(result)

@@ -7,6 +7,7 @@ import type { Connection } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
 
 const columns: Columns = {
+  engine: 'sqlite',
   text: sql`text`,
   integer: sql`integer`,
   bytes: sql`blob`,

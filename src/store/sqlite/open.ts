@@ -48,24 +48,28 @@ const explain = (thrown: unknown, path: string): AppError => {
 }
 
 /** Throws `SQLITE_BUSY` while another process prepares the file, instead of blocking the thread. */
-const prepareNow = (path: string): void => {
+const prepareNow = (log: Log, path: string): void => {
   const db = connect(path, { readonly: false, busyMs: POLL })
   try {
     db.pragma('journal_mode = WAL')
     const version = schemaVersion(db)
     rejectUnsupportedVersion(version)
     rejectMigrated(db)
-    if (version < SCHEMA_VERSION) migrate(db, systemClock.now())
+    if (version === SCHEMA_VERSION) return
+    const schema = { from: version, to: SCHEMA_VERSION }
+    if (version > 0) log.info(schema, 'migrating the schema: some seconds for a million audit records')
+    migrate(db, systemClock.now())
+    if (version > 0) log.info(schema, 'schema migrated')
   } finally {
     db.close()
   }
 }
 
-const prepare = async (path: string, deadline: number): Promise<void> => {
+const prepare = async (log: Log, path: string, deadline: number): Promise<void> => {
   makePrivateFile(path)
   for (;;) {
     try {
-      prepareNow(path)
+      prepareNow(log, path)
       return
     } catch (thrown) {
       if (!codeOf(thrown).startsWith('SQLITE_BUSY') || systemClock.now() > deadline) throw thrown
@@ -121,7 +125,7 @@ export const openSqlite = async ({ log }: { readonly log: Log }, options: Sqlite
         'invalid',
         'The store must be a file, because writer and readers use separate connections.',
       )
-    if (owner) await prepare(path, deadline)
+    if (owner) await prepare(log, path, deadline)
     const start = () => startWriter({ log }, { path, ...(limits ? { limits } : {}) })
     const writer = owner ? await start() : mode === 'join' ? onFirstWrite(start) : readOnlyWriter
     let db: Connection

@@ -1,16 +1,18 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { LogFilter } from '../../../src/store/logs/types.ts'
 import type { Store } from '../../../src/store/store.ts'
 import type { SearchNode, TokenListQuery, Visibility } from '../../../src/store/tokens/types.ts'
-import { NOW } from '../kit.ts'
+import { aLog, NOW } from '../kit.ts'
 import { fillLogs, fillTokens, TENANT } from './filled.ts'
 import { tracedStore } from './kit.ts'
 
 const SIZE = 20
 /** Page 2,000 of 20, and some more behind it. */
 const ROWS = 42_000
+/** Runs of twice as many logs (src/store/logs/entity-runs.ts). */
+const RUNS = (2 * ROWS) / 2_048
 /** Bytes of a page of SQLite. */
 const PAGE = 4_096
 
@@ -160,14 +162,31 @@ t.test('page 2,000 of a list of logs by cursor costs at most twice what page 1 d
     const at = { tenantId: TENANT, ...filter, size: 1, offset: last - 1 }
     const [after] = await store.logs.list(at)
     await costsAtMost(t, `${name} by cursor`, 2, logs(filter, {}), logs(filter, { after }))
-    // What is passed over is read in an index, of which a page holds more than 40 entries.
+    // What is passed over is read in an index, of which a page holds more than 40 entries; that of entities has runs,
+    // each with a lookup of its own.
     const pages = await pagesOf(logs(filter, { offset: last }))
-    t.ok(pages <= last / 40 + 100, `${name} by number: ${pages} pages for ${last} passed over`)
+    const lookups = 'entityId' in filter ? 3 * RUNS : 0
+    t.ok(pages <= last / 40 + 100 + lookups, `${name} by number: ${pages} pages for ${last} passed over`)
     let from = NOW
     const total = () => store.logs.count({ tenantId: TENANT, ...filter, from: from++ })
     const counted = await pagesOf(total)
     t.ok(counted > 0 && counted <= (2 * ROWS) / 40, `${name}: the total in ${counted} pages`)
   }
+})
+
+t.test('a log of an entity with one costs some pages for each run', async (t) => {
+  const pages = await pagesOf(() => store.logs.list({ tenantId: TENANT, entityId: 'e-77', size: SIZE }))
+  t.ok(pages > 0 && pages <= 3 * RUNS + 10, `${pages} pages`)
+})
+
+t.test('logs of 40 entities that are written together change few pages', async (t) => {
+  db.pragma('wal_checkpoint(TRUNCATE)')
+  const rows = Array.from({ length: 40 }, (_, at) =>
+    aLog(at, { tenant_id: TENANT, entity_id: `e-${at * 1_999}`, journal: 'random', created_at: NOW * 2 }),
+  )
+  await store.logs.ingest(rows)
+  const frames = Math.floor(statSync(join(directory, 'a.db-wal')).size / PAGE)
+  t.ok(frames > 0 && frames <= 40, `${frames} frames of the log`)
 })
 
 t.test('a total of many tokens reads each of them once', async (t) => {

@@ -8,6 +8,7 @@ t.test('the next group waits for as many calls as the last one had, and for no m
   const groups = createJobGroups({
     send: (jobs) => sent.push(jobs.map(({ command }) => command)),
     onResult: () => {},
+    now: () => 0,
   })
   let number = 0
   const push = (name: string) => groups.push({ number: ++number, command: commandNamed(name), args: {} })
@@ -29,5 +30,11 @@ t.test('the next group waits for as many calls as the last one had, and for no m
   complete(3, 4)
   await turn('tokens.update')
   t.equal(sent.length, 3, 'one call waits for a second one')
+  t.same(await turn('tokens.delete'), ['tokens.update', 'tokens.delete'])
+  complete(5, 6)
+  t.same(await turn('logs.ingest'), ['logs.ingest'], 'maintenance runs until the next call comes')
+  complete(7)
+  await turn('tokens.update')
+  t.equal(sent.length, 5, 'a call behind it waits for a second one')
   t.same(await turn('tokens.delete'), ['tokens.update', 'tokens.delete'])
 })

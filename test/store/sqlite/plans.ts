@@ -12,10 +12,10 @@ export const plansOf = (db: Connection, statements: readonly string[]): readonly
     )
 
 /**
- * Scans of a bound list, of constants, of rows that an index already found, and of the counters, one of each
- * collection.
+ * Scans of a bound list, of constants, of rows that an index already found, of the numbers of runs (which are no
+ * table), and of the counters, one of each collection.
  */
-const HARMLESS = /^SCAN (json_each VIRTUAL|CONSTANT ROW|\d+ CONSTANT|found$|few$|changes$)/
+const HARMLESS = /^SCAN (json_each VIRTUAL|CONSTANT ROW|\d+ CONSTANT|found$|few$|(all_)?runs$|changes$)/
 
 export const scansOf = (plans: readonly string[]): readonly string[] =>
   plans.filter((line) => line.startsWith('SCAN') && !HARMLESS.test(line))
