@@ -55,4 +55,4 @@ export const createGcPressure = (
  * Returns the memory of a start to the system: half of the heap is garbage of loading modules then, which V8 would hold
  * for minutes. Takes 0.1 s, so it is for a process that does not serve calls yet.
  */
-export const releaseStartMemory = (): void => exposed()?.({ type: 'major', flavor: 'last-resort' })
+export const releaseStartMemory = (): void => exposed()?.(process.env.X_LAST ? { type: 'major', flavor: 'last-resort' } : { type: 'major' })

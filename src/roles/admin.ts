@@ -19,7 +19,7 @@ import { createPeerRequests } from './peer-requests.ts'
 import { journalName } from './replica.ts'
 import { type RoleEvents, type RunningRole, WARM_AFTER_MS } from './role-events.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
-import { touchStore } from './warm-up.ts'
+import { prepareToServe } from './warm-up.ts'
 
 const PURGE_MS = 5_000
 
@@ -80,7 +80,7 @@ export const startAdminRole = async (
   const checks = { ...node.checks, ...tasks.checks }
   const demo = start.demo ? await startDemoDestination(sockets.demo, demoFiles(start.runDir)) : undefined
   const identity = await readIdentity(config)
-  await touchStore(runtime)
+  await prepareToServe(runtime)
   const admin = await startAdmin(
     {
       kernel,
