@@ -77,16 +77,22 @@ const fillTenant = async ({ kernel, store, keys }: Runtime): Promise<WarmUpTenan
 }
 
 /**
- * Prepares statements and connections of the service's own store, by reads that find nothing, and collects the garbage
- * of the start. Call it as the last thing before the process listens. Never rejects.
+ * Prepares the service's own store and keys, by reads that find nothing, and by reading the newest applications. Then
+ * collects the garbage of the start. Call it as the last thing before the process listens. Never rejects.
  */
 export const prepareToServe = async ({ kernel, keys, store }: Runtime): Promise<void> => {
+  const { credentials, applications } = kernel.registry.ports
   const id = newId()
   const reads = [
     () => kernel.authenticator.authenticate(newKey()),
-    () => kernel.tenantGuards.of(id),
-    () => keys.tenant(id),
     () => store.tokens.read(id, [id], systemClock.now()),
+    ...(credentials?.collections ?? []).slice(0, 1).map((name) => async () => {
+      for (const { tenantId, id } of await store.records.newest(name, TENANTS)) {
+        await keys.tenant(tenantId)
+        await kernel.tenantGuards.of(tenantId)
+        await applications?.get(tenantId, id)
+      }
+    }),
   ]
   await Promise.allSettled(reads.map(async (read) => read()))
   releaseStartMemory()
