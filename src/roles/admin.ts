@@ -80,6 +80,28 @@ export const startAdminRole = async (
   const checks = { ...node.checks, ...tasks.checks }
   const demo = start.demo ? await startDemoDestination(sockets.demo, demoFiles(start.runDir)) : undefined
   const identity = await readIdentity(config)
+  const grpc = await startGrpc(
+    { kernel, metrics, log, checks },
+    {
+      socketPath: sockets.grpc,
+      prefixes: config.headerPrefixes,
+      messageLimit: config.bodyLimit,
+      admit: runtime.admit,
+    },
+  )
+  const operator = await startMaintenanceServer(
+    {
+      store,
+      keys,
+      credentials: kernel.registry.ports.credentials,
+      applications: kernel.registry.ports.applications,
+      journal: runtime.journal,
+      clock: systemClock,
+      log,
+    },
+    sockets.operator,
+  )
+  // The last listener: with it, the service is ready.
   await prepareToServe(runtime)
   const admin = await startAdmin(
     {
@@ -101,27 +123,6 @@ export const startAdminRole = async (
       direct: start.api && { ...start.api, identity },
       ops: start.ops && { ...start.ops, identity },
     },
-  )
-  const grpc = await startGrpc(
-    { kernel, metrics, log, checks },
-    {
-      socketPath: sockets.grpc,
-      prefixes: config.headerPrefixes,
-      messageLimit: config.bodyLimit,
-      admit: runtime.admit,
-    },
-  )
-  const operator = await startMaintenanceServer(
-    {
-      store,
-      keys,
-      credentials: kernel.registry.ports.credentials,
-      applications: kernel.registry.ports.applications,
-      journal: runtime.journal,
-      clock: systemClock,
-      log,
-    },
-    sockets.operator,
   )
   const warming = setTimeout(() => {
     warmReactors(runtime).catch((err: unknown) => {
