@@ -13,7 +13,7 @@ const EVERY = 10_485_760
  */
 const AGED = 16_777_216
 
-type Collect = (options: { readonly type: 'minor' | 'major'; readonly flavor?: 'last-resort' }) => void
+type Collect = (options: { readonly type: 'minor' | 'major' }) => void
 
 /** V8's own `gc`, without exposing it to other code; undefined when V8 does not provide it. */
 const exposed = (): Collect | undefined => {
@@ -52,7 +52,8 @@ export const createGcPressure = (
 }
 
 /**
- * Returns the memory of a start to the system: half of the heap is garbage of loading modules then, which V8 would hold
- * for minutes. Takes 0.1 s, so it is for a process that does not serve calls yet.
+ * Collects the garbage of a start: half of the heap is garbage of loading modules then, which V8 would hold for
+ * minutes. Takes 0.1 s, so it is for a process that does not serve calls yet. V8's last-resort flavor would return 2 MiB
+ * more, but drop compiled code that the first calls use.
  */
-export const releaseStartMemory = (): void => exposed()?.({ type: 'major', flavor: 'last-resort' })
+export const releaseStartMemory = (): void => exposed()?.({ type: 'major' })

@@ -20,7 +20,7 @@ import { createPeerRequests } from './peer-requests.ts'
 import { journalName } from './replica.ts'
 import { type RoleEvents, type RunningRole, WARM_AFTER_MS } from './role-events.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
-import { touchStore } from './warm-up.ts'
+import { prepareToServe } from './warm-up.ts'
 
 const PURGE_MS = 5_000
 
@@ -87,28 +87,6 @@ export const startAdminRole = async (
   const checks = { ...node.checks, ...mergeHealth(tasks.checks, health.checks) }
   const demo = start.demo ? await startDemoDestination(sockets.demo, demoFiles(start.runDir)) : undefined
   const identity = await readIdentity(config)
-  await touchStore(runtime)
-  const admin = await startAdmin(
-    {
-      kernel,
-      metrics,
-      log,
-      checks,
-      sources,
-      caPem: config.forwardListen && openAuthority(config, runtime).caPem,
-    },
-    {
-      listen: { socketPath: sockets.api },
-      prefixes: config.headerPrefixes,
-      version: programVersion(),
-      configSchema: configSchema(),
-      bodyLimit: config.bodyLimit,
-      admit: runtime.admit,
-      console: config.console,
-      direct: start.api && { ...start.api, identity },
-      ops: start.ops && { ...start.ops, identity },
-    },
-  )
   const grpc = await startGrpc(
     { kernel, metrics, log, checks },
     {
@@ -129,6 +107,29 @@ export const startAdminRole = async (
       log,
     },
     sockets.operator,
+  )
+  // The last listener: with it, the service is ready.
+  await prepareToServe(runtime)
+  const admin = await startAdmin(
+    {
+      kernel,
+      metrics,
+      log,
+      checks,
+      sources,
+      caPem: config.forwardListen && openAuthority(config, runtime).caPem,
+    },
+    {
+      listen: { socketPath: sockets.api },
+      prefixes: config.headerPrefixes,
+      version: programVersion(),
+      configSchema: configSchema(),
+      bodyLimit: config.bodyLimit,
+      admit: runtime.admit,
+      console: config.console,
+      direct: start.api && { ...start.api, identity },
+      ops: start.ops && { ...start.ops, identity },
+    },
   )
   const warming = setTimeout(() => {
     warmReactors(runtime).catch((err: unknown) => {

@@ -15,7 +15,7 @@ import { gatewayDeps } from './gateway-deps.ts'
 import { failedComponents, nodeHealth } from './node-health.ts'
 import { type RoleEvents, type RunningRole, WARM_AFTER_MS } from './role-events.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
-import { touchStore } from './warm-up.ts'
+import { prepareToServe } from './warm-up.ts'
 
 /** Serves health and metrics of a machine without an admin process, on the socket of the management API. */
 const startPages = async (
@@ -103,7 +103,7 @@ export const startGatewayRole = async (
     start.forward === undefined || start.worker > 0
       ? undefined
       : watchHosts(runtime, config, { control: sockets.control, log })
-  await touchStore(runtime)
+  await prepareToServe(runtime)
   const gateway = await startGateway(
     {
       ...deps,

@@ -1,6 +1,5 @@
 /** Entry point of the supervisor's child processes: `node process.ts`. A `start` message sets the role. */
 import { AppError } from '../common/errors.ts'
-import { releaseStartMemory } from '../common/gc-pressure.ts'
 import { killQuietly } from '../common/kill.ts'
 import { createLog } from '../common/log.ts'
 import { type Config, loadConfig } from '../config.ts'
@@ -69,7 +68,6 @@ const begin = (start: ProcessStart) => {
   reload = async (settings) => (await running).reload(configOf(start, settings), settings.trustBundle)
   role.then(
     ({ installed }) => {
-      releaseStartMemory()
       report({ kind: 'ready', installed: installed !== undefined, ...installed })
     },
     (error: unknown) => {

@@ -1,24 +1,17 @@
 import { request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { startAdmin } from '../admin/server.ts'
-import type { WarmUpVault } from './warm-up.ts'
+import type { WarmUpTenant, WarmUpVault } from './warm-up.ts'
 
-/** Reads, enough for the functions of a call to be compiled. */
-const READS = 10
+/** Reads of each tenant. */
+const ROUNDS = 2
 
 /** The calls of an admin process: a token is read, over a socket as Envoy calls it. */
-export const warmAdmin = async ({
-  runtime,
-  key,
-  tokenId,
-  directory,
-  log,
-  signal,
-}: WarmUpVault): Promise<void> => {
+export const warmAdmin = async ({ runtime, tenants, directory, log, signal }: WarmUpVault): Promise<void> => {
   const { kernel, metrics, admit } = runtime
   const socketPath = `${directory}/api.sock`
   const admin = await startAdmin({ kernel, metrics, log }, { listen: { socketPath }, admit })
-  const read = () =>
+  const read = ({ key, tokenId }: WarmUpTenant) =>
     new Promise<void>((resolve, reject) => {
       const sent = request({
         socketPath,
@@ -35,7 +28,7 @@ export const warmAdmin = async ({
       sent.end()
     })
   try {
-    for (let i = 0; i < READS; i++) await read()
+    for (let round = 0; round < ROUNDS; round++) for (const tenant of tenants) await read(tenant)
   } finally {
     await admin.close()
   }

@@ -1,13 +1,13 @@
 import { once } from 'node:events'
-import { type ClientHttp2Session, connect, constants } from 'node:http2'
+import { connect, constants } from 'node:http2'
 import { connect as connectSocket } from 'node:net'
 import { Writer } from '../ext-proc/protobuf.ts'
 import { startGateway } from '../gateway/server.ts'
 import { gatewayDeps } from './gateway-deps.ts'
-import type { WarmUpVault } from './warm-up.ts'
+import type { WarmUpTenant, WarmUpVault } from './warm-up.ts'
 
-/** Calls, enough for the functions of a call to be compiled. */
-const CALLS = 10
+/** Calls of each tenant. */
+const ROUNDS = 2
 
 const PREFIXES = ['SVC']
 
@@ -42,41 +42,57 @@ const END_OF_STREAM = Buffer.of(0x10, 1)
 const bodyMessage = (body: Buffer): Buffer =>
   message(field(4, Buffer.concat([field(1, body), END_OF_STREAM])))
 
-const callOf = ({ key, tokenId }: WarmUpVault): readonly [head: Buffer, body: Buffer] => {
+/** `host`: of the destination. */
+const callOf = ({ key, tokenId }: WarmUpTenant, host: string): readonly [head: Buffer, body: Buffer] => {
   const body = Buffer.from(JSON.stringify({ card: `{{ ${tokenId} | json: '$.number' }}` }))
   const head = headersMessage({
     ':method': 'POST',
     ':path': '/proxy',
-    ':authority': 'localhost',
+    ':authority': `edge.${host}`,
     ':scheme': 'http',
     'content-type': 'application/json',
     'content-length': String(body.length),
     'svc-api-key': key,
-    'svc-proxy-url': 'https://warm-up.invalid/',
+    'svc-proxy-url': `https://${host}/`,
   })
   return [head, bodyMessage(body)]
 }
 
-/** One call as Envoy makes it. Rejects unless both messages have a reply. */
+/** One call as Envoy makes it, on a connection of its own. Rejects unless both messages have a reply. */
 const callGateway = async (
-  session: ClientHttp2Session,
+  socketPath: string,
   messages: readonly Buffer[],
   signal: AbortSignal,
 ): Promise<void> => {
+  const session = connect('http://gateway', { createConnection: () => connectSocket(socketPath) })
+  session.on('error', () => {})
   const stream = session.request({ ':method': 'POST', ':path': '/' }, { endStream: false })
   const lost = new AbortController()
   stream.on('error', () => lost.abort())
   stream.on('close', () => lost.abort())
-  for (const sent of messages) {
-    stream.write(sent)
-    await once(stream, 'data', { signal: AbortSignal.any([signal, lost.signal]) })
+  try {
+    for (const sent of messages) {
+      stream.write(sent)
+      await once(stream, 'data', { signal: AbortSignal.any([signal, lost.signal]) })
+    }
+    stream.close(constants.NGHTTP2_CANCEL)
+    await once(stream, 'close', { signal })
+  } finally {
+    session.destroy()
   }
-  stream.close(constants.NGHTTP2_CANCEL)
 }
 
-/** The calls of a gateway: a token is used, over a socket as Envoy asks. Nothing is sent to a destination. */
-export const warmGateway = async (vault: WarmUpVault): Promise<void> => {
-  const { runtime, directory, log, signal } = vault
+/**
+ * The calls of a gateway: a token is used, over a socket as Envoy asks. Nothing is sent to a destination. Tenants,
+ * connections and destinations change, so that none of the caches spares a call what the first call of a tenant runs.
+ */
+export const warmGateway = async ({
+  runtime,
+  tenants,
+  directory,
+  log,
+  signal,
+}: WarmUpVault): Promise<void> => {
   const socketPath = `${directory}/gateway.sock`
   const gateway = await startGateway(
     {
@@ -85,13 +101,11 @@ export const warmGateway = async (vault: WarmUpVault): Promise<void> => {
     },
     { socketPath, prefixes: PREFIXES, egress: { allow: [], ports: [443], http: false } },
   )
-  const session = connect('http://gateway', { createConnection: () => connectSocket(socketPath) })
-  session.on('error', () => {})
   try {
-    const messages = callOf(vault)
-    for (let i = 0; i < CALLS; i++) await callGateway(session, messages, signal)
+    for (let round = 0; round < ROUNDS; round++)
+      for (const [index, tenant] of tenants.entries())
+        await callGateway(socketPath, callOf(tenant, `warm-up-${round}-${index}.invalid`), signal)
   } finally {
-    session.destroy()
     await gateway.close()
   }
 }

@@ -2,6 +2,7 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Registry } from '@prometheus-io/client'
 import { systemClock } from '../common/clock.ts'
+import { releaseStartMemory } from '../common/gc-pressure.ts'
 import { newId, newKey } from '../common/ids.ts'
 import { createLog, type Log } from '../common/log.ts'
 import { createCallMetrics } from '../common/metrics.ts'
@@ -9,21 +10,28 @@ import { Secret } from '../common/secret.ts'
 import { withTimeout } from '../common/with-timeout.ts'
 import { loadConfig } from '../config.ts'
 import type { ProcessStart } from '../supervisor/messages.ts'
-import { bootstrapTenant } from './bootstrap-tenant.ts'
+import { createTenant } from './create-tenant.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
 
 /** A warm-up takes 0.2 to 0.3 s of a core. The limit is for one that hangs: many processes may share the cores. */
 const LIMIT_MS = 15_000
 
+/** Each runs the functions that load its keys, application and token. Enough for them to be compiled, too. */
+const TENANTS = 5
+
 const CARD = { number: '4242424242424242', expiration_month: 12, expiration_year: 2030 }
 
-/** A vault that exists during a warm-up only. */
-export interface WarmUpVault {
-  readonly runtime: Runtime
+export interface WarmUpTenant {
   /** Key of a private application that may create, read and use tokens. */
   readonly key: string
   /** Id of a card. */
   readonly tokenId: string
+}
+
+/** A vault that exists during a warm-up only. */
+export interface WarmUpVault {
+  readonly runtime: Runtime
+  readonly tenants: readonly WarmUpTenant[]
   /** Its directory. Relative, as the path of a socket must be short. */
   readonly directory: string
   readonly log: Log
@@ -43,10 +51,12 @@ const openVault = (directory: string, log: Log): Promise<Runtime> =>
     },
   )
 
-const fill = async (runtime: Runtime, log: Log): Promise<Pick<WarmUpVault, 'key' | 'tokenId'>> => {
-  const { kernel } = runtime
-  const bootstrapKey = newKey()
-  await bootstrapTenant(runtime, { bootstrapKey: new Secret(bootstrapKey), now: systemClock.now(), log })
+const fillTenant = async ({ kernel, store, keys }: Runtime): Promise<WarmUpTenant> => {
+  const { credentials } = kernel.registry.ports
+  if (credentials === undefined) throw new Error('no plugin authenticates keys')
+  const managementKey = newKey()
+  const tenant = { id: newId(), name: 'warm-up', key: new Secret(managementKey), now: systemClock.now() }
+  await createTenant({ store, keys, credentials }, tenant)
   const { signal } = new AbortController()
   const call = async (rpc: string, key: string, input: object) => {
     const operation = kernel.registry.operations.find((candidate) => candidate.rpc === rpc)
@@ -57,7 +67,7 @@ const fill = async (runtime: Runtime, log: Log): Promise<Pick<WarmUpVault, 'key'
     >
   }
   const permissions = ['token:create', 'token:read', 'token:use']
-  const { key = '' } = await call('Applications.Create', bootstrapKey, {
+  const { key = '' } = await call('Applications.Create', managementKey, {
     name: 'warm-up',
     type: 'private',
     permissions,
@@ -67,18 +77,25 @@ const fill = async (runtime: Runtime, log: Log): Promise<Pick<WarmUpVault, 'key'
 }
 
 /**
- * Prepares statements and connections of the service's own store, by reads that find nothing. Call it before the
- * process serves calls. Never rejects.
+ * Prepares the service's own store and keys, by reads that find nothing, and by reading the newest applications. Then
+ * collects the garbage of the start. Call it as the last thing before the process listens. Never rejects.
  */
-export const touchStore = async ({ kernel, keys, store }: Runtime): Promise<void> => {
+export const prepareToServe = async ({ kernel, keys, store }: Runtime): Promise<void> => {
+  const { credentials, applications } = kernel.registry.ports
   const id = newId()
   const reads = [
     () => kernel.authenticator.authenticate(newKey()),
-    () => kernel.tenantGuards.of(id),
-    () => keys.tenant(id),
     () => store.tokens.read(id, [id], systemClock.now()),
+    ...(credentials?.collections ?? []).slice(0, 1).map((name) => async () => {
+      for (const { tenantId, id } of await store.records.newest(name, TENANTS)) {
+        await keys.tenant(tenantId)
+        await kernel.tenantGuards.of(tenantId)
+        await applications?.get(tenantId, id)
+      }
+    }),
   ]
   await Promise.allSettled(reads.map(async (read) => read()))
+  releaseStartMemory()
 }
 
 const callsOf = async (kind: ProcessStart['kind']): Promise<(vault: WarmUpVault) => Promise<void>> =>
@@ -108,7 +125,8 @@ export const warmUp = async (
       const runtime = await openVault(directory, quiet)
       try {
         signal.throwIfAborted()
-        await call({ ...(await fill(runtime, quiet)), runtime, directory, log: quiet, signal })
+        const tenants = await Promise.all(Array.from({ length: TENANTS }, () => fillTenant(runtime)))
+        await call({ runtime, tenants, directory, log: quiet, signal })
       } finally {
         await runtime.close()
       }

@@ -1,4 +1,5 @@
 import { existsSync, writeFileSync } from 'node:fs'
+import { releaseStartMemory } from '../common/gc-pressure.ts'
 import { createLog, type Log } from '../common/log.ts'
 import type { Config } from '../config.ts'
 import { baseUrl } from './base-url.ts'
@@ -126,6 +127,8 @@ export const createService = (config: Config, deps: ServiceDeps): Service => {
         },
         xds.restarted,
       )
+    // While the processes load: it would compete with the first calls.
+    releaseStartMemory()
     await limit.untilStarted(processes.all)
     const url = baseUrl(ops ?? listen, config.tls !== undefined)
     await limit.untilReady({ failed: processes.failed, probe: async () => (await getReadiness(url))?.status })

@@ -1,4 +1,3 @@
-import { releaseStartMemory } from '../common/gc-pressure.ts'
 import { createLog } from '../common/log.ts'
 import { type Config, ConfigError } from '../config.ts'
 import { openDataDirectory } from './data-directory.ts'
@@ -71,7 +70,6 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
       }),
     )
     phase = 'ready'
-    releaseStartMemory()
   }
 
   const shutDown = async (interrupted: boolean) => {
