@@ -19,8 +19,11 @@ type Decided =
 export type CheckResult = Decided & { readonly ms: number }
 
 export interface RunningCheck extends Pick<Check, 'name' | 'on' | 'fail'> {
-  /** Never rejects: a check that throws, or returns no verdict, has failed. */
-  run(call: CheckedCall): Promise<CheckResult>
+  /**
+   * Never rejects: a check that throws, or returns no verdict, has failed. `limit`: ms after which it has timed out,
+   * where its own timeout is longer.
+   */
+  run(call: CheckedCall, limit: number): Promise<CheckResult>
 }
 
 /** Checks by the part of a call that they are on, in their order. */
@@ -33,6 +36,8 @@ interface CheckDeps {
   readonly now?: () => number
 }
 
+/** ms of all checks that a call waits for at one time: less than Envoy waits for the gateway. */
+export const TOTAL_MS = 5_000
 const DEFAULT_TIMEOUT_MS = 250
 /** ms before its first await from which on a check is reported. */
 const BLOCKED_MS = 50
@@ -90,16 +95,17 @@ export const createChecks = (
       // What it does after an await.
       return watch(() => deciding)
     }
-    const decide = async (call: CheckedCall): Promise<Decided> => {
+    const decide = async (call: CheckedCall, limit: number): Promise<Decided> => {
+      const timeout = Math.min(timeout_ms, limit)
       try {
-        const verdict = await withTimeout(timeout_ms, (signal) => handle(call, signal))
+        const verdict = await withTimeout(timeout, (signal) => handle(call, signal))
         const issues = verdict === undefined ? undefined : issuesOf(verdict)
         if (issues === undefined) return resultOf(verdict)
         warn('failed', 'a check returned no valid verdict', { errors: issues.errors })
         return { verdict: 'failed' }
       } catch (err) {
         if (err instanceof TimeoutError) {
-          warn('timeout', 'a check did not decide in time', { timeout_ms })
+          warn('timeout', 'a check did not decide in time', { timeout_ms: timeout })
           return { verdict: 'timed_out' }
         }
         warn('failed', 'a check failed', { err })
@@ -110,9 +116,9 @@ export const createChecks = (
       name,
       on,
       fail,
-      run: async (call) => {
+      run: async (call, limit) => {
         const start = now()
-        const decided = await decide(call)
+        const decided = await decide(call, limit)
         const ms = now() - start
         seconds.observe(ms / 1000)
         metrics.checks.total.inc({ check: name, outcome: decided.verdict })

@@ -67,7 +67,7 @@ t.test('a verdict is one of three; everything else returned has failed', async (
     [deny({ status: 500 }), 'failed'],
   ] as const) {
     const { running, counted, lines } = world(async () => returned)
-    const result = await running.run(CALL)
+    const result = await running.run(CALL, 1_000)
     t.match(result, { verdict, ...(verdict === 'labeled' ? returned : {}) }, JSON.stringify(returned))
     t.same(await counted(), [verdict])
     t.equal(lines.length, verdict === 'failed' ? 1 : 0)
@@ -82,12 +82,12 @@ t.test('a throw and a hang are decided by "fail", and logged with plugin and che
   const throws = world(async () => {
     throw new Error('broken')
   })
-  const [hung, thrown] = [await hangs.running.run(CALL), await throws.running.run(CALL)]
+  const [hung, thrown] = [await hangs.running.run(CALL, 1_000), await throws.running.run(CALL, 1_000)]
   t.match([hung, thrown], [{ verdict: 'timed_out' }, { verdict: 'failed' }])
   t.equal(aborted, 1)
   t.match(hangs.lines, [[{ plugin: 'mine', check: 'a', timeout_ms: 1 }, /in time/]])
   t.match(throws.lines, [[{ plugin: 'mine', check: 'a', err: { message: 'broken' } }, /failed/]])
-  await throws.running.run(CALL)
+  await throws.running.run(CALL, 1_000)
   t.equal(throws.lines.length, 1, 'one line for many')
   for (const result of [hung, thrown]) {
     t.match(checkError(throws.running, result), { code: 'check_unavailable', status: 503 })
@@ -116,11 +116,19 @@ t.test('a check that blocks the event loop after an await is named with its mill
   t.match(lines, [[{ plugin: 'mine', check: 'a', ms: Number }, /event loop was blocked/]])
 })
 
+t.test('a check has timed out when the time of all checks is over', async (t) => {
+  const { running, lines } = world(() => new Promise(() => {}), { timeout_ms: 2 ** 31 - 1 })
+  t.match(await running.run(CALL, 1), { verdict: 'timed_out' })
+  t.match(lines, [[{ timeout_ms: 1 }, /in time/]])
+  const { running: decided } = world(async () => undefined)
+  t.match(await decided.run(CALL, 0), { verdict: 'allowed' }, 'one that needs no time decides')
+})
+
 t.test('a check that blocks the event loop is named with its milliseconds', async (t) => {
   const { running, lines, pass } = world(async () => {
     pass(120)
     return undefined
   })
-  t.match(await running.run(CALL), { verdict: 'allowed', ms: 120 })
+  t.match(await running.run(CALL, 1_000), { verdict: 'allowed', ms: 120 })
   t.match(lines, [[{ plugin: 'mine', check: 'a', ms: 120 }, 'a check blocked the event loop']])
 })

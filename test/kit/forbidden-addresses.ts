@@ -1,8 +1,8 @@
 /**
  * Addresses that may not be dialed. Three tests use all of them, where the decision is made: which addresses
  * (test/egress/envoy-filter.test.ts), which spellings in URLs (test/egress/parse-url.test.ts), and that Envoy denies
- * what names resolve to (test/envoy/egress-guard.program.test.ts). Every other place that asks for the decision has
- * `PROBES`.
+ * what names resolve to (test/envoy/egress-guard.program.test.ts). So do webhooks (test/spec/webhooks.grpc.test.ts,
+ * test/plugins/webhooks/). Every other place that asks for the decision has `PROBES`.
  */
 
 /** Cloud metadata: denied also inside of an allowed block. */

@@ -2,7 +2,7 @@
 import type { AppError } from '../../common/errors.ts'
 import type { Eventual } from '../../common/eventual.ts'
 import type { CheckedCall, CheckedToken } from '../../sdk/index.ts'
-import { checkError, type RunningCheck } from '../checks.ts'
+import { checkError, type RunningCheck, TOTAL_MS } from '../checks.ts'
 import { type CheckPlan, planOfCheck } from '../dry-run/checks.ts'
 import type { responseFixture } from '../dry-run/response.ts'
 import type { Identified, Planned, Resolved } from '../request.ts'
@@ -70,14 +70,22 @@ const partOf = (
   streamed,
 })
 
+/** ms that are left of `TOTAL_MS` from now. */
+const timeLeft = ({ gateway: { deps } }: RequestContext): (() => number) => {
+  const end = deps.steadyClock.now() + TOTAL_MS
+  return () => Math.max(0, end - deps.steadyClock.now())
+}
+
 /** Rejects with `denied_by_plugin` and `check_unavailable`. Labels are in the journal when it resolves. */
 const enforce = async (
   checks: readonly RunningCheck[],
   call: CheckedCall,
-  { telemetry }: RequestContext,
+  context: RequestContext,
 ): Promise<void> => {
+  const { telemetry } = context
+  const left = timeLeft(context)
   for (const check of checks) {
-    const result = await check.run(call)
+    const result = await check.run(call, left())
     if (result.verdict === 'labeled') await telemetry.labeled(check.name, result.labels)
     if (result.verdict === 'denied') telemetry.denial = `check "${check.name}", ${result.code}`
     const error = checkError(check, result)
@@ -162,15 +170,17 @@ export const tryChecks = async <T extends Planned & { fixture: ReturnType<typeof
   const { checks } = context.gateway
   if (checks === undefined) return { ...request, checks, denial: undefined }
   const call = await callOf(request, partOf(request, request.plan?.ids ?? [], false), context)
+  const left = timeLeft(context)
   const plans: CheckPlan[] = []
   let denial: AppError | undefined
   for (const each of checks.request) {
-    const result = await each.run(call)
+    const result = await each.run(call, left())
     plans.push(planOfCheck(each, result))
     denial ??= checkError(each, result)
   }
   const { fixture } = request
   const responded = fixture && withResponse(call, fixture.status, 0, fixture.body.length)
-  for (const each of checks.response) plans.push(planOfCheck(each, responded && (await each.run(responded))))
+  for (const each of checks.response)
+    plans.push(planOfCheck(each, responded && (await each.run(responded, left()))))
   return { ...request, checks: plans, denial }
 }
