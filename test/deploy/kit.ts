@@ -13,13 +13,16 @@ export type Manifest = any
 
 export const textOf = (path: string): string => readFileSync(join(root, path), 'utf8')
 
-/** The documents of a YAML file, with anchors and merges resolved. Throws on errors and duplicate keys. */
-export const manifestsOf = (path: string): readonly Manifest[] =>
-  parseAllDocuments(textOf(path), { merge: true, uniqueKeys: true, version: '1.2' }).map((document) => {
+/** The documents of a YAML text, with anchors and merges resolved. Throws on errors and duplicate keys. */
+export const documentsOf = (text: string): readonly Manifest[] =>
+  parseAllDocuments(text, { merge: true, uniqueKeys: true, version: '1.2' }).map((document) => {
     const [issue] = [...document.errors, ...document.warnings]
     if (issue) throw issue
     return document.toJS()
   })
+
+/** Those of a file. */
+export const manifestsOf = (path: string): readonly Manifest[] => documentsOf(textOf(path))
 
 /** Instructions of the Dockerfile's stages with their arguments, continued lines joined. */
 export const instructionsOf = (text: string): readonly { readonly name: string; readonly rest: string }[] =>
@@ -56,11 +59,18 @@ export const roleOf = (t: Test, command: readonly string[]): string => {
 }
 
 const FOLDER = 'examples/kubernetes'
+const VALUES = 'values.yaml'
+
+/** Arguments of `helm` that print the manifests of the example. */
+export const TEMPLATE = [
+  ...['template', 'sidevault', 'charts/sidevault', '--namespace', 'sidevault'],
+  ...['--values', `${FOLDER}/${VALUES}`],
+]
 
 /** Documents of the example's manifests. */
 export const kubernetes = () => {
   const manifests = readdirSync(join(root, FOLDER))
-    .filter((name) => name.endsWith('.yaml'))
+    .filter((name) => name.endsWith('.yaml') && name !== VALUES)
     .flatMap((name) => manifestsOf(join(FOLDER, name)))
   const ofKind = (kind: string) => manifests.filter((manifest) => manifest.kind === kind)
   const secrets: ReadonlyMap<string, Manifest> = new Map(

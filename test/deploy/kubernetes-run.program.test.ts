@@ -9,8 +9,8 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { get as getPlain, type IncomingMessage } from 'node:http'
-import { get as getTls } from 'node:https'
+import type { IncomingMessage } from 'node:http'
+import { get } from 'node:https'
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
@@ -65,17 +65,14 @@ interface Readiness {
 }
 
 /** Body of `/readyz` when it is ready. */
-const readiness = (tls: boolean, listen: string) =>
+const readiness = (listen: string) =>
   new Promise<Readiness | undefined>((resolve) => {
-    const options = { rejectUnauthorized: false, agent: false }
     const read = async (response: IncomingMessage) => {
       const body: unknown = await json(response)
       resolve(response.statusCode === 200 ? (body as Readiness) : undefined)
     }
-    const asked = tls
-      ? getTls(`https://${listen}/readyz`, options, read)
-      : getPlain(`http://${listen}/readyz`, options, read)
-    asked.on('error', () => resolve(undefined))
+    const options = { rejectUnauthorized: false, agent: false }
+    get(`https://${listen}/readyz`, options, read).on('error', () => resolve(undefined))
   })
 
 if (process.getuid?.() === 0 && process.platform === 'linux')
@@ -88,7 +85,8 @@ if (process.getuid?.() === 0 && process.platform === 'linux')
     const { cert, key } = await (await createAuthority()).issue(['sidevault-admin'])
     const filled = new Map(secrets)
     filled.set('sidevault-root-key', { 'root.key': randomBytes(32).toString('base64') })
-    filled.set('sidevault-admin-tls', { 'tls.crt': cert, 'tls.key': key })
+    for (const name of ['sidevault-admin-tls', 'sidevault-gateway-tls'])
+      filled.set(name, { 'tls.crt': cert, 'tls.key': key })
     filled.set('sidevault-connections', {
       store: await postgres.database(),
       redis: 'redis://127.0.0.1:1',
@@ -98,13 +96,15 @@ if (process.getuid?.() === 0 && process.platform === 'linux')
     t.teardown(() => closeSync(leaked))
 
     for (const { pod, container } of ours) {
-      const listen = `127.0.0.1:${await freePort()}`
+      const ops = `127.0.0.1:${await freePort()}`
       const env = {
         ...environmentOf(container, filled),
-        SIDEVAULT_LISTEN: listen,
+        SIDEVAULT_LISTEN: `127.0.0.1:${await freePort()}`,
+        SIDEVAULT_FORWARD_LISTEN: `127.0.0.1:${await freePort()}`,
+        SIDEVAULT_OPS_LISTEN: ops,
         SIDEVAULT_BOOTSTRAP_KEY: BOOTSTRAP_KEY,
       }
-      const home = join(folder, pod.metadata.labels['app.kubernetes.io/name'])
+      const home = join(folder, pod.metadata.labels['app.kubernetes.io/component'])
       const child = startContainer(pod, container, {
         folder: home,
         secrets: filled,
@@ -119,7 +119,7 @@ if (process.getuid?.() === 0 && process.platform === 'linux')
         child.kill('SIGTERM')
         await ended
       })
-      const ask = () => readiness('SIDEVAULT_TLS_CERT' in env, listen)
+      const ask = () => readiness(ops)
       let ready = await ask()
       while (ready === undefined && child.exitCode === null) ready = await setTimeout(100).then(ask)
       t.ok(ready, `${container.args.join(' ')} is ready ${ready ? '' : said}`)

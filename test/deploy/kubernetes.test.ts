@@ -1,29 +1,32 @@
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import t from 'tap'
-import { root } from '../kit/sources.ts'
 import { configOf, environmentOf, kubernetes, type Manifest, roleOf, textOf } from './kit.ts'
 
 const { manifests, ofKind, secrets, pods, containersOf, ours } = kubernetes()
+
+const matches = (labels: Readonly<Record<string, string>>, wanted: Readonly<Record<string, string>>) =>
+  Object.entries(wanted).every(([name, value]) => labels[name] === value)
 
 t.test('kinds, names and API versions are those of the example', async (t) => {
   t.strictSame(manifests.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`).sort(), [
     'apps/v1 Deployment',
     'apps/v1 Deployment',
+    'apps/v1 Deployment',
     'networking.k8s.io/v1 NetworkPolicy',
     'networking.k8s.io/v1 NetworkPolicy',
+    'policy/v1 PodDisruptionBudget',
     'policy/v1 PodDisruptionBudget',
     'v1 Secret',
     'v1 Secret',
     'v1 Secret',
     'v1 Secret',
+    'v1 Secret',
+    'v1 Service',
     'v1 Service',
   ])
   for (const { kind, metadata, spec } of ofKind('Deployment'))
     t.match(spec.template.metadata.labels, spec.selector.matchLabels, `${kind} ${metadata.name}`)
   const labels = pods.map(({ metadata }) => metadata.labels)
-  const has = (wanted: object) =>
-    labels.some((found) => Object.entries(wanted).every(([name, value]) => found[name] === value))
+  const has = (wanted: Readonly<Record<string, string>>) => labels.some((found) => matches(found, wanted))
   for (const { spec } of ofKind('Service')) t.ok(has(spec.selector))
   for (const { spec } of ofKind('PodDisruptionBudget')) t.ok(has(spec.selector.matchLabels))
   for (const { spec } of ofKind('NetworkPolicy')) t.ok(has(spec.podSelector.matchLabels))
@@ -63,37 +66,56 @@ t.test(
   },
 )
 
-t.test('only required ports listen beyond loopback, and only with TLS', async (t) => {
+t.test('only required ports listen, with TLS, and policies and services name them', async (t) => {
   for (const { container } of ours) {
     const config = configOf(t, environmentOf(container, secrets))
-    t.equal(config.tls === undefined, config.loopback)
-    const ports = (container.ports ?? []).map(({ containerPort }: Manifest) => containerPort)
-    t.strictSame(ports, config.loopback ? [] : [config.listen.port])
+    t.ok(config.tls)
+    const { listen, forwardListen, opsListen, apiListen } = config
+    const forward = roleOf(t, container.args) === 'gateway' ? forwardListen?.port : undefined
+    t.strictSame(
+      container.ports.map(({ containerPort }: Manifest) => containerPort),
+      [listen.port, forward, opsListen?.port].filter((port) => port !== undefined),
+    )
+    t.equal(apiListen, undefined)
   }
-  const [policy] = ofKind('NetworkPolicy')
-  const [admin] = ours
-  t.equal(policy.spec.ingress[0].ports[0].port, admin?.container.ports[0].containerPort)
+  const names = (selector: Readonly<Record<string, string>>, text: string) => {
+    const found = ours.find(({ pod }) => matches(pod.metadata.labels, selector))
+    t.ok(
+      found?.container.ports.some(({ name }: Manifest) => name === text),
+      text,
+    )
+  }
+  for (const { spec } of ofKind('Service'))
+    for (const { targetPort } of spec.ports) names(spec.selector, targetPort)
+  for (const { spec } of ofKind('NetworkPolicy'))
+    for (const { ports } of spec.ingress)
+      for (const { port } of ports) names(spec.podSelector.matchLabels, port)
+})
+
+t.test('only pods with the label, and peers that the values name, may connect', async (t) => {
+  const rules = ofKind('NetworkPolicy').flatMap(({ spec }) => spec.ingress)
+  for (const { from } of rules) t.ok(from.length > 0, 'a rule without peers admits everybody')
+  const [application] = pods.filter((pod) => containersOf(pod).some(({ name }) => name === 'shop'))
+  const admitted = rules.filter(({ from }) =>
+    from.some(
+      ({ podSelector }: Manifest) =>
+        podSelector && matches(application.metadata.labels, podSelector.matchLabels),
+    ),
+  )
+  t.strictSame(
+    admitted.flatMap(({ ports }) => ports.map(({ port }: Manifest) => port)),
+    ['https', 'forward'],
+  )
 })
 
 t.test('probes use served paths, on a reachable address', async (t) => {
-  for (const { container } of ours) {
-    const { loopback } = configOf(t, environmentOf(container, secrets))
+  for (const { container } of ours)
     for (const [probe, path] of [
       ['startupProbe', '/healthz'],
       ['livenessProbe', '/healthz'],
       ['readinessProbe', '/readyz'],
-    ] as const) {
-      const { httpGet, exec } = container[probe]
-      if (loopback) {
-        const [node, script, asked = '/healthz'] = exec.command
-        t.strictSame([node, asked], ['node', path])
-        t.ok(existsSync(join(root, script.replace(/^\/app\//, ''))), script)
-      } else {
-        t.match(httpGet, { path, scheme: 'HTTPS' })
-        t.ok(container.ports.some(({ name }: Manifest) => name === httpGet.port))
-      }
-    }
-  }
+    ] as const)
+      t.match(container[probe].httpGet, { path, scheme: 'HTTPS', port: 'ops' })
 })
 
 t.test('containers run with minimal privileges', async (t) => {
@@ -114,21 +136,17 @@ t.test('containers run with minimal privileges', async (t) => {
     const open = spec.egress.flatMap(({ to }: Manifest) =>
       to.flatMap(({ ipBlock }: Manifest) => ipBlock ?? []),
     )
-    for (const { except } of open) t.ok(except.includes('169.254.0.0/16'), 'no metadata of the cloud')
+    const [ipv4, ipv6] = open
+    t.ok(ipv4.except.includes('169.254.0.0/16'), 'no metadata of the cloud')
+    t.ok(ipv6.except.includes('fc00::/7'))
   }
 })
 
-t.test(
-  'the application has no vault key or volume, and its sidecar is a restartable init container',
-  async (t) => {
-    const pod = pods.find(({ spec }) => spec.initContainers)
-    const [sidecar] = pod.spec.initContainers
-    t.equal(sidecar.restartPolicy, 'Always')
-    const [application] = pod.spec.containers
-    t.notOk(application.volumeMounts)
-    t.strictSame(
-      application.env.map(({ name }: Manifest) => name),
-      ['SIDEVAULT_URL', 'SIDEVAULT_KEY'],
-    )
-  },
-)
+t.test('the application has a key of its own and nothing of the vault', async (t) => {
+  const [application] = pods.flatMap(containersOf).filter(({ name }) => name === 'shop')
+  t.strictSame(
+    application.env.map(({ name }: Manifest) => name),
+    ['SIDEVAULT_URL', 'NODE_EXTRA_CA_CERTS', 'SIDEVAULT_KEY'],
+  )
+  t.equal(application.volumeMounts.length, 1)
+})
