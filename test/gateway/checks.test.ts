@@ -112,7 +112,7 @@ t.test('a check that blocks the event loop after an await is named with its mill
     },
     { timeout_ms: 1_000 },
   )
-  await running.run(CALL)
+  await running.run(CALL, 1_000)
   t.match(lines, [[{ plugin: 'mine', check: 'a', ms: Number }, /event loop was blocked/]])
 })
 
