@@ -1,5 +1,6 @@
-import t from 'tap'
-import { startSidevault } from '../kit/sidevault.ts'
+import t, { type Test } from 'tap'
+import { directoryFor } from '../kit/directory.ts'
+import { freePort, startSidevault } from '../kit/sidevault.ts'
 import { until } from '../kit/until.ts'
 
 const PLUGIN = `
@@ -19,9 +20,11 @@ export const plugin = {
 }
 `
 
+const projectOf = (t: Test) =>
+  t.testdir({ unwell: { 'package.json': '{"type":"module"}', 'index.js': PLUGIN } })
+
 t.test('contributions report how they are: one that hangs or throws leaves the node ready', async (t) => {
-  const folder = t.testdir({ unwell: { 'package.json': '{"type":"module"}', 'index.js': PLUGIN } })
-  const vault = await startSidevault({ cwd: folder, env: { SIDEVAULT_PLUGINS: '*,./unwell' } })
+  const vault = await startSidevault({ cwd: projectOf(t), env: { SIDEVAULT_PLUGINS: '*,./unwell' } })
   t.teardown(() => vault.stop())
   const ready = () => vault.call('GET', '/readyz')
   const component = async (name: string) =>
@@ -42,4 +45,31 @@ t.test('contributions report how they are: one that hangs or throws leaves the n
   }))
     t.match(await component(name), expected, name)
   t.notMatch(text, /hunter2/)
+})
+
+t.test('of nodes with one role, each reports what it uses', async (t) => {
+  const options = { cwd: projectOf(t), dataDir: directoryFor(t) }
+  const env = { SIDEVAULT_PLUGINS: '*,./unwell', SIDEVAULT_WORKERS: '2' }
+  const admin = await startSidevault({ ...options, role: 'admin', env })
+  t.teardown(() => admin.stop())
+  const ops = `127.0.0.1:${await freePort()}`
+  const gateway = await startSidevault({
+    ...options,
+    role: 'gateway',
+    env: { ...env, SIDEVAULT_OPS_LISTEN: ops },
+  })
+  t.teardown(() => gateway.stop())
+  const reported = async (response: Promise<{ components: { name: string }[] }>) =>
+    (await response).components.map(({ name }) => name).filter((name) => name.includes(':'))
+  const ofGateway = fetch(`http://${ops}/readyz`).then((response) => response.json())
+  t.strictSame(
+    new Set(await reported(ofGateway as never)),
+    new Set(['check:hours', 'token-type:badge', 'gateway-1-check:hours']),
+  )
+  const ofAdmin = await reported(admin.call('GET', '/readyz').then(({ json }) => json))
+  t.ok(ofAdmin.includes('token-type:badge') && ofAdmin.includes('job:unwell/tidy'))
+  t.notOk(
+    ofAdmin.some((name) => name.includes('check:')),
+    'it runs no check',
+  )
 })

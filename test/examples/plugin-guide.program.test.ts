@@ -1,5 +1,5 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import t from 'tap'
 import { sidevault } from '../commands/run.ts'
 import { root } from '../kit/sources.ts'
@@ -8,6 +8,37 @@ const README = readFileSync(join(root, 'docs/guides/plugins.md'), 'utf8')
 
 const blocks = (language: string) =>
   [...README.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))].map(([, text = '']) => text)
+
+/** Its check denies, labels and passes as the guide says. */
+const CHECK_TEST = `import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { plugin } from './index.ts'
+
+test('cards go to one host', async () => {
+  const { checks } = await plugin.setup({ config: { host: 'api.example.com' } })
+  const verdict = (container, host) =>
+    checks[0].handle({ tokens: [{ id: 'a', container }], destination: { scheme: 'https', host, port: 443 } })
+  assert.deepEqual(await verdict('/pci/high/', 'api.example.com'), { labels: { cards: 'yes' } })
+  assert.equal((await verdict('/pci/high/', 'other.example.com')).deny.code, 'wrong_host')
+  assert.equal(await verdict('/pii/', 'other.example.com'), undefined)
+})
+`
+
+const PORT_TEST = `import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { test } from 'node:test'
+import { startTestVault } from 'sidevault/testing'
+
+process.chdir(import.meta.dirname)
+
+test('its job calls the provider', async () => {
+  const vault = await startTestVault({ plugins: ['*', resolve('.'), resolve('../print-pager')] })
+  await vault.runTasks()
+  await vault.close()
+  assert.equal(readFileSync('pages.txt', 'utf8'), 'This is a drill.\\n')
+})
+`
 
 t.test('"A plugin in twenty minutes" works as written', async (t) => {
   const folder = t.testdir()
@@ -31,6 +62,9 @@ t.test('"A plugin in twenty minutes" works as written', async (t) => {
     job = '',
     provider = '',
     check = '',
+    webhookType = '',
+    alarms = '',
+    pager = '',
     ...more
   ] = blocks('ts')
   t.same(more, [], 'every block is used here')
@@ -48,12 +82,22 @@ t.test('"A plugin in twenty minutes" works as written', async (t) => {
   t.match(all, /root key {4}acme-kms:…/)
   t.match(await run('test', './member-card'), /pass 3\n/)
 
-  mkdirSync(join(folder, 'cards-only-to'))
-  writeFileSync(join(folder, 'cards-only-to/index.ts'), check)
+  const write = (files: Readonly<Record<string, string>>) => {
+    for (const [path, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(folder, path)), { recursive: true })
+      writeFileSync(join(folder, path), text)
+    }
+  }
+  write({ 'cards-only-to/index.ts': check, 'cards-only-to/index.test.ts': CHECK_TEST })
   t.match(await run('check', './cards-only-to'), /check {7}cards-only-to \(request\), fails closed/)
+  t.match(await run('test', './cards-only-to'), /pass 1\n/)
+  write({ 'alarms/index.ts': alarms, 'print-pager/index.ts': pager, 'alarms/index.test.ts': PORT_TEST })
+  t.match(await run('check', './alarms', './print-pager'), /open port {3}alarms\/pager/)
+  t.match(await run('test', './alarms'), /pass 1\n/)
   for (const [kind, name, text] of [
     ['consumer', 'audit-lines', consumer],
     ['job', 'usage-report', job],
+    ['webhook-type', 'fire-alarm', webhookType],
   ] as const) {
     t.ok(README.includes(`plugins new --kind ${kind} ../${name}`))
     await run('new', '--kind', kind, `./${name}`)
