@@ -76,7 +76,7 @@ const ARRIVED = `{"card":"${PAN}"}`
 const theirs = await startMeshEnvoy(t, 'by-route.yaml', {
   sidevault: sidevault.port,
   authority: edge.pem,
-  env: { SIDEVAULT_KEY: key, SIDEVAULT_PROXY_KEY: proxyKey },
+  env: { SIDEVAULT_KEY: key, PROXY_KEY: proxyKey },
 })
 const tunnels = await startMeshEnvoy(t, 'as-https-proxy.yaml', { sidevault: forward, authority: edge.pem })
 
@@ -205,7 +205,7 @@ t.test('by route: a response that a client would have repeated is not', async (t
   const { port } = await startMeshEnvoy(t, 'by-route.yaml', {
     sidevault: sidevault.port,
     authority: edge.pem,
-    env: { SIDEVAULT_KEY: key, SIDEVAULT_PROXY_KEY: await store(base) },
+    env: { SIDEVAULT_KEY: key, PROXY_KEY: await store(base) },
   })
   // With a private address the request counts as internal, and Envoy does what these headers say.
   const lines = ['x-forwarded-for: 10.0.0.1', 'x-envoy-retry-on: 5xx', 'x-envoy-max-retries: 3']
@@ -321,7 +321,7 @@ t.test('by route: a hop behind their Envoy that normalizes paths leads nowhere e
   const { port } = await startMeshEnvoy(t, 'by-route.yaml', {
     sidevault: hop.port,
     authority: edge.pem,
-    env: { SIDEVAULT_KEY: key, SIDEVAULT_PROXY_KEY: proxyKey },
+    env: { SIDEVAULT_KEY: key, PROXY_KEY: proxyKey },
   })
   await Promise.all(TARGETS.map((target) => send(`POST ${target}`, FORGED.slice(0, 4), { port })))
   t.ok(hop.received.length > 5)
@@ -459,7 +459,7 @@ t.test('a Sidevault with another certificate gets no request of their Envoy', as
   const { port } = await startMeshEnvoy(t, 'by-route.yaml', {
     sidevault: sidevault.port,
     authority: wrong.pem,
-    env: { SIDEVAULT_KEY: key, SIDEVAULT_PROXY_KEY: proxyKey },
+    env: { SIDEVAULT_KEY: key, PROXY_KEY: proxyKey },
   })
   const count = destination.received.length
   t.equal(statusOf(await send('POST /charges', [], { port })), 503)
