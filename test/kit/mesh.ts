@@ -21,8 +21,8 @@ const replaced = (text: string, part: string | RegExp, by: string) => {
 }
 
 /**
- * Runs an Envoy of a file of examples/mesh/ with the ports of this test, and nothing else changed. `sidevault`: the port
- * that stands for the one at `SIDEVAULT`; `authority`: PEM of the authority of its certificate.
+ * Runs an Envoy of a file of examples/mesh/ with the ports of this test, and nothing else changed. `sidevault`: the
+ * port that stands for the one at `SIDEVAULT`; `authority`: PEM of the authority of its certificate.
  */
 export const startMeshEnvoy = async (
   t: Owner,
