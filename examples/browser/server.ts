@@ -2,6 +2,7 @@
  * The server of a shop: SIDEVAULT_BOOTSTRAP_KEY=<management key> node server.ts <Sidevault's URL> <provider's URL>.
  * Prints its origin.
  */
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import { stripTypeScriptTypes } from 'node:module'
@@ -28,12 +29,13 @@ const makeApplication = async (body: object): Promise<string> => {
   return ((await response.json()) as { key: string }).key
 }
 
-/** Lets the page of this session store a card, and read its mask. */
+/** Lets the page of this session store a card in a container of its own, and read its mask. */
 const authorize = async (privateKey: string, nonce: unknown) => {
-  const rule = { description: 'Checkout', priority: 1, container: CONTAINER, transform: 'mask' }
+  const container = `${CONTAINER}${randomUUID()}/`
+  const rule = { description: 'Checkout', priority: 1, container, transform: 'mask' }
   const rules = [{ ...rule, permissions: ['token:create', 'token:read'] }]
   const response = await call(`${api}/sessions/authorize`, privateKey, { nonce, rules })
-  return { status: response.status, body: { detail: response.ok ? 'authorized' : 'not authorized' } }
+  return { status: response.status, body: response.ok ? { container } : { detail: 'not authorized' } }
 }
 
 /** Pays with a token: the value is put in on the way to the provider. The page sends an id, and no expression. */

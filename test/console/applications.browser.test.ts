@@ -152,6 +152,28 @@ t.test('Applications: a user creates one, rotates its key, changes its rules and
   })
 })
 
+t.test('Applications: a user lists the origins of a public one', async (t) => {
+  const sidevault = await ownTenant()
+  const body = { name: 'Shop', type: 'public', permissions: ['token:create'] }
+  const { json } = await sidevault.call('POST', '/applications', { key: sidevault.managementKey, body })
+  const page = await openConsole(t, sidevault, { hash: `#/applications/${json.id}/edit` })
+  const origins = page.getByLabel('Allowed origins')
+  const save = async () => {
+    await page.getByRole('button', { name: 'Save …' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Save', exact: true }).click()
+  }
+  await origins.fill('https://shop.example/')
+  await save()
+  await page.getByText('must be an origin as browsers send it').waitFor()
+  t.equal(await origins.getAttribute('aria-invalid'), 'true')
+  await origins.fill('https://shop.example, https://www.shop.example')
+  await page.getByText('allows pages of https://www.shop.example').waitFor()
+  await expectAccessible(t, page)
+  await save()
+  await page.getByRole('heading', { level: 1, name: 'Shop' }).waitFor()
+  await page.getByRole('listitem').getByText('https://www.shop.example').waitFor()
+})
+
 t.test('Applications: the API accepts each template', async (t) => {
   const { call, managementKey: key } = await ownTenant()
   for (const { id, name, type, permissions, rules } of templates) {

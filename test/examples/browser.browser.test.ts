@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, request } from 'node:http'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
@@ -104,6 +104,21 @@ t.test('a page can read its errors, and cannot use a private key, another call o
   ] as const)
     t.equal(await send(page, publicKey, method, path), 'blocked', `${method} ${path}`)
   t.equal(await send(page, publicKey, 'POST', '/tokens', CARD, { credentials: 'include' }), 'blocked')
+})
+
+t.test('the edge passes each line with an origin on, so that two are none', async (t) => {
+  const statusOf = async (...origins: readonly string[]) => {
+    const lines = origins.flatMap((origin) => ['origin', origin])
+    const headers = [...lines, 'host', 'a', 'svc-api-key', publicKey, 'content-type', 'application/json']
+    const outgoing = request(`${sidevault.url}/tokens`, { method: 'POST', headers })
+    outgoing.end(JSON.stringify(CARD))
+    const [response] = await once(outgoing, 'response')
+    response.resume()
+    return response.statusCode
+  }
+  t.equal(await statusOf(shop), 201)
+  t.equal(await statusOf(shop, 'https://evil.example'), 403)
+  t.equal(await statusOf('https://evil.example', shop), 403)
 })
 
 t.test(

@@ -33,7 +33,7 @@ const vault = async ({ vault }: Settings, key: string, method: string, path: str
 const pay = async (form: FormData): Promise<string> => {
   const settings: Settings = await json(await fetch('/settings'))
   const session = await vault(settings, settings.publicKey, 'POST', '/sessions')
-  await shop('/authorize', { nonce: session.nonce })
+  const { container } = await shop('/authorize', { nonce: session.nonce })
   const { id } = await vault(settings, session.session_key, 'POST', '/tokens', {
     type: 'card',
     data: {
@@ -41,7 +41,7 @@ const pay = async (form: FormData): Promise<string> => {
       expiration_month: Number(form.get('month')),
       expiration_year: Number(form.get('year')),
     },
-    containers: ['/checkout/'],
+    containers: [container],
   })
   const { data } = await vault(settings, session.session_key, 'GET', `/tokens/${id}`)
   const { status } = await shop('/pay', { token: id })

@@ -259,6 +259,7 @@ t.test('records, tenants, keys and logs are found by key', async (t) => {
   const plans = await plansOf(async () => {
     await store.records.get('things', 'tenant-a', 'x')
     await store.records.lookup('things', 'hash', 'h')
+    await store.records.allowsOrigin('https://shop.example')
     await store.records.changes(['things'])
     await store.records.find('things', 'tenant-a', { page: 1, size: 20 })
     await store.records.find('things', 'tenant-a', { where: { type: ['a', 'b'] }, page: 1, size: 20 })
