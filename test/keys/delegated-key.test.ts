@@ -186,6 +186,9 @@ t.test('a revoked delegation opens nothing, and its name is not used again', asy
     { name: 'shop', tenantId: 'tenant-1', isRevoked: true, versions: [] },
   ])
   t.ok(messages.includes('tenant-1: Delegation to the gateways "shop" revoked'))
+  const forged = { tenant_id: 'tenant-2', purpose: "delegation:x'; drop table tokens; --", version: 1 }
+  await store.keys.add([{ ...forged, wrapped: Buffer.alloc(0), created_at: 0 }])
+  t.equal((await listDelegations(deps)).length, 2, 'names of another program reach no SQL')
   await store.tenants.delete('tenant-1', 0)
   t.same(await listDelegations(deps), [], 'delegations end with their tenant')
 })

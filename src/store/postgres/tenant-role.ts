@@ -56,7 +56,7 @@ const rowsOf = (
   { tenantId, name }: TenantRole,
 ): { readonly seen: string; readonly written: string } => {
   const tenant = literal(tenantId)
-  const journal = `journal ~ '^gateway-[0-9]+_${name}-[0-9a-f]{12}$'`
+  const journal = `journal ~ ${literal(`^gateway-[0-9]+_${name}-[0-9a-f]{12}$`)}`
   const both = (condition: string) => ({ seen: condition, written: condition })
   if (table === 'tenants' || table === 'deleted_tenants') return both(`id = ${tenant}`)
   if (table === 'journal_positions') return both(journal)
