@@ -50,7 +50,8 @@ export const listDelegations = async ({ vault }: Pick<Deps, 'vault'>): Promise<r
     .flatMap((row): readonly Delegation[] => {
       const revoked = revokedNameOf(row)
       const name = revoked ?? delegationNameOf(row)
-      if (name === undefined) return []
+      // Others were written by another program: this one prints names into SQL.
+      if (name === undefined || !isDelegationName(name)) return []
       const { tenant_id: tenantId, created_at: at } = row
       return [{ name, tenantId, at, isRevoked: revoked !== undefined, versions: versionsFor(name) }]
     })

@@ -1,14 +1,17 @@
 /** A gateway that holds one tenant: the whole program over PostgreSQL, with real Envoys. */
 import { randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { command } from '../commands/in-process.ts'
+import { createAuthority } from '../kit/authority.ts'
 import { rememberChecks } from '../kit/checked.ts'
 import { startDestination } from '../kit/destination.ts'
 import { startLocalNetwork } from '../kit/local-network.ts'
 import { postgresMissing, queryPostgres, startPostgres } from '../kit/postgres.ts'
-import { applicationBy, startSidevault } from '../kit/sidevault.ts'
+import { applicationBy, freePort, startSidevault } from '../kit/sidevault.ts'
 import { delegateTenant } from '../kit/tenant-role.ts'
+import { connect, overHttp1, secure } from '../kit/tunnel.ts'
 import { until } from '../kit/until.ts'
 
 const PERMISSIONS = ['token:create', 'token:read', 'token:use', 'token:delete']
@@ -20,7 +23,7 @@ t.test(
   },
   async (t) => {
     const directory = t.testdir()
-    const { certificate, env: network } = await startLocalNetwork(t, ['dest.test'])
+    const { certificate, env: network } = await startLocalNetwork(t, ['dest.test', 'other.test'])
     const destination = await startDestination(certificate)
     t.teardown(() => destination.close())
     const postgres = await startPostgres({ own: true })
@@ -55,7 +58,24 @@ t.test(
 
     const gatewayDir = join(directory, 'gateway')
     rememberChecks(gatewayDir)
-    const own = { ...network, SIDEVAULT_STORE: role, SIDEVAULT_DELEGATED_KEY: `file:${out}` }
+    const intercepting = (by: string, host: string) =>
+      admin.call('POST', '/proxies', {
+        key: by,
+        body: { name: host, destination_url: `https://${host}:${destination.port}`, intercept: true },
+      })
+    t.equal((await intercepting(admin.managementKey, 'dest.test')).status, 201)
+    t.equal((await intercepting(otherManagement!, 'other.test')).status, 201)
+    const authority = await createAuthority('An authority of the gateway')
+    const ca = join(directory, 'forward-ca.pem')
+    writeFileSync(ca, authority.pem + authority.key, { mode: 0o600 })
+    const forward = await freePort()
+    const own = {
+      ...network,
+      SIDEVAULT_STORE: role,
+      SIDEVAULT_DELEGATED_KEY: `file:${out}`,
+      SIDEVAULT_FORWARD_LISTEN: `127.0.0.1:${forward}`,
+      SIDEVAULT_FORWARD_CA: ca,
+    }
     const gateway = await startSidevault({
       role: 'gateway',
       args: ['--tenant', tenant],
@@ -82,6 +102,24 @@ t.test(
     )
     t.not((await send(key, { a: `{{ ${otherToken} }}` })).status, 200, 'as is its token')
     t.equal(destination.received.length, before)
+
+    const tunnel = (by: string, host: string) =>
+      connect({ proxy: forward, to: `${host}:${destination.port}`, key: by })
+    const { status, socket } = await tunnel(key, 'dest.test')
+    t.equal(status, 200)
+    const inside = await secure(socket, 'dest.test', { ca: authority.pem })
+    const body = JSON.stringify({ b: `{{ ${token} }}` })
+    const headers = { 'content-type': 'application/json' }
+    const to = `dest.test:${destination.port}`
+    t.equal((await overHttp1(inside, to, { method: 'POST', headers, body })).status, 200)
+    inside.destroy()
+    t.equal(
+      lastBody(),
+      '{"b":"value-one"}',
+      'hosts that the tenant has bound are opened, by its own authority',
+    )
+    t.equal((await tunnel(key, 'other.test')).status, 403, 'those that another tenant has bound are not')
+    t.equal((await tunnel(otherKey, 'dest.test')).status, 407)
 
     const proxy = await admin.call('POST', '/proxies', {
       key: admin.managementKey,

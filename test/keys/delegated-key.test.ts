@@ -165,10 +165,10 @@ t.test('a root key rotation wraps the delegation again, and it opens as before',
 })
 
 t.test('a revoked delegation opens nothing, and its name is not used again', async (t) => {
-  const { store, deps, messages, delegate, open } = await world(t)
+  const { store, keys, deps, messages, delegate, open } = await world(t)
   const theirs = await open()
   await delegate('other')
-  await theirs.tenant('tenant-1')
+  const copied = await theirs.tenant('tenant-1')
   t.ok(await revokeDelegation(deps, 'shop'))
   await t.rejects(async () => theirs.tenant('tenant-1'), { code: 'overloaded' })
   await t.rejects(theirs.health(), { code: 'overloaded' })
@@ -179,11 +179,16 @@ t.test('a revoked delegation opens nothing, and its name is not used again', asy
   await t.rejects(delegate('Shop'), { code: 'invalid' })
   await t.rejects(delegate('third', 'tenant-9'), { code: 'tenant_not_found' })
   t.ok(await rotateData(deps, 'tenant-1'))
+  const sealed = (await keys.tenant('tenant-1')).seal(Buffer.from('new'), context)
+  t.throws(() => copied.open(sealed, context), { code: 'internal' }, 'copied keys open nothing of now')
   t.match(await listDelegations(deps), [
     { name: 'other', tenantId: 'tenant-1', isRevoked: false, versions: [1, 2] },
     { name: 'shop', tenantId: 'tenant-1', isRevoked: true, versions: [] },
   ])
   t.ok(messages.includes('tenant-1: Delegation to the gateways "shop" revoked'))
+  const forged = { tenant_id: 'tenant-2', purpose: "delegation:x'; drop table tokens; --", version: 1 }
+  await store.keys.add([{ ...forged, wrapped: Buffer.alloc(0), created_at: 0 }])
+  t.equal((await listDelegations(deps)).length, 2, 'names of another program reach no SQL')
   await store.tenants.delete('tenant-1', 0)
   t.same(await listDelegations(deps), [], 'delegations end with their tenant')
 })

@@ -32,6 +32,9 @@ const GRANTS: Readonly<Record<keyof Schema, string | undefined>> = {
 /** Tables without data of tenants: the role sees all rows of them. A trigger guards `changes`. */
 const SHARED: readonly string[] = ['changes', 'schema_migrations']
 
+/** Tables with a number in each row, which the role may not choose: it has grants for their other columns. */
+const NUMBERED: readonly string[] = ['tokens', 'logs']
+
 /** Tables without a `tenant_id`, whose rows belong to tenants all the same. Row-level security is off until then. */
 const UNGUARDED = ['record_lookups', 'journal_positions', 'deleted_tenants'] as const
 
@@ -53,7 +56,7 @@ const rowsOf = (
   { tenantId, name }: TenantRole,
 ): { readonly seen: string; readonly written: string } => {
   const tenant = literal(tenantId)
-  const journal = `journal ~ '^gateway-[0-9]+_${name}-[0-9a-f]{12}$'`
+  const journal = `journal ~ ${literal(`^gateway-[0-9]+_${name}-[0-9a-f]{12}$`)}`
   const both = (condition: string) => ({ seen: condition, written: condition })
   if (table === 'tenants' || table === 'deleted_tenants') return both(`id = ${tenant}`)
   if (table === 'journal_positions') return both(journal)
@@ -88,16 +91,14 @@ const counterTrigger = (owner: string): readonly string[] => [
   ]),
 ]
 
-/**
- * The columns of tables that number their rows, without the number: a login that chose numbers could occupy those that
- * rows of other tenants get next.
- */
+/** Columns of `NUMBERED`, without the number: a login that chose it could occupy those that others' rows get next. */
 const numberedColumns = async (client: ClientBase): Promise<ReadonlyMap<string, string>> => {
   const { rows } = await client.query<{ table: string; columns: string }>(
     `select table_name as table, string_agg(column_name, ', ' order by ordinal_position)
         filter (where is_identity = 'NO') as columns
-      from information_schema.columns where table_schema = current_schema()
-      group by table_name having bool_or(is_identity = 'YES')`,
+      from information_schema.columns where table_schema = current_schema() and table_name = any($1)
+      group by table_name`,
+    [NUMBERED],
   )
   return new Map(rows.map(({ table, columns }) => [table, columns]))
 }
@@ -169,7 +170,7 @@ export const dropTenantRoleSql = (role: Pick<TenantRole, 'name'>): readonly stri
   ]
 }
 
-/** Rejects a role that could see rows of another tenant, whatever it sets. */
+/** Rejects a role that could see rows of another tenant, and one without the grants of this version. */
 export const rejectUnbound = async (client: ClientBase): Promise<void> => {
   const { rows } = await client.query<{ reason: string }>(
     `with me as (select oid from pg_catalog.pg_roles where rolname = current_user)
@@ -183,8 +184,15 @@ export const rejectUnbound = async (client: ClientBase): Promise<void> => {
           and has_any_column_privilege(c.oid, 'select')
           and not (c.relrowsecurity and exists (select from pg_catalog.pg_policy p
             where p.polrelid = c.oid and not p.polpermissive and me.oid = any(p.polroles)))
+      union all
+      select 4, 'no grant for ' || c.table_name || '.' || c.column_name from information_schema.columns c
+        where c.table_schema = current_schema() and c.table_name = any($2) and c.is_identity = 'NO'
+          and not has_column_privilege(c.table_name::regclass, c.column_name, 'insert')
+      union all
+      select 4, 'no grant for ' || name from unnest($3::text[]) as name
+        where not has_any_column_privilege(name::regclass, 'select')
       order by 1, 2 limit 1`,
-    [SHARED],
+    [SHARED, NUMBERED, Object.keys(GRANTS).filter((table) => GRANTS[table as keyof Schema] !== undefined)],
   )
   if (rows[0] !== undefined)
     throw new AppError(
