@@ -1,7 +1,7 @@
 import type { LogRow } from './types.ts'
 
 /** Rows of one write, about: a call of a vault on SQLite may wait for it, 1 to 2 ms. */
-const SLICE = 40
+const SLICE = 100
 
 /** Rows in slices, in order. A line of a journal is in one of them, since a position is always the end of a line. */
 export const slicesOf = (rows: readonly LogRow[]): readonly (readonly LogRow[])[] => {
