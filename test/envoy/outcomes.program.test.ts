@@ -8,6 +8,7 @@ import type { RecentRequest } from '../../src/common/request-ring.ts'
 import { startGateway } from '../../src/gateway/server.ts'
 import { type CallOptions, KEYS, startWorld, type World } from '../kit/egress.ts'
 import { listenFor } from '../kit/listen.ts'
+import { until } from '../kit/until.ts'
 
 const IDENTITY = 'module.exports = ({ args: { body, headers } }) => ({ body, headers })'
 
@@ -18,15 +19,20 @@ t.teardown(async () => {
   await h2.close()
 })
 
+/** ms until the end of a call is known: more than a gateway waits for an entry of Envoy's log. */
+const KNOWN_MS = 30_000
+
 /** The row of a call, once its end is known. */
 const rowOf = async ({ far }: World, traceId: string): Promise<RecentRequest> => {
-  for (;;) {
-    const row = far.deps.metrics.recent
+  let row: RecentRequest | undefined
+  const look = () => {
+    row = far.deps.metrics.recent
       .list({ tenantId: 'tenant', limit: 1_000 })
-      .find((each) => each.traceId === traceId)
-    if (row !== undefined && row.outcome !== 'sent') return row
-    await new Promise((resolve) => setTimeout(resolve, 20))
+      .find((each) => each.traceId === traceId && each.outcome !== 'sent')
+    return row !== undefined
   }
+  await until(`the end of the call "${traceId}" is known`, look, KNOWN_MS)
+  return row as unknown as RecentRequest
 }
 
 let calls = 0
@@ -184,9 +190,8 @@ t.test('a call whose gateway is killed after the request left has an unknown out
     headers: { 'svc-trace-id': traceId },
     method: 'GET',
   })
-  while (world.destination.received.length === 0) await new Promise((resolve) => setTimeout(resolve, 10))
-  first.kill('SIGKILL')
-  t.match(await sent, { status: 504, headers: { 'svc-proxy-outcome': 'unknown' } })
+  await until('the destination has the request', () => world.destination.received.length > 0, KNOWN_MS)
+  // Before the other one is killed: Envoy drops an entry of its log that nothing accepts 250 ms after the call.
   const gateway = await startGateway(world.far.deps, {
     socketPath: join(world.directory, 'gateway.sock'),
     logSocketPath: join(world.directory, 'log.sock'),
@@ -194,6 +199,8 @@ t.test('a call whose gateway is killed after the request left has an unknown out
     egress: { allow: ['127.0.0.1/32'], http: false, ports: '*' },
   })
   t.teardown(() => gateway.close(100))
+  first.kill('SIGKILL')
+  t.match(await sent, { status: 504, headers: { 'svc-proxy-outcome': 'unknown' } })
   t.match(await rowOf(world, traceId), {
     outcome: 'unknown',
     status: 504,
