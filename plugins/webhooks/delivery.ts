@@ -201,6 +201,7 @@ export const createSender = (
     let nextDue = Number.POSITIVE_INFINITY
     let waiting = 0
     let start: string | undefined
+    let failure: unknown
     const noteDue = (due: number | undefined) => {
       nextDue = Math.min(nextDue, due ?? Number.POSITIVE_INFINITY)
     }
@@ -208,21 +209,25 @@ export const createSender = (
     do {
       const page = await deliveries().find(tenantId, { where, size: PAGE, ...(start && { start }) })
       for (const { id, due } of page.items) {
-        if (signal.aborted) break
+        if (signal.aborted || failure !== undefined) break
         if (due > context.clock.now()) {
           waiting++
           noteDue(due)
           continue
         }
+        // Handled here: when the read of the next page fails, too, nothing else awaits it.
         const sent = attempt(tenantId, id)
-          .then(noteDue)
+          .then(noteDue, (thrown: unknown) => {
+            failure ??= thrown
+          })
           .finally(() => sending.delete(sent))
         sending.add(sent)
         if (sending.size >= CONCURRENCY) await Promise.race(sending)
       }
       start = page.next
-    } while (start !== undefined && !signal.aborted)
+    } while (start !== undefined && failure === undefined && !signal.aborted)
     await Promise.all(sending)
+    if (failure !== undefined) throw failure
     // Reading many that wait is not done often.
     const wait = Math.max(nextDue - context.clock.now(), waiting)
     if (wait <= MAX_WAIT && !signal.aborted)

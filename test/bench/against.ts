@@ -14,6 +14,8 @@ import { table } from './report.ts'
 interface AgainstOptions {
   /** A commit of this repository. */
   readonly commit: string
+  /** Texts, one of which the name of a measured operation has. */
+  readonly cases: readonly string[]
   readonly rounds: number
   /** Of one measurement. */
   readonly seconds: number
@@ -139,7 +141,8 @@ const benchAgainst = async (options: AgainstOptions) => {
     for (const project of [folder, root])
       systems.push(await startSidevault({ env: destination.env, project }))
     const [before, after] = systems as [Sidevault, Sidevault]
-    const cases = await Promise.all(systems.map((sidevault) => casesOf(sidevault, destination.url)))
+    const all = await Promise.all(systems.map((sidevault) => casesOf(sidevault, destination.url)))
+    const cases = all.map((of) => of.filter(({ name }) => options.cases.some((text) => name.includes(text))))
 
     // Code is made ready after readiness.
     await setTimeout(SETTLE)

@@ -14,11 +14,13 @@ import { benchProxy, type ProxyFigures } from './proxy.ts'
 import { bars, table } from './report.ts'
 import { benchSandbox } from './sandbox.ts'
 import { benchTails } from './tails.ts'
+import { benchTasks } from './tasks.ts'
 import { benchTunnel } from './tunnel.ts'
 
 /**
  * `npm run bench [-- --quick]` prints Markdown tables; method and last results: test/bench/README.md.
- * `npm run bench -- --against <commit> [--fail-above <ratio>] [--quick]` compares with a commit.
+ * `npm run bench -- --against <commit> [--fail-above <ratio>] [--case <text>] [--quick]` compares with a commit, in
+ * operations with this text in their name; `--case` may be repeated.
  * `npm run bench -- api [--quick]` measures the management API at the edge and on the direct listener, beside bare
  * Fastify.
  * `npm run bench -- tunnel [--quick]` measures the forward proxy beside `/proxy`.
@@ -29,6 +31,7 @@ import { benchTunnel } from './tunnel.ts'
  * `npm run bench -- console [--against <commit>] [--quick]` measures how long a person waits for the console's screens.
  * `npm run bench -- tails [--against <commit>] [--case <text>] [--quick]` measures the slowest creates and `/tokenize`,
  * and says why. `--case`, which may be repeated: only cases with this text in their name.
+ * `npm run bench -- tasks [--quick]` measures proxied calls beside consumers and checks of plugins that misbehave.
  * `npm run bench -- first [--against <commit>] [--quick]` measures the first calls after a start.
  * `npm run bench -- growth [--quick]` measures creates and reads among 10⁶ tokens (`--quick`: 10⁵) beside 10⁴.
  */
@@ -58,6 +61,7 @@ const PARTS = [
   'tails',
   'envoy-share',
   'first',
+  'tasks',
 ]
 if (part !== undefined && !PARTS.includes(part)) {
   log(`There is no part "${part}". Name one of ${PARTS.join(', ')}, or none for all of test/bench/README.md.`)
@@ -105,6 +109,14 @@ if (part === 'tails') {
   process.exit(0)
 }
 
+if (part === 'tasks') {
+  const rounds = quick
+    ? { rounds: 4, seconds: 2, warmSeconds: 5 }
+    : { rounds: 7, seconds: 4, warmSeconds: 15 }
+  process.stdout.write(`${await benchTasks(rounds)}\n`)
+  process.exit(0)
+}
+
 if (part === 'first') {
   process.stdout.write(`${await benchFirst({ against, starts: quick ? 2 : 8 })}\n`)
   process.exit(0)
@@ -138,7 +150,7 @@ if (against !== undefined) {
   const rounds = quick
     ? { rounds: 3, seconds: 2, warmSeconds: 5 }
     : { rounds: 7, seconds: 4, warmSeconds: 30 }
-  const worse = await reportAgainst({ commit: against, ...rounds }, Number(options['fail-above']))
+  const worse = await reportAgainst({ commit: against, cases, ...rounds }, Number(options['fail-above']))
   for (const text of worse) log(`Worse than --fail-above: ${text}`)
   process.exit(worse.length === 0 ? 0 : 1)
 }

@@ -10,6 +10,8 @@ import { listenFor } from './listen.ts'
 interface Post {
   readonly headers: IncomingHttpHeaders
   readonly text: string
+  /** Of the response; 0: none. */
+  readonly status: number
 }
 
 /** HTTPS receivers under the name `receiver.test`, and the settings with which a service may reach them. */
@@ -28,8 +30,8 @@ export const startReceivers = async (t: Test) => {
     const server = createServer(certificate, async (request, response) => {
       let text = ''
       for await (const chunk of request) text += chunk
-      posts.push({ headers: request.headers, text })
       const status = left.shift() ?? 204
+      posts.push({ headers: request.headers, text, status })
       const headers = status === 302 ? { location: 'https://receiver.test/elsewhere' } : {}
       if (status !== 0) response.writeHead(status, headers).end()
       arrived.emit('post')
@@ -38,6 +40,8 @@ export const startReceivers = async (t: Test) => {
     return {
       url: `https://receiver.test:${port}/hook`,
       posts,
+      /** Of the next responses. */
+      statuses: left,
       /** Resolves when `count` posts have arrived. */
       arrived: async (count: number) => {
         while (posts.length < count) await once(arrived, 'post')

@@ -149,22 +149,27 @@ const own = async (
       await new Promise((resolve) => process.once('exit', resolve))
   }
   const start = async (): Promise<void> => {
-    const started = spawn(
-      '/bin/sh',
-      ['-c', GUARD, 'sh', join(binaries.directory, 'postgres'), '-D', data, ...args],
-      {
-        ...binaries.runner,
-        cwd: '/',
-        env: {},
-        stdio: ['pipe', 'pipe', 'pipe'],
-      },
-    )
-    child = started
-    for (const stream of [started.stdout, started.stderr])
-      stream?.on('data', (chunk) => {
-        output = (output + chunk).slice(-20_000)
-      })
-    await whenReady(admin, () => output)
+    for (const deadline = Date.now() + TIMEOUT; ; await setTimeout(100)) {
+      const started = spawn(
+        '/bin/sh',
+        ['-c', GUARD, 'sh', join(binaries.directory, 'postgres'), '-D', data, ...args],
+        {
+          ...binaries.runner,
+          cwd: '/',
+          env: {},
+          stdio: ['pipe', 'pipe', 'pipe'],
+        },
+      )
+      child = started
+      for (const stream of [started.stdout, started.stderr])
+        stream?.on('data', (chunk) => {
+          output = (output + chunk).slice(-20_000)
+        })
+      const ready = whenReady(admin, () => output).then(() => true)
+      if (await Promise.race([ready, ended(started).then(() => false)])) return
+      // A backend of a killed server that has not ended yet holds its shared memory.
+      if (Date.now() > deadline) throw new Error(`PostgreSQL does not start:\n${output}`)
+    }
   }
   const close = async (): Promise<void> => {
     child?.stdin?.end()
