@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isoTime, parseIsoTime, systemClock } from '../common/clock.ts'
-import { codeOf } from '../common/errors.ts'
+import { AppError, codeOf } from '../common/errors.ts'
 import { createLog } from '../common/log.ts'
 import { programVersion } from '../common/version.ts'
 import { shownSettings } from '../config/print.ts'
@@ -143,7 +143,15 @@ const changesOf = async (store: Store, from: number): Promise<readonly Change[]>
     ),
   ]
   const rows: LogListRow[] = []
-  for (const filter of filters) rows.push(...(await logsOf(store, { ...filter, from })))
+  for (const filter of filters)
+    try {
+      rows.push(...(await logsOf(store, { ...filter, from })))
+    } catch (thrown) {
+      if (!(thrown instanceof AppError && thrown.code === 'invalid')) throw thrown
+      throw new StartError(
+        `The audit log has too many records of "${filter.entityType}" since then for one search. Choose a later date for --since.`,
+      )
+    }
   return rows
     .sort((one, other) => one.created_at - other.created_at || one.seq - other.seq)
     .map((row) => ({
