@@ -101,7 +101,8 @@ store a moment later, where \`GET /logs\` reads them. \`sidevault audit verify\`
       'A journal has one JSON object a line, for the records of one call:',
       '```json\n{"seq":7,"call":["<tenant>","<application>","application","<trace id>"],"records":[["proxy","<proxy>","use","Proxy used",1800000000000,null],["card","<token>","use","Card used",1800000000000,42,"body","reveal"]],"hash":"<64 hex digits>"}\n```',
       `Records count from 1 without a gap. \`seq\` is the number of the last record of the line. \`hash\` is HMAC-SHA256, under the audit
-key of the vault, over the previous hash and the line up to its own hash. The hash before the first line is that of the journal's name. A line
+key of the vault (of a gateway with a delegated key: one derived from it), over the previous hash and the line up to its own hash. The hash before
+the first line is that of the journal's name. A line
 has at most 100 records and 16 KiB. The store has a row for each record, with its number and the hash of its line.`,
       '`call` holds what the records of the line share, in this order; new values are added at the end:',
       values(CALL),
