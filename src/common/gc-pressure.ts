@@ -53,7 +53,7 @@ export const createGcPressure = (
 
 /**
  * Collects the garbage of a start: half of the heap is garbage of loading modules then, which V8 would hold for
- * minutes. Takes 0.1 s, so it is for a process that does not serve calls yet. V8's last-resort flavor would return 2 MiB
- * more, but drop compiled code that the first calls use.
+ * minutes. Takes 0.1 s, so it is for a process that does not serve calls yet. V8's last-resort flavor would return some
+ * MiB more, but drop compiled code that the first calls use.
  */
 export const releaseStartMemory = (): void => exposed()?.({ type: 'major' })

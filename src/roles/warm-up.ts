@@ -16,11 +16,15 @@ import { openRuntime, type Runtime } from './runtime.ts'
 /** A warm-up takes 0.2 to 0.3 s of a core. The limit is for one that hangs: many processes may share the cores. */
 const LIMIT_MS = 15_000
 
-/** Each runs the functions that load its keys, application and token. Enough for them to be compiled, too. */
+/**
+ * Tenants of the vault, enough for the functions that load keys, application and token to be compiled. Also the number
+ * of applications of the service that are read before it serves.
+ */
 const TENANTS = 5
 
 const CARD = { number: '4242424242424242', expiration_month: 12, expiration_year: 2030 }
 
+/** A tenant of the warm-up's vault. */
 export interface WarmUpTenant {
   /** Key of a private application that may create, read and use tokens. */
   readonly key: string
