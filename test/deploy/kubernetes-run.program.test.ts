@@ -9,18 +9,20 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import type { IncomingMessage } from 'node:http'
-import { get } from 'node:https'
+import { get as getPlain, type IncomingMessage } from 'node:http'
+import { get as getTls } from 'node:https'
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createAuthority } from '../kit/authority.ts'
 import { directoryFor } from '../kit/directory.ts'
-import { startPostgres } from '../kit/postgres.ts'
+import { queryPostgres, startPostgres } from '../kit/postgres.ts'
 import { freePort } from '../kit/sidevault.ts'
+import { delegateTenant } from '../kit/tenant-role.ts'
 import { startContainer } from './container.ts'
-import { environmentOf, kubernetes } from './kit.ts'
+import { helmMissing, sidecarManifests } from './helm.ts'
+import { environmentOf, kubernetes, type Manifest } from './kit.ts'
 
 const { ours, secrets } = kubernetes()
 const BOOTSTRAP_KEY = `key_${randomBytes(20).toString('hex')}`
@@ -65,15 +67,66 @@ interface Readiness {
 }
 
 /** Body of `/readyz` when it is ready. */
-const readiness = (listen: string) =>
+const readiness = (url: string) =>
   new Promise<Readiness | undefined>((resolve) => {
     const read = async (response: IncomingMessage) => {
       const body: unknown = await json(response)
       resolve(response.statusCode === 200 ? (body as Readiness) : undefined)
     }
     const options = { rejectUnauthorized: false, agent: false }
-    get(`https://${listen}/readyz`, options, read).on('error', () => resolve(undefined))
+    const get = url.startsWith('https:') ? getTls : getPlain
+    get(`${url}/readyz`, options, read).on('error', () => resolve(undefined))
   })
+
+/** Starts containers as their manifests say, and looks at their processes. */
+const createRuntime = (t: Test, shared: string) => {
+  const folder = directoryFor(t)
+  writeFileSync(join(folder, 'leaked'), '')
+  const leaked = openSync(join(folder, 'leaked'), 'r')
+  t.teardown(() => closeSync(leaked))
+  /** `url`: of its health. */
+  return async (
+    { pod, container }: { readonly pod: Manifest; readonly container: Manifest },
+    secrets: ReadonlyMap<string, Manifest>,
+    { url, ...env }: Readonly<Record<string, string>> & { readonly url: string },
+  ): Promise<void> => {
+    const child = startContainer(pod, container, {
+      folder: join(folder, container.args.join('-')),
+      secrets,
+      env: { ...environmentOf(container, secrets), ...env },
+      shared,
+      leaked: [leaked],
+    })
+    let said = ''
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (said += chunk))
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    t.teardown(async () => {
+      child.kill('SIGTERM')
+      await ended
+    })
+    const ask = () => readiness(url)
+    let ready = await ask()
+    while (ready === undefined && child.exitCode === null) ready = await setTimeout(100).then(ask)
+    t.ok(ready, `${container.args.join(' ')} is ready ${ready ? '' : said}`)
+    if (ready === undefined) return
+
+    const pids = below(child.pid as number)
+    t.ok(pids.length > 2, 'Envoy and our processes')
+    const user = container.securityContext.runAsUser ?? pod.spec.securityContext.runAsUser
+    for (const pid of pids) {
+      const status = statusOf(pid)
+      t.match(status, { Uid: new RegExp(`^${user}\\s${user}\\s`) })
+      t.match(status, { CapEff: '0000000000000000', CapBnd: '0000000000000000', NoNewPrivs: '1' })
+      t.notOk(opens(pid, fstatSync(leaked).ino), `${status.Name} has nothing that its starter left open`)
+    }
+    if (container.args.includes('admin')) return
+    // its sandbox starts once it responds
+    const missing = (of: Readiness | undefined) =>
+      of?.components.find(({ name }) => name === 'sandbox')?.missing
+    while (missing(ready) === undefined && child.exitCode === null) ready = await setTimeout(100).then(ask)
+    t.same(missing(ready), ['uid'], 'all confinement but a user of their own')
+  }
+}
 
 if (process.getuid?.() === 0 && process.platform === 'linux')
   t.test('the manifests run as written: user, groups, modes, read-only root, no capability', async (t) => {
@@ -81,64 +134,52 @@ if (process.getuid?.() === 0 && process.platform === 'linux')
     t.teardown(() => postgres.close())
     const shared = postgres.socketDirectory ?? ''
     chmodSync(shared, 0o755)
-    const folder = directoryFor(t)
     const { cert, key } = await (await createAuthority()).issue(['sidevault-admin'])
     const filled = new Map(secrets)
-    filled.set('sidevault-root-key', { 'root.key': randomBytes(32).toString('base64') })
+    const rootKey = randomBytes(32).toString('base64')
+    const redis = 'redis://127.0.0.1:1'
+    filled.set('sidevault-root-key', { 'root.key': rootKey })
     for (const name of ['sidevault-admin-tls', 'sidevault-gateway-tls'])
       filled.set(name, { 'tls.crt': cert, 'tls.key': key })
-    filled.set('sidevault-connections', {
-      store: await postgres.database(),
-      redis: 'redis://127.0.0.1:1',
-    })
-    writeFileSync(join(folder, 'leaked'), '')
-    const leaked = openSync(join(folder, 'leaked'), 'r')
-    t.teardown(() => closeSync(leaked))
-
-    for (const { pod, container } of ours) {
+    const store = await postgres.database()
+    filled.set('sidevault-connections', { store, redis })
+    const start = createRuntime(t, shared)
+    for (const each of ours) {
       const ops = `127.0.0.1:${await freePort()}`
-      const env = {
-        ...environmentOf(container, filled),
+      await start(each, filled, {
+        url: `https://${ops}`,
         SIDEVAULT_LISTEN: `127.0.0.1:${await freePort()}`,
         SIDEVAULT_FORWARD_LISTEN: `127.0.0.1:${await freePort()}`,
         SIDEVAULT_OPS_LISTEN: ops,
         SIDEVAULT_BOOTSTRAP_KEY: BOOTSTRAP_KEY,
-      }
-      const home = join(folder, pod.metadata.labels['app.kubernetes.io/component'])
-      const child = startContainer(pod, container, {
-        folder: home,
-        secrets: filled,
-        env,
-        shared,
-        leaked: [leaked],
       })
-      let said = ''
-      for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (said += chunk))
-      const ended = new Promise((resolve) => child.once('exit', resolve))
-      t.teardown(async () => {
-        child.kill('SIGTERM')
-        await ended
-      })
-      const ask = () => readiness(ops)
-      let ready = await ask()
-      while (ready === undefined && child.exitCode === null) ready = await setTimeout(100).then(ask)
-      t.ok(ready, `${container.args.join(' ')} is ready ${ready ? '' : said}`)
-      if (ready === undefined) continue
-
-      const pids = below(child.pid as number)
-      t.ok(pids.length > 2, 'Envoy and our processes')
-      const user = container.securityContext.runAsUser ?? pod.spec.securityContext.runAsUser
-      for (const pid of pids) {
-        const status = statusOf(pid)
-        t.match(status, { Uid: new RegExp(`^${user}\\s${user}\\s`) })
-        t.match(status, { CapEff: '0000000000000000', CapBnd: '0000000000000000', NoNewPrivs: '1' })
-        t.notOk(opens(pid, fstatSync(leaked).ino), `${status.Name} has nothing that its starter left open`)
-      }
-      if (container.args.includes('admin')) continue
-      // its sandbox starts once it responds
-      const missing = (of: Readiness | undefined) =>
-        of?.components.find(({ name }) => name === 'sandbox')?.missing
-      while (missing(ready) === undefined && child.exitCode === null) ready = await setTimeout(100).then(ask)
-      t.same(missing(ready), ['uid'], 'all confinement but a user of their own')
     }
+    if (helmMissing) return
+
+    const folder = directoryFor(t)
+    const operator = {
+      SIDEVAULT_STORE: store,
+      SIDEVAULT_ROOT_KEY: 'env:ROOT_KEY',
+      ROOT_KEY: rootKey,
+      SIDEVAULT_DATA_DIR: join(folder, 'data'),
+    }
+    const address = new URL(postgres.admin)
+    address.pathname = new URL(store).pathname
+    const [row] = await queryPostgres<{ id: string }>(address.href, 'select id from tenants')
+    const tenant = row?.id ?? ''
+    const out = join(folder, 'delegated.key')
+    const role = await delegateTenant(operator, {
+      admin: postgres.admin,
+      tenant,
+      name: 'shop',
+      out,
+    })
+    filled.set('shop-gateway', { 'delegated.key': readFileSync(out, 'utf8'), store: role, redis })
+    const [{ spec }] = await sidecarManifests(t, '--set', `tenant=${tenant}`)
+    const pod = spec.template
+    const listen = `127.0.0.1:${await freePort()}`
+    await start({ pod, container: pod.spec.initContainers[0] }, filled, {
+      url: `http://${listen}`,
+      SIDEVAULT_LISTEN: listen,
+    })
   })
