@@ -2,7 +2,7 @@
  * Proxied calls beside consumers that throw, block or never resolve, and beside checks that hang, in turns. One service
  * has no plugin of others, one has the consumers, of which one misbehaves at a time, and one has the checks.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -22,7 +22,7 @@ interface TasksOptions {
 
 /** A consumer of this name misbehaves while the file `mode` has its name. */
 const CONSUMERS = `
-import { readFileSync } from 'node:fs'
+import { appendFileSync, readFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 const is = (name) => readFileSync('FOLDER/mode', 'utf8') === name
 const wait = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
@@ -41,7 +41,11 @@ export const plugin = {
     consumers: Object.entries(behaviors).map(([name, handle]) => ({
       name,
       from: 'now',
-      handle: async () => { if (is(name)) await handle() },
+      handle: async () => {
+        if (!is(name)) return
+        appendFileSync('FOLDER/ran', name + '\\n')
+        await handle()
+      },
     })),
   }),
 }
@@ -99,8 +103,13 @@ export const benchTasks = async ({ rounds, seconds, warmSeconds }: TasksOptions)
     writeFileSync(join(folder, 'index.js'), code.replaceAll('FOLDER', directory))
     return { SIDEVAULT_PLUGINS: `*,${folder}` }
   }
-  const setMode = (mode = '') => writeFileSync(file('mode'), mode)
-  setMode()
+  const setMode = (mode: string) => writeFileSync(file('mode'), mode)
+  setMode('')
+  writeFileSync(file('ran'), '')
+  const ran = (name: string) =>
+    readFileSync(file('ran'), 'utf8')
+      .split('\n')
+      .filter((line) => line === name).length
   const destination = await startDestination()
   const started: Sidevault[] = []
 
@@ -144,9 +153,11 @@ export const benchTasks = async ({ rounds, seconds, warmSeconds }: TasksOptions)
     const samples = CASES.map(() => CONCURRENCIES.map((): Measured[] => []))
     for (let round = 0; round < rounds; round++) {
       process.stderr.write(`round ${round + 1} of ${rounds} …\n`)
-      for (const [index, { name, system, mode }] of CASES.entries()) {
+      const order = round % 2 === 0 ? [...CASES.entries()] : [...CASES.entries()].reverse()
+      for (const [index, { name, system, mode = '' }] of order) {
         const target = systems[system]
         setMode(mode)
+        const before = ran(mode)
         // Until the consumers have what came before, and misbehave.
         await delay(1_500)
         const hanging =
@@ -159,6 +170,8 @@ export const benchTasks = async ({ rounds, seconds, warmSeconds }: TasksOptions)
           samples[index]?.[at]?.push(result)
         }
         if (hanging !== undefined) hung.push(await hanging)
+        if (system === 'consumers' && mode !== '' && ran(mode) === before)
+          throw new Error(`${name}: the consumer was not called`)
       }
     }
     const rows = CONCURRENCIES.flatMap((concurrency, at) =>

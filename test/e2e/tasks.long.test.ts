@@ -1,7 +1,7 @@
 /**
  * Consumers and webhooks of three replicas under load, while the process that has the consumer, its replica and
- * PostgreSQL are killed at each step of a batch and of a delivery, and while replicas are frozen. Every row of the audit
- * log reaches a consumer, and a receiver. `SIDEVAULT_TEST_MINUTES` (default 10): how long there is load.
+ * PostgreSQL are killed at each step of a batch and of a delivery, and while replicas are frozen. Every row of the
+ * audit log reaches a consumer, and a receiver. `SIDEVAULT_TEST_MINUTES` (default 10): how long there is load.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -267,6 +267,15 @@ t.test('every row of the audit log is delivered', { skip, timeout: (MINUTES + 20
     created.filter((id) => !recorded.has(id)),
     [],
     'every token that was created is in the log',
+  )
+  const exits = started.flatMap(({ stdout, stderr }) =>
+    `${stdout()}${stderr()}`.split('\n').filter((line) => line.includes('"msg":"process exited')),
+  )
+  t.ok(exits.length > 0)
+  t.strictSame(
+    exits.filter((line) => !line.includes('"signal":"SIGKILL"')),
+    [],
+    'no process ended by itself',
   )
   t.comment(
     `${count} disturbances, ${rows.length} rows, ${receiver.posts.length} requests, ${created.length} tokens`,
