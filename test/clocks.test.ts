@@ -16,6 +16,8 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'test/envoy/transports.program.test.ts': 'judges in the long run only',
   'test/examples/plugins.program.test.ts': 'names a day',
   'test/common/gc-pressure.own.test.ts': 'waits until memory is freed',
+  'test/gateway/checks.test.ts': 'code that takes 300 ms',
+  'test/kernel/contribution-health.test.ts': 'code that takes 300 ms',
   'test/kernel/tasks/tasks.test.ts': 'code that takes 300 ms',
   'test/kit/envoy.ts': 'waits a minute',
   'test/kit/postgres.ts': 'waits a minute',

@@ -154,17 +154,29 @@ const changesOf = async (store: Store, from: number): Promise<readonly Change[]>
     }
   return rows
     .sort((one, other) => one.created_at - other.created_at || one.seq - other.seq)
-    .map((row) => ({
-      created_at: isoTime(row.created_at),
-      tenant_id: row.tenant_id,
-      entity_type: row.entity_type,
-      entity_id: row.entity_id,
-      operation: row.operation,
-      actor_id: row.actor_id,
-      actor_type: row.actor_type,
-      message: row.message,
-      trace_id: row.trace_id,
-    }))
+    .map(
+      ({
+        created_at,
+        tenant_id,
+        entity_type,
+        entity_id,
+        operation,
+        actor_id,
+        actor_type,
+        message,
+        trace_id,
+      }) => ({
+        created_at: isoTime(created_at),
+        tenant_id,
+        entity_type,
+        entity_id,
+        operation,
+        actor_id,
+        actor_type,
+        message,
+        trace_id,
+      }),
+    )
 }
 
 /** Parses `--since`. Throws StartError. */

@@ -113,6 +113,7 @@ const PARSES_OWN_TEXT = [
   'src/kernel/load/discover.ts',
   'src/kernel/load/import-module.ts',
   'src/maintenance/encrypted-archive.ts',
+  'src/maintenance/production.ts',
   'src/roles/destination-clusters.ts',
   'src/roles/node-health.ts',
   'src/sandbox/child/boot.js',
