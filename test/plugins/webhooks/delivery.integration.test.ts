@@ -2,7 +2,6 @@ import { isIPv4 } from 'node:net'
 import { Registry } from '@prometheus-io/client'
 import { Webhook } from 'standardwebhooks'
 import t, { type Test } from 'tap'
-import { AppError } from '../../../src/common/errors.ts'
 import { createLog } from '../../../src/common/log.ts'
 import { createTasks } from '../../../src/kernel/tasks/tasks.ts'
 import { METADATA, PRIVATE } from '../../kit/forbidden-addresses.ts'
@@ -252,38 +251,6 @@ t.test('a receiver that never responds delays no other', async (t) => {
   await deliver()
   await other.arrived(20)
   t.equal(silent.posts.length, 4, 'four at a time')
-})
-
-t.test('deliveries whose store fails while they are sent are sent again', async (t) => {
-  const { create, token, deliver, store, clock, retry, settled } = await world(t)
-  const receiver = await startReceiver(t, [])
-  const { id } = await create(receiver.url, { events: ['token.created'] })
-  for (let count = 0; count < 60; count++) await token()
-  const { records } = store
-  const { find, commit } = records
-  const lost = Promise.withResolvers<void>()
-  const unreachable = () => new AppError('overloaded', 'The store is unreachable.')
-  let isLost = false
-  Object.assign(records, {
-    // The second page of what is due, while attempts of the first one are under way.
-    find: async (...given: Parameters<typeof find>) => {
-      if (given[2].beforeSeq === undefined) return find(...given)
-      isLost = true
-      await lost.promise
-      throw unreachable()
-    },
-    commit: async (...given: Parameters<typeof commit>) => {
-      if (!isLost) return commit(...given)
-      lost.resolve()
-      throw unreachable()
-    },
-  })
-  await deliver()
-  await lost.promise
-  Object.assign(records, { find, commit })
-  clock.advance(30_000)
-  await retry()
-  await settled(id, 60, 'delivered')
 })
 
 t.test(
