@@ -54,7 +54,9 @@ t.test('a port that one package opens is provided by another', async (t) => {
   const folder = t.testdir({
     'package.json': '{"private":true,"type":"module"}',
     alarms: ALARMS,
-    pager: pager(`{ channel: '#ops', page: (text) => appendFile(new URL('../../paged', import.meta.url), text) }`),
+    pager: pager(
+      `{ channel: '#ops', page: (text) => appendFile(new URL('../../paged', import.meta.url), text) }`,
+    ),
   })
   for (const name of ['alarms', 'pager']) installPackage(folder, join(folder, name))
   const start = (plugins: string) => startSidevault({ cwd: folder, env: { SIDEVAULT_PLUGINS: plugins } })
