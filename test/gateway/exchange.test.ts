@@ -193,12 +193,17 @@ t.test('a call is recorded with its body, in the turn in which its tokens are re
     events.push('tokens used')
     return vault.use(...args)
   }
-  const watched = setUpStored({}, { audit, vault: { ...vault, use } }).exchange
+  const watched = () => setUpStored({}, { audit, vault: { ...vault, use } }).exchange
   t.equal((await exchange.onRequestHeaders(head(JSON_HEAD), false)).kind, 'buffered')
   exchange.cancel()
   t.strictSame(events, [], 'without its body it is no call')
-  await watched.onRequestHeaders(head(JSON_HEAD), false)
-  t.equal((await watched.onRequestBody(Buffer.from('{"a":"{{ name }}"}'))).kind, 'continue')
+  // Work of more than 10 ms continues in another turn: on a slow machine a call may be such work.
+  for (let call = 0; call < 20 && events[1] !== 'tokens used'; call++) {
+    events.length = 0
+    const made = watched()
+    await made.onRequestHeaders(head(JSON_HEAD), false)
+    t.equal((await made.onRequestBody(Buffer.from('{"a":"{{ name }}"}'))).kind, 'continue')
+  }
   t.strictSame(events.slice(0, 2), ['Proxy used', 'tokens used'])
 })
 
