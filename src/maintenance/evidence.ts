@@ -47,16 +47,23 @@ interface KeyEvidence {
   readonly newest: boolean
 }
 
-interface Change {
-  readonly created_at: string
-  readonly tenant_id: string
-  readonly entity_type: string
-  readonly entity_id: string
-  readonly operation: string
-  readonly actor_id: string | null
-  readonly actor_type: string | null
-  readonly message: string
-  readonly trace_id: string
+/** Members of a record that are shown. */
+const SHOWN = [
+  'tenant_id',
+  'entity_type',
+  'entity_id',
+  'operation',
+  'actor_id',
+  'actor_type',
+  'message',
+  'trace_id',
+] as const satisfies readonly (keyof LogListRow)[]
+
+type Change = { readonly created_at: string } & Pick<LogListRow, (typeof SHOWN)[number]>
+
+const changeOf = (row: LogListRow): Change => {
+  const shown = Object.fromEntries(SHOWN.map((name) => [name, row[name]]))
+  return { created_at: isoTime(row.created_at), ...(shown as Pick<LogListRow, (typeof SHOWN)[number]>) }
 }
 
 export interface Evidence {
@@ -152,31 +159,7 @@ const changesOf = async (store: Store, from: number): Promise<readonly Change[]>
         `The audit log has too many records of "${filter.entityType}" since then for one search. Choose a later date for --since.`,
       )
     }
-  return rows
-    .sort((one, other) => one.created_at - other.created_at || one.seq - other.seq)
-    .map(
-      ({
-        created_at,
-        tenant_id,
-        entity_type,
-        entity_id,
-        operation,
-        actor_id,
-        actor_type,
-        message,
-        trace_id,
-      }) => ({
-        created_at: isoTime(created_at),
-        tenant_id,
-        entity_type,
-        entity_id,
-        operation,
-        actor_id,
-        actor_type,
-        message,
-        trace_id,
-      }),
-    )
+  return rows.sort((one, other) => one.created_at - other.created_at || one.seq - other.seq).map(changeOf)
 }
 
 /** Parses `--since`. Throws StartError. */

@@ -154,7 +154,7 @@ if (process.getuid?.() === 0 && process.platform === 'linux')
         SIDEVAULT_BOOTSTRAP_KEY: BOOTSTRAP_KEY,
       })
     }
-    if (helmMissing) return
+    if (helmMissing) return void t.pass(`NOT RUN: ${helmMissing}`, { skip: helmMissing })
 
     const folder = directoryFor(t)
     const operator = {
