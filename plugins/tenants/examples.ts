@@ -45,6 +45,29 @@ export const update: readonly Example[] = [
 
 export const remove: readonly Example[] = [{ summary: 'With everything that it owns', input: {}, output: {} }]
 
+export const delegations: readonly Example[] = [
+  {
+    summary: 'One of them revoked',
+    input: {},
+    output: {
+      data: [
+        {
+          name: 'old-shop',
+          status: 'revoked',
+          revoked_at: '2026-03-02T09:30:00.000+00:00',
+          data_key_versions: [],
+        },
+        {
+          name: 'shop',
+          status: 'active',
+          created_at: '2026-03-01T12:00:00.000+00:00',
+          data_key_versions: [1],
+        },
+      ],
+    },
+  },
+]
+
 export const usage: readonly Example[] = [
   {
     summary: 'Tokens by type, and those active this month',

@@ -1,4 +1,5 @@
 import { definePlugin, Type } from '#sdk'
+import { listDelegations } from './delegations.ts'
 import { tenantOperations } from './operations.ts'
 import { permissions } from './permissions.ts'
 import { usageReport } from './usage.ts'
@@ -20,6 +21,7 @@ export const plugin = definePlugin({
   setup: (context) => ({
     operations: [
       ...tenantOperations(context),
+      listDelegations(context),
       usageReport(context, context.config.included_monthly_active_tokens),
     ],
     permissions,

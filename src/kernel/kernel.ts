@@ -57,6 +57,7 @@ interface KernelDeps {
   readonly createVault: (services: VaultServices) => Vault
   readonly createCode: (services: CodeServices) => Code
   readonly fetch: PluginContext['fetch']
+  readonly delegations: PluginContext['delegations']
   /** Calls of the other processes of this node. Default: there are none. */
   readonly peers?: Peers
 }

@@ -2,6 +2,7 @@
 
 import { Secret } from '../common/secret.ts'
 import { readSecretFile } from '../common/secret-file.ts'
+import type { Delegation } from '../sdk/delegations.ts'
 import type { KeyName, KeyRow } from '../store/keys/types.ts'
 import { RootKeySourceError } from './root-key.ts'
 import { createWrapper, DELEGATED_FORMAT, type Wrapper } from './wrap.ts'
@@ -88,6 +89,29 @@ export const rowsForDelegation = (rows: readonly KeyRow[], name: string): readon
     const delegated = delegatedKeyOf(row)
     return delegated?.name === name ? [{ ...row, purpose: delegated.purpose }] : []
   })
+
+/**
+ * The delegations in key rows, by name. A revocation that was interrupted is none yet: the key still opens. Others than
+ * valid names were written by another program, and commands print names into SQL.
+ */
+export const delegationsIn = (rows: readonly Omit<KeyRow, 'wrapped'>[]): readonly Delegation[] => {
+  const versionsOf = (tenantId: string, name: string) =>
+    rows.flatMap((row) => {
+      const key = row.tenant_id === tenantId ? delegatedKeyOf(row) : undefined
+      return key?.name === name && key.purpose === 'data' ? [row.version] : []
+    })
+  return rows
+    .flatMap((row): readonly Delegation[] => {
+      const revoked = revokedNameOf(row)
+      const name = revoked ?? delegationNameOf(row)
+      if (name === undefined || !isDelegationName(name)) return []
+      const { tenant_id: tenantId, created_at: at } = row
+      const versions = versionsOf(tenantId, name)
+      if (revoked !== undefined && versions.length > 0) return []
+      return [{ name, tenantId, at, isRevoked: revoked !== undefined, versions }]
+    })
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+}
 
 /** The part of a journal's name that says whose it is. */
 export const journalProcess = (process: string, { name }: Pick<DelegatedKey, 'name'>): string =>

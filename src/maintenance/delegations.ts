@@ -3,10 +3,11 @@ import { AppError } from '../common/errors.ts'
 import {
   delegatedKeyOf,
   delegationNameOf,
+  delegationsIn,
   isDelegationName,
-  revokedNameOf,
   revokedPurpose,
 } from '../keys/delegated-key.ts'
+import type { Delegation } from '../sdk/delegations.ts'
 import type { KeyRow } from '../store/keys/types.ts'
 import type { OperatedVault } from './open-vault.ts'
 
@@ -21,16 +22,6 @@ interface Deps {
   readonly clock: Clock
 }
 
-interface Delegation {
-  readonly name: string
-  readonly tenantId: string
-  /** ms since the epoch: of its creation, or of its revocation. */
-  readonly at: number
-  readonly isRevoked: boolean
-  /** Versions of the data key that it opens. */
-  readonly versions: readonly number[]
-}
-
 /** Delegations of all tenants, revoked ones included, by name. */
 export const listDelegations = async ({ vault }: Pick<Deps, 'vault'>): Promise<readonly Delegation[]> => {
   const rows: KeyRow[] = []
@@ -41,21 +32,7 @@ export const listDelegations = async ({ vault }: Pick<Deps, 'vault'>): Promise<r
     if (end === undefined) break
     last = end
   }
-  const versionsFor = (wanted: string) =>
-    rows.flatMap((row) => {
-      const { name, purpose } = delegatedKeyOf(row) ?? {}
-      return name === wanted && purpose === 'data' ? [row.version] : []
-    })
-  return rows
-    .flatMap((row): readonly Delegation[] => {
-      const revoked = revokedNameOf(row)
-      const name = revoked ?? delegationNameOf(row)
-      // Others were written by another program: this one prints names into SQL.
-      if (name === undefined || !isDelegationName(name)) return []
-      const { tenant_id: tenantId, created_at: at } = row
-      return [{ name, tenantId, at, isRevoked: revoked !== undefined, versions: versionsFor(name) }]
-    })
-    .sort((a, b) => (a.name < b.name ? -1 : 1))
+  return delegationsIn(rows)
 }
 
 const reject = (sentence: string): AppError => new AppError('invalid', sentence)

@@ -18,7 +18,7 @@ import { startKernel } from '../kernel/kernel.ts'
 import type { PluginSource } from '../kernel/load/discover.ts'
 import { PLUGINS_DIR } from '../kernel/load/plugins-dir.ts'
 import type { HealthSource, Kernel, Peers } from '../kernel/types.ts'
-import { journalProcess } from '../keys/delegated-key.ts'
+import { delegationsIn, journalProcess } from '../keys/delegated-key.ts'
 import { openKeys } from '../keys/open.ts'
 import { openDelegatedKeys } from '../keys/open-delegated.ts'
 import type { Keys } from '../keys/types.ts'
@@ -274,6 +274,7 @@ export const openRuntime = async (
           }),
         createCode: hostApi.createCode,
         fetch: egress.fetch,
+        delegations: async (tenantId) => delegationsIn(await store.keys.keys(tenantId)),
         ...(options.peers ? { peers: options.peers } : {}),
       },
       {

@@ -10,6 +10,7 @@ import type { Check } from './checks.ts'
 import type { Code, Program } from './code.ts'
 import type { Collection, Mutation, RecordOf, Records } from './collection.ts'
 import type { Consumer } from './consumers.ts'
+import type { Delegation } from './delegations.ts'
 import type { Job } from './jobs.ts'
 import type { AuditEvent, AuditOrigin, EntityType, Logs, Usage } from './logs.ts'
 import type { AuditDeclaration, Operation } from './operation.ts'
@@ -285,6 +286,8 @@ export interface PluginContext<Config = unknown> {
   audit(event: AuditEvent, origin: AuditOrigin): Promise<void>
   /** Includes all that was recorded before the call. */
   usage(tenantId: string): Promise<Usage>
+  /** Delegations of a tenant's keys, revoked ones included, by name. */
+  delegations(tenantId: string): Promise<readonly Delegation[]>
   /** The newest calls of a tenant to the processes of this node, newest first. */
   readonly requests: ListRequests
   /** Where values of a tenant's tokens went from this node in the last 24 hours. */

@@ -145,6 +145,8 @@ t.test(
       'access',
       // Of the caller's tenant (test/spec/requests.grpc.test.ts).
       'requests',
+      // Likewise (test/spec/delegations.stores.test.ts).
+      'delegations',
     ]
     t.strictSame(
       [...new Set(resources)].filter((name) => !paths.includes(name) && !unwalked.includes(name)),

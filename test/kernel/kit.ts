@@ -61,6 +61,7 @@ export const startOverNothing = (plugins: KernelOptions['plugins'], options: Par
       createVault: () => ({}) as never,
       createCode: () => ({}) as never,
       fetch: () => Promise.reject(new Error('nothing is fetched')),
+      delegations: async () => [],
     },
     { plugins, pluginsDir: '/nowhere', ...options },
   )

@@ -43,6 +43,7 @@ export const createContext = (
       lazily(() => get('records')(collection as never))) as unknown as PluginContext['records'],
     audit: (event, origin) => get('audit')(event, origin),
     usage: (tenantId) => get('usage')(tenantId),
+    delegations: (tenantId) => get('delegations')(tenantId),
     port: (name) => get('port')(name),
     identify: (application) => get('identify')(application),
     requests: (query) => get('requests')(query),

@@ -20,7 +20,7 @@ export type PluginServices = Omit<PluginContext, keyof SetupValues>
 export interface ServiceDeps
   extends Pick<
     PluginContext,
-    'audit' | 'checkDestination' | 'fetch' | 'identify' | 'requests' | 'destinations'
+    'audit' | 'checkDestination' | 'delegations' | 'fetch' | 'identify' | 'requests' | 'destinations'
   > {
   readonly store: Pick<Store, 'records' | 'tenants' | 'logs' | 'usage'>
   /** Resolves when all records from before the call are in the store. */
@@ -50,9 +50,9 @@ export const createServices = (plugin: Plugin, deps: ServiceDeps): PluginService
     handles.set(name, handle)
     return handle
   }
-  const { vault, code, audit, identify, requests, destinations, fetch, checkDestination } = deps
+  const { vault, code, audit, identify, requests, destinations, delegations, fetch, checkDestination } = deps
   return {
-    ...{ vault, code, audit, identify, requests, destinations, fetch, checkDestination },
+    ...{ vault, code, audit, identify, requests, destinations, delegations, fetch, checkDestination },
     tenants: createTenantRecords({ ...deps, store: store.tenants }),
     logs: createLogs({ ...deps, logs: store.logs }),
     usage: async (tenantId) => {

@@ -4,6 +4,7 @@ import { AppError, ERRORS } from '../../../src/common/errors.ts'
 import { newId } from '../../../src/common/ids.ts'
 import { isObject } from '../../../src/common/json.ts'
 import { macOfTenant } from '../../../src/kernel/services/tenants.ts'
+import { addDelegation, revokeDelegation } from '../../../src/maintenance/delegations.ts'
 import { requestOf } from '../../kit/callers.ts'
 import { assertAgrees, missingNames, type Names, type Step, storyOf, translated } from '../../kit/examples.ts'
 import { createResponseCheck } from '../../kit/responses.ts'
@@ -36,6 +37,9 @@ const startWorld = async () => {
     modified_at: null,
   }
   await store.tenants.create({ ...tenant, mac: macOfTenant(await keys.tenant(tenantId), tenant) }, [])
+  const deps = { vault: { store, keys, record: async () => {} }, clock }
+  for (const name of ['old-shop', 'shop']) await addDelegation(deps, { tenantId, name })
+  await revokeDelegation(deps, 'old-shop')
   const management = 'key_4mUJvPQ2Xn8sKcTzR6yHdW'
   await kernel.registry.ports.credentials?.install(tenantId, keys.mac('api-key', management))
   const rule = {
