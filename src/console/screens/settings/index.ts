@@ -2,6 +2,7 @@ import { html, type TemplateResult } from '../../kit/html.ts'
 import type { Screen, ScreenContext, ScreenInstance } from '../../kit/screen.ts'
 import { section } from '../../kit/section.ts'
 import { may } from '../../session.ts'
+import { createDelegations } from './delegations.ts'
 import { createKeys, createNode } from './node.ts'
 import { createInvitations, createMembers } from './people.ts'
 import { createTenant } from './tenant.ts'
@@ -20,6 +21,7 @@ const SECTIONS: readonly Section[] = [
   { id: 'members', title: 'Members', needs: 'tenant:member:read', create: createMembers },
   { id: 'invitations', title: 'Invitations', needs: 'tenant:invitation:read', create: createInvitations },
   { id: 'keys', title: 'Keys', create: createKeys },
+  { id: 'delegations', title: 'Delegated gateways', needs: 'tenant:read', create: createDelegations },
   { id: 'node', title: 'This node', create: ({ signal }) => createNode(signal) },
 ]
 
