@@ -1,4 +1,9 @@
 import t from 'tap'
+import { systemClock } from '../../src/common/clock.ts'
+import { loadConfig } from '../../src/config.ts'
+import { addDelegation, revokeDelegation } from '../../src/maintenance/delegations.ts'
+import { withVault } from '../../src/maintenance/open-vault.ts'
+import { expectAccessible } from '../kit/accessible.ts'
 import { openConsole, signIn } from '../kit/browser.ts'
 import { ownTenant } from './shared-vault.ts'
 
@@ -70,3 +75,39 @@ t.test(
     await node.getByText('degraded: The calendar is of <b>May</b>.').waitFor()
   },
 )
+
+t.test('Settings: delegated gateways, and that one is revoked', async (t) => {
+  const sidevault = await ownTenant()
+  const { call, dataDir, managementKey: key } = sidevault
+  const tenantId = (await call('GET', '/tenants/self', { key })).json.id
+  const other = (await call('GET', '/tenants/self', { key: (await ownTenant()).managementKey })).json.id
+  const page = await openConsole(t, sidevault, { hash: '#/settings' })
+  const gateways = page.getByRole('region', { name: 'Delegated gateways' }).first()
+  await gateways.getByText('Such a gateway opens this tenant only').waitFor()
+  await gateways.getByText('sidevault keys delegate --tenant <id> --to <name>').waitFor()
+
+  await withVault(loadConfig({ SIDEVAULT_DATA_DIR: dataDir }), async (vault) => {
+    const deps = { vault, clock: systemClock }
+    for (const name of ['seen-shop', 'seen-till']) await addDelegation(deps, { tenantId, name })
+    await addDelegation(deps, { tenantId: other, name: 'unseen' })
+    await revokeDelegation(deps, 'seen-till')
+  })
+  await page.reload()
+  const cells = (name: string) => gateways.getByRole('row').filter({ hasText: name }).getByRole('cell')
+  await cells('seen-till').first().waitFor()
+  t.match(await cells('seen-shop').allInnerTexts(), ['active', /./, '1'])
+  t.match(await cells('seen-till').allInnerTexts(), ['revoked', /./, /^$/])
+  t.equal(await gateways.getByText('unseen').count(), 0)
+  t.equal(await cells('seen-till').locator('.good').count(), 0, 'a revoked one does not look healthy')
+  await expectAccessible(t, page)
+
+  const { data } = (await call('GET', '/logs?entity_type=tenant', { key })).json
+  t.same(
+    data.map(({ message }: { message: string }) => message).filter((text: string) => text.includes('seen-')),
+    [
+      'Delegation to the gateways "seen-till" revoked',
+      'Keys delegated to the gateways "seen-till"',
+      'Keys delegated to the gateways "seen-shop"',
+    ],
+  )
+})
