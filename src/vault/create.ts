@@ -3,7 +3,6 @@ import type { AuditRecord } from '../audit/types.ts'
 import { noteWritten } from '../common/conditional-call.ts'
 import { AppError, invalid } from '../common/errors.ts'
 import { mapInTurns, yieldIfDue } from '../common/event-loop.ts'
-import { newId } from '../common/ids.ts'
 import { weigh } from '../common/weight.ts'
 import { bodyWork } from '../expressions/work.ts'
 import type { TenantKeys } from '../keys/types.ts'
@@ -47,7 +46,7 @@ export const isOn = (setting: string | undefined): boolean => setting === 'true'
 
 const planId = (deps: VaultDeps, draft: Draft, opened: Opened, work: Work): IdPlan => {
   const { id, data } = draft
-  if (id.kind === 'none') return { kind: 'fixed', id: newId() }
+  if (id.kind === 'none') return { kind: 'new' }
   if (id.kind === 'alias') {
     const shown = omitWriteOnly(draft.type, opened.data)
     return { kind: 'alias', candidates: aliasCandidates(deps.expressions, id.text, data, shown, work) }

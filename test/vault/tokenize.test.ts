@@ -3,6 +3,7 @@ import type { Json, Token } from '../../src/sdk/index.ts'
 import { CARD, failure, openTestVault, rule, START } from './kit.ts'
 
 const UUID = /^[0-9a-f-]{36}$/
+const V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 t.test('members named __proto__ stay members', async (t) => {
   const { vault, as } = await openTestVault(t)
@@ -79,6 +80,18 @@ t.test('equal values of one body deduplicate when the tenant setting is on', asy
   const ids = (await vault.tokenize(['x', 'y', 'x'], context)) as string[]
   t.equal(ids[0], ids[2])
   t.not(ids[0], ids[1])
+})
+
+t.test('generated ids of one call begin alike, those of two do not', async (t) => {
+  const { vault, as } = await openTestVault(t)
+  const starts = async (...values: string[]) =>
+    ((await vault.tokenize(values, as())) as string[]).map((id) => {
+      t.match(id, V4)
+      return id.slice(0, 8)
+    })
+  const [first, ...others] = await starts('a', 'b', 'c')
+  t.same(others, [first, first])
+  t.not((await starts('d'))[0], first)
 })
 
 t.test('a redacting rule returns a definition without data and mask', async (t) => {

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import type { LogFilter } from '../../../src/store/logs/types.ts'
 import type { Store } from '../../../src/store/store.ts'
 import type { SearchNode, TokenListQuery, Visibility } from '../../../src/store/tokens/types.ts'
-import { aLog, NOW } from '../kit.ts'
+import { aLog, aToken, NOW } from '../kit.ts'
 import { fillLogs, fillTokens, TENANT } from './filled.ts'
 import { tracedStore } from './kit.ts'
 
@@ -185,6 +185,14 @@ t.test('logs of 40 entities that are written together change few pages', async (
     aLog(at, { tenant_id: TENANT, entity_id: `e-${at * 1_999}`, journal: 'random', created_at: NOW * 2 }),
   )
   await store.logs.ingest(rows)
+  const frames = Math.floor(statSync(join(directory, 'a.db-wal')).size / PAGE)
+  t.ok(frames > 0 && frames <= 40, `${frames} frames of the log`)
+})
+
+t.test('tokens whose ids begin alike change few pages', async (t) => {
+  db.pragma('wal_checkpoint(TRUNCATE)')
+  const created = Array.from({ length: 20 }, (_, at) => aToken({ tenant_id: TENANT, id: `id-21-${at}` }))
+  await store.tokens.create(created, NOW)
   const frames = Math.floor(statSync(join(directory, 'a.db-wal')).size / PAGE)
   t.ok(frames > 0 && frames <= 40, `${frames} frames of the log`)
 })
