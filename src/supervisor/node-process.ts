@@ -23,7 +23,13 @@ const MALLOC = { MALLOC_ARENA_MAX: '2' }
  * MiB of each half of V8's young generation. V8 lets it grow to more than its limit for old objects leaves free, and
  * then collects old objects whenever the young ones would be due: every 1,000 calls instead of never (ADR 0119).
  */
-const SEMI_SPACE = 16
+const YOUNG = '--max-semi-space-size=16'
+
+/** The admin process keeps audit records until they are ingested. V8 would collect old objects for each tenth of them. */
+const OPTIONS: Readonly<Record<ProcessStart['kind'], readonly string[]>> = {
+  gateway: [YOUNG],
+  admin: [YOUNG, '--heap-growing-percent=100'],
+}
 
 /**
  * SIGUSR1 would open Node's inspector, which shows keys to any program of this machine. A port for it in NODE_OPTIONS
@@ -42,7 +48,7 @@ export const forkProcess = (
       ...MALLOC,
       ...(kind === 'admin' && key !== undefined ? { ...env, SIDEVAULT_BOOTSTRAP_KEY: key } : env),
     },
-    execArgv: [...process.execArgv, ...withoutInspector(env), `--max-semi-space-size=${SEMI_SPACE}`],
+    execArgv: [...process.execArgv, ...withoutInspector(env), ...OPTIONS[kind]],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     detached: true, // Ctrl-C must reach only the supervisor, which ends its children in order.
   })
