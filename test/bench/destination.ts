@@ -7,7 +7,7 @@ import { findEnvoy } from '../kit/envoy.ts'
 import { freePort } from '../kit/sidevault.ts'
 import { destinationConfig, runEnvoy } from './envoys.ts'
 
-interface BenchDestination {
+export interface BenchDestination {
   readonly host: string
   readonly port: number
   readonly url: string

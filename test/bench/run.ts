@@ -31,6 +31,7 @@ import { benchTunnel } from './tunnel.ts'
  * `npm run bench -- console [--against <commit>] [--quick]` measures how long a person waits for the console's screens.
  * `npm run bench -- tails [--against <commit>] [--case <text>] [--quick]` measures the slowest creates and `/tokenize`,
  * and says why. `--case`, which may be repeated: only cases with this text in their name.
+ * `npm run bench -- slow [--against <commit>] [--quick]` measures all that users wait for: `tails`, then `first`.
  * `npm run bench -- tasks [--quick]` measures proxied calls beside consumers and checks of plugins that misbehave.
  * `npm run bench -- first [--against <commit>] [--quick]` measures the first calls after a start.
  * `npm run bench -- growth [--quick]` measures creates and reads among 10⁶ tokens (`--quick`: 10⁵) beside 10⁴.
@@ -59,6 +60,7 @@ const PARTS = [
   'growth',
   'console',
   'tails',
+  'slow',
   'envoy-share',
   'first',
   'tasks',
@@ -101,11 +103,12 @@ if (part === 'guard') {
   process.exit(0)
 }
 
-if (part === 'tails') {
+if (part === 'tails' || part === 'slow') {
   const rounds = quick
     ? { rounds: 2, seconds: 5, warmSeconds: 8 }
     : { rounds: 2, seconds: 12, warmSeconds: 20 }
   process.stdout.write(`${await benchTails({ against, cases, ...rounds })}\n`)
+  if (part === 'slow') process.stdout.write(`\n${await benchFirst({ against, starts: quick ? 2 : 8 })}\n`)
   process.exit(0)
 }
 

@@ -15,8 +15,10 @@ import { freePort, type Sidevault, startSidevault } from '../kit/sidevault.ts'
 import { root } from '../kit/sources.ts'
 import { checkout } from './against.ts'
 import { cpuUntilStored, UNTIL_STORED } from './cpu.ts'
+import { type BenchDestination, startDestination } from './destination.ts'
 import { httpRequest, type LoadResult, load, warm } from './load.ts'
-import { allBelow } from './processes.ts'
+import { allBelow, partsBelow } from './processes.ts'
+import { bodyWith } from './proxy.ts'
 import { table } from './report.ts'
 import { explain, type TracedCall, type TraceLine, turnLine } from './writer-turns.ts'
 
@@ -47,10 +49,13 @@ const SETTLE = 2_000
  * default.
  */
 const CASES = [
-  { name: 'create', concurrency: 8 },
-  { name: 'create, indexed', concurrency: 8 },
-  { name: 'tokenize 20', concurrency: 1 },
-  { name: 'tokenize 20', concurrency: 8 },
+  { name: 'create', concurrency: 8, paths: PATHS },
+  { name: 'create, indexed', concurrency: 8, paths: PATHS },
+  { name: 'tokenize 20', concurrency: 1, paths: PATHS },
+  { name: 'tokenize 20', concurrency: 8, paths: PATHS },
+  { name: 'detokenize 20', concurrency: 32, paths: PATHS },
+  { name: 'read', concurrency: 8, paths: PATHS },
+  { name: 'proxied call', concurrency: 8, paths: ['edge'] },
 ] as const
 /** Cases whose slow calls are explained, direct. */
 const EXPLAINED: ReadonlySet<(typeof CASES)[number]> = new Set([CASES[0], CASES[2]])
@@ -72,29 +77,55 @@ interface System {
   request(name: string, number?: number): Buffer
 }
 
-const startSystem = async (name: string, project: string, env: Readonly<Record<string, string>> = {}) => {
+const startSystem = async (
+  name: string,
+  project: string,
+  destination: Pick<BenchDestination, 'env' | 'url'>,
+  env: Readonly<Record<string, string>> = {},
+) => {
   const direct = await freePort()
   const sidevault = await startSidevault({
     project,
-    env: { SIDEVAULT_API_LISTEN: `127.0.0.1:${direct}`, SIDEVAULT_LOG_LEVEL: 'warn', ...env },
+    env: {
+      SIDEVAULT_API_LISTEN: `127.0.0.1:${direct}`,
+      SIDEVAULT_LOG_LEVEL: 'warn',
+      ...destination.env,
+      ...env,
+    },
   })
-  const key = await sidevault.application({ permissions: ['token:create', 'token:read'] })
+  const key = await sidevault.application({ permissions: ['token:create', 'token:read', 'token:use'] })
   const values = JSON.stringify(Array.from({ length: MANY }, (_, i) => `value ${i}`))
   const card = {
     type: 'card',
     data: { number: '4242424242424242', expiration_month: 1, expiration_year: 2031 },
   }
-  const bodies: Readonly<Record<string, string>> = {
-    create: JSON.stringify({ ...card, search_indexes: [] }),
-    'create, indexed': JSON.stringify({ ...card, search_indexes: ['{{ data.number | last4 }}'] }),
+  const stored = await sidevault.call('POST', '/tokenize', { key, body: Array(MANY).fill(card.data.number) })
+  const expressions = (stored.json as readonly string[]).map((id) => `{{ ${id} }}`)
+  const calls: Readonly<Record<string, readonly [method: string, path: string, body?: string]>> = {
+    create: ['POST', '/tokens', JSON.stringify({ ...card, search_indexes: [] })],
+    'create, indexed': [
+      'POST',
+      '/tokens',
+      JSON.stringify({ ...card, search_indexes: ['{{ data.number | last4 }}'] }),
+    ],
+    'tokenize 20': ['POST', '/tokenize', values],
+    'detokenize 20': ['POST', '/detokenize', JSON.stringify(expressions)],
+    read: ['GET', `/tokens/${stored.json[0]}`],
+    'proxied call': ['POST', '/proxy/charge', bodyWith(expressions[0] ?? '', 1024)],
   }
   const request = (of: string, number?: number) => {
-    const numbered = number === undefined ? {} : { 'x-bench': String(number) }
-    const headers = { 'content-type': 'application/json', 'svc-api-key': key, ...numbered }
-    const body = bodies[of]
-    return body === undefined
-      ? httpRequest('POST', '/tokenize', headers, values)
-      : httpRequest('POST', '/tokens', headers, body)
+    const [method, path, body] = calls[of] ?? ['GET', '/']
+    return httpRequest(
+      method,
+      path,
+      {
+        'content-type': 'application/json',
+        'svc-api-key': key,
+        ...(of === 'proxied call' ? { 'svc-proxy-url': destination.url } : {}),
+        ...(number === undefined ? {} : { 'x-bench': String(number) }),
+      },
+      body,
+    )
   }
   return { name, sidevault, ports: { direct, edge: sidevault.port }, request } satisfies System
 }
@@ -102,6 +133,8 @@ const startSystem = async (name: string, project: string, env: Readonly<Record<s
 interface Series extends LoadResult {
   /** CPU ms of all processes for a call, until the rows of the series are written. */
   readonly cpu: number
+  /** Of which Envoy. */
+  readonly envoy: number
 }
 
 const measure = async (system: System, name: string, port: number, concurrency: number, seconds: number) => {
@@ -111,7 +144,8 @@ const measure = async (system: System, name: string, port: number, concurrency: 
   )
   if (result.failures > 0) throw new Error(`${name}: ${result.failures} of ${result.requests} failed`)
   const cpu = Object.values(used).reduce((sum, each) => sum + each, 0)
-  return { ...result, cpu: (cpu / result.requests) * 1000 } satisfies Series
+  const ofCall = (seconds: number) => (seconds / result.requests) * 1000
+  return { ...result, cpu: ofCall(cpu), envoy: ofCall(used[String(partsBelow(system.sidevault.pid).envoy)] ?? 0) } satisfies Series
 }
 
 const best = (series: readonly Series[], of: (each: Series) => number): number => Math.min(...series.map(of))
@@ -120,7 +154,7 @@ const figures = async (systems: readonly System[], { rounds, seconds, warmSecond
   const rows: (string | number)[][] = []
   const warmed = new Set<string>()
   for (const each of CASES)
-    for (const path of PATHS) {
+    for (const path of each.paths) {
       if (!isChosen(cases, each, path)) continue
       const { name, concurrency } = each
       process.stderr.write(`${caseName(each, path)} …\n`)
@@ -142,10 +176,22 @@ const figures = async (systems: readonly System[], { rounds, seconds, warmSecond
           best(own, ({ p99 }) => p99).toFixed(2),
           best(own, ({ p99, p50 }) => p99 / p50).toFixed(1),
           best(own, ({ cpu }) => cpu).toFixed(2),
+          best(own, ({ envoy }) => envoy).toFixed(2),
         ])
     }
   return table(
-    ['operation', 'at once', 'path', 'version', 'calls/s', 'p50 ms', 'p99 ms', 'p99 / p50', 'CPU ms a call'],
+    [
+      'operation',
+      'at once',
+      'path',
+      'version',
+      'calls/s',
+      'p50 ms',
+      'p99 ms',
+      'p99 / p50',
+      'CPU ms a call',
+      'of which Envoy',
+    ],
     rows,
   )
 }
@@ -158,14 +204,17 @@ const firstToken = (content: Buffer): string =>
     .find(Boolean) ?? ''
 
 /** Why calls were slow: the same series on a service of its own, whose writer is traced. */
-const explanations = async ({ seconds, warmSeconds, cases }: Options): Promise<string> => {
+const explanations = async (
+  { seconds, warmSeconds, cases }: Options,
+  destination: BenchDestination,
+): Promise<string> => {
   const chosen = CASES.filter((each) => EXPLAINED.has(each) && isChosen(cases, each, 'direct'))
   if (chosen.length === 0) return ''
   const folder = join(root, '.cache', 'bench')
   mkdirSync(folder, { recursive: true })
   const file = join(folder, 'writer-turns.jsonl')
   rmSync(file, { force: true })
-  const system = await startSystem('traced', root, {
+  const system = await startSystem('traced', root, destination, {
     BENCH_WRITER_TRACE: file,
     NODE_OPTIONS: `--import=${new URL('./writer-trace.ts', import.meta.url).href}`,
   })
@@ -235,19 +284,22 @@ const syncTimes = (): string => {
   }
 }
 
-/** Slow calls of the writer on SQLite, beside those of a commit, and what they waited for. */
+/** Slow calls on SQLite, beside those of a commit, and what those of the writer waited for. */
 export const benchTails = async (options: Options): Promise<string> => {
   const text = [`fdatasync of 4 KB: ${syncTimes()}`, '']
   const other = options.against === undefined ? undefined : checkout(options.against)
+  const destination = await startDestination()
   const systems: System[] = []
   try {
-    if (other !== undefined) systems.push(await startSystem(other.sha, other.folder))
-    systems.push(await startSystem('now', root))
+    if (other !== undefined) systems.push(await startSystem(other.sha, other.folder, destination))
+    systems.push(await startSystem('now', root, destination))
     text.push(await figures(systems, options), '', UNTIL_STORED)
+    for (const { sidevault } of systems.splice(0)) await sidevault.stop()
+    text.push(await explanations(options, destination))
   } finally {
     for (const { sidevault } of systems) await sidevault.stop()
+    await destination.stop()
     other?.remove()
   }
-  text.push(await explanations(options))
   return text.join('\n')
 }
