@@ -5,9 +5,9 @@ import { createYield, SLICE_MS, type YieldIfDue } from './yield.ts'
  * For every loop over tokens, expressions, rows or records, before each item:
  * `const pause = yieldIfDue(); if (pause) await pause`.
  *
- * Calls share one slice of 10 ms in each turn of the event loop. Calls beyond it queue, and one of them continues in
- * each turn, so that I/O is served in between at any number of calls. One item must cost less than a slice: it cannot
- * be interrupted.
+ * Calls share one slice of 10 ms in each turn of the event loop. Calls beyond it queue, and continue in the slices of
+ * later turns before new ones, so that I/O is served in between at any number of calls. One item must cost less than a
+ * slice: it cannot be interrupted.
  */
 export const yieldIfDue: YieldIfDue = createYield()
 

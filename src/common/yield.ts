@@ -14,12 +14,17 @@ export const createYield = (now: () => number = () => performance.now(), ms = SL
     began = now()
     setImmediate(end)
   }
+  /** Waiting calls come before new ones: each goes on in a microtask, and the next one when it has paused again. */
+  const resumeNext = () => {
+    if (waiting.length === 0 || began === undefined || now() - began >= ms) return
+    waiting.shift()?.()
+    queueMicrotask(resumeNext)
+  }
   const end = () => {
     began = undefined
-    const resume = waiting.shift()
-    if (resume === undefined) return
+    if (waiting.length === 0) return
     begin()
-    resume()
+    resumeNext()
   }
 
   return (isDue = false) => {

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
 import { createYield } from '../../src/common/yield.ts'
 
-t.test('of many long calls, one continues in each turn of the event loop', async (t) => {
+t.test('many long calls share the turns of the event loop', async (t) => {
   let now = 0
   const due = createYield(() => now, 10)
   let turns = 0
@@ -39,4 +39,23 @@ t.test('work within its time slice is not delayed, and a later turn has a new sl
   await turn()
   now += 100
   t.equal(due(), undefined)
+})
+
+t.test('calls that wait continue before new ones, several in a slice', async (t) => {
+  let now = 0
+  const due = createYield(() => now, 10)
+  now += due() === undefined ? 10 : 0
+  const order: string[] = []
+  const call = async (name: string, ms: number) => {
+    await due()
+    order.push(name)
+    now += ms
+  }
+  const waiting = ['a', 'b', 'c'].map((name) => call(name, 4))
+  setImmediate(() => waiting.push(call('new', 4)))
+  await turn()
+  t.same(order, ['a', 'b', 'c'], 'until the slice is used up')
+  await turn()
+  await Promise.all(waiting)
+  t.same(order, ['a', 'b', 'c', 'new'])
 })
