@@ -145,7 +145,11 @@ const measure = async (system: System, name: string, port: number, concurrency: 
   if (result.failures > 0) throw new Error(`${name}: ${result.failures} of ${result.requests} failed`)
   const cpu = Object.values(used).reduce((sum, each) => sum + each, 0)
   const ofCall = (seconds: number) => (seconds / result.requests) * 1000
-  return { ...result, cpu: ofCall(cpu), envoy: ofCall(used[String(partsBelow(system.sidevault.pid).envoy)] ?? 0) } satisfies Series
+  return {
+    ...result,
+    cpu: ofCall(cpu),
+    envoy: ofCall(used[String(partsBelow(system.sidevault.pid).envoy)] ?? 0),
+  } satisfies Series
 }
 
 const best = (series: readonly Series[], of: (each: Series) => number): number => Math.min(...series.map(of))
