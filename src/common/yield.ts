@@ -2,11 +2,12 @@
 export const SLICE_MS = 10
 
 /** A promise to await when other work is due; undefined when work may continue. */
-export type YieldIfDue = (isDue?: boolean) => Promise<void> | undefined
+export type YieldIfDue = (alone?: boolean) => Promise<void> | undefined
 
 /** `yieldIfDue` (`event-loop.ts`) with its own state. `now`: milliseconds of a monotonic clock. */
 export const createYield = (now: () => number = () => performance.now(), ms = SLICE_MS): YieldIfDue => {
-  const waiting: (() => void)[] = []
+  /** `alone`: the next step may be long, and gets a turn of its own. */
+  const waiting: { readonly resume: () => void; readonly alone: boolean }[] = []
   /** Start of long work in this turn of the loop. */
   let began: number | undefined
 
@@ -14,22 +15,25 @@ export const createYield = (now: () => number = () => performance.now(), ms = SL
     began = now()
     setImmediate(end)
   }
-  /** Waiting calls come before new ones: each goes on in a microtask, and the next one when it has paused again. */
+  const isOver = () => began !== undefined && now() - began >= ms
+  /** Each goes on in a microtask, and the next one when it has paused again. */
   const resumeNext = () => {
-    if (waiting.length === 0 || began === undefined || now() - began >= ms) return
-    waiting.shift()?.()
+    if (isOver() || waiting[0]?.alone !== false) return
+    waiting.shift()?.resume()
     queueMicrotask(resumeNext)
   }
+  /** Calls that wait come before new ones. */
   const end = () => {
     began = undefined
-    if (waiting.length === 0) return
+    const first = waiting.shift()
+    if (first === undefined) return
     begin()
-    resumeNext()
+    first.resume()
+    if (!first.alone) queueMicrotask(resumeNext)
   }
 
-  return (isDue = false) => {
+  return (alone = false) => {
     if (began === undefined) begin()
-    else if (now() - began >= ms) isDue = true
-    return isDue ? new Promise((resolve) => waiting.push(resolve)) : undefined
+    return alone || isOver() ? new Promise((resume) => waiting.push({ resume, alone })) : undefined
   }
 }

@@ -25,7 +25,9 @@ const MALLOC = { MALLOC_ARENA_MAX: '2' }
  */
 const YOUNG = '--max-semi-space-size=16'
 
-/** The admin process keeps audit records until they are ingested. V8 would collect old objects for each tenth of them. */
+/**
+ * The admin process keeps audit records until they are ingested: V8 would collect old objects for each tenth of them.
+ */
 const OPTIONS: Readonly<Record<ProcessStart['kind'], readonly string[]>> = {
   gateway: [YOUNG],
   admin: [YOUNG, '--heap-growing-percent=100'],
