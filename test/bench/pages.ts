@@ -1,5 +1,6 @@
 /**
- * Prints the pages of SQLite that a commit of `/tokenize` of 20 and one of audit records change, by table and index:
+ * Prints the pages of SQLite that a commit of `/tokenize` of 20 changes, by table and index, and one of audit records if
+ * the log has one:
  * `node test/bench/pages.ts`, with ENVOY_BIN, half a minute. They are read from the write-ahead log
  * (https://www.sqlite.org/fileformat2.html#walformat).
  */
@@ -16,9 +17,9 @@ const PAGE = 4_096
 const HEADER = 24
 /** Tokens before the measured calls, in twenties. */
 const FILLING = 5_000
-/** Fewer than a checkpoint needs: the log has all their commits. */
-const MEASURED = 40
-/** ms until audit records are ingested, and the log is copied. */
+/** The log has some of their commits, and of those of their audit records: a checkpoint lets it begin anew. */
+const MEASURED = 300
+/** ms until the audit records of the tokens before are ingested. */
 const SETTLE = 3_000
 
 /** Numbers of the pages of each commit in the log, in order. */
@@ -48,14 +49,13 @@ try {
   const values = JSON.stringify(Array.from({ length: 20 }, (_, i) => `value ${i}`))
   const headers = { 'content-type': 'application/json', 'svc-api-key': key }
   const requests = [httpRequest('POST', '/tokenize', headers, values)]
-  for (const [concurrency, most] of [
-    [8, FILLING],
-    [1, MEASURED],
-  ] as const) {
-    await load({ host: '127.0.0.1', port, requests, concurrency, most, seconds: 60 })
-    await setTimeout(SETTLE)
-  }
+  const tokenize = (concurrency: number, most: number) =>
+    load({ host: '127.0.0.1', port, requests, concurrency, most, seconds: 60 })
+  await tokenize(8, FILLING)
+  await setTimeout(SETTLE)
+  await tokenize(1, MEASURED)
   const file = join(dataDir, 'sidevault.db')
+  const log = readFileSync(`${file}-wal`)
   const db = new Database(file, { readonly: true })
   const names = new Map(
     (db.prepare('select name, pageno from dbstat').all() as { name: string; pageno: number }[]).map(
@@ -63,17 +63,19 @@ try {
     ),
   )
   db.close()
-  const commits = commitsOf(readFileSync(`${file}-wal`)).map((pages) =>
-    pages.map((page) => names.get(page) ?? 'free'),
-  )
-  for (const of of ['tokens', 'logs']) {
-    const own = commits.filter((pages) => pages.includes(of))
+  const commits = commitsOf(log).map((pages) => pages.map((page) => names.get(page) ?? 'free'))
+  for (const written of ['tokens', 'logs']) {
+    const own = commits.filter((pages) => pages.includes(written))
+    if (own.length === 0) continue
     const changed = own.flat()
     const mean = (pages: number) => (pages / own.length).toFixed(1)
     const rows = [...Map.groupBy(changed, (name) => name)]
       .sort(([, a], [, b]) => b.length - a.length)
       .map(([name, pages]) => [name, mean(pages.length)])
-    const text = table([`${of}: ${own.length} commits`, 'pages'], [['all', mean(changed.length)], ...rows])
+    const text = table(
+      [`${written}: ${own.length} commits`, 'pages'],
+      [['all', mean(changed.length)], ...rows],
+    )
     process.stdout.write(`${text}\n\n`)
   }
 } finally {
