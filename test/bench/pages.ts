@@ -1,7 +1,6 @@
 /**
- * Prints the pages of SQLite that a commit of `/tokenize` of 20 changes, by table and index, and one of audit records if
- * the log has one:
- * `node test/bench/pages.ts`, with ENVOY_BIN, half a minute. They are read from the write-ahead log
+ * Prints the pages of SQLite that a commit of `/tokenize` of 20 changes, by table and index, and one of audit records
+ * if the log has one: `node test/bench/pages.ts`, with ENVOY_BIN, half a minute. They are read from the write-ahead log
  * (https://www.sqlite.org/fileformat2.html#walformat).
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
