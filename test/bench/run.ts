@@ -200,8 +200,6 @@ const timesNoOp = (figure: ProxyFigures): readonly [cpu: number, p50: number] =>
   )
   return [total(figure) / total(noOp), figure.p50 / (noOp?.p50 ?? Number.NaN)]
 }
-/** Most CPU of (c), times (b), by concurrency. */
-const AIMS: Readonly<Record<number, number>> = { 1: 1.15, 8: 1.15, 32: 1.2 }
 const proxyTables = [
   table(
     ['target', 'concurrency', ...measures, 'CPU × b', 'p50 × b', 'failed'],
@@ -214,13 +212,12 @@ const proxyTables = [
     ]),
   ),
   '',
-  'CPU of a call, times that of (b); | is the aim:',
+  'CPU of a call, times that of (b):',
   '',
   bars(
     proxy.figures.map((figure) => ({
       label: `${figure.target}, ${figure.concurrency}`,
       value: timesNoOp(figure)[0],
-      ...(figure.target.startsWith('c') ? { aim: AIMS[figure.concurrency] ?? 0 } : {}),
     })),
   ),
   '',
