@@ -77,7 +77,9 @@ export const createAuthenticator = (
           ({ callers }) => callers.find((caller) => isAuthorized(caller, permission)) ?? callers[0],
         )
       if (key === undefined || key === '')
-        throw unauthenticated('This call needs an API key. Send one in the API-KEY header.')
+        throw unauthenticated(
+          'This call needs an API key. Send one in the header <prefix>-API-KEY; the prefix is SVC unless this service has another.',
+        )
       const hash = hashOf(key)
       return whenReady(hash === undefined ? undefined : find(hash), (credential) =>
         callerOf(credential, 'The API key is unknown, expired, deleted or replaced. Send a valid one.'),
