@@ -200,7 +200,8 @@ const benchAgainst = async (options: AgainstOptions) => {
   }
 }
 
-const spread = (ratios: readonly number[]): string =>
+/** Median, lowest and highest. */
+export const spread = (ratios: readonly number[]): string =>
   `${median(ratios).toFixed(2)} (${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)})`
 
 /** Prints the comparison. Returns the cases whose CPU ratio (median) is above `limit`. */

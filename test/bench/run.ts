@@ -29,8 +29,8 @@ import { benchTunnel } from './tunnel.ts'
  * `npm run bench -- envoy-share [--quick]` measures what each part of Envoy's configuration costs.
  * `npm run bench -- proxy [--quick]` measures proxied calls only.
  * `npm run bench -- console [--against <commit>] [--quick]` measures how long a person waits for the console's screens.
- * `npm run bench -- tails [--against <commit>] [--case <text>] [--quick]` measures the slowest creates and `/tokenize`,
- * and says why. `--case`, which may be repeated: only cases with this text in their name.
+ * `npm run bench -- tails [--against <commit>] [--case <text>] [--starts <number>] [--quick]` measures the slowest
+ * creates and `/tokenize`, and says why. `--case`, which may be repeated: only cases with this text in their name.
  * `npm run bench -- slow [--against <commit>] [--quick]` measures all that users wait for: `tails`, then `first`.
  * `npm run bench -- tasks [--quick]` measures proxied calls beside consumers and checks of plugins that misbehave.
  * `npm run bench -- first [--against <commit>] [--quick]` measures the first calls after a start.
@@ -46,6 +46,7 @@ const {
     quick: { type: 'boolean', default: false },
     against: { type: 'string' },
     case: { type: 'string', multiple: true, default: [''] },
+    starts: { type: 'string', default: '2' },
     'fail-above': { type: 'string', default: 'Infinity' },
   },
 })
@@ -104,10 +105,13 @@ if (part === 'guard') {
 }
 
 if (part === 'tails' || part === 'slow') {
-  const rounds = quick
-    ? { rounds: 2, seconds: 5, warmSeconds: 8 }
-    : { rounds: 2, seconds: 12, warmSeconds: 20 }
-  process.stdout.write(`${await benchTails({ against, cases, ...rounds })}\n`)
+  const rounds = quick ? { seconds: 5, warmSeconds: 6 } : { seconds: 12, warmSeconds: 15 }
+  const starts = Number(options.starts)
+  if (!(starts >= 1)) {
+    log('--starts must be a number from 1.')
+    process.exit(2)
+  }
+  process.stdout.write(`${await benchTails({ against, cases, starts, ...rounds })}\n`)
   if (part === 'slow') process.stdout.write(`\n${await benchFirst({ against, starts: quick ? 2 : 8 })}\n`)
   process.exit(0)
 }

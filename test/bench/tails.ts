@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { freePort, type Sidevault, startSidevault } from '../kit/sidevault.ts'
 import { root } from '../kit/sources.ts'
-import { checkout } from './against.ts'
+import { checkout, spread } from './against.ts'
 import { cpuUntilStored, UNTIL_STORED } from './cpu.ts'
 import { type BenchDestination, startDestination } from './destination.ts'
 import { httpRequest, type LoadResult, load, warm } from './load.ts'
@@ -23,12 +23,15 @@ import { table } from './report.ts'
 import { explain, type TracedCall, type TraceLine, turnLine } from './writer-turns.ts'
 
 interface Options {
-  /** Compared in turns. */
+  /** A commit that takes turns with this version. */
   readonly against: string | undefined
   /** Only cases that have one of these in their name (`caseName`). */
   readonly cases: readonly string[]
-  /** Series of each case; the better one counts, since other work on the machine only adds. */
-  readonly rounds: number
+  /**
+   * Starts of each version: one may be slower than the next by a sixth for as long as it runs. Each has one series of
+   * each case; the best one counts, since other work on the machine only adds.
+   */
+  readonly starts: number
   /** Of one series. */
   readonly seconds: number
   readonly warmSeconds: number
@@ -152,42 +155,67 @@ const measure = async (system: System, name: string, port: number, concurrency: 
   } satisfies Series
 }
 
+/** A version of Sidevault. */
+interface Version {
+  readonly name: string
+  readonly project: string
+}
+
+/** Series by case and path, then by the name of the version: one of each start. */
+type Measured = Map<string, Map<string, Series[]>>
+
+/** Starts all versions, and adds one series of each case, which they take in this order. */
+const measureStart = async (
+  versions: readonly Version[],
+  destination: BenchDestination,
+  { seconds, warmSeconds, cases }: Options,
+  measured: Measured,
+): Promise<void> => {
+  const systems: System[] = []
+  try {
+    for (const { name, project } of versions) systems.push(await startSystem(name, project, destination))
+    const warmed = new Set<string>()
+    for (const each of CASES)
+      for (const path of each.paths) {
+        const key = caseName(each, path)
+        if (!isChosen(cases, each, path)) continue
+        const { name, concurrency } = each
+        process.stderr.write(`${key} …\n`)
+        for (const { ports, request } of warmed.has(name + path) ? [] : systems)
+          await warm({
+            host: '127.0.0.1',
+            port: ports[path],
+            requests: [request(name)],
+            seconds: warmSeconds,
+          })
+        warmed.add(name + path)
+        const byVersion = measured.get(key) ?? new Map<string, Series[]>()
+        measured.set(key, byVersion)
+        for (const system of systems) {
+          const series = await measure(system, name, system.ports[path], concurrency, seconds)
+          const { perSecond, p50, p99 } = series
+          process.stderr.write(
+            `  ${system.name}: ${perSecond.toFixed(0)}/s, p50 ${p50.toFixed(2)}, p99 ${p99.toFixed(2)} ms\n`,
+          )
+          byVersion.set(system.name, [...(byVersion.get(system.name) ?? []), series])
+        }
+      }
+  } finally {
+    for (const { sidevault } of systems) await sidevault.stop()
+  }
+}
+
 const best = (series: readonly Series[], of: (each: Series) => number): number => Math.min(...series.map(of))
 
-const figures = async (systems: readonly System[], { rounds, seconds, warmSeconds, cases }: Options) => {
-  const rows: (string | number)[][] = []
-  const warmed = new Set<string>()
-  for (const each of CASES)
-    for (const path of each.paths) {
-      if (!isChosen(cases, each, path)) continue
-      const { name, concurrency } = each
-      process.stderr.write(`${caseName(each, path)} …\n`)
-      for (const { ports, request } of warmed.has(name + path) ? [] : systems)
-        await warm({ host: '127.0.0.1', port: ports[path], requests: [request(name)], seconds: warmSeconds })
-      warmed.add(name + path)
-      const series = new Map<System, Series[]>(systems.map((system) => [system, []]))
-      for (let round = 0; round < rounds; round++)
-        for (const system of round % 2 === 0 ? systems : systems.toReversed())
-          series.get(system)?.push(await measure(system, name, system.ports[path], concurrency, seconds))
-      for (const [system, own] of series)
-        rows.push([
-          name,
-          concurrency,
-          path,
-          system.name,
-          Math.round(Math.max(...own.map(({ perSecond }) => perSecond))),
-          best(own, ({ p50 }) => p50).toFixed(2),
-          best(own, ({ p99 }) => p99).toFixed(2),
-          best(own, ({ p99, p50 }) => p99 / p50).toFixed(1),
-          best(own, ({ cpu }) => cpu).toFixed(2),
-          best(own, ({ envoy }) => envoy).toFixed(2),
-        ])
-    }
+/** Median, lowest and highest of this version's figure over another's, start by start. */
+const ratio = (series: readonly Series[], others: readonly Series[], of: (each: Series) => number): string =>
+  spread(series.map((each, start) => of(each) / of(others[start] as Series)))
+
+const figures = (versions: readonly Version[], measured: Measured): string => {
+  const now = versions.at(-1)?.name ?? ''
   return table(
     [
-      'operation',
-      'at once',
-      'path',
+      'operation, calls at once, path',
       'version',
       'calls/s',
       'p50 ms',
@@ -195,8 +223,27 @@ const figures = async (systems: readonly System[], { rounds, seconds, warmSecond
       'p99 / p50',
       'CPU ms a call',
       'of which Envoy',
+      'now: calls/s ×',
+      'p50 ×',
     ],
-    rows,
+    [...measured].flatMap(([key, byVersion]) =>
+      versions.map(({ name }) => {
+        const own = byVersion.get(name) ?? []
+        const last = byVersion.get(now) ?? []
+        return [
+          key,
+          name,
+          Math.round(Math.max(...own.map(({ perSecond }) => perSecond))),
+          best(own, ({ p50 }) => p50).toFixed(2),
+          best(own, ({ p99 }) => p99).toFixed(2),
+          best(own, ({ p99, p50 }) => p99 / p50).toFixed(1),
+          best(own, ({ cpu }) => cpu).toFixed(2),
+          best(own, ({ envoy }) => envoy).toFixed(2),
+          name === now ? '' : ratio(last, own, ({ perSecond }) => perSecond),
+          name === now ? '' : ratio(last, own, ({ p50 }) => p50),
+        ]
+      }),
+    ),
   )
 }
 
@@ -293,15 +340,20 @@ export const benchTails = async (options: Options): Promise<string> => {
   const text = [`fdatasync of 4 KB: ${syncTimes()}`, '']
   const other = options.against === undefined ? undefined : checkout(options.against)
   const destination = await startDestination()
-  const systems: System[] = []
   try {
-    if (other !== undefined) systems.push(await startSystem(other.sha, other.folder, destination))
-    systems.push(await startSystem('now', root, destination))
-    text.push(await figures(systems, options), '', UNTIL_STORED)
-    for (const { sidevault } of systems.splice(0)) await sidevault.stop()
+    const versions: readonly Version[] = [
+      ...(other === undefined ? [] : [{ name: other.sha, project: other.folder }]),
+      { name: 'now', project: root },
+    ]
+    const measured: Measured = new Map()
+    for (let start = 0; start < options.starts; start++) {
+      const inOrder = start % 2 === 0 ? versions : versions.toReversed()
+      process.stderr.write(`Start ${start + 1} of ${options.starts} …\n`)
+      await measureStart(inOrder, destination, options, measured)
+    }
+    text.push(figures(versions, measured), '', UNTIL_STORED)
     text.push(await explanations(options, destination))
   } finally {
-    for (const { sidevault } of systems) await sidevault.stop()
     await destination.stop()
     other?.remove()
   }
