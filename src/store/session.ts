@@ -46,4 +46,9 @@ export interface Session {
   lock(name: string, how?: 'shared'): Promise<void>
   /** `lock` for each of these names, in one order everywhere. */
   lockAll(names: readonly string[]): Promise<void>
+  /**
+   * Inside maintenance: true once a call waits for its end, which then shares its transaction. Never on PostgreSQL,
+   * where calls have connections of their own.
+   */
+  isAwaited(): boolean
 }

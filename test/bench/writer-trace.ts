@@ -8,7 +8,13 @@ import { appendFileSync, existsSync, openSync, readSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { createRequire, syncBuiltinESMExports } from 'node:module'
 import { PerformanceObserver } from 'node:perf_hooks'
-import { isMainThread, parentPort, type WorkerOptions, workerData } from 'node:worker_threads'
+import {
+  isMainThread,
+  type MessagePort,
+  parentPort,
+  type WorkerOptions,
+  workerData,
+} from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import type { FromWorker, ToWorker } from '../../src/store/sqlite/protocol.ts'
 import type { Clocked, TraceLine, Turn } from './writer-turns.ts'
@@ -16,7 +22,7 @@ import type { Clocked, TraceLine, Turn } from './writer-turns.ts'
 type Pause = Extract<TraceLine, { kind: 'gc' | 'loop' }>
 type WriterPart = Pick<
   Turn,
-  'received' | 'began' | 'ran' | 'committed' | 'maintenance' | 'frames' | 'backfilled'
+  'received' | 'began' | 'ran' | 'committed' | 'maintenance' | 'joined' | 'frames' | 'backfilled'
 >
 
 /** A message of the writer thread with what this module adds to it. */
@@ -82,7 +88,12 @@ const traceMain = (file: string): void => {
   const threads = createRequire(import.meta.url)('node:worker_threads')
   threads.Worker = class extends threads.Worker {
     readonly #isWriter: boolean
-    #sent: Pick<Turn, 'sent' | 'jobs' | 'tokens'> | undefined
+    /** Messages without results: those of one turn, in order, have as many jobs as its results. */
+    #sent: {
+      readonly sent: number
+      readonly commands: readonly string[]
+      readonly tokens: readonly string[]
+    }[] = []
     constructor(url: URL, options: WorkerOptions) {
       const isWriter = options.name === WRITER
       const traced = {
@@ -93,22 +104,32 @@ const traceMain = (file: string): void => {
       this.#isWriter = isWriter
       if (!isWriter) return
       super.on('message', (message: Traced) => {
-        if (message.kind !== 'results' || message.turn === undefined || this.#sent === undefined) return
+        if (message.kind !== 'results' || message.turn === undefined) return
         for (const pause of message.pauses ?? []) write(pause)
-        write({ kind: 'turn', ...this.#sent, ...message.turn, replied: now() })
+        const commands: string[] = []
+        const tokens: string[] = []
+        const sent = this.#sent[0]?.sent ?? 0
+        while (commands.length < message.results.length) {
+          const next = this.#sent.shift()
+          if (next === undefined) break
+          commands.push(...next.commands)
+          tokens.push(...next.tokens)
+        }
+        const jobs: Record<string, number> = {}
+        for (const command of commands) jobs[command] = (jobs[command] ?? 0) + 1
+        write({ kind: 'turn', sent, jobs, tokens, ...message.turn, replied: now() })
       })
     }
     postMessage(message: ToWorker): void {
       const sent = now()
       super.postMessage(message)
       if (!this.#isWriter || message.kind !== 'jobs') return
-      const jobs: Record<string, number> = {}
-      for (const { command } of message.jobs) jobs[command] = (jobs[command] ?? 0) + 1
+      const commands = message.jobs.map(({ command }) => command)
       const tokens = message.jobs.flatMap(({ args }) => {
         const [first] = (args as { readonly tokens?: readonly { readonly id: string }[] }).tokens ?? []
         return first === undefined ? [] : [first.id]
       })
-      this.#sent = { sent, jobs, tokens }
+      this.#sent.push({ sent, commands, tokens })
     }
   }
   syncBuiltinESMExports()
@@ -182,11 +203,23 @@ const traceWriter = (port: NonNullable<typeof parentPort>, path: string): void =
   port.on('message', () => {
     turn = { received: clocked() }
   })
+  const threads = createRequire(import.meta.url)('node:worker_threads')
+  const { receiveMessageOnPort } = threads
+  let hasJoined = false
+  threads.receiveMessageOnPort = (from: MessagePort) => {
+    const message = receiveMessageOnPort(from)
+    if (message !== undefined) hasJoined = true
+    // The last look is at the end of maintenance.
+    if (hasJoined) turn.joined = now()
+    return message
+  }
+  syncBuiltinESMExports()
   const post = port.postMessage.bind(port)
   port.postMessage = (message: FromWorker) => {
     if (message.kind !== 'results') return post(message)
     post({ ...message, turn, pauses })
     pauses = []
+    hasJoined = false
   }
 }
 

@@ -7,7 +7,7 @@ export interface Clocked {
 
 /** One group of jobs of the writer thread, in the order of its moments. */
 export interface Turn {
-  /** The main thread has posted the jobs. */
+  /** The main thread has posted the first of the jobs. */
   readonly sent: number
   /** Jobs by their command. */
   readonly jobs: Readonly<Record<string, number>>
@@ -15,8 +15,10 @@ export interface Turn {
   readonly tokens: readonly string[]
   readonly received: Clocked
   readonly began: Clocked
-  /** Start of the rows of audit records; the calls are before them. */
+  /** Start of the rows of audit records. */
   readonly maintenance?: number
+  /** End of them, when calls came meanwhile and follow; otherwise the calls are before them. */
+  readonly joined?: number
   readonly ran: Clocked
   readonly committed: Clocked
   /** Frames in the write-ahead log after the commit. */
@@ -75,9 +77,10 @@ const STEP = 0.05
  * commit neither ran nor waited.
  */
 const phases = (turn: Turn): readonly Span[] => {
-  const { sent, began, maintenance, ran, committed, backfilled, replied } = turn
+  const { sent, began, maintenance, joined, ran, committed, backfilled, replied } = turn
   const rows = ran.at - (ran.waited - began.waited)
   const audited = Math.min(maintenance ?? rows, rows)
+  const called = Math.min(joined ?? rows, rows)
   const waited = committed.waited - ran.waited
   const written = Math.min(ran.at + (committed.ran - ran.ran), committed.at)
   const synced = Math.max(written, committed.at - waited)
@@ -85,7 +88,8 @@ const phases = (turn: Turn): readonly Span[] => {
   return [
     { from: sent, to: began.at, cause: 'way to the writer' },
     { from: began.at, to: audited, cause: 'rows of calls' },
-    { from: audited, to: rows, cause: 'rows of audit records' },
+    { from: audited, to: called, cause: 'rows of audit records' },
+    { from: called, to: rows, cause: 'rows of calls' },
     { from: rows, to: ran.at, cause: 'the writer waits for a core' },
     { from: ran.at, to: written, cause: checkpoint ? 'checkpoint' : 'commit: CPU' },
     { from: written, to: synced, cause: checkpoint ? 'checkpoint' : 'commit: sync' },
@@ -184,15 +188,17 @@ export const explain = (
 
 /** A turn in one line, ms. */
 export const turnLine = (turn: Turn): string => {
-  const { sent, jobs, received, began, maintenance, ran, committed, frames, backfilled, replied } = turn
+  const { sent, jobs, received, began, maintenance, joined, ran, committed, frames, backfilled, replied } =
+    turn
   const ms = (value: number) => value.toFixed(2)
   const names = Object.entries(jobs).map(([name, count]) => (count > 1 ? `${count} × ${name}` : name))
   const rows = maintenance ?? ran.at
+  const ingested = joined ?? ran.at
   const [cpu, waited] = [committed.ran - ran.ran, committed.waited - ran.waited]
   return [
     `${ms(replied - sent)}: queue ${ms(received.at - sent)}`,
     `begin ${ms(began.at - received.at)}`,
-    `run ${ms(rows - began.at)}${maintenance === undefined ? '' : ` + ingest ${ms(ran.at - rows)}`}`,
+    `run ${ms(rows - began.at + ran.at - ingested)}${maintenance === undefined ? '' : ` + ingest ${ms(ingested - rows)}`}`,
     `commit ${ms(committed.at - ran.at)} (sync ${ms(Math.max(0, committed.at - ran.at - cpu - waited))})`,
     `reply ${ms(replied - committed.at)}`,
     `waited for a core ${ms(committed.waited - received.waited)}`,

@@ -1,9 +1,9 @@
 import type { Session } from '../session.ts'
 import { createTotals } from '../totals.ts'
 import type { Writer } from '../writer.ts'
+import { firstLines } from './first-lines.ts'
 import { ingestLogs } from './ingest.ts'
 import { countLogs, listLogs } from './list.ts'
-import { slicesOf } from './slices.ts'
 import {
   firstAfter,
   journalNames,
@@ -15,6 +15,9 @@ import {
   type StoredLog,
 } from './statements.ts'
 import type { LogRow, LogStore } from './types.ts'
+
+/** Rows of one write on SQLite, about: under load calls of a vault wait for it, 1 to 2 ms. */
+const SLICE = 100
 
 const toLogRow = ({ token_seq, surfaces, disclosure, labels, ...row }: StoredLog): LogRow => ({
   ...row,
@@ -34,10 +37,11 @@ export const createLogStore = ({
   const totals = createTotals()
   return {
     ingest: async (rows) => {
-      for (const slice of session.dialect.engine === 'sqlite' ? slicesOf(rows) : [rows]) {
-        if (slice.length === 0) continue
-        const fork = await writer.write(ingestLogs, { rows: slice }, slice.length * 500)
-        if (fork !== undefined) return fork
+      for (let rest = rows; rest.length > 0; ) {
+        const slice = session.dialect.engine === 'sqlite' ? firstLines(rest, SLICE) : rest
+        const done = await writer.write(ingestLogs, { rows: slice }, slice.length * 500)
+        if ('journal' in done) return done
+        rest = rest.slice(done.rows)
       }
       return undefined
     },

@@ -132,6 +132,7 @@ const sessionOver = (
     search: query,
     lock,
     lockAll,
+    isAwaited: () => false,
   }
 }
 

@@ -25,9 +25,21 @@ const nextRun = (jobs: readonly Job[]): readonly Job[] => {
 /**
  * Runs jobs in one transaction with one commit, so that they share its disk sync. A failed job rolls back only its own
  * writes; when the commit fails, all jobs fail. Never throws. A second call must wait for the first.
+ *
+ * `arrived`: calls that were sent since; those that come during maintenance are added to its `jobs`, and share its
+ * commit.
  */
-export const createGroupCommit = (db: Connection): ((jobs: readonly Job[]) => Promise<readonly Result[]>) => {
-  const session = createSqliteSession(db)
+export const createGroupCommit = (
+  db: Connection,
+  arrived: () => readonly Job[] = () => [],
+): ((jobs: Job[]) => Promise<readonly Result[]>) => {
+  let current: Job[] = []
+  const addArrived = (): boolean => {
+    const calls = arrived()
+    current.push(...calls)
+    return calls.length > 0
+  }
+  const session = createSqliteSession(db, { isAwaited: addArrived })
   const begin = db.prepare('begin immediate')
   const commit = db.prepare('commit')
   const rollback = db.prepare('rollback')
@@ -39,7 +51,10 @@ export const createGroupCommit = (db: Connection): ((jobs: readonly Job[]) => Pr
     const command = commandNamed(name)
     const began = performance.now()
     const value = await runCommand(session, command, args as never, lease)
-    return { number, ok: true, value, ...(command.isMaintenance ? { ms: performance.now() - began } : {}) }
+    if (!command.isMaintenance) return { number, ok: true, value }
+    const ms = performance.now() - began
+    addArrived()
+    return { number, ok: true, value, ms }
   }
 
   const runTogether = async (jobs: readonly Job[]): Promise<readonly Result[]> => {
@@ -96,6 +111,7 @@ export const createGroupCommit = (db: Connection): ((jobs: readonly Job[]) => Pr
   }
 
   return async (jobs) => {
+    current = jobs
     try {
       begin.run()
       // Savepoints copy each changed page, a third of an insert's cost; few jobs fail.

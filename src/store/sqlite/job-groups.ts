@@ -16,7 +16,8 @@ const toJob = ({ command, ...job }: WaitingJob): Job => ({ ...job, command: comm
 
 /**
  * Sends jobs to the writer thread, one group at a time: jobs that queue up during a group form the next one and share
- * its commit, so syncs and messages for each write drop under load. `send` throws when a job contains a value that
+ * its commit, so syncs and messages for each write drop under load. Calls do not wait for the end of maintenance: it is
+ * awaited then, ends early, and shares its commit with them. `send` throws when a job contains a value that
  * cannot be cloned, and sends none then.
  */
 export const createJobGroups = ({
@@ -57,7 +58,8 @@ export const createJobGroups = ({
 
   const flush = (): void => {
     scheduled = false
-    if (running > 0 || queue.size === 0) return
+    // Calls that come during maintenance are sent to share its commit.
+    if (sentCalls > 0 || (running > 0 ? queue.calls : queue.size) === 0) return
     // Maintenance runs while no call waits, also between two calls of one caller.
     const wait = queue.calls === 0 ? 0 : gathering.wait(queue.calls)
     if (wait > 0) {
@@ -92,9 +94,12 @@ export const createJobGroups = ({
     receive: (results) => {
       running -= results.length
       const maintenance = results.find((result) => result.ok && result.ms !== undefined)
-      if (running === 0) queue.settled(maintenance?.ok ? maintenance.ms : undefined)
-      if (sentCalls > 0) gathering.completed(sentCalls + queue.calls)
-      sentCalls = 0
+      if (maintenance?.ok) queue.settled(maintenance.ms)
+      if (running === 0) {
+        queue.settled()
+        if (sentCalls > 0) gathering.completed(sentCalls + queue.calls)
+        sentCalls = 0
+      }
       schedule()
       for (const result of results) onResult(result)
     },

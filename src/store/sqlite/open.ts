@@ -144,7 +144,7 @@ export const openSqlite = async ({ log }: { readonly log: Log }, options: Sqlite
       await writer.close()
     }
     return createStore(
-      { session: createSqliteSession(db, reader), writer },
+      { session: createSqliteSession(db, { reader }), writer },
       { writable: owner, close: () => (closing ??= close()) },
     )
   } catch (thrown) {

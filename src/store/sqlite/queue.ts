@@ -15,9 +15,12 @@ export interface WaitingJob extends Omit<Job, 'command'> {
 
 interface JobQueue {
   push(job: WaitingJob): void
-  /** Removes the jobs of the next commit: calls in order, and one maintenance job when no call waits or it is due. */
+  /**
+   * Removes the jobs of the next commit: calls in order, and one maintenance job, unless one runs, when no call waits or
+   * it is due.
+   */
   take(): readonly WaitingJob[]
-  /** Reports that the last group is done. `ms`: what maintenance took of it; by default all of its time. */
+  /** Reports that maintenance, if any ran, is done. `ms`: what it took; by default all of the time since it was taken. */
   settled(ms?: number): void
   /** Waiting calls. */
   readonly calls: number
@@ -40,7 +43,7 @@ export const createJobQueue = (now: () => number): JobQueue => {
     take: () => {
       const group = calls.splice(0, MAX_GROUP)
       const [first] = maintenance
-      if (first === undefined) return group
+      if (first === undefined || began !== undefined) return group
       const at = now()
       if (group.length === 0 || at >= Math.max(first.since + TIMEOUT, restUntil)) {
         maintenance.shift()

@@ -20,8 +20,17 @@ interface Prepared {
   readonly run: ReturnType<Connection['prepare']>
 }
 
+interface SqliteSessionOptions {
+  /** Runs searches. */
+  readonly reader?: Reader
+  readonly isAwaited?: () => boolean
+}
+
 /** Runs statements synchronously on the calling thread; searches run in the reader. */
-export const createSqliteSession = (db: Connection, reader?: Reader): Session => {
+export const createSqliteSession = (
+  db: Connection,
+  { reader, isAwaited = () => false }: SqliteSessionOptions = {},
+): Session => {
   const prepared = new Map<object, Prepared>()
   const queries = new LRUCache<string, Prepared['run']>({
     max: MAX_QUERIES,
@@ -107,5 +116,6 @@ export const createSqliteSession = (db: Connection, reader?: Reader): Session =>
     },
     lock: async () => {},
     lockAll: async () => {},
+    isAwaited,
   }
 }

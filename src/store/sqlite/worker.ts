@@ -1,9 +1,9 @@
-import { parentPort, workerData } from 'node:worker_threads'
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { commandNamed } from '../commands.ts'
 import { createBackgroundCheckpoints } from './checkpoint-thread.ts'
 import { connect } from './connection.ts'
 import { createGroupCommit } from './group-commit.ts'
-import type { FromWorker, ToWorker, WorkerOptions } from './protocol.ts'
+import type { FromWorker, Job, ToWorker, WorkerOptions } from './protocol.ts'
 import { createWalCheckpointer } from './wal-checkpoint.ts'
 
 /** Writer thread: the only writer of its process. Started by writer.ts. */
@@ -13,7 +13,12 @@ if (port === null) throw new Error('worker.ts runs as a worker thread only')
 
 const options = workerData as WorkerOptions
 const db = connect(options.path, { readonly: false })
-const groupCommit = createGroupCommit(db)
+/** Jobs that were sent while others run; nothing else is sent then. */
+const arrived = (): readonly Job[] => {
+  const message: ToWorker | undefined = receiveMessageOnPort(port)?.message
+  return message?.kind === 'jobs' ? message.jobs : []
+}
+const groupCommit = createGroupCommit(db, arrived)
 const background = createBackgroundCheckpoints(db, options)
 const checkpointer = createWalCheckpointer(db)
 
@@ -27,8 +32,9 @@ const handle = async (message: ToWorker): Promise<void> => {
     port.close()
     return
   }
-  const results = await groupCommit(message.jobs)
-  if (message.jobs.some(({ command }) => commandNamed(command).destroysKeys)) checkpointer.truncate()
+  const jobs = [...message.jobs]
+  const results = await groupCommit(jobs)
+  if (jobs.some(({ command }) => commandNamed(command).destroysKeys)) checkpointer.truncate()
   post({ kind: 'results', results })
   background.committed()
 }

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { createGroupCommit } from '../../../src/store/sqlite/group-commit.ts'
 import { migrate } from '../../../src/store/sqlite/migrate.ts'
 import type { Job } from '../../../src/store/sqlite/protocol.ts'
-import { aToken, NOW } from '../kit.ts'
+import { aLog, aToken, NOW } from '../kit.ts'
 
 const setUp = (t: Test) => {
   const ran: string[] = []
@@ -13,7 +13,9 @@ const setUp = (t: Test) => {
   db.pragma('journal_mode = WAL')
   migrate(db, NOW)
   const count = () => db.prepare('select count(*) from tokens').pluck().get()
-  return { db, ran, count, commit: createGroupCommit(db) }
+  /** Calls that are sent during maintenance. */
+  const late: Job[] = []
+  return { db, ran, count, late, commit: createGroupCommit(db, () => late.splice(0)) }
 }
 
 const create = (number: number, ...ids: string[]): Job => ({
@@ -68,6 +70,41 @@ t.test('creates that wait together write their counts once, exactly', async (t) 
   t.equal(writes('token_counts'), 2, 'before another command runs, and at the end')
   const sum = (sql: string) => db.prepare(sql).pluck().get()
   t.equal(sum('select sum(count) from token_counts'), 6)
+})
+
+t.test('a call that comes during an ingest ends it early, and shares its commit', async (t) => {
+  const { db, ran, commit, count, late } = setUp(t)
+  const rows = Array.from({ length: 100 }, (_, seq) =>
+    aLog(seq + 1, { hash: `line ${Math.floor(seq / 25)}` }),
+  )
+  const ingest = (number: number, at: number): Job => ({
+    number,
+    command: 'logs.ingest',
+    args: { rows: rows.slice(at) },
+  })
+  late.push(create(2, 'a'))
+  ran.length = 0
+  t.match(await commit([ingest(1, 0)]), [
+    { number: 1, ok: true, value: { rows: 25 } },
+    { number: 2, ok: true },
+  ])
+  t.equal(ran.filter((sql) => sql === 'commit').length, 1)
+  t.match(await commit([ingest(3, 25)]), [{ number: 3, ok: true, value: { rows: 75 } }])
+  t.equal(count(), 1)
+  t.strictSame(db.prepare('select seq, hash from journal_positions').all(), [{ seq: 100, hash: 'line 3' }])
+  t.equal(db.prepare('select count(*) from logs').pluck().get(), 100)
+})
+
+t.test('one that fails there leaves the ingest and the others', async (t) => {
+  const { db, commit, count, late } = setUp(t)
+  late.push(create(2, 'a', 'a'), create(3, 'b'))
+  t.match(await commit([{ number: 1, command: 'logs.ingest', args: { rows: [aLog(1)] } }]), [
+    { number: 1, ok: true, value: { rows: 1 } },
+    { number: 2, ok: false, error: { code: 'conflict' } },
+    { number: 3, ok: true },
+  ])
+  t.equal(count(), 1)
+  t.equal(db.prepare('select count(*) from logs').pluck().get(), 1)
 })
 
 t.test('a create under a lost lease fails alone in its group', async (t) => {

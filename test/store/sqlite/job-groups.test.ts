@@ -3,7 +3,7 @@ import t from 'tap'
 import { commandNamed } from '../../../src/store/commands.ts'
 import { createJobGroups } from '../../../src/store/sqlite/job-groups.ts'
 
-t.test('the next group waits for as many calls as the last one had, and for no maintenance', async (t) => {
+const setUp = () => {
   const sent: (readonly string[])[] = []
   const groups = createJobGroups({
     send: (jobs) => sent.push(jobs.map(({ command }) => command)),
@@ -20,7 +20,11 @@ t.test('the next group waits for as many calls as the last one had, and for no m
   }
   const complete = (...ok: number[]) =>
     groups.receive(ok.map((done) => ({ number: done, ok: true, value: undefined, ms: 1 })))
+  return { sent, turn, complete }
+}
 
+t.test('the next group waits for as many calls as the last one had, and for no maintenance', async (t) => {
+  const { sent, turn, complete } = setUp()
   t.same(await turn('logs.ingest'), ['logs.ingest'])
   complete(1)
   t.same(await turn('logs.ingest'), ['logs.ingest'])
@@ -37,4 +41,19 @@ t.test('the next group waits for as many calls as the last one had, and for no m
   await turn('tokens.update')
   t.equal(sent.length, 5, 'a call behind it waits for a second one')
   t.same(await turn('tokens.delete'), ['tokens.update', 'tokens.delete'])
+})
+
+t.test('calls that come during maintenance do not wait for its end, but later ones for theirs', async (t) => {
+  const { sent, turn, complete } = setUp()
+  await turn('logs.ingest')
+  t.same(await turn('tokens.create', 'logs.ingest'), ['tokens.create'], 'one maintenance job at a time')
+  await turn('tokens.update')
+  t.equal(sent.length, 2)
+  complete(1)
+  await turn()
+  t.equal(sent.length, 2, 'the call is not done')
+  complete(2)
+  t.same(await turn(), ['tokens.update'])
+  complete(4)
+  t.same(await turn(), ['logs.ingest'])
 })

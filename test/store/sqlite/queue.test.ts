@@ -25,24 +25,28 @@ t.test('waiting calls are run together, in order, and at most 512 of them', asyn
 })
 
 t.test('maintenance runs one job at a time, when no call waits', async (t) => {
-  const { push, take } = setUp()
+  const { queue, push, take } = setUp()
   push('logs.ingest')
   push('tokens.purge')
   push('tokens.create')
   t.same(take(), [3])
   t.same(take(), [1])
+  t.same(take(), [])
   push('tokens.update')
   t.same(take(), [4])
+  queue.settled()
   t.same(take(), [2])
 })
 
 t.test('maintenance that has waited long enough runs with the calls, so that it never starves', async (t) => {
-  const { clock, push, take } = setUp()
+  const { clock, queue, push, take } = setUp()
   push('logs.ingest')
   push('logs.ingest')
   const busy = () => {
     push('tokens.create')
-    return take()
+    const taken = take()
+    queue.settled()
+    return taken
   }
   t.same(busy(), [3])
   clock.now = 4
