@@ -17,7 +17,7 @@ export interface Turn {
   readonly began: Clocked
   /** Start of the rows of audit records. */
   readonly maintenance?: number
-  /** End of them, when calls came meanwhile and follow; otherwise the calls are before them. */
+  /** End of them, when calls came during them and follow; otherwise the calls are before them. */
   readonly joined?: number
   readonly ran: Clocked
   readonly committed: Clocked

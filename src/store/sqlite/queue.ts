@@ -16,11 +16,11 @@ export interface WaitingJob extends Omit<Job, 'command'> {
 interface JobQueue {
   push(job: WaitingJob): void
   /**
-   * Removes the jobs of the next commit: calls in order, and one maintenance job, unless one runs, when no call waits or
-   * it is due.
+   * Removes the jobs of the next commit: calls in order, and one maintenance job, unless one runs, when no call waits
+   * or it is due.
    */
   take(): readonly WaitingJob[]
-  /** Reports that maintenance, if any ran, is done. `ms`: what it took; by default all of the time since it was taken. */
+  /** Reports that maintenance, if any ran, is done. `ms`: what it took; by default the time since `take`. */
   settled(ms?: number): void
   /** Waiting calls. */
   readonly calls: number

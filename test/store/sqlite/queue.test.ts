@@ -44,9 +44,9 @@ t.test('maintenance that has waited long enough runs with the calls, so that it 
   push('logs.ingest')
   const busy = () => {
     push('tokens.create')
-    const taken = take()
+    const group = take()
     queue.settled()
-    return taken
+    return group
   }
   t.same(busy(), [3])
   clock.now = 4
