@@ -1,11 +1,15 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import { AppError } from '../../../src/common/errors.ts'
+import { ingestLogs } from '../../../src/store/logs/ingest.ts'
 import { openStore } from '../../../src/store/open.ts'
+import { startWriter } from '../../../src/store/sqlite/writer.ts'
+import { createTokens } from '../../../src/store/tokens/create.ts'
 import type { WriterLimits } from '../../../src/store/writer.ts'
-import { aToken, NOW, silent } from '../kit.ts'
+import { aLog, aToken, NOW, silent } from '../kit.ts'
 
 const open = async (t: Test, limits: Partial<WriterLimits> = {}) => {
   const threads: Worker[] = []
@@ -60,6 +64,19 @@ t.test('an argument that cannot be copied fails its own write only', async (t) =
     { status: 'rejected', reason: { code: 'internal' } },
     { status: 'fulfilled' },
   ])
+})
+
+t.test('an ingest ends early for a call that is sent while it runs', async (t) => {
+  const { location } = await open(t)
+  const writer = await startWriter({ log: silent }, { path: location })
+  t.teardown(() => writer.close())
+  const rows = Array.from({ length: 10_000 }, (_, at) => aLog(at + 1))
+  const ingest = writer.write(ingestLogs, { rows })
+  await setImmediate()
+  const [created] = await writer.write(createTokens, { tokens: [aToken()], now: NOW })
+  t.match(created, { kind: 'created' })
+  const done = await ingest
+  t.ok('rows' in done && done.rows < rows.length, JSON.stringify(done))
 })
 
 t.test('a dead writer thread fails its pending writes, and the next write starts another', async (t) => {
