@@ -27,10 +27,12 @@ const YOUNG = '--max-semi-space-size=16'
 
 /**
  * The admin process keeps audit records until they are ingested: V8 would collect old objects for each tenth of them.
+ * And in some starts V8 would allocate objects of requests in the old generation, where they keep others alive when
+ * they are dead: each call took more CPU then, until the process ended (ADR 0119).
  */
 const OPTIONS: Readonly<Record<ProcessStart['kind'], readonly string[]>> = {
   gateway: [YOUNG],
-  admin: [YOUNG, '--heap-growing-percent=100'],
+  admin: [YOUNG, '--heap-growing-percent=100', '--no-allocation-site-pretenuring'],
 }
 
 /**
