@@ -26,13 +26,19 @@ const MALLOC = { MALLOC_ARENA_MAX: '2' }
 const YOUNG = '--max-semi-space-size=16'
 
 /**
+ * ms without a collection of old objects after which an idle process returns memory. V8 does it after eight seconds, and
+ * drops compiled code with it: each pause of that length made the calls after it slow for seconds (ADR 0119).
+ */
+const IDLE = '--gc-memory-reducer-start-delay-ms=300000'
+
+/**
  * The admin process keeps audit records until they are ingested: V8 would collect old objects for each tenth of them.
  * And in some starts V8 would allocate objects of requests in the old generation, where they keep others alive when
  * they are dead: each call took more CPU then, until the process ended (ADR 0119).
  */
 const OPTIONS: Readonly<Record<ProcessStart['kind'], readonly string[]>> = {
-  gateway: [YOUNG],
-  admin: [YOUNG, '--heap-growing-percent=100', '--no-allocation-site-pretenuring'],
+  gateway: [YOUNG, IDLE],
+  admin: [YOUNG, IDLE, '--heap-growing-percent=100', '--no-allocation-site-pretenuring'],
 }
 
 /**
