@@ -26,8 +26,8 @@ const MALLOC = { MALLOC_ARENA_MAX: '2' }
 const YOUNG = '--max-semi-space-size=16'
 
 /**
- * ms without a collection of old objects after which an idle process returns memory. V8 does it after eight seconds, and
- * drops compiled code with it: each pause of that length made the calls after it slow for seconds (ADR 0119).
+ * ms without a collection of old objects after which an idle process returns memory. V8 does it after eight seconds,
+ * and drops compiled code with it: each pause of that length made the calls after it slow for seconds (ADR 0119).
  */
 const IDLE = '--gc-memory-reducer-start-delay-ms=300000'
 
